@@ -1,0 +1,183 @@
+/** \file spmm.h
+ *  libspmm: distributed sparse matrix x multivector products, Y := A X.
+ *
+ *  A is sparse [m x n]; X [n x K] and Y [m x K] are dense multivectors, row-major.
+ *  Processes form a P x 1 grid: each holds a block of consecutive rows of A and of Y, and all
+ *  of X. Values are f64 or f32, chosen at run time.
+ *
+ *  Conventions of every function here
+ *  - returns an spmm_status; SPMM_OK is 0. spmm_error_message() gives the text of the calling
+ *    thread's last failure.
+ *  - on failure *out is NULL or zeroed, and destroy functions accept that.
+ *  - "collective" functions are called by every rank of the communicator, and return the same
+ *    status on every rank: no rank is left waiting for one that failed.
+ *  - indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
+ */
+#ifndef SPMM_H
+#define SPMM_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SPMM_VERSION "0.1.0"
+
+/** The one list of status codes: name, exit code of spmm_mpi, text. */
+#define SPMM_STATUS_LIST(S)                                                       \
+    S(SPMM_OK, 0, "success")                                                      \
+    S(SPMM_ERR_VERIFY, 1, "verification failed")                                  \
+    S(SPMM_ERR_USAGE, 2, "invalid argument")                                      \
+    S(SPMM_ERR_OPEN, 3, "cannot open or read the input")                          \
+    S(SPMM_ERR_SYNTAX, 3, "the input is not a valid Matrix Market file")          \
+    S(SPMM_ERR_UNSUPPORTED, 3, "the input is of a kind that is not supported")    \
+    S(SPMM_ERR_MEMORY, 4, "out of memory")                                        \
+    S(SPMM_ERR_LIMIT, 4, "a size is beyond a limit")                              \
+    S(SPMM_ERR_NO_DEVICE, 4, "no such device in this build or on this machine")   \
+    S(SPMM_ERR_DEVICE, 4, "a device operation failed")                            \
+    S(SPMM_ERR_MPI, 4, "an MPI operation failed")                                 \
+    S(SPMM_ERR_OUTPUT, 4, "cannot write the output")                              \
+    S(SPMM_ERR_INTERNAL, 4, "internal error")
+
+typedef enum spmm_status {
+#define SPMM_STATUS_ENUM(name, exit_code, text) name,
+    SPMM_STATUS_LIST(SPMM_STATUS_ENUM)
+#undef SPMM_STATUS_ENUM
+    SPMM_STATUS_COUNT
+} spmm_status;
+
+typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
+typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
+typedef enum spmm_format { SPMM_CSR = 0, SPMM_ELL = 1, SPMM_ELL_NOPAD = 2 } spmm_format;
+
+/** Text of a status code; never NULL. Static storage. */
+const char *spmm_status_string(spmm_status status);
+
+/** What the calling thread's last failed call said: one line, no newline; "" if none failed.
+ *  Owned by the library, valid until that thread's next failure. */
+const char *spmm_error_message(void);
+
+/** A sparse matrix in compressed sparse rows, in host memory. Column indices increase strictly
+ *  within a row. Fields may be read; arrays are freed by spmm_csr_destroy(). */
+typedef struct spmm_csr {
+    int64_t rows, cols;       /**< m x n; n <= 2^31 - 1 */
+    int64_t nnz;              /**< stored entries, = irp[rows] */
+    spmm_precision precision; /**< type of as */
+    int64_t *irp;             /**< row starts, [rows + 1] */
+    int32_t *ja;              /**< column indices, [nnz] */
+    void *as;                 /**< values, [nnz] of double or float */
+} spmm_csr;
+
+/** A dense multivector [rows x k], row-major: element (i, j) is data[i * ld + j]. */
+typedef struct spmm_multivector {
+    int64_t rows, k;
+    int64_t ld;               /**< leading dimension, elements, >= k */
+    spmm_precision precision; /**< type of data */
+    spmm_device space;        /**< memory that data lies in: host (SPMM_CPU) or GPU (SPMM_CUDA) */
+    void *data;               /**< [rows * ld] */
+} spmm_multivector;
+
+/** Reads a Matrix Market file (plain or gzipped) with all the process's OpenMP threads.
+ *
+ *  Local, not collective. Real, integer and pattern (1.0) x general, symmetric and
+ *  skew-symmetric, coordinate and array; duplicates are summed.
+ *
+ *  \param [in]  path       file name
+ *  \param [in]  precision  of the values of *a
+ *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (the message names file and line),
+ *          _MEMORY or _LIMIT (2^31 rows or columns and more)
+ */
+spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
+
+/** Makes a matrix from a generator's spec, e.g. "lap3d27:32" (see spmm_mpi --help).
+ *
+ *  Local. The same matrix on every machine and for any number of ranks.
+ *  \return SPMM_OK, SPMM_ERR_USAGE (bad spec), _MEMORY, _LIMIT
+ */
+spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_csr *a);
+
+/** Copies triplets into a CSR matrix; entries in any order, duplicates summed.
+ *
+ *  Local. \param [in] row_index, col_index  0-based, [nnz]; \param [in] val  [nnz] doubles, or
+ *  NULL for all 1.0; all three stay the caller's.
+ *  \return SPMM_OK, SPMM_ERR_USAGE (an index out of range), _MEMORY, _LIMIT
+ */
+spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
+                                   const int64_t *col_index, const double *val,
+                                   spmm_precision precision, spmm_csr *a);
+
+/** Frees the arrays and zeroes *a; accepts NULL and zeroed objects. Local. */
+void spmm_csr_destroy(spmm_csr *a);
+
+/** Distributes the rows of root's matrix over the ranks in blocks balanced by entries.
+ *
+ *  Collective over comm.
+ *  \param [in]  a      on rank root: the whole matrix, still the caller's; ignored elsewhere (may
+ *                      be NULL)
+ *  \param [out] block  this rank's rows, [row_end - row_begin x n]; the caller destroys it
+ *  \param [out] row_begin  the global index of the block's first row
+ *  \return the same status on every rank
+ */
+spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, spmm_csr *block,
+                             int64_t *row_begin);
+
+/** Allocates a multivector of zeros, leading dimension padded so that no row straddles a 32-byte
+ *  sector. Local. The caller destroys it.
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE (space SPMM_CUDA without a GPU), _DEVICE */
+spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision,
+                                    spmm_device space, spmm_multivector *v);
+void spmm_multivector_destroy(spmm_multivector *v);
+
+/** Copies src into dst: same rows, k and precision, any spaces and leading dimensions. Local;
+ *  complete on return. They must not overlap. */
+spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
+
+/** How a plan shall compute. Zero-initialise, then set what differs from the default. */
+typedef struct spmm_plan_options {
+    spmm_device device;  /**< default SPMM_CPU */
+    spmm_format format;  /**< default SPMM_CSR */
+    const char *kernel;  /**< a name of spmm_mpi --list-kernels for that device and format; NULL: auto */
+    int threads;         /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads() */
+    double ell_limit;    /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
+} spmm_plan_options;
+
+typedef struct spmm_plan spmm_plan;
+
+/** Prepares repeated products Y_block := A_block X: converts the block to the plan's format, moves
+ *  it to the device, and picks the kernel.
+ *
+ *  Collective over comm (which is duplicated, not kept).
+ *  \param [in]  block    this rank's rows of A; may have 0 rows; still the caller's, not needed
+ *                        after the call
+ *  \param [in]  k        columns of X, >= 1
+ *  \param [in]  options  NULL for the defaults
+ *  \param [out] plan     the caller destroys it
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE
+ */
+spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
+                             const spmm_plan_options *options, spmm_plan **plan);
+
+/** Y_block := A_block X on this rank's rows.
+ *
+ *  Local: X is whole on every rank, so nothing is exchanged. Complete on return.
+ *  \param [in,out] plan  reusable
+ *  \param [in]     x     all rows of X, [n x k], in the plan's device memory
+ *  \param [out]    y     this rank's rows of Y, [block rows x k], in the plan's device memory;
+ *                        overwritten, padding columns included; must not overlap x
+ *  \return SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's), _DEVICE
+ */
+spmm_status spmm_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y);
+
+/** Name of the kernel that the plan runs; static storage. */
+const char *spmm_plan_kernel(const spmm_plan *plan);
+
+/** Frees the plan; accepts NULL. Local. */
+void spmm_plan_destroy(spmm_plan *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

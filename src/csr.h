@@ -1,0 +1,36 @@
+/** CSR: create, check, destroy, convert from COO. */
+#ifndef SP_CSR_H
+#define SP_CSR_H
+
+#include "coo.h"
+
+/** Allocates irp (zeroed), ja and as for the given sizes. */
+spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a);
+
+/** COO to CSR by a parallel counting sort: no critical section, no atomics; rows sorted by column,
+ *  duplicates summed in file order, symmetric parts expanded. The result is the same for any
+ *  number of threads.
+ *
+ *  Memory: coo is CONSUMED: each of its arrays is freed as soon as it is not needed, so that the
+ *  peak is I + J + val + as, i.e. 2.0 times the CSR (12 bytes an entry in f64); on return, also on
+ *  failure, *coo is destroyed.
+ *
+ *  \param [in]  threads     OpenMP threads, >= 1
+ *  \param [out] a           the caller destroys it
+ *  \param [out] duplicates  entries that were added onto another one (may be NULL)
+ */
+spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *duplicates);
+
+/** Checks the invariants: irp[0] = 0, increasing; columns in range and strictly increasing. */
+spmm_status sp_csr_check(const spmm_csr *a);
+
+/** Bytes of the three arrays. */
+int64_t sp_csr_bytes(const spmm_csr *a);
+
+/** A copy of rows [begin, end); the caller destroys it. */
+spmm_status sp_csr_rows(const spmm_csr *a, int64_t begin, int64_t end, spmm_csr *rows);
+
+/** A copy of the listed rows, in that order. */
+spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t count, spmm_csr *rows);
+
+#endif

@@ -1,0 +1,64 @@
+/** The device: plain C, no vendor type. device_cuda.c or device_none.c is linked, never both;
+ *  device_none answers SPMM_ERR_NO_DEVICE to everything but the questions. */
+#ifndef SP_DEVICE_H
+#define SP_DEVICE_H
+
+#include <stddef.h>
+#include "status.h"
+
+typedef struct sp_device_info {
+    char name[128];        /**< "NVIDIA H200" */
+    char pci[32];          /**< PCI bus id: tells GPUs of a node apart whatever their number */
+    int index;             /**< as CUDA numbers the visible ones */
+    int major, minor;      /**< compute capability */
+    int multiprocessors;
+    int64_t memory_bytes;
+    int64_t free_bytes;
+    int64_t l2_bytes;
+} sp_device_info;
+
+/** 1 when this build can drive a GPU at all. */
+int sp_device_built(void);
+
+/** Number of usable GPUs; 0 with the reason in *why (static or thread-local text: "built without
+ *  CUDA", "no GPU", "the driver supports CUDA 12.2, this build needs 13.0"). Never fails, prints
+ *  nothing. A GPU for which this build has neither machine code nor PTX is not usable. */
+int sp_device_count(const char **why);
+
+/** Data about GPU `index`. */
+spmm_status sp_device_describe(int index, sp_device_info *info);
+
+/** Makes GPU `index` this process's device and creates its stream. Call before anything below. */
+spmm_status sp_device_open(int index);
+void sp_device_close(void);
+
+spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
+void sp_device_free(void *p);
+spmm_status sp_device_zero(void *p, int64_t bytes);
+
+/** Copies, complete on return; host memory may be pageable. */
+spmm_status sp_device_upload(void *device, const void *host, int64_t bytes);
+spmm_status sp_device_download(void *host, const void *device, int64_t bytes);
+spmm_status sp_device_copy(void *to, const void *from, int64_t bytes);
+
+/** The same for `rows` rows of `bytes` bytes, whose starts are the given pitches (bytes) apart.
+ *  kind: 0 host to device, 1 device to host, 2 device to device. */
+spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                              int64_t bytes, int64_t rows, int kind);
+
+/** Waits for all that was queued; reports errors of kernels. */
+spmm_status sp_device_sync(void);
+
+/** The stream as the kernels' files need it (a cudaStream_t). */
+void *sp_device_stream(void);
+
+/** A pair of marks in the stream, for timing. */
+typedef struct sp_timer sp_timer;
+spmm_status sp_timer_create(sp_timer **timer);
+void sp_timer_destroy(sp_timer *timer);
+spmm_status sp_timer_start(sp_timer *timer);
+spmm_status sp_timer_stop(sp_timer *timer);
+/** Seconds between the marks; waits for the second. */
+spmm_status sp_timer_seconds(sp_timer *timer, double *seconds);
+
+#endif

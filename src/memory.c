@@ -1,0 +1,84 @@
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
+
+spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
+{
+    int64_t bytes;
+    *p = NULL;
+    if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - HUGE_PAGE)
+        return sp_fail(SPMM_ERR_LIMIT, "%s: %lld elements of %zu bytes do not fit a 64-bit count", what,
+                       (long long)count, size);
+    const size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : LINE;
+    const size_t rounded = ((size_t)bytes + align) / align * align; /* never 0 */
+    *p = aligned_alloc(align, rounded);
+    if (!*p) {
+        char text[32];
+        return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s for %s",
+                       sp_bytes_text(text, sizeof text, (double)bytes), what);
+    }
+    /* rows of X and Y are reached in any order: huge pages spare most TLB misses. Advice only. */
+    if (align == HUGE_PAGE) (void)madvise(*p, rounded, MADV_HUGEPAGE);
+    return SPMM_OK;
+}
+
+spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what)
+{
+    TRY(sp_alloc(p, count, size, what));
+    memset(*p, 0, (size_t)count * size);
+    return SPMM_OK;
+}
+
+void sp_free(void *p) { free(p); }
+
+const char *sp_bytes_text(char *buf, size_t n, double bytes)
+{
+    static const char *const unit[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    int u = 0;
+    while (bytes >= 999.5 && u < 6) {
+        bytes /= 1000;
+        u++;
+    }
+    snprintf(buf, n, u == 0 ? "%.0f %s" : "%.3g %s", bytes, unit[u]);
+    return buf;
+}
+
+int64_t sp_peak_bytes(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+static int64_t file_number(const char *path)
+{
+    long long value = -1;
+    FILE *f = fopen(path, "r");
+    if (f) {
+        if (fscanf(f, "%lld", &value) != 1) value = -1;
+        fclose(f);
+    }
+    return value;
+}
+
+int64_t sp_available_bytes(void)
+{
+    int64_t available = INT64_MAX;
+    char line[256];
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        long long kib;
+        if (sscanf(line, "MemAvailable: %lld", &kib) == 1) available = (int64_t)kib * 1024;
+    }
+    if (f) fclose(f);
+    /* inside a container or a batch job the limit is the cgroup's */
+    const int64_t limit = file_number("/sys/fs/cgroup/memory.max");
+    const int64_t used = file_number("/sys/fs/cgroup/memory.current");
+    if (limit > 0 && used >= 0 && limit - used < available) available = limit > used ? limit - used : 0;
+    return available;
+}

@@ -1,0 +1,42 @@
+/** The fast reader: a Matrix Market file -> COO, by all threads. */
+#ifndef SP_READ_H
+#define SP_READ_H
+
+#include "coo.h"
+
+/** Called now and then by one thread with the share of the file that is read, 0 to 1. */
+typedef void (*sp_progress_fn)(void *context, double fraction);
+
+typedef struct sp_read_options {
+    spmm_precision precision; /**< of coo->val */
+    int threads;              /**< OpenMP threads, >= 1 */
+    int allow_nonfinite;      /**< accept inf and nan (and values that overflow f64) */
+    sp_progress_fn progress;  /**< NULL: none */
+    void *progress_context;
+} sp_read_options;
+
+/** What the banner and the size line said. */
+typedef struct sp_mtx_info {
+    char format[16];   /**< coordinate, array */
+    char field[16];    /**< real, integer, pattern */
+    char symmetry[20]; /**< general, symmetric, skew-symmetric */
+    int64_t stored;    /**< entries of the file */
+    int64_t bytes;     /**< of text, after decompression */
+} sp_mtx_info;
+
+/** Reads a sparse matrix. Coordinate files keep explicit zeros; of array files the nonzeros are kept.
+ *  Array files with symmetry keep the stored triangle and coo->symmetry.
+ *
+ *  Local. Errors carry "FILE:LINE: found ..., expected ...".
+ *  \param [out] coo   in file order; the caller destroys it
+ *  \param [out] info  may be NULL
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED, _MEMORY, _LIMIT */
+spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info);
+
+/** Reads a dense multivector from an array or coordinate file (missing entries 0, duplicates summed,
+ *  symmetry expanded) into host memory.
+ *
+ *  Local. \param [out] x  [rows x cols of the file]; the caller destroys it */
+spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x);
+
+#endif

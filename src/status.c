@@ -1,0 +1,50 @@
+#include "status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char message[SP_MESSAGE_BYTES];
+
+static const struct {
+    const char *text;
+    int exit_code;
+} table[] = {
+#define ROW(name, exit_code, text) {text, exit_code},
+    SPMM_STATUS_LIST(ROW)
+#undef ROW
+};
+
+static int known(spmm_status status) { return (int)status >= 0 && status < SPMM_STATUS_COUNT; }
+
+const char *spmm_status_string(spmm_status status)
+{
+    return known(status) ? table[status].text : "unknown status";
+}
+
+int sp_exit_code(spmm_status status)
+{
+    return known(status) ? table[status].exit_code : table[SPMM_ERR_INTERNAL].exit_code;
+}
+
+const char *spmm_error_message(void) { return message; }
+
+void sp_set_message(const char *text)
+{
+    size_t n = strlen(text);
+    if (n >= sizeof message) n = sizeof message - 1;
+    memmove(message, text, n);
+    message[n] = '\0';
+}
+
+spmm_status sp_fail(spmm_status status, const char *format, ...)
+{
+    /* via a local: an argument may be the old message itself */
+    char text[SP_MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    sp_set_message(text);
+    return status;
+}
