@@ -114,7 +114,7 @@ void spmm_csr_destroy(spmm_csr *a);
 
 /** Distributes the rows of root's matrix over the ranks in blocks balanced by entries.
  *
- *  Collective over comm.
+ *  Collective over comm. Blocks follow one another in rank order, but for root, which has the first.
  *  \param [in]  a      on rank root: the whole matrix, still the caller's; ignored elsewhere (may
  *                      be NULL)
  *  \param [out] block  this rank's rows, [row_end - row_begin x n]; the caller destroys it
@@ -149,9 +149,9 @@ typedef struct spmm_plan spmm_plan;
 /** Prepares repeated products Y_block := A_block X: converts the block to the plan's format, moves
  *  it to the device, and picks the kernel.
  *
- *  Collective over comm (which is duplicated, not kept).
- *  \param [in]  block    this rank's rows of A; may have 0 rows; still the caller's, not needed
- *                        after the call
+ *  Collective over comm, which is not kept.
+ *  \param [in]  block    this rank's rows of A; may have 0 rows; stays the caller's, unchanged, and
+ *                        must outlive the plan (a CSR plan on the CPU reads it in place)
  *  \param [in]  k        columns of X, >= 1
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it

@@ -9,11 +9,11 @@
 typedef struct sp_device_info {
     char name[128];        /**< "NVIDIA H200" */
     char pci[32];          /**< PCI bus id: tells GPUs of a node apart whatever their number */
-    int index;             /**< as CUDA numbers the visible ones */
+    int index;             /**< as CUDA numbers the visible ones (unusable ones count there) */
     int major, minor;      /**< compute capability */
     int multiprocessors;
     int64_t memory_bytes;
-    int64_t free_bytes;
+    int64_t free_bytes;    /**< of the open GPU; 0 for others: asking would take memory there */
     int64_t l2_bytes;
 } sp_device_info;
 
@@ -21,19 +21,24 @@ typedef struct sp_device_info {
 int sp_device_built(void);
 
 /** Number of usable GPUs; 0 with the reason in *why (static or thread-local text: "built without
- *  CUDA", "no GPU", "the driver supports CUDA 12.2, this build needs 13.0"). Never fails, prints
- *  nothing. A GPU for which this build has neither machine code nor PTX is not usable. */
+ *  CUDA", "no GPU", "the driver supports CUDA 12.2, this build needs 13.0"); why may be NULL, *why is ""
+ *  when there are some. Never fails, prints nothing, and takes no GPU memory. A GPU older than all that
+ *  this build has code for is not usable. */
 int sp_device_count(const char **why);
 
-/** Data about GPU `index`. */
+/** Data about usable GPU `index`, 0 .. sp_device_count() - 1. */
 spmm_status sp_device_describe(int index, sp_device_info *info);
 
-/** Makes GPU `index` this process's device and creates its stream. Call before anything below. */
+/** Makes usable GPU `index` this process's device and creates its stream. Call before anything below.
+ *  Nothing happens when it is open already; a second GPU is refused (SPMM_ERR_USAGE). */
 spmm_status sp_device_open(int index);
 void sp_device_close(void);
 
+/** *p is 256-byte aligned and never NULL on success, also for 0 bytes; NULL on failure.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figures), SPMM_ERR_NO_DEVICE (none is open), _DEVICE */
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
 void sp_device_free(void *p);
+/** Queued: kernels and copies that follow find zeros. */
 spmm_status sp_device_zero(void *p, int64_t bytes);
 
 /** Copies, complete on return; host memory may be pageable. */
@@ -49,8 +54,12 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 /** Waits for all that was queued; reports errors of kernels. */
 spmm_status sp_device_sync(void);
 
-/** The stream as the kernels' files need it (a cudaStream_t). */
+/** The stream as the kernels' files need it (a cudaStream_t); also makes the GPU the calling thread's. */
 void *sp_device_stream(void);
+
+/** For launchers: checks what was just queued, and remembers the kernel's id (static storage) for the
+ *  message of an error that shows up later. */
+spmm_status sp_device_launched(const char *kernel);
 
 /** A pair of marks in the stream, for timing. */
 typedef struct sp_timer sp_timer;

@@ -13,14 +13,20 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision);
 typedef enum sp_x_kind { SP_X_UNIFORM, SP_X_ONES, SP_X_INDEX } sp_x_kind;
 
 /** Element (row, column) of a generated X: a function of seed, row and column alone, so that each
- *  rank makes the rows it needs. UNIFORM: in [-1, 1), exact in f32; ONES: 1; INDEX: row + 1 +
- *  column / 1024 (in f32: of row mod 4096). */
+ *  rank makes the rows it needs. UNIFORM: a multiple of 2^-23 in [-1, 1), so exact in f32 too;
+ *  ONES: 1; INDEX: 1 + (row + column) mod 1000, small integers that keep integer products exact. */
 double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column);
 
 /** Fills host rows: x's row i gets the elements of global row first_row + i; padding is zeroed.
  *  By `threads` OpenMP threads. */
 void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
                              int threads);
+
+/** Writes a host multivector as a Matrix Market array file (column-major, as the format wants it), with
+ *  digits enough to read the same values back. Written under another name first and renamed when
+ *  whole, so that no reader finds half a file.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT */
+spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
 
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {

@@ -1,0 +1,137 @@
+# spmm_mpi: `make help` lists the targets. How things are found out is in mk/config.mk.
+
+.DEFAULT_GOAL := all
+MAKEFLAGS += --no-print-directory --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+include mk/config.mk
+
+.PHONY: all run check check-gpu check-asan asan bench-read deps deps-lint install uninstall format lint \
+        clean help FORCE build build-tests link check-builds
+
+## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi to it
+all:
+	@+$(MAKE) $(J) link
+
+## run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
+NP ?= 4
+MATRIX ?= matrices/bcsstk16.mtx.gz
+run: deps
+	@+$(MAKE) $(J) link
+	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
+
+## check          set up, build with and without CUDA, run every test (TESTS="test_read ..." for some)
+check: deps
+	@+$(MAKE) check-builds
+
+## check-gpu      run the tests that concern the GPU where one is; keep the output in bench/records/
+check-gpu: deps
+	@+$(MAKE) $(J) CUDA=1 link build-tests
+	$(Q)$(RUN_TESTS) --gpu --record bench/records $(BUILDDIR)/cuda $(TESTS)
+
+## asan           build with address and undefined-behaviour sanitizers, in build/asan
+asan:
+	@+$(MAKE) $(J) SANITIZE=1 build build-tests
+
+## check-asan     run the tests on that build
+check-asan: deps asan
+	$(Q)$(RUN_TESTS) $(BUILDDIR)/asan $(TESTS)
+
+## bench-read     time the reader (ARGS=)
+bench-read:
+	@+$(MAKE) $(J) $(B)/bench/bench_read
+	$(Q)$(B)/bench/bench_read $(ARGS)
+
+## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
+deps:
+	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' sh mk/deps.sh build test)
+deps-lint:
+	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' sh mk/deps.sh build lint)
+
+## install        put the program, libspmm, headers, spmm.pc and man page under PREFIX
+## uninstall      remove them
+include mk/install.mk
+
+## format         clang-format all sources in place
+## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
+FORMATTED = $(wildcard include/*.h src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] bench/*.[ch] \
+                examples/*.[ch])
+format: deps-lint
+	$(Q)clang-format -i $(FORMATTED)
+lint: deps-lint
+	$(Q)MPICC='$(MPICC)' JOBS=$(NPROC) sh mk/lint.sh $(FORMATTED)
+
+## clean          remove build/ and ./spmm_mpi
+clean:
+	$(Q)rm -rf $(BUILDDIR) spmm_mpi
+
+## help           this list
+help:
+	@sed -n 's/^## //p' Makefile | sed 's/^/  make /'
+	@echo
+	@sed -n 's/^## //p' mk/config.mk | sed 's/^/  /'
+
+# --- below: what the targets above are made of ------------------------------------------------
+
+build: $(B)/spmm_mpi $(B)/libspmm.a $(B)/libspmm.so
+build-tests: $(TEST_PROGRAMS)
+link: build
+	@[ "$$(readlink spmm_mpi)" = $(B)/spmm_mpi ] || ln -sfn $(B)/spmm_mpi spmm_mpi
+
+RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/run
+
+# run once the packages are there. With nvcc both builds are made; the tests run on the GPU build
+# (on a machine without a GPU too), and a few of them again on the other one.
+check-builds:
+ifeq ($(WITH_CUDA),1)
+	@+$(MAKE) $(J) CUDA=0 build build-tests
+	@+$(MAKE) $(J) CUDA=1 link build-tests
+	$(Q)$(RUN_TESTS) $(if $(TESTS),,--smoke $(BUILDDIR)/cpu) $(BUILDDIR)/cuda $(TESTS)
+else
+	@+$(MAKE) $(J) link build-tests
+	$(Q)$(RUN_TESTS) $(B) $(TESTS)
+endif
+
+# Stamps, rewritten only when their text changes: what depends on them is made anew when a flag, a
+# compiler or the list of sources changes.
+stamp = mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
+$(B)/flags: FORCE
+	@$(if $(problem),echo '$(problem)' >&2; exit 1)
+	@$(call stamp,$(MPICC) $(MPI_COMPILE) $(shell $(MPICC) --version 2>/dev/null | head -1) $(ALL_CFLAGS))
+$(B)/nvcc-flags: FORCE
+	@$(call stamp,$(NVCC) $(shell $(NVCC) --version 2>/dev/null | tail -1) $(ALL_NVCCFLAGS))
+$(B)/link-flags: FORCE
+	@$(call stamp,$(LIB_OBJECTS) $(PROGRAM_OBJECTS) $(LDFLAGS) $(CUDA_LIBS) $(LIBS))
+
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(MPICC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/%.cu.o: %.cu $(B)/flags $(B)/nvcc-flags
+	@mkdir -p $(@D)
+	$(call say,NVCC,$<)
+	$(Q)$(NVCC) $(ALL_NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+
+$(B)/libspmm.a: $(LIB_OBJECTS) $(B)/link-flags
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJECTS)
+
+$(B)/libspmm.so.$(VERSION): $(LIB_OBJECTS) $(B)/link-flags
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -shared -Wl,-soname,$(SONAME) $(if $(filter 1,$(SANITIZE)),,-Wl,-z,defs) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJECTS) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
+$(B)/libspmm.so: $(B)/libspmm.so.$(VERSION)
+	@ln -sf $(<F) $(B)/$(SONAME) && ln -sf $(SONAME) $@ && touch -h $@
+
+link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
+$(B)/spmm_mpi: $(PROGRAM_OBJECTS) $(B)/libspmm.a
+	$(call say,LD,$@)
+	$(Q)$(link_program)
+
+$(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(B)/libspmm.a
+	$(call say,LD,$@)
+	$(Q)$(link_program)
+.SECONDARY:
+
+-include $(wildcard $(B)/*/*.d)

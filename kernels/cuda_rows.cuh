@@ -1,0 +1,341 @@
+/** A sub-warp per row of A, the columns of X across its lanes: the kernel that csr_rows, ell_rows and
+ *  ell_nopad_rows share.
+ *
+ *  A warp holds 32 / L rows. Each of a row's L lanes owns N vectors of V columns (16 bytes where the
+ *  alignment of X and Y allows it) and keeps their sums in registers. The row's entries are loaded
+ *  coalesced, a chunk ahead of their use, and pass through shared memory, where one 16-byte read gives
+ *  every lane four column indices: broadcasting each entry by shuffles, or loading it by all lanes,
+ *  would cost as much of the L1 as X does. The loads of X of a group of entries are issued before its
+ *  fma chain, so that several are in flight.
+ *
+ *  Each element of Y is one fma chain in column order from +0: bit for bit the serial product.
+ *
+ *  All 32 lanes of a warp stay in the loop over chunks until the longest of its rows is done (rows that
+ *  have ended see column -1), so the warp-wide votes and barriers are reached by all of them. */
+#ifndef SP_ROWS_CUH
+#define SP_ROWS_CUH
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include "spmm.h"
+extern "C" {
+#include "device.h"
+#include "kernel.h"
+}
+
+namespace {
+
+enum { WARP = 32, BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, MAX_TILES = 65535, VECTOR_BYTES = 16 };
+constexpr unsigned ALL_LANES = 0xffffffffu;
+
+/** What the kernel needs of a launch; x and y already moved to the first column to do. */
+template <typename T> struct rows_args {
+    const int64_t *row_start;  /* SPMM_CSR, SPMM_ELL_NOPAD */
+    const int32_t *nz_per_row; /* SPMM_ELL_NOPAD */
+    const int32_t *col;
+    const T *val;
+    int64_t rows;
+    int64_t width; /* SPMM_ELL */
+    const T *x;
+    T *y;
+    int64_t ldy;
+    uint32_t x_pitch; /* bytes between rows of X: 32 bits, so that an address is one multiply-add */
+    int columns;
+};
+
+template <typename T, int V> struct vector_of;
+template <> struct vector_of<double, 1> { using type = double; };
+template <> struct vector_of<double, 2> { using type = double2; };
+template <> struct vector_of<float, 1> { using type = float; };
+template <> struct vector_of<float, 2> { using type = float2; };
+template <> struct vector_of<float, 4> { using type = float4; };
+
+__device__ inline void multiply_add(double &sum, double a, double x) { sum = fma(a, x, sum); }
+__device__ inline void multiply_add(float &sum, float a, float x) { sum = fmaf(a, x, sum); }
+__device__ inline void multiply_add(double2 &sum, double a, const double2 &x)
+{
+    multiply_add(sum.x, a, x.x);
+    multiply_add(sum.y, a, x.y);
+}
+__device__ inline void multiply_add(float2 &sum, float a, const float2 &x)
+{
+    multiply_add(sum.x, a, x.x);
+    multiply_add(sum.y, a, x.y);
+}
+__device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
+{
+    multiply_add(sum.x, a, x.x);
+    multiply_add(sum.y, a, x.y);
+    multiply_add(sum.z, a, x.z);
+    multiply_add(sum.w, a, x.w);
+}
+
+/** The tunable numbers: `group` entries have their loads of X in flight together, `chunk` entries are
+ *  loaded at a time. About 8 loads a lane; fewer where a lane does everything for its row. */
+template <int L, int N> struct shape {
+    static constexpr int rows = WARP / L;
+    static constexpr int group = L == 1 || N > 1 ? 4 : 8;
+    static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
+    static constexpr int per_lane = chunk / L;
+};
+
+/** The entries of a chunk that one lane loads: number s * L + lane of the chunk is in slot s. */
+template <typename T, int S> struct entries {
+    int32_t col[S];
+    T val[S];
+};
+
+/** A chunk as all lanes of the sub-warp read it. */
+template <typename T, int C> struct alignas(16) staged {
+    T val[C];
+    int32_t col[C];
+};
+
+struct row_span {
+    int64_t begin;
+    unsigned length; /* a row has fewer than 2^31 entries: its columns differ */
+};
+
+template <spmm_format F, typename T>
+__device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
+{
+    if (row >= a.rows) return {0, 0};
+    if constexpr (F == SPMM_ELL) {
+        return {row * a.width, (unsigned)a.width};
+    } else {
+        const int64_t begin = __ldg(a.row_start + row);
+        if constexpr (F == SPMM_ELL_NOPAD) return {begin, (unsigned)__ldg(a.nz_per_row + row)};
+        else return {begin, (unsigned)(__ldg(a.row_start + row + 1) - begin)};
+    }
+}
+
+/** A is used once, so it should leave the caches first; but where a sub-warp reads less than a sector at
+ *  a time, the next slots find the rest of it in the L1. */
+template <int L, typename E> __device__ inline E load_entry(const E *p)
+{
+    return L >= 8 ? __ldcs(p) : __ldg(p);
+}
+
+/** This lane's entries of the chunk that starts at entry p of the row; column -1 beyond its end. */
+template <typename T, int L, int S>
+__device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsigned p, int lane,
+                             entries<T, S> &e)
+{
+#pragma unroll
+    for (int s = 0; s < S; s++) {
+        const unsigned q = p + s * L + lane;
+        e.col[s] = -1;
+        e.val[s] = T(0);
+        if (q < span.length) {
+            e.col[s] = load_entry<L>(a.col + span.begin + q);
+            e.val[s] = load_entry<L>(a.val + span.begin + q);
+        }
+    }
+}
+
+/** The address of a row of X as one instruction; from C++ the compiler makes two. */
+__device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
+{
+    const char *address;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(col), "r"(pitch), "l"(x));
+    return address;
+}
+
+/** Adds G entries to the sums. The -1 of a row's end takes part neither in loads nor in sums: adding
+ *  0 * x would turn an infinite x into NaN, and -0 into +0. */
+template <typename T, typename X, int N, int G>
+__device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
+                                 uint32_t x_pitch, X (&sum)[N])
+{
+    X loaded[G][N];
+#pragma unroll
+    for (int u = 0; u < G; u++) {
+        if (col[u] < 0) continue;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            loaded[u][n] = __ldg((const X *)row_of(x[n], col[u], x_pitch));
+    }
+#pragma unroll
+    for (int u = 0; u < G; u++) {
+        if (col[u] < 0) continue;
+#pragma unroll
+        for (int n = 0; n < N; n++) multiply_add(sum[n], val[u], loaded[u][n]);
+    }
+}
+
+/** Copies G entries of a staged chunk into registers by 16-byte reads. */
+template <typename T, int C, int G>
+__device__ inline void read_group(const staged<T, C> &stage, int g, int32_t (&col)[G], T (&val)[G])
+{
+    constexpr int per_read = VECTOR_BYTES / sizeof(T);
+    using vec = typename vector_of<T, per_read>::type;
+#pragma unroll
+    for (int u = 0; u < G; u += 4) *(int4 *)(col + u) = *(const int4 *)(stage.col + g + u);
+#pragma unroll
+    for (int u = 0; u < G; u += per_read) *(vec *)(val + u) = *(const vec *)(stage.val + g + u);
+}
+
+/** Adds a chunk from shared memory. */
+template <typename T, typename X, int N, int G, int C>
+__device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&x)[N], uint32_t x_pitch,
+                                 X (&sum)[N])
+{
+#pragma unroll 1
+    for (int g = 0; g < C; g += G) {
+        alignas(16) int32_t col[G];
+        alignas(16) T val[G];
+        read_group(stage, g, col, val);
+        if (col[0] < 0) break;
+        add_group(col, val, x, x_pitch, sum);
+    }
+}
+
+/** Sums one row per sub-warp; called by all 32 lanes. */
+template <spmm_format F, typename T, int L, int N, typename X>
+__device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
+                               staged<T, shape<L, N>::chunk> &stage, X (&sum)[N])
+{
+    using S = shape<L, N>;
+    entries<T, S::per_lane> e;
+    fetch<T, L>(a, span, 0, lane, e);
+    bool more = span.length > 0;
+    for (unsigned p = S::chunk; __any_sync(ALL_LANES, more); p += S::chunk) {
+        if constexpr (L == 1) {
+            const entries<T, S::per_lane> now = e;
+            more = p < span.length && now.col[S::chunk - 1] >= 0;
+            if (!more) span.length = 0;
+            fetch<T, L>(a, span, p, lane, e);
+            add_group(now.col, now.val, x, a.x_pitch, sum);
+        } else {
+#pragma unroll
+            for (int s = 0; s < S::per_lane; s++) {
+                stage.col[s * L + lane] = e.col[s];
+                stage.val[s * L + lane] = e.val[s];
+            }
+            __syncwarp();
+            more = p < span.length && stage.col[S::chunk - 1] >= 0; /* padded rows end before width */
+            if (!more) span.length = 0;
+            fetch<T, L>(a, span, p, lane, e);
+            add_chunk<T, X, N, S::group>(stage, x, a.x_pitch, sum);
+            __syncwarp();
+        }
+    }
+}
+
+template <spmm_format F, typename T, int V, int L, int N>
+__global__ void __launch_bounds__(BLOCK) rows_kernel(const rows_args<T> a)
+{
+    using S = shape<L, N>;
+    using X = typename vector_of<T, V>::type;
+    __shared__ staged<T, S::chunk> stage[L == 1 ? 1 : BLOCK / L];
+    const int lane = threadIdx.x % L;
+    const int first_column = blockIdx.y * (L * N * V);
+    const int row_in_block = threadIdx.x / L, rows_per_block = BLOCK / L;
+
+    /* a lane beyond the last column loads what lane 0 loads, which costs nothing, and stores nothing */
+    int column[N];
+    const char *x[N];
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        column[n] = first_column + (n * L + lane) * V;
+        x[n] = (const char *)(a.x + (column[n] < a.columns ? column[n] : first_column));
+    }
+    for (int64_t first = (int64_t)blockIdx.x * rows_per_block; first < a.rows;
+         first += (int64_t)gridDim.x * rows_per_block) {
+        const int64_t row = first + row_in_block;
+        X sum[N] = {};
+        sum_row<F, T, L, N>(a, span_of<F>(a, row), lane, x, stage[L == 1 ? 0 : row_in_block], sum);
+        if (row >= a.rows) continue;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            if (column[n] < a.columns) __stcs((X *)(a.y + row * a.ldy + column[n]), sum[n]);
+    }
+}
+
+template <spmm_format F, typename T, int V, int L, int N>
+void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
+{
+    const int64_t rows_per_block = BLOCK / L;
+    const int64_t blocks = (a.rows - 1) / rows_per_block + 1;
+    const dim3 grid((unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX), (unsigned)tiles);
+    rows_kernel<F, T, V, L, N><<<grid, BLOCK, 0, stream>>>(a);
+}
+
+/** Queues the product for the first columns of a and returns how many it took: whole tiles of 64
+ *  vectors, else all that are left. Tiles are grid.y, which varies slowest, so that while one runs only
+ *  its columns of X compete for the L2; reading A again for each is the cheaper of the two. */
+template <spmm_format F, typename T, int V>
+int launch_columns(rows_args<T> a, cudaStream_t stream)
+{
+    constexpr int tile = 2 * WARP * V;
+    if (a.columns >= tile) {
+        const int whole = a.columns / tile, tiles = whole < MAX_TILES ? whole : MAX_TILES;
+        a.columns = tiles * tile;
+        launch<F, T, V, 32, 2>(a, tiles, stream);
+        return a.columns;
+    }
+    const int vectors = (a.columns + V - 1) / V;
+    if constexpr (V * sizeof(T) == VECTOR_BYTES) {
+        if (vectors <= 1) launch<F, T, V, 1, 1>(a, 1, stream);
+        else if (vectors <= 2) launch<F, T, V, 2, 1>(a, 1, stream);
+        else if (vectors <= 4) launch<F, T, V, 4, 1>(a, 1, stream);
+        else if (vectors <= 8) launch<F, T, V, 8, 1>(a, 1, stream);
+        else if (vectors <= 16) launch<F, T, V, 16, 1>(a, 1, stream);
+        else if (vectors <= 32) launch<F, T, V, 16, 2>(a, 1, stream);
+        else launch<F, T, V, 32, 2>(a, 1, stream);
+    } else { /* K = 1, or a caller's own leading dimension: few shapes, to compile in reasonable time */
+        if (vectors <= 1) launch<F, T, V, 1, 1>(a, 1, stream);
+        else if (vectors <= 8) launch<F, T, V, 8, 1>(a, 1, stream);
+        else launch<F, T, V, 32, 2>(a, 1, stream);
+    }
+    return a.columns;
+}
+
+template <spmm_format F, typename T, int V> void launch_all(rows_args<T> a, cudaStream_t stream)
+{
+    while (a.columns > 0) {
+        const int done = launch_columns<F, T, V>(a, stream);
+        a.x += done;
+        a.y += done;
+        a.columns -= done;
+    }
+}
+
+/** Elements per vector: the widest of up to 16 bytes that X and Y are aligned to in all rows, and no
+ *  wider than k needs. A vector that begins below k ends at or below ld: ld is a multiple of it. */
+inline int vector_width(const sp_launch *l, int size)
+{
+    const uintptr_t mixed = (uintptr_t)l->x->data | (uintptr_t)l->y->data | (uintptr_t)(l->x->ld * size) |
+                            (uintptr_t)(l->y->ld * size);
+    int bytes = VECTOR_BYTES;
+    while (bytes > size && (mixed % (uintptr_t)bytes != 0 || bytes / size >= 2 * l->x->k)) bytes /= 2;
+    return bytes / size;
+}
+
+template <spmm_format F, typename T> spmm_status run_typed(const sp_launch *l, const char *id)
+{
+    const sp_matrix *m = l->a;
+    if (l->x->ld > (int64_t)(UINT32_MAX / sizeof(T)))
+        return sp_fail(SPMM_ERR_LIMIT, "kernel %s: a row of X of %lld elements is longer than 4 GB", id,
+                       (long long)l->x->ld);
+    if (m->rows == 0) return SPMM_OK;
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    const rows_args<T> a = {m->row_start, m->nz_per_row, m->col, (const T *)m->val, m->rows, m->width,
+                            (const T *)l->x->data, (T *)l->y->data, l->y->ld,
+                            (uint32_t)(l->x->ld * sizeof(T)), (int)l->x->k};
+    const int width = vector_width(l, (int)sizeof(T));
+    if (width == 1) launch_all<F, T, 1>(a, stream);
+    else if (width == 2) launch_all<F, T, 2>(a, stream);
+    else if constexpr (sizeof(T) == 4) launch_all<F, T, 4>(a, stream);
+    return sp_device_launched(id);
+}
+
+template <spmm_format F> spmm_status run_rows(const sp_launch *l, const char *id)
+{
+    return l->a->precision == SPMM_F64 ? run_typed<F, double>(l, id) : run_typed<F, float>(l, id);
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,132 @@
+# What is to be built, with what: everything that is found out about the machine is found out here.
+
+## CUDA=auto|1|0     build the GPU side when nvcc is found | demand it | leave it out
+CUDA ?= auto
+## GPU_ARCH="80 90"  GPUs to make machine code for (default: this machine's, else 80 and 90; and PTX)
+GPU_ARCH ?=
+## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
+MPICC ?= mpicc
+MPIRUN ?= mpirun
+NVCC ?= $(firstword $(shell command -v nvcc) \
+                    $(wildcard $(CUDA_HOME)/bin/nvcc $(CUDA_PATH)/bin/nvcc /usr/local/cuda/bin/nvcc))
+## CFLAGS= LDFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimisation;  NVCCFLAGS=  likewise
+OPT ?= -O3 -g
+## WERROR=1          0: warnings are no errors
+WERROR ?= 1
+## V=0               1: show every command and every test
+V ?= 0
+## BUILDDIR=build    the folder of cpu/, cuda/ and asan/
+BUILDDIR ?= build
+## PREFIX=/usr/local DESTDIR=   where `make install` puts things
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' $(1) $(2))
+
+NPROC := $(shell nproc 2>/dev/null || echo 2)
+# a recursive make uses all cores, unless the user said how many
+J = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(NPROC))
+
+VERSION := $(shell sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm.h)
+SONAME := libspmm.so.$(firstword $(subst ., ,$(VERSION)))
+
+# --- which build ------------------------------------------------------------------------------
+
+NVCC_FOUND := $(if $(strip $(NVCC)),$(shell command -v $(firstword $(NVCC))))
+ifeq ($(CUDA),auto)
+  WITH_CUDA := $(if $(NVCC_FOUND),1,0)
+else
+  WITH_CUDA := $(CUDA)
+endif
+SANITIZE ?= 0
+ifeq ($(SANITIZE),1)
+  override WITH_CUDA := 0
+  KIND := asan
+else ifeq ($(WITH_CUDA),1)
+  KIND := cuda
+else
+  KIND := cpu
+endif
+B := $(BUILDDIR)/$(KIND)
+
+problem :=
+ifeq ($(filter auto 0 1,$(CUDA)),)
+  problem := CUDA=$(CUDA) is not one of auto, 1 and 0
+else ifeq ($(WITH_CUDA)$(NVCC_FOUND),1)
+  problem := CUDA=1 needs nvcc, and there is none: put it on PATH (module load cuda), set NVCC=, or use CUDA=0
+else ifeq ($(shell command -v $(firstword $(MPICC))),)
+  problem := there is no $(MPICC): run `make deps`, or load an MPI (module load openmpi), or set MPICC=
+endif
+
+# --- flags ------------------------------------------------------------------------------------
+
+INCLUDES := -Iinclude -Isrc -Ikernels
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+ifeq ($(WERROR),1)
+  WARNINGS += -Werror
+endif
+ifeq ($(SANITIZE),1)
+  override OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(CFLAGS)
+LIBS := -lz -lm
+
+# Open MPI says --showme:compile, MPICH -show
+MPI_COMPILE := $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -show 2>/dev/null)
+MPI_INCLUDES := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_COMPILE)))
+
+ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)
+  # nvcc may be a wrapper, or a link: ask it where its toolkit lies
+  CUDA_TOP := $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.\$$ TOP=//p')
+  CUDA_TARGET := $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.\$$ _TARGET_DIR_=\(..*\)/\1/p')
+  CUDA_LIB := $(patsubst %/libcudart_static.a,%,$(firstword $(wildcard \
+      $(addsuffix /libcudart_static.a,$(CUDA_TOP)/$(CUDA_TARGET)/lib $(CUDA_TOP)/lib64 $(CUDA_TOP)/lib \
+          /usr/lib/x86_64-linux-gnu))))
+  CUDA_INCLUDE := $(patsubst %/cuda_runtime.h,%,$(firstword $(wildcard \
+      $(addsuffix /cuda_runtime.h,$(CUDA_TOP)/$(CUDA_TARGET)/include $(CUDA_TOP)/include /usr/include))))
+  CUDA_LIBS := $(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudart_static -ldl -lrt -lpthread -lstdc++
+
+  NVCC_KNOWS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null))
+  comma := ,
+  ARCHS := $(patsubst sm_%,%,$(subst .,,$(subst $(comma), ,$(GPU_ARCH))))
+  ifeq ($(strip $(ARCHS)),)
+    ARCHS := $(filter $(NVCC_KNOWS),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
+                 | sed -n 's/^\([0-9]*\)\.\([0-9]*\)$$/\1\2/p' | sort -nu))
+  endif
+  ifeq ($(strip $(ARCHS)),)
+    ARCHS := $(filter $(NVCC_KNOWS),80 90)
+  endif
+  NEWEST := $(lastword $(shell printf '%s\n' $(ARCHS) | sort -n))
+  GENCODE := $(foreach a,$(ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+             $(NEWEST:%=-gencode arch=compute_%$(comma)code=compute_$(NEWEST))
+  ALL_NVCCFLAGS = -std=c++17 -O3 -g -lineinfo $(GENCODE) -Xcompiler -fPIC,-Wall,-Wextra,-Wno-unused-parameter \
+                  $(if $(filter 1,$(WERROR)),-Werror all-warnings -Xcompiler -Werror) \
+                  $(INCLUDES) $(MPI_INCLUDES) -DOMPI_SKIP_MPICXX=1 -DMPICH_SKIP_MPICXX=1 $(NVCCFLAGS)
+  ALL_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(abspath $(CUDA_INCLUDE)))
+endif
+
+# --- what there is to build -------------------------------------------------------------------
+
+# of each pair, the one that this build links instead of the other
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c)
+# what only the program needs; it is in no library
+PROGRAM_ONLY := $(patsubst %,src/%.c,main job options report report_file)
+LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY),$(wildcard src/*.c kernels/*.c)) \
+               $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/*.cu))
+object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))
+LIB_OBJECTS := $(call object,$(LIB_SOURCES))
+PROGRAM_OBJECTS := $(call object,$(wildcard $(PROGRAM_ONLY)))
+# tests/install_client.c is compiled by its test, against an installed libspmm
+TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c)))
+BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+
+# --- running ----------------------------------------------------------------------------------
+
+# a Python that has SciPy, for the outside check
+PYTHON ?= $(shell for p in python3 /usr/bin/python3 python; do \
+              $$p -c 'import scipy.sparse' 2>/dev/null && { command -v $$p; exit; }; done; echo python3)
+OPEN_MPI := $(findstring Open MPI,$(shell $(MPIRUN) --version 2>/dev/null))
+# Open MPI asks to be told that root is meant, and that there may be more ranks ($(1)) than cores
+mpirun_flags = $(if $(OPEN_MPI),$(if $(filter 0,$(shell id -u)),--allow-run-as-root) \
+    $(shell test $(1) -le $(NPROC) || echo --oversubscribe --bind-to none))

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Installs what the build, the tests or the lint need and this machine lacks. Usage: deps.sh build test|lint
+#
+# THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
+# succeeds when it is there. What works is not installed again, wherever it comes from.
+list() {
+    cat <<'LIST'
+build  gcc            gcc         command -v gcc && command -v ld
+build  libc6-dev      glibc       echo '#include <stdio.h>' | gcc -fsyntax-only -x c -
+build  libopenmpi-dev openmpi     echo '#include <mpi.h>' | $MPICC -fsyntax-only -x c -
+build  openmpi-bin    openmpi     command -v mpirun
+build  zlib1g-dev     zlib        echo '#include <zlib.h>' | gcc -fsyntax-only -x c -
+build  g++            gcc         test -z "$NVCC" || command -v g++
+test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse' && exit 0; done; false
+test   pkg-config     pkg-config  command -v pkg-config
+test   binutils       binutils    command -v nm
+lint   clang-format   clang       command -v clang-format
+lint   clang-tidy     clang       command -v clang-tidy
+lint   cppcheck       cppcheck    command -v cppcheck
+LIST
+}
+MPICC=${MPICC:-mpicc}
+
+missing= names=
+find_missing() {
+    missing= names=
+    while read -r group package name check; do
+        case " $wanted " in *" $group "*) ;; *) continue ;; esac
+        (eval "$check") >/dev/null 2>&1 && continue
+        missing="$missing $package" names="$names $name"
+        [ "$group" = build ] && essential=1
+    done <<EOT
+$(list)
+EOT
+    return 0
+}
+
+essential=0
+wanted=$*
+find_missing
+[ -n "$missing" ] || exit 0
+
+sudo=
+[ "$(id -u)" = 0 ] || sudo=sudo
+if ! command -v apt-get >/dev/null 2>&1 || { [ -n "$sudo" ] && ! command -v sudo >/dev/null 2>&1; }; then
+    names=$(printf '%s\n' $names | sort -u | tr '\n' ' ')
+    echo "deps: missing: ${names% }; load them (module load ${names% }) or have the administrator install them" >&2
+    exit $essential # what only the tests want is skipped there
+fi
+
+echo "deps: installing$missing (${sudo:+sudo }apt-get)"
+install() {
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >"$log" 2>&1
+}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# the lists of packages may be missing (a bare image) or old: fetch them when installing fails without
+install || { $sudo apt-get update -q >"$log" 2>&1 && install; } || {
+    tail -20 "$log" >&2
+    echo "deps: apt-get could not install$missing" >&2
+    exit 1
+}
+wanted=build
+find_missing
+[ -z "$missing" ] || echo "deps: still missing:$missing" >&2
+[ -z "$missing" ]

@@ -1,0 +1,47 @@
+#!/bin/sh
+# make lint: lint.sh FILE...; settings in .clang-format, .clang-tidy, .cppcheck-suppressions.
+# Exit status 1 when any of the three has a finding.
+JOBS=${JOBS:-2}
+status=0
+c_files= cu=
+for file in "$@"; do
+    case $file in
+    src/*.c | kernels/*.c | include/*.h) c_files="$c_files $file" ;;
+    esac
+done
+
+echo "lint: clang-format"
+clang-format --dry-run -Werror "$@" || status=1
+
+# clang without OpenMP headers of its own can read gcc's, less an attribute that it does not know
+mkdir -p build/lint
+sed 's/__malloc__ *([^)]*)/__malloc__/' "$(gcc -print-file-name=include/omp.h)" >build/lint/omp.h
+mpi=$(${MPICC:-mpicc} --showme:compile 2>/dev/null || ${MPICC:-mpicc} -show 2>/dev/null)
+mpi=$(printf '%s\n' $mpi | sed -n 's/^-I/-isystem/p' | tr '\n' ' ')
+cuda=
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+[ -z "$nvcc" ] || for d in $("$nvcc" --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.\$ INCLUDES="-I\([^"]*\)".*/\1/p'); do
+    cuda="$cuda -isystem$d"
+done
+
+echo "lint: clang-tidy"
+tidy=
+for file in $c_files; do
+    case $file in
+    *.h) continue ;;
+    src/device_cuda.c) [ -n "$cuda" ] || continue ;;
+    esac
+    tidy="$tidy $file"
+done
+printf '%s\n' $tidy | xargs -P "$JOBS" -n 1 sh -c '
+    flags=$1; shift
+    clang-tidy --quiet "$@" -- $flags 2>/dev/null' sh \
+    "-xc -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -Ikernels -isystem build/lint $mpi $cuda -Wall -Wextra -Wno-unknown-pragmas" || status=1
+
+echo "lint: cppcheck"
+cppcheck --quiet -j "$JOBS" --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \
+    --suppressions-list=.cppcheck-suppressions --error-exitcode=1 --library=posix --library=gnu \
+    -D_GNU_SOURCE -Iinclude -Isrc -Ikernels $c_files || status=1
+
+[ "$status" = 0 ] && echo "lint: nothing found"
+exit $status

@@ -1,0 +1,147 @@
+#include "comm.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { KEY_BYTES = 64 };
+
+spmm_status sp_mpi_status(int code, const char *call)
+{
+    if (code == MPI_SUCCESS) return SPMM_OK;
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) snprintf(text, sizeof text, "code %d", code);
+    return sp_fail(SPMM_ERR_MPI, "%s: %s", call, text);
+}
+
+sp_fault_kind sp_fault(const char *stage, int rank)
+{
+    const char *text = getenv("SPMM_FAULT");
+    const size_t n = strlen(stage);
+    if (!text || strncmp(text, stage, n) != 0 || text[n] != ':') return SP_FAULT_NONE;
+    char *end;
+    if (strtol(text + n + 1, &end, 10) != rank) return SP_FAULT_NONE;
+    if (strcmp(end, ":kill") == 0) return SP_FAULT_KILL;
+    return strcmp(end, ":wrong") == 0 ? SP_FAULT_WRONG : SP_FAULT_FAIL;
+}
+
+static spmm_status with_fault(const char *stage, int rank, spmm_status local)
+{
+    const sp_fault_kind fault = sp_fault(stage, rank);
+    if (fault == SP_FAULT_KILL) raise(SIGKILL);
+    if (fault == SP_FAULT_FAIL) return sp_fail(SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage %s as told", stage);
+    return local;
+}
+
+spmm_status sp_agree(MPI_Comm comm, const char *stage, spmm_status local)
+{
+    struct {
+        int status, rank;
+    } mine, worst;
+    TRY(SP_MPI(MPI_Comm_rank(comm, &mine.rank)));
+    mine.status = (int)with_fault(stage, mine.rank, local);
+    TRY(SP_MPI(MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm)));
+    if (worst.status == SPMM_OK) return SPMM_OK;
+    char text[SP_MESSAGE_BYTES] = "", prefix[32] = "";
+    if (worst.rank > 0) snprintf(prefix, sizeof prefix, "rank %d: ", worst.rank);
+    if (mine.rank == worst.rank)
+        snprintf(text, sizeof text, "%s%.*s", prefix, SP_MESSAGE_BYTES - 32, spmm_error_message());
+    TRY(SP_MPI(MPI_Bcast(text, sizeof text, MPI_CHAR, worst.rank, comm)));
+    sp_set_message(text);
+    return (spmm_status)worst.status;
+}
+
+static int64_t chunk_bytes(void)
+{
+    const char *text = getenv("SPMM_CHUNK_BYTES");
+    const long long value = text ? atoll(text) : 0;
+    return value >= 1 && value <= (1 << 30) ? value : 1 << 30;
+}
+
+spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes)
+{
+    const int64_t chunk = chunk_bytes();
+    for (int64_t at = 0; at < bytes; at += chunk) {
+        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+        TRY(SP_MPI(MPI_Send((const char *)data + at, (int)n, MPI_BYTE, to, tag, comm)));
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes)
+{
+    const int64_t chunk = chunk_bytes();
+    for (int64_t at = 0; at < bytes; at += chunk) {
+        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+        TRY(SP_MPI(MPI_Recv((char *)data + at, (int)n, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE)));
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes)
+{
+    const int64_t chunk = chunk_bytes();
+    for (int64_t at = 0; at < bytes; at += chunk) {
+        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+        TRY(SP_MPI(MPI_Bcast((char *)data + at, (int)n, MPI_BYTE, root, comm)));
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_all(MPI_Comm comm, int mine, int *all)
+{
+    return SP_MPI(MPI_Allreduce(&mine, all, 1, MPI_INT, MPI_LAND, comm));
+}
+
+spmm_status sp_collect(MPI_Comm comm, const void *mine, int bytes, void *all)
+{
+    return SP_MPI(MPI_Gather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, comm));
+}
+
+spmm_status sp_slowest(MPI_Comm comm, double *values, int count)
+{
+    return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm));
+}
+
+static spmm_status node_comm(MPI_Comm comm, MPI_Comm *node)
+{
+    int rank;
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    return SP_MPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, node));
+}
+
+spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
+{
+    MPI_Comm node;
+    TRY(node_comm(comm, &node));
+    MPI_Comm_rank(node, node_rank);
+    MPI_Comm_size(node, node_size);
+    return SP_MPI(MPI_Comm_free(&node));
+}
+
+spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers)
+{
+    MPI_Comm node;
+    TRY(node_comm(comm, &node));
+    int rank, size;
+    MPI_Comm_rank(node, &rank);
+    MPI_Comm_size(node, &size);
+    char mine[KEY_BYTES] = "", *all;
+    snprintf(mine, sizeof mine, "%s", key);
+    spmm_status status = sp_alloc((void **)&all, size, KEY_BYTES, "the keys of a node's ranks");
+    status = sp_agree(node, "place", status);
+    if (status == SPMM_OK) status = SP_MPI(MPI_Allgather(mine, KEY_BYTES, MPI_CHAR, all, KEY_BYTES, MPI_CHAR, node));
+    *place = *sharers = 0;
+    for (int r = 0; status == SPMM_OK && r < size; r++)
+        if (strcmp(all + (size_t)r * KEY_BYTES, mine) == 0) {
+            *sharers += 1;
+            *place += r < rank;
+        }
+    sp_free(all);
+    MPI_Comm_free(&node);
+    return status;
+}

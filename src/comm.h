@@ -1,0 +1,50 @@
+/** MPI as the stages use it: checked calls, agreement on errors, messages beyond 2^31 bytes. */
+#ifndef SP_COMM_H
+#define SP_COMM_H
+
+#include "status.h"
+
+/** Status of an MPI call: use as TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default error handler
+ *  a failing call never returns; this serves callers who set MPI_ERRORS_RETURN. */
+#define SP_MPI(call) sp_mpi_status((call), #call)
+spmm_status sp_mpi_status(int code, const char *call);
+
+/** Agrees on the outcome of a local phase.
+ *
+ *  Collective over comm. Every rank passes the status of its own work; when any failed, every rank
+ *  returns the gravest status (of equals, the lowest rank's) and has that rank's message, prefixed
+ *  by "rank R: " unless R is 0.
+ *
+ *  \param [in] stage  the phase's name, the place where SPMM_FAULT (see sp_fault) strikes */
+spmm_status sp_agree(MPI_Comm comm, const char *stage, spmm_status local);
+
+/** Faults on demand, for tests: the environment variable SPMM_FAULT=STAGE:RANK[:KIND] makes that rank
+ *  fail there (KIND fail, the default), kill itself (kill), or, in stage `apply`, spoil one element
+ *  of Y (wrong). The stages are those of sp_agree's callers. */
+typedef enum sp_fault_kind { SP_FAULT_NONE, SP_FAULT_FAIL, SP_FAULT_KILL, SP_FAULT_WRONG } sp_fault_kind;
+sp_fault_kind sp_fault(const char *stage, int rank);
+
+/** Messages of any number of bytes, in chunks of at most SPMM_CHUNK_BYTES (environment; default
+ *  1 GiB, so that counts stay below 2^31 whatever the MPI library). Blocking.
+ *  sp_bcast is collective over comm. */
+spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes);
+spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes);
+spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes);
+
+/** 1 on every rank when it is nonzero on every rank. Collective. */
+spmm_status sp_all(MPI_Comm comm, int mine, int *all);
+
+/** Rank 0 gets every rank's `bytes` bytes, in rank order; all [size * bytes], ignored elsewhere. Collective. */
+spmm_status sp_collect(MPI_Comm comm, const void *mine, int bytes, void *all);
+
+/** Elementwise maximum over the ranks, on every rank, in place. Collective. */
+spmm_status sp_slowest(MPI_Comm comm, double *values, int count);
+
+/** The ranks of comm that share this rank's node: how many, and which of them this is. Collective. */
+spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
+
+/** How many ranks of this node pass the same key, and which of them this is, from 0 up; key holds
+ *  at most 63 characters. Collective over comm. */
+spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers);
+
+#endif

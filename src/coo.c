@@ -1,0 +1,68 @@
+#include "coo.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+spmm_status sp_coo_create(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry,
+                          spmm_precision precision, int with_values, sp_coo *coo)
+{
+    memset(coo, 0, sizeof *coo);
+    if (rows < 0 || cols < 0 || nnz < 0)
+        return sp_fail(SPMM_ERR_USAGE, "a matrix of %lld x %lld with %lld entries: none may be negative",
+                       (long long)rows, (long long)cols, (long long)nnz);
+    if (rows > INT32_MAX || cols > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "a matrix of %lld x %lld: rows and columns must stay below 2^31",
+                       (long long)rows, (long long)cols);
+    *coo = (sp_coo){.rows = rows, .cols = cols, .nnz = nnz, .symmetry = symmetry, .precision = precision};
+    spmm_status status = SPMM_OK;
+    TRY_GOTO(sp_alloc((void **)&coo->I, nnz, sizeof *coo->I, "row indices of the triplets"), failed);
+    TRY_GOTO(sp_alloc((void **)&coo->J, nnz, sizeof *coo->J, "column indices of the triplets"), failed);
+    if (with_values)
+        TRY_GOTO(sp_alloc(&coo->val, nnz, sp_value_size(precision), "values of the triplets"), failed);
+    return SPMM_OK;
+failed:
+    sp_coo_destroy(coo);
+    return status;
+}
+
+void sp_coo_destroy(sp_coo *coo)
+{
+    if (!coo) return;
+    sp_free(coo->I);
+    sp_free(coo->J);
+    sp_free(coo->val);
+    memset(coo, 0, sizeof *coo);
+}
+
+static double value_of(const sp_coo *coo, int64_t t)
+{
+    if (!coo->val) return 1.0;
+    return coo->precision == SPMM_F64 ? ((const double *)coo->val)[t] : (double)((const float *)coo->val)[t];
+}
+
+static void append(sp_coo *coo, int64_t t, int32_t i, int32_t j, double value)
+{
+    coo->I[t] = i;
+    coo->J[t] = j;
+    if (coo->precision == SPMM_F64)
+        ((double *)coo->val)[t] = value;
+    else
+        ((float *)coo->val)[t] = (float)value; /* was a float: exact */
+}
+
+spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general)
+{
+    const int mirrored = coo->symmetry != SP_GENERAL;
+    int64_t count = coo->nnz;
+    for (int64_t t = 0; mirrored && t < coo->nnz; t++) count += coo->I[t] != coo->J[t];
+    TRY(sp_coo_create(coo->rows, coo->cols, count, SP_GENERAL, coo->precision, 1, general));
+    int64_t next = 0;
+    for (int64_t t = 0; t < coo->nnz; t++) {
+        const int32_t i = coo->I[t], j = coo->J[t];
+        const double value = value_of(coo, t);
+        append(general, next++, i, j, value);
+        if (mirrored && i != j) append(general, next++, j, i, coo->symmetry == SP_SKEW ? -value : value);
+    }
+    return SPMM_OK;
+}

@@ -1,0 +1,110 @@
+#include "csr.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a)
+{
+    memset(a, 0, sizeof *a);
+    if (rows < 0 || cols < 0 || nnz < 0)
+        return sp_fail(SPMM_ERR_USAGE, "a matrix of %lld x %lld with %lld entries: none may be negative",
+                       (long long)rows, (long long)cols, (long long)nnz);
+    if (cols > INT32_MAX || rows == INT64_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "a matrix of %lld x %lld: columns must stay below 2^31",
+                       (long long)rows, (long long)cols);
+    *a = (spmm_csr){.rows = rows, .cols = cols, .nnz = nnz, .precision = precision};
+    spmm_status status = SPMM_OK;
+    TRY_GOTO(sp_alloc_zero((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts"), failed);
+    TRY_GOTO(sp_alloc((void **)&a->ja, nnz, sizeof *a->ja, "column indices"), failed);
+    TRY_GOTO(sp_alloc(&a->as, nnz, sp_value_size(precision), "values"), failed);
+    return SPMM_OK;
+failed:
+    spmm_csr_destroy(a);
+    return status;
+}
+
+void spmm_csr_destroy(spmm_csr *a)
+{
+    if (!a) return;
+    sp_free(a->irp);
+    sp_free(a->ja);
+    sp_free(a->as);
+    memset(a, 0, sizeof *a);
+}
+
+int64_t sp_csr_bytes(const spmm_csr *a)
+{
+    const int64_t size = (int64_t)sp_value_size(a->precision);
+    return (a->rows + 1) * (int64_t)sizeof *a->irp + a->nnz * ((int64_t)sizeof *a->ja + size);
+}
+
+static spmm_status check_row(const spmm_csr *a, int64_t i)
+{
+    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+        if (a->ja[e] < 0 || a->ja[e] >= a->cols)
+            return sp_fail(SPMM_ERR_INTERNAL, "row %lld has column %d of %lld", (long long)i, a->ja[e],
+                           (long long)a->cols);
+        if (e > a->irp[i] && a->ja[e] <= a->ja[e - 1])
+            return sp_fail(SPMM_ERR_INTERNAL, "row %lld: column %d follows column %d", (long long)i,
+                           a->ja[e], a->ja[e - 1]);
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_csr_check(const spmm_csr *a)
+{
+    if (a->rows < 0 || a->cols < 0 || a->cols > INT32_MAX || a->nnz < 0 || !a->irp || !a->ja || !a->as)
+        return sp_fail(SPMM_ERR_INTERNAL, "a CSR matrix of %lld x %lld with %lld entries, or without arrays",
+                       (long long)a->rows, (long long)a->cols, (long long)a->nnz);
+    if (a->irp[0] != 0 || a->irp[a->rows] != a->nnz)
+        return sp_fail(SPMM_ERR_INTERNAL, "row starts go from %lld to %lld, expected 0 to %lld",
+                       (long long)a->irp[0], (long long)a->irp[a->rows], (long long)a->nnz);
+    /* all row starts first: a wrong one would send the check of a row out of the arrays */
+    for (int64_t i = 0; i < a->rows; i++)
+        if (a->irp[i] > a->irp[i + 1])
+            return sp_fail(SPMM_ERR_INTERNAL, "row %lld starts at %lld and ends at %lld", (long long)i,
+                           (long long)a->irp[i], (long long)a->irp[i + 1]);
+    for (int64_t i = 0; i < a->rows; i++) TRY(check_row(a, i));
+    return SPMM_OK;
+}
+
+/** Copies entries [from, from + count) of a to `to` and following ones of b. */
+static void copy_entries(const spmm_csr *a, int64_t from, int64_t count, spmm_csr *b, int64_t to)
+{
+    const size_t size = sp_value_size(a->precision), n = (size_t)count;
+    memcpy(b->ja + to, a->ja + from, n * sizeof *a->ja);
+    memcpy((char *)b->as + (size_t)to * size, (const char *)a->as + (size_t)from * size, n * size);
+}
+
+spmm_status sp_csr_rows(const spmm_csr *a, int64_t begin, int64_t end, spmm_csr *rows)
+{
+    memset(rows, 0, sizeof *rows);
+    if (begin < 0 || end < begin || end > a->rows)
+        return sp_fail(SPMM_ERR_USAGE, "rows %lld to %lld of a matrix with %lld", (long long)begin,
+                       (long long)end, (long long)a->rows);
+    const int64_t first = a->irp[begin];
+    TRY(sp_csr_create(end - begin, a->cols, a->irp[end] - first, a->precision, rows));
+    for (int64_t i = begin; i <= end; i++) rows->irp[i - begin] = a->irp[i] - first;
+    copy_entries(a, first, rows->nnz, rows, 0);
+    return SPMM_OK;
+}
+
+spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t count, spmm_csr *rows)
+{
+    memset(rows, 0, sizeof *rows);
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t r = row_index[i];
+        if (r < 0 || r >= a->rows)
+            return sp_fail(SPMM_ERR_USAGE, "row %lld of a matrix with %lld", (long long)r, (long long)a->rows);
+        nnz += a->irp[r + 1] - a->irp[r];
+    }
+    TRY(sp_csr_create(count, a->cols, nnz, a->precision, rows));
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t r = row_index[i], n = a->irp[r + 1] - a->irp[r];
+        copy_entries(a, a->irp[r], n, rows, rows->irp[i]);
+        rows->irp[i + 1] = rows->irp[i] + n;
+    }
+    return SPMM_OK;
+}

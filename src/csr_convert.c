@@ -1,0 +1,400 @@
+/* Triplets to CSR: a parallel, stable counting sort in bounded memory.
+ *
+ * Each thread owns a range of consecutive rows and alone writes them, in file order: no atomics, no
+ * critical section, and a result that does not depend on the number of threads. So that a thread
+ * need not look at every triplet, a group of blocks of triplets is first cut into lists by owner (2
+ * bytes an entry, for a bounded number of blocks), then each owner walks its own lists. */
+#include "csr.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "memory.h"
+#include "work.h"
+
+enum {
+    BLOCK = 1 << 15,       /* triplets in a block: an index within one fits uint16_t */
+    BLOCKS_PER_OWNER = 4,  /* in a group: enough to even out the lists, few enough to stay in cache */
+    BUCKETS_LOG2 = 14,     /* row buckets that the owners' ranges are cut at: their map stays in L1 */
+    MAX_OWNERS = 4096      /* an owner fits uint16_t, and the histograms stay small */
+};
+
+typedef struct builder {
+    const sp_coo *coo; /* its arrays vanish as the build goes on */
+    spmm_csr *a;
+    int owners;            /* threads, each with a range of rows */
+    int shift;             /* row >> shift is the row's bucket */
+    int64_t buckets;
+    uint16_t *owner;       /* of a bucket, [buckets] */
+    int64_t *first_row;    /* of an owner, [owners + 1] */
+    int64_t *first_entry;  /* of an owner in the CSR arrays, [owners + 1] */
+    int64_t blocks, group; /* blocks in all; in a group */
+    int64_t slots;         /* list elements of a block */
+    uint16_t *list;        /* [group][slots]: triplets of a block, grouped by owner, in file order */
+    int32_t *cut;          /* [group][owners + 1]: where an owner's list begins */
+} builder;
+
+static int is_mirrored(const sp_coo *coo) { return coo->symmetry != SP_GENERAL; }
+
+static int owner_of(const builder *b, int32_t row) { return b->owner[row >> b->shift]; }
+
+static void builder_destroy(builder *b)
+{
+    sp_free(b->owner);
+    sp_free(b->first_row);
+    sp_free(b->first_entry);
+    sp_free(b->list);
+    sp_free(b->cut);
+}
+
+/** Entries per bucket of the CSR matrix, mirrored ones included, over part `part` of `parts`. */
+static void count_buckets(const builder *b, int part, int parts, int64_t *count)
+{
+    const sp_coo *const coo = b->coo;
+    const int mirrored = is_mirrored(coo);
+    const int64_t begin = coo->nnz / parts * part + coo->nnz % parts * part / parts;
+    const int64_t end = coo->nnz / parts * (part + 1) + coo->nnz % parts * (part + 1) / parts;
+    for (int64_t t = begin; t < end; t++) {
+        count[coo->I[t] >> b->shift]++;
+        if (mirrored && coo->I[t] != coo->J[t]) count[coo->J[t] >> b->shift]++;
+    }
+}
+
+/** Gives each bucket its owner so that owners have about the same entries + rows; count [buckets]. */
+static void assign_owners(builder *b, const int64_t *count)
+{
+    const int64_t rows = b->coo->rows;
+    int64_t total = rows, before = 0, entries = 0;
+    for (int64_t q = 0; q < b->buckets; q++) total += count[q];
+    int last = 0;
+    b->first_row[0] = b->first_entry[0] = 0;
+    for (int64_t q = 0; q < b->buckets; q++) {
+        const int64_t weight = count[q] + (INT64_C(1) << b->shift);
+        int o = (int)(((double)before + 0.5 * (double)weight) / (double)total * b->owners);
+        if (o >= b->owners) o = b->owners - 1;
+        while (last < o) {
+            last++;
+            b->first_row[last] = q << b->shift;
+            b->first_entry[last] = entries;
+        }
+        b->owner[q] = (uint16_t)last;
+        before += weight;
+        entries += count[q];
+    }
+    while (last < b->owners) {
+        last++;
+        b->first_row[last] = rows;
+        b->first_entry[last] = entries;
+    }
+}
+
+static spmm_status find_owners(builder *b)
+{
+    int64_t *count;
+    TRY(sp_alloc_zero((void **)&count, b->buckets * b->owners, sizeof *count, "row buckets"));
+#pragma omp parallel for schedule(static, 1) num_threads(b->owners)
+    for (int o = 0; o < b->owners; o++) count_buckets(b, o, b->owners, count + o * b->buckets);
+    for (int o = 1; o < b->owners; o++)
+        for (int64_t q = 0; q < b->buckets; q++) count[q] += count[o * b->buckets + q];
+    assign_owners(b, count);
+    sp_free(count);
+    return SPMM_OK;
+}
+
+static spmm_status builder_create(const sp_coo *coo, int threads, spmm_csr *a, builder *b)
+{
+    *b = (builder){.coo = coo, .a = a, .owners = threads < MAX_OWNERS ? threads : MAX_OWNERS};
+    while (coo->rows >> b->shift >> BUCKETS_LOG2) b->shift++;
+    b->buckets = (coo->rows >> b->shift) + 1;
+    b->blocks = (coo->nnz + BLOCK - 1) / BLOCK;
+    b->group = (int64_t)b->owners * BLOCKS_PER_OWNER;
+    if (b->group > b->blocks) b->group = b->blocks;
+    b->slots = is_mirrored(coo) ? 2 * BLOCK : BLOCK;
+    TRY(sp_alloc((void **)&b->owner, b->buckets, sizeof *b->owner, "row buckets"));
+    TRY(sp_alloc((void **)&b->first_row, b->owners + 1, sizeof *b->first_row, "row ranges"));
+    TRY(sp_alloc((void **)&b->first_entry, b->owners + 1, sizeof *b->first_entry, "row ranges"));
+    if (b->owners > 1) {
+        TRY(sp_alloc((void **)&b->list, b->group * b->slots, sizeof *b->list, "lists of triplets"));
+        TRY(sp_alloc((void **)&b->cut, b->group * (b->owners + 1), sizeof *b->cut, "lists of triplets"));
+    }
+    return find_owners(b);
+}
+
+/** Lists the block's triplets by owner; one that its mirror image gives a second owner is in both. */
+static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t *cut)
+{
+    const int mirrored = is_mirrored(b->coo);
+    const int64_t base = block * BLOCK;
+    const int n = b->coo->nnz - base < BLOCK ? (int)(b->coo->nnz - base) : BLOCK;
+    const int32_t *const I = b->coo->I + base, *const J = b->coo->J + base;
+    memset(cut, 0, (size_t)(b->owners + 1) * sizeof *cut);
+    for (int k = 0; k < n; k++) {
+        const int o = owner_of(b, I[k]);
+        cut[o + 1]++;
+        if (mirrored && owner_of(b, J[k]) != o) cut[owner_of(b, J[k]) + 1]++;
+    }
+    for (int o = 0; o < b->owners; o++) cut[o + 1] += cut[o];
+    for (int k = 0; k < n; k++) {
+        const int o = owner_of(b, I[k]);
+        list[cut[o]++] = (uint16_t)k;
+        if (mirrored && owner_of(b, J[k]) != o) list[cut[owner_of(b, J[k])]++] = (uint16_t)k;
+    }
+    /* each cut has moved to the next one's place */
+    memmove(cut + 1, cut, (size_t)b->owners * sizeof *cut);
+    cut[0] = 0;
+}
+
+/* What a scan of the triplets does with an entry. irp[row] is the row's cursor while placing. */
+enum { COUNT, COLUMNS, VALUES_F64, VALUES_F32 };
+
+__attribute__((always_inline)) static inline void put(const builder *b, const int what, int64_t t,
+                                                      int32_t row, int32_t column, int negated)
+{
+    const spmm_csr *const a = b->a;
+    const void *const val = b->coo->val;
+    if (what == COUNT) {
+        a->irp[row + 1]++;
+    } else if (what == COLUMNS) {
+        a->ja[a->irp[row]++] = column;
+    } else if (what == VALUES_F64) {
+        const double v = val ? ((const double *)val)[t] : 1.0;
+        ((double *)a->as)[a->irp[row]++] = negated ? -v : v;
+    } else {
+        const float v = val ? ((const float *)val)[t] : 1.0f;
+        ((float *)a->as)[a->irp[row]++] = negated ? -v : v;
+    }
+}
+
+/** Treats n listed triplets of a block (NULL: n triplets on end) on behalf of an owner. */
+__attribute__((always_inline)) static inline void visit(const builder *b, const int what, int owner,
+                                                        int64_t base, const uint16_t *list, int64_t n)
+{
+    const int32_t *const I = b->coo->I, *const J = b->coo->J;
+    const int negated = b->coo->symmetry == SP_SKEW;
+    if (!is_mirrored(b->coo)) {
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t t = base + (list ? list[k] : k);
+            put(b, what, t, I[t], J[t], 0);
+        }
+        return;
+    }
+    const int64_t begin = b->first_row[owner], end = b->first_row[owner + 1];
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t t = base + (list ? list[k] : k);
+        const int32_t i = I[t], j = J[t];
+        if (i >= begin && i < end) put(b, what, t, i, j, 0);
+        if (j >= begin && j < end && i != j) put(b, what, t, j, i, negated);
+    }
+}
+
+typedef void (*visitor)(const builder *b, int owner, int64_t base, const uint16_t *list, int64_t n);
+#define VISITOR(name, what)                                                                            \
+    static void name(const builder *b, int owner, int64_t base, const uint16_t *list, int64_t n)       \
+    {                                                                                                  \
+        visit(b, what, owner, base, list, n);                                                          \
+    }
+VISITOR(visit_count, COUNT)
+VISITOR(visit_columns, COLUMNS)
+VISITOR(visit_values_f64, VALUES_F64)
+VISITOR(visit_values_f32, VALUES_F32)
+#undef VISITOR
+
+static void scan(const builder *b, visitor visit_block)
+{
+    if (b->owners == 1) {
+        visit_block(b, 0, 0, NULL, b->coo->nnz);
+        return;
+    }
+#pragma omp parallel num_threads(b->owners)
+    for (int64_t g = 0; g < b->blocks; g += b->group) {
+        const int64_t count = b->blocks - g < b->group ? b->blocks - g : b->group;
+#pragma omp for schedule(static, 1)
+        for (int64_t k = 0; k < count; k++)
+            list_block(b, g + k, b->list + k * b->slots, b->cut + k * (b->owners + 1));
+#pragma omp for schedule(static, 1)
+        for (int o = 0; o < b->owners; o++)
+            for (int64_t k = 0; k < count; k++) {
+                const int32_t *const cut = b->cut + k * (b->owners + 1) + o;
+                visit_block(b, o, (g + k) * BLOCK, b->list + k * b->slots + cut[0], cut[1] - cut[0]);
+            }
+    }
+}
+
+/** Counts in irp[row + 1] become row starts. */
+static void sum_counts(const builder *b)
+{
+#pragma omp parallel for schedule(static, 1) num_threads(b->owners)
+    for (int o = 0; o < b->owners; o++) {
+        int64_t sum = b->first_entry[o];
+        for (int64_t i = b->first_row[o]; i < b->first_row[o + 1]; i++)
+            b->a->irp[i + 1] = sum += b->a->irp[i + 1];
+    }
+}
+
+/** After placing, irp[row] is the row's end, that is the next one's start: moves them back. */
+static void restore_row_starts(const builder *b)
+{
+#pragma omp parallel for schedule(static, 1) num_threads(b->owners)
+    for (int o = 0; o < b->owners; o++) {
+        int64_t *const irp = b->a->irp + b->first_row[o];
+        const int64_t rows = b->first_row[o + 1] - b->first_row[o];
+        if (rows == 0) continue;
+        memmove(irp + 1, irp, (size_t)(rows - 1) * sizeof *irp);
+        irp[0] = b->first_entry[o];
+    }
+}
+
+/** Fills a from coo, rows in file order; frees each array of coo after its last use. */
+static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
+{
+    builder b;
+    spmm_status status = builder_create(coo, threads, a, &b);
+    if (status != SPMM_OK) goto done;
+    TRY_GOTO(sp_alloc_zero((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts"), done);
+    a->nnz = b.first_entry[b.owners];
+    scan(&b, visit_count);
+    sum_counts(&b);
+    TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
+    scan(&b, a->precision == SPMM_F64 ? visit_values_f64 : visit_values_f32);
+    restore_row_starts(&b);
+    sp_free(coo->val); /* before ja is there: the peak is I + J + val + as */
+    coo->val = NULL;
+    TRY_GOTO(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"), done);
+    scan(&b, visit_columns);
+    restore_row_starts(&b);
+done:
+    builder_destroy(&b);
+    return status;
+}
+
+/** A thread's scratch for sorting long rows; grows on demand. */
+typedef struct scratch {
+    int32_t *column;
+    void *value;
+    int64_t size; /* entries */
+} scratch;
+
+static void scratch_destroy(scratch *s)
+{
+    sp_free(s->column);
+    sp_free(s->value);
+    *s = (scratch){0};
+}
+
+static spmm_status scratch_reserve(scratch *s, int64_t entries, spmm_precision precision)
+{
+    if (entries <= s->size) return SPMM_OK;
+    scratch_destroy(s);
+    spmm_status status = sp_alloc((void **)&s->column, entries, sizeof *s->column, "scratch to sort a row");
+    if (status == SPMM_OK)
+        status = sp_alloc(&s->value, entries, sp_value_size(precision), "scratch to sort a row");
+    if (status == SPMM_OK) s->size = entries;
+    return status;
+}
+
+enum { SHORT_ROW = 24 }; /* up to here insertion sort is the quickest */
+
+#define VALUE double
+#define NAME(name) name##_f64
+#include "csr_convert_impl.h"
+#undef VALUE
+#undef NAME
+
+#define VALUE float
+#define NAME(name) name##_f32
+#include "csr_convert_impl.h"
+#undef VALUE
+#undef NAME
+
+/** Closes the gaps that summed duplicates left between the ranges; kept[t] entries remain in range t,
+ *  which begins at first[t]. */
+static void close_gaps(spmm_csr *a, const sp_work *w, const int64_t *first, const int64_t *kept)
+{
+    const size_t size = sp_value_size(a->precision);
+    char *const as = a->as;
+    int64_t to = 0;
+    for (int t = 0; t < w->threads; t++) {
+        const int64_t shift = first[t] - to;
+        memmove(a->ja + to, a->ja + first[t], (size_t)kept[t] * sizeof *a->ja);
+        memmove(as + (size_t)to * size, as + (size_t)first[t] * size, (size_t)kept[t] * size);
+        for (int64_t i = w->begin[t]; i < w->begin[t + 1]; i++) a->irp[i] -= shift;
+        to += kept[t];
+    }
+    a->nnz = a->irp[a->rows] = to;
+}
+
+/** Sorts each row by column and sums duplicates. */
+static spmm_status tidy(spmm_csr *a, int threads, int64_t *duplicates)
+{
+    sp_work w;
+    int64_t *first = NULL, *kept;
+    int failed = 0;
+    spmm_status status = sp_work_create(a->irp, a->rows, threads, &w);
+    if (status != SPMM_OK) return status;
+    TRY_GOTO(sp_alloc((void **)&first, 2 * (threads + 1), sizeof *first, "row ranges"), done);
+    kept = first + threads + 1;
+    for (int t = 0; t <= threads; t++) first[t] = a->irp[w.begin[t]];
+#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(| : failed)
+    for (int t = 0; t < threads; t++)
+        failed |= (a->precision == SPMM_F64 ? tidy_rows_f64 : tidy_rows_f32)(a, w.begin[t], w.begin[t + 1],
+                                                                             first[t], first[t + 1],
+                                                                             &kept[t]) != SPMM_OK;
+    if (failed) { /* the message is in the thread that failed */
+        status = sp_fail(SPMM_ERR_MEMORY, "cannot allocate scratch to sort the rows");
+        goto done;
+    }
+    *duplicates = a->nnz;
+    for (int t = 0; t < threads; t++) *duplicates -= kept[t];
+    if (*duplicates > 0) close_gaps(a, &w, first, kept);
+done:
+    sp_free(first);
+    sp_work_destroy(&w);
+    return status;
+}
+
+spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *duplicates)
+{
+    int64_t summed = 0;
+    *a = (spmm_csr){.rows = coo->rows, .cols = coo->cols, .precision = coo->precision};
+    spmm_status status = threads >= 1 ? place(coo, threads, a)
+                                      : sp_fail(SPMM_ERR_USAGE, "%d threads: must be >= 1", threads);
+    sp_coo_destroy(coo); /* also before the sort, which needs scratch for long rows */
+    if (status == SPMM_OK) status = tidy(a, threads, &summed);
+    if (status != SPMM_OK) spmm_csr_destroy(a);
+    if (duplicates) *duplicates = summed;
+    return status;
+}
+
+static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const int64_t *col_index,
+                                 const double *val, sp_coo *coo)
+{
+    for (int64_t t = 0; t < nnz; t++) {
+        if (row_index[t] < 0 || row_index[t] >= coo->rows || col_index[t] < 0 || col_index[t] >= coo->cols)
+            return sp_fail(SPMM_ERR_USAGE, "triplet %lld is at (%lld, %lld) of a %lld x %lld matrix",
+                           (long long)t, (long long)row_index[t], (long long)col_index[t],
+                           (long long)coo->rows, (long long)coo->cols);
+        coo->I[t] = (int32_t)row_index[t];
+        coo->J[t] = (int32_t)col_index[t];
+        if (!val) continue;
+        if (coo->precision == SPMM_F64)
+            ((double *)coo->val)[t] = val[t];
+        else
+            ((float *)coo->val)[t] = (float)val[t];
+    }
+    return SPMM_OK;
+}
+
+spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
+                                   const int64_t *col_index, const double *val, spmm_precision precision,
+                                   spmm_csr *a)
+{
+    sp_coo coo;
+    memset(a, 0, sizeof *a);
+    TRY(sp_coo_create(rows, cols, nnz, SP_GENERAL, precision, val != NULL, &coo));
+    const spmm_status status = copy_triplets(nnz, row_index, col_index, val, &coo);
+    if (status != SPMM_OK) {
+        sp_coo_destroy(&coo);
+        return status;
+    }
+    return sp_csr_from_coo(&coo, omp_get_max_threads(), a, NULL);
+}

@@ -1,0 +1,473 @@
+/** device.h by the CUDA runtime, linked statically: without a driver the program starts all the same
+ *  and sp_device_count() says what is missing.
+ *
+ *  One GPU a process, one stream: everything is queued there, in order. The stream does not wait for
+ *  the legacy default stream, which nothing here uses. */
+#include "device.h"
+
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
+
+/* kernels/cuda_probe.cu */
+extern const int sp_cuda_architectures[];
+int sp_cuda_probe(void);
+
+static struct {
+    int open;
+    int index; /* among the usable GPUs */
+    int ordinal; /* CUDA's number */
+    char name[160]; /* "GPU 0 (NVIDIA H200)" */
+    cudaStream_t stream;
+    const char *kernel; /* launched last */
+    void *stage[STAGES]; /* pinned, PIECE bytes; made at the first large copy */
+    cudaEvent_t staged[STAGES];
+    int stage_failed;
+} device;
+
+struct sp_timer {
+    cudaEvent_t start, stop;
+};
+
+/** Fails with what CUDA says; takes the error out of the runtime, so that no later check finds it. */
+static spmm_status cuda_fail(cudaError_t error, const char *what)
+{
+    (void)cudaGetLastError();
+    return sp_fail(SPMM_ERR_DEVICE, "%s: %s: %s", device.open ? device.name : "GPU", what,
+                   cudaGetErrorString(error));
+}
+
+#define CUDA(call, what)                                       \
+    do {                                                       \
+        const cudaError_t error_ = (call);                     \
+        if (error_ != cudaSuccess) return cuda_fail(error_, what); \
+    } while (0)
+
+/** Waiting is where the errors of kernels come up: name the one launched last. */
+static spmm_status wait_fail(cudaError_t error, const char *what)
+{
+    char text[128];
+    if (!device.kernel) return cuda_fail(error, what);
+    snprintf(text, sizeof text, "kernel %s", device.kernel);
+    return cuda_fail(error, text);
+}
+
+/** The current GPU is CUDA's state per thread; the caller's may be a new one. */
+static spmm_status enter(void)
+{
+    if (device.open) {
+        CUDA(cudaSetDevice(device.ordinal), "cannot make it current");
+        return SPMM_OK;
+    }
+    const char *why;
+    if (sp_device_count(&why) == 0) return sp_fail(SPMM_ERR_NO_DEVICE, "%s", why);
+    return sp_fail(SPMM_ERR_NO_DEVICE, "no GPU has been opened in this process yet");
+}
+
+/* ---- which GPUs there are ---- */
+
+int sp_device_built(void) { return 1; }
+
+/** Code for an architecture runs on its own and later ones (as PTX, or as machine code of the same
+ *  major version). Compared by number because loading a kernel to find out would take memory on every
+ *  GPU of the node for every process; sp_device_open() does that for the one it opens. */
+static int has_code_for(int major, int minor)
+{
+    for (const int *a = sp_cuda_architectures; *a; a++)
+        if (*a <= major * 100 + minor * 10) return 1;
+    return 0;
+}
+
+static void explain_no_devices(cudaError_t error, char *why, size_t n)
+{
+    int driver = 0;
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+    (void)cudaGetLastError();
+    if (driver == 0)
+        snprintf(why, n, "no NVIDIA driver");
+    else if (error == cudaErrorInsufficientDriver)
+        snprintf(why, n, "the NVIDIA driver supports CUDA %d.%d, this build needs %d.%d", driver / 1000,
+                 driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    else if (error == cudaSuccess || error == cudaErrorNoDevice)
+        snprintf(why, n, "no GPU found%s%s%s", visible ? " (CUDA_VISIBLE_DEVICES=" : "",
+                 visible ? visible : "", visible ? ")" : "");
+    else
+        snprintf(why, n, "no GPU can be used: %s", cudaGetErrorString(error));
+}
+
+/** CUDA's numbers of the GPUs that this build can drive. */
+static int usable(int ordinal[MAX_DEVICES], char *why, size_t n)
+{
+    int visible = 0, count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&visible);
+    why[0] = '\0';
+    if (error != cudaSuccess || visible == 0) {
+        explain_no_devices(error, why, n);
+        return 0;
+    }
+    for (int i = 0; i < visible && count < MAX_DEVICES; i++) {
+        int major = 0, minor = 0;
+        const cudaError_t first = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, i);
+        const cudaError_t second = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, i);
+        if (first != cudaSuccess || second != cudaSuccess) {
+            (void)cudaGetLastError();
+            snprintf(why, n, "GPU %d does not answer: %s", i,
+                     cudaGetErrorString(first != cudaSuccess ? first : second));
+        } else if (has_code_for(major, minor)) {
+            ordinal[count++] = i;
+        } else {
+            snprintf(why, n, "this build has no code for compute capability %d.%d: build with GPU_ARCH=%d%d",
+                     major, minor, major, minor);
+        }
+    }
+    return count;
+}
+
+int sp_device_count(const char **why)
+{
+    static _Thread_local char text[256];
+    int ordinal[MAX_DEVICES];
+    const int count = usable(ordinal, text, sizeof text);
+    if (why) *why = count > 0 ? "" : text;
+    return count;
+}
+
+static spmm_status find(int index, int *ordinal)
+{
+    char why[256];
+    int all[MAX_DEVICES];
+    const int count = usable(all, why, sizeof why);
+    if (count == 0) return sp_fail(SPMM_ERR_NO_DEVICE, "%s", why);
+    if (index < 0 || index >= count)
+        return sp_fail(SPMM_ERR_NO_DEVICE, "there is no GPU %d: this process can use %d of them, from 0", index,
+                       count);
+    *ordinal = all[index];
+    return SPMM_OK;
+}
+
+static spmm_status describe(int ordinal, sp_device_info *info)
+{
+    struct cudaDeviceProp p;
+    CUDA(cudaGetDeviceProperties(&p, ordinal), "cannot ask for its properties");
+    snprintf(info->name, sizeof info->name, "%.127s", p.name);
+    CUDA(cudaDeviceGetPCIBusId(info->pci, sizeof info->pci, ordinal), "cannot ask for its bus id");
+    info->index = ordinal;
+    info->major = p.major;
+    info->minor = p.minor;
+    info->multiprocessors = p.multiProcessorCount;
+    info->memory_bytes = (int64_t)p.totalGlobalMem;
+    info->l2_bytes = p.l2CacheSize;
+    return SPMM_OK;
+}
+
+static int64_t free_memory(void)
+{
+    size_t unused = 0, total = 0;
+    if (cudaMemGetInfo(&unused, &total) == cudaSuccess) return (int64_t)unused;
+    (void)cudaGetLastError();
+    return 0;
+}
+
+spmm_status sp_device_describe(int index, sp_device_info *info)
+{
+    int ordinal = 0;
+    memset(info, 0, sizeof *info);
+    TRY(find(index, &ordinal));
+    TRY(describe(ordinal, info));
+    if (device.open && device.ordinal == ordinal) {
+        TRY(enter());
+        info->free_bytes = free_memory();
+    }
+    return SPMM_OK;
+}
+
+/* ---- opening ---- */
+
+/** Whether the build's code runs on the current GPU, asked of the driver. */
+static spmm_status check_code(const sp_device_info *info)
+{
+    const cudaError_t error = (cudaError_t)sp_cuda_probe();
+    if (error == cudaSuccess) return SPMM_OK;
+    (void)cudaGetLastError();
+    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+        error == cudaErrorUnsupportedPtxVersion || error == cudaErrorInvalidPtx)
+        return sp_fail(SPMM_ERR_NO_DEVICE, "GPU %d (%s): this build has no code for compute capability %d.%d: "
+                       "build with GPU_ARCH=%d%d (%s)", info->index, info->name, info->major, info->minor,
+                       info->major, info->minor, cudaGetErrorString(error));
+    return sp_fail(SPMM_ERR_DEVICE, "GPU %d (%s) cannot be used: %s", info->index, info->name,
+                   cudaGetErrorString(error));
+}
+
+spmm_status sp_device_open(int index)
+{
+    sp_device_info info = {0};
+    int ordinal = 0;
+    if (device.open && device.index == index) return enter();
+    if (device.open)
+        return sp_fail(SPMM_ERR_USAGE, "GPU %d cannot be opened: %s is this process's", index, device.name);
+    TRY(find(index, &ordinal));
+    TRY(describe(ordinal, &info));
+    const cudaError_t error = cudaSetDevice(ordinal);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return sp_fail(SPMM_ERR_DEVICE, "GPU %d (%s) cannot be used: %s", ordinal, info.name,
+                       cudaGetErrorString(error));
+    }
+    TRY(check_code(&info));
+    CUDA(cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking), "cannot create a stream");
+    snprintf(device.name, sizeof device.name, "GPU %d (%s)", ordinal, info.name);
+    device.index = index;
+    device.ordinal = ordinal;
+    device.open = 1;
+    return SPMM_OK;
+}
+
+static void free_stages(void)
+{
+    for (int i = 0; i < STAGES; i++) {
+        if (device.staged[i]) (void)cudaEventDestroy(device.staged[i]);
+        if (device.stage[i]) (void)cudaFreeHost(device.stage[i]);
+        device.staged[i] = NULL;
+        device.stage[i] = NULL;
+    }
+    (void)cudaGetLastError();
+}
+
+/* errors while closing are ignored: what matters was waited for and reported before */
+void sp_device_close(void)
+{
+    if (!device.open) return;
+    (void)cudaSetDevice(device.ordinal);
+    (void)cudaStreamSynchronize(device.stream);
+    free_stages();
+    (void)cudaStreamDestroy(device.stream);
+    (void)cudaGetLastError();
+    memset(&device, 0, sizeof device);
+}
+
+void *sp_device_stream(void)
+{
+    return enter() == SPMM_OK ? device.stream : NULL;
+}
+
+spmm_status sp_device_launched(const char *kernel)
+{
+    const cudaError_t error = cudaGetLastError();
+    device.kernel = kernel;
+    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "launch");
+}
+
+spmm_status sp_device_sync(void)
+{
+    TRY(enter());
+    const cudaError_t error = cudaStreamSynchronize(device.stream);
+    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "waiting");
+}
+
+/* ---- memory ---- */
+
+spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
+{
+    *p = NULL;
+    if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
+    TRY(enter());
+    const cudaError_t error = cudaMalloc(p, bytes > 0 ? (size_t)bytes : 1);
+    if (error == cudaSuccess) return SPMM_OK;
+    *p = NULL;
+    (void)cudaGetLastError();
+    if (error != cudaErrorMemoryAllocation) return cuda_fail(error, what);
+    char size[32], left[32];
+    /* device.name ends in ")", where the free memory belongs */
+    return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s on %.*s, %s free) for %s",
+                   sp_bytes_text(size, sizeof size, (double)bytes), (int)strlen(device.name) - 1, device.name,
+                   sp_bytes_text(left, sizeof left, (double)free_memory()), what);
+}
+
+void sp_device_free(void *p)
+{
+    if (!p || !device.open) return;
+    (void)cudaSetDevice(device.ordinal);
+    (void)cudaFree(p);
+    (void)cudaGetLastError();
+}
+
+spmm_status sp_device_zero(void *p, int64_t bytes)
+{
+    TRY(enter());
+    if (bytes > 0) CUDA(cudaMemsetAsync(p, 0, (size_t)bytes, device.stream), "zeroing memory");
+    return SPMM_OK;
+}
+
+/* ---- copies ---- */
+
+/** Pinned buffers for large copies: from pageable memory the driver copies through its own by one
+ *  thread, at a fifth of the link's speed. 0 when there are none: the copy is plain then. */
+static int have_stages(void)
+{
+    if (device.stage[0]) return 1;
+    if (device.stage_failed) return 0;
+    for (int i = 0; i < STAGES && !device.stage_failed; i++)
+        device.stage_failed = cudaHostAlloc(&device.stage[i], PIECE, cudaHostAllocDefault) != cudaSuccess ||
+                              cudaEventCreateWithFlags(&device.staged[i], cudaEventDisableTiming) != cudaSuccess;
+    if (device.stage_failed) free_stages();
+    return !device.stage_failed;
+}
+
+/** memcpy by all the process's threads. */
+static void copy_by_threads(char *to, const char *from, int64_t bytes)
+{
+    enum { PART = 1 << 20 };
+    const int64_t parts = (bytes + PART - 1) / PART;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < parts; i++) {
+        const int64_t left = bytes - i * PART;
+        memcpy(to + i * PART, from + i * PART, (size_t)(left < PART ? left : PART));
+    }
+}
+
+static int64_t piece_bytes(int64_t bytes, int64_t i)
+{
+    const int64_t left = bytes - i * PIECE;
+    return left < PIECE ? left : PIECE;
+}
+
+/** While one pinned buffer is filled by the host the other travels. */
+static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
+{
+    const int64_t pieces = (bytes + PIECE - 1) / PIECE;
+    cudaError_t error = cudaSuccess;
+    for (int64_t i = 0; i < pieces && error == cudaSuccess; i++) {
+        const int s = (int)(i % STAGES);
+        const int64_t n = piece_bytes(bytes, i);
+        if (i >= STAGES && (error = cudaEventSynchronize(device.staged[s])) != cudaSuccess) break;
+        copy_by_threads(device.stage[s], from + i * PIECE, n);
+        error = cudaMemcpyAsync(to + i * PIECE, device.stage[s], (size_t)n, cudaMemcpyHostToDevice,
+                                device.stream);
+        if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.stream);
+    }
+    return error;
+}
+
+/** Piece i travels while the host empties the buffer of piece i - 1. */
+static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
+{
+    const int64_t pieces = (bytes + PIECE - 1) / PIECE;
+    cudaError_t error = cudaSuccess;
+    for (int64_t i = 0; i <= pieces && error == cudaSuccess; i++) {
+        if (i < pieces) {
+            const int s = (int)(i % STAGES);
+            error = cudaMemcpyAsync(device.stage[s], from + i * PIECE, (size_t)piece_bytes(bytes, i),
+                                    cudaMemcpyDeviceToHost, device.stream);
+            if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.stream);
+        }
+        if (i > 0 && error == cudaSuccess) {
+            const int s = (int)((i - 1) % STAGES);
+            error = cudaEventSynchronize(device.staged[s]);
+            if (error == cudaSuccess)
+                copy_by_threads(to + (i - 1) * PIECE, device.stage[s], piece_bytes(bytes, i - 1));
+        }
+    }
+    return error;
+}
+
+/** Waits also after an error: the pinned buffers must be at rest before the next copy. */
+static spmm_status finish(cudaError_t error, const char *what)
+{
+    const cudaError_t waited = cudaStreamSynchronize(device.stream);
+    if (error != cudaSuccess) return cuda_fail(error, what);
+    return waited == cudaSuccess ? SPMM_OK : wait_fail(waited, what);
+}
+
+spmm_status sp_device_upload(void *to, const void *from, int64_t bytes)
+{
+    TRY(enter());
+    if (bytes <= 0) return SPMM_OK;
+    if (bytes >= STAGE_FROM && have_stages()) return finish(staged_upload(to, from, bytes), "upload");
+    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, device.stream), "upload");
+}
+
+spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
+{
+    TRY(enter());
+    if (bytes <= 0) return SPMM_OK;
+    if (bytes >= STAGE_FROM && have_stages()) return finish(staged_download(to, from, bytes), "download");
+    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, device.stream), "download");
+}
+
+spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
+{
+    TRY(enter());
+    if (bytes <= 0) return SPMM_OK;
+    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, device.stream), "copy");
+}
+
+spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                              int64_t bytes, int64_t rows, int kind)
+{
+    static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
+                                                cudaMemcpyDeviceToDevice};
+    if (kind < 0 || kind > 2) return sp_fail(SPMM_ERR_INTERNAL, "copy_2d: kind %d", kind);
+    TRY(enter());
+    if (bytes <= 0 || rows <= 0) return SPMM_OK;
+    return finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes,
+                                    (size_t)rows, kinds[kind], device.stream), "copy of rows");
+}
+
+/* ---- timers ---- */
+
+spmm_status sp_timer_create(sp_timer **timer)
+{
+    *timer = NULL;
+    TRY(enter());
+    sp_timer *t = calloc(1, sizeof *t);
+    if (!t) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a timer");
+    cudaError_t error = cudaEventCreate(&t->start);
+    if (error == cudaSuccess) error = cudaEventCreate(&t->stop);
+    if (error != cudaSuccess) {
+        sp_timer_destroy(t);
+        return cuda_fail(error, "cannot create an event");
+    }
+    *timer = t;
+    return SPMM_OK;
+}
+
+void sp_timer_destroy(sp_timer *timer)
+{
+    if (!timer) return;
+    if (timer->start) (void)cudaEventDestroy(timer->start);
+    if (timer->stop) (void)cudaEventDestroy(timer->stop);
+    (void)cudaGetLastError();
+    free(timer);
+}
+
+spmm_status sp_timer_start(sp_timer *timer)
+{
+    TRY(enter());
+    CUDA(cudaEventRecord(timer->start, device.stream), "starting a timer");
+    return SPMM_OK;
+}
+
+spmm_status sp_timer_stop(sp_timer *timer)
+{
+    TRY(enter());
+    CUDA(cudaEventRecord(timer->stop, device.stream), "stopping a timer");
+    return SPMM_OK;
+}
+
+spmm_status sp_timer_seconds(sp_timer *timer, double *seconds)
+{
+    float ms = 0;
+    *seconds = 0;
+    TRY(enter());
+    const cudaError_t error = cudaEventSynchronize(timer->stop);
+    if (error != cudaSuccess) return wait_fail(error, "timer");
+    CUDA(cudaEventElapsedTime(&ms, timer->start, timer->stop), "reading a timer");
+    *seconds = (double)ms / 1000;
+    return SPMM_OK;
+}

@@ -1,0 +1,104 @@
+/** device.h for builds without CUDA: answers the questions, refuses the rest. */
+#include "device.h"
+
+static spmm_status refuse(void) { return sp_fail(SPMM_ERR_NO_DEVICE, "this build was made without CUDA"); }
+
+int sp_device_built(void) { return 0; }
+
+int sp_device_count(const char **why)
+{
+    if (why) *why = "this build was made without CUDA";
+    return 0;
+}
+
+spmm_status sp_device_describe(int index, sp_device_info *info)
+{
+    (void)index;
+    *info = (sp_device_info){0};
+    return refuse();
+}
+
+spmm_status sp_device_open(int index)
+{
+    (void)index;
+    return refuse();
+}
+
+void sp_device_close(void) {}
+
+spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
+{
+    (void)bytes, (void)what;
+    *p = NULL;
+    return refuse();
+}
+
+void sp_device_free(void *p) { (void)p; }
+
+spmm_status sp_device_zero(void *p, int64_t bytes)
+{
+    (void)p, (void)bytes;
+    return refuse();
+}
+
+spmm_status sp_device_upload(void *device, const void *host, int64_t bytes)
+{
+    (void)device, (void)host, (void)bytes;
+    return refuse();
+}
+
+spmm_status sp_device_download(void *host, const void *device, int64_t bytes)
+{
+    (void)host, (void)device, (void)bytes;
+    return refuse();
+}
+
+spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
+{
+    (void)to, (void)from, (void)bytes;
+    return refuse();
+}
+
+spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                              int64_t bytes, int64_t rows, int kind)
+{
+    (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)bytes, (void)rows, (void)kind;
+    return refuse();
+}
+
+spmm_status sp_device_sync(void) { return refuse(); }
+
+void *sp_device_stream(void) { return NULL; }
+
+spmm_status sp_device_launched(const char *kernel)
+{
+    (void)kernel;
+    return refuse();
+}
+
+spmm_status sp_timer_create(sp_timer **timer)
+{
+    *timer = NULL;
+    return refuse();
+}
+
+void sp_timer_destroy(sp_timer *timer) { (void)timer; }
+
+spmm_status sp_timer_start(sp_timer *timer)
+{
+    (void)timer;
+    return refuse();
+}
+
+spmm_status sp_timer_stop(sp_timer *timer)
+{
+    (void)timer;
+    return refuse();
+}
+
+spmm_status sp_timer_seconds(sp_timer *timer, double *seconds)
+{
+    (void)timer;
+    *seconds = 0;
+    return refuse();
+}

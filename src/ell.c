@@ -1,0 +1,125 @@
+#include "ell.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "work.h"
+
+static int64_t longest_row(const spmm_csr *a)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < a->rows; i++)
+        if (a->irp[i + 1] - a->irp[i] > longest) longest = a->irp[i + 1] - a->irp[i];
+    return longest;
+}
+
+/** Bytes of rows x width columns and values; saturates. */
+static int64_t padded_bytes(const spmm_csr *a, int64_t width)
+{
+    const int64_t entry = (int64_t)sizeof *a->ja + (int64_t)sp_value_size(a->precision);
+    int64_t bytes;
+    if (__builtin_mul_overflow(a->rows, width, &bytes) || __builtin_mul_overflow(bytes, entry, &bytes))
+        return INT64_MAX;
+    return bytes;
+}
+
+int64_t sp_ell_bytes(const spmm_csr *a) { return padded_bytes(a, longest_row(a)); }
+
+static spmm_status refuse_beyond(const spmm_csr *a, int64_t width, double limit)
+{
+    const double ratio = (double)padded_bytes(a, width) / (double)sp_csr_bytes(a);
+    if (ratio <= limit) return SPMM_OK;
+    char bytes[32];
+    return sp_fail(SPMM_ERR_LIMIT,
+                   "padded ELLPACK would take %s%s, %.3g times the CSR (longest row %lld entries, mean %.1f; "
+                   "limit %g): use --format csr or ell-nopad, or raise --ell-limit",
+                   padded_bytes(a, width) == INT64_MAX ? "more than " : "",
+                   sp_bytes_text(bytes, sizeof bytes, (double)padded_bytes(a, width)), ratio,
+                   (long long)width, (double)a->nnz / (double)a->rows, limit);
+}
+
+/** Allocates col and val for `entries` entries; the caller destroys *m also on failure. */
+static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t entries, sp_matrix *m)
+{
+    *m = (sp_matrix){.format = format, .precision = a->precision, .space = SPMM_CPU,
+                     .rows = a->rows, .cols = a->cols, .nnz = a->nnz};
+    TRY(sp_alloc((void **)&m->col, entries, sizeof *m->col, "ELLPACK column indices"));
+    return sp_alloc(&m->val, entries, sp_value_size(a->precision), "ELLPACK values");
+}
+
+/** Copies row i of a to position `to`, and pads it up to width entries (0: no padding). */
+static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int64_t width)
+{
+    const size_t size = sp_value_size(a->precision);
+    const int64_t from = a->irp[i], n = a->irp[i + 1] - from;
+    memcpy(m->col + to, a->ja + from, (size_t)n * sizeof *m->col);
+    memcpy((char *)m->val + (size_t)to * size, (const char *)a->as + (size_t)from * size, (size_t)n * size);
+    for (int64_t j = n; j < width; j++) m->col[to + j] = -1;
+    if (n < width) memset((char *)m->val + (size_t)(to + n) * size, 0, (size_t)(width - n) * size);
+}
+
+spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_matrix *m)
+{
+    memset(m, 0, sizeof *m);
+    sp_work w = {0};
+    const int64_t width = longest_row(a);
+    TRY(refuse_beyond(a, width, limit));
+    int64_t entries;
+    if (__builtin_mul_overflow(a->rows, width, &entries)) entries = INT64_MAX; /* sp_alloc refuses */
+    spmm_status status;
+    TRY_GOTO(create_entries(a, SPMM_ELL, entries, m), failed);
+    m->width = width;
+    TRY_GOTO(sp_work_create(a->irp, a->rows, threads, &w), failed);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int t = 0; t < threads; t++)
+        for (int64_t i = w.begin[t]; i < w.begin[t + 1]; i++) copy_row(a, i, m, i * width, width);
+    sp_work_destroy(&w);
+    return SPMM_OK;
+failed:
+    sp_matrix_destroy_host(m);
+    return status;
+}
+
+spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
+{
+    memset(m, 0, sizeof *m);
+    sp_work w = {0};
+    const int64_t longest = longest_row(a);
+    if (longest > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "a row of %lld entries: ELLPACK without padding holds up to 2^31 - 1",
+                       (long long)longest);
+    spmm_status status;
+    TRY_GOTO(create_entries(a, SPMM_ELL_NOPAD, a->nnz, m), failed);
+    TRY_GOTO(sp_alloc((void **)&m->row_start, a->rows, sizeof *m->row_start, "ELLPACK row starts"), failed);
+    TRY_GOTO(sp_alloc((void **)&m->nz_per_row, a->rows, sizeof *m->nz_per_row, "ELLPACK row lengths"), failed);
+    TRY_GOTO(sp_work_create(a->irp, a->rows, threads, &w), failed);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int t = 0; t < threads; t++)
+        for (int64_t i = w.begin[t]; i < w.begin[t + 1]; i++) {
+            m->row_start[i] = a->irp[i];
+            m->nz_per_row[i] = (int32_t)(a->irp[i + 1] - a->irp[i]);
+            copy_row(a, i, m, a->irp[i], 0);
+        }
+    sp_work_destroy(&w);
+    return SPMM_OK;
+failed:
+    sp_matrix_destroy_host(m);
+    return status;
+}
+
+void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
+{
+    *m = (sp_matrix){.format = SPMM_CSR, .precision = a->precision, .space = SPMM_CPU,
+                     .rows = a->rows, .cols = a->cols, .nnz = a->nnz,
+                     .row_start = a->irp, .col = a->ja, .val = a->as};
+}
+
+void sp_matrix_destroy_host(sp_matrix *m)
+{
+    if (!m) return;
+    sp_free(m->row_start);
+    sp_free(m->nz_per_row);
+    sp_free(m->col);
+    sp_free(m->val);
+    memset(m, 0, sizeof *m);
+}

@@ -1,0 +1,374 @@
+#include "gen.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "random.h"
+
+enum { KEY_COLUMN = 1, KEY_VALUE = 2, KEY_EDGE = 3 };
+
+typedef struct generator generator;
+
+/** Writes the columns (increasing) and values of one row. */
+typedef void (*row_fn)(const generator *g, int64_t row, int32_t *col, double *val);
+/** Number of entries of one row. */
+typedef int64_t (*count_fn)(const generator *g, int64_t row);
+/** Sets rows and checks the arguments beyond "at least 1". */
+typedef spmm_status (*setup_fn)(generator *g);
+
+typedef struct kind {
+    sp_gen_kind doc;
+    setup_fn setup;
+    count_fn count;
+    row_fn row;
+} kind;
+
+struct generator {
+    const kind *kind;
+    const char *spec;
+    int64_t arg[SP_GEN_ARGS];
+    int64_t rows;
+};
+
+static spmm_status set_rows(generator *g, int64_t side, int dimensions, int64_t unknowns)
+{
+    int64_t rows = unknowns;
+    for (int d = 0; d < dimensions; d++)
+        if (__builtin_mul_overflow(rows, side, &rows) || rows > INT32_MAX)
+            return sp_fail(SPMM_ERR_LIMIT, "%s: more than 2^31 - 1 rows", g->spec);
+    g->rows = rows;
+    return SPMM_OK;
+}
+
+/* ---- stencils: points of a grid of N^2 or N^3, neighbours inside it, Dirichlet borders ---- */
+
+static spmm_status setup_2d(generator *g) { return set_rows(g, g->arg[0], 2, 1); }
+static spmm_status setup_3d(generator *g) { return set_rows(g, g->arg[0], 3, 1); }
+static spmm_status setup_fem(generator *g) { return set_rows(g, g->arg[0], 3, 3); }
+
+static int inside(int64_t c, int64_t n) { return c >= 0 && c < n; }
+
+/** How many of c-1, c, c+1 lie on the grid. */
+static int64_t reach(int64_t c, int64_t n) { return 1 + inside(c - 1, n) + inside(c + 1, n); }
+
+/** Calls for the neighbours of a point in index order; `star` leaves out the diagonal ones. */
+static int64_t neighbours(int64_t n, int dimensions, int star, int64_t point, int32_t *col)
+{
+    const int64_t x = point % n, y = point / n % n, z = dimensions == 3 ? point / n / n : 0;
+    int64_t count = 0;
+    for (int dz = dimensions == 3 ? -1 : 0; dz <= (dimensions == 3 ? 1 : 0); dz++)
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) {
+                if (star && abs(dx) + abs(dy) + abs(dz) > 1) continue;
+                if (!inside(x + dx, n) || !inside(y + dy, n)) continue;
+                if (dimensions == 3 && !inside(z + dz, n)) continue;
+                col[count++] = (int32_t)(((z + dz) * n + y + dy) * n + x + dx);
+            }
+    return count;
+}
+
+static void stencil_row(const generator *g, int dimensions, int star, double diagonal, int64_t row,
+                        int32_t *col, double *val)
+{
+    const int64_t count = neighbours(g->arg[0], dimensions, star, row, col);
+    for (int64_t e = 0; e < count; e++) val[e] = col[e] == row ? diagonal : -1.0;
+}
+
+static int64_t count_2d5(const generator *g, int64_t row)
+{
+    const int64_t n = g->arg[0];
+    return reach(row % n, n) + reach(row / n, n) - 1;
+}
+static void row_2d5(const generator *g, int64_t row, int32_t *col, double *val)
+{
+    stencil_row(g, 2, 1, 4.0, row, col, val);
+}
+static int64_t count_3d7(const generator *g, int64_t row)
+{
+    const int64_t n = g->arg[0];
+    return reach(row % n, n) + reach(row / n % n, n) + reach(row / n / n, n) - 2;
+}
+static void row_3d7(const generator *g, int64_t row, int32_t *col, double *val)
+{
+    stencil_row(g, 3, 1, 6.0, row, col, val);
+}
+static int64_t count_3d27(const generator *g, int64_t row)
+{
+    const int64_t n = g->arg[0];
+    return reach(row % n, n) * reach(row / n % n, n) * reach(row / n / n, n);
+}
+static void row_3d27(const generator *g, int64_t row, int32_t *col, double *val)
+{
+    stencil_row(g, 3, 0, 26.0, row, col, val);
+}
+
+static int64_t count_fem(const generator *g, int64_t row) { return 3 * count_3d27(g, row / 3); }
+
+/** Three unknowns a point; random symmetric values with a heavy diagonal, as a stiffness matrix has. */
+static void row_fem(const generator *g, int64_t row, int32_t *col, double *val)
+{
+    int32_t point[27];
+    const int64_t count = neighbours(g->arg[0], 3, 0, row / 3, point);
+    for (int64_t e = 0; e < 3 * count; e++) {
+        const int64_t c = 3 * (int64_t)point[e / 3] + e % 3;
+        const uint64_t low = (uint64_t)(c < row ? c : row), high = (uint64_t)(c < row ? row : c);
+        col[e] = (int32_t)c;
+        val[e] = sp_random_unit(KEY_VALUE, low, high) + (c == row ? 81.0 : 0.0);
+    }
+}
+
+/* ---- random columns: `count` distinct ones of [first, first + window) ---- */
+
+static int by_column(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/** Knuth's selection sampling (TAOCP 2, 3.4.2, algorithm S): for dense choices. */
+static void choose_dense(int64_t row, int64_t first, int64_t window, int64_t count, int32_t *col)
+{
+    for (int64_t c = 0, taken = 0; taken < count; c++) {
+        const int64_t wanted = count - taken, left = window - c;
+        if ((int64_t)sp_random_below(KEY_COLUMN, (uint64_t)row, (uint64_t)c, (uint64_t)left) < wanted)
+            col[taken++] = (int32_t)(first + c);
+    }
+}
+
+/** Draws until enough distinct ones are there: for sparse choices. */
+static void choose_sparse(int64_t row, int64_t first, int64_t window, int64_t count, int32_t *col)
+{
+    int64_t taken = 0;
+    for (uint64_t draw = 0; taken < count;) {
+        while (taken < count)
+            col[taken++] = (int32_t)(first + (int64_t)sp_random_below(KEY_COLUMN, (uint64_t)row, draw++,
+                                                                      (uint64_t)window));
+        qsort(col, (size_t)count, sizeof *col, by_column);
+        taken = count > 0;
+        for (int64_t e = 1; e < count; e++)
+            if (col[e] != col[taken - 1]) col[taken++] = col[e];
+    }
+}
+
+static void random_row(int64_t row, int64_t first, int64_t window, int64_t count, int32_t *col, double *val)
+{
+    if (count > window / 4)
+        choose_dense(row, first, window, count, col);
+    else
+        choose_sparse(row, first, window, count, col);
+    for (int64_t e = 0; e < count; e++) val[e] = sp_random_unit(KEY_VALUE, (uint64_t)row, (uint64_t)col[e]);
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static spmm_status setup_uniform(generator *g)
+{
+    if (g->arg[1] > g->arg[0])
+        return sp_fail(SPMM_ERR_USAGE, "%s: DEG %lld is more than the N = %lld columns", g->spec,
+                       (long long)g->arg[1], (long long)g->arg[0]);
+    return set_rows(g, g->arg[0], 1, 1);
+}
+static int64_t count_uniform(const generator *g, int64_t row) { return (void)row, g->arg[1]; }
+static void row_uniform(const generator *g, int64_t row, int32_t *col, double *val)
+{
+    random_row(row, 0, g->rows, g->arg[1], col, val);
+}
+
+/** The window of WIDTH columns around the diagonal, cut at the matrix's borders. */
+static int64_t band_window(const generator *g, int64_t row, int64_t *first)
+{
+    const int64_t half = (g->arg[2] - 1) / 2, low = row - half, high = low + g->arg[2];
+    *first = low > 0 ? low : 0;
+    return least(high, g->rows) - *first;
+}
+static spmm_status setup_band(generator *g)
+{
+    if (g->arg[1] > g->arg[2])
+        return sp_fail(SPMM_ERR_USAGE, "%s: DEG %lld is more than the WIDTH %lld", g->spec,
+                       (long long)g->arg[1], (long long)g->arg[2]);
+    return set_rows(g, g->arg[0], 1, 1);
+}
+static int64_t count_band(const generator *g, int64_t row)
+{
+    int64_t first;
+    return least(g->arg[1], band_window(g, row, &first));
+}
+static void row_band(const generator *g, int64_t row, int32_t *col, double *val)
+{
+    int64_t first;
+    const int64_t window = band_window(g, row, &first);
+    random_row(row, first, window, least(g->arg[1], window), col, val);
+}
+
+static spmm_status setup_longrows(generator *g)
+{
+    TRY(setup_uniform(g));
+    if (g->arg[2] > g->arg[0] || g->arg[3] > g->arg[0])
+        return sp_fail(SPMM_ERR_USAGE, "%s: COUNT and LENGTH must not exceed N", g->spec);
+    return SPMM_OK;
+}
+static int64_t count_longrows(const generator *g, int64_t row)
+{
+    /* the COUNT long rows are those where floor(row * COUNT / N) steps up */
+    const int64_t n = g->arg[0], count = g->arg[2];
+    const int is_long = row * count / n != (row + 1) * count / n;
+    return is_long ? g->arg[3] : g->arg[1];
+}
+static void row_longrows(const generator *g, int64_t row, int32_t *col, double *val)
+{
+    random_row(row, 0, g->rows, count_longrows(g, row), col, val);
+}
+
+static spmm_status setup_rmat(generator *g)
+{
+    if (g->arg[0] > 30) return sp_fail(SPMM_ERR_LIMIT, "%s: SCALE must be at most 30", g->spec);
+    return set_rows(g, INT64_C(1) << g->arg[0], 1, 1);
+}
+
+static const kind kinds[] = {
+    {{"lap2d5", {"N"}, "5-point stencil on N^2 points"}, setup_2d, count_2d5, row_2d5},
+    {{"lap3d7", {"N"}, "7-point stencil on N^3 points"}, setup_3d, count_3d7, row_3d7},
+    {{"lap3d27", {"N"}, "27-point stencil on N^3 points"}, setup_3d, count_3d27, row_3d27},
+    {{"fem3", {"N"}, "lap3d27 with dense 3x3 blocks"}, setup_fem, count_fem, row_fem},
+    {{"band", {"N", "DEG", "WIDTH"}, "DEG entries a row in a band of WIDTH"}, setup_band, count_band, row_band},
+    {{"uniform", {"N", "DEG"}, "DEG random columns a row"}, setup_uniform, count_uniform, row_uniform},
+    {{"rmat", {"SCALE", "DEG"}, "R-MAT graph, 2^SCALE rows, DEG edges a row"}, setup_rmat, NULL, NULL},
+    {{"longrows", {"N", "DEG", "COUNT", "LENGTH"}, "uniform with COUNT rows of LENGTH entries"},
+     setup_longrows, count_longrows, row_longrows},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+const sp_gen_kind *sp_gen_kinds(int *count)
+{
+    static sp_gen_kind docs[KINDS];
+    for (int i = 0; i < KINDS; i++) docs[i] = kinds[i].doc;
+    *count = KINDS;
+    return docs;
+}
+
+static const kind *find(const char *spec)
+{
+    for (int i = 0; i < KINDS; i++) {
+        const size_t n = strlen(kinds[i].doc.name);
+        if (strncmp(spec, kinds[i].doc.name, n) == 0 && spec[n] == ':') return &kinds[i];
+    }
+    return NULL;
+}
+
+int sp_gen_is_spec(const char *spec) { return find(spec) != NULL; }
+
+static spmm_status bad_spec(const kind *k, const char *spec)
+{
+    char form[64];
+    int n = snprintf(form, sizeof form, "%s:", k->doc.name);
+    for (int i = 0; i < SP_GEN_ARGS && k->doc.args[i]; i++)
+        n += snprintf(form + n, sizeof form - (size_t)n, "%s%s", i ? "," : "", k->doc.args[i]);
+    return sp_fail(SPMM_ERR_USAGE, "%s: expected %s, each a whole number of at least 1", spec, form);
+}
+
+static spmm_status parse(const char *spec, generator *g)
+{
+    *g = (generator){.kind = find(spec), .spec = spec};
+    if (!g->kind) return sp_fail(SPMM_ERR_USAGE, "%s: no such generator", spec);
+    const char *p = strchr(spec, ':');
+    for (int i = 0; i < SP_GEN_ARGS && g->kind->doc.args[i]; i++) {
+        char *end;
+        if (i && *p != ',') return bad_spec(g->kind, spec);
+        errno = 0;
+        g->arg[i] = strtoll(p + 1, &end, 10);
+        if (end == p + 1 || p[1] < '0' || p[1] > '9' || errno || g->arg[i] < 1) return bad_spec(g->kind, spec);
+        if (g->arg[i] > INT32_MAX) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld is beyond 2^31 - 1", spec,
+                                                  (long long)g->arg[i]);
+        p = end;
+    }
+    if (*p) return bad_spec(g->kind, spec);
+    return g->kind->setup(g);
+}
+
+spmm_status sp_gen_check(const char *spec)
+{
+    generator g;
+    return parse(spec, &g);
+}
+
+/** Edges by recursive choice of a quadrant with a, b, c, d = .57, .19, .19, .05 (Chakrabarti, Zhan,
+ *  Faloutsos: R-MAT, SDM 2004; the Graph500 parameters). Repeated edges add up. */
+static spmm_status make_rmat(const generator *g, spmm_precision precision, int threads, spmm_csr *a)
+{
+    sp_coo coo;
+    const int64_t edges = g->rows * g->arg[1];
+    TRY(sp_coo_create(g->rows, g->rows, edges, SP_GENERAL, precision, 1, &coo));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t e = 0; e < edges; e++) {
+        int64_t row = 0, column = 0;
+        for (int64_t level = 0; level < g->arg[0]; level++) {
+            const uint64_t r = sp_random(KEY_EDGE, (uint64_t)e, (uint64_t)level) >> 40;
+            const double u = (double)r * 0x1p-24;
+            row = 2 * row + (u >= 0.76);
+            column = 2 * column + ((u >= 0.57 && u < 0.76) || u >= 0.95);
+        }
+        coo.I[e] = (int32_t)row;
+        coo.J[e] = (int32_t)column;
+        const double v = sp_random_unit(KEY_VALUE, (uint64_t)e, 0);
+        if (precision == SPMM_F64)
+            ((double *)coo.val)[e] = v;
+        else
+            ((float *)coo.val)[e] = (float)v;
+    }
+    return sp_csr_from_coo(&coo, threads, a, NULL);
+}
+
+/** Fills the rows; each thread writes f64 values to a row of its own first, which f32 then narrows. */
+static spmm_status fill_rows(const generator *g, int64_t longest, int threads, spmm_csr *a)
+{
+    int failed = 0;
+#pragma omp parallel num_threads(threads) reduction(| : failed)
+    {
+        double *scratch = NULL;
+        if (a->precision == SPMM_F32) failed |= !(scratch = malloc((size_t)(longest + 1) * sizeof *scratch));
+#pragma omp for schedule(dynamic, 1024)
+        for (int64_t i = 0; i < g->rows; i++) {
+            if (failed) continue;
+            const int64_t begin = a->irp[i];
+            double *const val = scratch ? scratch : (double *)a->as + begin;
+            g->kind->row(g, i, a->ja + begin, val);
+            if (scratch)
+                for (int64_t e = begin; e < a->irp[i + 1]; e++) ((float *)a->as)[e] = (float)val[e - begin];
+        }
+        free(scratch);
+    }
+    return failed ? sp_fail(SPMM_ERR_MEMORY, "cannot allocate a row of %lld values", (long long)longest) : SPMM_OK;
+}
+
+static spmm_status make_rows(const generator *g, spmm_precision precision, int threads, spmm_csr *a)
+{
+    int64_t nnz = 0, longest = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : nnz) reduction(max : longest)
+    for (int64_t i = 0; i < g->rows; i++) {
+        const int64_t count = g->kind->count(g, i);
+        nnz += count;
+        if (count > longest) longest = count;
+    }
+    TRY(sp_csr_create(g->rows, g->rows, nnz, precision, a));
+    for (int64_t i = 0; i < g->rows; i++) a->irp[i + 1] = a->irp[i] + g->kind->count(g, i);
+    const spmm_status status = fill_rows(g, longest, threads, a);
+    if (status != SPMM_OK) spmm_csr_destroy(a);
+    return status;
+}
+
+spmm_status sp_gen_csr(const char *spec, spmm_precision precision, int threads, spmm_csr *a)
+{
+    generator g;
+    memset(a, 0, sizeof *a);
+    TRY(parse(spec, &g));
+    return g.kind->row ? make_rows(&g, precision, threads, a) : make_rmat(&g, precision, threads, a);
+}
+
+spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_csr *a)
+{
+    return sp_gen_csr(spec, precision, omp_get_max_threads(), a);
+}

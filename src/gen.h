@@ -1,0 +1,31 @@
+/** Generated matrices: each row is a function of the spec and the row's index alone (rmat: each
+ *  edge of the edge's index), so that a matrix is the same everywhere. */
+#ifndef SP_GEN_H
+#define SP_GEN_H
+
+#include <stddef.h>
+#include "csr.h"
+
+enum { SP_GEN_ARGS = 4 };
+
+/** One generator, for --help and for the parser. */
+typedef struct sp_gen_kind {
+    const char *name;              /**< "lap3d7" */
+    const char *args[SP_GEN_ARGS]; /**< "N", NULL at the end */
+    const char *what;
+} sp_gen_kind;
+
+/** The table of generators, *count rows. */
+const sp_gen_kind *sp_gen_kinds(int *count);
+
+/** 1 when spec starts with a generator's name and a colon. */
+int sp_gen_is_spec(const char *spec);
+
+/** Checks a spec without making the matrix.
+ *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is expected), SPMM_ERR_LIMIT */
+spmm_status sp_gen_check(const char *spec);
+
+/** Makes the whole matrix by `threads` OpenMP threads; the same for any number of them. */
+spmm_status sp_gen_csr(const char *spec, spmm_precision precision, int threads, spmm_csr *a);
+
+#endif

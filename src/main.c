@@ -1,0 +1,144 @@
+/** spmm_mpi: options -> stages -> exit code. */
+#include <string.h>
+
+#include "job.h"
+
+/** Rank 0's one line about an error. */
+static void complain(int rank, spmm_status status)
+{
+    if (rank != 0) return;
+    fflush(stdout);
+    fprintf(stderr, "spmm_mpi: error: %s\n", spmm_error_message());
+    if (status == SPMM_ERR_USAGE) fprintf(stderr, "spmm_mpi: see spmm_mpi --help\n");
+}
+
+static void list_kernels(void)
+{
+    int count;
+    const char *why;
+    const sp_kernel *kernel = sp_kernels(&count);
+    printf("%-16s %-7s %-10s %-6s %s\n", "kernel", "device", "format", "exact", "what it is");
+    for (int i = 0; i < count; i++)
+        printf("%-16s %-7s %-10s %-6s %s\n", kernel[i].id, sp_device_word(kernel[i].device),
+               sp_format_word(kernel[i].format), kernel[i].exact ? "yes" : "no", kernel[i].what);
+    printf("exact: bit for bit the serial product\n");
+    if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
+}
+
+static void list_devices(const sp_place *place)
+{
+    const char *why;
+    const int count = sp_device_count(&why);
+    printf("cpu     %d core%s on %s\n", place->cores, place->cores == 1 ? "" : "s", place->host);
+    if (count == 0) printf("cuda    none: %s\n", why);
+    for (int i = 0; i < count; i++) {
+        sp_device_info gpu;
+        char text[32];
+        if (sp_device_describe(i, &gpu) == SPMM_OK)
+            printf("cuda %d  %s, compute capability %d.%d, %d multiprocessors, %s, PCI %s\n", i, gpu.name, gpu.major,
+                   gpu.minor, gpu.multiprocessors, sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
+        else
+            printf("cuda %d  %s\n", i, spmm_error_message());
+    }
+}
+
+/** The options that need no matrix. 1: that was all. */
+static int answer(const sp_options *o, int rank)
+{
+    sp_place here;
+    switch (o->action) {
+    case SP_ACTION_HELP:
+        if (rank == 0) sp_options_help(stdout);
+        return 1;
+    case SP_ACTION_VERSION:
+        if (rank == 0) printf("spmm_mpi %s\n", SPMM_VERSION);
+        return 1;
+    case SP_ACTION_LIST_KERNELS:
+        if (rank == 0) list_kernels();
+        return 1;
+    case SP_ACTION_LIST_DEVICES:
+        if (sp_place_rank(MPI_COMM_WORLD, SP_DEVICE_CPU, 0, &here) == SPMM_OK && rank == 0) list_devices(&here);
+        return 1;
+    case SP_ACTION_MULTIPLY:
+    case SP_ACTION_CHECK_CONVERSIONS: break;
+    }
+    return 0;
+}
+
+static int wanted(const sp_job *job, const sp_kernel *kernel)
+{
+    const sp_options *o = &job->options;
+    if (kernel->device != job->place.device) return 0;
+    if (o->kernel && strcmp(o->kernel, "all") != 0) return strcmp(o->kernel, kernel->id) == 0;
+    if (o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format) return 0;
+    return o->kernel || kernel == sp_kernel_default(job->place.device, o->format == SP_FORMAT_AUTO
+                                                                           ? SPMM_CSR
+                                                                           : (spmm_format)(o->format - 1));
+}
+
+/** Every K and every kernel asked for. With --kernel all a format that is refused is said and passed over. */
+static spmm_status multiply_all(sp_job *job)
+{
+    int count;
+    const sp_kernel *kernel = sp_kernels(&count);
+    const int all = job->options.kernel && strcmp(job->options.kernel, "all") == 0;
+    for (int i = 0; i < job->options.k_count; i++)
+        for (int n = 0; n < count; n++) {
+            if (!wanted(job, &kernel[n])) continue;
+            const spmm_status status = sp_job_multiply(job, &kernel[n], job->options.k[i]);
+            if (all && status == SPMM_ERR_LIMIT) {
+                job->runs--;
+                if (job->grid.rank == 0 && job->options.verbosity >= 0)
+                    printf("%7lld  %-14s  left out: %s\n", (long long)job->options.k[i], kernel[n].id, spmm_error_message());
+                continue;
+            }
+            TRY(status);
+        }
+    return SPMM_OK;
+}
+
+static spmm_status place(sp_job *job)
+{
+    const sp_options *o = &job->options;
+    const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
+    sp_device_choice choice = o->device;
+    if (kernel && choice == SP_DEVICE_AUTO) choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
+    TRY(sp_grid_create(MPI_COMM_WORLD, o->p, o->q, &job->grid));
+    return sp_place_rank(job->grid.comm, choice, o->threads, &job->place);
+}
+
+static spmm_status work(sp_job *job)
+{
+    TRY(place(job));
+    TRY(sp_job_read(job));
+    if (job->options.action == SP_ACTION_CHECK_CONVERSIONS) return sp_job_check_conversions(job);
+    TRY(sp_job_partition(job));
+    TRY(sp_job_scatter(job));
+    TRY(sp_job_preamble(job));
+    TRY(multiply_all(job));
+    if (job->grid.rank == 0) {
+        if (job->options.verbosity >= 0) sp_report_end(stdout, &job->record, job->runs, job->failed);
+        if (job->verify == SP_VERIFY_NONE)
+            printf("DONE, not verified\n");
+        else
+            printf("%s\n", job->failed ? "FAIL" : "PASS");
+    }
+    return job->failed ? sp_fail(SPMM_ERR_VERIFY, "Y differs from the serial product") : SPMM_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static sp_job job;
+    int rank, provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    job.start = MPI_Wtime();
+    spmm_status status = sp_options_parse(argc, argv, &job.options);
+    if (status == SPMM_OK && !answer(&job.options, rank)) status = work(&job);
+    if (rank == 0 && status == SPMM_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = sp_fail(SPMM_ERR_OUTPUT, "cannot write to the standard output");
+    if (status != SPMM_OK) complain(rank, status);
+    sp_job_destroy(&job);
+    MPI_Finalize();
+    return sp_exit_code(status);
+}

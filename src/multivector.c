@@ -1,0 +1,111 @@
+#include "multivector.h"
+
+#include <string.h>
+
+#include "device.h"
+#include "random.h"
+
+enum { SECTOR_BYTES = 32 };
+
+int64_t sp_multivector_ld(int64_t k, spmm_precision precision)
+{
+    const int64_t sector = SECTOR_BYTES / (int64_t)sp_value_size(precision);
+    if (k >= sector) return (k + sector - 1) / sector * sector;
+    int64_t ld = 1;
+    while (ld < k) ld *= 2;
+    return ld;
+}
+
+/** Zeroes host rows by all threads, so that the pages spread over the NUMA nodes like the work. */
+static void zero_rows(spmm_multivector *v)
+{
+    const size_t row_bytes = (size_t)v->ld * sp_value_size(v->precision);
+    char *const data = v->data;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < v->rows; i++) memset(data + (size_t)i * row_bytes, 0, row_bytes);
+}
+
+spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
+                                    spmm_multivector *v)
+{
+    memset(v, 0, sizeof *v);
+    int64_t elements;
+    if (rows < 0 || k < 1)
+        return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: rows must be >= 0 and columns >= 1",
+                       (long long)rows, (long long)k);
+    if (k > INT64_MAX / 64 || __builtin_mul_overflow(rows, sp_multivector_ld(k, precision), &elements) ||
+        elements > INT64_MAX / 16)
+        return sp_fail(SPMM_ERR_LIMIT, "a multivector of %lld x %lld does not fit 64-bit sizes",
+                       (long long)rows, (long long)k);
+    *v = (spmm_multivector){rows, k, sp_multivector_ld(k, precision), precision, space, NULL};
+    const size_t size = sp_value_size(precision);
+    spmm_status status;
+    if (space == SPMM_CPU) {
+        status = sp_alloc(&v->data, elements, size, "a multivector");
+        if (status == SPMM_OK) zero_rows(v);
+    } else {
+        status = sp_device_alloc(&v->data, elements * (int64_t)size, "a multivector");
+        if (status == SPMM_OK) status = sp_device_zero(v->data, elements * (int64_t)size);
+    }
+    if (status != SPMM_OK) spmm_multivector_destroy(v);
+    return status;
+}
+
+void spmm_multivector_destroy(spmm_multivector *v)
+{
+    if (!v) return;
+    if (v->space == SPMM_CPU)
+        sp_free(v->data);
+    else
+        sp_device_free(v->data);
+    memset(v, 0, sizeof *v);
+}
+
+spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
+{
+    if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision)
+        return sp_fail(SPMM_ERR_USAGE, "copy of a %lld x %lld multivector into one of %lld x %lld, or of "
+                       "another precision", (long long)src->rows, (long long)src->k,
+                       (long long)dst->rows, (long long)dst->k);
+    const int64_t size = (int64_t)sp_value_size(src->precision);
+    if (src->space == SPMM_CPU && dst->space == SPMM_CPU) {
+        for (int64_t i = 0; i < src->rows; i++)
+            memcpy((char *)dst->data + i * dst->ld * size, (const char *)src->data + i * src->ld * size,
+                   (size_t)(src->k * size));
+        return SPMM_OK;
+    }
+    const int kind = src->space == SPMM_CPU ? 0 : dst->space == SPMM_CPU ? 1 : 2;
+    if (src->ld != dst->ld)
+        return sp_device_copy_2d(dst->data, dst->ld * size, src->data, src->ld * size, src->k * size,
+                                 src->rows, kind);
+    /* one piece, padding and all, is the fastest copy; the last row may end at column k */
+    const int64_t bytes = src->rows == 0 ? 0 : ((src->rows - 1) * src->ld + src->k) * size;
+    if (kind == 0) return sp_device_upload(dst->data, src->data, bytes);
+    return kind == 1 ? sp_device_download(dst->data, src->data, bytes)
+                     : sp_device_copy(dst->data, src->data, bytes);
+}
+
+double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
+{
+    switch (kind) {
+    case SP_X_ONES: return 1.0;
+    case SP_X_INDEX: return (double)(1 + (row + column) % 1000);
+    case SP_X_UNIFORM: break;
+    }
+    return sp_random_unit(seed, (uint64_t)row, (uint64_t)column);
+}
+
+void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
+                             int threads)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t j = 0; j < x->ld; j++) {
+            const double e = j < x->k ? sp_x_element(kind, seed, first_row + i, j) : 0.0;
+            if (x->precision == SPMM_F64)
+                ((double *)x->data)[i * x->ld + j] = e;
+            else
+                ((float *)x->data)[i * x->ld + j] = (float)e;
+        }
+    }
+}

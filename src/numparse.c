@@ -1,0 +1,300 @@
+#include "numparse.h"
+
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+uint64_t sp_power_of_five[SP_POWER_MAX - SP_POWER_MIN + 1][2];
+
+const double sp_exact_power_of_ten[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+const uint64_t sp_small_power_of_ten[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
+
+/* ---- the powers of five, exactly ---- */
+
+/* 5^342 has 795 bits; 2^BIG_ONE / 5^342 must keep 128 of its own */
+enum { LIMBS = 32, BIG_ONE = 32 * LIMBS - 1, RECIPROCAL_EXACT = -27 };
+
+/** The leading 128 bits of a big number of 32-bit limbs, least significant first. */
+static void leading_bits(const uint32_t limb[LIMBS], uint64_t out[2])
+{
+    int top = LIMBS - 1;
+    while (limb[top] == 0) top--;
+    const int lead = __builtin_clz(limb[top]);
+    uint32_t word[4];
+    for (int k = 0; k < 4; k++) {
+        const uint32_t here = top - k >= 0 ? limb[top - k] : 0;
+        const uint32_t next = top - k - 1 >= 0 ? limb[top - k - 1] : 0;
+        word[k] = (uint32_t)((((uint64_t)here << 32) | next) << lead >> 32);
+    }
+    out[0] = ((uint64_t)word[0] << 32) | word[1];
+    out[1] = ((uint64_t)word[2] << 32) | word[3];
+}
+
+static void fill_table(void)
+{
+    uint32_t big[LIMBS] = {1};
+    for (int q = 0; q <= SP_POWER_MAX; q++) {
+        leading_bits(big, sp_power_of_five[q - SP_POWER_MIN]);
+        uint64_t carry = 0;
+        for (int k = 0; k < LIMBS; k++) {
+            carry += (uint64_t)big[k] * 5;
+            big[k] = (uint32_t)carry;
+            carry >>= 32;
+        }
+    }
+    /* floor(floor(x / 5) / 5) = floor(x / 25): repeated short division stays exact */
+    memset(big, 0, sizeof big);
+    big[BIG_ONE / 32] = UINT32_C(1) << (BIG_ONE % 32);
+    for (int q = -1; q >= SP_POWER_MIN; q--) {
+        uint64_t rest = 0;
+        for (int k = LIMBS - 1; k >= 0; k--) {
+            rest = (rest << 32) | big[k];
+            big[k] = (uint32_t)(rest / 5);
+            rest %= 5;
+        }
+        uint64_t *const row = sp_power_of_five[q - SP_POWER_MIN];
+        leading_bits(big, row);
+        /* the paper's proof wants reciprocals of powers that fit 64 bits rounded up */
+        if (q >= RECIPROCAL_EXACT && ++row[1] == 0) row[0]++;
+    }
+}
+
+static locale_t c_locale;
+
+static void init(void)
+{
+    fill_table();
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+void sp_numparse_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init);
+}
+
+/* ---- Eisel-Lemire ---- */
+
+enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023, EXPONENT_ALL_ONES = 0x7FF };
+
+static double from_bits(uint64_t mantissa, int exponent)
+{
+    const uint64_t bits = (mantissa & ((UINT64_C(1) << MANTISSA_BITS) - 1)) | (uint64_t)exponent << MANTISSA_BITS;
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+/** The leading 128 bits of w * 5^power, w normalised. The second product is needed only where the
+ *  first leaves the rounding open: its low bits are all ones. */
+static unsigned __int128 leading_product(uint64_t w, int power)
+{
+    const uint64_t *const five = sp_power_of_five[power - SP_POWER_MIN];
+    unsigned __int128 product = (unsigned __int128)w * five[0];
+    const uint64_t open = UINT64_MAX >> (MANTISSA_BITS + 3);
+    if (((uint64_t)(product >> 64) & open) == open) product += (uint64_t)(((unsigned __int128)w * five[1]) >> 64);
+    return product;
+}
+
+double sp_eisel_lemire(uint64_t mantissa, int power)
+{
+    const int lead = __builtin_clzll(mantissa);
+    const unsigned __int128 product = leading_product(mantissa << lead, power);
+    const uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
+    const int upper = (int)(high >> 63);
+    const int shift = upper + 64 - MANTISSA_BITS - 3;
+    uint64_t m = high >> shift; /* 54 bits: the significand and one for rounding */
+    /* floor(power * log2(10)) + 63, by a multiplication exact in this range */
+    const int binary = ((217706 * power) >> 16) + 63;
+    int exponent = binary + upper - lead + EXPONENT_BIAS;
+    if (exponent <= 0) { /* subnormal */
+        if (1 - exponent >= 64) return 0.0;
+        m >>= 1 - exponent;
+        m = (m + (m & 1)) >> 1;
+        return from_bits(m, m >> MANTISSA_BITS ? 1 : 0);
+    }
+    /* exactly halfway is possible only here: then to even, i.e. down when the last kept bit is 0 */
+    if (low <= 1 && power >= -4 && power <= 23 && (m & 3) == 1 && m << shift == high) m &= ~UINT64_C(1);
+    m = (m + (m & 1)) >> 1;
+    if (m >> (MANTISSA_BITS + 1)) {
+        m >>= 1;
+        exponent++;
+    }
+    return exponent >= EXPONENT_ALL_ONES ? INFINITY : from_bits(m, exponent);
+}
+
+/* ---- the general case ---- */
+
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/** A decimal number as scanned: its digits without leading zeros, wherever the point is. */
+typedef struct decimal {
+    const char *first, *end; /* from the first nonzero digit to behind the last one; may hold the point */
+    int64_t digits;          /* in between */
+    int64_t power;           /* of ten, of the last digit */
+} decimal;
+
+enum { POWER_LIMIT = 1000000 }; /* an exponent beyond it, if the digits are no longer, decides alone */
+
+/** [E|D [+-] digits] at p; a letter without digits is not part of the number. */
+static const char *scan_exponent(const char *p, int64_t *power)
+{
+    const char letter = (char)(*p | 0x20);
+    if (letter != 'e' && letter != 'd') return p;
+    const int minus = p[1] == '-';
+    const char *q = p + 1 + (minus || p[1] == '+');
+    if (!is_digit(*q)) return p;
+    int64_t exponent = 0;
+    for (; is_digit(*q); q++)
+        if (exponent < INT64_MAX / 32) exponent = exponent * 10 + (*q - '0');
+    *power += minus ? -exponent : exponent;
+    return q;
+}
+
+/** Digits with at most one point; returns their end, p if there are none. */
+static const char *scan_decimal(const char *p, int allow_point, decimal *d)
+{
+    const char *const start = p;
+    const char *point = NULL;
+    int64_t all = 0;
+    d->first = NULL;
+    d->digits = 0;
+    for (;; p++) {
+        if (*p == '.' && allow_point && !point) {
+            point = p;
+            continue;
+        }
+        if (!is_digit(*p)) break;
+        all++;
+        if (!d->first && *p != '0') d->first = p;
+        d->digits += d->first != NULL;
+    }
+    if (all == 0) return start;
+    d->end = p;
+    if (!d->first) d->first = p;
+    d->power = point ? -(p - point - 1) : 0;
+    return p;
+}
+
+/** strtod on a copy of bounded length: 768 digits decide every rounding when a nonzero digit behind
+ *  them is remembered as one more digit. */
+static double by_strtod(const decimal *d)
+{
+    enum { KEPT = 780 };
+    char text[KEPT + 48];
+    int n = 0, rest = 0;
+    int64_t dropped = 0;
+    for (const char *p = d->first; p < d->end; p++) {
+        if (*p == '.') continue;
+        if (n < KEPT) {
+            text[n++] = *p;
+        } else {
+            dropped++;
+            rest |= *p != '0';
+        }
+    }
+    int64_t power = d->power + dropped;
+    if (rest) {
+        text[n++] = '1';
+        power--;
+    }
+    snprintf(text + n, sizeof text - (size_t)n, "e%lld", (long long)power);
+    return strtod_l(text, NULL, c_locale);
+}
+
+static double decimal_value(const decimal *d)
+{
+    if (d->digits == 0) return 0.0;
+    if (d->power + d->digits > POWER_LIMIT) return INFINITY;
+    if (d->power + d->digits < -POWER_LIMIT) return 0.0;
+    uint64_t mantissa = 0;
+    int taken = 0;
+    for (const char *p = d->first; p < d->end && taken < SP_MANTISSA_DIGITS; p++) {
+        if (*p == '.') continue;
+        mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+        taken++;
+    }
+    const int64_t power = d->power + (d->digits - taken);
+    const double low = sp_scale(mantissa, power);
+    if (taken == d->digits) return low;
+    /* the digits left out are worth less than one of the last one taken: mostly they change nothing */
+    const double high = sp_scale(mantissa + 1, power);
+    return low == high ? low : by_strtod(d);
+}
+
+static int same_letters(const char *p, const char *word)
+{
+    for (; *word; p++, word++)
+        if ((*p | 0x20) != *word) return 0;
+    return 1;
+}
+
+static sp_number_kind parse_word(const char *p, const char **stop, double *value)
+{
+    if (same_letters(p, "inf")) {
+        *stop = p + (same_letters(p, "infinity") ? 8 : 3);
+        *value = INFINITY;
+        return SP_NUMBER_INFINITE;
+    }
+    if (same_letters(p, "nan")) {
+        *stop = p + 3;
+        *value = NAN;
+        return SP_NUMBER_NAN;
+    }
+    return SP_NUMBER_NONE;
+}
+
+static sp_number_kind parse(const char *p, const char **stop, double *value, int real)
+{
+    const int negative = *p == '-';
+    const char *const digits = p + (negative || *p == '+');
+    decimal d;
+    double magnitude = 0.0;
+    *stop = p;
+    *value = 0.0;
+    sp_number_kind kind = parse_word(digits, stop, &magnitude);
+    if (kind == SP_NUMBER_NONE) {
+        const char *end = scan_decimal(digits, real, &d);
+        if (end == digits) return SP_NUMBER_NONE;
+        if (real) end = scan_exponent(end, &d.power);
+        *stop = end;
+        magnitude = decimal_value(&d);
+        kind = isinf(magnitude) ? SP_NUMBER_OVERFLOW : SP_NUMBER_FINITE;
+    }
+    *value = negative ? -magnitude : magnitude;
+    return kind;
+}
+
+sp_number_kind sp_parse_real(const char *p, const char **stop, double *value)
+{
+    return parse(p, stop, value, 1);
+}
+
+sp_number_kind sp_parse_integer(const char *p, const char **stop, double *value)
+{
+    return parse(p, stop, value, 0);
+}
+
+int sp_parse_int64(const char *p, const char **stop, int64_t *value)
+{
+    const int negative = *p == '-';
+    const char *q = p + (negative || *p == '+');
+    int fits = 1;
+    int64_t v = 0;
+    *stop = p;
+    *value = 0;
+    if (!is_digit(*q)) return 0;
+    for (; is_digit(*q); q++) {
+        const int digit = *q - '0';
+        /* downwards, because the least value has no positive counterpart */
+        fits = fits && !__builtin_mul_overflow(v, 10, &v) && !__builtin_sub_overflow(v, digit, &v);
+    }
+    *stop = q;
+    if (!fits || (!negative && v == INT64_MIN)) return -1;
+    *value = negative ? v : -v;
+    return 1;
+}

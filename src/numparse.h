@@ -1,0 +1,171 @@
+/** Decimal text to numbers: 8 digits at a time, doubles correctly rounded, independent of the locale.
+ *
+ *  The inline functions are the reader's hot path; they take the common spellings and say so when
+ *  they meet another, which sp_parse_real() then takes. Text given to any function here must be
+ *  followed by SP_PARSE_PAD readable bytes, and a number ends at the first byte that cannot continue
+ *  it, so the text must not end in a digit.
+ *
+ *  Doubles: Clinger's exact case (W. Clinger, "How to read floating point numbers accurately", PLDI
+ *  1990), then the Eisel-Lemire product with 128-bit powers of five (D. Lemire, "Number parsing at a
+ *  gigabyte per second", Software: Practice and Experience 51, 2021; N. Mushtak and D. Lemire, "Fast
+ *  number parsing without fallback", same journal 53, 2023). */
+#ifndef SP_NUMPARSE_H
+#define SP_NUMPARSE_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    SP_PARSE_PAD = 8,
+    SP_POWER_MIN = -342, /* below it 19 digits underflow to 0 */
+    SP_POWER_MAX = 308,  /* above it any nonzero mantissa overflows */
+    SP_MANTISSA_DIGITS = 19 /* what fits 64 bits for certain */
+};
+
+/** 5^q truncated to 128 bits, the leading bit set: row q - SP_POWER_MIN, {high, low}. Filled by
+ *  sp_numparse_init(), constant afterwards. */
+extern uint64_t sp_power_of_five[SP_POWER_MAX - SP_POWER_MIN + 1][2];
+extern const double sp_exact_power_of_ten[23];
+extern const uint64_t sp_small_power_of_ten[8];
+
+/** Fills the table. To be called before any of the functions below; cheap when called again, and by
+ *  several threads at once. */
+void sp_numparse_init(void);
+
+/** mantissa * 10^power, rounded to nearest even; infinity on overflow. SP_POWER_MIN <= power <=
+ *  SP_POWER_MAX; mantissa != 0. */
+double sp_eisel_lemire(uint64_t mantissa, int power);
+
+typedef enum sp_number_kind {
+    SP_NUMBER_NONE,     /**< the text is no number */
+    SP_NUMBER_FINITE,
+    SP_NUMBER_OVERFLOW, /**< finite as written, beyond the range of a double: the value is +-infinity */
+    SP_NUMBER_INFINITE, /**< inf, infinity */
+    SP_NUMBER_NAN
+} sp_number_kind;
+
+/** Any real number: [+-] digits [. digits] [E|D [+-] digits], .5, 5., inf, infinity, nan; letters in
+ *  any case; any number of digits.
+ *  \param [in]  p     the text, not skipping blanks
+ *  \param [out] stop  the first byte behind the number; p if there is none
+ *  \param [out] value correctly rounded; 0 if there is none */
+sp_number_kind sp_parse_real(const char *p, const char **stop, double *value);
+
+/** An integer, [+-] digits, of any size, as the nearest double; otherwise like sp_parse_real(). */
+sp_number_kind sp_parse_integer(const char *p, const char **stop, double *value);
+
+/** [+-] digits as an int64_t. Returns 1, 0 when there is no number, -1 when it is beyond int64_t;
+ *  *stop as above. */
+int sp_parse_int64(const char *p, const char **stop, int64_t *value);
+
+static inline uint64_t sp_load8(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/** Leading digits, 0 to 8, of the 8 characters in word (first character in the low byte). On return
+ *  word's digit bytes are 0 to 9. */
+static inline int sp_count_digits8(uint64_t *word)
+{
+    const uint64_t x = *word ^ 0x3030303030303030u;
+    /* a byte beyond 9 sets its top bit; a carry disturbs later characters only */
+    const uint64_t other = ((x + 0x7676767676767676u) | x) & 0x8080808080808080u;
+    *word = x;
+    return other ? __builtin_ctzll(other) >> 3 : 8;
+}
+
+/** The number that 8 digit bytes spell: neighbours are joined into pairs, fours, eight. */
+static inline uint64_t sp_join_digits8(uint64_t x)
+{
+    const uint64_t pair_mask = 0x000000FF000000FFu;
+    x = x * 10 + (x >> 8);
+    return ((x & pair_mask) * 0x000F424000000064u + ((x >> 16) & pair_mask) * 0x0000271000000001u) >> 32;
+}
+
+/** The same for the first n < 8 bytes: shifted up, so that the missing leading digits are 0. */
+static inline uint64_t sp_join_digits(uint64_t x, int n) { return sp_join_digits8((x << 8) << (56 - 8 * n)); }
+
+/** Appends the digits at p to *number (which wraps beyond 19 of them); returns their end. */
+static inline const char *sp_parse_digits(const char *p, uint64_t *number)
+{
+    for (;;) {
+        uint64_t word = sp_load8(p);
+        const int n = sp_count_digits8(&word);
+        if (n < 8) {
+            *number = *number * sp_small_power_of_ten[n] + sp_join_digits(word, n);
+            return p + n;
+        }
+        *number = *number * 100000000u + sp_join_digits8(word);
+        p += 8;
+    }
+}
+
+/** An unsigned integer of at most 15 digits; returns p itself for anything else. */
+static inline const char *sp_parse_index(const char *p, uint64_t *value)
+{
+    uint64_t word = sp_load8(p);
+    int n = sp_count_digits8(&word);
+    if (__builtin_expect(n < 8, 1)) {
+        *value = sp_join_digits(word, n);
+        return p + n;
+    }
+    const uint64_t high = sp_join_digits8(word);
+    word = sp_load8(p + 8);
+    n = sp_count_digits8(&word);
+    if (n == 8) return p;
+    *value = high * sp_small_power_of_ten[n] + sp_join_digits(word, n);
+    return p + 8 + n;
+}
+
+/** mantissa * 10^power, any power. */
+static inline double sp_scale(uint64_t mantissa, int64_t power)
+{
+    if (mantissa <= (UINT64_C(1) << 53) && power >= -22 && power <= 22)
+        return power < 0 ? (double)mantissa / sp_exact_power_of_ten[-power]
+                         : (double)mantissa * sp_exact_power_of_ten[power];
+    if (mantissa == 0 || power < SP_POWER_MIN) return 0.0;
+    if (power > SP_POWER_MAX) return __builtin_inf();
+    return sp_eisel_lemire(mantissa, (int)power);
+}
+
+/** A finite real of at most 19 digits (leading zeros included) and at most 7 exponent digits: nearly
+ *  all there are. Returns its end; NULL for anything else, and for a value that overflows. */
+static inline const char *sp_parse_real_fast(const char *p, double *value)
+{
+    const int negative = *p == '-';
+    uint64_t mantissa = 0;
+    int64_t power = 0;
+    p += negative;
+    const char *const first = p;
+    p = sp_parse_digits(p, &mantissa);
+    int64_t digits = p - first;
+    if (*p == '.') {
+        const char *const fraction = ++p;
+        p = sp_parse_digits(p, &mantissa);
+        power = fraction - p;
+        digits -= power;
+    }
+    if (digits == 0 || digits > SP_MANTISSA_DIGITS) return NULL;
+    const char letter = (char)(*p | 0x20);
+    if (letter == 'e' || letter == 'd') {
+        const int minus = p[1] == '-';
+        const char *const start = p + 1 + (minus | (p[1] == '+'));
+        uint64_t word = sp_load8(start);
+        const int n = sp_count_digits8(&word);
+        if (n == 0 || n == 8) return NULL;
+        const int64_t exponent = (int64_t)sp_join_digits(word, n);
+        power += minus ? -exponent : exponent;
+        p = start + n;
+    }
+    const double magnitude = sp_scale(mantissa, power);
+    if (!(magnitude <= 0x1.fffffffffffffp1023)) return NULL;
+    *value = negative ? -magnitude : magnitude;
+    return p;
+}
+
+#endif

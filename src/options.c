@@ -1,0 +1,302 @@
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../kernels/kernel.h"
+#include "gen.h"
+
+/** Sets its field from the option's text (NULL for options without one). */
+typedef spmm_status (*set_fn)(sp_options *o, const char *text);
+
+typedef struct option_row {
+    char letter; /* 0: none */
+    const char *name, *argument, *help;
+    set_fn set;
+} option_row;
+
+static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
+static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", NULL};
+static const char *const partition_words[] = {"nnz", "rows", NULL};
+static const char *const precision_words[] = {"f64", "f32", NULL};
+static const char *const verify_words[] = {"full", "sample", "none", NULL};
+
+const char *sp_format_word(spmm_format format) { return format_words[1 + (int)format]; }
+const char *sp_device_word(spmm_device device) { return device_words[1 + (int)device]; }
+const char *sp_precision_word(spmm_precision precision) { return precision_words[precision]; }
+const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
+const char *sp_verify_word(sp_verify_mode mode) { return verify_words[mode]; }
+
+/** Index of text among words, or an error that lists them. */
+static spmm_status word(const char *option, const char *text, const char *const *words, int *index)
+{
+    char list[128] = "";
+    for (*index = 0; words[*index]; ++*index) {
+        if (strcmp(text, words[*index]) == 0) return SPMM_OK;
+        if (*index) strcat(list, ", ");
+        strcat(list, words[*index]);
+    }
+    return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected one of %s", option, text, list);
+}
+
+static spmm_status number(const char *option, const char *text, int64_t least, int64_t most, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    if (end == text || *end || errno || *value < least || *value > most)
+        return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected a whole number from %lld to %lld", option, text,
+                       (long long)least, (long long)most);
+    return SPMM_OK;
+}
+
+static spmm_status small_number(const char *option, const char *text, int least, int *value)
+{
+    int64_t wide;
+    TRY(number(option, text, least, 1000000000, &wide));
+    *value = (int)wide;
+    return SPMM_OK;
+}
+
+static spmm_status set_columns(sp_options *o, const char *text)
+{
+    char item[32];
+    o->k_given = 1;
+    for (o->k_count = 0;; text++) {
+        const size_t n = strcspn(text, ",");
+        if (o->k_count == SP_MAX_COLUMNS)
+            return sp_fail(SPMM_ERR_USAGE, "--columns: more than %d numbers", SP_MAX_COLUMNS);
+        snprintf(item, sizeof item, "%.*s", (int)n, text);
+        TRY(number("columns", item, 1, 1 << 24, &o->k[o->k_count++]));
+        text += n;
+        if (!*text) return SPMM_OK;
+    }
+}
+
+static spmm_status set_device(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("device", text, device_words, &index));
+    o->device = (sp_device_choice)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_format(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("format", text, format_words, &index));
+    o->format = (sp_format_choice)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_kernel(sp_options *o, const char *text)
+{
+    o->kernel = strcmp(text, "auto") == 0 ? NULL : text;
+    if (o->kernel && strcmp(text, "all") != 0 && !sp_kernel_find(text))
+        return sp_fail(SPMM_ERR_USAGE, "--kernel %.100s: no such kernel; --list-kernels names them", text);
+    return SPMM_OK;
+}
+
+static spmm_status set_grid(sp_options *o, const char *text)
+{
+    int end = 0;
+    if (sscanf(text, "%9dx%9d%n", &o->p, &o->q, &end) != 2 || text[end] || o->p < 1 || o->q < 1)
+        return sp_fail(SPMM_ERR_USAGE, "--grid %.100s: expected PxQ, e.g. 4x1", text);
+    return SPMM_OK;
+}
+
+static spmm_status set_partition(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("partition", text, partition_words, &index));
+    o->partition = (sp_partition)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_precision(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("precision", text, precision_words, &index));
+    o->precision = (spmm_precision)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_x(sp_options *o, const char *text)
+{
+    o->x_file = NULL;
+    if (strcmp(text, "ones") == 0) {
+        o->x_kind = SP_X_ONES;
+    } else if (strcmp(text, "index") == 0) {
+        o->x_kind = SP_X_INDEX;
+    } else if (strcmp(text, "uniform") == 0) {
+        o->x_kind = SP_X_UNIFORM;
+    } else if (strncmp(text, "uniform:", 8) == 0) {
+        int64_t seed;
+        TRY(number("x uniform:SEED", text + 8, 0, INT64_MAX, &seed));
+        o->x_kind = SP_X_UNIFORM;
+        o->x_seed = (uint64_t)seed;
+    } else {
+        o->x_file = text;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status set_verify(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("verify", text, verify_words, &index));
+    o->verify = (sp_verify_mode)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_ell_limit(sp_options *o, const char *text)
+{
+    char *end;
+    o->ell_limit = strtod(text, &end);
+    if (end == text || *end || !(o->ell_limit > 0))
+        return sp_fail(SPMM_ERR_USAGE, "--ell-limit %.100s: expected a number above 0", text);
+    return SPMM_OK;
+}
+
+static spmm_status set_threads(sp_options *o, const char *t) { return small_number("threads", t, 1, &o->threads); }
+static spmm_status set_repeat(sp_options *o, const char *t) { return small_number("repeat", t, 1, &o->repeat); }
+static spmm_status set_warmup(sp_options *o, const char *t) { return small_number("warmup", t, 0, &o->warmup); }
+static spmm_status set_output(sp_options *o, const char *t) { return o->output = t, SPMM_OK; }
+static spmm_status set_json(sp_options *o, const char *t) { return o->json = t, SPMM_OK; }
+static spmm_status set_csv(sp_options *o, const char *t) { return o->csv = t, SPMM_OK; }
+static spmm_status set_nonfinite(sp_options *o, const char *t) { return (void)t, o->allow_nonfinite = 1, SPMM_OK; }
+static spmm_status set_quiet(sp_options *o, const char *t) { return (void)t, o->verbosity = -1, SPMM_OK; }
+static spmm_status set_verbose(sp_options *o, const char *t) { return (void)t, o->verbosity = 1, SPMM_OK; }
+
+static spmm_status act(sp_options *o, sp_action action)
+{
+    if (o->action < action) o->action = action; /* help wins over the rest */
+    return SPMM_OK;
+}
+static spmm_status do_conversions(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_CHECK_CONVERSIONS); }
+static spmm_status do_kernels(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_LIST_KERNELS); }
+static spmm_status do_devices(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_LIST_DEVICES); }
+static spmm_status do_version(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_VERSION); }
+static spmm_status do_help(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_HELP); }
+
+/** THE table of options. */
+static const option_row rows[] = {
+    {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", set_columns},
+    {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)", set_device},
+    {'f', "format", "NAME", "auto, csr, ell, ell-nopad", set_format},
+    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all", set_kernel},
+    {'g', "grid", "PxQ", "process grid: Px1, row blocks (default: ranks x 1)", set_grid},
+    {0, "partition", "NAME", "nnz (balanced by entries, default) or rows (even)", set_partition},
+    {'p', "precision", "NAME", "f64 (default), f32", set_precision},
+    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", set_x},
+    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", set_threads},
+    {'r', "repeat", "N", "timed products (default 10)", set_repeat},
+    {0, "warmup", "N", "products before the timed ones (default 2)", set_warmup},
+    {0, "verify", "NAME", "full (default), sample (1000 rows), none", set_verify},
+    {'o', "output", "FILE", "write Y as a Matrix Market array file", set_output},
+    {0, "json", "FILE", "append one JSON object a run", set_json},
+    {0, "csv", "FILE", "append one row a run, with a header when the file is new", set_csv},
+    {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", set_ell_limit},
+    {0, "allow-nonfinite", NULL, "accept inf and nan in files", set_nonfinite},
+    {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end", do_conversions},
+    {0, "list-kernels", NULL, "name the kernels, and end", do_kernels},
+    {0, "list-devices", NULL, "name the devices, and end", do_devices},
+    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", set_quiet},
+    {'v', "verbose", NULL, "print a row a rank, and the phases of each run", set_verbose},
+    {0, "version", NULL, "print the version, and end", do_version},
+    {'h', "help", NULL, "print this, and end", do_help},
+};
+enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
+
+void sp_options_help(FILE *out)
+{
+    int kinds;
+    const sp_gen_kind *kind = sp_gen_kinds(&kinds);
+    fprintf(out, "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
+                 "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
+                 "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
+                 "MATRIX is a Matrix Market file, plain or gzipped, or a generator (default lap3d27:32):\n");
+    for (int i = 0; i < kinds; i++) {
+        char form[64];
+        int n = snprintf(form, sizeof form, "%s:", kind[i].name);
+        for (int j = 0; j < SP_GEN_ARGS && kind[i].args[j]; j++)
+            n += snprintf(form + n, sizeof form - (size_t)n, "%s%s", j ? "," : "", kind[i].args[j]);
+        fprintf(out, "  %-30s %s\n", form, kind[i].what);
+    }
+    fprintf(out, "\nOptions:\n");
+    for (int i = 0; i < ROWS; i++) {
+        char form[64], letter[8] = "    ";
+        if (rows[i].letter) snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
+        snprintf(form, sizeof form, "%s--%s%s%s", letter, rows[i].name, rows[i].argument ? " " : "",
+                 rows[i].argument ? rows[i].argument : "");
+        fprintf(out, "  %-30s %s\n", form, rows[i].help);
+    }
+    fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
+                 "4 resources (memory, device, MPI, output).\n");
+}
+
+/** The table as getopt_long wants it. Long-only options get codes from FIRST_LONG up. */
+static void getopt_tables(char *letters, struct option *longs)
+{
+    *letters++ = ':'; /* a missing argument is told apart from an unknown option */
+    for (int i = 0; i < ROWS; i++) {
+        longs[i] = (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL, FIRST_LONG + i};
+        if (!rows[i].letter) continue;
+        *letters++ = rows[i].letter;
+        if (rows[i].argument) *letters++ = ':';
+    }
+    *letters = '\0';
+    longs[ROWS] = (struct option){NULL, 0, NULL, 0};
+}
+
+static const option_row *find_row(int code)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (code == FIRST_LONG + i || (rows[i].letter && code == rows[i].letter)) return &rows[i];
+    return NULL;
+}
+
+/** What does not go together, found before any work starts. */
+static spmm_status check(const sp_options *o)
+{
+    const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
+    if (sp_gen_is_spec(o->matrix)) TRY(sp_gen_check(o->matrix));
+    if (kernel && o->device != SP_DEVICE_AUTO && (int)o->device != 1 + (int)kernel->device)
+        return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", kernel->id,
+                       sp_device_word(kernel->device), device_words[o->device]);
+    if (kernel && o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format)
+        return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes format %s, not %s", kernel->id,
+                       sp_format_word(kernel->format), format_words[o->format]);
+    if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))
+        return sp_fail(SPMM_ERR_USAGE, "--output takes the Y of one run: give one --columns and one --kernel");
+    return SPMM_OK;
+}
+
+spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
+{
+    char letters[2 * ROWS + 2];
+    struct option longs[ROWS + 1];
+    *o = (sp_options){.matrix = "lap3d27:32", .k = {64}, .k_count = 1, .x_seed = 1, .repeat = 10, .warmup = 2,
+                      .ell_limit = 3.0};
+    getopt_tables(letters, longs);
+    opterr = 0; /* rank 0 prints the message, not getopt on every rank */
+    optind = 0; /* start anew: the tests parse more than once */
+    for (int code; (code = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+        const char *const seen = argv[optind > 0 ? optind - 1 : 0];
+        if (code == ':') {
+            const option_row *row = find_row(optopt);
+            return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", seen, row ? row->argument : "an argument");
+        }
+        const option_row *row = code == '?' ? NULL : find_row(code);
+        if (!row && optopt && optopt < FIRST_LONG)
+            return sp_fail(SPMM_ERR_USAGE, "unknown option -%c; --help lists them", optopt);
+        if (!row) return sp_fail(SPMM_ERR_USAGE, "unknown option, or one that takes no argument: %.100s; --help lists them", seen);
+        TRY(row->set(o, optarg));
+    }
+    if (argc - optind > 1)
+        return sp_fail(SPMM_ERR_USAGE, "more than one matrix: %.100s and %.100s", argv[optind], argv[optind + 1]);
+    if (optind < argc) o->matrix = argv[optind];
+    return check(o);
+}

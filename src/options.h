@@ -1,0 +1,64 @@
+/** argv -> struct. One table makes the parser and --help. No MPI. */
+#ifndef SP_OPTIONS_H
+#define SP_OPTIONS_H
+
+#include <stdio.h>
+
+#include "multivector.h"
+#include "partition.h"
+#include "place.h"
+#include "verify.h"
+
+enum { SP_MAX_COLUMNS = 64 };
+
+typedef enum sp_format_choice { SP_FORMAT_AUTO, SP_FORMAT_CSR, SP_FORMAT_ELL, SP_FORMAT_ELL_NOPAD } sp_format_choice;
+
+/** What ends the program after its set-up instead of a product. */
+typedef enum sp_action {
+    SP_ACTION_MULTIPLY,
+    SP_ACTION_CHECK_CONVERSIONS,
+    SP_ACTION_LIST_KERNELS,
+    SP_ACTION_LIST_DEVICES,
+    SP_ACTION_VERSION,
+    SP_ACTION_HELP
+} sp_action;
+
+typedef struct sp_options {
+    const char *matrix; /**< file or generator spec; points into argv or static storage */
+    int64_t k[SP_MAX_COLUMNS];
+    int k_count;
+    int k_given;        /**< 1: --columns was there */
+    sp_device_choice device;
+    sp_format_choice format;
+    const char *kernel; /**< a name, "all", or NULL: auto */
+    int p, q;           /**< process grid; 0 x 0: default */
+    sp_partition partition;
+    spmm_precision precision;
+    sp_x_kind x_kind;
+    uint64_t x_seed;
+    const char *x_file; /**< NULL: generated */
+    int threads;        /**< 0: default */
+    int repeat, warmup;
+    sp_verify_mode verify;
+    const char *output, *json, *csv; /**< NULL: none */
+    double ell_limit;
+    int allow_nonfinite;
+    sp_action action;
+    int verbosity; /**< -1 quiet, 0, 1 verbose */
+} sp_options;
+
+/** Reads argv into *o; argv's strings must outlive *o.
+ *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and what it takes */
+spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
+
+/** Prints what --help prints. */
+void sp_options_help(FILE *out);
+
+/** The word that an option takes for an enum's value: "csr", "nnz", ... */
+const char *sp_format_word(spmm_format format);
+const char *sp_device_word(spmm_device device);
+const char *sp_precision_word(spmm_precision precision);
+const char *sp_partition_word(sp_partition partition);
+const char *sp_verify_word(sp_verify_mode mode);
+
+#endif

@@ -1,0 +1,64 @@
+#include "place.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/** Cores of this process, and a key that is equal for equal sets of them. */
+static int bound_cores(char *key, size_t n)
+{
+    cpu_set_t set;
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        snprintf(key, n, "unknown");
+        return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    for (size_t i = 0; i < sizeof set; i++) hash = (hash ^ ((const unsigned char *)&set)[i]) * UINT64_C(1099511628211);
+    snprintf(key, n, "%016llx", (unsigned long long)hash);
+    return CPU_COUNT(&set);
+}
+
+static spmm_status place_threads(MPI_Comm comm, int threads, sp_place *place)
+{
+    char key[32];
+    int which;
+    place->cores = bound_cores(key, sizeof key);
+    TRY(sp_node_sharers(comm, key, &which, &place->core_sharers));
+    if (threads == 0) {
+        const char *text = getenv("OMP_NUM_THREADS");
+        threads = text ? atoi(text) : 0;
+    }
+    if (threads <= 0) threads = place->cores / place->core_sharers;
+    place->threads = threads > 0 ? threads : 1;
+    return SPMM_OK;
+}
+
+static spmm_status open_gpu(int node_rank, sp_place *place)
+{
+    const char *why = "";
+    const int count = sp_device_count(&why);
+    if (count == 0)
+        return sp_fail(SPMM_ERR_NO_DEVICE, "--device cuda: no usable GPU on %s: %s; use --device cpu", place->host, why);
+    TRY(sp_device_open(node_rank % count));
+    return sp_device_describe(node_rank % count, &place->gpu);
+}
+
+spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_place *place)
+{
+    memset(place, 0, sizeof *place);
+    if (gethostname(place->host, sizeof place->host - 1) != 0) snprintf(place->host, sizeof place->host, "unknown");
+    TRY(place_threads(comm, threads, place));
+    int node_rank, node_size, gpus_everywhere;
+    TRY(sp_node_rank(comm, &node_rank, &node_size));
+    const char *why;
+    TRY(sp_all(comm, choice != SP_DEVICE_CPU && sp_device_count(&why) > 0, &gpus_everywhere));
+    const int use = choice == SP_DEVICE_CUDA || (choice == SP_DEVICE_AUTO && gpus_everywhere);
+    place->device = use ? SPMM_CUDA : SPMM_CPU;
+    TRY(sp_agree(comm, "place", use ? open_gpu(node_rank, place) : SPMM_OK));
+    if (!use) return SPMM_OK;
+    int which;
+    return sp_node_sharers(comm, place->gpu.pci, &which, &place->gpu_sharers);
+}

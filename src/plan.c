@@ -1,0 +1,149 @@
+#include "plan.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "comm.h"
+#include "device.h"
+#include "ell.h"
+#include "matrix_device.h"
+#include "memory.h"
+#include "work.h"
+
+struct spmm_plan {
+    const sp_kernel *kernel;
+    sp_matrix a;
+    int64_t k;
+    int owned; /* a is the plan's to free; a CSR plan on the CPU reads the caller's block */
+    sp_work work;
+    sp_timer *timer; /* NULL on the CPU */
+};
+
+static spmm_status choose_kernel(const spmm_plan_options *o, const sp_kernel **kernel)
+{
+    *kernel = o->kernel ? sp_kernel_find(o->kernel) : sp_kernel_default(o->device, o->format);
+    if (!*kernel)
+        return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels", o->kernel ? o->kernel : "for that format");
+    if ((*kernel)->device != o->device || (*kernel)->format != o->format)
+        return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels", (*kernel)->id);
+    return SPMM_OK;
+}
+
+/** The block in the plan's format, in host memory; *owned says whether anything was made. */
+static spmm_status convert(const spmm_csr *block, const spmm_plan_options *o, int threads, sp_matrix *m, int *owned)
+{
+    *owned = o->format != SPMM_CSR;
+    switch (o->format) {
+    case SPMM_ELL: return sp_ell_from_csr(block, o->ell_limit > 0 ? o->ell_limit : 3.0, threads, m);
+    case SPMM_ELL_NOPAD: return sp_ell_nopad_from_csr(block, threads, m);
+    case SPMM_CSR: break;
+    }
+    sp_matrix_view_csr(block, m);
+    return SPMM_OK;
+}
+
+static spmm_status move_to_device(spmm_plan *plan)
+{
+    sp_matrix device;
+    const spmm_status status = sp_matrix_upload(&plan->a, &device);
+    if (plan->owned) sp_matrix_destroy_host(&plan->a);
+    plan->owned = status == SPMM_OK;
+    if (status != SPMM_OK) {
+        memset(&plan->a, 0, sizeof plan->a);
+        return status;
+    }
+    plan->a = device;
+    return sp_timer_create(&plan->timer);
+}
+
+static spmm_status build(const spmm_csr *block, int64_t k, const spmm_plan_options *o, spmm_plan *plan)
+{
+    const int threads = o->threads > 0 ? o->threads : omp_get_max_threads();
+    if (k < 1) return sp_fail(SPMM_ERR_USAGE, "K = %lld: X must have at least one column", (long long)k);
+    plan->k = k;
+    TRY(choose_kernel(o, &plan->kernel));
+    TRY(convert(block, o, threads, &plan->a, &plan->owned));
+    if (o->device == SPMM_CUDA) return move_to_device(plan);
+    return sp_work_create(block->irp, block->rows, threads, &plan->work);
+}
+
+spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k, const spmm_plan_options *options,
+                             spmm_plan **plan)
+{
+    static const spmm_plan_options defaults;
+    spmm_plan *p = NULL;
+    *plan = NULL;
+    spmm_status status = sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan");
+    if (status == SPMM_OK) status = build(block, k, options ? options : &defaults, p);
+    status = sp_agree(comm, "convert", status);
+    if (status != SPMM_OK) {
+        spmm_plan_destroy(p);
+        return status;
+    }
+    *plan = p;
+    return SPMM_OK;
+}
+
+void spmm_plan_destroy(spmm_plan *plan)
+{
+    if (!plan) return;
+    if (plan->owned && plan->a.space == SPMM_CUDA)
+        sp_matrix_destroy_device(&plan->a);
+    else if (plan->owned)
+        sp_matrix_destroy_host(&plan->a);
+    sp_work_destroy(&plan->work);
+    sp_timer_destroy(plan->timer);
+    sp_free(plan);
+}
+
+const char *spmm_plan_kernel(const spmm_plan *plan) { return plan->kernel->id; }
+
+int64_t sp_plan_bytes(const spmm_plan *plan)
+{
+    const sp_matrix *a = &plan->a;
+    const int64_t entries = a->format == SPMM_ELL ? a->rows * a->width : a->nnz;
+    if (!plan->owned) return 0;
+    return entries * (int64_t)(4 + sp_value_size(a->precision)) + (a->row_start ? 8 * (a->rows + 1) : 0) +
+           (a->nz_per_row ? 4 * a->rows : 0);
+}
+
+static spmm_status check_shape(const spmm_plan *plan, const spmm_multivector *v, int64_t rows, const char *name)
+{
+    if (v->rows == rows && v->k == plan->k && v->ld >= v->k && v->precision == plan->a.precision &&
+        v->space == plan->kernel->device)
+        return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s is %lld x %lld %s in %s memory; the plan needs %lld x %lld %s in %s memory", name,
+                   (long long)v->rows, (long long)v->k, v->precision == SPMM_F64 ? "f64" : "f32",
+                   v->space == SPMM_CPU ? "host" : "GPU", (long long)rows, (long long)plan->k,
+                   plan->a.precision == SPMM_F64 ? "f64" : "f32", plan->kernel->device == SPMM_CPU ? "host" : "GPU");
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+spmm_status sp_plan_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y, double *seconds)
+{
+    const sp_launch launch = {&plan->a, plan->timer ? NULL : &plan->work, x, y};
+    TRY(check_shape(plan, x, plan->a.cols, "X"));
+    TRY(check_shape(plan, y, plan->a.rows, "Y"));
+    const double start = now();
+    if (plan->timer && seconds) TRY(sp_timer_start(plan->timer));
+    TRY(plan->kernel->run(&launch));
+    if (plan->timer && seconds) TRY(sp_timer_stop(plan->timer));
+    if (plan->timer) TRY(sp_device_sync());
+    if (!seconds) return SPMM_OK;
+    if (plan->timer) return sp_timer_seconds(plan->timer, seconds);
+    *seconds = now() - start;
+    return SPMM_OK;
+}
+
+spmm_status spmm_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y)
+{
+    return sp_plan_apply(plan, x, y, NULL);
+}

@@ -1,0 +1,195 @@
+#include "read_header.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "numparse.h"
+
+enum { QUOTE_BYTES = 96, QUOTED = 32 };
+
+const char *sp_quote(char *buf, size_t n, const char *p, const char *end)
+{
+    size_t used = 0;
+    const char *const cut = end - p > QUOTED ? p + QUOTED : end;
+    if (n < QUOTE_BYTES / 2) return "";
+    buf[used++] = '"';
+    for (; p < cut && used + 10 < n; p++) {
+        const unsigned char c = (unsigned char)*p;
+        if (c == '"' || c == '\\') buf[used++] = '\\';
+        if (c >= ' ' && c < 0x7f)
+            buf[used++] = (char)c;
+        else
+            used += (size_t)snprintf(buf + used, n - used, "\\x%02X", c);
+    }
+    snprintf(buf + used, n - used, p < end ? "...\"" : "\"");
+    return buf;
+}
+
+/* ---- the banner ---- */
+
+/** A word of the banner: what it means, and whether we take it. */
+typedef struct word {
+    const char *text;
+    int value; /* NOT_TAKEN: known, not supported */
+} word;
+
+enum { NOT_TAKEN = -1, BANNER_WORDS = 4 };
+
+static const word objects[] = {{"matrix", 0}, {"vector", NOT_TAKEN}, {NULL, 0}};
+static const word formats[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
+/* double and unsigned-integer are what some programs write */
+static const word fields[] = {{"real", SP_FIELD_REAL},       {"integer", SP_FIELD_INTEGER},
+                              {"pattern", SP_FIELD_PATTERN}, {"double", SP_FIELD_REAL},
+                              {"unsigned-integer", SP_FIELD_INTEGER},
+                              {"complex", NOT_TAKEN},        {NULL, 0}};
+static const word symmetries[] = {{"general", SP_GENERAL},     {"symmetric", SP_SYMMETRIC},
+                                  {"skew-symmetric", SP_SKEW}, {"hermitian", NOT_TAKEN},
+                                  {NULL, 0}};
+
+static const struct {
+    const word *words;
+    const char *what, *allowed;
+} banner_words[BANNER_WORDS] = {
+    {objects, "object", "matrix"},
+    {formats, "format", "coordinate or array"},
+    {fields, "field", "real, integer or pattern"},
+    {symmetries, "symmetry", "general, symmetric or skew-symmetric"},
+};
+
+static int same_word(const char *p, const char *end, const char *text)
+{
+    const size_t n = strlen(text);
+    return (size_t)(end - p) == n && strncasecmp(p, text, n) == 0;
+}
+
+/** Word `which` of the banner at *p, which moves behind it. */
+static spmm_status banner_word(const char **p, int which, int64_t line, int *value, sp_read_error *error)
+{
+    const char *const what = banner_words[which].what, *const allowed = banner_words[which].allowed;
+    char quote[QUOTE_BYTES];
+    const char *const begin = sp_skip_blanks(*p), *const end = sp_word_end(begin);
+    *p = end;
+    if (begin == end)
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                            "found the end of the banner, expected the %s: %s", what, allowed);
+    for (const word *w = banner_words[which].words; w->text; w++) {
+        if (!same_word(begin, end, w->text)) continue;
+        *value = w->value;
+        if (w->value != NOT_TAKEN) return SPMM_OK;
+        return sp_error_set(error, SPMM_ERR_UNSUPPORTED, line, "found the %s \"%s\", expected %s", what,
+                            w->text, allowed);
+    }
+    return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found the unknown %s %s, expected %s", what,
+                        sp_quote(quote, sizeof quote, begin, end), allowed);
+}
+
+/** The first line that is not blank. */
+static spmm_status find_banner(sp_stream *stream, const char **p, sp_read_error *error)
+{
+    static const char mark[] = "\xEF\xBB\xBF"; /* UTF-8's byte order mark */
+    const char *end;
+    do {
+        TRY(sp_stream_line(stream, p, &end, error));
+        if (!*p)
+            return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines > 0 ? stream->lines : 1,
+                                "found %s, expected the banner: %%%%MatrixMarket matrix ...",
+                                stream->bytes == 0 ? "an empty file" : "only blank lines");
+        if (stream->lines == 1 && strncmp(*p, mark, 3) == 0) *p += 3;
+        *p = sp_skip_blanks(*p);
+    } while (**p == '\n');
+    return SPMM_OK;
+}
+
+static spmm_status read_banner(sp_stream *stream, sp_header *h, sp_read_error *error)
+{
+    const char *p, *end;
+    char quote[QUOTE_BYTES];
+    int value[BANNER_WORDS];
+    TRY(find_banner(stream, &p, error));
+    const int64_t line = stream->lines;
+    end = sp_word_end(p);
+    if (!same_word(p, end, "%%MatrixMarket"))
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                            "found %s, expected the banner: %%%%MatrixMarket matrix ...",
+                            sp_quote(quote, sizeof quote, p, end));
+    p = end;
+    for (int k = 0; k < BANNER_WORDS; k++) TRY(banner_word(&p, k, line, &value[k], error));
+    h->array = value[1];
+    h->field = (sp_field)value[2];
+    h->symmetry = (sp_symmetry)value[3];
+    if (h->array && h->field == SP_FIELD_PATTERN)
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                            "found an array of field pattern, expected real or integer values");
+    return SPMM_OK;
+}
+
+/* ---- the size line ---- */
+
+static spmm_status size_number(const char **p, const char *what, int64_t limit, int64_t line, int64_t *value,
+                               sp_read_error *error)
+{
+    char quote[QUOTE_BYTES];
+    const char *const begin = sp_skip_blanks(*p), *const end = sp_word_end(begin), *stop;
+    *p = end;
+    if (begin == end)
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found the end of the size line, expected the number of %s",
+                            what);
+    const int found = sp_parse_int64(begin, &stop, value);
+    sp_quote(quote, sizeof quote, begin, end);
+    if (found == 0 || stop != end)
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %s, expected the number of %s", quote, what);
+    if (*begin == '-' && (found < 0 || *value < 0))
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %s, expected a number of %s that is not negative",
+                            quote, what);
+    if (found < 0 || *value > limit)
+        return sp_error_set(error, SPMM_ERR_LIMIT, line, "found %s %s, expected at most %lld", quote, what,
+                            (long long)limit);
+    return SPMM_OK;
+}
+
+/** Values that an array file stores. */
+static int64_t array_entries(const sp_header *h)
+{
+    switch (h->symmetry) {
+    case SP_SYMMETRIC: return h->rows * (h->rows + 1) / 2;
+    case SP_SKEW: return h->rows * (h->rows - 1) / 2;
+    case SP_GENERAL: break;
+    }
+    return h->rows * h->cols; /* both below 2^31 */
+}
+
+static spmm_status parse_sizes(const char *p, sp_header *h, sp_read_error *error)
+{
+    char quote[QUOTE_BYTES];
+    const int64_t line = h->size_line;
+    TRY(size_number(&p, "rows", INT32_MAX, line, &h->rows, error));
+    TRY(size_number(&p, "columns", INT32_MAX, line, &h->cols, error));
+    if (!h->array) TRY(size_number(&p, "entries", INT64_MAX, line, &h->entries, error));
+    p = sp_skip_blanks(p);
+    if (*p != '\n')
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %s, expected the end of the size line: %s",
+                            sp_quote(quote, sizeof quote, p, sp_word_end(p)),
+                            h->array ? "rows columns" : "rows columns entries");
+    if (h->symmetry != SP_GENERAL && h->rows != h->cols)
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %lld x %lld, expected a square matrix: it is %s",
+                            (long long)h->rows, (long long)h->cols,
+                            h->symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
+    if (h->array) h->entries = array_entries(h);
+    return SPMM_OK;
+}
+
+spmm_status sp_read_header(sp_stream *stream, sp_header *header, sp_read_error *error)
+{
+    const char *p, *end;
+    memset(header, 0, sizeof *header);
+    TRY(read_banner(stream, header, error));
+    do {
+        TRY(sp_stream_line(stream, &p, &end, error));
+        if (!p)
+            return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines,
+                                "found the end of the file, expected the size line: rows columns%s",
+                                header->array ? "" : " entries");
+    } while (!sp_is_entry_line(p));
+    header->size_line = stream->lines;
+    return parse_sizes(p, header, error);
+}

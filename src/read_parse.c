@@ -1,0 +1,253 @@
+#include "read_parse.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "numparse.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/** What the careful path returns to a fast one. */
+typedef struct careful_result {
+    const char *next; /* the next line; NULL: an error was set */
+    int stored;
+} careful_result;
+
+static spmm_status too_many(const sp_target *t, int64_t slot, int64_t line, sp_read_error *error)
+{
+    return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found entry number %lld, expected %lld entries as line %lld says",
+                        (long long)slot + 1, (long long)t->header->entries, (long long)t->header->size_line);
+}
+
+/** Any line at all; an entry is returned only if there is room for it. */
+static careful_result careful(const sp_target *t, const sp_chunk *c, const char *p, int64_t line, int64_t slot,
+                              sp_entry *entry, sp_read_error *error)
+{
+    const careful_result failed = {NULL, 0};
+    const sp_line_kind kind = sp_parse_line(t, p, line, entry, error);
+    if (kind == SP_LINE_WRONG) return failed;
+    if (kind == SP_LINE_ENTRY && slot >= t->capacity) {
+        too_many(t, slot, line, error);
+        return failed;
+    }
+    const careful_result result = {sp_line_end(p, c->text + c->bytes) + 1, kind == SP_LINE_ENTRY};
+    return result;
+}
+
+/* the reader's own blanks between numbers; others take the careful path */
+static ALWAYS_INLINE int between(char c) { return c == ' ' || c == '\t'; }
+
+static ALWAYS_INLINE const char *skip(const char *p)
+{
+    while (between(*p)) p++;
+    return p;
+}
+
+/** An index from 1 to size and the blanks behind it; NULL: the careful path's. *value is 0-based. */
+static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t size, uint64_t *value)
+{
+    const char *const q = sp_parse_index(p, value);
+    *value -= 1;
+    if (q == p || *value >= size) return NULL;
+    return skip(q);
+}
+
+/** A value; NULL: the careful path's. */
+static ALWAYS_INLINE const char *fast_value(const char *p, const sp_field field, double *value)
+{
+    if (field == SP_FIELD_REAL) return sp_parse_real_fast(p, value);
+    const int negative = *p == '-';
+    uint64_t magnitude = 0;
+    const char *const q = sp_parse_index(p + negative, &magnitude);
+    if (q == p + negative) return NULL;
+    *value = negative ? -(double)magnitude : (double)magnitude;
+    return q;
+}
+
+static ALWAYS_INLINE const char *fast_line_end(const char *p)
+{
+    while (between(*p) || *p == '\r') p++;
+    return *p == '\n' ? p + 1 : NULL;
+}
+
+static ALWAYS_INLINE int fits(double value, const spmm_precision precision)
+{
+    return precision == SPMM_F64 || fabs(value) <= FLT_MAX;
+}
+
+/** The fast path of one coordinate line; NULL: the careful path's. Indices 0-based. */
+static ALWAYS_INLINE const char *fast_coordinate(const char *p, const sp_header *h, const sp_field field,
+                                                 const spmm_precision precision, uint64_t *i, uint64_t *j,
+                                                 double *value)
+{
+    const char *q = fast_index(skip(p), (uint64_t)h->rows, i);
+    if (__builtin_expect(!q, 0)) return NULL;
+    const char *const second = q;
+    q = fast_index(q, (uint64_t)h->cols, j);
+    if (__builtin_expect(!q || !between(second[-1]), 0)) return NULL;
+    if (field != SP_FIELD_PATTERN) {
+        const char *const third = q;
+        q = fast_value(q, field, value);
+        if (__builtin_expect(!q || !between(third[-1]) || !fits(*value, precision), 0)) return NULL;
+    }
+    return fast_line_end(q);
+}
+
+static ALWAYS_INLINE void store_value(void *val, spmm_precision precision, int64_t slot, double value)
+{
+    if (precision == SPMM_F64)
+        ((double *)val)[slot] = value;
+    else
+        ((float *)val)[slot] = (float)value;
+}
+
+enum { LOWER = 1, UPPER = 2 };
+
+/** Returns how many entries were stored; *triangles gets LOWER, UPPER of what they lie in. */
+static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk *c, const sp_field field,
+                                              const spmm_precision precision, unsigned *triangles,
+                                              sp_read_error *error)
+{
+    const sp_header h = *t->header;
+    const char *const end = c->text + c->bytes;
+    int32_t *const I = t->I, *const J = t->J;
+    void *const val = t->val;
+    const int64_t capacity = t->capacity;
+    int64_t slot = c->first_entry, line = c->first_line;
+    unsigned seen = 0;
+    for (const char *p = c->text; p < end; line++) {
+        uint64_t i, j;
+        double value = 1.0;
+        const char *next = fast_coordinate(p, &h, field, precision, &i, &j, &value);
+        if (__builtin_expect(!next || slot >= capacity || (h.symmetry == SP_SKEW && i == j), 0)) {
+            sp_entry entry;
+            const careful_result result = careful(t, c, p, line, slot, &entry, error);
+            p = result.next;
+            if (!p) break;
+            if (!result.stored) continue;
+            i = (uint64_t)entry.i - 1;
+            j = (uint64_t)entry.j - 1;
+            value = entry.value;
+        } else {
+            p = next;
+        }
+        seen |= (i > j ? LOWER : 0u) | (i < j ? UPPER : 0u);
+        I[slot] = (int32_t)i;
+        J[slot] = (int32_t)j;
+        if (val) store_value(val, precision, slot, value);
+        slot++;
+    }
+    *triangles = seen;
+    return slot - c->first_entry;
+}
+
+/* ---- array files ---- */
+
+/** Row and column of the value at hand. */
+typedef struct place {
+    int64_t i, j;
+} place;
+
+/** Where value number `slot` of the file belongs: columns one after the other, with symmetry from the
+ *  diagonal, or from below it, downwards. */
+static place array_place(const sp_header *h, int64_t slot)
+{
+    if (h->rows == 0) return (place){0, 0};
+    if (h->symmetry == SP_GENERAL) return (place){slot % h->rows, slot / h->rows};
+    const int64_t skew = h->symmetry == SP_SKEW, n = h->rows - skew;
+    /* column j starts at j n - j (j - 1) / 2; the root's rounding is put right */
+    const double b = (double)n + 0.5;
+    const double under = b * b - 2.0 * (double)slot;
+    int64_t j = (int64_t)(b - sqrt(under > 0 ? under : 0));
+    while (j > 0 && j * n - j * (j - 1) / 2 > slot) j--;
+    while (j + 1 < n && (j + 1) * n - (j + 1) * j / 2 <= slot) j++;
+    return (place){slot - (j * n - j * (j - 1) / 2) + j + skew, j};
+}
+
+static void store_dense(const sp_target *t, place *at, double value)
+{
+    const sp_symmetry symmetry = t->header->symmetry;
+    store_value(t->val, t->precision, at->i * t->ld + at->j, value);
+    if (symmetry != SP_GENERAL)
+        store_value(t->val, t->precision, at->j * t->ld + at->i, symmetry == SP_SKEW ? -value : value);
+    if (++at->i == t->header->rows) {
+        at->j++;
+        at->i = symmetry == SP_GENERAL ? 0 : at->j + (symmetry == SP_SKEW);
+    }
+}
+
+static ALWAYS_INLINE int64_t parse_array(const sp_target *t, const sp_chunk *c, const sp_field field,
+                                         const spmm_precision precision, sp_read_error *error)
+{
+    const char *const end = c->text + c->bytes;
+    int64_t slot = c->first_entry, line = c->first_line;
+    place at = array_place(t->header, slot);
+    for (const char *p = c->text; p < end; line++) {
+        double value = 0.0;
+        const char *next = fast_value(skip(p), field, &value);
+        if (next) next = fast_line_end(next);
+        if (__builtin_expect(!next || slot >= t->capacity || !fits(value, precision), 0)) {
+            sp_entry entry;
+            const careful_result result = careful(t, c, p, line, slot, &entry, error);
+            p = result.next;
+            if (!p) break;
+            if (!result.stored) continue;
+            value = entry.value;
+        } else {
+            p = next;
+        }
+        if (t->dense)
+            store_dense(t, &at, value);
+        else
+            store_value(t->val, precision, slot, value);
+        slot++;
+    }
+    return slot - c->first_entry;
+}
+
+/* ---- a chunk ---- */
+
+/** Lowers *first to the lines of the chunk's first entries in either triangle, among `stored` ones. */
+static void find_triangles(const sp_target *t, const sp_chunk *c, int64_t stored, sp_triangles *first)
+{
+    const char *const end = c->text + c->bytes;
+    int64_t slot = c->first_entry, line = c->first_line;
+    for (const char *p = c->text; slot < c->first_entry + stored; p = sp_line_end(p, end) + 1, line++) {
+        if (!sp_is_entry_line(p)) continue;
+        if (t->I[slot] > t->J[slot] && line < first->lower_line) first->lower_line = line;
+        if (t->I[slot] < t->J[slot] && line < first->upper_line) first->upper_line = line;
+        slot++;
+    }
+}
+
+/** The one place where field and precision become constants of the inlined loops. */
+static int64_t parse_by_kind(const sp_target *t, const sp_chunk *c, unsigned *seen, sp_read_error *error)
+{
+#define BY_PRECISION(call, field, ...)                                                  \
+    (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) : call(t, c, field, SPMM_F32, __VA_ARGS__))
+    switch (t->header->field) {
+    case SP_FIELD_REAL:
+        return t->header->array ? BY_PRECISION(parse_array, SP_FIELD_REAL, error)
+                                : BY_PRECISION(parse_coordinate, SP_FIELD_REAL, seen, error);
+    case SP_FIELD_INTEGER:
+        return t->header->array ? BY_PRECISION(parse_array, SP_FIELD_INTEGER, error)
+                                : BY_PRECISION(parse_coordinate, SP_FIELD_INTEGER, seen, error);
+    case SP_FIELD_PATTERN: break;
+    }
+    return BY_PRECISION(parse_coordinate, SP_FIELD_PATTERN, seen, error);
+#undef BY_PRECISION
+}
+
+spmm_status sp_parse_chunk(const sp_target *t, const sp_chunk *c, sp_triangles *first, sp_read_error *error)
+{
+    unsigned seen = 0;
+    error->status = SPMM_OK;
+    const int64_t stored = parse_by_kind(t, c, &seen, error);
+    if (t->header->symmetry != SP_GENERAL && (((seen & LOWER) && c->first_line < first->lower_line) ||
+                                              ((seen & UPPER) && c->first_line < first->upper_line)))
+        find_triangles(t, c, stored, first);
+    if (error->status == SPMM_OK && stored != c->entries)
+        return sp_error_set(error, SPMM_ERR_INTERNAL, c->first_line, "found %lld entries, expected the %lld counted",
+                            (long long)stored, (long long)c->entries);
+    return error->status;
+}

@@ -1,0 +1,209 @@
+#include "read_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { PACKED_BYTES = 64 << 10, DEFLATE_RATIO = 1032, GZIP_ONLY = 16, WINDOW_BITS = 15 };
+
+struct sp_source {
+    const char *path;
+    int fd;
+    int gzip;
+    int64_t file_bytes; /* its length when it was opened */
+    int64_t position;   /* of the next byte to read from the file */
+    z_stream z;
+    int inflating;      /* inside a gzip member */
+    int finished;       /* nothing more will come */
+    spmm_status failed;
+    char error[256];
+    unsigned char packed[PACKED_BYTES]; /* compressed bytes, z.next_in points into it */
+};
+
+static spmm_status source_fail(sp_source *s, const char *text)
+{
+    snprintf(s->error, sizeof s->error, "%s", text);
+    s->finished = 1;
+    s->failed = SPMM_ERR_OPEN;
+    return s->failed;
+}
+
+/** pread until `bytes` are there or the file ends. */
+static spmm_status read_fully(sp_source *s, void *buffer, int64_t bytes, int64_t *got)
+{
+    *got = 0;
+    while (*got < bytes) {
+        const ssize_t n = pread(s->fd, (char *)buffer + *got, (size_t)(bytes - *got), (off_t)s->position);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            char text[200];
+            snprintf(text, sizeof text, "found an error when reading: %s, expected more of the file",
+                     strerror(errno));
+            return source_fail(s, text);
+        }
+        if (n == 0) break;
+        *got += n;
+        s->position += n;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status check_file(sp_source *s)
+{
+    struct stat info;
+    if (fstat(s->fd, &info) != 0)
+        return sp_fail(SPMM_ERR_OPEN, "%s: cannot be examined: %s", s->path, strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return sp_fail(SPMM_ERR_OPEN, "%s: found a folder, expected a Matrix Market file", s->path);
+    if (!S_ISREG(info.st_mode))
+        return sp_fail(SPMM_ERR_OPEN, "%s: found a pipe or a device, expected a regular file", s->path);
+    s->file_bytes = (int64_t)info.st_size;
+    return SPMM_OK;
+}
+
+static spmm_status detect_gzip(sp_source *s)
+{
+    int64_t got;
+    if (read_fully(s, s->packed, 2, &got) != SPMM_OK)
+        return sp_fail(SPMM_ERR_OPEN, "%s: %s", s->path, s->error);
+    s->position = 0;
+    s->gzip = got == 2 && s->packed[0] == 0x1f && s->packed[1] == 0x8b;
+    if (!s->gzip) return SPMM_OK;
+    if (inflateInit2(&s->z, WINDOW_BITS + GZIP_ONLY) != Z_OK)
+        return sp_fail(SPMM_ERR_MEMORY, "%s: cannot start zlib", s->path);
+    s->inflating = 1;
+    return SPMM_OK;
+}
+
+spmm_status sp_source_open(const char *path, sp_source **source)
+{
+    *source = NULL;
+    sp_source *const s = calloc(1, sizeof *s);
+    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
+    s->path = path;
+    /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
+    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    spmm_status status = s->fd < 0 ? sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", path, strerror(errno))
+                                   : check_file(s);
+    if (status == SPMM_OK) status = detect_gzip(s);
+    if (status != SPMM_OK) {
+        sp_source_close(s);
+        return status;
+    }
+#ifdef POSIX_FADV_SEQUENTIAL
+    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+#endif
+    *source = s;
+    return SPMM_OK;
+}
+
+/** Refills the compressed bytes when they are used up; z.avail_in stays 0 at the end of the file. */
+static spmm_status refill(sp_source *s)
+{
+    int64_t got;
+    if (s->z.avail_in > 0) return SPMM_OK;
+    TRY(read_fully(s, s->packed, PACKED_BYTES, &got));
+    s->z.next_in = s->packed;
+    s->z.avail_in = (uInt)got;
+    return SPMM_OK;
+}
+
+/** Between gzip members: another one may follow, or zeros that fill a tape's or a disk's block. */
+static spmm_status next_member(sp_source *s)
+{
+    for (;;) {
+        TRY(refill(s));
+        if (s->z.avail_in == 0) {
+            s->finished = 1;
+            return SPMM_OK;
+        }
+        if (*s->z.next_in != 0) break;
+        s->z.next_in++;
+        s->z.avail_in--;
+    }
+    if (*s->z.next_in != 0x1f)
+        return source_fail(s, "found other bytes behind the gzip data, expected the end of the file");
+    inflateReset(&s->z);
+    s->inflating = 1;
+    return SPMM_OK;
+}
+
+static spmm_status inflate_some(sp_source *s)
+{
+    const uInt room = s->z.avail_out;
+    const int code = inflate(&s->z, Z_NO_FLUSH);
+    if (code == Z_STREAM_END) {
+        s->inflating = 0;
+        return SPMM_OK;
+    }
+    if (code == Z_OK) return SPMM_OK;
+    if (code == Z_BUF_ERROR) {
+        if (s->z.avail_in == 0 && s->z.avail_out == room)
+            return source_fail(s, "found the end of the file inside the gzip data, expected more: it is cut short");
+        return SPMM_OK;
+    }
+    char text[200];
+    snprintf(text, sizeof text, "found damaged gzip data (%s), expected an intact file",
+             s->z.msg ? s->z.msg : "zlib error");
+    return source_fail(s, text);
+}
+
+static spmm_status read_gzip(sp_source *s, char *buffer, int64_t bytes, int64_t *got)
+{
+    const uInt piece = bytes < (1 << 30) ? (uInt)bytes : (uInt)1 << 30;
+    spmm_status status = SPMM_OK;
+    s->z.next_out = (unsigned char *)buffer;
+    s->z.avail_out = piece;
+    while (status == SPMM_OK && s->z.avail_out > 0 && !s->finished) {
+        if (!s->inflating) {
+            status = next_member(s);
+            continue;
+        }
+        status = refill(s);
+        if (status == SPMM_OK) status = inflate_some(s);
+    }
+    *got = (int64_t)(piece - s->z.avail_out);
+    return *got > 0 ? SPMM_OK : status;
+}
+
+spmm_status sp_source_read(sp_source *s, char *buffer, int64_t bytes, int64_t *got)
+{
+    *got = 0;
+    if (s->finished || bytes <= 0) return s->failed;
+    if (s->gzip) return read_gzip(s, buffer, bytes, got);
+    const spmm_status status = read_fully(s, buffer, bytes, got);
+    return *got > 0 ? SPMM_OK : status;
+}
+
+const char *sp_source_error(const sp_source *s) { return s->error; }
+
+int64_t sp_source_bytes_left_at_most(const sp_source *s)
+{
+    const int64_t left = s->file_bytes > s->position ? s->file_bytes - s->position : 0;
+    if (!s->gzip) return left;
+    /* what zlib holds already, input and window, is covered by the constant */
+    return left > INT64_MAX / DEFLATE_RATIO - PACKED_BYTES - WINDOW_BITS
+               ? INT64_MAX
+               : (left + PACKED_BYTES + 1) * DEFLATE_RATIO;
+}
+
+double sp_source_fraction(const sp_source *s)
+{
+    const int64_t done = s->position - (s->gzip ? (int64_t)s->z.avail_in : 0);
+    return s->file_bytes > 0 ? (done < s->file_bytes ? (double)done / (double)s->file_bytes : 1.0) : 1.0;
+}
+
+int sp_source_is_gzip(const sp_source *s) { return s->gzip; }
+
+void sp_source_close(sp_source *s)
+{
+    if (!s) return;
+    if (s->gzip) inflateEnd(&s->z);
+    if (s->fd >= 0) close(s->fd);
+    free(s);
+}

@@ -1,0 +1,37 @@
+/** The bytes of a plain or gzipped file, in order, as text. */
+#ifndef SP_READ_SOURCE_H
+#define SP_READ_SOURCE_H
+
+#include "status.h"
+
+typedef struct sp_source sp_source;
+
+/** Opens a regular file; gzip is known by its first two bytes, not by its name.
+ *  \param [in]  path    must outlive the source
+ *  \param [out] source  closed by sp_source_close()
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_MEMORY */
+spmm_status sp_source_open(const char *path, sp_source **source);
+
+/** Reads the next bytes of text. Of a damaged gzip file all that can be had is returned first, so
+ *  that what is found in it has its place before the damage.
+ *  \param [out] got  0 at the end of the text only
+ *  \return SPMM_OK; SPMM_ERR_OPEN when the disk or the gzip data fail: then, and in every later call,
+ *          sp_source_error() says what */
+spmm_status sp_source_read(sp_source *source, char *buffer, int64_t bytes, int64_t *got);
+
+/** "found ..., expected ..." of the last failure. */
+const char *sp_source_error(const sp_source *source);
+
+/** Text still to come is at most this many bytes, judged by the file's length alone: deflate packs
+ *  no more than 1032 bytes into one. */
+int64_t sp_source_bytes_left_at_most(const sp_source *source);
+
+/** Share of the file that was read, 0 to 1. */
+double sp_source_fraction(const sp_source *source);
+
+int sp_source_is_gzip(const sp_source *source);
+
+/** Accepts NULL. */
+void sp_source_close(sp_source *source);
+
+#endif

@@ -1,0 +1,193 @@
+#include "read_stream.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "memory.h"
+
+enum { STEP = 4096 };
+
+spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->text, sizeof e->text, format, args);
+    va_end(args);
+    e->line = line;
+    e->status = status;
+    return status;
+}
+
+static int64_t default_chunk_bytes(void)
+{
+    const char *const text = getenv("SPMM_READ_CHUNK_BYTES");
+    const long long bytes = text ? atoll(text) : 0;
+    return bytes > 0 && bytes <= 1 << 30 ? bytes : SP_CHUNK_BYTES;
+}
+
+int64_t sp_stream_chunk_capacity(const sp_stream *s)
+{
+    return s->chunk_bytes + SP_LINE_MAX + STEP + SP_CHUNK_PAD;
+}
+
+spmm_status sp_stream_open(const char *path, int64_t chunk_bytes, sp_stream *stream)
+{
+    memset(stream, 0, sizeof *stream);
+    TRY(sp_source_open(path, &stream->source));
+    stream->chunk_bytes = chunk_bytes > 0 ? chunk_bytes : default_chunk_bytes();
+    stream->kept_capacity = sp_stream_chunk_capacity(stream);
+    const spmm_status status = sp_alloc((void **)&stream->kept, stream->kept_capacity, 1, "the read buffer");
+    if (status != SPMM_OK) sp_stream_close(stream);
+    return status;
+}
+
+void sp_stream_close(sp_stream *stream)
+{
+    sp_source_close(stream->source);
+    sp_free(stream->kept);
+    memset(stream, 0, sizeof *stream);
+}
+
+int64_t sp_stream_bytes_left_at_most(const sp_stream *s)
+{
+    const int64_t kept = s->kept_end - s->kept_begin, left = sp_source_bytes_left_at_most(s->source);
+    return left > INT64_MAX - kept ? INT64_MAX : left + kept;
+}
+
+static spmm_status source_failed(const sp_stream *s, spmm_status status, sp_read_error *error)
+{
+    return sp_error_set(error, status, s->lines + 1, "%s", sp_source_error(s->source));
+}
+
+static spmm_status line_too_long(const sp_stream *s, sp_read_error *error)
+{
+    return sp_error_set(error, SPMM_ERR_SYNTAX, s->lines + 1,
+                        "found a line of more than %d bytes, expected the lines of a Matrix Market file",
+                        SP_LINE_MAX);
+}
+
+spmm_status sp_stream_line(sp_stream *s, const char **line, const char **end, sp_read_error *error)
+{
+    int64_t searched = s->kept_begin;
+    char *newline;
+    *line = *end = NULL;
+    while (!(newline = memchr(s->kept + searched, '\n', (size_t)(s->kept_end - searched)))) {
+        const int64_t kept = s->kept_end - s->kept_begin;
+        if (kept > SP_LINE_MAX) return line_too_long(s, error);
+        memmove(s->kept, s->kept + s->kept_begin, (size_t)kept);
+        s->kept_begin = 0;
+        s->kept_end = searched = kept;
+        int64_t got;
+        const spmm_status status = sp_source_read(s->source, s->kept + kept, s->chunk_bytes, &got);
+        if (status != SPMM_OK) return source_failed(s, status, error);
+        s->bytes += got;
+        s->kept_end += got;
+        if (got == 0) {
+            if (kept == 0) return SPMM_OK;
+            s->kept[s->kept_end++] = '\n';
+        }
+    }
+    *line = s->kept + s->kept_begin;
+    *end = newline;
+    s->kept_begin = newline + 1 - s->kept;
+    s->lines++;
+    return SPMM_OK;
+}
+
+/** Moves up to `bytes` of text behind text[n]: what was kept first, then the file's. */
+static spmm_status take(sp_stream *s, char *text, int64_t bytes, int64_t *n)
+{
+    const int64_t kept = s->kept_end - s->kept_begin;
+    const int64_t old = kept < bytes ? kept : bytes;
+    memcpy(text + *n, s->kept + s->kept_begin, (size_t)old);
+    s->kept_begin += old;
+    *n += old;
+    if (old == bytes) return SPMM_OK;
+    int64_t got;
+    const spmm_status status = sp_source_read(s->source, text + *n, bytes - old, &got);
+    s->bytes += got;
+    *n += got;
+    return status;
+}
+
+/** Keeps the text behind the last newline for the next chunk. */
+static void give_back(sp_stream *s, const char *tail, int64_t bytes)
+{
+    if (s->kept_begin < s->kept_end) { /* then the tail came from there as well */
+        s->kept_begin -= bytes;
+        return;
+    }
+    memcpy(s->kept, tail, (size_t)bytes);
+    s->kept_begin = 0;
+    s->kept_end = bytes;
+}
+
+/** Counts newlines, and notices whether a line may be blank or a comment: 20 times as fast as parsing. */
+static int64_t count_lines(const char *text, int64_t bytes, int *all_entries)
+{
+    enum { BLOCK = 128 }; /* a byte can count that many */
+    const unsigned char *const p = (const unsigned char *)text;
+    int64_t lines = 0, b = 0;
+    unsigned char odd = p[0] <= ' ' || p[0] == '%';
+    for (; b + BLOCK <= bytes; b += BLOCK) {
+        unsigned char count = 0;
+#pragma omp simd reduction(+ : count) reduction(| : odd)
+        for (int k = 0; k < BLOCK; k++) {
+            const unsigned char newline = p[b + k] == '\n', next = p[b + k + 1];
+            count = (unsigned char)(count + newline);
+            odd = (unsigned char)(odd | (newline & ((next <= ' ') | (next == '%'))));
+        }
+        lines += count;
+    }
+    for (; b < bytes; b++) {
+        if (p[b] != '\n') continue;
+        lines++;
+        odd |= p[b + 1] <= ' ' || p[b + 1] == '%';
+    }
+    *all_entries = !odd;
+    return lines;
+}
+
+/** The chunk's place: which lines and which entries of the file it holds. */
+static void place(sp_stream *s, sp_chunk *c)
+{
+    int all_entries;
+    c->first_line = s->lines + 1;
+    c->first_entry = s->entries;
+    c->lines = count_lines(c->text, c->bytes, &all_entries);
+    c->entries = c->lines;
+    if (!all_entries) {
+        const char *const end = c->text + c->bytes;
+        c->entries = 0;
+        for (const char *p = c->text; p < end; p = sp_line_end(p, end) + 1) c->entries += sp_is_entry_line(p);
+    }
+    s->lines += c->lines;
+    s->entries += c->entries;
+}
+
+spmm_status sp_stream_chunk(sp_stream *s, sp_chunk *c, sp_read_error *error)
+{
+    int64_t n = 0, before = 0;
+    char *newline = NULL;
+    spmm_status status = take(s, c->text, s->chunk_bytes, &n);
+    c->bytes = 0;
+    while (n > before && !(newline = memrchr(c->text + before, '\n', (size_t)(n - before)))) {
+        if (n > SP_LINE_MAX) return line_too_long(s, error);
+        before = n;
+        if (status == SPMM_OK) status = take(s, c->text, STEP, &n);
+    }
+    if (!newline) {
+        /* a damaged file's last, broken line is not looked at */
+        if (status != SPMM_OK) return source_failed(s, status, error);
+        if (n == 0) return SPMM_OK;
+        c->text[n++] = '\n';
+        newline = c->text + n - 1;
+    }
+    c->bytes = newline + 1 - c->text;
+    if (c->bytes < n) give_back(s, newline + 1, n - c->bytes);
+    /* no line starts behind the chunk: a pad that looks like neither a blank nor a comment */
+    memset(c->text + c->bytes, 'x', SP_CHUNK_PAD);
+    place(s, c);
+    return SPMM_OK;
+}

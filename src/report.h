@@ -1,0 +1,66 @@
+/** One record a run -> text, JSON Lines, CSV. Rank 0 alone calls this. */
+#ifndef SP_REPORT_H
+#define SP_REPORT_H
+
+#include <stdio.h>
+
+#include "options.h"
+#include "stats.h"
+#include "verify.h"
+
+/** Seconds of the phases, each the slowest rank's. exchange, kernel and apply are medians. */
+typedef struct sp_seconds {
+    double read, partition, scatter, convert, x, exchange, kernel, apply, gather, verify, total;
+} sp_seconds;
+
+/** Everything that is said about one run: one K, one kernel. */
+typedef struct sp_record {
+    struct {
+        const char *source, *field, *symmetry;
+        int64_t rows, cols, nnz;
+    } matrix;
+    struct {
+        int ranks, grid[2], threads, repeat, warmup;
+        int64_t k;
+        const char *device, *gpu, *format, *kernel, *precision, *partition, *exchange, *transport, *x, *verify, *host;
+    } run;
+    sp_seconds seconds;
+    sp_stats apply;      /**< of the slowest rank in each repeat, seconds */
+    double gflops;       /**< 2 nnz K / median apply / 1e9 */
+    double imbalance;    /**< most over mean entries a rank; 1 without entries */
+    sp_verify_mode mode; /**< what was really done */
+    sp_error error;
+    int passed;          /**< 1 also when nothing was to be verified */
+    struct {
+        int64_t root_peak_bytes, rank_peak_bytes; /**< resident set: rank 0's, and the largest */
+        int64_t load_peak_bytes;                  /**< rank 0's after reading and scattering */
+    } memory;
+} sp_record;
+
+/** What the whole run of the program starts with. */
+typedef struct sp_preamble {
+    int64_t stored, duplicates, longest, empty; /**< entries of the file; summed ones; row facts */
+    double read_bytes;                          /**< of text, 0 for a generator */
+    double parse_seconds;
+} sp_preamble;
+
+/** One rank's line of the verbose table. */
+typedef struct sp_rank_row {
+    sp_place place;
+    int64_t row_begin, rows, nnz, bytes; /**< of the block */
+} sp_rank_row;
+
+void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,
+                        const sp_rank_row *ranks);
+void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
+void sp_report_table_head(FILE *out);
+void sp_report_run(FILE *out, const sp_record *r);
+void sp_report_phases(FILE *out, const sp_record *r);
+void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
+
+/** Append the record. The CSV gets its header when the file is new or empty.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
+spmm_status sp_report_json(const char *path, const sp_record *r);
+spmm_status sp_report_csv(const char *path, const sp_record *r);
+
+#endif

@@ -1,0 +1,20 @@
+/** Row ranges of the OpenMP threads: found once per matrix, used by conversions and kernels alike, so
+ *  that a thread computes on the rows whose memory it touched first. */
+#ifndef SP_WORK_H
+#define SP_WORK_H
+
+#include "../kernels/kernel.h"
+#include "status.h"
+
+/** Cuts rows into `threads` consecutive ranges balanced by entries + 2 rows, by binary search.
+ *
+ *  \param [in]  row_start  as in CSR, [rows + 1]; NULL: all rows count the same. Not kept.
+ *  \param [out] w          the caller destroys it
+ *  \return SPMM_OK, SPMM_ERR_USAGE (threads < 1 or rows < 0), SPMM_ERR_MEMORY
+ */
+spmm_status sp_work_create(const int64_t *row_start, int64_t rows, int threads, sp_work *w);
+
+/** Accepts NULL and zeroed objects. */
+void sp_work_destroy(sp_work *w);
+
+#endif

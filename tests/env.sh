@@ -1,0 +1,32 @@
+# Sourced by tests/run and usable by hand: what a test run under mpirun needs, whatever the MPI.
+# Open MPI takes its options from the environment (4: OMPI_MCA_, 5: also PRTE_MCA_); others ignore them.
+
+export MPIRUN=${MPIRUN:-mpirun} MPICC=${MPICC:-mpicc}
+# root is meant
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# more ranks than cores: allowed, not bound, and a waiting rank leaves the core to a working one
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none
+export OMPI_MCA_mpi_yield_when_idle=1
+# ranks of one machine talk through shared memory: no search for networks, no warning that there are none,
+# and no single-copy transfers, which containers forbid
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_MCA_btl_base_warn_component_unused=0
+export HYDRA_LAUNCHER=fork
+
+# sanitizers: MPI's own leaks are not ours
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
+export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_suppressions=0}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+if [ -z "${PYTHON:-}" ]; then
+    PYTHON=python3
+    for p in python3 /usr/bin/python3 python; do
+        if $p -c 'import scipy.sparse' 2>/dev/null; then
+            PYTHON=$p
+            break
+        fi
+    done
+fi
+export PYTHON

@@ -1,0 +1,44 @@
+# Sourced by tests/test_*.sh: the harness of test.h for scripts. Names are sentences; one line a test.
+#     pass "it works"; fail "it works"; skip "it works" "no GPU"; finish
+#     ok "it works" command...        passes when the command does; shows its output when not
+#     text "it says so" "part" "$out"      passes when the text has that part
+
+. tests/env.sh
+tests_failed=0
+root=$PWD
+BUILD=${BUILD:-$(dirname "$(readlink spmm_mpi || echo build/cpu/x)")}
+SPMM_MPI=${SPMM_MPI:-$(realpath -m "$BUILD")/spmm_mpi}
+
+pass() { echo "PASS $1"; }
+fail() {
+    echo "FAIL $1"
+    tests_failed=1
+}
+skip() { echo "SKIP $1: $2"; }
+finish() { exit $tests_failed; }
+
+ok() {
+    local sentence=$1 out
+    shift
+    if out=$("$@" 2>&1); then
+        pass "$sentence"
+    else
+        printf '%s\n' "  failed: $*" "$out"
+        fail "$sentence"
+    fi
+}
+
+text() {
+    if [[ $3 == *"$2"* ]]; then
+        pass "$1"
+    else
+        printf '%s\n' "  does not contain \"$2\":" "$3"
+        fail "$1"
+    fi
+}
+
+# scratch: a folder of the test's own, removed when it ends
+scratch() {
+    scratch=$(mktemp -d "${TMPDIR:-/tmp}/spmm-test.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+}

@@ -1,0 +1,71 @@
+#!/bin/bash
+# The build itself, on a copy of the tree: nothing is built twice, everything that must be is.
+# limit: 240
+. tests/lib.sh
+scratch
+mkdir "$scratch/tree" && cp -r Makefile mk include src kernels tests spmm.pc.in "$scratch/tree/" || exit 1
+cd "$scratch/tree" || exit 1
+# few flags, so that it is quick
+build() { make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 OPT=-O0 "$@" 2>&1; }
+
+out=$(build) || { printf '%s\n' "$out"; fail "make builds a fresh copy of the tree"; finish; }
+pass "make builds a fresh copy of the tree"
+ok "make leaves ./spmm_mpi as a link into build/" test "$(readlink spmm_mpi)" = build/cpu/spmm_mpi
+
+# lines of work: CC, LD, AR
+work() { grep -c -E '^  (CC|AR|LD|NVCC) ' <<<"$1"; }
+ok "a second make does nothing" test "$(work "$(build)")" = 0
+
+touch src/status.h
+out=$(build)
+ok "a touched header rebuilds what includes it" grep -q 'CC *src/status.c' <<<"$out"
+if [ "$(grep -l 'include "spmm.h"' kernels/*.c 2>/dev/null | head -1)" ]; then
+    touch include/spmm.h
+    out=$(build)
+    ok "a touched public header rebuilds the kernels" grep -q 'CC *kernels/' <<<"$out"
+fi
+touch tests/test.h
+ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
+
+out=$(build CFLAGS=-DSOME_FLAG)
+ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" -ge "$(ls src/*.c | wc -l)" -o \
+    "$(grep -c 'CC *src/' <<<"$out")" -ge $(($(ls src/*.c | grep -v -c device_cuda)))
+ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
+
+printf 'int sp_extra(void);\nint sp_extra(void) { return 1; }\n' >src/extra.c
+build CFLAGS=-DSOME_FLAG >/dev/null
+ok "a new source file joins the library" sh -c 'nm build/cpu/libspmm.a 2>/dev/null | grep -q sp_extra'
+rm src/extra.c
+build CFLAGS=-DSOME_FLAG >/dev/null
+ok "a removed source file leaves the library" sh -c '! nm build/cpu/libspmm.a 2>/dev/null | grep -q sp_extra'
+
+echo 'int unused_value(void) { int x; return 0; }' >src/extra.c
+if out=$(build CFLAGS=-DSOME_FLAG); then fail "warnings are errors"; else text "warnings are errors" "-Werror" "$out"; fi
+rm src/extra.c
+
+if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=1 NVCC= 2>&1); then fail "CUDA=1 without nvcc fails"; else
+    text "CUDA=1 without nvcc fails and says what to do" "CUDA=1 needs nvcc" "$out"
+fi
+if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=maybe 2>&1); then fail "a wrong CUDA= fails"; else
+    text "a wrong CUDA= fails and says what it may be" "auto, 1 and 0" "$out"
+fi
+if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc 2>&1); then fail "a missing mpicc fails"; else
+    text "without mpicc make says what to load" "module load" "$out"
+fi
+ok "CUDA=auto without nvcc builds for the CPU" sh -c 'make -n NO_DEPS=1 BUILDDIR=build NVCC= 2>&1 | grep -q build/cpu'
+if nvcc=$(command -v nvcc); then
+    ok "CUDA=auto with nvcc builds for the GPU too" sh -c 'make -n NO_DEPS=1 BUILDDIR=build 2>&1 | grep -q build/cuda'
+    out=$(make -n NO_DEPS=1 BUILDDIR=build CUDA=1 GPU_ARCH="80 90" NVCC="$nvcc" 2>&1)
+    text "GPU_ARCH gives machine code for each" "arch=compute_80,code=sm_80" "$out"
+    text "and PTX for the newest" "arch=compute_90,code=compute_90" "$out"
+else
+    skip "CUDA=auto with nvcc builds for the GPU too" "no nvcc"
+fi
+
+help=$(make help)
+for target in all run check check-gpu asan check-asan bench-read deps install uninstall format lint clean CUDA= NO_DEPS=1 V=; do
+    [[ $help == *"$target"* ]] || missing+=" $target"
+done
+ok "make help lists every target and variable" test -z "$missing"
+ok "make clean leaves nothing behind" sh -c 'make BUILDDIR=build clean && ! test -e build && ! test -e spmm_mpi'
+finish
