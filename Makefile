@@ -7,8 +7,8 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 include mk/config.mk
 
-.PHONY: all run check check-gpu check-asan asan bench-read deps deps-lint install uninstall format lint \
-        clean help FORCE build build-tests link check-builds
+.PHONY: all run check check-gpu check-asan asan bench-read deps deps-build deps-lint install uninstall format \
+        lint clean help FORCE build build-tests link check-builds
 
 ## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi to it
 all:
@@ -17,7 +17,7 @@ all:
 ## run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
 NP ?= 4
 MATRIX ?= matrices/bcsstk16.mtx.gz
-run: deps
+run: deps-build
 	@+$(MAKE) $(J) link
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
@@ -45,9 +45,12 @@ bench-read:
 
 ## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
 deps:
-	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' sh mk/deps.sh build test)
+	$(Q)$(call deps,build test)
+deps-build:
+	$(Q)$(call deps,build)
 deps-lint:
-	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' sh mk/deps.sh build lint)
+	$(Q)$(call deps,build lint)
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' sh mk/deps.sh $(1))
 
 ## install        put the program, libspmm, headers, spmm.pc and man page under PREFIX
 ## uninstall      remove them
@@ -75,7 +78,9 @@ help:
 # --- below: what the targets above are made of ------------------------------------------------
 
 build: $(B)/spmm_mpi $(B)/libspmm.a $(B)/libspmm.so
+	@:
 build-tests: $(TEST_PROGRAMS)
+	@:
 link: build
 	@[ "$$(readlink spmm_mpi)" = $(B)/spmm_mpi ] || ln -sfn $(B)/spmm_mpi spmm_mpi
 
@@ -118,18 +123,23 @@ $(B)/libspmm.a: $(LIB_OBJECTS) $(B)/link-flags
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJECTS)
 
+# the program without main(), for its tests
+$(B)/program.a: $(PROGRAM_OBJECTS) $(B)/link-flags
+	$(Q)rm -f $@ && ar rcs $@ $(PROGRAM_OBJECTS)
+
 $(B)/libspmm.so.$(VERSION): $(LIB_OBJECTS) $(B)/link-flags
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -shared -Wl,-soname,$(SONAME) $(if $(filter 1,$(SANITIZE)),,-Wl,-z,defs) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJECTS) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
 $(B)/libspmm.so: $(B)/libspmm.so.$(VERSION)
 	@ln -sf $(<F) $(B)/$(SONAME) && ln -sf $(SONAME) $@ && touch -h $@
 
+KEEP := $(if $(filter 1,$(SANITIZE)),$(B)/mk/keep_modules.o)
 link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
-$(B)/spmm_mpi: $(PROGRAM_OBJECTS) $(B)/libspmm.a
+$(B)/spmm_mpi: $(B)/src/main.o $(KEEP) $(B)/program.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 
-$(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(filter-out %/main.o,$(PROGRAM_OBJECTS)) $(B)/libspmm.a
+$(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/program.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 .SECONDARY:

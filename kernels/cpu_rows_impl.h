@@ -257,9 +257,8 @@ static void run_range(const sp_launch *l, const width *w, int64_t begin, int64_t
     const int masked = total * w->lanes > (l->x->ld < l->y->ld ? l->x->ld : l->y->ld);
     const int64_t chunk = blocks == 1 ? end - begin : 1 + CHUNK_ENTRIES * a->rows / (a->nnz + 1);
     if (begin == end) return;
-    const int64_t start_of_last = ROW_BEGIN(a, end - 1);
     block b = {.a = a, .ldx = l->x->ld, .ldy = l->y->ld,
-               .last = ROW_END(a, end - 1, start_of_last) - 1, .ahead = 0,
+               .last = ROW_END(a, end - 1, ROW_BEGIN(a, end - 1)) - 1, .ahead = 0,
                .tail = (int)(k - (total - 1) * w->lanes)};
     for (b.begin = begin; b.begin < end; b.begin = b.end) {
         b.end = end - b.begin < chunk ? end : b.begin + chunk;

@@ -70,13 +70,14 @@ __device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
     multiply_add(sum.w, a, x.w);
 }
 
-/** The tunable numbers: `group` entries have their loads of X in flight together, `chunk` entries are
- *  loaded at a time. About 8 loads a lane; fewer where a lane does everything for its row. */
+/** The tunable numbers: `group` entries have their N loads of X each in flight together; `chunk` entries
+ *  are loaded at a time, `per_lane` by each lane; `blocks` are to fit a multiprocessor. That last one is
+ *  for the compiler: left alone it saves registers by starting a group's sums before its last loads. */
 template <int L, int N> struct shape {
-    static constexpr int rows = WARP / L;
-    static constexpr int group = L == 1 || N > 1 ? 4 : 8;
+    static constexpr int group = 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
     static constexpr int per_lane = chunk / L;
+    static constexpr int blocks = N == 1 ? 8 : 6;
 };
 
 /** The entries of a chunk that one lane loads: number s * L + lane of the chunk is in slot s. */
@@ -141,26 +142,35 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
     return address;
 }
 
-/** Adds G entries to the sums. The -1 of a row's end takes part neither in loads nor in sums: adding
- *  0 * x would turn an infinite x into NaN, and -0 into +0. */
-template <typename T, typename X, int N, int G>
-__device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
+/** Adds the valid ones of G entries to the sums; their loads of X are issued before the first sum, which
+ *  waits for them. A row's end, column -1, takes part neither in loads nor in sums: adding 0 * x would turn
+ *  an infinite x into NaN, and -0 into +0. */
+template <bool all_valid, typename T, typename X, int N, int G>
+__device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
 {
     X loaded[G][N];
 #pragma unroll
     for (int u = 0; u < G; u++) {
-        if (col[u] < 0) continue;
+        if (!all_valid && col[u] < 0) continue;
 #pragma unroll
-        for (int n = 0; n < N; n++)
-            loaded[u][n] = __ldg((const X *)row_of(x[n], col[u], x_pitch));
+        for (int n = 0; n < N; n++) loaded[u][n] = __ldg((const X *)row_of(x[n], col[u], x_pitch));
     }
 #pragma unroll
     for (int u = 0; u < G; u++) {
-        if (col[u] < 0) continue;
+        if (!all_valid && col[u] < 0) continue;
 #pragma unroll
         for (int n = 0; n < N; n++) multiply_add(sum[n], val[u], loaded[u][n]);
     }
+}
+
+/** Whole groups, most of them, go without a test per entry. */
+template <typename T, typename X, int N, int G>
+__device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
+                                 uint32_t x_pitch, X (&sum)[N])
+{
+    if (col[G - 1] >= 0) add_valid<true>(col, val, x, x_pitch, sum);
+    else add_valid<false>(col, val, x, x_pitch, sum);
 }
 
 /** Copies G entries of a staged chunk into registers by 16-byte reads. */
@@ -223,7 +233,7 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
 }
 
 template <spmm_format F, typename T, int V, int L, int N>
-__global__ void __launch_bounds__(BLOCK) rows_kernel(const rows_args<T> a)
+__global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(const rows_args<T> a)
 {
     using S = shape<L, N>;
     using X = typename vector_of<T, V>::type;

@@ -14,7 +14,7 @@ echo "lint: clang-format"
 clang-format --dry-run -Werror "$@" || status=1
 
 # clang without OpenMP headers of its own can read gcc's, less an attribute that it does not know
-mkdir -p build/lint
+mkdir -p build/lint && rm -f build/lint/omp.h
 sed 's/__malloc__ *([^)]*)/__malloc__/' "$(gcc -print-file-name=include/omp.h)" >build/lint/omp.h
 mpi=$(${MPICC:-mpicc} --showme:compile 2>/dev/null || ${MPICC:-mpicc} -show 2>/dev/null)
 mpi=$(printf '%s\n' $mpi | sed -n 's/^-I/-isystem/p' | tr '\n' ' ')

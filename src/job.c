@@ -141,14 +141,13 @@ static double full_verify_bytes(const sp_job *job)
 static spmm_status take_sample(sp_job *job)
 {
     const int blocks = job->grid.size;
-    int64_t *rows = NULL, *first = NULL;
-    spmm_status status = sp_alloc((void **)&rows, SP_SAMPLE_ROWS + blocks, sizeof *rows, "sample rows");
+    int64_t *first = NULL;
+    spmm_status status = sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *first, "sample rows");
     if (status == SPMM_OK) status = sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows");
     if (status == SPMM_OK) {
-        sp_sample_rows(job->begin, blocks, rows, first);
-        status = sp_csr_pick(&job->a, rows, first[blocks], &job->sample);
+        sp_sample_rows(job->begin, blocks, job->sampled, first);
+        status = sp_csr_pick(&job->a, job->sampled, first[blocks], &job->sample);
     }
-    sp_free(rows);
     sp_free(first);
     return status;
 }
@@ -429,6 +428,7 @@ static spmm_status verify(sp_job *job, run *r)
         status = sp_verify(job->verify == SP_VERIFY_FULL ? &job->a : &job->sample, &r->x_host, &r->gathered,
                            job->place.threads, error);
     TRY(sp_agree(job->grid.comm, "verify", status));
+    if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
     /* an `exact` kernel that is not is wrong, however small the difference */
     int64_t passed = error->wrong == 0 && !(r->kernel->exact && error->different);
     TRY(sp_bcast(job->grid.comm, ROOT, &passed, sizeof passed));
@@ -509,6 +509,7 @@ void sp_job_destroy(sp_job *job)
     spmm_csr_destroy(&job->sample);
     spmm_multivector_destroy(&job->x_file);
     sp_free(job->begin);
+    sp_free(job->sampled);
     sp_free(job->sample_rows);
     sp_grid_destroy(&job->grid);
     sp_device_close();

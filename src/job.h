@@ -21,6 +21,7 @@ typedef struct sp_job {
     spmm_multivector x_file; /**< rank 0, with -x FILE: X as read */
 
     spmm_csr sample;        /**< rank 0, mode sample: the rows looked at */
+    int64_t *sampled;       /**< rank 0: their global indices */
     int64_t *sample_rows;   /**< every rank: this rank's rows of the sample, local indices */
     int64_t sample_count;
 

@@ -1,7 +1,7 @@
 #include "read_parse.h"
 
-#include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "numparse.h"
 

@@ -1,0 +1,402 @@
+#include "mmio.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "numparse.h"
+
+/* ---- typecodes ---- */
+
+typedef struct word {
+    char letter;
+    const char *text;
+} word;
+
+enum { WORDS = 4 };
+
+/** The words of each place in the banner; the first of a letter is the one that is written. */
+static const word words[WORDS][6] = {
+    {{'M', MM_MTX_STR}},
+    {{'C', MM_COORDINATE_STR}, {'A', MM_ARRAY_STR}},
+    {{'R', MM_REAL_STR}, {'C', MM_COMPLEX_STR}, {'P', MM_PATTERN_STR}, {'I', MM_INT_STR}, {'R', "double"}},
+    {{'G', MM_GENERAL_STR}, {'S', MM_SYMM_STR}, {'H', MM_HERM_STR}, {'K', MM_SKEW_STR}},
+};
+
+static const char *text_of(int which, char letter)
+{
+    for (const word *w = words[which]; w->text; w++)
+        if (w->letter == letter) return w->text;
+    return NULL;
+}
+
+static char letter_of(int which, const char *text)
+{
+    for (const word *w = words[which]; w->text; w++)
+        if (strcasecmp(w->text, text) == 0) return w->letter;
+    return '\0';
+}
+
+char *mm_typecode_to_str(MM_typecode matcode)
+{
+    char text[MM_MAX_LINE_LENGTH];
+    size_t n = 0;
+    for (int k = 0; k < WORDS; k++) {
+        const char *const t = text_of(k, matcode[k]);
+        if (!t) return NULL;
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", k ? " " : "", t);
+    }
+    return strdup(text);
+}
+
+int mm_is_valid(MM_typecode matcode)
+{
+    if (!mm_is_matrix(matcode)) return 0;
+    if (mm_is_dense(matcode) && mm_is_pattern(matcode)) return 0;
+    if (mm_is_real(matcode) && mm_is_hermitian(matcode)) return 0;
+    return !(mm_is_pattern(matcode) && (mm_is_hermitian(matcode) || mm_is_skew(matcode)));
+}
+
+/* ---- reading words: only what they need is taken from f, so that callers may use fscanf between ---- */
+
+/** Room for any number that is written by hand or machine; longer words are refused. */
+enum { WORD_BYTES = 1100, WORD_NONE = 0, WORD_FOUND = 1, WORD_TOO_LONG = 2 };
+
+static int skip_line(FILE *f)
+{
+    int c;
+    do c = getc_unlocked(f);
+    while (c != '\n' && c != EOF);
+    return c;
+}
+
+/** The next word into text, which gets a pad for numparse. Comments are skipped where they begin a
+ *  line's rest. \param [in] within_line  stop at the end of the line, leaving the newline in f */
+static int read_word(FILE *f, char text[WORD_BYTES + SP_PARSE_PAD], int within_line, int skip_comments)
+{
+    int c, n = 0;
+    for (;;) {
+        c = getc_unlocked(f);
+        if (c == '%' && skip_comments) c = skip_line(f);
+        if (c == EOF || !isspace(c)) break;
+        if (c == '\n' && within_line) {
+            ungetc(c, f);
+            return WORD_NONE;
+        }
+    }
+    for (; c != EOF && !isspace(c); c = getc_unlocked(f)) {
+        if (n == WORD_BYTES - 1) return WORD_TOO_LONG;
+        text[n++] = (char)c;
+    }
+    if (c != EOF) ungetc(c, f);
+    memset(text + n, 0, SP_PARSE_PAD + 1);
+    return n > 0 ? WORD_FOUND : WORD_NONE;
+}
+
+static int read_integer(FILE *f, int within_line, int64_t *value)
+{
+    char text[WORD_BYTES + SP_PARSE_PAD];
+    const char *stop;
+    *value = 0;
+    if (read_word(f, text, within_line, !within_line) != WORD_FOUND) return MM_PREMATURE_EOF;
+    const int found = sp_parse_int64(text, &stop, value);
+    if (found == 0 || *stop != '\0') return MM_PREMATURE_EOF;
+    return found < 0 ? MM_UNSUPPORTED_TYPE : 0;
+}
+
+static int read_real(FILE *f, double *value)
+{
+    char text[WORD_BYTES + SP_PARSE_PAD];
+    const char *stop;
+    if (read_word(f, text, 0, 1) != WORD_FOUND) return MM_PREMATURE_EOF;
+    return sp_parse_real(text, &stop, value) == SP_NUMBER_NONE || *stop != '\0' ? MM_PREMATURE_EOF : 0;
+}
+
+/* ---- the banner and the sizes ---- */
+
+static void skip_byte_order_mark(FILE *f)
+{
+    const int c = getc_unlocked(f);
+    if (c != 0xEF) {
+        if (c != EOF) ungetc(c, f);
+        return;
+    }
+    (void)getc_unlocked(f);
+    (void)getc_unlocked(f);
+}
+
+int mm_read_banner(FILE *f, MM_typecode *matcode)
+{
+    char text[WORD_BYTES + SP_PARSE_PAD];
+    mm_clear_typecode(matcode);
+    skip_byte_order_mark(f);
+    const int found = read_word(f, text, 1, 0);
+    if (found == WORD_NONE) return MM_PREMATURE_EOF;
+    if (found != WORD_FOUND || strcasecmp(text, MatrixMarketBanner) != 0) return MM_NO_HEADER;
+    for (int k = 0; k < WORDS; k++) {
+        const int status = read_word(f, text, 1, 0);
+        if (status == WORD_NONE) return MM_PREMATURE_EOF;
+        const char letter = status == WORD_FOUND ? letter_of(k, text) : '\0';
+        if (!letter) return MM_UNSUPPORTED_TYPE;
+        (*matcode)[k] = letter;
+    }
+    skip_line(f);
+    return 0;
+}
+
+/** `count` numbers from 0 to limit on the first line that is neither blank nor a comment. */
+static int read_sizes(FILE *f, int count, int64_t limit, int64_t *size)
+{
+    int status = 0;
+    for (int c;;) { /* to the size line's first character */
+        c = getc_unlocked(f);
+        if (c == '%') c = skip_line(f);
+        if (c == EOF) return MM_PREMATURE_EOF;
+        if (isspace(c)) continue;
+        ungetc(c, f);
+        break;
+    }
+    for (int k = 0; k < count && status == 0; k++) {
+        status = read_integer(f, 1, &size[k]);
+        if (status == 0 && (size[k] < 0 || size[k] > limit)) status = MM_UNSUPPORTED_TYPE;
+    }
+    skip_line(f);
+    return status;
+}
+
+int mm_read_mtx_crd_size64(FILE *f, int64_t *M, int64_t *N, int64_t *nz)
+{
+    int64_t size[3] = {0, 0, 0};
+    const int status = read_sizes(f, 3, INT64_MAX, size);
+    *M = status ? 0 : size[0];
+    *N = status ? 0 : size[1];
+    *nz = status ? 0 : size[2];
+    return status;
+}
+
+int mm_read_mtx_crd_size(FILE *f, int *M, int *N, int *nz)
+{
+    int64_t size[3] = {0, 0, 0};
+    const int status = read_sizes(f, 3, INT_MAX, size);
+    *M = status ? 0 : (int)size[0];
+    *N = status ? 0 : (int)size[1];
+    *nz = status ? 0 : (int)size[2];
+    return status;
+}
+
+int mm_read_mtx_array_size64(FILE *f, int64_t *M, int64_t *N)
+{
+    int64_t size[2] = {0, 0};
+    const int status = read_sizes(f, 2, INT64_MAX, size);
+    *M = status ? 0 : size[0];
+    *N = status ? 0 : size[1];
+    return status;
+}
+
+int mm_read_mtx_array_size(FILE *f, int *M, int *N)
+{
+    int64_t size[2] = {0, 0};
+    const int status = read_sizes(f, 2, INT_MAX, size);
+    *M = status ? 0 : (int)size[0];
+    *N = status ? 0 : (int)size[1];
+    return status;
+}
+
+static int written(int characters) { return characters < 0 ? MM_COULD_NOT_WRITE_FILE : 0; }
+
+int mm_write_banner(FILE *f, MM_typecode matcode)
+{
+    char *const text = mm_typecode_to_str(matcode);
+    const int status = text ? written(fprintf(f, "%s %s\n", MatrixMarketBanner, text)) : MM_COULD_NOT_WRITE_FILE;
+    free(text);
+    return status;
+}
+
+int mm_write_mtx_crd_size64(FILE *f, int64_t M, int64_t N, int64_t nz)
+{
+    return written(fprintf(f, "%lld %lld %lld\n", (long long)M, (long long)N, (long long)nz));
+}
+
+int mm_write_mtx_crd_size(FILE *f, int M, int N, int nz) { return mm_write_mtx_crd_size64(f, M, N, nz); }
+
+int mm_write_mtx_array_size64(FILE *f, int64_t M, int64_t N)
+{
+    return written(fprintf(f, "%lld %lld\n", (long long)M, (long long)N));
+}
+
+int mm_write_mtx_array_size(FILE *f, int M, int N) { return mm_write_mtx_array_size64(f, M, N); }
+
+/* ---- entries ---- */
+
+static int values_of(const char *matcode)
+{
+    if (mm_is_pattern(matcode)) return 0;
+    if (mm_is_real(matcode) || mm_is_integer(matcode)) return 1;
+    return mm_is_complex(matcode) ? 2 : -1;
+}
+
+static int read_index(FILE *f, int *index)
+{
+    int64_t value;
+    const int status = read_integer(f, 0, &value);
+    *index = (int)value;
+    return status != 0 || value < INT_MIN || value > INT_MAX ? MM_PREMATURE_EOF : 0;
+}
+
+int mm_read_mtx_crd_entry(FILE *f, int *I, int *J, double *real, double *imag, MM_typecode matcode)
+{
+    const int values = values_of(matcode);
+    if (values < 0) return MM_UNSUPPORTED_TYPE;
+    sp_numparse_init();
+    if (read_index(f, I) != 0 || read_index(f, J) != 0) return MM_PREMATURE_EOF;
+    if (values > 0 && read_real(f, real) != 0) return MM_PREMATURE_EOF;
+    if (values > 1 && read_real(f, imag) != 0) return MM_PREMATURE_EOF;
+    return 0;
+}
+
+int mm_read_mtx_crd_data(FILE *f, int M, int N, int nz, int I[], int J[], double val[], MM_typecode matcode)
+{
+    const int values = values_of(matcode);
+    if (values < 0) return MM_UNSUPPORTED_TYPE;
+    for (int k = 0; k < nz; k++) {
+        double value[2] = {0, 0};
+        const int status = mm_read_mtx_crd_entry(f, &I[k], &J[k], &value[0], &value[1], matcode);
+        if (status != 0) return status;
+        if (I[k] < 1 || I[k] > M || J[k] < 1 || J[k] > N) return MM_PREMATURE_EOF;
+        for (int c = 0; c < values; c++) val[(size_t)k * (size_t)values + (size_t)c] = value[c];
+    }
+    return 0;
+}
+
+/* ---- whole matrices ---- */
+
+/** What is known of a file that is being read. */
+typedef struct matrix {
+    int rows, cols, nz, values;
+    int *I, *J;
+    double *val;
+} matrix;
+
+static void free_matrix(matrix *m)
+{
+    free(m->I);
+    free(m->J);
+    free(m->val);
+    m->I = m->J = NULL;
+    m->val = NULL;
+}
+
+/** Grows the arrays to hold n entries: as they are needed, whatever the size line claims. */
+static int grow(matrix *m, size_t n)
+{
+    int *const i = realloc(m->I, n * sizeof *i);
+    if (i) m->I = i;
+    int *const j = realloc(m->J, n * sizeof *j);
+    if (j) m->J = j;
+    if (!i || !j) return MM_COULD_NOT_READ_FILE;
+    if (m->values == 0) return 0;
+    double *const v = realloc(m->val, n * (size_t)m->values * sizeof *v);
+    if (v) m->val = v;
+    return v ? 0 : MM_COULD_NOT_READ_FILE;
+}
+
+static int read_entries(FILE *f, matrix *m, MM_typecode matcode)
+{
+    enum { FIRST = 1 << 16 };
+    int done = 0;
+    int status = grow(m, m->nz > 0 ? (size_t)(m->nz < FIRST ? m->nz : FIRST) : 1);
+    for (int room = m->nz < FIRST ? m->nz : FIRST; status == 0 && done < m->nz;) {
+        double *const val = m->val ? m->val + (size_t)done * (size_t)m->values : NULL;
+        status = mm_read_mtx_crd_data(f, m->rows, m->cols, room - done, m->I + done, m->J + done, val, matcode);
+        done = room;
+        room = m->nz - room < room ? m->nz : 2 * room;
+        if (status == 0 && done < m->nz) status = grow(m, (size_t)room);
+    }
+    return status;
+}
+
+static int read_file(const char *fname, matrix *m, MM_typecode *matcode)
+{
+    const int standard = strcmp(fname, "stdin") == 0;
+    FILE *const f = standard ? stdin : fopen(fname, "r");
+    memset(m, 0, sizeof *m);
+    if (!f) return MM_COULD_NOT_READ_FILE;
+    int status = mm_read_banner(f, matcode);
+    if (status == 0 && !(mm_is_valid(*matcode) && mm_is_sparse(*matcode))) status = MM_UNSUPPORTED_TYPE;
+    if (status == 0) status = mm_read_mtx_crd_size(f, &m->rows, &m->cols, &m->nz);
+    m->values = values_of(*matcode);
+    if (status == 0) status = read_entries(f, m, *matcode);
+    if (!standard) fclose(f);
+    if (status != 0) free_matrix(m);
+    return status;
+}
+
+int mm_read_mtx_crd(const char *fname, int *M, int *N, int *nz, int **I, int **J, double **val,
+                    MM_typecode *matcode)
+{
+    matrix m;
+    const int status = read_file(fname, &m, matcode);
+    *M = m.rows;
+    *N = m.cols;
+    *nz = m.nz;
+    *I = m.I;
+    *J = m.J;
+    *val = m.val;
+    return status;
+}
+
+int mm_read_unsymmetric_sparse(const char *fname, int *M_, int *N_, int *nz_, double **val_, int **I_, int **J_)
+{
+    MM_typecode matcode;
+    matrix m;
+    int status = read_file(fname, &m, &matcode);
+    if (status == 0 && !mm_is_real(matcode) && !mm_is_integer(matcode)) {
+        free_matrix(&m);
+        status = MM_UNSUPPORTED_TYPE;
+    }
+    for (int k = 0; status == 0 && k < m.nz; k++) {
+        m.I[k]--;
+        m.J[k]--;
+    }
+    *M_ = m.rows;
+    *N_ = m.cols;
+    *nz_ = m.nz;
+    *val_ = m.val;
+    *I_ = m.I;
+    *J_ = m.J;
+    return status == 0 ? 0 : -1;
+}
+
+static int write_entries(FILE *f, int nz, const int *I, const int *J, const double *val, int values)
+{
+    for (int k = 0; k < nz; k++) {
+        fprintf(f, "%d %d", I[k], J[k]);
+        for (int c = 0; c < values; c++)
+            fprintf(f, " %.17g", val[(size_t)k * (size_t)values + (size_t)c]);
+        if (putc('\n', f) == EOF) return MM_COULD_NOT_WRITE_FILE;
+    }
+    return ferror(f) ? MM_COULD_NOT_WRITE_FILE : 0;
+}
+
+int mm_write_mtx_crd(const char *fname, int M, int N, int nz, int I[], int J[], double val[], MM_typecode matcode)
+{
+    const int values = values_of(matcode), standard = strcmp(fname, "stdout") == 0;
+    if (values < 0) return MM_UNSUPPORTED_TYPE;
+    FILE *const f = standard ? stdout : fopen(fname, "w");
+    if (!f) return MM_COULD_NOT_WRITE_FILE;
+    /* a locale may ask for a decimal comma; this thread's goes back to what it was */
+    const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
+    int status = mm_write_banner(f, matcode);
+    if (status == 0) status = mm_write_mtx_crd_size(f, M, N, nz);
+    if (status == 0) status = write_entries(f, nz, I, J, val, values);
+    if (c_locale) {
+        uselocale(before);
+        freelocale(c_locale);
+    }
+    if (standard ? fflush(f) != 0 : fclose(f) != 0) status = MM_COULD_NOT_WRITE_FILE;
+    return status;
+}

@@ -1,0 +1,111 @@
+"""Runs spmm_mpi for the tests: one place for mpirun, time limits, records and PASS lines."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = os.environ.get("SPMM_MPI", str(ROOT / "spmm_mpi"))
+MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
+MATRICES = sorted(p for p in (ROOT / "matrices").iterdir() if ".mtx" in p.name)
+SCRATCH = tempfile.TemporaryDirectory(prefix="spmm-command.")
+failed = 0
+
+
+class Result:
+    def __init__(self, code, out, err, records):
+        self.code, self.out, self.err, self.records = code, out, err, records
+
+    def error_lines(self):
+        """Lines that the program, not mpirun, printed about an error."""
+        return [line for line in self.err.splitlines() if line.startswith("spmm_mpi: error: ")]
+
+
+def scratch(name, text=None):
+    """A file name of this test's own folder; with text, the file."""
+    path = os.path.join(SCRATCH.name, name)
+    if text is not None:
+        with open(path, "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, records=True):
+    """mpirun -np ranks spmm_mpi args. A run beyond its limit raises: nothing may hang."""
+    path = scratch("records.jsonl")
+    if os.path.exists(path):
+        os.remove(path)
+    command = [*MPIRUN, "-np", str(ranks), PROGRAM, *map(str, args)]
+    if records and "--json" not in args:
+        command += ["--json", path]
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+                          timeout=limit, cwd=cwd, env={**os.environ, **(env or {})})
+    lines = open(path).read().splitlines() if os.path.exists(path) else []
+    return Result(done.returncode, done.stdout or "", done.stderr, [json.loads(line) for line in lines])
+
+
+class test:
+    """with test("a sentence"): asserts inside decide."""
+
+    def __init__(self, sentence):
+        self.sentence = sentence
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        global failed
+        if error is None:
+            print("PASS", self.sentence, flush=True)
+            return True
+        if not issubclass(kind, Exception):
+            return False
+        failed = 1
+        where = trace
+        while where.tb_next and where.tb_frame.f_code.co_filename != sys.argv[0]:
+            where = where.tb_next
+        text = f"{error}"
+        if isinstance(error, subprocess.TimeoutExpired):
+            text = f"ran longer than {error.timeout} s: {' '.join(error.cmd)}"
+        print(f"  line {where.tb_lineno}: {kind.__name__}: {text[:2000]}")
+        print("FAIL", self.sentence, flush=True)
+        return True
+
+
+def skip(sentence, why):
+    print(f"SKIP {sentence}: {why}", flush=True)
+
+
+def equal(found, expected, what=""):
+    assert found == expected, f"{what}: found {found!r}, expected {expected!r}"
+
+
+def within(text, part):
+    assert part in text, f"{part!r} is not in {text!r}"
+
+
+def verified(result, what, count=None):
+    """Exit code 0, and every record passed with the serial product's bits."""
+    equal(result.code, 0, f"{what}: exit code; {result.err[-500:]}")
+    if count is not None:
+        equal(len(result.records), count, f"{what}: records")
+    for r in result.records:
+        e = r["error"]
+        assert e["passed"] and e["wrong"] == 0 and e["different"] == 0, f"{what}: {r['run']} {e}"
+
+
+def sweep(device, ranks, kernels, extra=()):
+    """Every matrix of matrices/ x precision x kernels of the device x K on that many ranks."""
+    columns = "1,2,3,4,7,8,16,33,64"
+    for matrix in MATRICES:
+        for precision in ("f64", "f32"):
+            result = run("-d", device, "--kernel", "all", "-k", columns, "-p", precision, "-r", 1, "--warmup", 0,
+                         "--ell-limit", 1e6, "-q", *extra, matrix, ranks=ranks)
+            verified(result, f"{matrix.name} {precision} {ranks} ranks", 9 * kernels)
+
+
+def finish():
+    SCRATCH.cleanup()
+    sys.exit(failed)

@@ -1,0 +1,115 @@
+/** Small matrices and multivectors of known structure for the tests. */
+#ifndef SP_SAMPLE_H
+#define SP_SAMPLE_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "csr.h"
+#include "memory.h"
+#include "random.h"
+
+typedef enum sample {
+    SAMPLE_NO_ROWS,
+    SAMPLE_NO_COLUMNS,
+    SAMPLE_ONE,
+    SAMPLE_NO_ENTRIES,
+    SAMPLE_EMPTY_ROWS,
+    SAMPLE_DENSE_ROW,
+    SAMPLE_WIDE,
+    SAMPLE_TALL,
+    SAMPLE_RANDOM,
+    SAMPLES
+} sample;
+
+static inline const char *sample_name(sample s)
+{
+    static const char *const names[SAMPLES] = {"no rows", "no columns", "1 x 1",       "no entries", "empty rows",
+                                               "a dense row", "wide",   "tall",        "random"};
+    return names[s];
+}
+
+/** How values are drawn: small integers keep every product exact, in any order and both precisions. */
+typedef enum sample_values { SAMPLE_INTEGERS, SAMPLE_REALS } sample_values;
+
+static inline double sample_value(sample_values kind, uint64_t key, uint64_t a, uint64_t b)
+{
+    return kind == SAMPLE_INTEGERS ? (double)sp_random_below(key, a, b, 9) - 4 : sp_random_unit(key, a, b);
+}
+
+/** Triplets of the structure, in random order, the columns of a row distinct or not. */
+static inline void sample_coo(sample s, sample_values kind, spmm_precision precision, sp_coo *coo)
+{
+    static const struct {
+        int64_t rows, cols, nnz;
+    } size[SAMPLES] = {{0, 7, 0},      {6, 0, 0},     {1, 1, 1},    {5, 9, 0},   {90, 40, 60},
+                       {60, 200, 420}, {13, 500, 600}, {400, 11, 900}, {150, 150, 1500}};
+    const uint64_t key = 11 + (uint64_t)s;
+    if (sp_coo_create(size[s].rows, size[s].cols, size[s].nnz, SP_GENERAL, precision, 1, coo) != SPMM_OK) abort();
+    for (int64_t t = 0; t < coo->nnz; t++) {
+        coo->I[t] = (int32_t)sp_random_below(key, (uint64_t)t, 0, (uint64_t)coo->rows);
+        coo->J[t] = (int32_t)sp_random_below(key, (uint64_t)t, 1, (uint64_t)coo->cols);
+        if (s == SAMPLE_EMPTY_ROWS) coo->I[t] -= coo->I[t] % 7;
+        if (s == SAMPLE_DENSE_ROW && t < coo->cols) {
+            coo->I[t] = 31;
+            coo->J[t] = (int32_t)t;
+        }
+        const double v = sample_value(kind, key, (uint64_t)t, 2);
+        if (precision == SPMM_F64)
+            ((double *)coo->val)[t] = v;
+        else
+            ((float *)coo->val)[t] = (float)v;
+    }
+}
+
+static inline void sample_csr(sample s, sample_values kind, spmm_precision precision, spmm_csr *a)
+{
+    sp_coo coo;
+    sample_coo(s, kind, precision, &coo);
+    if (sp_csr_from_coo(&coo, 1, a, NULL) != SPMM_OK) abort();
+}
+
+/** Element e of an array of either precision. */
+static inline double sample_get(const void *data, spmm_precision precision, int64_t e)
+{
+    return precision == SPMM_F64 ? ((const double *)data)[e] : (double)((const float *)data)[e];
+}
+
+static inline void sample_set(void *data, spmm_precision precision, int64_t e, double v)
+{
+    if (precision == SPMM_F64)
+        ((double *)data)[e] = v;
+    else
+        ((float *)data)[e] = (float)v;
+}
+
+/** A multivector with the given leading dimension, of exactly rows x ld elements in memory of their
+ *  own, so that the sanitizer sees the first element beyond; all NaN. */
+static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld, spmm_precision precision)
+{
+    spmm_multivector v = {rows, k, ld, precision, SPMM_CPU, NULL};
+    v.data = malloc((size_t)(rows * ld) * sp_value_size(precision) + (rows == 0));
+    if (!v.data) abort();
+    for (int64_t e = 0; e < rows * ld; e++) sample_set(v.data, precision, e, (double)NAN);
+    return v;
+}
+
+static inline void sample_fill(spmm_multivector *v, sample_values kind, uint64_t key)
+{
+    for (int64_t i = 0; i < v->rows; i++)
+        for (int64_t j = 0; j < v->k; j++)
+            sample_set(v->data, v->precision, i * v->ld + j, sample_value(kind, key, (uint64_t)i, (uint64_t)j));
+}
+
+/** Whether columns 0 to k - 1 of two multivectors are the same bits. */
+static inline int sample_same(const spmm_multivector *v, const spmm_multivector *w)
+{
+    const size_t size = sp_value_size(v->precision), n = (size_t)v->k * size;
+    for (int64_t i = 0; i < v->rows; i++)
+        if (memcmp((char *)v->data + (size_t)(i * v->ld) * size, (char *)w->data + (size_t)(i * w->ld) * size, n) != 0)
+            return 0;
+    return 1;
+}
+
+#endif

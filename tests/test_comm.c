@@ -1,0 +1,91 @@
+/* MPI: 1 2 3 4 5 */
+#include "comm.h"
+#include "grid.h"
+#include "test_mpi.h"
+
+int main(int argc, char **argv)
+{
+    int size;
+    test_mpi_begin(&argc, &argv, &size);
+    const int me = test_.rank;
+
+    TEST("when all ranks succeed all agree on success") {
+        CHECK_INT(sp_agree(MPI_COMM_WORLD, "t", SPMM_OK), SPMM_OK);
+    }
+    TEST("one rank's failure is everybody's, with its rank and message") {
+        for (int bad = 0; bad < size; bad++) {
+            const spmm_status mine = me == bad ? sp_fail(SPMM_ERR_MEMORY, "no memory for %d", bad) : SPMM_OK;
+            CHECK_INT(sp_agree(MPI_COMM_WORLD, "t", mine), SPMM_ERR_MEMORY);
+            char text[64];
+            snprintf(text, sizeof text, bad ? "rank %d: no memory for %d" : "%.0dno memory for %d", bad, bad);
+            CHECK_TEXT(spmm_error_message(), text);
+        }
+    }
+    TEST("of several failures the gravest wins, of equals the lowest rank's") {
+        const spmm_status mine = sp_fail(me == size - 1 ? SPMM_ERR_MPI : SPMM_ERR_OPEN, "I am %d", me);
+        CHECK_INT(sp_agree(MPI_COMM_WORLD, "t", mine), SPMM_ERR_MPI);
+        char text[64];
+        snprintf(text, sizeof text, "I am %d", size - 1);
+        CHECK_TEXT(spmm_error_message(), text);
+        CHECK_INT(sp_agree(MPI_COMM_WORLD, "t", sp_fail(SPMM_ERR_OPEN, "I am %d", me)), SPMM_ERR_OPEN);
+        CHECK_TEXT(spmm_error_message(), "I am 0");
+    }
+    TEST("a fault on demand strikes one rank and is agreed on by all") {
+        setenv("SPMM_FAULT", "here:0", 1);
+        CHECK_INT(sp_agree(MPI_COMM_WORLD, "there", SPMM_OK), SPMM_OK);
+        CHECK_INT(sp_agree(MPI_COMM_WORLD, "here", SPMM_OK), SPMM_ERR_INTERNAL);
+        unsetenv("SPMM_FAULT");
+    }
+    TEST("messages longer than a chunk arrive whole, whatever the chunk") {
+        const char *const chunks[] = {"1", "7", "64", "1000000"};
+        enum { BYTES = 1000 };
+        for (int c = 0; c < 4; c++) {
+            unsigned char data[BYTES];
+            setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
+            for (int bytes = 0; bytes <= BYTES; bytes = bytes < 3 ? bytes + 1 : bytes * 7) {
+                for (int i = 0; i < BYTES; i++) data[i] = (unsigned char)(me == 0 ? i * 31 : 0);
+                CHECK_INT(sp_bcast(MPI_COMM_WORLD, 0, data, bytes), SPMM_OK);
+                for (int i = 0; i < bytes; i++) CHECK(data[i] == (unsigned char)(i * 31));
+                if (me == 0)
+                    for (int r = 1; r < size; r++) CHECK_INT(sp_send(MPI_COMM_WORLD, r, 5, data, bytes), SPMM_OK);
+                if (me > 0) {
+                    memset(data, 0, sizeof data);
+                    CHECK_INT(sp_recv(MPI_COMM_WORLD, 0, 5, data, bytes), SPMM_OK);
+                    for (int i = 0; i < bytes; i++) CHECK(data[i] == (unsigned char)(i * 31));
+                }
+            }
+        }
+        unsetenv("SPMM_CHUNK_BYTES");
+    }
+    TEST("ranks of a node are numbered, and those with equal keys are counted") {
+        int rank, n, place, sharers;
+        CHECK_INT(sp_node_rank(MPI_COMM_WORLD, &rank, &n), SPMM_OK);
+        CHECK(rank == me && n == size);
+        CHECK_INT(sp_node_sharers(MPI_COMM_WORLD, me % 2 ? "odd" : "even", &place, &sharers), SPMM_OK);
+        CHECK_INT(place, me / 2);
+        CHECK_INT(sharers, me % 2 ? size / 2 : (size + 1) / 2);
+    }
+    TEST("the slowest rank's time and everybody's consent reach all, and rank 0 collects") {
+        double t[2] = {me, -me};
+        int all;
+        int64_t mine = 100 + me, everyone[16];
+        CHECK_INT(sp_slowest(MPI_COMM_WORLD, t, 2), SPMM_OK);
+        CHECK(t[0] == size - 1 && t[1] == 0);
+        CHECK(sp_all(MPI_COMM_WORLD, me != 1, &all) == SPMM_OK && all == (size == 1));
+        CHECK_INT(sp_collect(MPI_COMM_WORLD, &mine, sizeof mine, everyone), SPMM_OK);
+        for (int r = 0; me == 0 && r < size; r++) CHECK_INT(everyone[r], 100 + r);
+    }
+    TEST("the default grid is ranks x 1, and a wrong one is refused with the right one's name") {
+        sp_grid grid;
+        char text[32];
+        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
+        CHECK(grid.dims[0] == size && grid.dims[1] == 1 && grid.coords[0] == me && grid.rank == me);
+        sp_grid_destroy(&grid);
+        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size + 1, 1, &grid), SPMM_ERR_USAGE);
+        snprintf(text, sizeof text, "use %dx1", size);
+        CHECK_TEXT(spmm_error_message(), text);
+        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 1, 2, &grid), SPMM_ERR_USAGE);
+        sp_grid_destroy(&grid);
+    }
+    return test_mpi_end();
+}

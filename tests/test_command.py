@@ -1,0 +1,268 @@
+"""The command: exit codes, messages, options, records, faults.
+limit: 600"""
+import csv
+import gzip
+import os
+import subprocess
+import time
+
+from command import MPIRUN, PROGRAM, ROOT, equal, finish, run, scratch, test, verified, within
+
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+CPU = ("-d", "cpu")
+FAST = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
+
+with test("plain mpirun from any folder runs on the built-in matrix and passes"):
+    result = run("-d", "cpu", ranks=4, cwd=scratch("."))
+    verified(result, "default", 1)
+    within(result.out, "lap3d27:32")
+    equal(result.out.splitlines()[-1], "PASS", "last line")
+    equal(result.records[0]["matrix"]["nnz"], 94 ** 3, "entries")
+
+with test("help, version, kernels and devices are told without a matrix, once, from any number of ranks"):
+    for option, part in (("--help", "--columns LIST"), ("-h", "Usage: mpirun"), ("--version", "spmm_mpi 0."),
+                         ("--list-kernels", "cpu_csr"), ("--list-devices", "cpu ")):
+        for ranks in (1, 2):
+            result = run(option, ranks=ranks, records=False)
+            equal(result.code, 0, option)
+            equal(result.out.count(part), 1, option)
+
+with test("a usage error is exit code 2, one line and a hint"):
+    for args, part in ((("--no-such",), "--no-such"), (("-k", "0"), "--columns 0"), (("-d", "gpu"), "auto, cpu, cuda"),
+                       (("-g", "7x1"), "use 2x1"), (("-g", "1x2"), "row blocks"), (("--kernel", "x"), "--list-kernels"),
+                       (("lap3d7:0",), "lap3d7:N"), (("a", "b"), "more than one"), (("-o", "y", "-k", "1,2"), "--output")):
+        result = run(*args, ranks=2, records=False)
+        equal(result.code, 2, f"{args}: {result.err}")
+        equal(len(result.error_lines()), 1, f"{args}: {result.err}")
+        within(result.error_lines()[0], part)
+        within(result.err, "see spmm_mpi --help")
+
+good = HEAD + "2 3 2\n1 1 1\n2 3 2.5\n"
+wrong_inputs = {
+    "no file": (None, "No such file"),
+    "empty": ("", "empty"),
+    "no banner": ("2 3 2\n1 1 1\n2 3 2.5\n", ":1"),
+    "misspelt banner": (good.replace("Matrix", "Matrx"), ":1"),
+    "unknown field": (good.replace("real", "quaternion"), "quaternion"),
+    "unknown symmetry": (good.replace("general", "odd"), "odd"),
+    "complex": (good.replace("real", "complex"), "complex"),
+    "hermitian": (good.replace("real general", "complex hermitian"), ""),
+    "no sizes": (HEAD, ""),
+    "two sizes": (HEAD + "2 3\n1 1 1\n", ":2"),
+    "negative size": (HEAD + "-2 3 1\n1 1 1\n", ":2"),
+    "size beyond 64 bits": (HEAD + "99999999999999999999 3 1\n1 1 1\n", ":2"),
+    "lying count": (HEAD + "2 3 4000000000000\n1 1 1\n", ":2"),
+    "index 0": (HEAD + "2 3 1\n0 1 1\n", ":3"),
+    "row beyond": (HEAD + "2 3 1\n3 1 1\n", ":3"),
+    "column beyond": (HEAD + "2 3 2\n1 1 1\n1 4 1\n", ":4"),
+    "too few": (HEAD + "2 3 3\n1 1 1\n2 2 2\n", "2"),
+    "too many": (HEAD + "2 3 1\n1 1 1\n2 2 2\n", ":4"),
+    "no number": (HEAD + "2 3 1\n1 1 abc\n", "abc"),
+    "no value": (HEAD + "2 3 1\n1 1\n", ":3"),
+    "one token too many": (HEAD + "2 3 1\n1 1 1 7\n", ":3"),
+    "nan": (HEAD + "2 3 1\n1 1 nan\n", "--allow-nonfinite"),
+    "overflow": (HEAD + "2 3 1\n1 1 1e999\n", ":3"),
+    "skew diagonal": (HEAD.replace("general", "skew-symmetric") + "2 2 1\n1 1 3\n", ":3"),
+    "symmetric rectangle": (HEAD.replace("general", "symmetric") + "2 3 1\n1 1 3\n", ":2"),
+    "both triangles": (HEAD.replace("general", "symmetric") + "2 2 2\n1 2 3\n2 1 3\n", ":4"),
+    "truncated gzip": (gzip.compress(good.encode() * 50)[:-30], ""),
+    "rows beyond 2^31": (HEAD + "3000000000 3 1\n1 1 1\n", ":2"),
+}
+with test("a wrong input is one line with file and line, on 1 and on 3 ranks, and exit code 3"):
+    for name, (text, part) in wrong_inputs.items():
+        path = scratch(name.replace(" ", "_") + ".mtx", text)
+        for ranks in (1, 3):
+            result = run(*FAST, path, ranks=ranks)
+            equal(result.code, 4 if "2^31" in name else 3, f"{name}: {result.err}")
+            equal(len(result.error_lines()), 1, f"{name}: {result.err}")
+            within(result.error_lines()[0], os.path.basename(path))
+            within(result.error_lines()[0], part)
+            equal(result.records, [], name)
+
+with test("a folder is no matrix, and an unreadable or missing X is exit code 3 too"):
+    for args in ((str(ROOT),), ("-x", "/no/such/x", "lap2d5:5"), ("-x", scratch("x5.mtx", good), "lap2d5:5")):
+        result = run(*FAST, *args, ranks=2)
+        equal(result.code, 3, f"{args} {result.err}")
+        equal(len(result.error_lines()), 1, result.err)
+
+small = {
+    "0 x 0": HEAD + "0 0 0\n",
+    "0 x 5": HEAD + "0 5 0\n",
+    "5 x 0": HEAD + "5 0 0\n",
+    "no entries": HEAD + "7 3 0\n",
+    "1 x 1": HEAD + "1 1 1\n1 1 -2.5\n",
+    "empty rows": HEAD + "9 4 2\n2 4 1\n9 1 3\n",
+    "one row": HEAD + "1 50 3\n1 7 1\n1 1 2\n1 50 3\n",
+    "one column": HEAD + "50 1 2\n7 1 1\n50 1 2\n",
+    "duplicates": HEAD + "3 3 4\n2 2 1\n1 1 5\n2 2 2\n2 2 -7\n",
+    "pattern, CRLF, comments": "%%MATRIXMARKET Matrix COORDINATE pattern GENERAL\r\n%\r\n\r\n2 2 2\r\n% c\r\n1 1\r\n\r\n  2 1",
+    "skew": HEAD.replace("general", "skew-symmetric") + "3 3 2\n2 1 4\n3 1 1D1\n",
+    "array": "%%MatrixMarket matrix array integer general\n2 3\n1\n0\n3\n4\n0\n6\n",
+}
+with test("empty, tiny and odd matrices are right on 1 to 5 ranks, in every format, more ranks than rows included"):
+    for name, text in small.items():
+        path = scratch("small.mtx", text)
+        for ranks in (1, 2, 5):
+            for partition in ("nnz", "rows"):
+                result = run(*FAST, "-k", "1,3,8", "--kernel", "all", "--ell-limit", 1000, "--partition", partition, path,
+                             ranks=ranks)
+                verified(result, f"{name} {ranks} {partition}", 9)
+
+with test("duplicates are summed, and said"):
+    result = run(*FAST, scratch("d.mtx", small["duplicates"]), ranks=2)
+    within(result.out, "2 duplicate entries were summed")
+    equal(result.records[0]["matrix"]["nnz"], 2)
+
+with test("inf and nan are taken with --allow-nonfinite, and the product agrees"):
+    path = scratch("inf.mtx", HEAD + "3 3 3\n1 1 inf\n2 2 nan\n3 3 1\n")
+    for kernel in ("cpu_csr", "cpu_ell", "cpu_ell_nopad"):
+        verified(run(*FAST, "--allow-nonfinite", "--kernel", kernel, path, ranks=2), kernel, 1)
+
+with test("Y is the same file for any number of ranks, partition, format and chunk of the messages"):
+    reference = None
+    for ranks in (1, 2, 4, 5):
+        for extra in ((), ("--partition", "rows"), ("-f", "ell"), ("-f", "ell-nopad")):
+            path = scratch("y.mtx")
+            verified(run(*FAST, "-k", 5, "-o", path, *extra, "band:300,7,40", ranks=ranks,
+                         env={"SPMM_CHUNK_BYTES": "1000"}), f"{ranks} {extra}", 1)
+            text = open(path).read()
+            reference = reference or text
+            assert text == reference, f"{ranks} ranks {extra}"
+
+with test("ones, index and a seed make X, and X may come from a file"):
+    rows = {}
+    for spec in ("ones", "index", "uniform:7", "uniform:8"):
+        path = scratch("y.mtx")
+        verified(run(*FAST, "-k", 2, "-x", spec, "-o", path, "lap2d5:6", ranks=2), spec, 1)
+        rows[spec] = open(path).read()
+    equal(len(set(rows.values())), 4, "different X, different Y")
+    equal(rows["ones"].splitlines()[2:5], ["2", "1", "1"], "row sums of the 5-point stencil")
+    x = scratch("x.mtx", "%%MatrixMarket matrix array real general\n36 2\n" + "1\n" * 72)
+    path = scratch("y2.mtx")
+    verified(run(*FAST, "-x", x, "-o", path, "lap2d5:6", ranks=3), "file", 1)
+    equal(open(path).read(), rows["ones"], "X of ones from a file")
+    result = run(*FAST, "-k", 3, "-x", x, "lap2d5:6")
+    equal(result.code, 2, "K unlike the file's")
+
+with test("a sample is verified instead of all, over every block"):
+    result = run(*FAST, "--verify", "sample", "lap3d7:20", ranks=3)
+    verified(result, "sample", 1)
+    checked = result.records[0]["error"]["checked"] // 64
+    assert 990 <= checked <= 1003, checked
+    result = run(*FAST, "--verify", "sample", "-o", scratch("y.mtx"), "lap2d5:5", ranks=3)
+    verified(result, "sample of few rows", 1)
+    equal(result.records[0]["error"]["checked"], 25 * 64)
+
+with test("without verifying nothing claims to be verified"):
+    result = run(*FAST, "--verify", "none", "lap2d5:9", ranks=2)
+    equal(result.code, 0)
+    assert "PASS" not in result.out and "not verified" in result.out, result.out
+    equal(result.records[0]["error"]["passed"], False)
+    equal(result.records[0]["error"]["max_relative"], None)
+
+with test("one wrong element of Y fails the run: exit code 1, FAIL, the element named"):
+    for ranks in (1, 3):
+        result = run(*FAST, "lap2d5:9", ranks=ranks, env={"SPMM_FAULT": f"apply:{ranks - 1}:wrong"})
+        equal(result.code, 1, result.err)
+        equal(result.out.splitlines()[-1], "FAIL")
+        within(result.out, "first wrong: Y(")
+        equal((result.records[0]["error"]["wrong"], result.records[0]["error"]["passed"]), (1, False))
+    result = run(*FAST, "--verify", "sample", "lap3d7:20", ranks=3, env={"SPMM_FAULT": "apply:1:wrong"})
+    equal(result.code, 1, "in a sample: " + result.err)
+
+STAGES = ["place", "read", "partition", "scatter", "report", "convert", "x", "place_x", "apply", "download", "gather",
+          "output", "verify", "sample"]
+with test("a rank that fails at any stage ends the job with exit code 4 and one message, and no output file"):
+    for stage in STAGES:
+        for ranks, bad in ((1, 0), (3, 2)):
+            path = scratch("fault.mtx")
+            verify = "sample" if stage == "sample" else "full"
+            result = run(*FAST, "--verify", verify, "-o", path, "lap2d5:9", ranks=ranks, limit=30,
+                         env={"SPMM_FAULT": f"{stage}:{bad}"})
+            equal(result.code, 4, f"{stage}: {result.err}")
+            equal(len(result.error_lines()), 1, f"{stage}: {result.err}")
+            within(result.error_lines()[0], f"stage {stage}")
+            assert "PASS" not in result.out, stage
+            assert stage in ("verify", "report", "gather") or not os.path.exists(path), f"{stage} left a file"
+            if os.path.exists(path):
+                os.remove(path)
+
+with test("a rank that is killed at any stage ends the job at once with a code that is not 0"):
+    for stage in STAGES:
+        start = time.monotonic()
+        result = run(*FAST, "--verify", "sample", "-o", scratch("k.mtx"), "lap2d5:9", ranks=3, limit=30,
+                     env={"SPMM_FAULT": f"{stage}:1:kill"})
+        assert result.code != 0 and "PASS" not in result.out, stage
+        assert time.monotonic() - start < 15, stage
+
+with test("an output that cannot be written is exit code 4 and names the file"):
+    for option in ("--json", "--csv", "-o"):
+        for path in ("/dev/full", "/no/such/folder/file"):
+            result = run(*FAST, option, path, "lap2d5:50", ranks=2)
+            equal(result.code, 4, f"{option} {path} {result.err}")
+            within(result.error_lines()[0], path)
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([PROGRAM, *map(str, FAST), "lap2d5:9"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                timeout=60)
+        equal(result.returncode, 4, "stdout on a full disk: " + result.stderr)
+
+with test("padded ELLPACK beyond the limit is refused with the figure and the alternative, or left out of all"):
+    result = run(*FAST, "-f", "ell", "longrows:2000,2,1,1500", ranks=2)
+    equal(result.code, 4, result.err)
+    within(result.error_lines()[0], "ell-nopad")
+    result = run(*FAST, "--kernel", "all", "longrows:2000,2,1,1500", ranks=2)
+    verified(result, "all", 2)
+    within(result.out, "left out")
+
+with test("a record has every field, numbers that fit together, and the CSV the same ones under one header"):
+    table = scratch("records.csv")
+    result = run("-d", "cpu", "-k", "1,8", "-r", 5, "-t", 2, "--csv", table, "lap3d7:12", ranks=2)
+    verified(result, "record", 2)
+    run("-d", "cpu", "-k", 4, "-r", 5, "--csv", table, "lap3d7:12", ranks=1)
+    r = result.records[1]
+    for group, fields in {"matrix": "source rows cols nnz field symmetry",
+                          "run": "ranks grid device threads format kernel precision k partition exchange transport repeat",
+                          "seconds": "read partition scatter convert exchange kernel apply gather verify total",
+                          "apply": "n median mean stddev min max",
+                          "error": "max_relative mean_relative wrong passed",
+                          "memory": "root_peak_bytes rank_peak_bytes"}.items():
+        for field in fields.split():
+            assert field in r[group], f"{group}.{field}"
+    equal((r["run"]["grid"], r["run"]["ranks"], r["run"]["k"], r["run"]["threads"], r["apply"]["n"]), ([2, 1], 2, 8, 2, 5))
+    a = r["apply"]
+    assert 0 < a["min"] <= a["median"] <= a["max"] and a["min"] <= a["mean"] <= a["max"], a
+    assert abs(r["gflops"] - 2e-9 * r["matrix"]["nnz"] * 8 / a["median"]) < 1e-6 * r["gflops"], r["gflops"]
+    assert 1 <= r["imbalance"] < 1.1, r["imbalance"]
+    assert sum(r["seconds"][p] for p in ("read", "scatter", "gather", "verify")) <= r["seconds"]["total"], r["seconds"]
+    rows = list(csv.DictReader(open(table)))
+    equal([row["run.k"] for row in rows], ["1", "8", "4"], "rows of the CSV")
+    equal(rows[1]["matrix.nnz"], str(r["matrix"]["nnz"]))
+    equal(float(rows[1]["apply.median"]), a["median"])
+
+with test("the report has a row a rank when verbose, and only the verdict when quiet"):
+    result = run(*FAST, "-v", "lap2d5:9", ranks=3)
+    for rank in range(3):
+        within(result.out, f"\n  {rank:4d}  ")
+    result = run(*FAST, "-q", "lap2d5:9", ranks=3)
+    equal(result.out, "PASS\n")
+
+with test("the conversions agree on a general, a symmetric and an empty matrix"):
+    symmetric = scratch("s.mtx", HEAD.replace("general", "symmetric") + "4 4 4\n1 1 1\n3 1 2\n4 4 4\n4 2 5\n")
+    for matrix in ("uniform:300,5", symmetric, scratch("e.mtx", small["no entries"])):
+        result = run("-d", "cpu", "--check-conversions", matrix, records=False)
+        equal(result.code, 0, f"{matrix} {result.err}")
+        within(result.out, "yes")
+        assert " no " not in result.out, result.out
+
+with test("reading and scattering keep rank 0 within 2.2 times the CSR"):
+    lines = "".join(f"{i % 100000 + 1} {i * 7919 % 100000 + 1} {i % 977 / 16}\n" for i in range(2500000))
+    big = scratch("big.mtx", HEAD + "100000 100000 2500000\n" + lines)
+    del lines
+    idle = run(*FAST, "-k", 1, "lap2d5:2", ranks=2).records[0]["memory"]["load_peak_bytes"]
+    for ranks in (1, 2):
+        r = run(*FAST, "-k", 1, "--verify", "none", big, ranks=ranks).records[0]
+        csr = 12 * r["matrix"]["nnz"] + 8 * (r["matrix"]["rows"] + 1)
+        ratio = (r["memory"]["load_peak_bytes"] - idle) / csr
+        assert 1 <= ratio <= 2.2, f"{ranks} ranks: {ratio:.2f} times the CSR of {csr} bytes"
+    os.remove(big)
+finish()

@@ -1,0 +1,200 @@
+/* limit: 300 */
+#include <omp.h>
+
+#include "cpu_isa.h"
+#include "ell.h"
+#include "sample.h"
+#include "serial.h"
+#include "test.h"
+#include "work.h"
+
+static const int64_t all_k[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128};
+static const int all_threads[] = {1, 2, 3, 5};
+enum { ALL_K = sizeof all_k / sizeof *all_k, ALL_THREADS = sizeof all_threads / sizeof *all_threads, GUARD = 64 };
+
+/** A matrix in the three formats. */
+typedef struct formats {
+    spmm_csr csr;
+    sp_matrix matrix[3]; /* by spmm_format */
+} formats;
+
+static void formats_create(sample s, sample_values kind, spmm_precision precision, formats *f)
+{
+    sample_csr(s, kind, precision, &f->csr);
+    sp_matrix_view_csr(&f->csr, &f->matrix[SPMM_CSR]);
+    if (sp_ell_from_csr(&f->csr, 1e9, 2, &f->matrix[SPMM_ELL]) != SPMM_OK) abort();
+    if (sp_ell_nopad_from_csr(&f->csr, 2, &f->matrix[SPMM_ELL_NOPAD]) != SPMM_OK) abort();
+}
+
+static void formats_destroy(formats *f)
+{
+    sp_matrix_destroy_host(&f->matrix[SPMM_ELL]);
+    sp_matrix_destroy_host(&f->matrix[SPMM_ELL_NOPAD]);
+    spmm_csr_destroy(&f->csr);
+}
+
+/** Runs the kernel into a Y of NaN with guards before and behind, and compares with `expected`. */
+static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const sp_work *work, const spmm_multivector *x,
+                         int64_t ldy, const spmm_multivector *expected)
+{
+    const int64_t n = m->rows * ldy, size = (int64_t)sp_value_size(m->precision);
+    spmm_multivector room = sample_multivector(n + 2 * GUARD, 1, 1, m->precision);
+    spmm_multivector y = {m->rows, x->k, ldy, m->precision, SPMM_CPU, (char *)room.data + GUARD * size};
+    for (int64_t e = 0; e < GUARD; e++) {
+        sample_set(room.data, m->precision, e, 12345);
+        sample_set(room.data, m->precision, GUARD + n + e, 12345);
+    }
+    const sp_launch launch = {m, work, x, &y};
+    CHECK_INT(kernel->run(&launch), SPMM_OK);
+    const int same = sample_same(&y, expected);
+    if (!same) printf("  %s, k %d, ldx %d, ldy %d, threads %d:\n", kernel->id, (int)x->k, (int)x->ld, (int)ldy, work->threads);
+    CHECK(same);
+    for (int64_t e = 0; e < GUARD; e++) {
+        CHECK(sample_get(room.data, m->precision, e) == 12345);
+        CHECK(sample_get(room.data, m->precision, GUARD + n + e) == 12345);
+    }
+    free(room.data);
+}
+
+/** Every CPU kernel of the registry on f, for one k, one pair of leading dimensions and all threads. */
+static void check_kernels(const formats *f, sample_values kind, int64_t k, int64_t ldx, int64_t ldy)
+{
+    const spmm_csr *const a = &f->csr;
+    spmm_multivector x = sample_multivector(a->cols, k, ldx, a->precision); /* NaN in the padding */
+    spmm_multivector expected = sample_multivector(a->rows, k, k, a->precision);
+    sample_fill(&x, kind, 17);
+    sp_serial_product(&f->matrix[SPMM_CSR], 0, a->rows, &x, &expected);
+    int kernels;
+    const sp_kernel *const kernel = sp_kernels(&kernels);
+    for (int t = 0; t < ALL_THREADS; t++) {
+        sp_work work;
+        CHECK_INT(sp_work_create(a->irp, a->rows, all_threads[t], &work), SPMM_OK);
+        for (int n = 0; n < kernels; n++)
+            if (kernel[n].device == SPMM_CPU)
+                check_kernel(&kernel[n], &f->matrix[kernel[n].format], &work, &x, ldy, &expected);
+        sp_work_destroy(&work);
+    }
+    free(x.data);
+    free(expected.data);
+}
+
+static void check_samples(sample_values kind)
+{
+    for (int s = 0; s < SAMPLES; s++)
+        for (int p = 0; p < 2; p++) {
+            formats f;
+            formats_create((sample)s, kind, p ? SPMM_F32 : SPMM_F64, &f);
+            for (int n = 0; n < ALL_K; n++) {
+                const int64_t k = all_k[n], padded = (k + 7) / 8 * 8;
+                check_kernels(&f, kind, k, k, k);
+                check_kernels(&f, kind, k, padded, k < 4 ? k : padded);
+                if (kind == SAMPLE_REALS) check_kernels(&f, kind, k, k + 1, padded);
+            }
+            formats_destroy(&f);
+        }
+}
+
+/** A matrix large enough for every loop's steady state, chunks of rows included. */
+static void check_large(void)
+{
+    enum { ROWS = 3000, ENTRIES = 60000 };
+    for (int p = 0; p < 2; p++) {
+        sp_coo coo;
+        formats f;
+        if (sp_coo_create(ROWS, ROWS, ENTRIES, SP_GENERAL, p ? SPMM_F32 : SPMM_F64, 1, &coo) != SPMM_OK) abort();
+        for (int64_t t = 0; t < ENTRIES; t++) {
+            coo.I[t] = (int32_t)(t < ENTRIES / 4 ? 77 : sp_random_below(3, (uint64_t)t, 0, ROWS));
+            coo.J[t] = (int32_t)sp_random_below(3, (uint64_t)t, 1, ROWS);
+            sample_set(coo.val, coo.precision, t, sp_random_unit(3, (uint64_t)t, 2));
+        }
+        if (sp_csr_from_coo(&coo, 2, &f.csr, NULL) != SPMM_OK) abort();
+        sp_matrix_view_csr(&f.csr, &f.matrix[SPMM_CSR]);
+        if (sp_ell_from_csr(&f.csr, 1e9, 2, &f.matrix[SPMM_ELL]) != SPMM_OK) abort();
+        if (sp_ell_nopad_from_csr(&f.csr, 2, &f.matrix[SPMM_ELL_NOPAD]) != SPMM_OK) abort();
+        static const int64_t ks[] = {1, 4, 13, 64, 130, 257};
+        for (int n = 0; n < 6; n++) check_kernels(&f, SAMPLE_REALS, ks[n], (ks[n] + 3) / 4 * 4, (ks[n] + 3) / 4 * 4);
+        formats_destroy(&f);
+    }
+}
+
+/** What X holds in rows that no entry names must not matter, inf and NaN included. */
+static void check_leaks(void)
+{
+    for (int p = 0; p < 2; p++) {
+        const int64_t i[] = {0, 0, 0, 2, 4}, j[] = {1, 3, 6, 3, 1};
+        const spmm_precision precision = p ? SPMM_F32 : SPMM_F64;
+        formats f;
+        CHECK_INT(spmm_csr_from_triplets(5, 8, 5, i, j, NULL, precision, &f.csr), SPMM_OK);
+        sp_matrix_view_csr(&f.csr, &f.matrix[SPMM_CSR]);
+        CHECK_INT(sp_ell_from_csr(&f.csr, 1e9, 2, &f.matrix[SPMM_ELL]), SPMM_OK);
+        CHECK_INT(sp_ell_nopad_from_csr(&f.csr, 2, &f.matrix[SPMM_ELL_NOPAD]), SPMM_OK);
+        int kernels;
+        const sp_kernel *const kernel = sp_kernels(&kernels);
+        for (int64_t k = 1; k <= 40; k++)
+            for (int n = 0; n < kernels; n++) {
+                if (kernel[n].device != SPMM_CPU) continue;
+                spmm_multivector x = sample_multivector(8, k, k, precision), y = sample_multivector(5, k, k, precision);
+                for (int64_t r = 0; r < 8; r++)
+                    for (int64_t c = 0; c < k; c++)
+                        sample_set(x.data, precision, r * k + c, r == 1 || r == 3 || r == 6 ? 1 : r % 2 ? (double)INFINITY : (double)NAN);
+                sp_work work;
+                CHECK_INT(sp_work_create(NULL, 5, 2, &work), SPMM_OK);
+                const sp_launch launch = {&f.matrix[kernel[n].format], &work, &x, &y};
+                CHECK_INT(kernel[n].run(&launch), SPMM_OK);
+                static const double expected[] = {3, 0, 1, 0, 1};
+                for (int64_t e = 0; e < 5 * k; e++) CHECK(sample_get(y.data, precision, e) == expected[e / k]);
+                sp_work_destroy(&work);
+                free(x.data);
+                free(y.data);
+            }
+        formats_destroy(&f);
+    }
+}
+
+/** All of it with the instructions that `isa` allows. */
+static void test_isa(sp_isa isa)
+{
+    char name[160];
+#define NAMED(text) (snprintf(name, sizeof name, "%s: %s", sp_isa_name(isa), text), name)
+    setenv("SPMM_ISA", sp_isa_name(isa), 1);
+    if (sp_cpu_isa() != isa) {
+        SKIP(NAMED("the CPU kernels give the serial product"), "this machine lacks the instructions");
+        return;
+    }
+    TEST(NAMED("products of small integers are exact, whatever Y held, and nothing beside Y is written")) {
+        check_samples(SAMPLE_INTEGERS);
+    }
+    TEST(NAMED("products of reals are the serial product bit for bit, for every k and number of threads")) {
+        check_samples(SAMPLE_REALS);
+    }
+    TEST(NAMED("so they are with long rows and many chunks of rows")) { check_large(); }
+    TEST(NAMED("inf and NaN in rows of X that A does not use stay out of Y")) { check_leaks(); }
+}
+
+int main(void)
+{
+    TEST("the registry finds each kernel by its name, and the first of a format is its default") {
+        int count;
+        const sp_kernel *const kernel = sp_kernels(&count);
+        CHECK(count >= 3);
+        for (int n = 0; n < count; n++) {
+            CHECK(sp_kernel_find(kernel[n].id) == &kernel[n]);
+            const sp_kernel *const chosen = sp_kernel_default(kernel[n].device, kernel[n].format);
+            CHECK(chosen && chosen <= &kernel[n] && chosen->device == kernel[n].device && chosen->format == kernel[n].format);
+        }
+        CHECK(!sp_kernel_find("no_such_kernel"));
+        CHECK(strcmp(sp_kernel_default(SPMM_CPU, SPMM_CSR)->id, "cpu_csr") == 0);
+    }
+    for (int isa = SP_ISA_GENERIC; isa <= SP_ISA_AVX512; isa++) test_isa((sp_isa)isa);
+    unsetenv("SPMM_ISA");
+    TEST("a kernel is right with fewer threads than row ranges") {
+        omp_set_max_active_levels(1);
+        formats f;
+        formats_create(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &f);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+        check_kernels(&f, SAMPLE_REALS, 8, 8, 8);
+        formats_destroy(&f);
+    }
+    return test_end();
+}

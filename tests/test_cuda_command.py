@@ -1,0 +1,59 @@
+"""The whole command on GPUs: as many ranks as GPUs, fewer, and more.
+limit: 900"""
+import re
+
+from command import PROGRAM, equal, finish, run, scratch, sweep, test, verified, within, skip
+
+devices = run("--list-devices", records=False).out
+gpus = len(re.findall(r"^cuda \d", devices, re.M))
+KERNELS = sum(" cuda " in line for line in run("--list-kernels", records=False).out.splitlines())
+
+if gpus == 0:
+    reason = re.search(r"^cuda +none: (.*)$", devices, re.M).group(1)
+    with test("without a GPU, device cuda is refused with the reason, and auto takes the cores"):
+        for ranks in (1, 3):
+            result = run("-d", "cuda", "lap2d5:10", ranks=ranks)
+            equal(result.code, 4, "exit code")
+            equal(len(result.error_lines()), 1, result.err)
+            within(result.error_lines()[0], reason)
+            within(result.error_lines()[0], "--device cpu")
+        result = run("lap2d5:10", ranks=2)
+        verified(result, "auto", 1)
+        equal(result.records[0]["run"]["device"], "cpu")
+    skip("every matrix on GPUs", reason)
+    finish()
+
+for ranks in sorted({1, 2, 3, 4, gpus, gpus + 1}):
+    with test(f"every matrix, CUDA kernel, K and precision is the serial product bit for bit on {ranks} ranks and {gpus} GPUs"):
+        sweep("cuda", ranks, KERNELS)
+
+with test("ranks beyond the GPUs share them, and the report says so"):
+    result = run("-d", "cuda", "-v", "lap2d5:10", ranks=gpus + 1)
+    verified(result, "shared", 1)
+    within(result.out, "shared")
+
+with test("as many ranks as GPUs each have their own"):
+    result = run("-d", "cuda", "-v", "lap2d5:10", ranks=gpus)
+    verified(result, "own", 1)
+    assert "shared by" not in result.out.split("device")[1].splitlines()[0], result.out
+
+with test("CUDA_VISIBLE_DEVICES is obeyed"):
+    result = run("-d", "cuda", "-v", "lap2d5:10", ranks=2, env={"CUDA_VISIBLE_DEVICES": "0"})
+    verified(result, "one visible", 1)
+    within(result.out, "shared by 2 ranks")
+    result = run("-d", "cuda", "lap2d5:10", env={"CUDA_VISIBLE_DEVICES": ""})
+    equal(result.code, 4, "none visible")
+
+with test("auto takes the GPU, and CPU and GPU write the same Y, bit for bit"):
+    a, b = scratch("cpu.mtx"), scratch("gpu.mtx")
+    verified(run("-d", "cpu", "-o", a, "-k", 33, "lap3d27:12", ranks=2), "cpu", 1)
+    result = run("-o", b, "-k", 33, "lap3d27:12", ranks=3)
+    verified(result, "auto", 1)
+    equal(result.records[0]["run"]["device"], "cuda")
+    equal(open(b).read() == open(a).read(), True, "the same files")
+
+with test("a matrix that does not fit the GPU is a clear error"):
+    result = run("-d", "cuda", "-k", 16777216, "--verify", "none", "lap2d5:100", limit=120)
+    equal(result.code, 4, "exit code " + result.err)
+    equal(len(result.error_lines()), 1, result.err)
+finish()

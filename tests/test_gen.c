@@ -1,0 +1,115 @@
+#include "gen.h"
+#include "test.h"
+
+static const char *const specs[] = {"lap2d5:1", "lap2d5:7", "lap3d7:1", "lap3d7:5", "lap3d27:4", "fem3:3", "band:100,5,9",
+                                    "band:50,9,9", "band:3,3,100", "uniform:60,4", "uniform:20,20", "rmat:6,5",
+                                    "longrows:300,3,4,250", "longrows:10,2,10,5"};
+enum { SPECS = sizeof specs / sizeof specs[0] };
+
+static double value(const spmm_csr *a, int64_t e)
+{
+    return a->precision == SPMM_F64 ? ((double *)a->as)[e] : (double)((float *)a->as)[e];
+}
+
+static double entry(const spmm_csr *a, int64_t i, int64_t j)
+{
+    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
+        if (a->ja[e] == j) return value(a, e);
+    return 0;
+}
+
+static int64_t row_length(const spmm_csr *a, int64_t i) { return a->irp[i + 1] - a->irp[i]; }
+
+int main(void)
+{
+    spmm_csr a, b;
+    TEST("every generator makes a valid matrix, the same for any number of threads") {
+        for (int n = 0; n < SPECS; n++) {
+            CHECK_INT(sp_gen_csr(specs[n], SPMM_F64, 1, &a), SPMM_OK);
+            CHECK_INT(sp_csr_check(&a), SPMM_OK);
+            for (int threads = 2; threads <= 3; threads++) {
+                CHECK_INT(sp_gen_csr(specs[n], SPMM_F64, threads, &b), SPMM_OK);
+                CHECK(a.nnz == b.nnz && a.rows == b.rows);
+                CHECK(memcmp(a.irp, b.irp, (size_t)(a.rows + 1) * 8) == 0);
+                CHECK(memcmp(a.ja, b.ja, (size_t)a.nnz * 4) == 0 && memcmp(a.as, b.as, (size_t)a.nnz * 8) == 0);
+                spmm_csr_destroy(&b);
+            }
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("f32 values are the f64 ones, rounded") {
+        for (int n = 0; n < SPECS; n++) {
+            if (strncmp(specs[n], "rmat", 4) == 0) continue; /* repeated edges are summed in f32 there */
+            CHECK_INT(sp_gen_csr(specs[n], SPMM_F64, 2, &a), SPMM_OK);
+            CHECK_INT(sp_gen_csr(specs[n], SPMM_F32, 2, &b), SPMM_OK);
+            CHECK_INT(a.nnz, b.nnz);
+            for (int64_t e = 0; e < a.nnz; e++) CHECK((float)value(&a, e) == (float)value(&b, e));
+            spmm_csr_destroy(&a);
+            spmm_csr_destroy(&b);
+        }
+    }
+    TEST("stencils have the known number of entries, sign and diagonal") {
+        const struct {
+            const char *spec;
+            int64_t rows, nnz;
+            double diagonal;
+        } known[] = {{"lap2d5:9", 81, 5 * 81 - 4 * 9, 4}, {"lap3d7:6", 216, 7 * 216 - 6 * 36, 6}, {"lap3d27:6", 216, 16 * 16 * 16, 26}};
+        for (int n = 0; n < 3; n++) {
+            CHECK_INT(sp_gen_csr(known[n].spec, SPMM_F64, 2, &a), SPMM_OK);
+            CHECK_INT(a.rows, known[n].rows);
+            CHECK_INT(a.nnz, known[n].nnz);
+            for (int64_t i = 0; i < a.rows; i++)
+                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) CHECK(value(&a, e) == (a.ja[e] == i ? known[n].diagonal : -1));
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("stencils and fem3 are symmetric, and fem3 has 3x3 blocks") {
+        const char *const symmetric[] = {"lap2d5:5", "lap3d7:4", "lap3d27:4", "fem3:3"};
+        for (int n = 0; n < 4; n++) {
+            CHECK_INT(sp_gen_csr(symmetric[n], SPMM_F64, 2, &a), SPMM_OK);
+            for (int64_t i = 0; i < a.rows; i++)
+                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) CHECK(value(&a, e) == entry(&a, a.ja[e], i));
+            if (n == 3) {
+                CHECK_INT(a.rows, 81);
+                CHECK_INT(row_length(&a, 3 * 13), 81); /* the middle point has 27 neighbours */
+                for (int64_t i = 0; i < a.rows; i++) CHECK_INT(row_length(&a, i), row_length(&a, i / 3 * 3));
+            }
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("rows of band, uniform and longrows have the lengths asked for, columns inside the band") {
+        CHECK_INT(sp_gen_csr("band:100,5,9", SPMM_F64, 2, &a), SPMM_OK);
+        for (int64_t i = 0; i < 100; i++) {
+            CHECK_INT(row_length(&a, i), 5);
+            for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) CHECK(a.ja[e] >= i - 4 && a.ja[e] <= i + 4);
+        }
+        spmm_csr_destroy(&a);
+        CHECK_INT(sp_gen_csr("longrows:300,3,4,250", SPMM_F64, 2, &a), SPMM_OK);
+        int64_t longer = 0;
+        for (int64_t i = 0; i < 300; i++) {
+            longer += row_length(&a, i) == 250;
+            CHECK(row_length(&a, i) == 250 || row_length(&a, i) == 3);
+        }
+        CHECK_INT(longer, 4);
+        spmm_csr_destroy(&a);
+    }
+    TEST("rmat is skewed: its longest row is many times the mean") {
+        CHECK_INT(sp_gen_csr("rmat:12,8", SPMM_F64, 2, &a), SPMM_OK);
+        int64_t longest = 0;
+        for (int64_t i = 0; i < a.rows; i++)
+            if (row_length(&a, i) > longest) longest = row_length(&a, i);
+        CHECK(longest > 20 * a.nnz / a.rows);
+        spmm_csr_destroy(&a);
+    }
+    TEST("a spec is told from a file name") {
+        CHECK(sp_gen_is_spec("lap3d7:5") && sp_gen_is_spec("band:x") && !sp_gen_is_spec("lap3d7") && !sp_gen_is_spec("a/lap3d7:5"));
+    }
+    TEST("sizes beyond 2^31 rows are refused") {
+        CHECK_INT(sp_gen_check("lap3d7:1291"), SPMM_ERR_LIMIT);
+        CHECK_INT(sp_gen_check("lap3d7:1290"), SPMM_OK);
+        CHECK_INT(sp_gen_check("fem3:1290"), SPMM_ERR_LIMIT);
+        CHECK_INT(sp_gen_check("uniform:99999999999999999999,1"), SPMM_ERR_USAGE);
+        CHECK_INT(sp_gen_check("rmat:31,1"), SPMM_ERR_LIMIT);
+    }
+    return test_end();
+}

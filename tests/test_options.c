@@ -1,0 +1,105 @@
+#include "options.h"
+#include "test.h"
+
+static sp_options o;
+
+/** Parses a command line given as words separated by single blanks. */
+static spmm_status parse(const char *line)
+{
+    static char text[512];
+    char *argv[32] = {"spmm_mpi"};
+    int argc = 1;
+    snprintf(text, sizeof text, "%s", line);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    argv[argc] = NULL;
+    return sp_options_parse(argc, argv, &o);
+}
+
+static void refused(const char *line, const char *part)
+{
+    CHECK_INT(parse(line), SPMM_ERR_USAGE);
+    CHECK_TEXT(spmm_error_message(), part);
+}
+
+int main(void)
+{
+    TEST("no options mean lap3d27:32, K = 64, f64, 10 products after 2") {
+        CHECK_INT(parse(""), SPMM_OK);
+        CHECK_TEXT(o.matrix, "lap3d27:32");
+        CHECK(o.k_count == 1 && o.k[0] == 64 && !o.k_given && o.precision == SPMM_F64);
+        CHECK(o.repeat == 10 && o.warmup == 2 && o.verify == SP_VERIFY_FULL && o.threads == 0 && o.p == 0);
+        CHECK(o.partition == SP_PARTITION_NNZ && o.x_kind == SP_X_UNIFORM && !o.x_file && !o.kernel);
+    }
+    TEST("every option is read, in its short and its long form") {
+        CHECK_INT(parse("-k 1,8,64 -d cpu -f ell --kernel cpu_ell -g 4x1 --partition rows -p f32 -x ones -t 3 -r 7 "
+                        "--warmup 0 --verify sample --json a --csv b --ell-limit 2.5 --allow-nonfinite -v m.mtx"), SPMM_OK);
+        CHECK(o.k_count == 3 && o.k[0] == 1 && o.k[1] == 8 && o.k[2] == 64 && o.k_given);
+        CHECK(o.device == SP_DEVICE_CPU && o.format == SP_FORMAT_ELL && o.p == 4 && o.q == 1);
+        CHECK(o.partition == SP_PARTITION_ROWS && o.precision == SPMM_F32 && o.x_kind == SP_X_ONES);
+        CHECK(o.threads == 3 && o.repeat == 7 && o.warmup == 0 && o.verify == SP_VERIFY_SAMPLE && o.verbosity == 1);
+        CHECK(o.ell_limit == 2.5 && o.allow_nonfinite);
+        CHECK_TEXT(o.matrix, "m.mtx");
+        CHECK_TEXT(o.kernel, "cpu_ell");
+        CHECK_INT(parse("--columns 5 --device cuda --format ell-nopad --grid 2x1 --precision f64 --x uniform:42 "
+                        "--threads 1 --repeat 1 --output y --quiet"), SPMM_OK);
+        CHECK(o.k[0] == 5 && o.device == SP_DEVICE_CUDA && o.format == SP_FORMAT_ELL_NOPAD && o.x_seed == 42);
+        CHECK(o.output && o.verbosity == -1);
+        CHECK_INT(parse("-x some/file.mtx"), SPMM_OK);
+        CHECK_TEXT(o.x_file, "some/file.mtx");
+    }
+    TEST("a wrong value is refused with the option's name and what it takes") {
+        refused("-k 0", "whole number from 1");
+        refused("-k 1,,2", "columns");
+        refused("-k", "expected LIST");
+        refused("-k 8x", "columns");
+        refused("-d gpu", "auto, cpu, cuda");
+        refused("-f coo", "auto, csr, ell, ell-nopad");
+        refused("--kernel nothing", "--list-kernels");
+        refused("-g 4", "expected PxQ");
+        refused("-g 4x0", "expected PxQ");
+        refused("-g 2x2x2", "expected PxQ");
+        refused("--partition metis", "nnz, rows");
+        refused("-p f16", "f64, f32");
+        refused("-x uniform:-1", "whole number");
+        refused("-t 0", "threads");
+        refused("-r 0", "repeat");
+        refused("--warmup -1", "warmup");
+        refused("--verify no", "full, sample, none");
+        refused("--ell-limit 0", "above 0");
+        refused("--ell-limit nan", "above 0");
+        refused("-r 99999999999999999999", "repeat");
+    }
+    TEST("unknown options and too many matrices are refused by name") {
+        refused("--colums 3", "--colums");
+        refused("-z", "-z");
+        refused("--help=3", "--help=3");
+        refused("a.mtx b.mtx", "b.mtx");
+    }
+    TEST("what does not go together is refused") {
+        refused("--kernel cpu_csr -d cuda", "cpu");
+        refused("--kernel cpu_csr -f ell", "csr");
+        refused("-o y -k 1,2", "one --columns");
+        refused("-o y --kernel all", "one --kernel");
+    }
+    TEST("a bad generator is refused with its form") {
+        refused("lap3d7:", "lap3d7:N");
+        refused("lap3d7:0", "at least 1");
+        refused("band:10,3", "band:N,DEG,WIDTH");
+        refused("uniform:10,11", "more than");
+        refused("band:10,5,4", "WIDTH");
+        CHECK_INT(parse("lap3d7:2000"), SPMM_ERR_LIMIT);
+    }
+    TEST("the help names every option and generator") {
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f = open_memstream(&text, &n);
+        sp_options_help(f);
+        fclose(f);
+        CHECK_TEXT(text, "-k, --columns LIST");
+        CHECK_TEXT(text, "--list-kernels");
+        CHECK_TEXT(text, "longrows:N,DEG,COUNT,LENGTH");
+        CHECK_TEXT(text, "Exit codes");
+        free(text);
+    }
+    return test_end();
+}
