@@ -74,21 +74,23 @@ done:
 static double floor_bytes(const sp_matrix *a, int64_t k)
 {
     const double s = (double)sp_value_size(a->precision);
-    return (double)a->nnz * (s + 4) + 8.0 * (double)(a->rows + 1) + s * (double)k * (double)(a->cols + a->rows);
+    return (double)a->nnz * (s + 4) + 8.0 * (double)(a->rows + 1) +
+           s * (double)k * (double)(a->cols + a->rows);
 }
 
-static void show(const char *matrix, const sp_kernel *kernel, const sp_matrix *a, int64_t k, const double time[3])
+static void show(const char *matrix, const sp_kernel *kernel, const sp_matrix *a, int64_t k,
+                 const double time[3])
 {
     const double gflops = 2.0 * (double)a->nnz * (double)k / time[0] / 1e9;
     const double least = floor_bytes(a, k) / run.peak;
     const char *precision = a->precision == SPMM_F64 ? "f64" : "f32";
-    printf("%-22s %5lld  %-15s %9.3f %9.3f %9.3f %10.1f %8.2f\n", matrix, (long long)k, kernel->id, time[0] * 1e3,
-           time[1] * 1e3, time[2] * 1e3, gflops, least / time[0]);
+    printf("%-22s %5lld  %-15s %9.3f %9.3f %9.3f %10.1f %8.2f\n", matrix, (long long)k, kernel->id,
+           time[0] * 1e3, time[1] * 1e3, time[2] * 1e3, gflops, least / time[0]);
     fflush(stdout);
     if (run.out)
         fprintf(run.out, "%s,%s,%lld,%lld,%lld,%lld,%s,%s,%.6f,%.6f,%.6f,%.3f,%.4f\n", run.gpu, matrix,
-                (long long)a->rows, (long long)a->cols, (long long)a->nnz, (long long)k, precision, kernel->id,
-                time[0] * 1e3, time[1] * 1e3, time[2] * 1e3, gflops, least / time[0]);
+                (long long)a->rows, (long long)a->cols, (long long)a->nnz, (long long)k, precision,
+                kernel->id, time[0] * 1e3, time[1] * 1e3, time[2] * 1e3, gflops, least / time[0]);
 }
 
 /** All kernels of a's format for one K. */
@@ -151,7 +153,8 @@ static spmm_status bench_matrix(const char *spec)
     spmm_csr a;
     spmm_multivector x;
     TRY(sp_gen_csr(spec, run.precision, omp_get_max_threads(), &a));
-    spmm_status status = spmm_multivector_create(a.cols, run.k > 128 ? run.k : 128, run.precision, SPMM_CPU, &x);
+    spmm_status status = spmm_multivector_create(a.cols, run.k > 128 ? run.k : 128, run.precision, SPMM_CPU,
+                                                 &x);
     if (status == SPMM_OK) sp_multivector_generate(&x, SP_X_UNIFORM, 1, 0, omp_get_max_threads());
     for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD && status == SPMM_OK; f++)
         status = bench_format(spec, &a, (spmm_format)f, &x);
@@ -164,13 +167,20 @@ static int parse(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "f64") == 0) run.precision = SPMM_F64;
-        else if (strcmp(argv[i], "f32") == 0) run.precision = SPMM_F32;
-        else if (strcmp(argv[i], "--csv") == 0 && next) run.csv = argv[++i];
-        else if (strcmp(argv[i], "--kernel") == 0 && next) run.kernel = argv[++i];
-        else if (strcmp(argv[i], "--matrix") == 0 && next) run.matrix = argv[++i];
-        else if (strcmp(argv[i], "--k") == 0 && next) run.k = strtoll(argv[++i], NULL, 10);
-        else return 0;
+        if (strcmp(argv[i], "f64") == 0)
+            run.precision = SPMM_F64;
+        else if (strcmp(argv[i], "f32") == 0)
+            run.precision = SPMM_F32;
+        else if (strcmp(argv[i], "--csv") == 0 && next)
+            run.csv = argv[++i];
+        else if (strcmp(argv[i], "--kernel") == 0 && next)
+            run.kernel = argv[++i];
+        else if (strcmp(argv[i], "--matrix") == 0 && next)
+            run.matrix = argv[++i];
+        else if (strcmp(argv[i], "--k") == 0 && next)
+            run.k = strtoll(argv[++i], NULL, 10);
+        else
+            return 0;
     }
     return run.k >= 0 && (!run.kernel || sp_kernel_find(run.kernel));
 }
@@ -192,12 +202,14 @@ static int prepare(void)
         run.out = fopen(run.csv, "a");
         if (!run.out) perror(run.csv);
         if (run.out && fseek(run.out, 0, SEEK_END) == 0 && ftell(run.out) == 0)
-            fprintf(run.out, "gpu,matrix,rows,cols,nnz,k,precision,kernel,median_ms,min_ms,max_ms,gflops,roof\n");
+            fprintf(run.out,
+                    "gpu,matrix,rows,cols,nnz,k,precision,kernel,median_ms,min_ms,max_ms,gflops,roof\n");
         if (!run.out) return 0;
     }
     printf("%s, %s, DRAM %.2f TB/s (read + written by a copy%s)\n", info.name,
            run.precision == SPMM_F64 ? "f64" : "f32", run.peak / 1e12, peaks[p].gpu[0] ? "" : "; a guess");
-    printf("%-22s %5s  %-15s %9s %9s %9s %10s %8s\n", "matrix", "K", "kernel", "ms", "min", "max", "GFLOP/s", "roof");
+    printf("%-22s %5s  %-15s %9s %9s %9s %10s %8s\n", "matrix", "K", "kernel", "ms", "min", "max", "GFLOP/s",
+           "roof");
     return 1;
 }
 
@@ -206,7 +218,8 @@ int main(int argc, char **argv)
     static const char *const matrices[] = {"lap3d7:140", "lap3d27:90", "fem3:56", "uniform:1000000,16"};
     int failed = 0;
     if (!parse(argc, argv)) {
-        fprintf(stderr, "usage: bench_gpu_quick [f64|f32] [--csv FILE] [--kernel ID] [--k K] [--matrix SPEC]\n");
+        fprintf(stderr,
+                "usage: bench_gpu_quick [f64|f32] [--csv FILE] [--kernel ID] [--k K] [--matrix SPEC]\n");
         return 2;
     }
     if (!prepare()) return 4;

@@ -44,11 +44,21 @@ template <typename T> struct rows_args {
 };
 
 template <typename T, int V> struct vector_of;
-template <> struct vector_of<double, 1> { using type = double; };
-template <> struct vector_of<double, 2> { using type = double2; };
-template <> struct vector_of<float, 1> { using type = float; };
-template <> struct vector_of<float, 2> { using type = float2; };
-template <> struct vector_of<float, 4> { using type = float4; };
+template <> struct vector_of<double, 1> {
+    using type = double;
+};
+template <> struct vector_of<double, 2> {
+    using type = double2;
+};
+template <> struct vector_of<float, 1> {
+    using type = float;
+};
+template <> struct vector_of<float, 2> {
+    using type = float2;
+};
+template <> struct vector_of<float, 4> {
+    using type = float4;
+};
 
 __device__ inline void multiply_add(double &sum, double a, double x) { sum = fma(a, x, sum); }
 __device__ inline void multiply_add(float &sum, float a, float x) { sum = fmaf(a, x, sum); }
@@ -97,16 +107,17 @@ struct row_span {
     unsigned length; /* a row has fewer than 2^31 entries: its columns differ */
 };
 
-template <spmm_format F, typename T>
-__device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
+template <spmm_format F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0};
     if constexpr (F == SPMM_ELL) {
         return {row * a.width, (unsigned)a.width};
     } else {
         const int64_t begin = __ldg(a.row_start + row);
-        if constexpr (F == SPMM_ELL_NOPAD) return {begin, (unsigned)__ldg(a.nz_per_row + row)};
-        else return {begin, (unsigned)(__ldg(a.row_start + row + 1) - begin)};
+        if constexpr (F == SPMM_ELL_NOPAD)
+            return {begin, (unsigned)__ldg(a.nz_per_row + row)};
+        else
+            return {begin, (unsigned)(__ldg(a.row_start + row + 1) - begin)};
     }
 }
 
@@ -169,8 +180,10 @@ template <typename T, typename X, int N, int G>
 __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
 {
-    if (col[G - 1] >= 0) add_valid<true>(col, val, x, x_pitch, sum);
-    else add_valid<false>(col, val, x, x_pitch, sum);
+    if (col[G - 1] >= 0)
+        add_valid<true>(col, val, x, x_pitch, sum);
+    else
+        add_valid<false>(col, val, x, x_pitch, sum);
 }
 
 /** Copies G entries of a staged chunk into registers by 16-byte reads. */
@@ -274,8 +287,7 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 /** Queues the product for the first columns of a and returns how many it took: whole tiles of 64
  *  vectors, else all that are left. Tiles are grid.y, which varies slowest, so that while one runs only
  *  its columns of X compete for the L2; reading A again for each is the cheaper of the two. */
-template <spmm_format F, typename T, int V>
-int launch_columns(rows_args<T> a, cudaStream_t stream)
+template <spmm_format F, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = 2 * WARP * V;
     if (a.columns >= tile) {
@@ -286,17 +298,27 @@ int launch_columns(rows_args<T> a, cudaStream_t stream)
     }
     const int vectors = (a.columns + V - 1) / V;
     if constexpr (V * sizeof(T) == VECTOR_BYTES) {
-        if (vectors <= 1) launch<F, T, V, 1, 1>(a, 1, stream);
-        else if (vectors <= 2) launch<F, T, V, 2, 1>(a, 1, stream);
-        else if (vectors <= 4) launch<F, T, V, 4, 1>(a, 1, stream);
-        else if (vectors <= 8) launch<F, T, V, 8, 1>(a, 1, stream);
-        else if (vectors <= 16) launch<F, T, V, 16, 1>(a, 1, stream);
-        else if (vectors <= 32) launch<F, T, V, 16, 2>(a, 1, stream);
-        else launch<F, T, V, 32, 2>(a, 1, stream);
+        if (vectors <= 1)
+            launch<F, T, V, 1, 1>(a, 1, stream);
+        else if (vectors <= 2)
+            launch<F, T, V, 2, 1>(a, 1, stream);
+        else if (vectors <= 4)
+            launch<F, T, V, 4, 1>(a, 1, stream);
+        else if (vectors <= 8)
+            launch<F, T, V, 8, 1>(a, 1, stream);
+        else if (vectors <= 16)
+            launch<F, T, V, 16, 1>(a, 1, stream);
+        else if (vectors <= 32)
+            launch<F, T, V, 16, 2>(a, 1, stream);
+        else
+            launch<F, T, V, 32, 2>(a, 1, stream);
     } else { /* K = 1, or a caller's own leading dimension: few shapes, to compile in reasonable time */
-        if (vectors <= 1) launch<F, T, V, 1, 1>(a, 1, stream);
-        else if (vectors <= 8) launch<F, T, V, 8, 1>(a, 1, stream);
-        else launch<F, T, V, 32, 2>(a, 1, stream);
+        if (vectors <= 1)
+            launch<F, T, V, 1, 1>(a, 1, stream);
+        else if (vectors <= 8)
+            launch<F, T, V, 8, 1>(a, 1, stream);
+        else
+            launch<F, T, V, 32, 2>(a, 1, stream);
     }
     return a.columns;
 }
@@ -331,13 +353,24 @@ template <spmm_format F, typename T> spmm_status run_typed(const sp_launch *l, c
     if (m->rows == 0) return SPMM_OK;
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
-    const rows_args<T> a = {m->row_start, m->nz_per_row, m->col, (const T *)m->val, m->rows, m->width,
-                            (const T *)l->x->data, (T *)l->y->data, l->y->ld,
-                            (uint32_t)(l->x->ld * sizeof(T)), (int)l->x->k};
+    const rows_args<T> a = {m->row_start,
+                            m->nz_per_row,
+                            m->col,
+                            (const T *)m->val,
+                            m->rows,
+                            m->width,
+                            (const T *)l->x->data,
+                            (T *)l->y->data,
+                            l->y->ld,
+                            (uint32_t)(l->x->ld * sizeof(T)),
+                            (int)l->x->k};
     const int width = vector_width(l, (int)sizeof(T));
-    if (width == 1) launch_all<F, T, 1>(a, stream);
-    else if (width == 2) launch_all<F, T, 2>(a, stream);
-    else if constexpr (sizeof(T) == 4) launch_all<F, T, 4>(a, stream);
+    if (width == 1)
+        launch_all<F, T, 1>(a, stream);
+    else if (width == 2)
+        launch_all<F, T, 2>(a, stream);
+    else if constexpr (sizeof(T) == 4)
+        launch_all<F, T, 4>(a, stream);
     return sp_device_launched(id);
 }
 

@@ -7,13 +7,13 @@
 #include "status.h"
 
 typedef struct sp_device_info {
-    char name[128];        /**< "NVIDIA H200" */
-    char pci[32];          /**< PCI bus id: tells GPUs of a node apart whatever their number */
-    int index;             /**< as CUDA numbers the visible ones (unusable ones count there) */
-    int major, minor;      /**< compute capability */
+    char name[128];   /**< "NVIDIA H200" */
+    char pci[32];     /**< PCI bus id: tells GPUs of a node apart whatever their number */
+    int index;        /**< as CUDA numbers the visible ones (unusable ones count there) */
+    int major, minor; /**< compute capability */
     int multiprocessors;
     int64_t memory_bytes;
-    int64_t free_bytes;    /**< of the open GPU; 0 for others: asking would take memory there */
+    int64_t free_bytes; /**< of the open GPU; 0 for others: asking would take memory there */
     int64_t l2_bytes;
 } sp_device_info;
 
@@ -48,8 +48,8 @@ spmm_status sp_device_copy(void *to, const void *from, int64_t bytes);
 
 /** The same for `rows` rows of `bytes` bytes, whose starts are the given pitches (bytes) apart.
  *  kind: 0 host to device, 1 device to host, 2 device to device. */
-spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
-                              int64_t bytes, int64_t rows, int kind);
+spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
+                              int64_t rows, int kind);
 
 /** Waits for all that was queued; reports errors of kernels. */
 spmm_status sp_device_sync(void);

@@ -20,11 +20,11 @@ int sp_cuda_probe(void);
 
 static struct {
     int open;
-    int index; /* among the usable GPUs */
-    int ordinal; /* CUDA's number */
+    int index;      /* among the usable GPUs */
+    int ordinal;    /* CUDA's number */
     char name[160]; /* "GPU 0 (NVIDIA H200)" */
     cudaStream_t stream;
-    const char *kernel; /* launched last */
+    const char *kernel;  /* launched last */
     void *stage[STAGES]; /* pinned, PIECE bytes; made at the first large copy */
     cudaEvent_t staged[STAGES];
     int stage_failed;
@@ -42,9 +42,9 @@ static spmm_status cuda_fail(cudaError_t error, const char *what)
                    cudaGetErrorString(error));
 }
 
-#define CUDA(call, what)                                       \
-    do {                                                       \
-        const cudaError_t error_ = (call);                     \
+#define CUDA(call, what)                                           \
+    do {                                                           \
+        const cudaError_t error_ = (call);                         \
         if (error_ != cudaSuccess) return cuda_fail(error_, what); \
     } while (0)
 
@@ -145,8 +145,8 @@ static spmm_status find(int index, int *ordinal)
     const int count = usable(all, why, sizeof why);
     if (count == 0) return sp_fail(SPMM_ERR_NO_DEVICE, "%s", why);
     if (index < 0 || index >= count)
-        return sp_fail(SPMM_ERR_NO_DEVICE, "there is no GPU %d: this process can use %d of them, from 0", index,
-                       count);
+        return sp_fail(SPMM_ERR_NO_DEVICE, "there is no GPU %d: this process can use %d of them, from 0",
+                       index, count);
     *ordinal = all[index];
     return SPMM_OK;
 }
@@ -197,9 +197,11 @@ static spmm_status check_code(const sp_device_info *info)
     (void)cudaGetLastError();
     if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
         error == cudaErrorUnsupportedPtxVersion || error == cudaErrorInvalidPtx)
-        return sp_fail(SPMM_ERR_NO_DEVICE, "GPU %d (%s): this build has no code for compute capability %d.%d: "
-                       "build with GPU_ARCH=%d%d (%s)", info->index, info->name, info->major, info->minor,
-                       info->major, info->minor, cudaGetErrorString(error));
+        return sp_fail(SPMM_ERR_NO_DEVICE,
+                       "GPU %d (%s): this build has no code for compute capability %d.%d: "
+                       "build with GPU_ARCH=%d%d (%s)",
+                       info->index, info->name, info->major, info->minor, info->major, info->minor,
+                       cudaGetErrorString(error));
     return sp_fail(SPMM_ERR_DEVICE, "GPU %d (%s) cannot be used: %s", info->index, info->name,
                    cudaGetErrorString(error));
 }
@@ -251,10 +253,7 @@ void sp_device_close(void)
     memset(&device, 0, sizeof device);
 }
 
-void *sp_device_stream(void)
-{
-    return enter() == SPMM_OK ? device.stream : NULL;
-}
+void *sp_device_stream(void) { return enter() == SPMM_OK ? device.stream : NULL; }
 
 spmm_status sp_device_launched(const char *kernel)
 {
@@ -314,7 +313,8 @@ static int have_stages(void)
     if (device.stage_failed) return 0;
     for (int i = 0; i < STAGES && !device.stage_failed; i++)
         device.stage_failed = cudaHostAlloc(&device.stage[i], PIECE, cudaHostAllocDefault) != cudaSuccess ||
-                              cudaEventCreateWithFlags(&device.staged[i], cudaEventDisableTiming) != cudaSuccess;
+                              cudaEventCreateWithFlags(&device.staged[i], cudaEventDisableTiming) !=
+                                  cudaSuccess;
     if (device.stage_failed) free_stages();
     return !device.stage_failed;
 }
@@ -397,7 +397,8 @@ spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
     TRY(enter());
     if (bytes <= 0) return SPMM_OK;
     if (bytes >= STAGE_FROM && have_stages()) return finish(staged_download(to, from, bytes), "download");
-    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, device.stream), "download");
+    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, device.stream),
+                  "download");
 }
 
 spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
@@ -407,8 +408,8 @@ spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
     return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, device.stream), "copy");
 }
 
-spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
-                              int64_t bytes, int64_t rows, int kind)
+spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
+                              int64_t rows, int kind)
 {
     static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
                                                 cudaMemcpyDeviceToDevice};
@@ -416,7 +417,8 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
     TRY(enter());
     if (bytes <= 0 || rows <= 0) return SPMM_OK;
     return finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes,
-                                    (size_t)rows, kinds[kind], device.stream), "copy of rows");
+                                    (size_t)rows, kinds[kind], device.stream),
+                  "copy of rows");
 }
 
 /* ---- timers ---- */

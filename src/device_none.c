@@ -59,8 +59,8 @@ spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
     return refuse();
 }
 
-spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
-                              int64_t bytes, int64_t rows, int kind)
+spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
+                              int64_t rows, int kind)
 {
     (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)bytes, (void)rows, (void)kind;
     return refuse();

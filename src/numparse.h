@@ -133,38 +133,78 @@ static inline double sp_scale(uint64_t mantissa, int64_t power)
     return sp_eisel_lemire(mantissa, (int)power);
 }
 
+/** The start of a real number of which a point is among the first 8 characters, as most have: digits
+ *  and fraction as one word, the point squeezed out. Returns 0, and changes nothing, where it is not so. */
+static inline int sp_parse_pointed(const char **p, uint64_t *mantissa, int64_t *digits, int64_t *power)
+{
+    uint64_t word = sp_load8(*p);
+    const uint64_t low_bits = 0x0101010101010101u, x = word ^ 0x2E2E2E2E2E2E2E2Eu;
+    const uint64_t point = (x - low_bits) & ~x & (low_bits << 7); /* its lowest set bit is the first point's */
+    if (!point) return 0;
+    const uint64_t before = ((point & -point) >> 7) - 1;
+    const int whole = __builtin_ctzll(point) >> 3;
+    word = (word & before) | ((word >> 8) & ~before) | UINT64_C(0xFF) << 56;
+    const int n = sp_count_digits8(&word);
+    if (n < whole || n == 0) return 0; /* the point is another word's, or no digit is near */
+    *mantissa = sp_join_digits(word, n);
+    const char *const next = *p + n + 1;
+    const char *const end = n == 7 ? sp_parse_digits(next, mantissa) : next;
+    *digits = n + (end - next);
+    *power = whole - *digits;
+    *p = end;
+    return 1;
+}
+
+/** The exponent at p, [+-] digits, at most 7 of them; NULL otherwise. */
+static inline const char *sp_parse_exponent(const char *p, int64_t *power)
+{
+    const int minus = *p == '-';
+    p += minus | (*p == '+');
+    const unsigned tens = (unsigned char)p[0] - '0', ones = (unsigned char)p[1] - '0';
+    int64_t exponent = tens * 10 + ones;
+    int n = 2;
+    if (tens > 9 || ones > 9 || (unsigned char)p[2] - (unsigned)'0' <= 9) { /* not two digits, as C prints */
+        uint64_t word = sp_load8(p);
+        n = sp_count_digits8(&word);
+        if (n == 0 || n == 8) return NULL;
+        exponent = (int64_t)sp_join_digits(word, n);
+    }
+    *power += (exponent ^ -(int64_t)minus) + minus; /* its sign, without a branch */
+    return p + n;
+}
+
 /** A finite real of at most 19 digits (leading zeros included) and at most 7 exponent digits: nearly
  *  all there are. Returns its end; NULL for anything else, and for a value that overflows. */
-static inline const char *sp_parse_real_fast(const char *p, double *value)
+static inline __attribute__((always_inline)) const char *sp_parse_real_fast(const char *p, double *value)
 {
     const int negative = *p == '-';
     uint64_t mantissa = 0;
-    int64_t power = 0;
+    int64_t power = 0, digits;
     p += negative;
-    const char *const first = p;
-    p = sp_parse_digits(p, &mantissa);
-    int64_t digits = p - first;
-    if (*p == '.') {
-        const char *const fraction = ++p;
+    if (!sp_parse_pointed(&p, &mantissa, &digits, &power)) {
+        const char *const first = p;
         p = sp_parse_digits(p, &mantissa);
-        power = fraction - p;
-        digits -= power;
+        digits = p - first;
+        if (*p == '.') {
+            const char *const fraction = ++p;
+            p = sp_parse_digits(p, &mantissa);
+            power = fraction - p;
+            digits -= power;
+        }
     }
     if (digits == 0 || digits > SP_MANTISSA_DIGITS) return NULL;
     const char letter = (char)(*p | 0x20);
     if (letter == 'e' || letter == 'd') {
-        const int minus = p[1] == '-';
-        const char *const start = p + 1 + (minus | (p[1] == '+'));
-        uint64_t word = sp_load8(start);
-        const int n = sp_count_digits8(&word);
-        if (n == 0 || n == 8) return NULL;
-        const int64_t exponent = (int64_t)sp_join_digits(word, n);
-        power += minus ? -exponent : exponent;
-        p = start + n;
+        p = sp_parse_exponent(p + 1, &power);
+        if (!p) return NULL;
     }
     const double magnitude = sp_scale(mantissa, power);
     if (!(magnitude <= 0x1.fffffffffffffp1023)) return NULL;
-    *value = negative ? -magnitude : magnitude;
+    /* by the sign bit: signs come in any order, and a branch on them is mispredicted every other time */
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    bits |= (uint64_t)negative << 63;
+    memcpy(value, &bits, sizeof bits);
     return p;
 }
 

@@ -60,7 +60,7 @@ static ALWAYS_INLINE const char *fast_value(const char *p, const sp_field field,
     uint64_t magnitude = 0;
     const char *const q = sp_parse_index(p + negative, &magnitude);
     if (q == p + negative) return NULL;
-    *value = negative ? -(double)magnitude : (double)magnitude;
+    *value = (double)(((int64_t)magnitude ^ -(int64_t)negative) + negative);
     return q;
 }
 
@@ -131,7 +131,7 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk
         } else {
             p = next;
         }
-        seen |= (i > j ? LOWER : 0u) | (i < j ? UPPER : 0u);
+        if (h.symmetry != SP_GENERAL) seen |= (i > j ? LOWER : 0u) | (i < j ? UPPER : 0u);
         I[slot] = (int32_t)i;
         J[slot] = (int32_t)j;
         if (val) store_value(val, precision, slot, value);

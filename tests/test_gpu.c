@@ -17,8 +17,8 @@
 
 enum { GUARD = 512, POISON = 0xff }; /* bytes of 0xff are NaN in both precisions */
 
-static const int64_t all_k[] = {1,  2,  3,  4,  5,  7,  8,  9,  15,  16,  17,  31,  32, 33,
-                                48, 63, 64, 65, 96, 100, 127, 128, 129, 256, 300, 0};
+static const int64_t all_k[] = {1,  2,  3,  4,  5,  7,  8,   9,   15,  16,  17,  31,  32,
+                                33, 48, 63, 64, 65, 96, 100, 127, 128, 129, 256, 300, 0};
 static const int64_t few_k[] = {1, 2, 3, 6, 8, 17, 64, 129, 0};
 
 /* ---- matrices ---- */
@@ -63,7 +63,8 @@ static void fill(spmm_csr *a)
         for (int64_t j = 0; j < d; j++) {
             const int64_t e = a->irp[i] + j, low = j * a->cols / d, high = (j + 1) * a->cols / d;
             const double v = sp_random_unit(11, (uint64_t)i, (uint64_t)j) / 3;
-            a->ja[e] = (int32_t)(low + (int64_t)sp_random_below(12, (uint64_t)i, (uint64_t)j, (uint64_t)(high - low)));
+            a->ja[e] = (int32_t)(low + (int64_t)sp_random_below(12, (uint64_t)i, (uint64_t)j,
+                                                                (uint64_t)(high - low)));
             if (a->precision == SPMM_F64)
                 ((double *)a->as)[e] = v;
             else
@@ -109,12 +110,13 @@ static void upload_formats(const spmm_csr *a, sp_matrix device[3])
 /* ---- multivectors between guards, with any leading dimension and alignment ---- */
 
 typedef struct guarded {
-    spmm_multivector v; /* in device memory, inside `memory` */
-    char *memory, *host; /* host: an image of all of it */
+    spmm_multivector v;    /* in device memory, inside `memory` */
+    char *memory, *host;   /* host: an image of all of it */
     int64_t bytes, offset; /* v.data is memory + offset */
 } guarded;
 
-static void guarded_create(int64_t rows, int64_t k, int64_t ld, int64_t shift, spmm_precision precision, guarded *g)
+static void guarded_create(int64_t rows, int64_t k, int64_t ld, int64_t shift, spmm_precision precision,
+                           guarded *g)
 {
     const int64_t size = (int64_t)sp_value_size(precision);
     void *p;
@@ -145,8 +147,8 @@ static void guarded_set(guarded *g, const spmm_multivector *from)
     const size_t size = sp_value_size(from->precision);
     memset(g->host, POISON, (size_t)g->bytes);
     for (int64_t i = 0; i < from->rows; i++)
-        memcpy(g->host + g->offset + (size_t)(i * g->v.ld) * size, (const char *)from->data + (size_t)(i * from->ld) * size,
-               (size_t)from->k * size);
+        memcpy(g->host + g->offset + (size_t)(i * g->v.ld) * size,
+               (const char *)from->data + (size_t)(i * from->ld) * size, (size_t)from->k * size);
     CHECK(sp_device_upload(g->memory, g->host, g->bytes) == SPMM_OK);
 }
 
@@ -166,8 +168,8 @@ static int same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0 || (i
 static void complain(const char *kernel, const char *name, const spmm_multivector *v, const char *what)
 {
     if (test_.failed++ < 10)
-        printf("  kernel %s, %s, %s, K = %lld, ld = %lld: %s\n", kernel, name, v->precision == SPMM_F64 ? "f64" : "f32",
-               (long long)v->k, (long long)v->ld, what);
+        printf("  kernel %s, %s, %s, K = %lld, ld = %lld: %s\n", kernel, name,
+               v->precision == SPMM_F64 ? "f64" : "f32", (long long)v->k, (long long)v->ld, what);
 }
 
 static void compare(const char *kernel, const char *name, const guarded *y, const spmm_multivector *expected)
@@ -179,7 +181,8 @@ static void compare(const char *kernel, const char *name, const guarded *y, cons
         for (int64_t j = 0; j < found.k; j++) {
             const double f = sp_multivector_get(&found, i, j), e = sp_multivector_get(expected, i, j);
             if (same(f, e)) continue;
-            snprintf(text, sizeof text, "row %lld, column %lld is %.17g, expected %.17g", (long long)i, (long long)j, f, e);
+            snprintf(text, sizeof text, "row %lld, column %lld is %.17g, expected %.17g", (long long)i,
+                     (long long)j, f, e);
             complain(kernel, name, &found, text);
             return;
         }
@@ -358,8 +361,8 @@ static void round_trip(int64_t bytes)
 static void test_copies(void)
 {
     TEST("what is uploaded comes back, in any size") {
-        static const int64_t sizes[] = {0, 1, 1000, (4 << 20) - 1, 4 << 20, 16 << 20, (16 << 20) + 1, 32 << 20,
-                                        (70 << 20) + 12345};
+        static const int64_t sizes[] = {
+            0, 1, 1000, (4 << 20) - 1, 4 << 20, 16 << 20, (16 << 20) + 1, 32 << 20, (70 << 20) + 12345};
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) round_trip(sizes[i]);
     }
     TEST("rows are copied between pitches, in all directions") {
@@ -400,8 +403,15 @@ static void test_memory(void)
     }
     TEST("a matrix too large for the GPU fails whole, with the array's name") {
         static int64_t start[2] = {0, 1};
-        sp_matrix huge = {.format = SPMM_ELL, .precision = SPMM_F64, .rows = INT64_MAX / 4, .cols = 1, .nnz = 1,
-                          .width = INT64_MAX / 4, .row_start = start, .col = (int32_t *)start, .val = start};
+        sp_matrix huge = {.format = SPMM_ELL,
+                          .precision = SPMM_F64,
+                          .rows = INT64_MAX / 4,
+                          .cols = 1,
+                          .nnz = 1,
+                          .width = INT64_MAX / 4,
+                          .row_start = start,
+                          .col = (int32_t *)start,
+                          .val = start};
         sp_matrix device;
         CHECK(sp_matrix_upload(&huge, &device) == SPMM_ERR_LIMIT);
         CHECK(device.col == NULL && device.rows == 0);
@@ -467,8 +477,15 @@ static int crash(void)
         return 1;
     device_start = p;
     /* columns and values at an address that is nobody's */
-    const sp_matrix m = {.format = SPMM_CSR, .precision = SPMM_F64, .space = SPMM_CUDA, .rows = 1, .cols = 1,
-                         .nnz = 1, .row_start = device_start, .col = (int32_t *)4096, .val = (void *)4096};
+    const sp_matrix m = {.format = SPMM_CSR,
+                         .precision = SPMM_F64,
+                         .space = SPMM_CUDA,
+                         .rows = 1,
+                         .cols = 1,
+                         .nnz = 1,
+                         .row_start = device_start,
+                         .col = (int32_t *)4096,
+                         .val = (void *)4096};
     const sp_launch launch = {&m, NULL, &mx, &my};
     spmm_status status = sp_kernel_find("csr_rows")->run(&launch);
     if (status == SPMM_OK) status = sp_device_sync();

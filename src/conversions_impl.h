@@ -1,0 +1,36 @@
+/* The seeds' two ways to fill a format from triplets; included once per type with VALUE and NAME. */
+
+/** Rows [begin, end): each looks through all triplets for its own. */
+static void NAME(fill_scan)(target *f, int64_t begin, int64_t end)
+{
+    const sp_coo *const coo = f->coo;
+    const VALUE *const val = coo->val;
+    VALUE *const to = f->val;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+    for (int64_t i = begin; i < end; i++) {
+        int64_t position = row_position(f, i);
+        for (int64_t t = 0; t < coo->nnz; t++)
+            if (coo->I[t] == i) {
+                f->col[position] = coo->J[t];
+                to[position++] = val ? val[t] : 1;
+            }
+    }
+}
+
+/** Triplets [begin, end): each asks, in a critical section, for its place in its row. */
+static void NAME(fill_single_pass)(target *f, int64_t begin, int64_t end)
+{
+    const sp_coo *const coo = f->coo;
+    const VALUE *const val = coo->val;
+    VALUE *const to = f->val;
+#pragma omp parallel for schedule(static) num_threads(f->threads)
+    for (int64_t t = begin; t < end; t++) {
+        const int32_t i = coo->I[t];
+        int32_t place;
+#pragma omp critical(sp_conversions_place)
+        place = f->next[i]++;
+        const int64_t position = row_position(f, i) + place;
+        f->col[position] = coo->J[t];
+        to[position] = val ? val[t] : 1;
+    }
+}
