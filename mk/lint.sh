@@ -36,7 +36,7 @@ done
 printf '%s\n' $tidy | xargs -P "$JOBS" -n 1 sh -c '
     flags=$1; shift
     clang-tidy --quiet "$@" -- $flags 2>/dev/null' sh \
-    "-xc -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -Ikernels -isystem build/lint $mpi $cuda -Wall -Wextra -Wno-unknown-pragmas" || status=1
+    "-xc -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -Ikernels -isystem build/lint $mpi $cuda -fopenmp -Wall -Wextra" || status=1
 
 echo "lint: cppcheck"
 cppcheck --quiet -j "$JOBS" --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \

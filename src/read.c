@@ -126,6 +126,7 @@ static void read_body(reading *r, const sp_target *target)
     read_chunks(r, target);
     omp_destroy_lock(&r->lock);
     check_whole(r);
+    if (r->options->progress && r->error.status == SPMM_OK) r->options->progress(r->options->progress_context, 1.0);
 }
 
 /** Opens the file and reads its header; the caller closes r->stream, also on failure. */

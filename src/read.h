@@ -4,7 +4,8 @@
 
 #include "coo.h"
 
-/** Called now and then by one thread with the share of the file that is read, 0 to 1. */
+/** Called by the thread that called the reader, at most ten times a second, with the share of the file
+ *  that is read, 0 to 1; and once with 1 when all of it is. */
 typedef void (*sp_progress_fn)(void *context, double fraction);
 
 typedef struct sp_read_options {
@@ -25,9 +26,12 @@ typedef struct sp_mtx_info {
 } sp_mtx_info;
 
 /** Reads a sparse matrix. Coordinate files keep explicit zeros; of array files the nonzeros are kept.
- *  Array files with symmetry keep the stored triangle and coo->symmetry.
+ *  Array files with symmetry keep the stored triangle and coo->symmetry. A skew-symmetric pattern gets
+ *  its ones in coo->val, because the entries they imply are -1.
  *
- *  Local. Errors carry "FILE:LINE: found ..., expected ...".
+ *  Local. Errors carry "FILE:LINE: found ..., expected ..."; of several the first in the file counts,
+ *  for any number of threads. Files with both triangles of a symmetric matrix are refused. The file is
+ *  read in pieces of SPMM_READ_CHUNK_BYTES (environment; default 256 KiB; tests make it tiny).
  *  \param [out] coo   in file order; the caller destroys it
  *  \param [out] info  may be NULL
  *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED, _MEMORY, _LIMIT */

@@ -64,6 +64,7 @@ static sp_line_kind parse_value(cursor *c, const sp_target *t, const char *befor
         if (t->precision == SPMM_F32 && isinf((float)*value))
             return wrong_word(c, "a value within the range of a float (infinities were not allowed)");
     }
+    if (integer) *value += 0.0; /* -0 is 0, as on the fast path */
     c->p = stop;
     return SP_LINE_ENTRY;
 }

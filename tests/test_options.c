@@ -7,7 +7,7 @@ static sp_options o;
 static spmm_status parse(const char *line)
 {
     static char text[512];
-    char *argv[32] = {"spmm_mpi"};
+    char *argv[64] = {"spmm_mpi"};
     int argc = 1;
     snprintf(text, sizeof text, "%s", line);
     for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
