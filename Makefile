@@ -34,9 +34,9 @@ check-gpu: deps
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
 
-## check-asan     run the tests on that build
+## check-asan     run the C tests on that build (TESTS= for others)
 check-asan: deps asan
-	$(Q)$(RUN_TESTS) $(BUILDDIR)/asan $(TESTS)
+	$(Q)$(RUN_TESTS) --unit $(BUILDDIR)/asan $(TESTS)
 
 ## bench-read     time the reader (ARGS=)
 bench-read:

@@ -125,7 +125,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report(const settings *s, const char *label, int64_t bytes, int64_t entries, method *m, int methods)
+static void report(const settings *s, const char *label, int64_t bytes, int64_t entries, method *m,
+                   int methods)
 {
     FILE *const json = s->json ? fopen(s->json, "a") : NULL;
     double base = 0;
@@ -144,7 +145,8 @@ static void report(const settings *s, const char *label, int64_t bytes, int64_t 
                1e-6 * (double)bytes / median, 1e-6 * (double)entries / median, base / median);
         if (json)
             fprintf(json,
-                    "{\"bench\":\"read\",\"date\":\"%s\",\"file\":\"%s\",\"bytes\":%" PRId64 ",\"entries\":%" PRId64
+                    "{\"bench\":\"read\",\"date\":\"%s\",\"file\":\"%s\",\"bytes\":%" PRId64
+                    ",\"entries\":%" PRId64
                     ",\"method\":\"%s\",\"threads\":%d,\"repeats\":%d,\"median_s\":%.6f,\"min_s\":%.6f,"
                     "\"max_s\":%.6f,\"ratio\":%.3f}\n",
                     date, label, bytes, entries, m[k].threads ? "sp_read_coo" : "fscanf",
@@ -204,7 +206,8 @@ static int measure_made(const settings *s)
 
 static int usage(const char *program)
 {
-    fprintf(stderr, "usage: %s [--mb N] [--repeats N] [--threads N] [--dir DIR] [--json FILE] [FILE...]\n", program);
+    fprintf(stderr, "usage: %s [--mb N] [--repeats N] [--threads N] [--dir DIR] [--json FILE] [FILE...]\n",
+            program);
     return 2;
 }
 
@@ -217,14 +220,22 @@ int main(int argc, char **argv)
     for (int k = 1; k < argc; k++) {
         const int is_option = strncmp(argv[k], "--", 2) == 0;
         const char *const value = is_option && k + 1 < argc ? argv[++k] : NULL;
-        if (!is_option && n < MAX_FILES) files[n++] = argv[k];
-        else if (!value) return usage(argv[0]);
-        else if (!strcmp(argv[k - 1], "--mb")) s.mb = atoll(value);
-        else if (!strcmp(argv[k - 1], "--repeats")) s.repeats = atoi(value);
-        else if (!strcmp(argv[k - 1], "--threads")) s.max_threads = atoi(value);
-        else if (!strcmp(argv[k - 1], "--dir")) s.dir = value;
-        else if (!strcmp(argv[k - 1], "--json")) s.json = value;
-        else return usage(argv[0]);
+        if (!is_option && n < MAX_FILES)
+            files[n++] = argv[k];
+        else if (!value)
+            return usage(argv[0]);
+        else if (!strcmp(argv[k - 1], "--mb"))
+            s.mb = atoll(value);
+        else if (!strcmp(argv[k - 1], "--repeats"))
+            s.repeats = atoi(value);
+        else if (!strcmp(argv[k - 1], "--threads"))
+            s.max_threads = atoi(value);
+        else if (!strcmp(argv[k - 1], "--dir"))
+            s.dir = value;
+        else if (!strcmp(argv[k - 1], "--json"))
+            s.json = value;
+        else
+            return usage(argv[0]);
     }
     if (s.mb < 1 || s.repeats < 1 || s.repeats > MAX_REPEATS || s.max_threads < 1) return usage(argv[0]);
     printf("%-22s %-22s %8s %8s %8s %9s %10s %7s\n", "file", "method", "median s", "min", "max", "MB/s",

@@ -164,7 +164,8 @@ int mm_read_mtx_crd_entry(FILE *f, int *I, int *J, double *real, double *imag, M
 /** Reads a real (or integer) matrix in coordinate format as it stands, symmetric parts not expanded.
  *  \param [out] I_, J_  indices from 0 (sic), from malloc; the caller frees them and *val_
  *  \return 0; -1 on failure, with the pointers NULL */
-int mm_read_unsymmetric_sparse(const char *fname, int *M_, int *N_, int *nz_, double **val_, int **I_, int **J_);
+int mm_read_unsymmetric_sparse(const char *fname, int *M_, int *N_, int *nz_, double **val_, int **I_,
+                               int **J_);
 
 /** Reads any matrix in coordinate format.
  *  \param [in]  fname      a file, or "stdin"

@@ -35,6 +35,8 @@ static int64_t row_position(const target *f, int64_t i) { return f->padded ? i *
 #undef VALUE
 #undef NAME
 
+#define LINE "%-22s %-31s %13s %10s %10s  %s\n"
+
 typedef struct algorithm {
     const char *name;
     spmm_format format;
@@ -110,8 +112,10 @@ static void fill(const checks *c, const algorithm *algo, target *f, outcome *o)
     enum { FIRST_ROWS = 4, FIRST_TRIPLETS = 1 << 14 };
     const double believable = 0.05; /* seconds from which the pace says something */
     const int f64 = f->coo->precision == SPMM_F64;
-    void (*const piece)(target *, int64_t, int64_t) =
-        algo->single_pass ? (f64 ? fill_single_pass_f64 : fill_single_pass_f32) : f64 ? fill_scan_f64 : fill_scan_f32;
+    void (*const piece)(target *, int64_t,
+                        int64_t) = algo->single_pass ? (f64 ? fill_single_pass_f64 : fill_single_pass_f32)
+                                   : f64             ? fill_scan_f64
+                                                     : fill_scan_f32;
     const int64_t total = algo->single_pass ? f->coo->nnz : f->coo->rows;
     int64_t step = algo->single_pass ? FIRST_TRIPLETS : (int64_t)FIRST_ROWS * c->threads;
     double filling = 0;
@@ -212,17 +216,20 @@ static spmm_status run_seed(const checks *c, const algorithm *algo, outcome *o)
     return status;
 }
 
-/** A line of the table; `first` is the conversion's first algorithm, which the speed-up is over. */
-static void print_line(checks *c, const char *conversion, const char *name, const outcome *o, const outcome *first)
+/** A line of the table; `first` is the conversion's first algorithm, which the speed-up is over. What
+ *  rests on an estimate is marked with ~. */
+static void print_line(checks *c, const char *conversion, const char *name, const outcome *o,
+                       const outcome *first)
 {
-    const char *const about = o->skipped ? "~" : "", *const over = first->skipped ? "~" : "";
-    fprintf(c->out, "%-22s %-30s %1s%11.6f ", conversion, name, about, o->seconds);
-    if (o->skipped)
-        fprintf(c->out, "%10s", "-");
-    else
-        fprintf(c->out, "%10.6f", o->sorting);
-    fprintf(c->out, " %1s%9.1f  %s\n", over, first->seconds / (o->seconds > 0 ? o->seconds : 1e-9),
-            o->skipped ? "skipped (estimate)" : o->same ? "yes" : "NO");
+    char seconds[32], sorting[32] = "-", speed_up[32];
+    snprintf(seconds, sizeof seconds, "%s%.6f", o->skipped ? "~" : "", o->seconds);
+    if (!o->skipped) snprintf(sorting, sizeof sorting, "%.6f", o->sorting);
+    snprintf(speed_up, sizeof speed_up, "%s%.1f", first->skipped ? "~" : "",
+             first->seconds / (o->seconds > 0 ? o->seconds : 1e-9));
+    fprintf(c->out, LINE, conversion, name, seconds, sorting, speed_up,
+            o->skipped ? "skipped (estimate)"
+            : o->same  ? "yes"
+                       : "NO");
     if (!o->skipped && !o->same) c->differ++;
 }
 
@@ -247,12 +254,18 @@ static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
     TRY(format == SPMM_ELL ? sp_ell_from_csr(&c->csr, c->ell_limit, c->threads, &m)
                            : sp_ell_nopad_from_csr(&c->csr, c->threads, &m));
     o->seconds += omp_get_wtime() - begun;
-    target f = {.coo = c->coo, .padded = format == SPMM_ELL, .width = m.width, .start = m.row_start,
-                .col = m.col, .val = m.val, .nz_per_row = m.nz_per_row};
+    target f = {.coo = c->coo,
+                .padded = format == SPMM_ELL,
+                .width = m.width,
+                .start = m.row_start,
+                .col = m.col,
+                .val = m.val,
+                .nz_per_row = m.nz_per_row};
     spmm_status status = SPMM_OK;
     if (f.padded) {
         TRY_GOTO(sp_alloc((void **)&f.nz_per_row, c->coo->rows, sizeof *f.nz_per_row, "row lengths"), done);
-        for (int64_t i = 0; i < c->csr.rows; i++) f.nz_per_row[i] = (int32_t)(c->csr.irp[i + 1] - c->csr.irp[i]);
+        for (int64_t i = 0; i < c->csr.rows; i++)
+            f.nz_per_row[i] = (int32_t)(c->csr.irp[i + 1] - c->csr.irp[i]);
     }
     o->same = is_same(&f, &c->csr);
     if (f.padded) sp_free(f.nz_per_row);
@@ -281,22 +294,26 @@ static spmm_status check_format(checks *c, spmm_format format)
         print_line(c, algorithms[n].single_pass ? "" : title[format], algorithms[n].name, &o, &first);
         fflush(c->out);
     }
-    print_line(c, "", format == SPMM_CSR ? "counting sort (ours)" : "counting sort, then copy (ours)", &ours, &first);
+    print_line(c, "", format == SPMM_CSR ? "counting sort (ours)" : "counting sort, then copy (ours)", &ours,
+               &first);
     return SPMM_OK;
 }
 
-spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limit, double seconds_limit, FILE *out)
+spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limit, double seconds_limit,
+                                 FILE *out)
 {
     if (threads < 1 || coo->symmetry != SP_GENERAL)
         return sp_fail(SPMM_ERR_USAGE, "conversions are checked on a general matrix by at least 1 thread");
-    checks c = {.coo = coo, .threads = threads, .ell_limit = ell_limit, .seconds_limit = seconds_limit, .out = out};
+    checks c = {
+        .coo = coo, .threads = threads, .ell_limit = ell_limit, .seconds_limit = seconds_limit, .out = out};
     spmm_status status;
     TRY_GOTO(run_ours(&c, &c.csr, &c.csr_seconds), done);
-    fprintf(out, "Conversions of a %lld x %lld matrix with %lld entries, %s, %d threads\n", (long long)coo->rows,
-            (long long)coo->cols, (long long)coo->nnz, coo->precision == SPMM_F64 ? "f64" : "f32", threads);
-    fprintf(out, "sorting: of the rows by column, afterwards, not in seconds; ours sorts within its seconds\n");
-    fprintf(out, "%-22s %-30s %12s %10s %10s  %s\n", "conversion", "algorithm", "seconds", "sorting", "speed-up",
-            "result same");
+    fprintf(out, "Conversions of a %lld x %lld matrix with %lld entries, %s, %d threads\n",
+            (long long)coo->rows, (long long)coo->cols, (long long)coo->nnz,
+            coo->precision == SPMM_F64 ? "f64" : "f32", threads);
+    fprintf(out,
+            "sorting: of the rows by column, afterwards, not in seconds; ours sorts within its seconds\n");
+    fprintf(out, LINE, "conversion", "algorithm", "seconds", "sorting", "speed-up", "result same");
     for (int format = SPMM_CSR; format <= SPMM_ELL_NOPAD; format++)
         TRY_GOTO(check_format(&c, (spmm_format)format), done);
     if (c.differ)

@@ -1,5 +1,6 @@
 #include "csr.h"
 
+#include <omp.h>
 #include <string.h>
 
 #include "memory.h"
@@ -46,8 +47,8 @@ static spmm_status check_row(const spmm_csr *a, int64_t i)
             return sp_fail(SPMM_ERR_INTERNAL, "row %lld has column %d of %lld", (long long)i, a->ja[e],
                            (long long)a->cols);
         if (e > a->irp[i] && a->ja[e] <= a->ja[e - 1])
-            return sp_fail(SPMM_ERR_INTERNAL, "row %lld: column %d follows column %d", (long long)i,
-                           a->ja[e], a->ja[e - 1]);
+            return sp_fail(SPMM_ERR_INTERNAL, "row %lld: column %d follows column %d", (long long)i, a->ja[e],
+                           a->ja[e - 1]);
     }
     return SPMM_OK;
 }
@@ -97,7 +98,8 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
     for (int64_t i = 0; i < count; i++) {
         const int64_t r = row_index[i];
         if (r < 0 || r >= a->rows)
-            return sp_fail(SPMM_ERR_USAGE, "row %lld of a matrix with %lld", (long long)r, (long long)a->rows);
+            return sp_fail(SPMM_ERR_USAGE, "row %lld of a matrix with %lld", (long long)r,
+                           (long long)a->rows);
         nnz += a->irp[r + 1] - a->irp[r];
     }
     TRY(sp_csr_create(count, a->cols, nnz, a->precision, rows));
@@ -107,4 +109,38 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
         rows->irp[i + 1] = rows->irp[i] + n;
     }
     return SPMM_OK;
+}
+
+static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const int64_t *col_index,
+                                 const double *val, sp_coo *coo)
+{
+    for (int64_t t = 0; t < nnz; t++) {
+        if (row_index[t] < 0 || row_index[t] >= coo->rows || col_index[t] < 0 || col_index[t] >= coo->cols)
+            return sp_fail(SPMM_ERR_USAGE, "triplet %lld is at (%lld, %lld) of a %lld x %lld matrix",
+                           (long long)t, (long long)row_index[t], (long long)col_index[t],
+                           (long long)coo->rows, (long long)coo->cols);
+        coo->I[t] = (int32_t)row_index[t];
+        coo->J[t] = (int32_t)col_index[t];
+        if (!val) continue;
+        if (coo->precision == SPMM_F64)
+            ((double *)coo->val)[t] = val[t];
+        else
+            ((float *)coo->val)[t] = (float)val[t];
+    }
+    return SPMM_OK;
+}
+
+spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
+                                   const int64_t *col_index, const double *val, spmm_precision precision,
+                                   spmm_csr *a)
+{
+    sp_coo coo;
+    memset(a, 0, sizeof *a);
+    TRY(sp_coo_create(rows, cols, nnz, SP_GENERAL, precision, val != NULL, &coo));
+    const spmm_status status = copy_triplets(nnz, row_index, col_index, val, &coo);
+    if (status != SPMM_OK) {
+        sp_coo_destroy(&coo);
+        return status;
+    }
+    return sp_csr_from_coo(&coo, omp_get_max_threads(), a, NULL);
 }

@@ -3,27 +3,27 @@
  * Each thread owns a range of consecutive rows and alone writes them, in file order: no atomics, no
  * critical section, and a result that does not depend on the number of threads. So that a thread
  * need not look at every triplet, a group of blocks of triplets is first cut into lists by owner (2
- * bytes an entry, for a bounded number of blocks), then each owner walks its own lists. */
+ * bytes an entry, for a bounded number of blocks), then each owner walks its own lists. A block that
+ * is all one owner's, as in a file sorted by row, needs no list. */
 #include "csr.h"
 
-#include <omp.h>
 #include <string.h>
 
+#include "csr_tidy.h"
 #include "memory.h"
-#include "work.h"
 
 enum {
-    BLOCK = 1 << 15,       /* triplets in a block: an index within one fits uint16_t */
-    BLOCKS_PER_OWNER = 4,  /* in a group: enough to even out the lists, few enough to stay in cache */
-    BUCKETS_LOG2 = 14,     /* row buckets that the owners' ranges are cut at: their map stays in L1 */
-    MAX_OWNERS = 4096      /* an owner fits uint16_t, and the histograms stay small */
+    BLOCK = 1 << 15,      /* triplets in a block: an index within one fits uint16_t */
+    BLOCKS_PER_OWNER = 4, /* in a group: enough to even out the lists, few enough to stay in cache */
+    BUCKETS_LOG2 = 14,    /* row buckets that the owners' ranges are cut at: their map stays in L1 */
+    MAX_OWNERS = 4096     /* an owner fits uint16_t, and the histograms stay small */
 };
 
 typedef struct builder {
     const sp_coo *coo; /* its arrays vanish as the build goes on */
     spmm_csr *a;
-    int owners;            /* threads, each with a range of rows */
-    int shift;             /* row >> shift is the row's bucket */
+    int owners; /* threads, each with a range of rows */
+    int shift;  /* row >> shift is the row's bucket */
     int64_t buckets;
     uint16_t *owner;       /* of a bucket, [buckets] */
     int64_t *first_row;    /* of an owner, [owners + 1] */
@@ -31,7 +31,9 @@ typedef struct builder {
     int64_t blocks, group; /* blocks in all; in a group */
     int64_t slots;         /* list elements of a block */
     uint16_t *list;        /* [group][slots]: triplets of a block, grouped by owner, in file order */
-    int32_t *cut;          /* [group][owners + 1]: where an owner's list begins */
+    int32_t *cut;          /* [group][stride]: where an owner's list begins, [owners + 1] of them */
+    int64_t stride;        /* whole cache lines, as each thread counts in its own */
+    int32_t *whole;        /* [group]: the owner of all of a block, which then has no lists; or -1 */
 } builder;
 
 static int is_mirrored(const sp_coo *coo) { return coo->symmetry != SP_GENERAL; }
@@ -45,6 +47,7 @@ static void builder_destroy(builder *b)
     sp_free(b->first_entry);
     sp_free(b->list);
     sp_free(b->cut);
+    sp_free(b->whole);
 }
 
 /** Entries per bucket of the CSR matrix, mirrored ones included, over part `part` of `parts`. */
@@ -110,23 +113,46 @@ static spmm_status builder_create(const sp_coo *coo, int threads, spmm_csr *a, b
     b->group = (int64_t)b->owners * BLOCKS_PER_OWNER;
     if (b->group > b->blocks) b->group = b->blocks;
     b->slots = is_mirrored(coo) ? 2 * BLOCK : BLOCK;
+    b->stride = (b->owners + 16) / 16 * 16;
     TRY(sp_alloc((void **)&b->owner, b->buckets, sizeof *b->owner, "row buckets"));
     TRY(sp_alloc((void **)&b->first_row, b->owners + 1, sizeof *b->first_row, "row ranges"));
     TRY(sp_alloc((void **)&b->first_entry, b->owners + 1, sizeof *b->first_entry, "row ranges"));
     if (b->owners > 1) {
         TRY(sp_alloc((void **)&b->list, b->group * b->slots, sizeof *b->list, "lists of triplets"));
-        TRY(sp_alloc((void **)&b->cut, b->group * (b->owners + 1), sizeof *b->cut, "lists of triplets"));
+        TRY(sp_alloc((void **)&b->cut, b->group * b->stride, sizeof *b->cut, "lists of triplets"));
+        TRY(sp_alloc((void **)&b->whole, b->group, sizeof *b->whole, "lists of triplets"));
     }
     return find_owners(b);
+}
+
+static int block_size(const builder *b, int64_t block)
+{
+    const int64_t rest = b->coo->nnz - block * BLOCK;
+    return rest < BLOCK ? (int)rest : BLOCK;
+}
+
+/** The owner of all of a block's entries, or -1: owners go up with the rows, so the extremes tell. */
+static int whole_owner(const builder *b, int64_t block)
+{
+    const int n = block_size(b, block);
+    const int32_t *const I = b->coo->I + block * BLOCK, *const J = b->coo->J + block * BLOCK;
+    int32_t low = INT32_MAX, high = 0;
+    for (int k = 0; k < n; k++) {
+        low = I[k] < low ? I[k] : low;
+        high = I[k] > high ? I[k] : high;
+    }
+    for (int k = 0; k < n && is_mirrored(b->coo); k++) {
+        low = J[k] < low ? J[k] : low;
+        high = J[k] > high ? J[k] : high;
+    }
+    return owner_of(b, low) == owner_of(b, high) ? owner_of(b, low) : -1;
 }
 
 /** Lists the block's triplets by owner; one that its mirror image gives a second owner is in both. */
 static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t *cut)
 {
-    const int mirrored = is_mirrored(b->coo);
-    const int64_t base = block * BLOCK;
-    const int n = b->coo->nnz - base < BLOCK ? (int)(b->coo->nnz - base) : BLOCK;
-    const int32_t *const I = b->coo->I + base, *const J = b->coo->J + base;
+    const int mirrored = is_mirrored(b->coo), n = block_size(b, block);
+    const int32_t *const I = b->coo->I + block * BLOCK, *const J = b->coo->J + block * BLOCK;
     memset(cut, 0, (size_t)(b->owners + 1) * sizeof *cut);
     for (int k = 0; k < n; k++) {
         const int o = owner_of(b, I[k]);
@@ -188,16 +214,28 @@ __attribute__((always_inline)) static inline void visit(const builder *b, const 
 }
 
 typedef void (*visitor)(const builder *b, int owner, int64_t base, const uint16_t *list, int64_t n);
-#define VISITOR(name, what)                                                                            \
-    static void name(const builder *b, int owner, int64_t base, const uint16_t *list, int64_t n)       \
-    {                                                                                                  \
-        visit(b, what, owner, base, list, n);                                                          \
+#define VISITOR(name, what)                                                                      \
+    static void name(const builder *b, int owner, int64_t base, const uint16_t *list, int64_t n) \
+    {                                                                                            \
+        visit(b, what, owner, base, list, n);                                                    \
     }
 VISITOR(visit_count, COUNT)
 VISITOR(visit_columns, COLUMNS)
 VISITOR(visit_values_f64, VALUES_F64)
 VISITOR(visit_values_f32, VALUES_F32)
 #undef VISITOR
+
+/** What owner o has to do in `count` listed blocks from block g. */
+static void visit_blocks(const builder *b, visitor visit_block, int o, int64_t g, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        const int32_t *const cut = b->cut + k * b->stride + o;
+        if (b->whole[k] < 0)
+            visit_block(b, o, (g + k) * BLOCK, b->list + k * b->slots + cut[0], cut[1] - cut[0]);
+        else if (b->whole[k] == o)
+            visit_block(b, o, (g + k) * BLOCK, NULL, block_size(b, g + k));
+    }
+}
 
 static void scan(const builder *b, visitor visit_block)
 {
@@ -209,14 +247,12 @@ static void scan(const builder *b, visitor visit_block)
     for (int64_t g = 0; g < b->blocks; g += b->group) {
         const int64_t count = b->blocks - g < b->group ? b->blocks - g : b->group;
 #pragma omp for schedule(static, 1)
-        for (int64_t k = 0; k < count; k++)
-            list_block(b, g + k, b->list + k * b->slots, b->cut + k * (b->owners + 1));
+        for (int64_t k = 0; k < count; k++) {
+            b->whole[k] = whole_owner(b, g + k);
+            if (b->whole[k] < 0) list_block(b, g + k, b->list + k * b->slots, b->cut + k * b->stride);
+        }
 #pragma omp for schedule(static, 1)
-        for (int o = 0; o < b->owners; o++)
-            for (int64_t k = 0; k < count; k++) {
-                const int32_t *const cut = b->cut + k * (b->owners + 1) + o;
-                visit_block(b, o, (g + k) * BLOCK, b->list + k * b->slots + cut[0], cut[1] - cut[0]);
-            }
+        for (int o = 0; o < b->owners; o++) visit_blocks(b, visit_block, o, g, count);
     }
 }
 
@@ -267,91 +303,6 @@ done:
     return status;
 }
 
-/** A thread's scratch for sorting long rows; grows on demand. */
-typedef struct scratch {
-    int32_t *column;
-    void *value;
-    int64_t size; /* entries */
-} scratch;
-
-static void scratch_destroy(scratch *s)
-{
-    sp_free(s->column);
-    sp_free(s->value);
-    *s = (scratch){0};
-}
-
-static spmm_status scratch_reserve(scratch *s, int64_t entries, spmm_precision precision)
-{
-    if (entries <= s->size) return SPMM_OK;
-    scratch_destroy(s);
-    spmm_status status = sp_alloc((void **)&s->column, entries, sizeof *s->column, "scratch to sort a row");
-    if (status == SPMM_OK)
-        status = sp_alloc(&s->value, entries, sp_value_size(precision), "scratch to sort a row");
-    if (status == SPMM_OK) s->size = entries;
-    return status;
-}
-
-enum { SHORT_ROW = 24 }; /* up to here insertion sort is the quickest */
-
-#define VALUE double
-#define NAME(name) name##_f64
-#include "csr_convert_impl.h"
-#undef VALUE
-#undef NAME
-
-#define VALUE float
-#define NAME(name) name##_f32
-#include "csr_convert_impl.h"
-#undef VALUE
-#undef NAME
-
-/** Closes the gaps that summed duplicates left between the ranges; kept[t] entries remain in range t,
- *  which begins at first[t]. */
-static void close_gaps(spmm_csr *a, const sp_work *w, const int64_t *first, const int64_t *kept)
-{
-    const size_t size = sp_value_size(a->precision);
-    char *const as = a->as;
-    int64_t to = 0;
-    for (int t = 0; t < w->threads; t++) {
-        const int64_t shift = first[t] - to;
-        memmove(a->ja + to, a->ja + first[t], (size_t)kept[t] * sizeof *a->ja);
-        memmove(as + (size_t)to * size, as + (size_t)first[t] * size, (size_t)kept[t] * size);
-        for (int64_t i = w->begin[t]; i < w->begin[t + 1]; i++) a->irp[i] -= shift;
-        to += kept[t];
-    }
-    a->nnz = a->irp[a->rows] = to;
-}
-
-/** Sorts each row by column and sums duplicates. */
-static spmm_status tidy(spmm_csr *a, int threads, int64_t *duplicates)
-{
-    sp_work w;
-    int64_t *first = NULL, *kept;
-    int failed = 0;
-    spmm_status status = sp_work_create(a->irp, a->rows, threads, &w);
-    if (status != SPMM_OK) return status;
-    TRY_GOTO(sp_alloc((void **)&first, 2 * (threads + 1), sizeof *first, "row ranges"), done);
-    kept = first + threads + 1;
-    for (int t = 0; t <= threads; t++) first[t] = a->irp[w.begin[t]];
-#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(| : failed)
-    for (int t = 0; t < threads; t++)
-        failed |= (a->precision == SPMM_F64 ? tidy_rows_f64 : tidy_rows_f32)(a, w.begin[t], w.begin[t + 1],
-                                                                             first[t], first[t + 1],
-                                                                             &kept[t]) != SPMM_OK;
-    if (failed) { /* the message is in the thread that failed */
-        status = sp_fail(SPMM_ERR_MEMORY, "cannot allocate scratch to sort the rows");
-        goto done;
-    }
-    *duplicates = a->nnz;
-    for (int t = 0; t < threads; t++) *duplicates -= kept[t];
-    if (*duplicates > 0) close_gaps(a, &w, first, kept);
-done:
-    sp_free(first);
-    sp_work_destroy(&w);
-    return status;
-}
-
 spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *duplicates)
 {
     int64_t summed = 0;
@@ -359,42 +310,8 @@ spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *dupl
     spmm_status status = threads >= 1 ? place(coo, threads, a)
                                       : sp_fail(SPMM_ERR_USAGE, "%d threads: must be >= 1", threads);
     sp_coo_destroy(coo); /* also before the sort, which needs scratch for long rows */
-    if (status == SPMM_OK) status = tidy(a, threads, &summed);
+    if (status == SPMM_OK) status = sp_csr_tidy(a, threads, &summed);
     if (status != SPMM_OK) spmm_csr_destroy(a);
     if (duplicates) *duplicates = summed;
     return status;
-}
-
-static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const int64_t *col_index,
-                                 const double *val, sp_coo *coo)
-{
-    for (int64_t t = 0; t < nnz; t++) {
-        if (row_index[t] < 0 || row_index[t] >= coo->rows || col_index[t] < 0 || col_index[t] >= coo->cols)
-            return sp_fail(SPMM_ERR_USAGE, "triplet %lld is at (%lld, %lld) of a %lld x %lld matrix",
-                           (long long)t, (long long)row_index[t], (long long)col_index[t],
-                           (long long)coo->rows, (long long)coo->cols);
-        coo->I[t] = (int32_t)row_index[t];
-        coo->J[t] = (int32_t)col_index[t];
-        if (!val) continue;
-        if (coo->precision == SPMM_F64)
-            ((double *)coo->val)[t] = val[t];
-        else
-            ((float *)coo->val)[t] = (float)val[t];
-    }
-    return SPMM_OK;
-}
-
-spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
-                                   const int64_t *col_index, const double *val, spmm_precision precision,
-                                   spmm_csr *a)
-{
-    sp_coo coo;
-    memset(a, 0, sizeof *a);
-    TRY(sp_coo_create(rows, cols, nnz, SP_GENERAL, precision, val != NULL, &coo));
-    const spmm_status status = copy_triplets(nnz, row_index, col_index, val, &coo);
-    if (status != SPMM_OK) {
-        sp_coo_destroy(&coo);
-        return status;
-    }
-    return sp_csr_from_coo(&coo, omp_get_max_threads(), a, NULL);
 }

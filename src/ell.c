@@ -41,8 +41,12 @@ static spmm_status refuse_beyond(const spmm_csr *a, int64_t width, double limit)
 /** Allocates col and val for `entries` entries; the caller destroys *m also on failure. */
 static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t entries, sp_matrix *m)
 {
-    *m = (sp_matrix){.format = format, .precision = a->precision, .space = SPMM_CPU,
-                     .rows = a->rows, .cols = a->cols, .nnz = a->nnz};
+    *m = (sp_matrix){.format = format,
+                     .precision = a->precision,
+                     .space = SPMM_CPU,
+                     .rows = a->rows,
+                     .cols = a->cols,
+                     .nnz = a->nnz};
     TRY(sp_alloc((void **)&m->col, entries, sizeof *m->col, "ELLPACK column indices"));
     return sp_alloc(&m->val, entries, sp_value_size(a->precision), "ELLPACK values");
 }
@@ -91,7 +95,8 @@ spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
     spmm_status status;
     TRY_GOTO(create_entries(a, SPMM_ELL_NOPAD, a->nnz, m), failed);
     TRY_GOTO(sp_alloc((void **)&m->row_start, a->rows, sizeof *m->row_start, "ELLPACK row starts"), failed);
-    TRY_GOTO(sp_alloc((void **)&m->nz_per_row, a->rows, sizeof *m->nz_per_row, "ELLPACK row lengths"), failed);
+    TRY_GOTO(sp_alloc((void **)&m->nz_per_row, a->rows, sizeof *m->nz_per_row, "ELLPACK row lengths"),
+             failed);
     TRY_GOTO(sp_work_create(a->irp, a->rows, threads, &w), failed);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++)
@@ -109,9 +114,15 @@ failed:
 
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
 {
-    *m = (sp_matrix){.format = SPMM_CSR, .precision = a->precision, .space = SPMM_CPU,
-                     .rows = a->rows, .cols = a->cols, .nnz = a->nnz,
-                     .row_start = a->irp, .col = a->ja, .val = a->as};
+    *m = (sp_matrix){.format = SPMM_CSR,
+                     .precision = a->precision,
+                     .space = SPMM_CPU,
+                     .rows = a->rows,
+                     .cols = a->cols,
+                     .nnz = a->nnz,
+                     .row_start = a->irp,
+                     .col = a->ja,
+                     .val = a->as};
 }
 
 void sp_matrix_destroy_host(sp_matrix *m)

@@ -210,7 +210,8 @@ static int written(int characters) { return characters < 0 ? MM_COULD_NOT_WRITE_
 int mm_write_banner(FILE *f, MM_typecode matcode)
 {
     char *const text = mm_typecode_to_str(matcode);
-    const int status = text ? written(fprintf(f, "%s %s\n", MatrixMarketBanner, text)) : MM_COULD_NOT_WRITE_FILE;
+    const int status = text ? written(fprintf(f, "%s %s\n", MatrixMarketBanner, text))
+                            : MM_COULD_NOT_WRITE_FILE;
     free(text);
     return status;
 }
@@ -310,7 +311,8 @@ static int read_entries(FILE *f, matrix *m, MM_typecode matcode)
     int status = grow(m, m->nz > 0 ? (size_t)(m->nz < FIRST ? m->nz : FIRST) : 1);
     for (int room = m->nz < FIRST ? m->nz : FIRST; status == 0 && done < m->nz;) {
         double *const val = m->val ? m->val + (size_t)done * (size_t)m->values : NULL;
-        status = mm_read_mtx_crd_data(f, m->rows, m->cols, room - done, m->I + done, m->J + done, val, matcode);
+        status = mm_read_mtx_crd_data(f, m->rows, m->cols, room - done, m->I + done, m->J + done, val,
+                                      matcode);
         done = room;
         room = m->nz - room < room ? m->nz : 2 * room;
         if (status == 0 && done < m->nz) status = grow(m, (size_t)room);
@@ -348,7 +350,8 @@ int mm_read_mtx_crd(const char *fname, int *M, int *N, int *nz, int **I, int **J
     return status;
 }
 
-int mm_read_unsymmetric_sparse(const char *fname, int *M_, int *N_, int *nz_, double **val_, int **I_, int **J_)
+int mm_read_unsymmetric_sparse(const char *fname, int *M_, int *N_, int *nz_, double **val_, int **I_,
+                               int **J_)
 {
     MM_typecode matcode;
     matrix m;
@@ -374,14 +377,14 @@ static int write_entries(FILE *f, int nz, const int *I, const int *J, const doub
 {
     for (int k = 0; k < nz; k++) {
         fprintf(f, "%d %d", I[k], J[k]);
-        for (int c = 0; c < values; c++)
-            fprintf(f, " %.17g", val[(size_t)k * (size_t)values + (size_t)c]);
+        for (int c = 0; c < values; c++) fprintf(f, " %.17g", val[(size_t)k * (size_t)values + (size_t)c]);
         if (putc('\n', f) == EOF) return MM_COULD_NOT_WRITE_FILE;
     }
     return ferror(f) ? MM_COULD_NOT_WRITE_FILE : 0;
 }
 
-int mm_write_mtx_crd(const char *fname, int M, int N, int nz, int I[], int J[], double val[], MM_typecode matcode)
+int mm_write_mtx_crd(const char *fname, int M, int N, int nz, int I[], int J[], double val[],
+                     MM_typecode matcode)
 {
     const int values = values_of(matcode), standard = strcmp(fname, "stdout") == 0;
     if (values < 0) return MM_UNSUPPORTED_TYPE;

@@ -83,7 +83,8 @@ enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023, EXPONENT_ALL_ONES = 0x7FF };
 
 static double from_bits(uint64_t mantissa, int exponent)
 {
-    const uint64_t bits = (mantissa & ((UINT64_C(1) << MANTISSA_BITS) - 1)) | (uint64_t)exponent << MANTISSA_BITS;
+    const uint64_t bits = (mantissa & ((UINT64_C(1) << MANTISSA_BITS) - 1)) | (uint64_t)exponent
+                                                                                  << MANTISSA_BITS;
     double d;
     memcpy(&d, &bits, sizeof d);
     return d;
@@ -96,7 +97,8 @@ static unsigned __int128 leading_product(uint64_t w, int power)
     const uint64_t *const five = sp_power_of_five[power - SP_POWER_MIN];
     unsigned __int128 product = (unsigned __int128)w * five[0];
     const uint64_t open = UINT64_MAX >> (MANTISSA_BITS + 3);
-    if (((uint64_t)(product >> 64) & open) == open) product += (uint64_t)(((unsigned __int128)w * five[1]) >> 64);
+    if (((uint64_t)(product >> 64) & open) == open)
+        product += (uint64_t)(((unsigned __int128)w * five[1]) >> 64);
     return product;
 }
 

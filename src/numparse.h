@@ -17,8 +17,8 @@
 
 enum {
     SP_PARSE_PAD = 8,
-    SP_POWER_MIN = -342, /* below it 19 digits underflow to 0 */
-    SP_POWER_MAX = 308,  /* above it any nonzero mantissa overflows */
+    SP_POWER_MIN = -342,    /* below it 19 digits underflow to 0 */
+    SP_POWER_MAX = 308,     /* above it any nonzero mantissa overflows */
     SP_MANTISSA_DIGITS = 19 /* what fits 64 bits for certain */
 };
 
@@ -37,7 +37,7 @@ void sp_numparse_init(void);
 double sp_eisel_lemire(uint64_t mantissa, int power);
 
 typedef enum sp_number_kind {
-    SP_NUMBER_NONE,     /**< the text is no number */
+    SP_NUMBER_NONE, /**< the text is no number */
     SP_NUMBER_FINITE,
     SP_NUMBER_OVERFLOW, /**< finite as written, beyond the range of a double: the value is +-infinity */
     SP_NUMBER_INFINITE, /**< inf, infinity */
@@ -139,7 +139,8 @@ static inline int sp_parse_pointed(const char **p, uint64_t *mantissa, int64_t *
 {
     uint64_t word = sp_load8(*p);
     const uint64_t low_bits = 0x0101010101010101u, x = word ^ 0x2E2E2E2E2E2E2E2Eu;
-    const uint64_t point = (x - low_bits) & ~x & (low_bits << 7); /* its lowest set bit is the first point's */
+    const uint64_t point = (x - low_bits) & ~x &
+                           (low_bits << 7); /* its lowest set bit is the first point's */
     if (!point) return 0;
     const uint64_t before = ((point & -point) >> 7) - 1;
     const int whole = __builtin_ctzll(point) >> 3;

@@ -14,7 +14,7 @@ typedef struct reading {
     sp_header header;
     sp_read_error error; /* the first one in the file, so far */
     sp_triangles first;
-    int stop;            /* no further chunks: an error is certain */
+    int stop; /* no further chunks: an error is certain */
     omp_lock_t lock;
     const sp_read_options *options;
     double next_progress; /* seconds; thread 0's */
@@ -95,20 +95,23 @@ static void read_chunks(reading *r, const sp_target *target)
 static void check_whole(reading *r)
 {
     const int64_t lower = r->first.lower_line, upper = r->first.upper_line;
-    const char *const kept = lower < upper ? "lower" : "upper", *const other = lower < upper ? "upper" : "lower";
+    const char *const kept = lower < upper ? "lower" : "upper", *const other = lower < upper ? "upper"
+                                                                                             : "lower";
     sp_read_error error = {0};
     if (lower != INT64_MAX && upper != INT64_MAX) {
-        sp_error_set(&error, SPMM_ERR_SYNTAX, lower > upper ? lower : upper,
-                     "found an entry of the %s triangle, expected only the %s one, which line %lld began: the "
-                     "matrix is %s",
-                     other, kept, (long long)(lower < upper ? lower : upper),
-                     r->header.symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
+        sp_error_set(
+            &error, SPMM_ERR_SYNTAX, lower > upper ? lower : upper,
+            "found an entry of the %s triangle, expected only the %s one, which line %lld began: the "
+            "matrix is %s",
+            other, kept, (long long)(lower < upper ? lower : upper),
+            r->header.symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
         keep_first_error(r, &error);
     }
     if (r->error.status == SPMM_OK && r->stream.entries < r->header.entries) {
-        sp_error_set(&error, SPMM_ERR_SYNTAX, r->stream.lines,
-                     "found the end of the file after %lld of %lld entries, expected all that line %lld promises",
-                     (long long)r->stream.entries, (long long)r->header.entries, (long long)r->header.size_line);
+        sp_error_set(
+            &error, SPMM_ERR_SYNTAX, r->stream.lines,
+            "found the end of the file after %lld of %lld entries, expected all that line %lld promises",
+            (long long)r->stream.entries, (long long)r->header.entries, (long long)r->header.size_line);
         keep_first_error(r, &error);
     }
 }
@@ -126,7 +129,8 @@ static void read_body(reading *r, const sp_target *target)
     read_chunks(r, target);
     omp_destroy_lock(&r->lock);
     check_whole(r);
-    if (r->options->progress && r->error.status == SPMM_OK) r->options->progress(r->options->progress_context, 1.0);
+    if (r->options->progress && r->error.status == SPMM_OK)
+        r->options->progress(r->options->progress_context, 1.0);
 }
 
 /** Opens the file and reads its header; the caller closes r->stream, also on failure. */
@@ -174,7 +178,8 @@ static spmm_status read_coordinate(reading *r, sp_coo *coo)
     sp_target t = target_of(r);
     /* a skew-symmetric pattern implies -1 in the other triangle, so its ones are written out */
     const int values = r->header.field != SP_FIELD_PATTERN || r->header.symmetry == SP_SKEW;
-    TRY(sp_coo_create(r->header.rows, r->header.cols, t.capacity, r->header.symmetry, t.precision, values, coo));
+    TRY(sp_coo_create(r->header.rows, r->header.cols, t.capacity, r->header.symmetry, t.precision, values,
+                      coo));
     t.I = coo->I;
     t.J = coo->J;
     t.val = coo->val;
@@ -251,12 +256,14 @@ static spmm_status create_dense(const reading *r, const char *path, spmm_multive
     const sp_header *const h = &r->header;
     const double bytes = (double)h->rows * (double)h->cols * (double)sp_value_size(r->options->precision);
     if (h->cols == 0)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s:%lld: found a multivector of 0 columns, expected at least 1", path,
-                       (long long)h->size_line);
+        return sp_fail(SPMM_ERR_SYNTAX, "%s:%lld: found a multivector of 0 columns, expected at least 1",
+                       path, (long long)h->size_line);
     if (bytes > (double)sp_available_bytes()) {
         char text[32];
-        return sp_fail(SPMM_ERR_MEMORY, "%s:%lld: found a multivector of %lld x %lld, %s, expected one that fits "
-                       "the memory", path, (long long)h->size_line, (long long)h->rows, (long long)h->cols,
+        return sp_fail(SPMM_ERR_MEMORY,
+                       "%s:%lld: found a multivector of %lld x %lld, %s, expected one that fits "
+                       "the memory",
+                       path, (long long)h->size_line, (long long)h->rows, (long long)h->cols,
                        sp_bytes_text(text, sizeof text, bytes));
     }
     return spmm_multivector_create(h->rows, h->cols, r->options->precision, SPMM_CPU, x);

@@ -38,12 +38,17 @@ enum { NOT_TAKEN = -1, BANNER_WORDS = 4 };
 static const word objects[] = {{"matrix", 0}, {"vector", NOT_TAKEN}, {NULL, 0}};
 static const word formats[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
 /* double and unsigned-integer are what some programs write */
-static const word fields[] = {{"real", SP_FIELD_REAL},       {"integer", SP_FIELD_INTEGER},
-                              {"pattern", SP_FIELD_PATTERN}, {"double", SP_FIELD_REAL},
+static const word fields[] = {{"real", SP_FIELD_REAL},
+                              {"integer", SP_FIELD_INTEGER},
+                              {"pattern", SP_FIELD_PATTERN},
+                              {"double", SP_FIELD_REAL},
                               {"unsigned-integer", SP_FIELD_INTEGER},
-                              {"complex", NOT_TAKEN},        {NULL, 0}};
-static const word symmetries[] = {{"general", SP_GENERAL},     {"symmetric", SP_SYMMETRIC},
-                                  {"skew-symmetric", SP_SKEW}, {"hermitian", NOT_TAKEN},
+                              {"complex", NOT_TAKEN},
+                              {NULL, 0}};
+static const word symmetries[] = {{"general", SP_GENERAL},
+                                  {"symmetric", SP_SYMMETRIC},
+                                  {"skew-symmetric", SP_SKEW},
+                                  {"hermitian", NOT_TAKEN},
                                   {NULL, 0}};
 
 static const struct {
@@ -70,8 +75,8 @@ static spmm_status banner_word(const char **p, int which, int64_t line, int *val
     const char *const begin = sp_skip_blanks(*p), *const end = sp_word_end(begin);
     *p = end;
     if (begin == end)
-        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
-                            "found the end of the banner, expected the %s: %s", what, allowed);
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found the end of the banner, expected the %s: %s",
+                            what, allowed);
     for (const word *w = banner_words[which].words; w->text; w++) {
         if (!same_word(begin, end, w->text)) continue;
         *value = w->value;
@@ -132,15 +137,15 @@ static spmm_status size_number(const char **p, const char *what, int64_t limit, 
     const char *const begin = sp_skip_blanks(*p), *const end = sp_word_end(begin), *stop;
     *p = end;
     if (begin == end)
-        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found the end of the size line, expected the number of %s",
-                            what);
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                            "found the end of the size line, expected the number of %s", what);
     const int found = sp_parse_int64(begin, &stop, value);
     sp_quote(quote, sizeof quote, begin, end);
     if (found == 0 || stop != end)
         return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %s, expected the number of %s", quote, what);
     if (*begin == '-' && (found < 0 || *value < 0))
-        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %s, expected a number of %s that is not negative",
-                            quote, what);
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                            "found %s, expected a number of %s that is not negative", quote, what);
     if (found < 0 || *value > limit)
         return sp_error_set(error, SPMM_ERR_LIMIT, line, "found %s %s, expected at most %lld", quote, what,
                             (long long)limit);
@@ -171,9 +176,9 @@ static spmm_status parse_sizes(const char *p, sp_header *h, sp_read_error *error
                             sp_quote(quote, sizeof quote, p, sp_word_end(p)),
                             h->array ? "rows columns" : "rows columns entries");
     if (h->symmetry != SP_GENERAL && h->rows != h->cols)
-        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %lld x %lld, expected a square matrix: it is %s",
-                            (long long)h->rows, (long long)h->cols,
-                            h->symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                            "found %lld x %lld, expected a square matrix: it is %s", (long long)h->rows,
+                            (long long)h->cols, h->symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
     if (h->array) h->entries = array_entries(h);
     return SPMM_OK;
 }

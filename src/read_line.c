@@ -55,7 +55,8 @@ static sp_line_kind parse_value(cursor *c, const sp_target *t, const char *befor
     const char *stop;
     c->p = sp_skip_blanks(c->p);
     if (*c->p == '\n') return wrong(c, before, expected);
-    const sp_number_kind kind = integer ? sp_parse_integer(c->p, &stop, value) : sp_parse_real(c->p, &stop, value);
+    const sp_number_kind kind = integer ? sp_parse_integer(c->p, &stop, value)
+                                        : sp_parse_real(c->p, &stop, value);
     if (kind == SP_NUMBER_NONE || stop != sp_word_end(c->p)) return wrong_word(c, expected);
     if (!t->allow_nonfinite) {
         if (kind == SP_NUMBER_OVERFLOW)
@@ -69,7 +70,8 @@ static sp_line_kind parse_value(cursor *c, const sp_target *t, const char *befor
     return SP_LINE_ENTRY;
 }
 
-sp_line_kind sp_parse_line(const sp_target *t, const char *p, int64_t line, sp_entry *entry, sp_read_error *error)
+sp_line_kind sp_parse_line(const sp_target *t, const char *p, int64_t line, sp_entry *entry,
+                           sp_read_error *error)
 {
     const sp_header *const h = t->header;
     cursor c = {p, line, error};
@@ -87,7 +89,8 @@ sp_line_kind sp_parse_line(const sp_target *t, const char *p, int64_t line, sp_e
     if (*c.p != '\n') return wrong_word(&c, "the end of the line");
     if (!h->array && h->symmetry == SP_SKEW && entry->i == entry->j) {
         char found[96];
-        snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)", (long long)entry->i, (long long)entry->j);
+        snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)", (long long)entry->i,
+                 (long long)entry->j);
         return wrong(&c, found, "none in a skew-symmetric matrix");
     }
     return SP_LINE_ENTRY;

@@ -15,13 +15,14 @@ typedef struct careful_result {
 
 static spmm_status too_many(const sp_target *t, int64_t slot, int64_t line, sp_read_error *error)
 {
-    return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found entry number %lld, expected %lld entries as line %lld says",
+    return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                        "found entry number %lld, expected %lld entries as line %lld says",
                         (long long)slot + 1, (long long)t->header->entries, (long long)t->header->size_line);
 }
 
 /** Any line at all; an entry is returned only if there is room for it. */
-static careful_result careful(const sp_target *t, const sp_chunk *c, const char *p, int64_t line, int64_t slot,
-                              sp_entry *entry, sp_read_error *error)
+static careful_result careful(const sp_target *t, const sp_chunk *c, const char *p, int64_t line,
+                              int64_t slot, sp_entry *entry, sp_read_error *error)
 {
     const careful_result failed = {NULL, 0};
     const sp_line_kind kind = sp_parse_line(t, p, line, entry, error);
@@ -223,8 +224,9 @@ static void find_triangles(const sp_target *t, const sp_chunk *c, int64_t stored
 /** The one place where field and precision become constants of the inlined loops. */
 static int64_t parse_by_kind(const sp_target *t, const sp_chunk *c, unsigned *seen, sp_read_error *error)
 {
-#define BY_PRECISION(call, field, ...)                                                  \
-    (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) : call(t, c, field, SPMM_F32, __VA_ARGS__))
+#define BY_PRECISION(call, field, ...)                                   \
+    (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) \
+                              : call(t, c, field, SPMM_F32, __VA_ARGS__))
     switch (t->header->field) {
     case SP_FIELD_REAL:
         return t->header->array ? BY_PRECISION(parse_array, SP_FIELD_REAL, error)
@@ -247,7 +249,8 @@ spmm_status sp_parse_chunk(const sp_target *t, const sp_chunk *c, sp_triangles *
                                               ((seen & UPPER) && c->first_line < first->upper_line)))
         find_triangles(t, c, stored, first);
     if (error->status == SPMM_OK && stored != c->entries)
-        return sp_error_set(error, SPMM_ERR_INTERNAL, c->first_line, "found %lld entries, expected the %lld counted",
-                            (long long)stored, (long long)c->entries);
+        return sp_error_set(error, SPMM_ERR_INTERNAL, c->first_line,
+                            "found %lld entries, expected the %lld counted", (long long)stored,
+                            (long long)c->entries);
     return error->status;
 }

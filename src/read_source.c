@@ -18,8 +18,8 @@ struct sp_source {
     int64_t file_bytes; /* its length when it was opened */
     int64_t position;   /* of the next byte to read from the file */
     z_stream z;
-    int inflating;      /* inside a gzip member */
-    int finished;       /* nothing more will come */
+    int inflating; /* inside a gzip member */
+    int finished;  /* nothing more will come */
     spmm_status failed;
     char error[256];
     unsigned char packed[PACKED_BYTES]; /* compressed bytes, z.next_in points into it */
@@ -144,7 +144,8 @@ static spmm_status inflate_some(sp_source *s)
     if (code == Z_OK) return SPMM_OK;
     if (code == Z_BUF_ERROR) {
         if (s->z.avail_in == 0 && s->z.avail_out == room)
-            return source_fail(s, "found the end of the file inside the gzip data, expected more: it is cut short");
+            return source_fail(
+                s, "found the end of the file inside the gzip data, expected more: it is cut short");
         return SPMM_OK;
     }
     char text[200];

@@ -7,9 +7,9 @@
 #include "read_source.h"
 
 enum {
-    SP_LINE_MAX = 1 << 20,       /* the format's own limit is 1024 characters */
-    SP_CHUNK_BYTES = 256 << 10,  /* text and what it is parsed from stay in a core's cache */
-    SP_CHUNK_PAD = 64            /* readable bytes behind a chunk */
+    SP_LINE_MAX = 1 << 20,      /* the format's own limit is 1024 characters */
+    SP_CHUNK_BYTES = 256 << 10, /* text and what it is parsed from stay in a core's cache */
+    SP_CHUNK_PAD = 64           /* readable bytes behind a chunk */
 };
 
 /** Where and what went wrong first; status SPMM_OK: nothing. */

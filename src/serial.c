@@ -68,8 +68,7 @@ static double magnitude(const void *data, spmm_precision precision, int64_t e)
     return fabs(precision == SPMM_F64 ? ((const double *)data)[e] : (double)((const float *)data)[e]);
 }
 
-void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
-                     double *bound)
+void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x, double *bound)
 {
     const int64_t k = x->k;
     for (int64_t i = begin; i < end; i++) {

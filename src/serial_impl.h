@@ -1,7 +1,7 @@
 /* The serial product; included once per type and target with VALUE, FMA, NAME, TARGET. */
 
-TARGET static void NAME(product)(const sp_matrix *m, int64_t begin, int64_t end,
-                                 const spmm_multivector *x, spmm_multivector *y)
+TARGET static void NAME(product)(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
+                                 spmm_multivector *y)
 {
     const VALUE *const val = m->val;
     const int64_t k = x->k;

@@ -25,8 +25,9 @@ typedef enum sample {
 
 static inline const char *sample_name(sample s)
 {
-    static const char *const names[SAMPLES] = {"no rows", "no columns", "1 x 1",       "no entries", "empty rows",
-                                               "a dense row", "wide",   "tall",        "random"};
+    static const char *const names[SAMPLES] = {"no rows",    "no columns", "1 x 1",
+                                               "no entries", "empty rows", "a dense row",
+                                               "wide",       "tall",       "random"};
     return names[s];
 }
 
@@ -43,10 +44,11 @@ static inline void sample_coo(sample s, sample_values kind, spmm_precision preci
 {
     static const struct {
         int64_t rows, cols, nnz;
-    } size[SAMPLES] = {{0, 7, 0},      {6, 0, 0},     {1, 1, 1},    {5, 9, 0},   {90, 40, 60},
+    } size[SAMPLES] = {{0, 7, 0},      {6, 0, 0},      {1, 1, 1},      {5, 9, 0},       {90, 40, 60},
                        {60, 200, 420}, {13, 500, 600}, {400, 11, 900}, {150, 150, 1500}};
     const uint64_t key = 11 + (uint64_t)s;
-    if (sp_coo_create(size[s].rows, size[s].cols, size[s].nnz, SP_GENERAL, precision, 1, coo) != SPMM_OK) abort();
+    if (sp_coo_create(size[s].rows, size[s].cols, size[s].nnz, SP_GENERAL, precision, 1, coo) != SPMM_OK)
+        abort();
     for (int64_t t = 0; t < coo->nnz; t++) {
         coo->I[t] = (int32_t)sp_random_below(key, (uint64_t)t, 0, (uint64_t)coo->rows);
         coo->J[t] = (int32_t)sp_random_below(key, (uint64_t)t, 1, (uint64_t)coo->cols);
@@ -86,7 +88,8 @@ static inline void sample_set(void *data, spmm_precision precision, int64_t e, d
 
 /** A multivector with the given leading dimension, of exactly rows x ld elements in memory of their
  *  own, so that the sanitizer sees the first element beyond; all NaN. */
-static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld, spmm_precision precision)
+static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld,
+                                                  spmm_precision precision)
 {
     spmm_multivector v = {rows, k, ld, precision, SPMM_CPU, NULL};
     v.data = malloc((size_t)(rows * ld) * sp_value_size(precision) + (rows == 0));
@@ -99,7 +102,8 @@ static inline void sample_fill(spmm_multivector *v, sample_values kind, uint64_t
 {
     for (int64_t i = 0; i < v->rows; i++)
         for (int64_t j = 0; j < v->k; j++)
-            sample_set(v->data, v->precision, i * v->ld + j, sample_value(kind, key, (uint64_t)i, (uint64_t)j));
+            sample_set(v->data, v->precision, i * v->ld + j,
+                       sample_value(kind, key, (uint64_t)i, (uint64_t)j));
 }
 
 /** Whether columns 0 to k - 1 of two multivectors are the same bits. */
@@ -107,7 +111,8 @@ static inline int sample_same(const spmm_multivector *v, const spmm_multivector 
 {
     const size_t size = sp_value_size(v->precision), n = (size_t)v->k * size;
     for (int64_t i = 0; i < v->rows; i++)
-        if (memcmp((char *)v->data + (size_t)(i * v->ld) * size, (char *)w->data + (size_t)(i * w->ld) * size, n) != 0)
+        if (memcmp((char *)v->data + (size_t)(i * v->ld) * size, (char *)w->data + (size_t)(i * w->ld) * size,
+                   n) != 0)
             return 0;
     return 1;
 }

@@ -252,7 +252,7 @@ with test("the conversions agree on a general, a symmetric and an empty matrix")
         result = run("-d", "cpu", "--check-conversions", matrix, records=False)
         equal(result.code, 0, f"{matrix} {result.err}")
         within(result.out, "yes")
-        assert " no " not in result.out, result.out
+        assert not any(line.rstrip().endswith(" no") for line in result.out.splitlines()), result.out
 
 with test("reading and scattering keep rank 0 within 2.2 times the CSR"):
     lines = "".join(f"{i % 100000 + 1} {(i * 7919 + i // 100000 * 31) % 100000 + 1} {i % 977 / 16}\n" for i in range(2500000))

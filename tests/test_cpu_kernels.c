@@ -10,7 +10,11 @@
 
 static const int64_t all_k[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128};
 static const int all_threads[] = {1, 2, 3, 5};
-enum { ALL_K = sizeof all_k / sizeof *all_k, ALL_THREADS = sizeof all_threads / sizeof *all_threads, GUARD = 64 };
+enum {
+    ALL_K = sizeof all_k / sizeof *all_k,
+    ALL_THREADS = sizeof all_threads / sizeof *all_threads,
+    GUARD = 64
+};
 
 /** A matrix in the three formats. */
 typedef struct formats {
@@ -34,8 +38,8 @@ static void formats_destroy(formats *f)
 }
 
 /** Runs the kernel into a Y of NaN with guards before and behind, and compares with `expected`. */
-static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const sp_work *work, const spmm_multivector *x,
-                         int64_t ldy, const spmm_multivector *expected)
+static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const sp_work *work,
+                         const spmm_multivector *x, int64_t ldy, const spmm_multivector *expected)
 {
     const int64_t n = m->rows * ldy, size = (int64_t)sp_value_size(m->precision);
     spmm_multivector room = sample_multivector(n + 2 * GUARD, 1, 1, m->precision);
@@ -47,7 +51,9 @@ static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const sp_w
     const sp_launch launch = {m, work, x, &y};
     CHECK_INT(kernel->run(&launch), SPMM_OK);
     const int same = sample_same(&y, expected);
-    if (!same) printf("  %s, k %d, ldx %d, ldy %d, threads %d:\n", kernel->id, (int)x->k, (int)x->ld, (int)ldy, work->threads);
+    if (!same)
+        printf("  %s, k %d, ldx %d, ldy %d, threads %d:\n", kernel->id, (int)x->k, (int)x->ld, (int)ldy,
+               work->threads);
     CHECK(same);
     for (int64_t e = 0; e < GUARD; e++) {
         CHECK(sample_get(room.data, m->precision, e) == 12345);
@@ -101,7 +107,8 @@ static void check_large(void)
     for (int p = 0; p < 2; p++) {
         sp_coo coo;
         formats f;
-        if (sp_coo_create(ROWS, ROWS, ENTRIES, SP_GENERAL, p ? SPMM_F32 : SPMM_F64, 1, &coo) != SPMM_OK) abort();
+        if (sp_coo_create(ROWS, ROWS, ENTRIES, SP_GENERAL, p ? SPMM_F32 : SPMM_F64, 1, &coo) != SPMM_OK)
+            abort();
         for (int64_t t = 0; t < ENTRIES; t++) {
             coo.I[t] = (int32_t)(t < ENTRIES / 4 ? 77 : sp_random_below(3, (uint64_t)t, 0, ROWS));
             coo.J[t] = (int32_t)sp_random_below(3, (uint64_t)t, 1, ROWS);
@@ -112,7 +119,8 @@ static void check_large(void)
         if (sp_ell_from_csr(&f.csr, 1e9, 2, &f.matrix[SPMM_ELL]) != SPMM_OK) abort();
         if (sp_ell_nopad_from_csr(&f.csr, 2, &f.matrix[SPMM_ELL_NOPAD]) != SPMM_OK) abort();
         static const int64_t ks[] = {1, 4, 13, 64, 130, 257};
-        for (int n = 0; n < 6; n++) check_kernels(&f, SAMPLE_REALS, ks[n], (ks[n] + 3) / 4 * 4, (ks[n] + 3) / 4 * 4);
+        for (int n = 0; n < 6; n++)
+            check_kernels(&f, SAMPLE_REALS, ks[n], (ks[n] + 3) / 4 * 4, (ks[n] + 3) / 4 * 4);
         formats_destroy(&f);
     }
 }
@@ -133,16 +141,21 @@ static void check_leaks(void)
         for (int64_t k = 1; k <= 40; k++)
             for (int n = 0; n < kernels; n++) {
                 if (kernel[n].device != SPMM_CPU) continue;
-                spmm_multivector x = sample_multivector(8, k, k, precision), y = sample_multivector(5, k, k, precision);
+                spmm_multivector x = sample_multivector(8, k, k, precision),
+                                 y = sample_multivector(5, k, k, precision);
                 for (int64_t r = 0; r < 8; r++)
                     for (int64_t c = 0; c < k; c++)
-                        sample_set(x.data, precision, r * k + c, r == 1 || r == 3 || r == 6 ? 1 : r % 2 ? (double)INFINITY : (double)NAN);
+                        sample_set(x.data, precision, r * k + c,
+                                   r == 1 || r == 3 || r == 6 ? 1
+                                   : r % 2                    ? (double)INFINITY
+                                                              : (double)NAN);
                 sp_work work;
                 CHECK_INT(sp_work_create(NULL, 5, 2, &work), SPMM_OK);
                 const sp_launch launch = {&f.matrix[kernel[n].format], &work, &x, &y};
                 CHECK_INT(kernel[n].run(&launch), SPMM_OK);
                 static const double expected[] = {3, 0, 1, 0, 1};
-                for (int64_t e = 0; e < 5 * k; e++) CHECK(sample_get(y.data, precision, e) == expected[e / k]);
+                for (int64_t e = 0; e < 5 * k; e++)
+                    CHECK(sample_get(y.data, precision, e) == expected[e / k]);
                 sp_work_destroy(&work);
                 free(x.data);
                 free(y.data);
@@ -180,7 +193,8 @@ int main(void)
         for (int n = 0; n < count; n++) {
             CHECK(sp_kernel_find(kernel[n].id) == &kernel[n]);
             const sp_kernel *const chosen = sp_kernel_default(kernel[n].device, kernel[n].format);
-            CHECK(chosen && chosen <= &kernel[n] && chosen->device == kernel[n].device && chosen->format == kernel[n].format);
+            CHECK(chosen && chosen <= &kernel[n] && chosen->device == kernel[n].device &&
+                  chosen->format == kernel[n].format);
         }
         CHECK(!sp_kernel_find("no_such_kernel"));
         CHECK(strcmp(sp_kernel_default(SPMM_CPU, SPMM_CSR)->id, "cpu_csr") == 0);

@@ -36,9 +36,9 @@ static void reference(const sp_coo *coo, spmm_csr *a, int64_t *duplicates)
     for (int64_t t = 0; t < n; t++) {
         if (t > 0 && list[t].row == list[t - 1].row && list[t].column == list[t - 1].column) {
             sample_set(a->as, a->precision, kept - 1,
-                       a->precision == SPMM_F64
-                           ? sample_get(a->as, a->precision, kept - 1) + list[t].value
-                           : (double)((float)sample_get(a->as, a->precision, kept - 1) + (float)list[t].value));
+                       a->precision == SPMM_F64 ? sample_get(a->as, a->precision, kept - 1) + list[t].value
+                                                : (double)((float)sample_get(a->as, a->precision, kept - 1) +
+                                                           (float)list[t].value));
             continue;
         }
         a->ja[kept] = list[t].column;
@@ -63,7 +63,8 @@ static int same_csr(const spmm_csr *a, const spmm_csr *b)
 static sp_coo copy_of(const sp_coo *coo)
 {
     sp_coo copy;
-    if (sp_coo_create(coo->rows, coo->cols, coo->nnz, coo->symmetry, coo->precision, coo->val != NULL, &copy) != SPMM_OK)
+    if (sp_coo_create(coo->rows, coo->cols, coo->nnz, coo->symmetry, coo->precision, coo->val != NULL,
+                      &copy) != SPMM_OK)
         abort();
     memcpy(copy.I, coo->I, (size_t)coo->nnz * sizeof *copy.I);
     memcpy(copy.J, coo->J, (size_t)coo->nnz * sizeof *copy.J);
@@ -93,8 +94,8 @@ static void check_conversion(const sp_coo *coo)
 }
 
 /** Random triplets in both triangles, or in one, with many duplicates; `big` rows of some length. */
-static void random_coo(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry, int triangle, int with_values,
-                       spmm_precision precision, sp_coo *coo)
+static void random_coo(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry, int triangle,
+                       int with_values, spmm_precision precision, sp_coo *coo)
 {
     if (sp_coo_create(rows, cols, nnz, symmetry, precision, with_values, coo) != SPMM_OK) abort();
     for (int64_t t = 0; t < nnz; t++) {
@@ -112,7 +113,8 @@ static void random_coo(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symm
     }
 }
 
-static void check_random(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry, int triangle, int with_values)
+static void check_random(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry, int triangle,
+                         int with_values)
 {
     for (int p = 0; p < 2; p++) {
         sp_coo coo;
@@ -139,7 +141,8 @@ static void test_conversion(void)
         check_random(50000, 50000, 100000, SP_SYMMETRIC, -1, 1);
     }
     TEST("a symmetric matrix may store the lower, the upper or either triangle") {
-        for (int triangle = -1; triangle <= 1; triangle++) check_random(70, 70, 900, SP_SYMMETRIC, triangle, 1);
+        for (int triangle = -1; triangle <= 1; triangle++)
+            check_random(70, 70, 900, SP_SYMMETRIC, triangle, 1);
     }
     TEST("a skew-symmetric matrix gets negated mirror images") {
         for (int triangle = -1; triangle <= 1; triangle++) check_random(70, 70, 900, SP_SKEW, triangle, 1);
@@ -188,7 +191,8 @@ static void test_triplets(void)
         CHECK_INT(a.irp[2], 2);
         CHECK_INT(a.ja[0], 0);
         CHECK_INT(a.ja[1], 3);
-        CHECK(((const float *)a.as)[0] == 4 && ((const float *)a.as)[1] == 2 && ((const float *)a.as)[2] == 4);
+        CHECK(((const float *)a.as)[0] == 4 && ((const float *)a.as)[1] == 2 &&
+              ((const float *)a.as)[2] == 4);
         spmm_csr_destroy(&a);
         CHECK_INT(spmm_csr_from_triplets(3, 4, 4, i, j, NULL, SPMM_F64, &a), SPMM_OK);
         CHECK(((const double *)a.as)[2] == 2);
@@ -204,8 +208,10 @@ static void test_triplets(void)
     }
     TEST("2^31 rows or columns are refused") {
         spmm_csr a;
-        CHECK_INT(spmm_csr_from_triplets(INT64_C(1) << 31, 4, 0, NULL, NULL, NULL, SPMM_F64, &a), SPMM_ERR_LIMIT);
-        CHECK_INT(spmm_csr_from_triplets(4, INT64_C(1) << 31, 0, NULL, NULL, NULL, SPMM_F64, &a), SPMM_ERR_LIMIT);
+        CHECK_INT(spmm_csr_from_triplets(INT64_C(1) << 31, 4, 0, NULL, NULL, NULL, SPMM_F64, &a),
+                  SPMM_ERR_LIMIT);
+        CHECK_INT(spmm_csr_from_triplets(4, INT64_C(1) << 31, 0, NULL, NULL, NULL, SPMM_F64, &a),
+                  SPMM_ERR_LIMIT);
         CHECK_INT(spmm_csr_from_triplets(-1, 4, 0, NULL, NULL, NULL, SPMM_F64, &a), SPMM_ERR_USAGE);
     }
 }
@@ -281,7 +287,8 @@ static void test_work(void)
                     if (a.irp[i + 1] - a.irp[i] > longest) longest = a.irp[i + 1] - a.irp[i];
                 for (int t = 0; t < threads; t++) {
                     CHECK(w.begin[t] <= w.begin[t + 1]);
-                    const int64_t cost = a.irp[w.begin[t + 1]] - a.irp[w.begin[t]] + 2 * (w.begin[t + 1] - w.begin[t]);
+                    const int64_t cost = a.irp[w.begin[t + 1]] - a.irp[w.begin[t]] +
+                                         2 * (w.begin[t + 1] - w.begin[t]);
                     CHECK(cost <= (a.nnz + 2 * a.rows) / threads + longest + 3);
                 }
                 sp_work_destroy(&w);
@@ -291,7 +298,8 @@ static void test_work(void)
     TEST("without row starts all rows count the same") {
         sp_work w;
         CHECK_INT(sp_work_create(NULL, 10, 4, &w), SPMM_OK);
-        for (int t = 0; t < 4; t++) CHECK(w.begin[t + 1] - w.begin[t] == 2 || w.begin[t + 1] - w.begin[t] == 3);
+        for (int t = 0; t < 4; t++)
+            CHECK(w.begin[t + 1] - w.begin[t] == 2 || w.begin[t + 1] - w.begin[t] == 3);
         sp_work_destroy(&w);
         CHECK_INT(sp_work_create(NULL, 10, 0, &w), SPMM_ERR_USAGE);
         sp_work_destroy(&w);

@@ -30,7 +30,8 @@ static void check_product(const spmm_csr *a, const sp_matrix *m, sample_values k
     sp_serial_product(m, 0, a->rows / 3, &x, &y);
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t j = 0; j < k; j++) {
-            const double found = sample_get(y.data, y.precision, i * y.ld + j), expected = element(a, i, &x, j);
+            const double found = sample_get(y.data, y.precision, i * y.ld + j),
+                         expected = element(a, i, &x, j);
             CHECK(found == expected && signbit(found) == signbit(expected));
         }
     free(x.data);
@@ -72,7 +73,8 @@ int main(void)
         int dense[150][150] = {{0}};
         for (int64_t i = 0; i < 150; i++)
             for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) dense[i][a.ja[e]] += (int)((float *)a.as)[e];
-        spmm_multivector x = sample_multivector(150, 5, 8, SPMM_F32), y = sample_multivector(150, 5, 8, SPMM_F32);
+        spmm_multivector x = sample_multivector(150, 5, 8, SPMM_F32),
+                         y = sample_multivector(150, 5, 8, SPMM_F32);
         sample_fill(&x, SAMPLE_INTEGERS, 4);
         sp_serial_product(&m, 0, 150, &x, &y);
         for (int i = 0; i < 150; i++)
@@ -100,7 +102,8 @@ int main(void)
                 for (int64_t j = 0; j < 3; j++) {
                     double sum = 0;
                     for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
-                        sum += fabs(sample_get(a.as, a.precision, e)) * fabs(sample_get(x.data, a.precision, a.ja[e] * 4 + j));
+                        sum += fabs(sample_get(a.as, a.precision, e)) *
+                               fabs(sample_get(x.data, a.precision, a.ja[e] * 4 + j));
                     CHECK(bound[i * 3 + j] == sum);
                 }
             free(x.data);

@@ -1,0 +1,682 @@
+/** The fast reader: what it accepts, what it refuses and how it says so, for any number of threads and
+ *  wherever chunks are cut.  limit: 300 */
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "memory.h"
+#include "random.h"
+#include "read.h"
+#include "test.h"
+
+#define REAL "%%MatrixMarket matrix coordinate real general\n"
+#define SYMMETRIC "%%MatrixMarket matrix coordinate real symmetric\n"
+#define SKEW "%%MatrixMarket matrix coordinate real skew-symmetric\n"
+#define PATTERN "%%MatrixMarket matrix coordinate pattern general\n"
+#define INTEGER "%%MatrixMarket matrix coordinate integer general\n"
+#define ARRAY "%%MatrixMarket matrix array real general\n"
+
+static char folder[512], path[600];
+
+static void write_bytes(const char *bytes, size_t n)
+{
+    FILE *const f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0) {
+        printf("FAIL cannot write %s\n", path);
+        exit(1);
+    }
+}
+
+/** The same text as gzip members of `piece` bytes each. */
+static void write_gzip(const char *text, size_t n, size_t piece)
+{
+    remove(path);
+    for (size_t at = 0; at < n; at += piece) {
+        gzFile f = gzopen(path, "ab6");
+        gzwrite(f, text + at, (unsigned)(n - at < piece ? n - at : piece));
+        gzclose(f);
+    }
+}
+
+static void chunk_bytes(int64_t bytes)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)bytes);
+    setenv("SPMM_READ_CHUNK_BYTES", text, 1);
+}
+
+static spmm_status read_with(int threads, int nonfinite, sp_coo *coo)
+{
+    const sp_read_options options = {.threads = threads, .allow_nonfinite = nonfinite};
+    sp_set_message("");
+    return sp_read_coo(path, &options, coo, NULL);
+}
+
+/* ---- what is accepted ---- */
+
+/** Reads `text`; returns whether it is rows x cols with just the entries of `expected`, "i j value ...". */
+static int reads_as(const char *text, size_t n, int64_t rows, int64_t cols, const char *expected)
+{
+    sp_coo coo;
+    write_bytes(text, n);
+    spmm_status status = read_with(2, 0, &coo);
+    int ok = status == SPMM_OK && coo.rows == rows && coo.cols == cols;
+    if (status != SPMM_OK) printf("  %s\n", spmm_error_message());
+    for (int64_t k = 0; ok && k < coo.nnz; k++) {
+        int i = 0, j = 0, used = 0;
+        double v = 0;
+        ok = sscanf(expected, "%d %d %lf%n", &i, &j, &v, &used) == 3 && coo.I[k] == i - 1 &&
+             coo.J[k] == j - 1 && (coo.val ? ((double *)coo.val)[k] : 1.0) == v;
+        expected += used;
+    }
+    ok = ok && strspn(expected, " ") == strlen(expected);
+    if (status == SPMM_OK) sp_coo_destroy(&coo);
+    return ok;
+}
+
+#define READS(text, rows, cols, expected) CHECK(reads_as(text, sizeof(text) - 1, rows, cols, expected))
+
+static void test_accepted(void)
+{
+    TEST("entries are read in the order of the file") {
+        READS(REAL "3 4 3\n3 4 1.5\n1 1 -2\n2 1 1e2\n", 3, 4, "3 4 1.5 1 1 -2 2 1 100");
+    }
+    TEST("CRLF ends lines, also mixed with LF") {
+        READS("%%MatrixMarket matrix coordinate real general\r\n%\r\n\r\n2 2 2\r\n1 1 1\r\n2 2 2\n", 2, 2,
+              "1 1 1 2 2 2");
+    }
+    TEST("comments and blank lines may stand anywhere behind the banner") {
+        READS(REAL "% a\n\n  \n%%\n2 2 2\n\n1 1 1\n% between\n   % indented\n \t \n2 2 2\n%end\n\n\n", 2, 2,
+              "1 1 1 2 2 2");
+    }
+    TEST("the last line needs no newline, comment or entry") {
+        READS(REAL "2 2 1\n2 2 2", 2, 2, "2 2 2");
+        READS(REAL "2 2 1\n2 2 2\n%", 2, 2, "2 2 2");
+        READS(REAL "2 2 0", 2, 2, "");
+    }
+    TEST("blanks, tabs and other white space may lead, separate and trail") {
+        READS(" \t%%MatrixMarket  matrix\tcoordinate real general \n\t2  2\t1 \n \t 2\t  1   \t7\t \n", 2, 2,
+              "2 1 7");
+        READS(REAL "2 2 1\n2\v1\f7\n", 2, 2, "2 1 7");
+    }
+    TEST("the banner may be in any case, and follow a byte order mark") {
+        READS("\xEF\xBB\xBF%%matrixmarket MATRIX Coordinate REAL General\n1 1 1\n1 1 5\n", 1, 1, "1 1 5");
+    }
+    TEST("numbers may be written with D, with +, without leading or trailing digits") {
+        READS(REAL "9 9 7\n1 1 1D2\n2 2 +3\n3 3 .5\n4 4 5.\n5 5 1E0\n+6 06 2d-1\n7 7 -.25e+1\n", 9, 9,
+              "1 1 100 2 2 3 3 3 .5 4 4 5 5 5 1 6 6 .2 7 7 -2.5");
+    }
+    TEST("values that underflow are 0 or subnormal") {
+        READS(REAL "1 2 2\n1 1 1e-400\n1 2 4e-320\n", 1, 2, "1 1 0 1 2 4e-320");
+    }
+    TEST("explicit zeros and duplicates stay") {
+        READS(REAL "2 2 3\n1 1 0\n1 1 2\n1 1 2\n", 2, 2, "1 1 0 1 1 2 1 1 2");
+    }
+    TEST("double is real, unsigned-integer is integer") {
+        READS("%%MatrixMarket matrix coordinate double general\n1 1 1\n1 1 .5\n", 1, 1, "1 1 .5");
+        READS("%%MatrixMarket matrix coordinate unsigned-integer general\n1 1 1\n1 1 5\n", 1, 1, "1 1 5");
+    }
+    TEST("integers are exact up to 2^53 and rounded beyond, of any length") {
+        READS(
+            INTEGER
+            "9 9 5\n1 1 -9007199254740991\n2 2 9223372036854775807\n3 3 +7\n4 4 123456789012345678901234567890\n5 5 -0\n",
+            9, 9,
+            "1 1 -9007199254740991 2 2 9223372036854775807 3 3 7 4 4 123456789012345678901234567890 5 5 0");
+    }
+    TEST("a matrix may have no rows, no columns, no entries") {
+        READS(PATTERN "0 0 0\n", 0, 0, "");
+        READS(REAL "0 5 0\n", 0, 5, "");
+        READS(ARRAY "3 0\n", 3, 0, "");
+        READS("%%MatrixMarket matrix array real skew-symmetric\n1 1\n", 1, 1, "");
+    }
+    TEST("2^31 - 1 rows and columns are legal") {
+        READS(REAL "2147483647 2147483647 1\n2147483647 2147483647 1\n", INT32_MAX, INT32_MAX,
+              "2147483647 2147483647 1");
+    }
+    TEST("a triangle of a symmetric matrix may be the lower or the upper one") {
+        READS(SYMMETRIC "3 3 3\n1 1 1\n3 1 2\n3 2 3\n", 3, 3, "1 1 1 3 1 2 3 2 3");
+        READS(SYMMETRIC "3 3 3\n1 1 1\n1 3 2\n2 3 3\n", 3, 3, "1 1 1 1 3 2 2 3 3");
+        READS(SKEW "3 3 1\n1 3 2\n", 3, 3, "1 3 2");
+    }
+    TEST("of an array the nonzeros are kept, column by column, with symmetry the lower triangle") {
+        READS(ARRAY "2 3\n1\n0\n-0.0\n4\n5\n0\n", 2, 3, "1 1 1 2 2 4 1 3 5");
+        READS("%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", 3, 3,
+              "1 1 1 2 1 2 3 1 3 2 2 4 3 2 5 3 3 6");
+        READS("%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n\n%c\n3\n", 3, 3,
+              "2 1 1 3 1 2 3 2 3");
+    }
+    TEST("a skew-symmetric pattern has ones as values, a general one has none") {
+        sp_coo coo;
+        const char skew[] = "%%MatrixMarket matrix coordinate pattern skew-symmetric\n2 2 1\n2 1\n";
+        write_bytes(skew, sizeof skew - 1);
+        CHECK_INT(read_with(1, 0, &coo), SPMM_OK);
+        CHECK(coo.val && ((double *)coo.val)[0] == 1 && coo.symmetry == SP_SKEW);
+        sp_coo_destroy(&coo);
+        write_bytes(PATTERN "2 2 1\n2 1\n", sizeof(PATTERN) - 1 + 10);
+        CHECK_INT(read_with(1, 0, &coo), SPMM_OK);
+        CHECK(!coo.val);
+        sp_coo_destroy(&coo);
+    }
+}
+
+static void test_options(void)
+{
+    TEST("inf, nan and values that overflow are taken when allowed") {
+        const char text[] = REAL "5 5 5\n1 1 inf\n2 2 -Infinity\n3 3 NaN\n4 4 1E310\n5 5 -1e999\n";
+        sp_coo coo;
+        write_bytes(text, sizeof text - 1);
+        CHECK_INT(read_with(1, 1, &coo), SPMM_OK);
+        const double *const v = coo.val;
+        CHECK(v && v[0] == INFINITY && v[1] == -INFINITY && isnan(v[2]) && v[3] == INFINITY &&
+              v[4] == -INFINITY);
+        sp_coo_destroy(&coo);
+    }
+    TEST("f32 values are the doubles, rounded; those beyond its range are infinities") {
+        const sp_read_options options = {.precision = SPMM_F32, .threads = 1};
+        sp_coo coo;
+        write_bytes(REAL "1 1 1\n1 1 0.1\n", sizeof(REAL) + 13);
+        CHECK_INT(sp_read_coo(path, &options, &coo, NULL), SPMM_OK);
+        CHECK(coo.precision == SPMM_F32 && ((float *)coo.val)[0] == (float)0.1);
+        sp_coo_destroy(&coo);
+        write_bytes(REAL "1 1 1\n1 1 1e39\n", sizeof(REAL) + 14);
+        CHECK_INT(sp_read_coo(path, &options, &coo, NULL), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), ":3: found \"1e39\", expected a value within the range of a float");
+    }
+    TEST("the info says what banner and size line said") {
+        const sp_read_options options = {.threads = 1};
+        const char text[] = "%%MatrixMarket matrix coordinate Double Skew-Symmetric\n2 2 1\n2 1 3\n";
+        sp_coo coo;
+        sp_mtx_info info;
+        write_bytes(text, sizeof text - 1);
+        CHECK_INT(sp_read_coo(path, &options, &coo, &info), SPMM_OK);
+        CHECK_TEXT(info.format, "coordinate");
+        CHECK_TEXT(info.field, "real");
+        CHECK_TEXT(info.symmetry, "skew-symmetric");
+        CHECK_INT(info.stored, 1);
+        CHECK_INT(info.bytes, sizeof text - 1);
+        sp_coo_destroy(&coo);
+    }
+}
+
+/* ---- what is refused ---- */
+
+typedef struct refusal {
+    const char *what, *text;
+    size_t bytes;
+    spmm_status status;
+    const char *message; /* a part of it */
+} refusal;
+
+#define BAD(what, text, status, message)                         \
+    {                                                            \
+        what, text, sizeof(text) - 1, SPMM_ERR_##status, message \
+    }
+
+static const refusal refusals[] = {
+    BAD("an empty file", "", SYNTAX, ":1: found an empty file, expected the banner"),
+    BAD("a file of blank lines", "\n \n\n", SYNTAX, ":3: found only blank lines, expected the banner"),
+    BAD("a file without a banner", "1 1 1\n1 1 1\n", SYNTAX,
+        ":1: found \"1\", expected the banner: %%MatrixMarket"),
+    BAD("a misspelt banner", "%MatrixMarket matrix coordinate real general\n", SYNTAX,
+        ":1: found \"%MatrixMarket\", expected"),
+    BAD("a binary file", "\x89PNG\r\n\x1a\n\0\0\0", SYNTAX, ":1: found \"\\x89PNG\", expected the banner"),
+    BAD("an unknown object", "%%MatrixMarket mangled coordinate real general\n", SYNTAX,
+        ":1: found the unknown object \"mangled\", expected matrix"),
+    BAD("an unknown format", "%%MatrixMarket matrix coo real general\n", SYNTAX,
+        "unknown format \"coo\", expected coordinate or array"),
+    BAD("an unknown field", "%%MatrixMarket matrix coordinate float general\n", SYNTAX,
+        "unknown field \"float\", expected real, integer or pattern"),
+    BAD("an unknown symmetry", "%%MatrixMarket matrix coordinate real lower\n", SYNTAX,
+        "unknown symmetry \"lower\", expected general, symmetric or skew-symmetric"),
+    BAD("a banner cut short", "%%MatrixMarket matrix array real", SYNTAX,
+        ":1: found the end of the banner, expected the symmetry"),
+    BAD("a vector", "%%MatrixMarket vector array real general\n3\n", UNSUPPORTED,
+        ":1: found the object \"vector\", expected matrix"),
+    BAD("complex values", "%%MatrixMarket matrix coordinate Complex general\n1 1 1\n1 1 1 0\n", UNSUPPORTED,
+        "the field \"complex\", expected real"),
+    BAD("a hermitian matrix", "%%MatrixMarket matrix coordinate pattern hermitian\n", UNSUPPORTED,
+        "the symmetry \"hermitian\", expected general"),
+    BAD("an array of patterns", "%%MatrixMarket matrix array pattern general\n1 1\n1\n", SYNTAX,
+        ":1: found an array of field pattern"),
+    BAD("a missing size line", REAL "% nothing\n", SYNTAX,
+        ":2: found the end of the file, expected the size line: rows columns entries"),
+    BAD("a size line of two numbers", REAL "3 3\n1 1 1\n", SYNTAX,
+        ":2: found the end of the size line, expected the number of entries"),
+    BAD("a size line of four numbers", REAL "3 3 1 1\n1 1 1\n", SYNTAX,
+        ":2: found \"1\", expected the end of the size line"),
+    BAD("an array's size line of three numbers", ARRAY "1 1 1\n1\n", SYNTAX,
+        ":2: found \"1\", expected the end of the size line: rows columns"),
+    BAD("a size that is no number", REAL "3 x 1\n1 1 1\n", SYNTAX,
+        ":2: found \"x\", expected the number of columns"),
+    BAD("a size with a fraction", REAL "3 3.0 1\n", SYNTAX,
+        ":2: found \"3.0\", expected the number of columns"),
+    BAD("negative rows", REAL "-3 3 1\n", SYNTAX,
+        ":2: found \"-3\", expected a number of rows that is not negative"),
+    BAD("negative entries", REAL "3 3 -99999999999999999999\n", SYNTAX,
+        "expected a number of entries that is not negative"),
+    BAD("2^31 rows", REAL "2147483648 1 0\n", LIMIT,
+        ":2: found \"2147483648\" rows, expected at most 2147483647"),
+    BAD("more columns than int64 holds", REAL "1 9223372036854775808 0\n", LIMIT,
+        ":2: found \"9223372036854775808\" columns"),
+    BAD("more entries than int64 holds", REAL "1 1 19223372036854775808\n", LIMIT,
+        ":2: found \"19223372036854775808\" entries"),
+    BAD("an array of 2^31 x 2^31", ARRAY "2147483648 2147483648\n1\n", LIMIT, ":2: found"),
+    BAD("a symmetric matrix that is not square", SYMMETRIC "2 3 0\n", SYNTAX,
+        ":2: found 2 x 3, expected a square matrix"),
+    BAD("row index 0", REAL "3 3 1\n0 1 1\n", SYNTAX,
+        ":3: found the row index \"0\", expected a row index from 1 to 3"),
+    BAD("a row index too large", REAL "3 3 1\n4 1 1\n", SYNTAX, ":3: found the row index \"4\", expected"),
+    BAD("a column index too large", PATTERN "3 3 1\n3 4\n", SYNTAX,
+        ":3: found the column index \"4\", expected a column index from 1 to 3"),
+    BAD("an index beyond int64", REAL "3 3 1\n1 99999999999999999999 1\n", SYNTAX,
+        ":3: found the column index \"99999999999999999999\""),
+    BAD("a negative index", REAL "3 3 1\n1 -1 1\n", SYNTAX, ":3: found the column index \"-1\", expected"),
+    BAD("an index with a fraction", REAL "3 3 1\n1 1.0 1\n", SYNTAX,
+        ":3: found \"1.0\", expected a column index"),
+    BAD("too few entries", REAL "3 3 3\n1 1 1\n2 2 2\n", SYNTAX,
+        ":4: found the end of the file after 2 of 3 entries, expected all that line 2 promises"),
+    BAD("a size line without entries", REAL "3 3 3\n", SYNTAX,
+        ":2: found the end of the file after 0 of 3 entries"),
+    BAD("a size line that claims the world", REAL "3 3 9223372036854775807\n1 1 1\n", SYNTAX,
+        ":3: found the end of the file after 1 of 9223372036854775807 entries"),
+    BAD("an array that claims the world", ARRAY "2147483647 2147483647\n1\n", SYNTAX,
+        ":3: found the end of the file after 1 of 4611686014132420609 entries"),
+    BAD("too many entries", REAL "3 3 1\n1 1 1\n% c\n2 2 2\n3 3 3\n", SYNTAX,
+        ":5: found entry number 2, expected 1 entries as line 2 says"),
+    BAD("too many values of an array", ARRAY "1 1\n1\n2\n", SYNTAX,
+        ":4: found entry number 2, expected 1 entries"),
+    BAD("a value that is no number", REAL "3 3 1\n1 1 forty-two\n", SYNTAX,
+        ":3: found \"forty-two\", expected a real value"),
+    BAD("an exponent without digits", REAL "3 3 1\n1 1 1e\n", SYNTAX,
+        ":3: found \"1e\", expected a real value"),
+    BAD("a hexadecimal value", REAL "3 3 1\n1 1 0x10\n", SYNTAX, ":3: found \"0x10\", expected a real value"),
+    BAD("a decimal comma", REAL "3 3 1\n1 1 1,5\n", SYNTAX, ":3: found \"1,5\", expected a real value"),
+    BAD("a fraction in an integer matrix", INTEGER "3 3 1\n1 1 1.5\n", SYNTAX,
+        ":3: found \"1.5\", expected an integer value"),
+    BAD("a missing value", REAL "3 3 2\n1 1\n2 2 2\n", SYNTAX,
+        ":3: found the end of the line after the indices, expected a real value"),
+    BAD("a missing column", REAL "3 3 1\n1", SYNTAX,
+        ":3: found the end of the line after the row index, expected a column index"),
+    BAD("an extra number", REAL "3 3 1\n1 1 1 7\n", SYNTAX, ":3: found \"7\", expected the end of the line"),
+    BAD("a value in a pattern", PATTERN "3 3 1\n1 1 1\n", SYNTAX,
+        ":3: found \"1\", expected the end of the line"),
+    BAD("two values on a line of an array", ARRAY "2 1\n1 2\n", SYNTAX,
+        ":3: found \"2\", expected the end of the line"),
+    BAD("a comment behind an entry", REAL "3 3 1\n1 1 1 % c\n", SYNTAX,
+        ":3: found \"%\", expected the end of the line"),
+    BAD("NUL bytes", REAL "3 3 2\n1 1 1\n\0\0\0\0\n", SYNTAX,
+        ":4: found \"\\x00\\x00\\x00\\x00\", expected a row index"),
+    BAD("a NUL byte in a number", REAL "3 3 1\n1 1 1\0\n", SYNTAX,
+        ":3: found \"1\\x00\", expected a real value"),
+    BAD("a long word, quoted in part",
+        REAL "3 3 1\n1 1 abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\n", SYNTAX,
+        ":3: found \"abcdefghijklmnopqrstuvwxyzabcdef...\", expected"),
+    BAD("inf", REAL "3 3 1\n1 1 -inf\n", SYNTAX, ":3: found \"-inf\", expected a finite value"),
+    BAD("nan", INTEGER "3 3 1\n1 1 NaN\n", SYNTAX, ":3: found \"NaN\", expected a finite value"),
+    BAD("a value that overflows", REAL "3 3 1\n1 1 1E310\n", SYNTAX,
+        ":3: found \"1E310\", expected a value within the range of a double"),
+    BAD("both triangles of a symmetric matrix", SYMMETRIC "3 3 4\n1 1 1\n2 1 1\n3 1 1\n1 2 1\n", SYNTAX,
+        ":6: found an entry of the upper triangle, expected only the lower one, which line 4 began"),
+    BAD("both triangles, the upper one first", SKEW "3 3 2\n1 2 1\n2 1 1\n", SYNTAX,
+        ":4: found an entry of the lower triangle, expected only the upper one, which line 3 began: the matrix is skew"),
+    BAD("the diagonal of a skew-symmetric matrix", SKEW "3 3 2\n2 1 1\n2 2 0\n", SYNTAX,
+        ":4: found the diagonal entry (2, 2), expected none"),
+    BAD("the first of two errors", REAL "3 3 2\n1 1 x\n9 9 1\n", SYNTAX, ":3: found \"x\""),
+};
+
+static void test_refused(void)
+{
+    sp_coo coo;
+    for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
+        const refusal *const r = &refusals[k];
+        char name[160];
+        snprintf(name, sizeof name, "refused with its line: %s", r->what);
+        TEST(name) {
+            write_bytes(r->text, r->bytes);
+            CHECK_INT(read_with(2, 0, &coo), r->status);
+            CHECK_TEXT(spmm_error_message(), r->message);
+            CHECK_TEXT(spmm_error_message(), path);
+            CHECK(!strchr(spmm_error_message(), '\n'));
+            CHECK(!coo.I && !coo.J && !coo.val);
+        }
+    }
+    TEST("a file that is not there, a folder, and a pipe cannot be opened") {
+        const sp_read_options options = {.threads = 1};
+        CHECK_INT(sp_read_coo("/no/such/file.mtx", &options, &coo, NULL), SPMM_ERR_OPEN);
+        CHECK_TEXT(spmm_error_message(), "/no/such/file.mtx: cannot be opened: No such file");
+        CHECK_INT(sp_read_coo(folder, &options, &coo, NULL), SPMM_ERR_OPEN);
+        CHECK_TEXT(spmm_error_message(), "found a folder, expected");
+        remove(path);
+        CHECK_INT(mkfifo(path, 0600), 0);
+        CHECK_INT(read_with(1, 0, &coo), SPMM_ERR_OPEN);
+        CHECK_TEXT(spmm_error_message(), "found a pipe or a device");
+        remove(path);
+    }
+    if (geteuid() == 0) {
+        SKIP("a file without read permission cannot be opened", "root may read all");
+    } else {
+        TEST("a file without read permission cannot be opened") {
+            write_bytes(REAL, 3);
+            chmod(path, 0);
+            CHECK_INT(read_with(1, 0, &coo), SPMM_ERR_OPEN);
+            CHECK_TEXT(spmm_error_message(), "cannot be opened: Permission denied");
+            remove(path);
+        }
+    }
+    TEST("a line of more than a megabyte is refused, in the header and in the body") {
+        const size_t n = 3 << 20;
+        char *const text = malloc(n + 200);
+        int at = sprintf(text, "%s3 3 1\n1 1 ", "%%MatrixMarket matrix coordinate real general\n");
+        memset(text + at, '1', n);
+        write_bytes(text, (size_t)at + n);
+        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), ":3: found a line of more than 1048576 bytes");
+        at = sprintf(text, "%s", REAL);
+        memset(text + at, '%', n);
+        write_bytes(text, (size_t)at + n);
+        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), ":2: found a line of more than 1048576 bytes");
+        free(text);
+    }
+}
+
+/* ---- gzip ---- */
+
+static void test_gzip(void)
+{
+    static char text[40000];
+    int n = sprintf(text, "%s3000 3000 3000\n", "%%MatrixMarket matrix coordinate real general\n");
+    for (int k = 1; k <= 3000; k++) n += sprintf(text + n, "%d %d %d\n", k, k, k % 10);
+    sp_coo coo;
+    chunk_bytes(1000);
+    TEST("gzip files are known by their content, of one member or of many, padded with zeros or not") {
+        for (size_t piece = 777; piece <= 77777; piece *= 10) {
+            write_gzip(text, (size_t)n, piece);
+            for (int zeros = 0; zeros < 600; zeros += 512) {
+                FILE *const f = fopen(path, "ab");
+                for (int k = 0; k < zeros; k++) fputc(0, f);
+                fclose(f);
+                CHECK_INT(read_with(2, 0, &coo), SPMM_OK);
+                CHECK_INT(coo.nnz, 3000);
+                CHECK(coo.I[2999] == 2999 && ((double *)coo.val)[2998] == 9);
+                sp_coo_destroy(&coo);
+            }
+        }
+    }
+    TEST("a gzip file cut short anywhere is refused") {
+        static char packed[40000];
+        write_gzip(text, (size_t)n, 20000);
+        FILE *const f = fopen(path, "rb");
+        const size_t bytes = fread(packed, 1, sizeof packed, f);
+        fclose(f);
+        for (size_t cut = 3; cut < bytes; cut += 1 + bytes / 50) {
+            write_bytes(packed, cut);
+            CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
+            CHECK_TEXT(spmm_error_message(), "inside the gzip data");
+        }
+        write_bytes(packed, bytes - 1);
+        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
+    }
+    TEST("a damaged gzip file, and one with something behind it, are refused") {
+        static char packed[40000];
+        write_gzip(text, (size_t)n, 77777);
+        FILE *const f = fopen(path, "rb");
+        const size_t bytes = fread(packed, 1, sizeof packed, f);
+        fclose(f);
+        packed[bytes - 6] ^= 1; /* the check sum */
+        write_bytes(packed, bytes);
+        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
+        CHECK_TEXT(spmm_error_message(), ":3003: found damaged gzip data (incorrect data check)");
+        packed[bytes - 6] ^= 1;
+        packed[bytes] = 'x';
+        write_bytes(packed, bytes + 1);
+        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
+        CHECK_TEXT(spmm_error_message(), "found other bytes behind the gzip data");
+    }
+    TEST("an error in a gzipped text has its line too") {
+        write_gzip(REAL "3 3 2\n1 1 1\n2 2 x\n", sizeof(REAL) + 17, 30);
+        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), ":4: found \"x\", expected a real value");
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
+/* ---- threads and chunks ---- */
+
+static int same_coo(const sp_coo *a, const sp_coo *b)
+{
+    const size_t n = (size_t)a->nnz;
+    return a->nnz == b->nnz && memcmp(a->I, b->I, 4 * n) == 0 && memcmp(a->J, b->J, 4 * n) == 0 &&
+           !a->val == !b->val && (!a->val || memcmp(a->val, b->val, 8 * n) == 0);
+}
+
+/** A file with all the odd things in it; `wrong` lines of it are errors. Returns its length. */
+static int odd_text(char *text, uint64_t seed, int symmetric, int wrong)
+{
+    enum { ENTRIES = 200 };
+    int n = sprintf(text, "%s%% c\n\n99 99 %d\n", symmetric ? SYMMETRIC : REAL, ENTRIES);
+    for (int k = 0; k < ENTRIES; k++) {
+        const uint64_t r = sp_random(seed, (uint64_t)k, 0);
+        int i = 1 + (int)(r % 99), j = 1 + (int)((r >> 8) % 99);
+        if (symmetric && i < j) i = 99;
+        if ((r >> 16) % 9 == 0) n += sprintf(text + n, "%s\n", (r >> 24) % 2 ? "% comment" : " ");
+        n += sprintf(text + n, "%s%d%s%d %.*g%s\n", (r >> 20) % 7 ? "" : "  ", i, (r >> 23) % 5 ? " " : "\t ",
+                     j, (int)(r >> 27) % 18 + 1, (double)(r >> 11) * 0x1p-53, (r >> 32) % 6 ? "" : " \r");
+    }
+    for (int k = 0; k < wrong; k++) { /* a digit becomes something else */
+        int at = 80 + (int)(sp_random(seed, (uint64_t)k, 1) % (uint64_t)(n - 80));
+        while (text[at] < '0' || text[at] > '9') at--;
+        text[at] = "x -.9e\n%"[sp_random(seed, (uint64_t)k, 2) % 8];
+    }
+    return n;
+}
+
+static void test_chunks(void)
+{
+    static char text[30000];
+    static const int threads[] = {1, 2, 3, 7}, bytes[] = {1, 2, 3, 7, 20, 64, 333, 1000, 65536};
+    TEST("1, 2, 3 and 7 threads and chunks of 1 to 65536 bytes give the same entries, and the same errors") {
+        int errors = 0;
+        for (uint64_t seed = 0; seed < 24; seed++) {
+            const int n = odd_text(text, seed, seed % 3 == 0, (int)(seed % 4));
+            char message[SP_MESSAGE_BYTES];
+            sp_coo first, coo;
+            if (seed % 2)
+                write_gzip(text, (size_t)n, 1500);
+            else
+                write_bytes(text, (size_t)n);
+            chunk_bytes(1 << 20);
+            const spmm_status expected = read_with(1, 0, &first);
+            snprintf(message, sizeof message, "%s", spmm_error_message());
+            errors += expected != SPMM_OK;
+            for (int k = 0; k < 36; k++) {
+                chunk_bytes(bytes[k / 4]);
+                CHECK_INT(read_with(threads[k % 4], 0, &coo), expected);
+                CHECK_TEXT(spmm_error_message(), message);
+                if (expected == SPMM_OK) CHECK(same_coo(&first, &coo));
+                sp_coo_destroy(&coo);
+            }
+            sp_coo_destroy(&first);
+        }
+        CHECK(errors > 5 && errors < 20);
+    }
+    TEST("lines longer than a chunk are whole") {
+        const char long_comment[] = REAL
+            "%0123456789012345678901234567890123456789\n2 2 2\n1 1 1\n%01234567890123456789\n2 2 2";
+        for (int k = 1; k < 120; k++) {
+            chunk_bytes(k);
+            CHECK(reads_as(long_comment, sizeof long_comment - 1, 2, 2, "1 1 1 2 2 2"));
+        }
+    }
+    TEST("files with random damage never crash the reader") {
+        sp_coo coo;
+        for (uint64_t seed = 100; seed < 2100; seed++) {
+            int n = odd_text(text, seed, (int)(seed % 2), (int)(seed % 3));
+            for (uint64_t k = 0; k < seed % 5; k++)
+                text[sp_random(seed, k, 3) % (uint64_t)n] = (char)sp_random(seed, k, 4);
+            if (seed % 7 == 0) n = (int)(sp_random(seed, 0, 5) % (uint64_t)n);
+            write_bytes(text, (size_t)n);
+            chunk_bytes((int64_t)(1 + seed % 300));
+            const spmm_status status = read_with(1 + (int)(seed % 3), (int)(seed % 2), &coo);
+            CHECK(status == SPMM_OK || spmm_error_message()[0]);
+            sp_coo_destroy(&coo);
+        }
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
+static void count_calls(void *context, double fraction)
+{
+    double *const c = context;
+    c[0]++;
+    if (fraction < c[1] || fraction > 1) c[2]++; /* it only grows */
+    c[1] = fraction;
+}
+
+static void test_large(void)
+{
+    TEST("a file of many chunks is read within its arrays and a few megabytes, progress ends at 1") {
+        enum { N = 1000000 };
+        FILE *const f = fopen(path, "w");
+        fprintf(f, "%s%d %d %d\n", "%%MatrixMarket matrix coordinate integer general\n", N, N, N);
+        for (int k = 0; k < N; k++) fprintf(f, "%d %d %d\n", k + 1, N - k, k % 1000 - 500);
+        fclose(f);
+        double calls[3] = {0, 0, 0};
+        const sp_read_options options = {.threads = 2, .progress = count_calls, .progress_context = calls};
+        sp_coo coo;
+        const int64_t before = sp_peak_bytes();
+        CHECK_INT(sp_read_coo(path, &options, &coo, NULL), SPMM_OK);
+        const int64_t grown = sp_peak_bytes() - before;
+        int wrong = 0;
+        for (int k = 0; k < N && coo.nnz == N; k++)
+            wrong += coo.I[k] != k || coo.J[k] != N - k - 1 || ((double *)coo.val)[k] != k % 1000 - 500;
+        CHECK_INT(coo.nnz, N);
+        CHECK_INT(wrong, 0);
+        CHECK(calls[0] >= 1 && calls[0] < 1000 && calls[1] == 1 && calls[2] == 0);
+#ifndef __SANITIZE_ADDRESS__
+        CHECK(grown < 16 * (int64_t)N + (16 << 20)); /* huge pages round up */
+#else
+        (void)grown;
+#endif
+        sp_coo_destroy(&coo);
+        remove(path);
+    }
+}
+
+/* ---- dense ---- */
+
+static int dense_is(const char *text, size_t n, int64_t rows, int64_t cols, const double *expected)
+{
+    const sp_read_options options = {.threads = 3};
+    spmm_multivector x;
+    write_bytes(text, n);
+    if (sp_read_dense(path, &options, &x) != SPMM_OK) {
+        printf("  %s\n", spmm_error_message());
+        return 0;
+    }
+    int ok = x.rows == rows && x.k == cols;
+    for (int64_t i = 0; ok && i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            ok = ok && ((double *)x.data)[i * x.ld + j] == expected[i * cols + j];
+    spmm_multivector_destroy(&x);
+    return ok;
+}
+
+#define DENSE(text, rows, cols, ...) \
+    CHECK(dense_is(text, sizeof(text) - 1, rows, cols, (const double[]){__VA_ARGS__}))
+
+static void test_dense(void)
+{
+    for (int64_t bytes = 1; bytes < 100; bytes = 3 * bytes + 1) {
+        chunk_bytes(bytes);
+        TEST(
+            "a multivector is read row-major from array and coordinate files, symmetry written out, cut anywhere") {
+            DENSE(ARRAY "3 2\n10\n11\n12\n20\n21\n22\n", 3, 2, 10, 20, 11, 21, 12, 22);
+            DENSE("%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", 3, 3, 1, 2, 3, 2,
+                  4, 5, 3, 5, 6);
+            DENSE("%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", 3, 3, 0, -1, -2, 1, 0,
+                  -3, 2, 3, 0);
+            DENSE("%%MatrixMarket matrix array real skew-symmetric\n4 4\n1\n2\n3\n4\n5\n6\n", 4, 4, 0, -1, -2,
+                  -3, 1, 0, -4, -5, 2, 4, 0, -6, 3, 5, 6, 0);
+            DENSE(REAL "2 2 3\n1 1 1\n1 1 2\n2 1 5\n", 2, 2, 3, 0, 5, 0);
+            DENSE(SKEW "2 2 1\n2 1 3\n", 2, 2, 0, -3, 3, 0);
+            DENSE(PATTERN "2 1 1\n2 1\n", 2, 1, 0, 1);
+        }
+    }
+    TEST("a multivector of no columns, one that is cut short and one beyond the memory are refused") {
+        const sp_read_options options = {.threads = 1};
+        spmm_multivector x;
+        write_bytes(ARRAY "3 0\n", sizeof(ARRAY) + 3);
+        CHECK_INT(sp_read_dense(path, &options, &x), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), ":2: found a multivector of 0 columns");
+        write_bytes(ARRAY "2147483647 2\n1\n", sizeof(ARRAY) + 14);
+        CHECK_INT(sp_read_dense(path, &options, &x), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), ":3: found the end of the file after 1 of 4294967294 entries");
+        write_bytes(REAL "2147483647 2147483647 0\n", sizeof(REAL) + 23);
+        CHECK_INT(sp_read_dense(path, &options, &x), SPMM_ERR_MEMORY);
+        CHECK_TEXT(spmm_error_message(), ":2: found a multivector of 2147483647 x 2147483647");
+        CHECK(!x.data);
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
+/* ---- the collection of odd files that lies beside the repository ---- */
+
+typedef struct outcome {
+    const char *file;
+    spmm_status status;
+    int64_t nnz;
+    int nonfinite;
+} outcome;
+
+static const outcome outcomes[] = {
+#include "read_collection.h"
+};
+
+static void test_collection(void)
+{
+    const char *const named = getenv("SPMM_SHARED_MATRICES");
+    const char *const base = named ? named : "../shared/matrices";
+    char own[sizeof path];
+    if (access(base, R_OK) != 0) {
+        SKIP("the tricky and the invalid files of the collection come out as expected",
+             "no such folder here");
+        return;
+    }
+    memcpy(own, path, sizeof own);
+    for (size_t k = 0; k < sizeof outcomes / sizeof *outcomes; k++) {
+        const outcome *const o = &outcomes[k];
+        char name[160];
+        sp_coo coo;
+        snprintf(name, sizeof name, "%s comes out as \"%s\"", o->file, spmm_status_string(o->status));
+        TEST(name) {
+            snprintf(path, sizeof path, "%s/%s", base, o->file);
+            CHECK_INT(read_with(2, 0, &coo), o->nonfinite ? SPMM_ERR_SYNTAX : o->status);
+            sp_coo_destroy(&coo);
+            CHECK_INT(read_with(2, 1, &coo), o->status);
+            CHECK_INT(coo.nnz, o->nnz);
+            sp_coo_destroy(&coo);
+        }
+    }
+    memcpy(path, own, sizeof own);
+}
+
+int main(void)
+{
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/test_read.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) return 2;
+    snprintf(path, sizeof path, "%s/a.mtx", folder);
+    test_accepted();
+    test_options();
+    test_refused();
+    test_gzip();
+    test_chunks();
+    test_large();
+    test_dense();
+    test_collection();
+    remove(path);
+    rmdir(folder);
+    return test_end();
+}
