@@ -88,7 +88,7 @@ typedef struct spmm_multivector {
  *  \param [in]  precision  of the values of *a
  *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
  *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (the message names file and line),
- *          _MEMORY or _LIMIT (2^31 rows or columns and more)
+ *          _MEMORY, or _UNSUPPORTED too: 2^31 rows or columns and more
  */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
 

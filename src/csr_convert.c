@@ -14,7 +14,8 @@
 
 enum {
     BLOCK = 1 << 15,      /* triplets in a block: an index within one fits uint16_t */
-    BLOCKS_PER_OWNER = 4, /* in a group: enough to even out the lists, few enough to stay in cache */
+    BLOCKS_PER_OWNER = 4, /* at least, in a group: enough to even out the lists */
+    GROUPS = 16,          /* about: few barriers, and a group's lists take 1 % of the CSR */
     BUCKETS_LOG2 = 14,    /* row buckets that the owners' ranges are cut at: their map stays in L1 */
     MAX_OWNERS = 4096     /* an owner fits uint16_t, and the histograms stay small */
 };
@@ -111,6 +112,7 @@ static spmm_status builder_create(const sp_coo *coo, int threads, spmm_csr *a, b
     b->buckets = (coo->rows >> b->shift) + 1;
     b->blocks = (coo->nnz + BLOCK - 1) / BLOCK;
     b->group = (int64_t)b->owners * BLOCKS_PER_OWNER;
+    if (b->group < b->blocks / GROUPS) b->group = b->blocks / GROUPS;
     if (b->group > b->blocks) b->group = b->blocks;
     b->slots = is_mirrored(coo) ? 2 * BLOCK : BLOCK;
     b->stride = (b->owners + 16) / 16 * 16;

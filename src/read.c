@@ -1,6 +1,7 @@
 #include "read.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -14,8 +15,8 @@ typedef struct reading {
     sp_header header;
     sp_read_error error; /* the first one in the file, so far */
     sp_triangles first;
-    int stop; /* no further chunks: an error is certain */
-    omp_lock_t lock;
+    int stop;             /* no further chunks: an error is certain */
+    pthread_mutex_t lock; /* not OpenMP's, which spins: a thread may wait for all of an inflation */
     const sp_read_options *options;
     double next_progress; /* seconds; thread 0's */
 } reading;
@@ -40,7 +41,7 @@ static int next_chunk(reading *r, sp_chunk *chunk, sp_triangles *first, double *
 {
     sp_read_error error = {0};
     int more = 0;
-    omp_set_lock(&r->lock);
+    pthread_mutex_lock(&r->lock);
     if (!r->stop) {
         sp_stream_chunk(&r->stream, chunk, &error);
         keep_first_error(r, &error);
@@ -49,18 +50,18 @@ static int next_chunk(reading *r, sp_chunk *chunk, sp_triangles *first, double *
     }
     *first = r->first;
     *fraction = sp_source_fraction(r->stream.source);
-    omp_unset_lock(&r->lock);
+    pthread_mutex_unlock(&r->lock);
     return more;
 }
 
 static void chunk_done(reading *r, const sp_triangles *first, const sp_read_error *error)
 {
-    omp_set_lock(&r->lock);
+    pthread_mutex_lock(&r->lock);
     keep_first_error(r, error);
     if (first->lower_line < r->first.lower_line) r->first.lower_line = first->lower_line;
     if (first->upper_line < r->first.upper_line) r->first.upper_line = first->upper_line;
     if (r->first.lower_line != INT64_MAX && r->first.upper_line != INT64_MAX) r->stop = 1;
-    omp_unset_lock(&r->lock);
+    pthread_mutex_unlock(&r->lock);
 }
 
 static void report_progress(reading *r, double fraction)
@@ -122,12 +123,12 @@ static void read_body(reading *r, const sp_target *target)
     const int64_t left = sp_stream_bytes_left_at_most(&r->stream);
     const int64_t chunks = left / r->stream.chunk_bytes + 1;
     const int threads = chunks < r->options->threads ? (int)chunks : r->options->threads;
-    omp_init_lock(&r->lock);
+    pthread_mutex_init(&r->lock, NULL);
     r->first = (sp_triangles){INT64_MAX, INT64_MAX};
     r->next_progress = 0;
 #pragma omp parallel num_threads(threads > 0 ? threads : 1)
     read_chunks(r, target);
-    omp_destroy_lock(&r->lock);
+    pthread_mutex_destroy(&r->lock);
     check_whole(r);
     if (r->options->progress && r->error.status == SPMM_OK)
         r->options->progress(r->options->progress_context, 1.0);

@@ -34,7 +34,7 @@ typedef struct sp_mtx_info {
  *  read in pieces of SPMM_READ_CHUNK_BYTES (environment; default 256 KiB; tests make it tiny).
  *  \param [out] coo   in file order; the caller destroys it
  *  \param [out] info  may be NULL
- *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED, _MEMORY, _LIMIT */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (a size beyond 2^31 - 1 too), _MEMORY */
 spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info);
 
 /** Reads a dense multivector from an array or coordinate file (missing entries 0, duplicates summed,

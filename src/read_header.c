@@ -147,8 +147,8 @@ static spmm_status size_number(const char **p, const char *what, int64_t limit, 
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                             "found %s, expected a number of %s that is not negative", quote, what);
     if (found < 0 || *value > limit)
-        return sp_error_set(error, SPMM_ERR_LIMIT, line, "found %s %s, expected at most %lld", quote, what,
-                            (long long)limit);
+        return sp_error_set(error, found < 0 ? SPMM_ERR_SYNTAX : SPMM_ERR_UNSUPPORTED, line,
+                            "found %s %s, expected at most %lld", quote, what, (long long)limit);
     return SPMM_OK;
 }
 

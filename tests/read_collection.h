@@ -49,7 +49,7 @@
     {"invalid/fmm_invalid_truncated_lines.mtx", SPMM_ERR_SYNTAX, 0, 0},
     {"invalid/fmm_invalid_vector_coord_too_long.mtx", SPMM_ERR_UNSUPPORTED, 0, 0},
     {"invalid/fmm_invalid_vector_index_out_of_range_1.mtx", SPMM_ERR_UNSUPPORTED, 0, 0},
-    {"invalid/fmm_overflow_dim_gt_int64.mtx", SPMM_ERR_LIMIT, 0, 0},
+    {"invalid/fmm_overflow_dim_gt_int64.mtx", SPMM_ERR_SYNTAX, 0, 0},
     {"invalid/fmm_vector_array.mtx", SPMM_ERR_UNSUPPORTED, 0, 0},
     {"invalid/lag_mangled1.mtx", SPMM_ERR_SYNTAX, 0, 0}, {"invalid/lag_mangled12.mtx", SPMM_ERR_SYNTAX, 0, 0},
     {"invalid/lag_mangled16.mtx", SPMM_ERR_SYNTAX, 0, 0}, {"invalid/lag_mangled3.mtx", SPMM_ERR_SYNTAX, 0, 0},
