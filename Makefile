@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 include mk/config.mk
 
-.PHONY: all run check check-gpu check-asan asan bench-read deps deps-build deps-lint install uninstall format \
+.PHONY: all run run-built check check-gpu check-asan asan bench-read deps deps-build deps-lint install uninstall format \
         lint clean help FORCE build build-tests link check-builds
 
 ## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi to it

@@ -26,27 +26,29 @@ extern "C" {
 #define SPMM_VERSION "0.1.0"
 
 /** The one list of status codes: name, exit code of spmm_mpi, text. */
-#define SPMM_STATUS_LIST(S)                                                       \
-    S(SPMM_OK, 0, "success")                                                      \
-    S(SPMM_ERR_VERIFY, 1, "verification failed")                                  \
-    S(SPMM_ERR_USAGE, 2, "invalid argument")                                      \
-    S(SPMM_ERR_OPEN, 3, "cannot open or read the input")                          \
-    S(SPMM_ERR_SYNTAX, 3, "the input is not a valid Matrix Market file")          \
-    S(SPMM_ERR_UNSUPPORTED, 3, "the input is of a kind that is not supported")    \
-    S(SPMM_ERR_MEMORY, 4, "out of memory")                                        \
-    S(SPMM_ERR_LIMIT, 4, "a size is beyond a limit")                              \
-    S(SPMM_ERR_NO_DEVICE, 4, "no such device in this build or on this machine")   \
-    S(SPMM_ERR_DEVICE, 4, "a device operation failed")                            \
-    S(SPMM_ERR_MPI, 4, "an MPI operation failed")                                 \
-    S(SPMM_ERR_OUTPUT, 4, "cannot write the output")                              \
+#define SPMM_STATUS_LIST(S)                                                     \
+    S(SPMM_OK, 0, "success")                                                    \
+    S(SPMM_ERR_VERIFY, 1, "verification failed")                                \
+    S(SPMM_ERR_USAGE, 2, "invalid argument")                                    \
+    S(SPMM_ERR_OPEN, 3, "cannot open or read the input")                        \
+    S(SPMM_ERR_SYNTAX, 3, "the input is not a valid Matrix Market file")        \
+    S(SPMM_ERR_UNSUPPORTED, 3, "the input is of a kind that is not supported")  \
+    S(SPMM_ERR_MEMORY, 4, "out of memory")                                      \
+    S(SPMM_ERR_LIMIT, 4, "a size is beyond a limit")                            \
+    S(SPMM_ERR_NO_DEVICE, 4, "no such device in this build or on this machine") \
+    S(SPMM_ERR_DEVICE, 4, "a device operation failed")                          \
+    S(SPMM_ERR_MPI, 4, "an MPI operation failed")                               \
+    S(SPMM_ERR_OUTPUT, 4, "cannot write the output")                            \
     S(SPMM_ERR_INTERNAL, 4, "internal error")
 
+/* clang-format off */
 typedef enum spmm_status {
 #define SPMM_STATUS_ENUM(name, exit_code, text) name,
     SPMM_STATUS_LIST(SPMM_STATUS_ENUM)
 #undef SPMM_STATUS_ENUM
     SPMM_STATUS_COUNT
 } spmm_status;
+/* clang-format on */
 
 typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
 typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
@@ -87,8 +89,8 @@ typedef struct spmm_multivector {
  *  \param [in]  path       file name
  *  \param [in]  precision  of the values of *a
  *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
- *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (the message names file and line),
- *          _MEMORY, or _UNSUPPORTED too: 2^31 rows or columns and more
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (complex, or 2^31 rows or columns and more;
+ *          the message names file and line), _MEMORY
  */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
 
@@ -106,8 +108,8 @@ spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_c
  *  \return SPMM_OK, SPMM_ERR_USAGE (an index out of range), _MEMORY, _LIMIT
  */
 spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
-                                   const int64_t *col_index, const double *val,
-                                   spmm_precision precision, spmm_csr *a);
+                                   const int64_t *col_index, const double *val, spmm_precision precision,
+                                   spmm_csr *a);
 
 /** Frees the arrays and zeroes *a; accepts NULL and zeroed objects. Local. */
 void spmm_csr_destroy(spmm_csr *a);
@@ -121,14 +123,13 @@ void spmm_csr_destroy(spmm_csr *a);
  *  \param [out] row_begin  the global index of the block's first row
  *  \return the same status on every rank
  */
-spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, spmm_csr *block,
-                             int64_t *row_begin);
+spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, spmm_csr *block, int64_t *row_begin);
 
 /** Allocates a multivector of zeros, leading dimension padded so that no row straddles a 32-byte
  *  sector. Local. The caller destroys it.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE (space SPMM_CUDA without a GPU), _DEVICE */
-spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision,
-                                    spmm_device space, spmm_multivector *v);
+spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
+                                    spmm_multivector *v);
 void spmm_multivector_destroy(spmm_multivector *v);
 
 /** Copies src into dst: same rows, k and precision, any spaces and leading dimensions. Local;
@@ -137,11 +138,11 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
 
 /** How a plan shall compute. Zero-initialise, then set what differs from the default. */
 typedef struct spmm_plan_options {
-    spmm_device device;  /**< default SPMM_CPU */
-    spmm_format format;  /**< default SPMM_CSR */
-    const char *kernel;  /**< a name of spmm_mpi --list-kernels for that device and format; NULL: auto */
-    int threads;         /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads() */
-    double ell_limit;    /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
+    spmm_device device; /**< default SPMM_CPU */
+    spmm_format format; /**< default SPMM_CSR */
+    const char *kernel; /**< a name of spmm_mpi --list-kernels for that device and format; NULL: auto */
+    int threads;        /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads() */
+    double ell_limit;   /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
 } spmm_plan_options;
 
 typedef struct spmm_plan spmm_plan;

@@ -33,7 +33,8 @@ static spmm_status with_fault(const char *stage, int rank, spmm_status local)
 {
     const sp_fault_kind fault = sp_fault(stage, rank);
     if (fault == SP_FAULT_KILL) raise(SIGKILL);
-    if (fault == SP_FAULT_FAIL) return sp_fail(SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage %s as told", stage);
+    if (fault == SP_FAULT_FAIL)
+        return sp_fail(SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage %s as told", stage);
     return local;
 }
 
@@ -134,7 +135,8 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
     snprintf(mine, sizeof mine, "%s", key);
     spmm_status status = sp_alloc((void **)&all, size, KEY_BYTES, "the keys of a node's ranks");
     status = sp_agree(node, "place", status);
-    if (status == SPMM_OK) status = SP_MPI(MPI_Allgather(mine, KEY_BYTES, MPI_CHAR, all, KEY_BYTES, MPI_CHAR, node));
+    if (status == SPMM_OK)
+        status = SP_MPI(MPI_Allgather(mine, KEY_BYTES, MPI_CHAR, all, KEY_BYTES, MPI_CHAR, node));
     *place = *sharers = 0;
     for (int r = 0; status == SPMM_OK && r < size; r++)
         if (strcmp(all + (size_t)r * KEY_BYTES, mine) == 0) {

@@ -16,7 +16,7 @@
  *  Local. coo stays the caller's.
  *  \return SPMM_OK; SPMM_ERR_VERIFY when a result differs; _MEMORY; _LIMIT never: padded ELLPACK
  *          beyond ell_limit is shown as refused */
-spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limit,
-                                 double seconds_limit, FILE *out);
+spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limit, double seconds_limit,
+                                 FILE *out);
 
 #endif

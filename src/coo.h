@@ -13,9 +13,9 @@ typedef struct sp_coo {
     int64_t nnz;        /**< stored triplets */
     sp_symmetry symmetry;
     spmm_precision precision;
-    int32_t *I;  /**< row indices, [nnz] */
-    int32_t *J;  /**< column indices, [nnz] */
-    void *val;   /**< values, [nnz]; NULL: all are 1.0 (pattern) */
+    int32_t *I; /**< row indices, [nnz] */
+    int32_t *J; /**< column indices, [nnz] */
+    void *val;  /**< values, [nnz]; NULL: all are 1.0 (pattern) */
 } sp_coo;
 
 /** Allocates the arrays. \param [in] with_values  0: val stays NULL (pattern). */

@@ -26,10 +26,12 @@ spmm_status sp_gather(const sp_grid *grid, const spmm_multivector *block, int64_
     memset(y, 0, sizeof *y);
     if (grid->rank == ROOT) {
         status = spmm_multivector_create(rows, block->k, block->precision, SPMM_CPU, y);
-        if (status == SPMM_OK) status = sp_alloc((void **)&block_rows, grid->size, sizeof *block_rows, "block sizes");
+        if (status == SPMM_OK)
+            status = sp_alloc((void **)&block_rows, grid->size, sizeof *block_rows, "block sizes");
     }
     TRY_GOTO(sp_agree(grid->comm, "gather", status), failed);
-    TRY_GOTO(SP_MPI(MPI_Gather(&block->rows, 1, MPI_INT64_T, block_rows, 1, MPI_INT64_T, ROOT, grid->comm)), failed);
+    TRY_GOTO(SP_MPI(MPI_Gather(&block->rows, 1, MPI_INT64_T, block_rows, 1, MPI_INT64_T, ROOT, grid->comm)),
+             failed);
     if (grid->rank == ROOT) {
         memcpy(y->data, block->data, (size_t)sp_multivector_bytes(block));
         status = receive_blocks(grid, block_rows, y);

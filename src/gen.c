@@ -234,11 +234,16 @@ static const kind kinds[] = {
     {{"lap3d7", {"N"}, "7-point stencil on N^3 points"}, setup_3d, count_3d7, row_3d7},
     {{"lap3d27", {"N"}, "27-point stencil on N^3 points"}, setup_3d, count_3d27, row_3d27},
     {{"fem3", {"N"}, "lap3d27 with dense 3x3 blocks"}, setup_fem, count_fem, row_fem},
-    {{"band", {"N", "DEG", "WIDTH"}, "DEG entries a row in a band of WIDTH"}, setup_band, count_band, row_band},
+    {{"band", {"N", "DEG", "WIDTH"}, "DEG entries a row in a band of WIDTH"},
+     setup_band,
+     count_band,
+     row_band},
     {{"uniform", {"N", "DEG"}, "DEG random columns a row"}, setup_uniform, count_uniform, row_uniform},
     {{"rmat", {"SCALE", "DEG"}, "R-MAT graph, 2^SCALE rows, DEG edges a row"}, setup_rmat, NULL, NULL},
     {{"longrows", {"N", "DEG", "COUNT", "LENGTH"}, "uniform with COUNT rows of LENGTH entries"},
-     setup_longrows, count_longrows, row_longrows},
+     setup_longrows,
+     count_longrows,
+     row_longrows},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -280,9 +285,10 @@ static spmm_status parse(const char *spec, generator *g)
         if (i && *p != ',') return bad_spec(g->kind, spec);
         errno = 0;
         g->arg[i] = strtoll(p + 1, &end, 10);
-        if (end == p + 1 || p[1] < '0' || p[1] > '9' || errno || g->arg[i] < 1) return bad_spec(g->kind, spec);
-        if (g->arg[i] > INT32_MAX) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld is beyond 2^31 - 1", spec,
-                                                  (long long)g->arg[i]);
+        if (end == p + 1 || p[1] < '0' || p[1] > '9' || errno || g->arg[i] < 1)
+            return bad_spec(g->kind, spec);
+        if (g->arg[i] > INT32_MAX)
+            return sp_fail(SPMM_ERR_LIMIT, "%s: %lld is beyond 2^31 - 1", spec, (long long)g->arg[i]);
         p = end;
     }
     if (*p) return bad_spec(g->kind, spec);
@@ -341,7 +347,8 @@ static spmm_status fill_rows(const generator *g, int64_t longest, int threads, s
         }
         free(scratch);
     }
-    return failed ? sp_fail(SPMM_ERR_MEMORY, "cannot allocate a row of %lld values", (long long)longest) : SPMM_OK;
+    return failed ? sp_fail(SPMM_ERR_MEMORY, "cannot allocate a row of %lld values", (long long)longest)
+                  : SPMM_OK;
 }
 
 static spmm_status make_rows(const generator *g, spmm_precision precision, int threads, spmm_csr *a)

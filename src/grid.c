@@ -13,10 +13,12 @@ spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid)
         q = 1;
     }
     if (q != 1)
-        return sp_fail(SPMM_ERR_USAGE, "grid %dx%d: this version distributes by row blocks only; use %dx1", p, q, size);
+        return sp_fail(SPMM_ERR_USAGE, "grid %dx%d: this version distributes by row blocks only; use %dx1", p,
+                       q, size);
     if ((int64_t)p * q != size)
-        return sp_fail(SPMM_ERR_USAGE, "grid %dx%d needs %lld ranks, and there are %d: use %dx1, or mpirun -np %lld",
-                       p, q, (long long)p * q, size, size, (long long)p * q);
+        return sp_fail(SPMM_ERR_USAGE,
+                       "grid %dx%d needs %lld ranks, and there are %d: use %dx1, or mpirun -np %lld", p, q,
+                       (long long)p * q, size, size, (long long)p * q);
     const int dims[2] = {p, q}, periodic[2] = {0, 0};
     TRY(SP_MPI(MPI_Cart_create(comm, 2, dims, periodic, 0, &grid->comm)));
     MPI_Comm_rank(grid->comm, &grid->rank);

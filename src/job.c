@@ -105,8 +105,8 @@ static spmm_status columns_of_x(sp_job *job)
     int64_t k = job->x_file.k;
     TRY(sp_bcast(job->grid.comm, ROOT, &k, sizeof k));
     if (o->k_given && (o->k_count != 1 || o->k[0] != k))
-        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: leave --columns out, or give %lld", o->x_file, (long long)k,
-                       (long long)k);
+        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: leave --columns out, or give %lld", o->x_file,
+                       (long long)k, (long long)k);
     o->k_count = 1;
     o->k[0] = k;
     return SPMM_OK;
@@ -142,7 +142,8 @@ static spmm_status take_sample(sp_job *job)
 {
     const int blocks = job->grid.size;
     int64_t *first = NULL;
-    spmm_status status = sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *first, "sample rows");
+    spmm_status status = sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *first,
+                                  "sample rows");
     if (status == SPMM_OK) status = sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows");
     if (status == SPMM_OK) {
         sp_sample_rows(job->begin, blocks, job->sampled, first);
@@ -214,8 +215,8 @@ spmm_status sp_job_scatter(sp_job *job)
 {
     const double start = MPI_Wtime();
     const int keep = job->verify == SP_VERIFY_FULL;
-    TRY(sp_scatter(&job->grid, &job->a, job->begin, keep, progress_wanted(job) ? show_progress : NULL, "scattering",
-                   &job->block));
+    TRY(sp_scatter(&job->grid, &job->a, job->begin, keep, progress_wanted(job) ? show_progress : NULL,
+                   "scattering", &job->block));
     if (!keep) spmm_csr_destroy(&job->a);
     if (job->verify == SP_VERIFY_SAMPLE) TRY(own_sample(job));
     job->record.memory.load_peak_bytes = sp_peak_bytes();
@@ -262,7 +263,8 @@ spmm_status sp_job_preamble(sp_job *job)
     if (status == SPMM_OK && is_root(job) && job->options.verbosity >= 0) {
         sp_report_preamble(stdout, &job->options, r, &job->preamble, all);
         if (job->verify != job->options.verify)
-            printf("verify     a sample of %d rows: the whole Y and X would not fit in rank 0's memory\n", SP_SAMPLE_ROWS);
+            printf("verify     a sample of %d rows: the whole Y and X would not fit in rank 0's memory\n",
+                   SP_SAMPLE_ROWS);
         if (job->options.verbosity > 0) sp_report_ranks(stdout, all, job->grid.size);
         sp_report_table_head(stdout);
         fflush(stdout);
@@ -298,8 +300,10 @@ static void destroy_run(run *r)
 
 static spmm_status make_plan(sp_job *job, run *r)
 {
-    const spmm_plan_options options = {.device = job->place.device, .format = r->kernel->format,
-                                       .kernel = r->kernel->id, .threads = job->place.threads,
+    const spmm_plan_options options = {.device = job->place.device,
+                                       .format = r->kernel->format,
+                                       .kernel = r->kernel->id,
+                                       .threads = job->place.threads,
                                        .ell_limit = job->options.ell_limit};
     const double start = MPI_Wtime();
     TRY(spmm_plan_create(job->grid.comm, &job->block.csr, r->k, &options, &r->plan));
@@ -314,7 +318,8 @@ static spmm_status make_x(sp_job *job, run *r)
     spmm_status status = spmm_multivector_create(n, r->k, o->precision, SPMM_CPU, &r->x_host);
     if (status == SPMM_OK && !o->x_file)
         sp_multivector_generate(&r->x_host, o->x_kind, o->x_seed, 0, job->place.threads);
-    if (status == SPMM_OK && o->x_file && is_root(job)) status = spmm_multivector_copy(&job->x_file, &r->x_host);
+    if (status == SPMM_OK && o->x_file && is_root(job))
+        status = spmm_multivector_copy(&job->x_file, &r->x_host);
     TRY(sp_agree(job->grid.comm, "x", status));
     return o->x_file ? sp_scatter_x(&job->grid, &r->x_host) : SPMM_OK;
 }
@@ -368,7 +373,8 @@ static spmm_status products(sp_job *job, run *r)
     rec->seconds.apply = rec->apply.median;
     rec->seconds.kernel = sp_stats_of(r->kernel_seconds, repeat).median;
     rec->seconds.exchange = 0;
-    rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median : 0;
+    rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
+                                        : 0;
     return SPMM_OK;
 }
 
@@ -377,7 +383,8 @@ static void pick_rows(const sp_job *job, spmm_multivector *y)
 {
     const size_t bytes = (size_t)y->ld * sp_value_size(y->precision);
     for (int64_t i = 0; i < job->sample_count; i++)
-        memmove((char *)y->data + (size_t)i * bytes, (const char *)y->data + (size_t)job->sample_rows[i] * bytes, bytes);
+        memmove((char *)y->data + (size_t)i * bytes,
+                (const char *)y->data + (size_t)job->sample_rows[i] * bytes, bytes);
     y->rows = job->sample_count;
 }
 
@@ -395,7 +402,8 @@ static spmm_status collect(sp_job *job, run *r)
     const double start = MPI_Wtime();
     spmm_status status = SPMM_OK;
     spmm_multivector *y = &r->y;
-    if (job->verify == SP_VERIFY_NONE && !job->options.output) return lap(job, start, &job->record.seconds.gather);
+    if (job->verify == SP_VERIFY_NONE && !job->options.output)
+        return lap(job, start, &job->record.seconds.gather);
     if (r->kernel->device == SPMM_CUDA) {
         y = &r->y_host;
         status = spmm_multivector_create(r->y.rows, r->k, r->y.precision, SPMM_CPU, y);
@@ -495,7 +503,8 @@ spmm_status sp_job_check_conversions(sp_job *job)
     if (is_root(job)) {
         status = coo_of_csr(&job->a, &coo);
         if (status == SPMM_OK) {
-            status = sp_check_conversions(&coo, job->place.threads, job->options.ell_limit, SECONDS_LIMIT, stdout);
+            status = sp_check_conversions(&coo, job->place.threads, job->options.ell_limit, SECONDS_LIMIT,
+                                          stdout);
             sp_coo_destroy(&coo);
         }
     }

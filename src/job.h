@@ -14,21 +14,21 @@ typedef struct sp_job {
     sp_grid grid;
     sp_place place;
 
-    spmm_csr a;         /**< rank 0: the whole matrix, while it is needed */
-    sp_mtx_info info;   /**< rank 0: what the file said */
-    int64_t *begin;     /**< rank 0: block boundaries, [ranks + 1] */
-    sp_block block;     /**< this rank's rows */
+    spmm_csr a;              /**< rank 0: the whole matrix, while it is needed */
+    sp_mtx_info info;        /**< rank 0: what the file said */
+    int64_t *begin;          /**< rank 0: block boundaries, [ranks + 1] */
+    sp_block block;          /**< this rank's rows */
     spmm_multivector x_file; /**< rank 0, with -x FILE: X as read */
 
-    spmm_csr sample;        /**< rank 0, mode sample: the rows looked at */
-    int64_t *sampled;       /**< rank 0: their global indices */
-    int64_t *sample_rows;   /**< every rank: this rank's rows of the sample, local indices */
+    spmm_csr sample;      /**< rank 0, mode sample: the rows looked at */
+    int64_t *sampled;     /**< rank 0: their global indices */
+    int64_t *sample_rows; /**< every rank: this rank's rows of the sample, local indices */
     int64_t sample_count;
 
-    sp_verify_mode verify;  /**< what is really done */
-    sp_record record;       /**< rank 0 prints it; every rank keeps the times */
+    sp_verify_mode verify; /**< what is really done */
+    sp_record record;      /**< rank 0 prints it; every rank keeps the times */
     sp_preamble preamble;
-    double start;           /**< MPI_Wtime() at the start */
+    double start; /**< MPI_Wtime() at the start */
     int runs, failed;
 } sp_job;
 

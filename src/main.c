@@ -35,8 +35,9 @@ static void list_devices(const sp_place *place)
         sp_device_info gpu;
         char text[32];
         if (sp_device_describe(i, &gpu) == SPMM_OK)
-            printf("cuda %d  %s, compute capability %d.%d, %d multiprocessors, %s, PCI %s\n", i, gpu.name, gpu.major,
-                   gpu.minor, gpu.multiprocessors, sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
+            printf("cuda %d  %s, compute capability %d.%d, %d multiprocessors, %s, PCI %s\n", i, gpu.name,
+                   gpu.major, gpu.minor, gpu.multiprocessors,
+                   sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
         else
             printf("cuda %d  %s\n", i, spmm_error_message());
     }
@@ -57,7 +58,8 @@ static int answer(const sp_options *o, int rank)
         if (rank == 0) list_kernels();
         return 1;
     case SP_ACTION_LIST_DEVICES:
-        if (sp_place_rank(MPI_COMM_WORLD, SP_DEVICE_CPU, 0, &here) == SPMM_OK && rank == 0) list_devices(&here);
+        if (sp_place_rank(MPI_COMM_WORLD, SP_DEVICE_CPU, 0, &here) == SPMM_OK && rank == 0)
+            list_devices(&here);
         return 1;
     case SP_ACTION_MULTIPLY:
     case SP_ACTION_CHECK_CONVERSIONS: break;
@@ -71,9 +73,9 @@ static int wanted(const sp_job *job, const sp_kernel *kernel)
     if (kernel->device != job->place.device) return 0;
     if (o->kernel && strcmp(o->kernel, "all") != 0) return strcmp(o->kernel, kernel->id) == 0;
     if (o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format) return 0;
-    return o->kernel || kernel == sp_kernel_default(job->place.device, o->format == SP_FORMAT_AUTO
-                                                                           ? SPMM_CSR
-                                                                           : (spmm_format)(o->format - 1));
+    return o->kernel ||
+           kernel == sp_kernel_default(job->place.device,
+                                       o->format == SP_FORMAT_AUTO ? SPMM_CSR : (spmm_format)(o->format - 1));
 }
 
 /** Every K and every kernel asked for. With --kernel all a format that is refused is said and passed over. */
@@ -89,7 +91,8 @@ static spmm_status multiply_all(sp_job *job)
             if (all && status == SPMM_ERR_LIMIT) {
                 job->runs--;
                 if (job->grid.rank == 0 && job->options.verbosity >= 0)
-                    printf("%7lld  %-14s  left out: %s\n", (long long)job->options.k[i], kernel[n].id, spmm_error_message());
+                    printf("%7lld  %-14s  left out: %s\n", (long long)job->options.k[i], kernel[n].id,
+                           spmm_error_message());
                 continue;
             }
             TRY(status);
@@ -102,7 +105,8 @@ static spmm_status place(sp_job *job)
     const sp_options *o = &job->options;
     const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
     sp_device_choice choice = o->device;
-    if (kernel && choice == SP_DEVICE_AUTO) choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
+    if (kernel && choice == SP_DEVICE_AUTO)
+        choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
     TRY(sp_grid_create(MPI_COMM_WORLD, o->p, o->q, &job->grid));
     return sp_place_rank(job->grid.comm, choice, o->threads, &job->place);
 }

@@ -64,9 +64,10 @@ void spmm_multivector_destroy(spmm_multivector *v)
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
 {
     if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision)
-        return sp_fail(SPMM_ERR_USAGE, "copy of a %lld x %lld multivector into one of %lld x %lld, or of "
-                       "another precision", (long long)src->rows, (long long)src->k,
-                       (long long)dst->rows, (long long)dst->k);
+        return sp_fail(SPMM_ERR_USAGE,
+                       "copy of a %lld x %lld multivector into one of %lld x %lld, or of "
+                       "another precision",
+                       (long long)src->rows, (long long)src->k, (long long)dst->rows, (long long)dst->k);
     const int64_t size = (int64_t)sp_value_size(src->precision);
     if (src->space == SPMM_CPU && dst->space == SPMM_CPU) {
         for (int64_t i = 0; i < src->rows; i++)

@@ -13,7 +13,10 @@ static void write_values(FILE *f, const spmm_multivector *v)
         for (int64_t i = 0; i < v->rows; i++) fprintf(f, "%.*g\n", digits, sp_multivector_get(v, i, j));
 }
 
-static spmm_status cannot(const char *path) { return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno)); }
+static spmm_status cannot(const char *path)
+{
+    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+}
 
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
 {

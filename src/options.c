@@ -160,13 +160,25 @@ static spmm_status set_ell_limit(sp_options *o, const char *text)
     return SPMM_OK;
 }
 
-static spmm_status set_threads(sp_options *o, const char *t) { return small_number("threads", t, 1, &o->threads); }
-static spmm_status set_repeat(sp_options *o, const char *t) { return small_number("repeat", t, 1, &o->repeat); }
-static spmm_status set_warmup(sp_options *o, const char *t) { return small_number("warmup", t, 0, &o->warmup); }
+static spmm_status set_threads(sp_options *o, const char *t)
+{
+    return small_number("threads", t, 1, &o->threads);
+}
+static spmm_status set_repeat(sp_options *o, const char *t)
+{
+    return small_number("repeat", t, 1, &o->repeat);
+}
+static spmm_status set_warmup(sp_options *o, const char *t)
+{
+    return small_number("warmup", t, 0, &o->warmup);
+}
 static spmm_status set_output(sp_options *o, const char *t) { return o->output = t, SPMM_OK; }
 static spmm_status set_json(sp_options *o, const char *t) { return o->json = t, SPMM_OK; }
 static spmm_status set_csv(sp_options *o, const char *t) { return o->csv = t, SPMM_OK; }
-static spmm_status set_nonfinite(sp_options *o, const char *t) { return (void)t, o->allow_nonfinite = 1, SPMM_OK; }
+static spmm_status set_nonfinite(sp_options *o, const char *t)
+{
+    return (void)t, o->allow_nonfinite = 1, SPMM_OK;
+}
 static spmm_status set_quiet(sp_options *o, const char *t) { return (void)t, o->verbosity = -1, SPMM_OK; }
 static spmm_status set_verbose(sp_options *o, const char *t) { return (void)t, o->verbosity = 1, SPMM_OK; }
 
@@ -175,9 +187,18 @@ static spmm_status act(sp_options *o, sp_action action)
     if (o->action < action) o->action = action; /* help wins over the rest */
     return SPMM_OK;
 }
-static spmm_status do_conversions(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_CHECK_CONVERSIONS); }
-static spmm_status do_kernels(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_LIST_KERNELS); }
-static spmm_status do_devices(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_LIST_DEVICES); }
+static spmm_status do_conversions(sp_options *o, const char *t)
+{
+    return (void)t, act(o, SP_ACTION_CHECK_CONVERSIONS);
+}
+static spmm_status do_kernels(sp_options *o, const char *t)
+{
+    return (void)t, act(o, SP_ACTION_LIST_KERNELS);
+}
+static spmm_status do_devices(sp_options *o, const char *t)
+{
+    return (void)t, act(o, SP_ACTION_LIST_DEVICES);
+}
 static spmm_status do_version(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_VERSION); }
 static spmm_status do_help(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_HELP); }
 
@@ -214,10 +235,11 @@ void sp_options_help(FILE *out)
 {
     int kinds;
     const sp_gen_kind *kind = sp_gen_kinds(&kinds);
-    fprintf(out, "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
-                 "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
-                 "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
-                 "MATRIX is a Matrix Market file, plain or gzipped, or a generator (default lap3d27:32):\n");
+    fprintf(out,
+            "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
+            "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
+            "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
+            "MATRIX is a Matrix Market file, plain or gzipped, or a generator (default lap3d27:32):\n");
     for (int i = 0; i < kinds; i++) {
         char form[64];
         int n = snprintf(form, sizeof form, "%s:", kind[i].name);
@@ -242,7 +264,8 @@ static void getopt_tables(char *letters, struct option *longs)
 {
     *letters++ = ':'; /* a missing argument is told apart from an unknown option */
     for (int i = 0; i < ROWS; i++) {
-        longs[i] = (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL, FIRST_LONG + i};
+        longs[i] = (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
+                                   FIRST_LONG + i};
         if (!rows[i].letter) continue;
         *letters++ = rows[i].letter;
         if (rows[i].argument) *letters++ = ':';
@@ -270,7 +293,8 @@ static spmm_status check(const sp_options *o)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes format %s, not %s", kernel->id,
                        sp_format_word(kernel->format), format_words[o->format]);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))
-        return sp_fail(SPMM_ERR_USAGE, "--output takes the Y of one run: give one --columns and one --kernel");
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--output takes the Y of one run: give one --columns and one --kernel");
     return SPMM_OK;
 }
 
@@ -278,7 +302,12 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
 {
     char letters[2 * ROWS + 2];
     struct option longs[ROWS + 1];
-    *o = (sp_options){.matrix = "lap3d27:32", .k = {64}, .k_count = 1, .x_seed = 1, .repeat = 10, .warmup = 2,
+    *o = (sp_options){.matrix = "lap3d27:32",
+                      .k = {64},
+                      .k_count = 1,
+                      .x_seed = 1,
+                      .repeat = 10,
+                      .warmup = 2,
                       .ell_limit = 3.0};
     getopt_tables(letters, longs);
     opterr = 0; /* rank 0 prints the message, not getopt on every rank */
@@ -287,16 +316,20 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
         const char *const seen = argv[optind > 0 ? optind - 1 : 0];
         if (code == ':') {
             const option_row *row = find_row(optopt);
-            return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", seen, row ? row->argument : "an argument");
+            return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", seen,
+                           row ? row->argument : "an argument");
         }
         const option_row *row = code == '?' ? NULL : find_row(code);
         if (!row && optopt && optopt < FIRST_LONG)
             return sp_fail(SPMM_ERR_USAGE, "unknown option -%c; --help lists them", optopt);
-        if (!row) return sp_fail(SPMM_ERR_USAGE, "unknown option, or one that takes no argument: %.100s; --help lists them", seen);
+        if (!row)
+            return sp_fail(SPMM_ERR_USAGE,
+                           "unknown option, or one that takes no argument: %.100s; --help lists them", seen);
         TRY(row->set(o, optarg));
     }
     if (argc - optind > 1)
-        return sp_fail(SPMM_ERR_USAGE, "more than one matrix: %.100s and %.100s", argv[optind], argv[optind + 1]);
+        return sp_fail(SPMM_ERR_USAGE, "more than one matrix: %.100s and %.100s", argv[optind],
+                       argv[optind + 1]);
     if (optind < argc) o->matrix = argv[optind];
     return check(o);
 }

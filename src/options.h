@@ -11,7 +11,12 @@
 
 enum { SP_MAX_COLUMNS = 64 };
 
-typedef enum sp_format_choice { SP_FORMAT_AUTO, SP_FORMAT_CSR, SP_FORMAT_ELL, SP_FORMAT_ELL_NOPAD } sp_format_choice;
+typedef enum sp_format_choice {
+    SP_FORMAT_AUTO,
+    SP_FORMAT_CSR,
+    SP_FORMAT_ELL,
+    SP_FORMAT_ELL_NOPAD
+} sp_format_choice;
 
 /** What ends the program after its set-up instead of a product. */
 typedef enum sp_action {
@@ -27,7 +32,7 @@ typedef struct sp_options {
     const char *matrix; /**< file or generator spec; points into argv or static storage */
     int64_t k[SP_MAX_COLUMNS];
     int k_count;
-    int k_given;        /**< 1: --columns was there */
+    int k_given; /**< 1: --columns was there */
     sp_device_choice device;
     sp_format_choice format;
     const char *kernel; /**< a name, "all", or NULL: auto */

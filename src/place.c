@@ -16,7 +16,8 @@ static int bound_cores(char *key, size_t n)
         snprintf(key, n, "unknown");
         return (int)sysconf(_SC_NPROCESSORS_ONLN);
     }
-    for (size_t i = 0; i < sizeof set; i++) hash = (hash ^ ((const unsigned char *)&set)[i]) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < sizeof set; i++)
+        hash = (hash ^ ((const unsigned char *)&set)[i]) * UINT64_C(1099511628211);
     snprintf(key, n, "%016llx", (unsigned long long)hash);
     return CPU_COUNT(&set);
 }
@@ -41,7 +42,8 @@ static spmm_status open_gpu(int node_rank, sp_place *place)
     const char *why = "";
     const int count = sp_device_count(&why);
     if (count == 0)
-        return sp_fail(SPMM_ERR_NO_DEVICE, "--device cuda: no usable GPU on %s: %s; use --device cpu", place->host, why);
+        return sp_fail(SPMM_ERR_NO_DEVICE, "--device cuda: no usable GPU on %s: %s; use --device cpu",
+                       place->host, why);
     TRY(sp_device_open(node_rank % count));
     return sp_device_describe(node_rank % count, &place->gpu);
 }
@@ -49,7 +51,8 @@ static spmm_status open_gpu(int node_rank, sp_place *place)
 spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_place *place)
 {
     memset(place, 0, sizeof *place);
-    if (gethostname(place->host, sizeof place->host - 1) != 0) snprintf(place->host, sizeof place->host, "unknown");
+    if (gethostname(place->host, sizeof place->host - 1) != 0)
+        snprintf(place->host, sizeof place->host, "unknown");
     TRY(place_threads(comm, threads, place));
     int node_rank, node_size, gpus_everywhere;
     TRY(sp_node_rank(comm, &node_rank, &node_size));

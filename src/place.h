@@ -10,9 +10,9 @@ typedef enum sp_device_choice { SP_DEVICE_AUTO, SP_DEVICE_CPU, SP_DEVICE_CUDA } 
 /** One rank's place; plain data, so that rank 0 can collect them. */
 typedef struct sp_place {
     char host[64];
-    int cores;       /**< cores this rank may run on, shared by `core_sharers` ranks */
+    int cores; /**< cores this rank may run on, shared by `core_sharers` ranks */
     int core_sharers;
-    int threads;     /**< OpenMP threads */
+    int threads; /**< OpenMP threads */
     spmm_device device;
     sp_device_info gpu; /**< SPMM_CUDA only */
     int gpu_sharers;    /**< ranks of this node on the same GPU, at least 1 */

@@ -25,14 +25,17 @@ static spmm_status choose_kernel(const spmm_plan_options *o, const sp_kernel **k
 {
     *kernel = o->kernel ? sp_kernel_find(o->kernel) : sp_kernel_default(o->device, o->format);
     if (!*kernel)
-        return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels", o->kernel ? o->kernel : "for that format");
+        return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels",
+                       o->kernel ? o->kernel : "for that format");
     if ((*kernel)->device != o->device || (*kernel)->format != o->format)
-        return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels", (*kernel)->id);
+        return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels",
+                       (*kernel)->id);
     return SPMM_OK;
 }
 
 /** The block in the plan's format, in host memory; *owned says whether anything was made. */
-static spmm_status convert(const spmm_csr *block, const spmm_plan_options *o, int threads, sp_matrix *m, int *owned)
+static spmm_status convert(const spmm_csr *block, const spmm_plan_options *o, int threads, sp_matrix *m,
+                           int *owned)
 {
     *owned = o->format != SPMM_CSR;
     switch (o->format) {
@@ -69,8 +72,8 @@ static spmm_status build(const spmm_csr *block, int64_t k, const spmm_plan_optio
     return sp_work_create(block->irp, block->rows, threads, &plan->work);
 }
 
-spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k, const spmm_plan_options *options,
-                             spmm_plan **plan)
+spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
+                             const spmm_plan_options *options, spmm_plan **plan)
 {
     static const spmm_plan_options defaults;
     spmm_plan *p = NULL;
@@ -109,15 +112,17 @@ int64_t sp_plan_bytes(const spmm_plan *plan)
            (a->nz_per_row ? 4 * a->rows : 0);
 }
 
-static spmm_status check_shape(const spmm_plan *plan, const spmm_multivector *v, int64_t rows, const char *name)
+static spmm_status check_shape(const spmm_plan *plan, const spmm_multivector *v, int64_t rows,
+                               const char *name)
 {
     if (v->rows == rows && v->k == plan->k && v->ld >= v->k && v->precision == plan->a.precision &&
         v->space == plan->kernel->device)
         return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s is %lld x %lld %s in %s memory; the plan needs %lld x %lld %s in %s memory", name,
-                   (long long)v->rows, (long long)v->k, v->precision == SPMM_F64 ? "f64" : "f32",
-                   v->space == SPMM_CPU ? "host" : "GPU", (long long)rows, (long long)plan->k,
-                   plan->a.precision == SPMM_F64 ? "f64" : "f32", plan->kernel->device == SPMM_CPU ? "host" : "GPU");
+    return sp_fail(
+        SPMM_ERR_USAGE, "%s is %lld x %lld %s in %s memory; the plan needs %lld x %lld %s in %s memory", name,
+        (long long)v->rows, (long long)v->k, v->precision == SPMM_F64 ? "f64" : "f32",
+        v->space == SPMM_CPU ? "host" : "GPU", (long long)rows, (long long)plan->k,
+        plan->a.precision == SPMM_F64 ? "f64" : "f32", plan->kernel->device == SPMM_CPU ? "host" : "GPU");
 }
 
 static double now(void)

@@ -12,15 +12,17 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
     char text[32];
     const int threads = ranks[0].place.threads;
     fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VERSION);
-    fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s %s", r->matrix.source, (long long)r->matrix.rows,
-            (long long)r->matrix.cols, (long long)r->matrix.nnz, r->matrix.field, r->matrix.symmetry);
+    fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s %s", r->matrix.source,
+            (long long)r->matrix.rows, (long long)r->matrix.cols, (long long)r->matrix.nnz, r->matrix.field,
+            r->matrix.symmetry);
     if (p->stored != r->matrix.nnz) fprintf(out, ", %lld stored", (long long)p->stored);
     fprintf(out, ")\n           entries a row: mean %.1f, longest %lld; empty rows: %lld\n",
             share(r->matrix.nnz, r->matrix.rows), (long long)p->longest, (long long)p->empty);
     if (p->duplicates)
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)p->duplicates);
-    fprintf(out, "ranks      %d as a %d x %d grid, rows by %s, imbalance %.3f\n", r->run.ranks, r->run.grid[0],
-            r->run.grid[1], o->partition == SP_PARTITION_NNZ ? "entries" : "even blocks", r->imbalance);
+    fprintf(out, "ranks      %d as a %d x %d grid, rows by %s, imbalance %.3f\n", r->run.ranks,
+            r->run.grid[0], r->run.grid[1], o->partition == SP_PARTITION_NNZ ? "entries" : "even blocks",
+            r->imbalance);
     if (ranks[0].place.device == SPMM_CUDA) {
         fprintf(out, "device     cuda: %s", ranks[0].place.gpu.name);
         if (ranks[0].place.gpu_sharers > 1) fprintf(out, ", shared by %d ranks", ranks[0].place.gpu_sharers);
@@ -32,8 +34,8 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
     }
     fprintf(out, "X          %s, %s, whole on every rank\n", r->run.x, r->run.precision);
     if (p->read_bytes > 0)
-        fprintf(out, "read       %.3f s (%s of text parsed at %.0f MB/s), scattered in %.3f s\n", r->seconds.read,
-                sp_bytes_text(text, sizeof text, p->read_bytes),
+        fprintf(out, "read       %.3f s (%s of text parsed at %.0f MB/s), scattered in %.3f s\n",
+                r->seconds.read, sp_bytes_text(text, sizeof text, p->read_bytes),
                 p->parse_seconds > 0 ? p->read_bytes / p->parse_seconds / 1e6 : 0, r->seconds.scatter);
     else
         fprintf(out, "generated  %.3f s, scattered in %.3f s\n", r->seconds.read, r->seconds.scatter);
@@ -48,16 +50,18 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count)
         if (r->place.device == SPMM_CUDA)
             snprintf(gpu, sizeof gpu, "%d %.40s%s", r->place.gpu.index, r->place.gpu.pci,
                      r->place.gpu_sharers > 1 ? " shared" : "");
-        fprintf(out, "  %4d  %-14.14s %12lld %11lld %13lld %9s %8d  %s\n", i, r->place.host, (long long)r->row_begin,
-                (long long)r->rows, (long long)r->nnz, sp_bytes_text(text, sizeof text, (double)r->bytes),
-                r->place.threads, gpu);
+        fprintf(out, "  %4d  %-14.14s %12lld %11lld %13lld %9s %8d  %s\n", i, r->place.host,
+                (long long)r->row_begin, (long long)r->rows, (long long)r->nnz,
+                sp_bytes_text(text, sizeof text, (double)r->bytes), r->place.threads, gpu);
     }
 }
 
 void sp_report_table_head(FILE *out)
 {
-    fprintf(out, "\n      K  kernel          format     median ms       min       max  stddev   GFLOP/s   max rel err"
-                 "  mean rel err   wrong  bits   result\n");
+    fprintf(
+        out,
+        "\n      K  kernel          format     median ms       min       max  stddev   GFLOP/s   max rel err"
+        "  mean rel err   wrong  bits   result\n");
 }
 
 void sp_report_run(FILE *out, const sp_record *r)
@@ -68,35 +72,42 @@ void sp_report_run(FILE *out, const sp_record *r)
     if (r->mode == SP_VERIFY_NONE)
         fprintf(out, "             -             -       -  -      not verified\n");
     else
-        fprintf(out, "      %8.2e      %8.2e %7lld  %-5s  %s\n", r->error.max_relative, r->error.mean_relative,
-                (long long)r->error.wrong, r->error.different ? "differ" : "same", r->passed ? "PASS" : "FAIL");
+        fprintf(out, "      %8.2e      %8.2e %7lld  %-5s  %s\n", r->error.max_relative,
+                r->error.mean_relative, (long long)r->error.wrong, r->error.different ? "differ" : "same",
+                r->passed ? "PASS" : "FAIL");
     if (r->mode != SP_VERIFY_NONE && r->error.wrong)
-        fprintf(out, "         first wrong: Y(%lld,%lld) = %.17g, the serial product has %.17g (bound %.2e)\n",
-                (long long)r->error.row + 1, (long long)r->error.column + 1, r->error.found, r->error.expected,
-                r->error.bound);
+        fprintf(out,
+                "         first wrong: Y(%lld,%lld) = %.17g, the serial product has %.17g (bound %.2e)\n",
+                (long long)r->error.row + 1, (long long)r->error.column + 1, r->error.found,
+                r->error.expected, r->error.bound);
 }
 
 void sp_report_phases(FILE *out, const sp_record *r)
 {
     const sp_seconds *s = &r->seconds;
-    fprintf(out, "         seconds: convert %.4f, X %.4f, exchange %.6f, kernel %.6f, apply %.6f, gather %.4f, verify %.4f\n",
-            s->convert, s->x, s->exchange, s->kernel, s->apply, s->gather, s->verify);
+    fprintf(
+        out,
+        "         seconds: convert %.4f, X %.4f, exchange %.6f, kernel %.6f, apply %.6f, gather %.4f, verify %.4f\n",
+        s->convert, s->x, s->exchange, s->kernel, s->apply, s->gather, s->verify);
 }
 
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
 {
     char root[32], rank[32], load[32];
     const char *const unit = strcmp(last->run.precision, "f64") == 0 ? "2.22e-16" : "1.19e-07";
-    fprintf(out, "\nerrors     against the serial CSR product; unit round-off of %s: %s; `same` bits: identical\n",
+    fprintf(out,
+            "\nerrors     against the serial CSR product; unit round-off of %s: %s; `same` bits: identical\n",
             last->run.precision, unit);
     fprintf(out, "memory     peak %s on rank 0 (%s after reading and scattering), at most %s on a rank\n",
             sp_bytes_text(root, sizeof root, (double)last->memory.root_peak_bytes),
             sp_bytes_text(load, sizeof load, (double)last->memory.load_peak_bytes),
             sp_bytes_text(rank, sizeof rank, (double)last->memory.rank_peak_bytes));
-    fprintf(out, "seconds    read %.4f, partition %.4f, scatter %.4f; last run: convert %.4f, X %.4f, exchange %.6f,\n"
-                 "           kernel %.6f, apply %.6f, gather %.4f, verify %.4f; total %.4f\n",
-            last->seconds.read, last->seconds.partition, last->seconds.scatter, last->seconds.convert,
-            last->seconds.x, last->seconds.exchange, last->seconds.kernel, last->seconds.apply, last->seconds.gather,
-            last->seconds.verify, last->seconds.total);
+    fprintf(
+        out,
+        "seconds    read %.4f, partition %.4f, scatter %.4f; last run: convert %.4f, X %.4f, exchange %.6f,\n"
+        "           kernel %.6f, apply %.6f, gather %.4f, verify %.4f; total %.4f\n",
+        last->seconds.read, last->seconds.partition, last->seconds.scatter, last->seconds.convert,
+        last->seconds.x, last->seconds.exchange, last->seconds.kernel, last->seconds.apply,
+        last->seconds.gather, last->seconds.verify, last->seconds.total);
     if (failed) fprintf(out, "%d of %d runs failed\n", failed, runs);
 }

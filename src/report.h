@@ -22,7 +22,8 @@ typedef struct sp_record {
     struct {
         int ranks, grid[2], threads, repeat, warmup;
         int64_t k;
-        const char *device, *gpu, *format, *kernel, *precision, *partition, *exchange, *transport, *x, *verify, *host;
+        const char *device, *gpu, *format, *kernel, *precision, *partition, *exchange, *transport, *x,
+            *verify, *host;
     } run;
     sp_seconds seconds;
     sp_stats apply;      /**< of the slowest rank in each repeat, seconds */
@@ -30,7 +31,7 @@ typedef struct sp_record {
     double imbalance;    /**< most over mean entries a rank; 1 without entries */
     sp_verify_mode mode; /**< what was really done */
     sp_error error;
-    int passed;          /**< 1 also when nothing was to be verified */
+    int passed; /**< 1 also when nothing was to be verified */
     struct {
         int64_t root_peak_bytes, rank_peak_bytes; /**< resident set: rank 0's, and the largest */
         int64_t load_peak_bytes;                  /**< rank 0's after reading and scattering */

@@ -26,7 +26,8 @@ static spmm_status receive_block(const sp_grid *grid, spmm_csr *block)
 {
     TRY(sp_recv(grid->comm, ROOT, TAG_IRP, block->irp, (block->rows + 1) * 8));
     TRY(sp_recv(grid->comm, ROOT, TAG_JA, block->ja, block->nnz * 4));
-    return sp_recv(grid->comm, ROOT, TAG_AS, block->as, block->nnz * (int64_t)sp_value_size(block->precision));
+    return sp_recv(grid->comm, ROOT, TAG_AS, block->as,
+                   block->nnz * (int64_t)sp_value_size(block->precision));
 }
 
 /** Root's own rows; its arrays are a's, or copies. */
@@ -71,7 +72,8 @@ static spmm_status send_headers(const sp_grid *grid, const spmm_csr *a, const in
     }
     status = sp_agree(grid->comm, "scatter", status);
     if (status == SPMM_OK)
-        status = SP_MPI(MPI_Scatter(all, sizeof *all, MPI_BYTE, mine, sizeof *mine, MPI_BYTE, ROOT, grid->comm));
+        status = SP_MPI(
+            MPI_Scatter(all, sizeof *all, MPI_BYTE, mine, sizeof *mine, MPI_BYTE, ROOT, grid->comm));
     sp_free(all);
     return status;
 }
@@ -128,8 +130,9 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, spmm_cs
     int rank;
     memset(block, 0, sizeof *block);
     TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
-    spmm_status status = sp_agree(comm, "scatter", rank == root && !a ? sp_fail(SPMM_ERR_USAGE, "no matrix on root %d", root)
-                                                           : SPMM_OK);
+    spmm_status status = sp_agree(comm, "scatter",
+                                  rank == root && !a ? sp_fail(SPMM_ERR_USAGE, "no matrix on root %d", root)
+                                                     : SPMM_OK);
     TRY(status);
     TRY(SP_MPI(MPI_Comm_split(comm, 0, rank == root ? -1 : rank, &ordered)));
     TRY_GOTO(sp_grid_create(ordered, 0, 0, &grid), done);

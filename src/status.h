@@ -23,17 +23,17 @@ int sp_exit_code(spmm_status status);
 
 /** Returns from the calling function when expr is not SPMM_OK. In a collective function it may wrap
  *  only an agreed status (sp_agree), so that no rank leaves alone. */
-#define TRY(expr)                                   \
-    do {                                            \
-        const spmm_status try_status_ = (expr);     \
+#define TRY(expr)                                       \
+    do {                                                \
+        const spmm_status try_status_ = (expr);         \
         if (try_status_ != SPMM_OK) return try_status_; \
     } while (0)
 
 /** The same where something must be freed first: jumps to the label. Needs a variable `status`. */
-#define TRY_GOTO(expr, label)                \
-    do {                                     \
-        status = (expr);                     \
-        if (status != SPMM_OK) goto label;   \
+#define TRY_GOTO(expr, label)              \
+    do {                                   \
+        status = (expr);                   \
+        if (status != SPMM_OK) goto label; \
     } while (0)
 
 #endif

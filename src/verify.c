@@ -14,7 +14,8 @@ enum { CHUNK_ROWS = 64 };
 /** Two partial outcomes as one; the first wrong element is the lowest one, whoever found it. */
 static void merge(sp_error *into, const sp_error *part)
 {
-    if (part->max_relative > into->max_relative || isnan(part->max_relative)) into->max_relative = part->max_relative;
+    if (part->max_relative > into->max_relative || isnan(part->max_relative))
+        into->max_relative = part->max_relative;
     into->mean_relative += part->mean_relative; /* a sum until the end */
     into->checked += part->checked;
     into->wrong += part->wrong;
@@ -41,7 +42,8 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
 
 static void compare(int64_t row, int64_t column, double found, double expected, double bound, sp_error *e)
 {
-    const int same = found == expected ? signbit(found) == signbit(expected) : isnan(found) && isnan(expected);
+    const int same = found == expected ? signbit(found) == signbit(expected)
+                                       : isnan(found) && isnan(expected);
     double relative = 0;
     int right = same;
     if (!same) {
@@ -82,8 +84,9 @@ static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spm
     for (int64_t i = 0; i < rows.rows; i++) {
         const int64_t n = rows.row_start[i + 1] - rows.row_start[i];
         for (int64_t j = 0; j < x->k; j++)
-            compare(begin + i, j, sp_multivector_get(y, begin + i, j), sp_multivector_get(&s->reference, i, j),
-                    allowance(n, s->sum[i * x->k + j], a->precision), e);
+            compare(begin + i, j, sp_multivector_get(y, begin + i, j),
+                    sp_multivector_get(&s->reference, i, j), allowance(n, s->sum[i * x->k + j], a->precision),
+                    e);
     }
 }
 
@@ -98,12 +101,14 @@ spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_m
     {
         scratch s = {.sum = NULL};
         sp_error mine = {.row = -1, .column = -1};
-        const int bad = spmm_multivector_create(CHUNK_ROWS, x->k, a->precision, SPMM_CPU, &s.reference) != SPMM_OK ||
+        const int bad = spmm_multivector_create(CHUNK_ROWS, x->k, a->precision, SPMM_CPU, &s.reference) !=
+                            SPMM_OK ||
                         sp_alloc((void **)&s.sum, CHUNK_ROWS * x->k, sizeof *s.sum, "bounds") != SPMM_OK;
 #pragma omp for schedule(dynamic)
         for (int64_t begin = 0; begin < a->rows; begin += CHUNK_ROWS)
             if (!bad)
-                check_rows(&m, begin, begin + CHUNK_ROWS < a->rows ? begin + CHUNK_ROWS : a->rows, x, y, &s, &mine);
+                check_rows(&m, begin, begin + CHUNK_ROWS < a->rows ? begin + CHUNK_ROWS : a->rows, x, y, &s,
+                           &mine);
 #pragma omp critical(sp_verify_merge)
         {
             merge(error, &mine);
@@ -125,7 +130,8 @@ void sp_sample_rows(const int64_t *begin, int blocks, int64_t *rows, int64_t *fi
         int64_t share = all <= SP_SAMPLE_ROWS ? size : (int64_t)((double)size / (double)all * SP_SAMPLE_ROWS);
         if (share == 0 && size > 0) share = 1;
         first[b] = taken;
-        for (int64_t i = 0; i < share; i++) rows[taken++] = begin[b] + (int64_t)((double)i / (double)share * (double)size);
+        for (int64_t i = 0; i < share; i++)
+            rows[taken++] = begin[b] + (int64_t)((double)i / (double)share * (double)size);
     }
     first[blocks] = taken;
 }

@@ -6,12 +6,12 @@
 
 #include <spmm.h>
 
-#define DO(call)                                                              \
-    do {                                                                      \
-        if ((call) != SPMM_OK) {                                              \
-            fprintf(stderr, "%s: %s\n", #call, spmm_error_message());         \
-            MPI_Abort(MPI_COMM_WORLD, 1);                                     \
-        }                                                                     \
+#define DO(call)                                                      \
+    do {                                                              \
+        if ((call) != SPMM_OK) {                                      \
+            fprintf(stderr, "%s: %s\n", #call, spmm_error_message()); \
+            MPI_Abort(MPI_COMM_WORLD, 1);                             \
+        }                                                             \
     } while (0)
 
 int main(int argc, char **argv)

@@ -26,12 +26,14 @@ static struct {
     int (*any)(int failed); /* test_mpi.h: a reduction over the ranks */
 } test_;
 
-static inline int test_begin_(const char *name) {
+static inline int test_begin_(const char *name)
+{
     test_.name = name;
     test_.failed = 0;
     return 1;
 }
-static inline int test_finish_(void) {
+static inline int test_finish_(void)
+{
     const int failed = test_.any ? test_.any(test_.failed) : test_.failed;
     if (test_.rank == 0) printf("%s %s\n", failed ? "FAIL" : "PASS", test_.name);
     fflush(stdout);
@@ -39,27 +41,31 @@ static inline int test_finish_(void) {
     return 0;
 }
 #define TEST(sentence) for (int once_ = test_begin_(sentence); once_; once_ = test_finish_())
-#define SKIP(sentence, why) \
-    do { if (test_.rank == 0) printf("SKIP %s: %s\n", sentence, why); } while (0)
+#define SKIP(sentence, why)                                          \
+    do {                                                             \
+        if (test_.rank == 0) printf("SKIP %s: %s\n", sentence, why); \
+    } while (0)
 
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
-            if (test_.failed++ < 5)                                                            \
+#define CHECK(condition)                                                                                 \
+    do {                                                                                                 \
+        if (!(condition)) {                                                                              \
+            if (test_.failed++ < 5)                                                                      \
                 printf("  %s:%d (rank %d): not true: %s\n", __FILE__, __LINE__, test_.rank, #condition); \
-        }                                                                                      \
+        }                                                                                                \
     } while (0)
-#define CHECK_INT(found, expected)                                                             \
-    do {                                                                                       \
-        const long long f_ = (long long)(found), e_ = (long long)(expected);                   \
-        if (f_ != e_ && test_.failed++ < 5)                                                    \
-            printf("  %s:%d (rank %d): %s is %lld, expected %lld\n", __FILE__, __LINE__, test_.rank, #found, f_, e_); \
+#define CHECK_INT(found, expected)                                                                           \
+    do {                                                                                                     \
+        const long long f_ = (long long)(found), e_ = (long long)(expected);                                 \
+        if (f_ != e_ && test_.failed++ < 5)                                                                  \
+            printf("  %s:%d (rank %d): %s is %lld, expected %lld\n", __FILE__, __LINE__, test_.rank, #found, \
+                   f_, e_);                                                                                  \
     } while (0)
-#define CHECK_TEXT(text, part)                                                                 \
-    do {                                                                                       \
-        const char *t_ = (text);                                                               \
-        if (!strstr(t_, (part)) && test_.failed++ < 5)                                         \
-            printf("  %s:%d (rank %d): \"%s\" does not contain \"%s\"\n", __FILE__, __LINE__, test_.rank, t_, (part)); \
+#define CHECK_TEXT(text, part)                                                                            \
+    do {                                                                                                  \
+        const char *t_ = (text);                                                                          \
+        if (!strstr(t_, (part)) && test_.failed++ < 5)                                                    \
+            printf("  %s:%d (rank %d): \"%s\" does not contain \"%s\"\n", __FILE__, __LINE__, test_.rank, \
+                   t_, (part));                                                                           \
     } while (0)
 
 static inline int test_end(void) { return test_.tests_failed ? 1 : 0; }

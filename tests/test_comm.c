@@ -47,7 +47,8 @@ int main(int argc, char **argv)
                 CHECK_INT(sp_bcast(MPI_COMM_WORLD, 0, data, bytes), SPMM_OK);
                 for (int i = 0; i < bytes; i++) CHECK(data[i] == (unsigned char)(i * 31));
                 if (me == 0)
-                    for (int r = 1; r < size; r++) CHECK_INT(sp_send(MPI_COMM_WORLD, r, 5, data, bytes), SPMM_OK);
+                    for (int r = 1; r < size; r++)
+                        CHECK_INT(sp_send(MPI_COMM_WORLD, r, 5, data, bytes), SPMM_OK);
                 if (me > 0) {
                     memset(data, 0, sizeof data);
                     CHECK_INT(sp_recv(MPI_COMM_WORLD, 0, 5, data, bytes), SPMM_OK);

@@ -1,9 +1,20 @@
 #include "gen.h"
 #include "test.h"
 
-static const char *const specs[] = {"lap2d5:1", "lap2d5:7", "lap3d7:1", "lap3d7:5", "lap3d27:4", "fem3:3", "band:100,5,9",
-                                    "band:50,9,9", "band:3,3,100", "uniform:60,4", "uniform:20,20", "rmat:6,5",
-                                    "longrows:300,3,4,250", "longrows:10,2,10,5"};
+static const char *const specs[] = {"lap2d5:1",
+                                    "lap2d5:7",
+                                    "lap3d7:1",
+                                    "lap3d7:5",
+                                    "lap3d27:4",
+                                    "fem3:3",
+                                    "band:100,5,9",
+                                    "band:50,9,9",
+                                    "band:3,3,100",
+                                    "uniform:60,4",
+                                    "uniform:20,20",
+                                    "rmat:6,5",
+                                    "longrows:300,3,4,250",
+                                    "longrows:10,2,10,5"};
 enum { SPECS = sizeof specs / sizeof specs[0] };
 
 static double value(const spmm_csr *a, int64_t e)
@@ -31,7 +42,8 @@ int main(void)
                 CHECK_INT(sp_gen_csr(specs[n], SPMM_F64, threads, &b), SPMM_OK);
                 CHECK(a.nnz == b.nnz && a.rows == b.rows);
                 CHECK(memcmp(a.irp, b.irp, (size_t)(a.rows + 1) * 8) == 0);
-                CHECK(memcmp(a.ja, b.ja, (size_t)a.nnz * 4) == 0 && memcmp(a.as, b.as, (size_t)a.nnz * 8) == 0);
+                CHECK(memcmp(a.ja, b.ja, (size_t)a.nnz * 4) == 0 &&
+                      memcmp(a.as, b.as, (size_t)a.nnz * 8) == 0);
                 spmm_csr_destroy(&b);
             }
             spmm_csr_destroy(&a);
@@ -53,13 +65,16 @@ int main(void)
             const char *spec;
             int64_t rows, nnz;
             double diagonal;
-        } known[] = {{"lap2d5:9", 81, 5 * 81 - 4 * 9, 4}, {"lap3d7:6", 216, 7 * 216 - 6 * 36, 6}, {"lap3d27:6", 216, 16 * 16 * 16, 26}};
+        } known[] = {{"lap2d5:9", 81, 5 * 81 - 4 * 9, 4},
+                     {"lap3d7:6", 216, 7 * 216 - 6 * 36, 6},
+                     {"lap3d27:6", 216, 16 * 16 * 16, 26}};
         for (int n = 0; n < 3; n++) {
             CHECK_INT(sp_gen_csr(known[n].spec, SPMM_F64, 2, &a), SPMM_OK);
             CHECK_INT(a.rows, known[n].rows);
             CHECK_INT(a.nnz, known[n].nnz);
             for (int64_t i = 0; i < a.rows; i++)
-                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) CHECK(value(&a, e) == (a.ja[e] == i ? known[n].diagonal : -1));
+                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
+                    CHECK(value(&a, e) == (a.ja[e] == i ? known[n].diagonal : -1));
             spmm_csr_destroy(&a);
         }
     }
@@ -68,7 +83,8 @@ int main(void)
         for (int n = 0; n < 4; n++) {
             CHECK_INT(sp_gen_csr(symmetric[n], SPMM_F64, 2, &a), SPMM_OK);
             for (int64_t i = 0; i < a.rows; i++)
-                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) CHECK(value(&a, e) == entry(&a, a.ja[e], i));
+                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
+                    CHECK(value(&a, e) == entry(&a, a.ja[e], i));
             if (n == 3) {
                 CHECK_INT(a.rows, 81);
                 CHECK_INT(row_length(&a, 3 * 13), 81); /* the middle point has 27 neighbours */
@@ -102,7 +118,8 @@ int main(void)
         spmm_csr_destroy(&a);
     }
     TEST("a spec is told from a file name") {
-        CHECK(sp_gen_is_spec("lap3d7:5") && sp_gen_is_spec("band:x") && !sp_gen_is_spec("lap3d7") && !sp_gen_is_spec("a/lap3d7:5"));
+        CHECK(sp_gen_is_spec("lap3d7:5") && sp_gen_is_spec("band:x") && !sp_gen_is_spec("lap3d7") &&
+              !sp_gen_is_spec("a/lap3d7:5"));
     }
     TEST("sizes beyond 2^31 rows are refused") {
         CHECK_INT(sp_gen_check("lap3d7:1291"), SPMM_ERR_LIMIT);

@@ -11,7 +11,8 @@ int main(void)
     TEST("no row straddles a 32-byte sector, and rows of 32 bytes and more start on one") {
         for (int p = 0; p < 2; p++)
             for (int64_t k = 1; k <= 300; k++) {
-                const int64_t size = p == SPMM_F64 ? 8 : 4, ld = sp_multivector_ld(k, (spmm_precision)p), bytes = ld * size;
+                const int64_t size = p == SPMM_F64 ? 8 : 4, ld = sp_multivector_ld(k, (spmm_precision)p),
+                              bytes = ld * size;
                 CHECK(ld >= k && ld < 2 * k + 1);
                 CHECK(bytes % 32 == 0 || 32 % bytes == 0);
             }
@@ -35,7 +36,8 @@ int main(void)
         CHECK_INT(spmm_multivector_create(3, 0, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_create(INT64_MAX / 2, 64, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_LIMIT);
         CHECK_INT(spmm_multivector_create(3, INT64_MAX, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_LIMIT);
-        CHECK_INT(spmm_multivector_create(INT64_C(1) << 40, 1 << 10, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_MEMORY);
+        CHECK_INT(spmm_multivector_create(INT64_C(1) << 40, 1 << 10, SPMM_F64, SPMM_CPU, &v),
+                  SPMM_ERR_MEMORY);
         CHECK(v.data == NULL);
         CHECK_TEXT(spmm_error_message(), "PB");
     }
@@ -84,7 +86,8 @@ int main(void)
         CHECK(f && fgets(line, sizeof line, f));
         CHECK_TEXT(line, "%%MatrixMarket matrix array real general");
         CHECK(f && fgets(line, sizeof line, f) && strcmp(line, "2 2\n") == 0);
-        for (int i = 0; i < 4; i++) CHECK(f && fgets(line, sizeof line, f) && strtod(line, NULL) == expected[i]);
+        for (int i = 0; i < 4; i++)
+            CHECK(f && fgets(line, sizeof line, f) && strtod(line, NULL) == expected[i]);
         if (f) fclose(f);
         CHECK(access(part, F_OK) != 0);
         unlink(path);

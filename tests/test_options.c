@@ -31,17 +31,22 @@ int main(void)
         CHECK(o.partition == SP_PARTITION_NNZ && o.x_kind == SP_X_UNIFORM && !o.x_file && !o.kernel);
     }
     TEST("every option is read, in its short and its long form") {
-        CHECK_INT(parse("-k 1,8,64 -d cpu -f ell --kernel cpu_ell -g 4x1 --partition rows -p f32 -x ones -t 3 -r 7 "
-                        "--warmup 0 --verify sample --json a --csv b --ell-limit 2.5 --allow-nonfinite -v m.mtx"), SPMM_OK);
+        CHECK_INT(
+            parse("-k 1,8,64 -d cpu -f ell --kernel cpu_ell -g 4x1 --partition rows -p f32 -x ones -t 3 -r 7 "
+                  "--warmup 0 --verify sample --json a --csv b --ell-limit 2.5 --allow-nonfinite -v m.mtx"),
+            SPMM_OK);
         CHECK(o.k_count == 3 && o.k[0] == 1 && o.k[1] == 8 && o.k[2] == 64 && o.k_given);
         CHECK(o.device == SP_DEVICE_CPU && o.format == SP_FORMAT_ELL && o.p == 4 && o.q == 1);
         CHECK(o.partition == SP_PARTITION_ROWS && o.precision == SPMM_F32 && o.x_kind == SP_X_ONES);
-        CHECK(o.threads == 3 && o.repeat == 7 && o.warmup == 0 && o.verify == SP_VERIFY_SAMPLE && o.verbosity == 1);
+        CHECK(o.threads == 3 && o.repeat == 7 && o.warmup == 0 && o.verify == SP_VERIFY_SAMPLE &&
+              o.verbosity == 1);
         CHECK(o.ell_limit == 2.5 && o.allow_nonfinite);
         CHECK_TEXT(o.matrix, "m.mtx");
         CHECK_TEXT(o.kernel, "cpu_ell");
-        CHECK_INT(parse("--columns 5 --device cuda --format ell-nopad --grid 2x1 --precision f64 --x uniform:42 "
-                        "--threads 1 --repeat 1 --output y --quiet"), SPMM_OK);
+        CHECK_INT(
+            parse("--columns 5 --device cuda --format ell-nopad --grid 2x1 --precision f64 --x uniform:42 "
+                  "--threads 1 --repeat 1 --output y --quiet"),
+            SPMM_OK);
         CHECK(o.k[0] == 5 && o.device == SP_DEVICE_CUDA && o.format == SP_FORMAT_ELL_NOPAD && o.x_seed == 42);
         CHECK(o.output && o.verbosity == -1);
         CHECK_INT(parse("-x some/file.mtx"), SPMM_OK);

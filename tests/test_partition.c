@@ -44,7 +44,8 @@ int main(void)
                 sp_partition_even(rows, parts, begin);
                 CHECK_INT(begin[0], 0);
                 CHECK_INT(begin[parts], rows);
-                for (int p = 0; p < parts; p++) CHECK_INT(begin[p + 1] - begin[p], rows / parts + (p < rows % parts));
+                for (int p = 0; p < parts; p++)
+                    CHECK_INT(begin[p + 1] - begin[p], rows / parts + (p < rows % parts));
             }
     }
     TEST("blocks by entries cover the rows in order and exceed their share by at most one row") {
@@ -77,11 +78,14 @@ int main(void)
     TEST("counts of entries near 2^63 do not overflow") {
         for (int64_t i = 0; i <= ROWS; i++) irp[i] = i * (INT64_MAX / ROWS);
         sp_partition_entries(irp, ROWS, 7, begin);
-        for (int p = 0; p < 7; p++) CHECK(begin[p + 1] - begin[p] >= ROWS / 7 && begin[p + 1] - begin[p] <= ROWS / 7 + 1);
+        for (int p = 0; p < 7; p++)
+            CHECK(begin[p + 1] - begin[p] >= ROWS / 7 && begin[p + 1] - begin[p] <= ROWS / 7 + 1);
     }
     TEST("a sample has rows of every block, increasing, at most 1000 and one a block") {
         static int64_t rows[SP_SAMPLE_ROWS + 5], first[6];
-        const int64_t blocks[][6] = {{0, 10, 20, 30, 40, 50}, {0, 1, 1, 2, 500000, 1000000}, {0, 0, 0, 0, 0, 0},
+        const int64_t blocks[][6] = {{0, 10, 20, 30, 40, 50},
+                                     {0, 1, 1, 2, 500000, 1000000},
+                                     {0, 0, 0, 0, 0, 0},
                                      {0, 1000000, 1000001, 1000002, 1000003, 1000003}};
         for (int n = 0; n < 4; n++) {
             sp_sample_rows(blocks[n], 5, rows, first);

@@ -19,7 +19,8 @@ static void multiply(const spmm_csr *block, const spmm_plan_options *options, in
             for (int64_t j = 0; j < k; j++) {
                 double sum = 0;
                 for (int64_t e = block->irp[i]; e < block->irp[i + 1]; e++) {
-                    const double a = block->precision == SPMM_F64 ? ((double *)block->as)[e] : (double)((float *)block->as)[e];
+                    const double a = block->precision == SPMM_F64 ? ((double *)block->as)[e]
+                                                                  : (double)((float *)block->as)[e];
                     sum += a * sp_multivector_get(&x, block->ja[e], j);
                 }
                 CHECK(sp_multivector_get(&y, i, j) == sum);
@@ -52,7 +53,8 @@ int main(int argc, char **argv)
     CHECK_INT(spmm_csr_generate("lap2d5:9", SPMM_F64, &a), SPMM_OK);
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, &block, &row_begin), SPMM_OK);
     TEST("a wrong kernel, K or format is every rank's error, and leaves no plan") {
-        const spmm_plan_options wrong[] = {{.kernel = "no_such"}, {.kernel = "cpu_ell"}, {.kernel = "csr_rows"}};
+        const spmm_plan_options wrong[] = {
+            {.kernel = "no_such"}, {.kernel = "cpu_ell"}, {.kernel = "csr_rows"}};
         spmm_plan *plan;
         for (int i = 0; i < 3; i++) {
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &wrong[i], &plan), SPMM_ERR_USAGE);

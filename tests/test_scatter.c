@@ -7,7 +7,8 @@
 #include "scatter.h"
 #include "test_mpi.h"
 
-static const char *const specs[] = {"lap2d5:13", "uniform:50,7", "longrows:40,2,3,30", "lap2d5:1", "band:3,2,2"};
+static const char *const specs[] = {"lap2d5:13", "uniform:50,7", "longrows:40,2,3,30", "lap2d5:1",
+                                    "band:3,2,2"};
 enum { SPECS = sizeof specs / sizeof specs[0] };
 
 /** The block is rows [row_begin, ...) of a. */
@@ -21,7 +22,8 @@ static void check_block(const spmm_csr *a, const spmm_csr *block, int64_t row_be
         const int64_t at = a->irp[row_begin + i], n = a->irp[row_begin + i + 1] - at;
         CHECK_INT(block->irp[i + 1] - block->irp[i], n);
         CHECK(memcmp(block->ja + block->irp[i], a->ja + at, (size_t)n * 4) == 0);
-        CHECK(memcmp((char *)block->as + (size_t)block->irp[i] * size, (char *)a->as + (size_t)at * size, (size_t)n * size) == 0);
+        CHECK(memcmp((char *)block->as + (size_t)block->irp[i] * size, (char *)a->as + (size_t)at * size,
+                     (size_t)n * size) == 0);
     }
 }
 
@@ -59,7 +61,8 @@ int main(int argc, char **argv)
             spmm_csr mine;
             int64_t row_begin, rows = 0;
             CHECK_INT(spmm_csr_generate("uniform:50,7", SPMM_F64, &a), SPMM_OK);
-            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, root, me == root ? &a : NULL, &mine, &row_begin), SPMM_OK);
+            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, root, me == root ? &a : NULL, &mine, &row_begin),
+                      SPMM_OK);
             check_block(&a, &mine, row_begin);
             MPI_Allreduce(&mine.rows, &rows, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
             CHECK_INT(rows, 50);
@@ -79,7 +82,8 @@ int main(int argc, char **argv)
         if (me == 0) sp_multivector_generate(&x, SP_X_INDEX, 0, 0, 1);
         CHECK_INT(sp_scatter_x(&grid, &x), SPMM_OK);
         for (int64_t i = 0; i < 31; i++)
-            for (int64_t j = 0; j < 5; j++) CHECK(sp_multivector_get(&x, i, j) == 1 + (double)((i + j) % 1000));
+            for (int64_t j = 0; j < 5; j++)
+                CHECK(sp_multivector_get(&x, i, j) == 1 + (double)((i + j) % 1000));
         spmm_multivector_destroy(&x);
     }
     TEST("gathered blocks stand in rank order, empty ones included") {
@@ -97,7 +101,8 @@ int main(int argc, char **argv)
             CHECK_INT(sp_gather(&grid, &mine, all, &y), SPMM_OK);
             CHECK_INT(y.rows, me == 0 ? all : 0);
             for (int64_t i = 0; i < y.rows; i++)
-                for (int64_t j = 0; j < 3; j++) CHECK(sp_multivector_get(&y, i, j) == sp_x_element(SP_X_UNIFORM, 4, i, j));
+                for (int64_t j = 0; j < 3; j++)
+                    CHECK(sp_multivector_get(&y, i, j) == sp_x_element(SP_X_UNIFORM, 4, i, j));
             spmm_multivector_destroy(&mine);
             spmm_multivector_destroy(&y);
         }

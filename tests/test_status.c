@@ -51,7 +51,8 @@ int main(void)
     }
     TEST("a fault strikes the stage and rank that it names") {
         setenv("SPMM_FAULT", "scatter:2", 1);
-        CHECK(sp_fault("scatter", 2) == SP_FAULT_FAIL && sp_fault("scatter", 1) == SP_FAULT_NONE && sp_fault("scat", 2) == SP_FAULT_NONE);
+        CHECK(sp_fault("scatter", 2) == SP_FAULT_FAIL && sp_fault("scatter", 1) == SP_FAULT_NONE &&
+              sp_fault("scat", 2) == SP_FAULT_NONE);
         setenv("SPMM_FAULT", "apply:0:wrong", 1);
         CHECK(sp_fault("apply", 0) == SP_FAULT_WRONG);
         unsetenv("SPMM_FAULT");

@@ -42,7 +42,8 @@ int main(void)
         for (int p = 0; p < 2; p++) {
             make("uniform:500,9", (spmm_precision)p, 7);
             const sp_error e = check(3);
-            CHECK(e.wrong == 0 && e.different == 0 && e.max_relative == 0 && e.mean_relative == 0 && e.row == -1);
+            CHECK(e.wrong == 0 && e.different == 0 && e.max_relative == 0 && e.mean_relative == 0 &&
+                  e.row == -1);
             CHECK_INT(e.checked, 3500);
             unmake();
         }
@@ -72,7 +73,8 @@ int main(void)
         for (int p = 0; p < 2; p++) {
             make("lap2d5:20", (spmm_precision)p, 2);
             double sum = 0;
-            for (int64_t e = a.irp[100]; e < a.irp[101]; e++) sum += (a.ja[e] == 100 ? 4 : 1) * fabs(sp_multivector_get(&x, a.ja[e], 1));
+            for (int64_t e = a.irp[100]; e < a.irp[101]; e++)
+                sum += (a.ja[e] == 100 ? 4 : 1) * fabs(sp_multivector_get(&x, a.ja[e], 1));
             const double u = p == SPMM_F64 ? 0x1p-53 : 0x1p-24, bound = 5 * u / (1 - 5 * u) * sum;
             const double old = sp_multivector_get(&y, 100, 1);
             for (int beyond = 0; beyond < 2; beyond++) {
