@@ -19,6 +19,8 @@ NP ?= 4
 MATRIX ?= matrices/bcsstk16.mtx.gz
 run: deps-build
 	@+$(MAKE) $(J) link
+	@+$(MAKE) run-built # a make of its own: this one looked for mpirun before deps installed it
+run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
 ## check          set up, build with and without CUDA, run every test (TESTS="test_read ..." for some)
