@@ -14,11 +14,11 @@ enum { ROOT = 0 };
 
 static int is_root(const sp_job *job) { return job->grid.rank == ROOT; }
 
-/** Ends a phase: its duration, the slowest rank's. */
-static spmm_status lap(const sp_job *job, double start, double *seconds)
+/** The slowest rank's duration of each phase so far, on every rank. Phases note their own rank's; this is
+ *  called where they are read, since every collective costs where ranks share cores. */
+static spmm_status slowest_phases(const sp_job *job, sp_seconds *seconds)
 {
-    *seconds = MPI_Wtime() - start;
-    return sp_slowest(job->grid.comm, seconds, 1);
+    return sp_slowest(job->grid.comm, (double *)seconds, sizeof *seconds / sizeof(double));
 }
 
 /** A percentage on a terminal's stderr, redrawn in place; context is the phase's name. */
@@ -124,7 +124,8 @@ spmm_status sp_job_read(sp_job *job)
     }
     TRY(sp_agree(job->grid.comm, "read", status));
     if (o->x_file) TRY(columns_of_x(job));
-    return lap(job, start, &job->record.seconds.read);
+    job->record.seconds.read = MPI_Wtime() - start;
+    return SPMM_OK;
 }
 
 /* ---- partition ---- */
@@ -183,7 +184,8 @@ spmm_status sp_job_partition(sp_job *job)
     job->verify = (sp_verify_mode)shared[0];
     job->record.matrix.rows = shared[1];
     job->record.matrix.cols = shared[2];
-    return lap(job, start, &job->record.seconds.partition);
+    job->record.seconds.partition = MPI_Wtime() - start;
+    return SPMM_OK;
 }
 
 /* ---- scatter ---- */
@@ -220,7 +222,8 @@ spmm_status sp_job_scatter(sp_job *job)
     if (!keep) spmm_csr_destroy(&job->a);
     if (job->verify == SP_VERIFY_SAMPLE) TRY(own_sample(job));
     job->record.memory.load_peak_bytes = sp_peak_bytes();
-    return lap(job, start, &job->record.seconds.scatter);
+    job->record.seconds.scatter = MPI_Wtime() - start;
+    return SPMM_OK;
 }
 
 /* ---- report before the products ---- */
@@ -256,6 +259,7 @@ spmm_status sp_job_preamble(sp_job *job)
     r->run.x = x_text(&job->options, x, sizeof x);
     r->run.verify = sp_verify_word(job->verify);
     r->mode = job->verify;
+    TRY(slowest_phases(job, &r->seconds));
     spmm_status status = SPMM_OK;
     if (is_root(job)) status = sp_alloc((void **)&all, job->grid.size, sizeof *all, "a row a rank");
     TRY(sp_agree(job->grid.comm, "report", status));
@@ -307,7 +311,8 @@ static spmm_status make_plan(sp_job *job, run *r)
                                        .ell_limit = job->options.ell_limit};
     const double start = MPI_Wtime();
     TRY(spmm_plan_create(job->grid.comm, &job->block.csr, r->k, &options, &r->plan));
-    return lap(job, start, &job->record.seconds.convert);
+    job->record.seconds.convert = MPI_Wtime() - start;
+    return SPMM_OK;
 }
 
 /** X in host memory: made in place, or rank 0's. */
@@ -346,11 +351,13 @@ static spmm_status prepare(sp_job *job, run *r)
     if (status == SPMM_OK) status = sp_alloc((void **)&r->apply, repeat, sizeof(double), "times");
     if (status == SPMM_OK) status = sp_alloc((void **)&r->kernel_seconds, repeat, sizeof(double), "times");
     TRY(sp_agree(job->grid.comm, "place_x", status));
-    return lap(job, start, &job->record.seconds.x);
+    job->record.seconds.x = MPI_Wtime() - start;
+    return SPMM_OK;
 }
 
-/** The timed products, each between barriers. An error leaves no rank behind: the others' barriers
- *  are met to the end. */
+/** The timed products. A product lasts from the barrier that all left to the one that all reached: where
+ *  ranks share a core, one that starts late does not make the product look short. An error leaves no rank
+ *  behind: the others' barriers are met to the end. */
 static spmm_status products(sp_job *job, run *r)
 {
     const spmm_multivector *x = r->kernel->device == SPMM_CUDA ? &r->x_device : &r->x_host;
@@ -361,6 +368,7 @@ static spmm_status products(sp_job *job, run *r)
         TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
         const double start = MPI_Wtime();
         if (status == SPMM_OK) status = sp_plan_apply(r->plan, x, &r->y, &kernel);
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
         if (i < 0) continue;
         r->apply[i] = MPI_Wtime() - start;
         r->kernel_seconds[i] = kernel;
@@ -402,8 +410,8 @@ static spmm_status collect(sp_job *job, run *r)
     const double start = MPI_Wtime();
     spmm_status status = SPMM_OK;
     spmm_multivector *y = &r->y;
-    if (job->verify == SP_VERIFY_NONE && !job->options.output)
-        return lap(job, start, &job->record.seconds.gather);
+    job->record.seconds.gather = 0;
+    if (job->verify == SP_VERIFY_NONE && !job->options.output) return SPMM_OK;
     if (r->kernel->device == SPMM_CUDA) {
         y = &r->y_host;
         status = spmm_multivector_create(r->y.rows, r->k, r->y.precision, SPMM_CPU, y);
@@ -423,7 +431,8 @@ static spmm_status collect(sp_job *job, run *r)
     } else if (!job->options.output) {
         TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
     }
-    return lap(job, start, &job->record.seconds.gather);
+    job->record.seconds.gather = MPI_Wtime() - start;
+    return SPMM_OK;
 }
 
 static spmm_status verify(sp_job *job, run *r)
@@ -442,7 +451,8 @@ static spmm_status verify(sp_job *job, run *r)
     TRY(sp_bcast(job->grid.comm, ROOT, &passed, sizeof passed));
     job->record.passed = (int)passed;
     job->failed += !passed;
-    return lap(job, start, &job->record.seconds.verify);
+    job->record.seconds.verify = MPI_Wtime() - start;
+    return SPMM_OK;
 }
 
 static spmm_status report(sp_job *job, const run *r)
@@ -456,6 +466,7 @@ static spmm_status report(sp_job *job, const run *r)
     rec->run.kernel = r->kernel->id;
     rec->run.format = sp_format_word(r->kernel->format);
     rec->seconds.total = MPI_Wtime() - job->start;
+    TRY(slowest_phases(job, &rec->seconds));
     spmm_status status = SPMM_OK;
     if (is_root(job)) {
         if (job->options.verbosity >= 0) sp_report_run(stdout, rec);
