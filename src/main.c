@@ -1,4 +1,5 @@
 /** spmm_mpi: options -> stages -> exit code. */
+#include <omp.h>
 #include <string.h>
 
 #include "job.h"
@@ -108,7 +109,9 @@ static spmm_status place(sp_job *job)
     if (kernel && choice == SP_DEVICE_AUTO)
         choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
     TRY(sp_grid_create(MPI_COMM_WORLD, o->p, o->q, &job->grid));
-    return sp_place_rank(job->grid.comm, choice, o->threads, &job->place);
+    TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
+    omp_set_num_threads(job->place.threads); /* for parallel regions that are not told how many */
+    return SPMM_OK;
 }
 
 static spmm_status work(sp_job *job)
