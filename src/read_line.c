@@ -60,10 +60,10 @@ static sp_line_kind parse_value(cursor *c, const sp_target *t, const char *befor
     if (kind == SP_NUMBER_NONE || stop != sp_word_end(c->p)) return wrong_word(c, expected);
     if (!t->allow_nonfinite) {
         if (kind == SP_NUMBER_OVERFLOW)
-            return wrong_word(c, "a value within the range of a double (infinities were not allowed)");
-        if (kind != SP_NUMBER_FINITE) return wrong_word(c, "a finite value (inf and nan were not allowed)");
+            return wrong_word(c, "a value within the range of a double (or --allow-nonfinite)");
+        if (kind != SP_NUMBER_FINITE) return wrong_word(c, "a finite value (or --allow-nonfinite)");
         if (t->precision == SPMM_F32 && isinf((float)*value))
-            return wrong_word(c, "a value within the range of a float (infinities were not allowed)");
+            return wrong_word(c, "a value within the range of a float (or --allow-nonfinite)");
     }
     if (integer) *value += 0.0; /* -0 is 0, as on the fast path */
     c->p = stop;

@@ -51,7 +51,7 @@ wrong_inputs = {
     "two sizes": (HEAD + "2 3\n1 1 1\n", ":2"),
     "negative size": (HEAD + "-2 3 1\n1 1 1\n", ":2"),
     "size beyond 64 bits": (HEAD + "99999999999999999999 3 1\n1 1 1\n", ":2"),
-    "lying count": (HEAD + "2 3 4000000000000\n1 1 1\n", ":2"),
+    "lying count": (HEAD + "2 3 4000000000000\n1 1 1\n", "of 4000000000000"),
     "index 0": (HEAD + "2 3 1\n0 1 1\n", ":3"),
     "row beyond": (HEAD + "2 3 1\n3 1 1\n", ":3"),
     "column beyond": (HEAD + "2 3 2\n1 1 1\n1 4 1\n", ":4"),
