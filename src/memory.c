@@ -6,7 +6,21 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20 };
+enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, CHECK_FROM = 1 << 30 };
+
+/** Linux grants more memory than there is, and kills whoever then uses it: a large request is held against
+ *  what is available, so that it ends in a message instead. */
+static spmm_status check_available(int64_t bytes, const char *what)
+{
+    char wanted[32], there[32];
+    const char *const off = getenv("SPMM_MEMORY_CHECK");
+    if (bytes < CHECK_FROM || (off && strcmp(off, "0") == 0)) return SPMM_OK;
+    const int64_t available = sp_available_bytes();
+    if (bytes <= available) return SPMM_OK;
+    return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s for %s: %s are available (SPMM_MEMORY_CHECK=0 tries anyway)",
+                   sp_bytes_text(wanted, sizeof wanted, (double)bytes), what,
+                   sp_bytes_text(there, sizeof there, (double)available));
+}
 
 spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
 {
@@ -15,6 +29,7 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
     if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - HUGE_PAGE)
         return sp_fail(SPMM_ERR_LIMIT, "%s: %lld elements of %zu bytes do not fit a 64-bit count", what,
                        (long long)count, size);
+    TRY(check_available(bytes, what));
     const size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : LINE;
     const size_t rounded = ((size_t)bytes + align) / align * align; /* never 0 */
     *p = aligned_alloc(align, rounded);

@@ -8,6 +8,7 @@
 /** Allocates count elements of `size` bytes, 64-byte aligned (2 MiB and huge pages from 4 MiB up).
  *  Not zeroed. *p is never NULL on success, also for count 0; NULL on failure.
  *  \param [in] what  names the thing in the message, e.g. "column indices"
+ *  A request of 1 GiB and more that exceeds the available memory is refused before the system grants it.
  *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figure), SPMM_ERR_LIMIT (count*size overflows) */
 spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what);
 

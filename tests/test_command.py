@@ -206,6 +206,13 @@ with test("an output that cannot be written is exit code 4 and names the file"):
                                 timeout=60)
         equal(result.returncode, 4, "stdout on a full disk: " + result.stderr)
 
+with test("X that no memory holds is exit code 4 with the figure, on every rank, before anything is touched"):
+    for ranks in (1, 3):
+        result = run("-d", "cpu", "-k", 16777216, "lap2d5:1000", ranks=ranks)
+        equal(result.code, 4, result.err)
+        equal(len(result.error_lines()), 1, result.err)
+        within(result.error_lines()[0], "cannot allocate 134 TB")
+
 with test("padded ELLPACK beyond the limit is refused with the figure and the alternative, or left out of all"):
     result = run(*FAST, "-f", "ell", "longrows:2000,2,1,1500", ranks=2)
     equal(result.code, 4, result.err)
