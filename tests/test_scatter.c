@@ -70,6 +70,19 @@ int main(int argc, char **argv)
             spmm_csr_destroy(&a);
         }
     }
+    TEST("a file read through the public interface is scattered like a generated matrix") {
+        spmm_csr mine;
+        int64_t row_begin;
+        CHECK_INT(spmm_csr_read("matrices/cage4.mtx", SPMM_F64, &a), SPMM_OK);
+        CHECK(a.rows == 9 && a.cols == 9 && a.nnz == 49);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, me == 0 ? &a : NULL, &mine, &row_begin), SPMM_OK);
+        check_block(&a, &mine, row_begin);
+        spmm_csr_destroy(&mine);
+        spmm_csr_destroy(&a);
+        CHECK_INT(spmm_csr_read("matrices/README.md", SPMM_F64, &a), SPMM_ERR_SYNTAX);
+        CHECK(a.irp == NULL);
+        CHECK_TEXT(spmm_error_message(), "README.md:1");
+    }
     TEST("a root without a matrix is everybody's usage error") {
         spmm_csr mine;
         int64_t row_begin;
