@@ -118,7 +118,9 @@ spmm_status sp_job_read(sp_job *job)
     const sp_options *o = &job->options;
     spmm_status status = SPMM_OK;
     if (is_root(job)) {
-        status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
+        status = sp_report_check(o->json);
+        if (status == SPMM_OK) status = sp_report_check(o->csv);
+        if (status == SPMM_OK) status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
         if (status == SPMM_OK) row_facts(job);
         if (status == SPMM_OK && o->x_file) status = read_x(job);
     }

@@ -1,5 +1,6 @@
 /** spmm_mpi: options -> stages -> exit code. */
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "job.h"
@@ -44,28 +45,25 @@ static void list_devices(const sp_place *place)
     }
 }
 
-/** The options that need no matrix. 1: that was all. */
-static int answer(const sp_options *o, int rank)
+/** What the launcher says this process's rank is; 0 without one. For what is told without MPI. */
+static int launched_rank(void)
 {
-    sp_place here;
-    switch (o->action) {
-    case SP_ACTION_HELP:
-        if (rank == 0) sp_options_help(stdout);
-        return 1;
-    case SP_ACTION_VERSION:
-        if (rank == 0) printf("spmm_mpi %s\n", SPMM_VERSION);
-        return 1;
-    case SP_ACTION_LIST_KERNELS:
-        if (rank == 0) list_kernels();
-        return 1;
-    case SP_ACTION_LIST_DEVICES:
-        if (sp_place_rank(MPI_COMM_WORLD, SP_DEVICE_CPU, 0, &here) == SPMM_OK && rank == 0)
-            list_devices(&here);
-        return 1;
-    case SP_ACTION_MULTIPLY:
-    case SP_ACTION_CHECK_CONVERSIONS: break;
-    }
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i])) return atoi(getenv(names[i]));
     return 0;
+}
+
+/** The options that are answered without starting MPI, which a login node may not let start. 1: that was
+ *  all. */
+static int answer(sp_action action)
+{
+    if (action != SP_ACTION_HELP && action != SP_ACTION_VERSION && action != SP_ACTION_LIST_KERNELS) return 0;
+    if (launched_rank() != 0) return 1;
+    if (action == SP_ACTION_HELP) sp_options_help(stdout);
+    if (action == SP_ACTION_VERSION) printf("spmm_mpi %s\n", SPMM_VERSION);
+    if (action == SP_ACTION_LIST_KERNELS) list_kernels();
+    return 1;
 }
 
 static int wanted(const sp_job *job, const sp_kernel *kernel)
@@ -105,7 +103,7 @@ static spmm_status place(sp_job *job)
 {
     const sp_options *o = &job->options;
     const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
-    sp_device_choice choice = o->device;
+    sp_device_choice choice = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
     if (kernel && choice == SP_DEVICE_AUTO)
         choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
     TRY(sp_grid_create(MPI_COMM_WORLD, o->p, o->q, &job->grid));
@@ -117,6 +115,10 @@ static spmm_status place(sp_job *job)
 static spmm_status work(sp_job *job)
 {
     TRY(place(job));
+    if (job->options.action == SP_ACTION_LIST_DEVICES) {
+        if (job->grid.rank == 0) list_devices(&job->place);
+        return SPMM_OK;
+    }
     TRY(sp_job_read(job));
     if (job->options.action == SP_ACTION_CHECK_CONVERSIONS) return sp_job_check_conversions(job);
     TRY(sp_job_partition(job));
@@ -133,17 +135,25 @@ static spmm_status work(sp_job *job)
     return job->failed ? sp_fail(SPMM_ERR_VERIFY, "Y differs from the serial product") : SPMM_OK;
 }
 
+/** A last look at the standard output: a full disk must not pass for success. */
+static spmm_status flushed(spmm_status status)
+{
+    if (status == SPMM_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        return sp_fail(SPMM_ERR_OUTPUT, "cannot write to the standard output");
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static sp_job job;
     int rank, provided;
+    spmm_status status = sp_options_parse(argc, argv, &job.options);
+    if (status == SPMM_OK && answer(job.options.action)) return sp_exit_code(flushed(status));
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     job.start = MPI_Wtime();
-    spmm_status status = sp_options_parse(argc, argv, &job.options);
-    if (status == SPMM_OK && !answer(&job.options, rank)) status = work(&job);
-    if (rank == 0 && status == SPMM_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        status = sp_fail(SPMM_ERR_OUTPUT, "cannot write to the standard output");
+    if (status == SPMM_OK) status = work(&job);
+    if (rank == 0) status = flushed(status);
     if (status != SPMM_OK) complain(rank, status);
     sp_job_destroy(&job);
     MPI_Finalize();

@@ -17,7 +17,8 @@ static spmm_status check_available(int64_t bytes, const char *what)
     if (bytes < CHECK_FROM || (off && strcmp(off, "0") == 0)) return SPMM_OK;
     const int64_t available = sp_available_bytes();
     if (bytes <= available) return SPMM_OK;
-    return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s for %s: %s are available (SPMM_MEMORY_CHECK=0 tries anyway)",
+    return sp_fail(SPMM_ERR_MEMORY,
+                   "cannot allocate %s for %s: %s are available (SPMM_MEMORY_CHECK=0 tries anyway)",
                    sp_bytes_text(wanted, sizeof wanted, (double)bytes), what,
                    sp_bytes_text(there, sizeof there, (double)available));
 }

@@ -181,6 +181,13 @@ static spmm_status finish(FILE *f, const char *path)
     return SPMM_OK;
 }
 
+spmm_status sp_report_check(const char *path)
+{
+    FILE *f = path ? fopen(path, "a") : NULL;
+    if (path && !f) return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+    return f ? finish(f, path) : SPMM_OK;
+}
+
 spmm_status sp_report_json(const char *path, const sp_record *r)
 {
     FILE *f = fopen(path, "a");
