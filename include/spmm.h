@@ -125,9 +125,22 @@ void spmm_csr_destroy(spmm_csr *a);
  */
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, spmm_csr *block, int64_t *row_begin);
 
+/** Gives this rank a GPU: the one of its number among the ranks of its node, modulo the visible ones
+ *  (CUDA_VISIBLE_DEVICES and a batch system's binding decide what is visible). To be called once, before
+ *  anything with SPMM_CUDA; ranks beyond the GPUs share them.
+ *
+ *  Collective over comm.
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_NO_DEVICE (a rank sees no usable GPU; the
+ *          message says why), SPMM_ERR_DEVICE
+ */
+spmm_status spmm_device_open(MPI_Comm comm);
+
+/** Gives the GPU back. Plans and multivectors on it must have been destroyed. Local. */
+void spmm_device_close(void);
+
 /** Allocates a multivector of zeros, leading dimension padded so that no row straddles a 32-byte
  *  sector. Local. The caller destroys it.
- *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE (space SPMM_CUDA without a GPU), _DEVICE */
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE (space SPMM_CUDA without an open GPU), _DEVICE */
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
                                     spmm_multivector *v);
 void spmm_multivector_destroy(spmm_multivector *v);
@@ -138,7 +151,7 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
 
 /** How a plan shall compute. Zero-initialise, then set what differs from the default. */
 typedef struct spmm_plan_options {
-    spmm_device device; /**< default SPMM_CPU */
+    spmm_device device; /**< default SPMM_CPU; SPMM_CUDA after spmm_device_open() */
     spmm_format format; /**< default SPMM_CSR */
     const char *kernel; /**< a name of spmm_mpi --list-kernels for that device and format; NULL: auto */
     int threads;        /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads() */

@@ -42,7 +42,7 @@ static spmm_status open_gpu(int node_rank, sp_place *place)
     const char *why = "";
     const int count = sp_device_count(&why);
     if (count == 0)
-        return sp_fail(SPMM_ERR_NO_DEVICE, "--device cuda: no usable GPU on %s: %s; use --device cpu",
+        return sp_fail(SPMM_ERR_NO_DEVICE, "device cuda: no usable GPU on %s: %s; use --device cpu",
                        place->host, why);
     TRY(sp_device_open(node_rank % count));
     return sp_device_describe(node_rank % count, &place->gpu);
@@ -65,3 +65,11 @@ spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, s
     int which;
     return sp_node_sharers(comm, place->gpu.pci, &which, &place->gpu_sharers);
 }
+
+spmm_status spmm_device_open(MPI_Comm comm)
+{
+    sp_place place;
+    return sp_place_rank(comm, SP_DEVICE_CUDA, 0, &place);
+}
+
+void spmm_device_close(void) { sp_device_close(); }
