@@ -103,15 +103,6 @@ void spmm_plan_destroy(spmm_plan *plan)
 
 const char *spmm_plan_kernel(const spmm_plan *plan) { return plan->kernel->id; }
 
-int64_t sp_plan_bytes(const spmm_plan *plan)
-{
-    const sp_matrix *a = &plan->a;
-    const int64_t entries = a->format == SPMM_ELL ? a->rows * a->width : a->nnz;
-    if (!plan->owned) return 0;
-    return entries * (int64_t)(4 + sp_value_size(a->precision)) + (a->row_start ? 8 * (a->rows + 1) : 0) +
-           (a->nz_per_row ? 4 * a->rows : 0);
-}
-
 static spmm_status check_shape(const spmm_plan *plan, const spmm_multivector *v, int64_t rows,
                                const char *name)
 {

@@ -8,7 +8,4 @@
  *  clock. Local; complete on return. \param [out] seconds  may be NULL */
 spmm_status sp_plan_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y, double *seconds);
 
-/** Bytes that the plan's own copy of A takes (0 for a CSR plan on the CPU). */
-int64_t sp_plan_bytes(const spmm_plan *plan);
-
 #endif

@@ -199,8 +199,6 @@ double sp_source_fraction(const sp_source *s)
     return s->file_bytes > 0 ? (done < s->file_bytes ? (double)done / (double)s->file_bytes : 1.0) : 1.0;
 }
 
-int sp_source_is_gzip(const sp_source *s) { return s->gzip; }
-
 void sp_source_close(sp_source *s)
 {
     if (!s) return;

@@ -29,8 +29,6 @@ int64_t sp_source_bytes_left_at_most(const sp_source *source);
 /** Share of the file that was read, 0 to 1. */
 double sp_source_fraction(const sp_source *source);
 
-int sp_source_is_gzip(const sp_source *source);
-
 /** Accepts NULL. */
 void sp_source_close(sp_source *source);
 
