@@ -17,6 +17,7 @@
 #include "matrix_device.h"
 #include "memory.h"
 #include "multivector.h"
+#include "stats.h"
 
 enum { WARM_UP = 3, REPEATS = 20 };
 static const double ELL_LIMIT = 3.0;
@@ -42,14 +43,8 @@ static int fail(const char *what)
     return 1;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/** Median, least and greatest of the repeats, seconds. */
-static spmm_status time_kernel(const sp_kernel *kernel, const sp_launch *launch, double time[3])
+/** Statistics of the repeats, seconds. */
+static spmm_status time_kernel(const sp_kernel *kernel, const sp_launch *launch, sp_stats *time)
 {
     double seconds[REPEATS];
     sp_timer *timer;
@@ -61,10 +56,7 @@ static spmm_status time_kernel(const sp_kernel *kernel, const sp_launch *launch,
         TRY_GOTO(sp_timer_stop(timer), done);
         TRY_GOTO(sp_timer_seconds(timer, &seconds[i < 0 ? 0 : i]), done);
     }
-    qsort(seconds, REPEATS, sizeof *seconds, ascending);
-    time[0] = (seconds[REPEATS / 2 - 1] + seconds[REPEATS / 2]) / 2;
-    time[1] = seconds[0];
-    time[2] = seconds[REPEATS - 1];
+    *time = sp_stats_of(seconds, REPEATS);
 done:
     sp_timer_destroy(timer);
     return status;
@@ -79,18 +71,19 @@ static double floor_bytes(const sp_matrix *a, int64_t k)
 }
 
 static void show(const char *matrix, const sp_kernel *kernel, const sp_matrix *a, int64_t k,
-                 const double time[3])
+                 const sp_stats *time)
 {
-    const double gflops = 2.0 * (double)a->nnz * (double)k / time[0] / 1e9;
+    const double gflops = 2.0 * (double)a->nnz * (double)k / time->median / 1e9;
     const double least = floor_bytes(a, k) / run.peak;
     const char *precision = a->precision == SPMM_F64 ? "f64" : "f32";
     printf("%-22s %5lld  %-15s %9.3f %9.3f %9.3f %10.1f %8.2f\n", matrix, (long long)k, kernel->id,
-           time[0] * 1e3, time[1] * 1e3, time[2] * 1e3, gflops, least / time[0]);
+           time->median * 1e3, time->min * 1e3, time->max * 1e3, gflops, least / time->median);
     fflush(stdout);
     if (run.out)
         fprintf(run.out, "%s,%s,%lld,%lld,%lld,%lld,%s,%s,%.6f,%.6f,%.6f,%.3f,%.4f\n", run.gpu, matrix,
                 (long long)a->rows, (long long)a->cols, (long long)a->nnz, (long long)k, precision,
-                kernel->id, time[0] * 1e3, time[1] * 1e3, time[2] * 1e3, gflops, least / time[0]);
+                kernel->id, time->median * 1e3, time->min * 1e3, time->max * 1e3, gflops,
+                least / time->median);
 }
 
 /** All kernels of a's format for one K. */
@@ -106,11 +99,11 @@ static spmm_status bench_k(const char *matrix, const sp_matrix *a, const spmm_mu
     TRY_GOTO(spmm_multivector_copy(&view, &x), done);
     for (int i = 0; i < count; i++) {
         const sp_launch launch = {a, NULL, &x, &y};
-        double time[3];
+        sp_stats time;
         if (kernels[i].device != SPMM_CUDA || kernels[i].format != a->format) continue;
         if (run.kernel && strcmp(run.kernel, kernels[i].id) != 0) continue;
-        TRY_GOTO(time_kernel(&kernels[i], &launch, time), done);
-        show(matrix, &kernels[i], a, k, time);
+        TRY_GOTO(time_kernel(&kernels[i], &launch, &time), done);
+        show(matrix, &kernels[i], a, k, &time);
     }
 done:
     spmm_multivector_destroy(&x);

@@ -6,6 +6,7 @@
  *  Without FILEs (coordinate, plain text) three are written into DIR (default: $TMPDIR or /tmp) and
  *  removed afterwards: values of 17 digits, short values, a pattern. */
 #include <inttypes.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "mmio.h"
 #include "random.h"
 #include "read.h"
+#include "stats.h"
 
 enum { MAX_REPEATS = 101, MAX_FILES = 16, MAX_METHODS = 8 };
 
@@ -30,13 +32,6 @@ typedef struct method {
     int threads; /* 0: the fscanf loop */
     double seconds[MAX_REPEATS];
 } method;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- the files ---- */
 
@@ -102,10 +97,10 @@ static double read_by_ours(const char *path, int threads, int64_t *entries, doub
     const sp_read_options options = {.precision = SPMM_F64, .threads = threads};
     sp_coo coo;
     double sum = 0;
-    const double start = now();
+    const double start = omp_get_wtime();
     *entries = -1;
     const spmm_status status = sp_read_coo(path, &options, &coo, NULL);
-    *seconds = now() - start;
+    *seconds = omp_get_wtime() - start;
     if (status != SPMM_OK) {
         fprintf(stderr, "%s\n", spmm_error_message());
         return 0;
@@ -119,12 +114,6 @@ static double read_by_ours(const char *path, int threads, int64_t *entries, doub
 
 /* ---- measuring ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void report(const settings *s, const char *label, int64_t bytes, int64_t entries, method *m,
                    int methods)
 {
@@ -134,9 +123,8 @@ static void report(const settings *s, const char *label, int64_t bytes, int64_t 
     const time_t t = time(NULL);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
     for (int k = 0; k < methods; k++) {
-        qsort(m[k].seconds, (size_t)s->repeats, sizeof(double), ascending);
-        const double median = m[k].seconds[s->repeats / 2], least = m[k].seconds[0];
-        const double most = m[k].seconds[s->repeats - 1];
+        const sp_stats stats = sp_stats_of(m[k].seconds, s->repeats);
+        const double median = stats.median, least = stats.min, most = stats.max;
         char name[32];
         if (k == 0) base = median;
         snprintf(name, sizeof name, m[k].threads ? "sp_read_coo, %d thread%s" : "fscanf loop", m[k].threads,
@@ -169,11 +157,11 @@ static int measure(const settings *s, const char *label, const char *path)
         double expected = 0;
         for (int i = 0; i < methods; i++) {
             double seconds;
-            const double start = now();
+            const double start = omp_get_wtime();
             double sum;
             if (m[i].threads == 0) {
                 sum = expected = read_by_fscanf(path, &entries);
-                seconds = now() - start;
+                seconds = omp_get_wtime() - start;
             } else {
                 sum = read_by_ours(path, m[i].threads, &found, &seconds);
                 if (found != entries || sum != expected) {

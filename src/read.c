@@ -3,7 +3,6 @@
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "memory.h"
 #include "numparse.h"
@@ -20,13 +19,6 @@ typedef struct reading {
     const sp_read_options *options;
     double next_progress; /* seconds; thread 0's */
 } reading;
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void keep_first_error(reading *r, const sp_read_error *e)
 {
@@ -67,7 +59,7 @@ static void chunk_done(reading *r, const sp_triangles *first, const sp_read_erro
 static void report_progress(reading *r, double fraction)
 {
     if (!r->options->progress || omp_get_thread_num() != 0) return;
-    const double now = seconds();
+    const double now = omp_get_wtime();
     if (now < r->next_progress) return;
     r->next_progress = now + 0.1;
     r->options->progress(r->options->progress_context, fraction);
