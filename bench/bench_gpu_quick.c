@@ -12,9 +12,8 @@
 
 #include "../kernels/kernel.h"
 #include "device.h"
-#include "ell.h"
 #include "gen.h"
-#include "matrix_device.h"
+#include "matrix.h"
 #include "memory.h"
 #include "multivector.h"
 #include "stats.h"
@@ -52,7 +51,7 @@ static spmm_status time_kernel(const sp_kernel *kernel, const sp_launch *launch,
     TRY(sp_timer_create(&timer));
     for (int i = -WARM_UP; i < REPEATS; i++) {
         TRY_GOTO(sp_timer_start(timer), done);
-        TRY_GOTO(kernel->run(launch), done);
+        TRY_GOTO(kernel->ops->run(launch), done);
         TRY_GOTO(sp_timer_stop(timer), done);
         TRY_GOTO(sp_timer_seconds(timer, &seconds[i < 0 ? 0 : i]), done);
     }
@@ -87,7 +86,8 @@ static void show(const char *matrix, const sp_kernel *kernel, const sp_matrix *a
 }
 
 /** All kernels of a's format for one K. */
-static spmm_status bench_k(const char *matrix, const sp_matrix *a, const spmm_multivector *host_x, int64_t k)
+static spmm_status bench_k(const char *matrix, const spmm_csr *csr, const sp_matrix *a,
+                           const spmm_multivector *host_x, int64_t k)
 {
     spmm_multivector view = *host_x, x = {0}, y = {0};
     spmm_status status;
@@ -98,11 +98,15 @@ static spmm_status bench_k(const char *matrix, const sp_matrix *a, const spmm_mu
     TRY_GOTO(spmm_multivector_create(a->rows, k, a->precision, SPMM_CUDA, &y), done);
     TRY_GOTO(spmm_multivector_copy(&view, &x), done);
     for (int i = 0; i < count; i++) {
-        const sp_launch launch = {a, NULL, &x, &y};
+        const sp_setup setup = {a, csr, k, omp_get_max_threads(), {0}};
+        void *state = NULL;
         sp_stats time;
         if (kernels[i].device != SPMM_CUDA || kernels[i].format != a->format) continue;
         if (run.kernel && strcmp(run.kernel, kernels[i].id) != 0) continue;
+        if (kernels[i].ops->prepare) TRY_GOTO(kernels[i].ops->prepare(&setup, &state), done);
+        const sp_launch launch = {a, NULL, state, {0}, &x, &y};
         TRY_GOTO(time_kernel(&kernels[i], &launch, &time), done);
+        if (kernels[i].ops->release) kernels[i].ops->release(state);
         show(matrix, &kernels[i], a, k, &time);
     }
 done:
@@ -127,17 +131,14 @@ static spmm_status bench_format(const char *matrix, const spmm_csr *csr, spmm_fo
 {
     static const int64_t all_k[] = {1, 4, 16, 64, 128};
     const int threads = omp_get_max_threads();
-    sp_matrix host, device;
+    sp_matrix device;
     if (!wanted(format)) return SPMM_OK;
-    sp_matrix_view_csr(csr, &host);
-    if (format == SPMM_ELL) TRY(sp_ell_from_csr(csr, ELL_LIMIT, threads, &host));
-    if (format == SPMM_ELL_NOPAD) TRY(sp_ell_nopad_from_csr(csr, threads, &host));
-    spmm_status status = sp_matrix_upload(&host, &device);
-    if (format != SPMM_CSR) sp_matrix_destroy_host(&host);
+    spmm_status status = sp_matrix_create(csr, format, SPMM_CUDA, ELL_LIMIT, threads, &device);
+    if (status == SPMM_ERR_LIMIT) return SPMM_OK; /* padding: ELLPACK is not for this matrix */
     for (size_t i = 0; i < sizeof all_k / sizeof *all_k && status == SPMM_OK && run.k == 0; i++)
-        status = bench_k(matrix, &device, x, all_k[i]);
-    if (run.k > 0 && status == SPMM_OK) status = bench_k(matrix, &device, x, run.k);
-    sp_matrix_destroy_device(&device);
+        status = bench_k(matrix, csr, &device, x, all_k[i]);
+    if (run.k > 0 && status == SPMM_OK) status = bench_k(matrix, csr, &device, x, run.k);
+    sp_matrix_destroy(&device);
     return status;
 }
 
@@ -149,7 +150,7 @@ static spmm_status bench_matrix(const char *spec)
     spmm_status status = spmm_multivector_create(a.cols, run.k > 128 ? run.k : 128, run.precision, SPMM_CPU,
                                                  &x);
     if (status == SPMM_OK) sp_multivector_generate(&x, SP_X_UNIFORM, 1, 0, omp_get_max_threads());
-    for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD && status == SPMM_OK; f++)
+    for (int f = SPMM_CSR; f < SP_FORMATS && status == SPMM_OK; f++)
         status = bench_format(spec, &a, (spmm_format)f, &x);
     spmm_multivector_destroy(&x);
     spmm_csr_destroy(&a);

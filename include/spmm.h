@@ -52,7 +52,13 @@ typedef enum spmm_status {
 
 typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
 typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
-typedef enum spmm_format { SPMM_CSR = 0, SPMM_ELL = 1, SPMM_ELL_NOPAD = 2 } spmm_format;
+typedef enum spmm_format {
+    SPMM_CSR = 0,
+    SPMM_ELL = 1,       /**< ELLPACK, padded to the longest row */
+    SPMM_ELL_NOPAD = 2, /**< ELLPACK without padding */
+    SPMM_SELL = 3,      /**< sliced ELLPACK, rows sorted by length */
+    SPMM_PANEL = 4      /**< panels of 8 rows that share their columns */
+} spmm_format;
 
 /** Text of a status code; never NULL. Static storage. */
 const char *spmm_status_string(spmm_status status);
@@ -156,6 +162,8 @@ typedef struct spmm_plan_options {
     const char *kernel; /**< a name of spmm_mpi --list-kernels for that device and format; NULL: auto */
     int threads;        /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads() */
     double ell_limit;   /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
+    int block_size;     /**< threads of a CUDA block, a multiple of 32 up to 1024; 0: the kernel's choice */
+    int subwarp;        /**< lanes that share an element, where a kernel has that parameter; 0: its choice */
 } spmm_plan_options;
 
 typedef struct spmm_plan spmm_plan;

@@ -20,10 +20,10 @@ static inline int64_t row_end(const sp_matrix *a, int64_t begin)
 #define ROW_END(a, i, begin) row_end(a, begin)
 #include "cpu_rows_impl.h"
 
-spmm_status sp_kernel_cpu_ell(const sp_launch *launch);
-
-spmm_status sp_kernel_cpu_ell(const sp_launch *launch)
+static spmm_status run(const sp_launch *launch)
 {
     run_rows(launch);
     return SPMM_OK;
 }
+
+const sp_kernel_ops sp_kernel_cpu_ell = {run, NULL, NULL};

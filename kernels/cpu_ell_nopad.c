@@ -2,10 +2,10 @@
 #define ROW_END(a, i, begin) ((begin) + (a)->nz_per_row[i])
 #include "cpu_rows_impl.h"
 
-spmm_status sp_kernel_cpu_ell_nopad(const sp_launch *launch);
-
-spmm_status sp_kernel_cpu_ell_nopad(const sp_launch *launch)
+static spmm_status run(const sp_launch *launch)
 {
     run_rows(launch);
     return SPMM_OK;
 }
+
+const sp_kernel_ops sp_kernel_cpu_ell_nopad = {run, NULL, NULL};

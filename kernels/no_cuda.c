@@ -2,13 +2,13 @@
 #include "kernel.h"
 #include "status.h"
 
+static spmm_status refuse(const sp_launch *l)
+{
+    (void)l;
+    return sp_fail(SPMM_ERR_NO_DEVICE, "a CUDA kernel: this build was made without CUDA");
+}
+
 #define CPU(id)
-#define CUDA(id)                                                                                \
-    spmm_status sp_kernel_##id(const sp_launch *l);                                             \
-    spmm_status sp_kernel_##id(const sp_launch *l)                                              \
-    {                                                                                           \
-        (void)l;                                                                                \
-        return sp_fail(SPMM_ERR_NO_DEVICE, "kernel " #id ": this build was made without CUDA"); \
-    }
+#define CUDA(id) const sp_kernel_ops sp_kernel_##id = {refuse, NULL, NULL};
 #define KERNEL(id, backend, format, exact, what) backend(id)
 #include "kernels.def"

@@ -3,13 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#define KERNEL(id, device, format, exact, what) spmm_status sp_kernel_##id(const sp_launch *launch);
-#include "kernels.def"
-#undef KERNEL
+#include "status.h"
 
 static const sp_kernel registry[] = {
 #define KERNEL(id, device, format, exact, what) \
-    {#id, SPMM_##device, SPMM_##format, exact, what, sp_kernel_##id},
+    {#id, SPMM_##device, SPMM_##format, SP_EXACT_##exact, what, &sp_kernel_##id},
 #include "kernels.def"
 #undef KERNEL
 };
@@ -34,4 +32,14 @@ const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)
     for (int i = 0; i < KERNELS; i++)
         if (registry[i].device == device && registry[i].format == format) return &registry[i];
     return NULL;
+}
+
+spmm_status sp_shape_check(sp_shape shape)
+{
+    if (shape.block < 0 || shape.block > 1024 || shape.block % 32)
+        return sp_fail(SPMM_ERR_USAGE, "block size %d: expected a multiple of 32 up to 1024, or 0",
+                       shape.block);
+    if (shape.subwarp < 0 || shape.subwarp > 32 || (shape.subwarp & (shape.subwarp - 1)))
+        return sp_fail(SPMM_ERR_USAGE, "sub-warp %d: expected 1, 2, 4, 8, 16 or 32, or 0", shape.subwarp);
+    return SPMM_OK;
 }

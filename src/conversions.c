@@ -6,6 +6,7 @@
 
 #include "csr.h"
 #include "ell.h"
+#include "matrix.h"
 #include "memory.h"
 
 /** What a seed's algorithm fills: CSR and ELLPACK without padding (the same arrays), or padded ELLPACK. */
@@ -270,7 +271,7 @@ static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
     o->same = is_same(&f, &c->csr);
     if (f.padded) sp_free(f.nz_per_row);
 done:
-    sp_matrix_destroy_host(&m);
+    sp_matrix_destroy(&m);
     return status;
 }
 

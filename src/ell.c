@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "matrix.h"
 #include "memory.h"
 #include "work.h"
 
@@ -80,7 +81,7 @@ spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_mat
     sp_work_destroy(&w);
     return SPMM_OK;
 failed:
-    sp_matrix_destroy_host(m);
+    sp_matrix_destroy(m);
     return status;
 }
 
@@ -108,29 +109,6 @@ spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
     sp_work_destroy(&w);
     return SPMM_OK;
 failed:
-    sp_matrix_destroy_host(m);
+    sp_matrix_destroy(m);
     return status;
-}
-
-void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
-{
-    *m = (sp_matrix){.format = SPMM_CSR,
-                     .precision = a->precision,
-                     .space = SPMM_CPU,
-                     .rows = a->rows,
-                     .cols = a->cols,
-                     .nnz = a->nnz,
-                     .row_start = a->irp,
-                     .col = a->ja,
-                     .val = a->as};
-}
-
-void sp_matrix_destroy_host(sp_matrix *m)
-{
-    if (!m) return;
-    sp_free(m->row_start);
-    sp_free(m->nz_per_row);
-    sp_free(m->col);
-    sp_free(m->val);
-    memset(m, 0, sizeof *m);
 }

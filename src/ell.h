@@ -1,4 +1,4 @@
-/** Formats the kernels run on: CSR block -> sp_matrix in host or device memory. */
+/** ELLPACK, padded and not: CSR block -> sp_matrix in host memory. */
 #ifndef SP_ELL_H
 #define SP_ELL_H
 
@@ -17,11 +17,5 @@ spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_mat
 
 /** ELLPACK without padding in host memory. */
 spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m);
-
-/** CSR in host memory as a kernel sees it: a view, nothing is copied; must not outlive `a`. */
-void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
-
-/** Frees a host matrix made by sp_ell_from_csr or sp_ell_nopad_from_csr; accepts NULL, zeroed. */
-void sp_matrix_destroy_host(sp_matrix *m);
 
 #endif

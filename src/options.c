@@ -18,7 +18,7 @@ typedef struct option_row {
 } option_row;
 
 static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
-static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", NULL};
+static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
 static const char *const partition_words[] = {"nnz", "rows", NULL};
 static const char *const precision_words[] = {"f64", "f32", NULL};
 static const char *const verify_words[] = {"full", "sample", "none", NULL};
@@ -206,7 +206,7 @@ static spmm_status do_help(sp_options *o, const char *t) { return (void)t, act(o
 static const option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", set_columns},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)", set_device},
-    {'f', "format", "NAME", "auto, csr, ell, ell-nopad", set_format},
+    {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", set_format},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all", set_kernel},
     {'g', "grid", "PxQ", "process grid: Px1, row blocks (default: ranks x 1)", set_grid},
     {0, "partition", "NAME", "nnz (balanced by entries, default) or rows (even)", set_partition},

@@ -15,7 +15,9 @@ typedef enum sp_format_choice {
     SP_FORMAT_AUTO,
     SP_FORMAT_CSR,
     SP_FORMAT_ELL,
-    SP_FORMAT_ELL_NOPAD
+    SP_FORMAT_ELL_NOPAD,
+    SP_FORMAT_SELL,
+    SP_FORMAT_PANEL
 } sp_format_choice;
 
 /** What ends the program after its set-up instead of a product. */

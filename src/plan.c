@@ -6,8 +6,7 @@
 
 #include "comm.h"
 #include "device.h"
-#include "ell.h"
-#include "matrix_device.h"
+#include "matrix.h"
 #include "memory.h"
 #include "work.h"
 
@@ -15,8 +14,9 @@ struct spmm_plan {
     const sp_kernel *kernel;
     sp_matrix a;
     int64_t k;
-    int owned; /* a is the plan's to free; a CSR plan on the CPU reads the caller's block */
-    sp_work work;
+    sp_work work; /* on the CPU */
+    void *state;  /* the kernel's */
+    sp_shape shape;
     sp_timer *timer; /* NULL on the CPU */
 };
 
@@ -32,43 +32,21 @@ static spmm_status choose_kernel(const spmm_plan_options *o, const sp_kernel **k
     return SPMM_OK;
 }
 
-/** The block in the plan's format, in host memory; *owned says whether anything was made. */
-static spmm_status convert(const spmm_csr *block, const spmm_plan_options *o, int threads, sp_matrix *m,
-                           int *owned)
-{
-    *owned = o->format != SPMM_CSR;
-    switch (o->format) {
-    case SPMM_ELL: return sp_ell_from_csr(block, o->ell_limit > 0 ? o->ell_limit : 3.0, threads, m);
-    case SPMM_ELL_NOPAD: return sp_ell_nopad_from_csr(block, threads, m);
-    case SPMM_CSR: break;
-    }
-    sp_matrix_view_csr(block, m);
-    return SPMM_OK;
-}
-
-static spmm_status move_to_device(spmm_plan *plan)
-{
-    sp_matrix device;
-    const spmm_status status = sp_matrix_upload(&plan->a, &device);
-    if (plan->owned) sp_matrix_destroy_host(&plan->a);
-    plan->owned = status == SPMM_OK;
-    if (status != SPMM_OK) {
-        memset(&plan->a, 0, sizeof plan->a);
-        return status;
-    }
-    plan->a = device;
-    return sp_timer_create(&plan->timer);
-}
-
 static spmm_status build(const spmm_csr *block, int64_t k, const spmm_plan_options *o, spmm_plan *plan)
 {
     const int threads = o->threads > 0 ? o->threads : omp_get_max_threads();
     if (k < 1) return sp_fail(SPMM_ERR_USAGE, "K = %lld: X must have at least one column", (long long)k);
     plan->k = k;
+    plan->shape = (sp_shape){o->block_size, o->subwarp};
+    TRY(sp_shape_check(plan->shape));
     TRY(choose_kernel(o, &plan->kernel));
-    TRY(convert(block, o, threads, &plan->a, &plan->owned));
-    if (o->device == SPMM_CUDA) return move_to_device(plan);
-    return sp_work_create(block->irp, block->rows, threads, &plan->work);
+    TRY(sp_matrix_create(block, o->format, o->device, o->ell_limit, threads, &plan->a));
+    if (o->device == SPMM_CUDA)
+        TRY(sp_timer_create(&plan->timer));
+    else
+        TRY(sp_work_create(block->irp, block->rows, threads, &plan->work));
+    const sp_setup setup = {&plan->a, block, k, threads, plan->shape};
+    return plan->kernel->ops->prepare ? plan->kernel->ops->prepare(&setup, &plan->state) : SPMM_OK;
 }
 
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
@@ -91,10 +69,8 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
 void spmm_plan_destroy(spmm_plan *plan)
 {
     if (!plan) return;
-    if (plan->owned && plan->a.space == SPMM_CUDA)
-        sp_matrix_destroy_device(&plan->a);
-    else if (plan->owned)
-        sp_matrix_destroy_host(&plan->a);
+    if (plan->kernel && plan->kernel->ops->release) plan->kernel->ops->release(plan->state);
+    sp_matrix_destroy(&plan->a);
     sp_work_destroy(&plan->work);
     sp_timer_destroy(plan->timer);
     sp_free(plan);
@@ -117,12 +93,12 @@ static spmm_status check_shape(const spmm_plan *plan, const spmm_multivector *v,
 
 spmm_status sp_plan_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y, double *seconds)
 {
-    const sp_launch launch = {&plan->a, plan->timer ? NULL : &plan->work, x, y};
+    const sp_launch launch = {&plan->a, plan->timer ? NULL : &plan->work, plan->state, plan->shape, x, y};
     TRY(check_shape(plan, x, plan->a.cols, "X"));
     TRY(check_shape(plan, y, plan->a.rows, "Y"));
     const double start = omp_get_wtime();
     if (plan->timer && seconds) TRY(sp_timer_start(plan->timer));
-    TRY(plan->kernel->run(&launch));
+    TRY(plan->kernel->ops->run(&launch));
     if (plan->timer && seconds) TRY(sp_timer_stop(plan->timer));
     if (plan->timer) TRY(sp_device_sync());
     if (!seconds) return SPMM_OK;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ell.h"
+#include "matrix.h"
 #include "memory.h"
 #include "multivector.h"
 #include "serial.h"

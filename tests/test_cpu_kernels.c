@@ -3,6 +3,7 @@
 
 #include "cpu_isa.h"
 #include "ell.h"
+#include "matrix.h"
 #include "sample.h"
 #include "serial.h"
 #include "test.h"
@@ -16,31 +17,37 @@ enum {
     GUARD = 64
 };
 
-/** A matrix in the three formats. */
+/** A matrix in all formats. */
 typedef struct formats {
     spmm_csr csr;
-    sp_matrix matrix[3]; /* by spmm_format */
+    sp_matrix matrix[SP_FORMATS]; /* by spmm_format */
 } formats;
+
+static void formats_convert(formats *f)
+{
+    for (int n = 0; n < SP_FORMATS; n++)
+        if (sp_matrix_create(&f->csr, (spmm_format)n, SPMM_CPU, 1e9, 2, &f->matrix[n]) != SPMM_OK) abort();
+}
 
 static void formats_create(sample s, sample_values kind, spmm_precision precision, formats *f)
 {
     sample_csr(s, kind, precision, &f->csr);
-    sp_matrix_view_csr(&f->csr, &f->matrix[SPMM_CSR]);
-    if (sp_ell_from_csr(&f->csr, 1e9, 2, &f->matrix[SPMM_ELL]) != SPMM_OK) abort();
-    if (sp_ell_nopad_from_csr(&f->csr, 2, &f->matrix[SPMM_ELL_NOPAD]) != SPMM_OK) abort();
+    formats_convert(f);
 }
 
 static void formats_destroy(formats *f)
 {
-    sp_matrix_destroy_host(&f->matrix[SPMM_ELL]);
-    sp_matrix_destroy_host(&f->matrix[SPMM_ELL_NOPAD]);
+    for (int n = 0; n < SP_FORMATS; n++) sp_matrix_destroy(&f->matrix[n]);
     spmm_csr_destroy(&f->csr);
 }
 
 /** Runs the kernel into a Y of NaN with guards before and behind, and compares with `expected`. */
-static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const sp_work *work,
+static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_work *work,
                          const spmm_multivector *x, int64_t ldy, const spmm_multivector *expected)
 {
+    const sp_matrix *const m = &f->matrix[kernel->format];
+    const sp_setup setup = {m, &f->csr, x->k, work->threads, {0}};
+    void *state = NULL;
     const int64_t n = m->rows * ldy, size = (int64_t)sp_value_size(m->precision);
     spmm_multivector room = sample_multivector(n + 2 * GUARD, 1, 1, m->precision);
     spmm_multivector y = {m->rows, x->k, ldy, m->precision, SPMM_CPU, (char *)room.data + GUARD * size};
@@ -48,8 +55,10 @@ static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const sp_w
         sample_set(room.data, m->precision, e, 12345);
         sample_set(room.data, m->precision, GUARD + n + e, 12345);
     }
-    const sp_launch launch = {m, work, x, &y};
-    CHECK_INT(kernel->run(&launch), SPMM_OK);
+    if (kernel->ops->prepare) CHECK_INT(kernel->ops->prepare(&setup, &state), SPMM_OK);
+    const sp_launch launch = {m, work, state, {0}, x, &y};
+    CHECK_INT(kernel->ops->run(&launch), SPMM_OK);
+    if (kernel->ops->release) kernel->ops->release(state);
     const int same = sample_same(&y, expected);
     if (!same)
         printf("  %s, k %d, ldx %d, ldy %d, threads %d:\n", kernel->id, (int)x->k, (int)x->ld, (int)ldy,
@@ -76,8 +85,7 @@ static void check_kernels(const formats *f, sample_values kind, int64_t k, int64
         sp_work work;
         CHECK_INT(sp_work_create(a->irp, a->rows, all_threads[t], &work), SPMM_OK);
         for (int n = 0; n < kernels; n++)
-            if (kernel[n].device == SPMM_CPU)
-                check_kernel(&kernel[n], &f->matrix[kernel[n].format], &work, &x, ldy, &expected);
+            if (kernel[n].device == SPMM_CPU) check_kernel(&kernel[n], f, &work, &x, ldy, &expected);
         sp_work_destroy(&work);
     }
     free(x.data);
@@ -115,9 +123,7 @@ static void check_large(void)
             sample_set(coo.val, coo.precision, t, sp_random_unit(3, (uint64_t)t, 2));
         }
         if (sp_csr_from_coo(&coo, 2, &f.csr, NULL) != SPMM_OK) abort();
-        sp_matrix_view_csr(&f.csr, &f.matrix[SPMM_CSR]);
-        if (sp_ell_from_csr(&f.csr, 1e9, 2, &f.matrix[SPMM_ELL]) != SPMM_OK) abort();
-        if (sp_ell_nopad_from_csr(&f.csr, 2, &f.matrix[SPMM_ELL_NOPAD]) != SPMM_OK) abort();
+        formats_convert(&f);
         static const int64_t ks[] = {1, 4, 13, 64, 130, 257};
         for (int n = 0; n < 6; n++)
             check_kernels(&f, SAMPLE_REALS, ks[n], (ks[n] + 3) / 4 * 4, (ks[n] + 3) / 4 * 4);
@@ -133,9 +139,7 @@ static void check_leaks(void)
         const spmm_precision precision = p ? SPMM_F32 : SPMM_F64;
         formats f;
         CHECK_INT(spmm_csr_from_triplets(5, 8, 5, i, j, NULL, precision, &f.csr), SPMM_OK);
-        sp_matrix_view_csr(&f.csr, &f.matrix[SPMM_CSR]);
-        CHECK_INT(sp_ell_from_csr(&f.csr, 1e9, 2, &f.matrix[SPMM_ELL]), SPMM_OK);
-        CHECK_INT(sp_ell_nopad_from_csr(&f.csr, 2, &f.matrix[SPMM_ELL_NOPAD]), SPMM_OK);
+        formats_convert(&f);
         int kernels;
         const sp_kernel *const kernel = sp_kernels(&kernels);
         for (int64_t k = 1; k <= 40; k++)
@@ -151,8 +155,13 @@ static void check_leaks(void)
                                                               : (double)NAN);
                 sp_work work;
                 CHECK_INT(sp_work_create(NULL, 5, 2, &work), SPMM_OK);
-                const sp_launch launch = {&f.matrix[kernel[n].format], &work, &x, &y};
-                CHECK_INT(kernel[n].run(&launch), SPMM_OK);
+                const sp_matrix *const m = &f.matrix[kernel[n].format];
+                const sp_setup setup = {m, &f.csr, k, 2, {0}};
+                void *state = NULL;
+                if (kernel[n].ops->prepare) CHECK_INT(kernel[n].ops->prepare(&setup, &state), SPMM_OK);
+                const sp_launch launch = {m, &work, state, {0}, &x, &y};
+                CHECK_INT(kernel[n].ops->run(&launch), SPMM_OK);
+                if (kernel[n].ops->release) kernel[n].ops->release(state);
                 static const double expected[] = {3, 0, 1, 0, 1};
                 for (int64_t e = 0; e < 5 * k; e++)
                     CHECK(sample_get(y.data, precision, e) == expected[e / k]);

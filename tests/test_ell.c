@@ -1,5 +1,6 @@
 /* limit: 60 */
 #include "ell.h"
+#include "matrix.h"
 #include "sample.h"
 #include "test.h"
 
@@ -36,11 +37,11 @@ int main(void)
                     CHECK_INT(m.format, SPMM_ELL);
                     CHECK_INT(sp_ell_bytes(&a), m.rows * m.width * (p ? 8 : 12));
                     check_same(&a, &m);
-                    sp_matrix_destroy_host(&m);
+                    sp_matrix_destroy(&m);
                     CHECK_INT(sp_ell_nopad_from_csr(&a, threads, &m), SPMM_OK);
                     CHECK_INT(m.format, SPMM_ELL_NOPAD);
                     check_same(&a, &m);
-                    sp_matrix_destroy_host(&m);
+                    sp_matrix_destroy(&m);
                     spmm_csr_destroy(&a);
                 }
     }
@@ -74,8 +75,8 @@ int main(void)
         CHECK_INT(sp_ell_nopad_from_csr(&huge, 1, &m), SPMM_ERR_LIMIT);
         CHECK_TEXT(spmm_error_message(), "2^31");
     }
-    sp_matrix_destroy_host(NULL);
+    sp_matrix_destroy(NULL);
     memset(&m, 0, sizeof m);
-    sp_matrix_destroy_host(&m);
+    sp_matrix_destroy(&m);
     return test_end();
 }

@@ -1,5 +1,6 @@
 /* limit: 60 */
 #include "ell.h"
+#include "matrix.h"
 #include "sample.h"
 #include "serial.h"
 #include "test.h"
@@ -53,8 +54,8 @@ static void check_all(sample_values kind)
                 check_product(&a, &csr, kind, ks[n]);
                 check_product(&a, &ell, kind, ks[n]);
                 check_product(&a, &nopad, kind, ks[n]);
-                sp_matrix_destroy_host(&ell);
-                sp_matrix_destroy_host(&nopad);
+                sp_matrix_destroy(&ell);
+                sp_matrix_destroy(&nopad);
                 spmm_csr_destroy(&a);
             }
 }

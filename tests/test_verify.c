@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "ell.h"
+#include "matrix.h"
 #include "gen.h"
 #include "multivector.h"
 #include "serial.h"

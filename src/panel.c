@@ -1,0 +1,148 @@
+#include "panel.h"
+
+#include <string.h>
+
+#include "matrix.h"
+#include "memory.h"
+
+/** The rows of one panel while their columns are merged. */
+typedef struct merge {
+    int64_t at[SP_PANEL], end[SP_PANEL]; /* entries not yet taken */
+    int rows;
+} merge;
+
+static merge merge_start(const spmm_csr *a, int64_t panel)
+{
+    merge m = {.rows = 0};
+    for (int64_t i = panel * SP_PANEL; i < a->rows && m.rows < SP_PANEL; i++, m.rows++) {
+        m.at[m.rows] = a->irp[i];
+        m.end[m.rows] = a->irp[i + 1];
+    }
+    return m;
+}
+
+/** The next column of any of the rows, and in entry[] which entry of each row has it (-1: none). 0: no more
+ *  columns. */
+static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entry[SP_PANEL])
+{
+    int32_t least = INT32_MAX;
+    int any = 0;
+    for (int r = 0; r < m->rows; r++) {
+        if (m->at[r] == m->end[r]) continue;
+        any = 1;
+        if (a->ja[m->at[r]] < least) least = a->ja[m->at[r]];
+    }
+    if (!any) return 0;
+    for (int r = 0; r < SP_PANEL; r++) {
+        const int has = r < m->rows && m->at[r] < m->end[r] && a->ja[m->at[r]] == least;
+        entry[r] = has ? m->at[r]++ : -1;
+    }
+    *column = least;
+    return 1;
+}
+
+static int64_t count_columns(const spmm_csr *a, int64_t panel)
+{
+    merge m = merge_start(a, panel);
+    int32_t column;
+    int64_t entry[SP_PANEL], count = 0;
+    while (merge_next(a, &m, &column, entry)) count++;
+    return count;
+}
+
+/** A tile being collected. */
+typedef struct tile {
+    int32_t col[SP_TILE_COLUMNS];
+    int64_t entry[SP_PANEL][SP_TILE_COLUMNS];
+    int columns;
+} tile;
+
+/** Writes a tile and returns the number of its values. */
+static int64_t put_tile(const spmm_csr *a, const tile *t, int64_t index, int64_t value, sp_matrix *m)
+{
+    uint32_t mask = 0;
+    int64_t count = 0;
+    for (int c = 0; c < SP_TILE_COLUMNS; c++)
+        m->col[index * SP_TILE_COLUMNS + c] = t->col[c < t->columns ? c : t->columns - 1];
+    for (int r = 0; r < SP_PANEL; r++)
+        for (int c = 0; c < t->columns; c++) {
+            const int64_t from = t->entry[r][c];
+            if (from < 0) continue;
+            mask |= 1u << (r * SP_TILE_COLUMNS + c);
+            if (a->precision == SPMM_F64)
+                ((double *)m->val)[value + count++] = ((const double *)a->as)[from];
+            else
+                ((float *)m->val)[value + count++] = ((const float *)a->as)[from];
+        }
+    m->mask[index] = mask;
+    return count;
+}
+
+static void fill_panel(const spmm_csr *a, int64_t panel, sp_matrix *m)
+{
+    merge in = merge_start(a, panel);
+    tile t = {.columns = 0};
+    int64_t index = m->tile_start[panel], value = m->row_start[panel], entry[SP_PANEL];
+    int32_t column;
+    while (merge_next(a, &in, &column, entry)) {
+        t.col[t.columns] = column;
+        for (int r = 0; r < SP_PANEL; r++) t.entry[r][t.columns] = entry[r];
+        if (++t.columns < SP_TILE_COLUMNS) continue;
+        value += put_tile(a, &t, index++, value, m);
+        t.columns = 0;
+    }
+    if (t.columns) put_tile(a, &t, index, value, m);
+}
+
+static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_matrix *m)
+{
+    TRY(sp_alloc((void **)&m->row_start, panels + 1, sizeof *m->row_start, "panel starts"));
+    TRY(sp_alloc((void **)&m->tile_start, panels + 1, sizeof *m->tile_start, "panels' tiles"));
+    m->tile_start[0] = 0;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (int64_t p = 0; p < panels; p++) {
+        m->row_start[p] = a->irp[p * SP_PANEL];
+        m->tile_start[p + 1] = (count_columns(a, p) + SP_TILE_COLUMNS - 1) / SP_TILE_COLUMNS;
+    }
+    m->row_start[panels] = a->nnz;
+    for (int64_t p = 0; p < panels; p++) m->tile_start[p + 1] += m->tile_start[p];
+    const int64_t tiles = m->tile_start[panels];
+    TRY(sp_alloc((void **)&m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col, "tiles' columns"));
+    TRY(sp_alloc((void **)&m->mask, tiles, sizeof *m->mask, "tiles' masks"));
+    return sp_alloc(&m->val, a->nnz, sp_value_size(a->precision), "panels' values");
+}
+
+spmm_status sp_panel_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
+{
+    const int64_t panels = (a->rows + SP_PANEL - 1) / SP_PANEL;
+    *m = (sp_matrix){.format = SPMM_PANEL,
+                     .precision = a->precision,
+                     .space = SPMM_CPU,
+                     .rows = a->rows,
+                     .cols = a->cols,
+                     .nnz = a->nnz,
+                     .groups = panels};
+    const spmm_status status = allocate(a, panels, threads, m);
+    if (status != SPMM_OK) {
+        sp_matrix_destroy(m);
+        return status;
+    }
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+    for (int64_t p = 0; p < panels; p++) fill_panel(a, p, m);
+    return SPMM_OK;
+}
+
+double sp_panel_columns(const spmm_csr *a, int64_t samples)
+{
+    const int64_t panels = (a->rows + SP_PANEL - 1) / SP_PANEL;
+    if (panels == 0) return 0;
+    if (samples > panels) samples = panels;
+    double entries = 0, columns = 0;
+    for (int64_t s = 0; s < samples; s++) {
+        const int64_t p = (int64_t)((double)s / (double)samples * (double)panels);
+        const int64_t end = (p + 1) * SP_PANEL < a->rows ? (p + 1) * SP_PANEL : a->rows;
+        entries += (double)(a->irp[end] - a->irp[p * SP_PANEL]);
+        columns += (double)count_columns(a, p);
+    }
+    return entries > 0 ? columns / entries * (double)a->nnz : 0;
+}

@@ -1,0 +1,165 @@
+#include "sell.h"
+
+#include <string.h>
+
+#include "matrix.h"
+#include "memory.h"
+
+enum { CLASSES = SP_PIECE + 1 };
+
+/** Longest first: class 0 is the longest. */
+static int class_of(int64_t length, sp_order order)
+{
+    if (order == SP_ORDER_ROWS) return 0;
+    if (order == SP_ORDER_LENGTHS) return (int)(SP_PIECE - length);
+    return length ? __builtin_clzll((unsigned long long)length) : 64;
+}
+
+/** Pieces of a row of `length` entries; an empty row is one piece, which makes its row of Y zero. */
+static int64_t pieces_of(int64_t length) { return length <= SP_PIECE ? 1 : (length - 1) / SP_PIECE + 1; }
+
+/** Counts the pieces of each class, and what was cut. */
+static void count_pieces(const spmm_csr *a, sp_order order, int64_t *class_size, sp_pieces *p)
+{
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t length = a->irp[i + 1] - a->irp[i], pieces = pieces_of(length);
+        p->count += pieces;
+        if (pieces == 1) {
+            class_size[class_of(length, order)]++;
+            continue;
+        }
+        p->splits++;
+        p->partials += pieces;
+        class_size[class_of(SP_PIECE, order)] += pieces - 1;
+        class_size[class_of(length - (pieces - 1) * SP_PIECE, order)]++;
+    }
+}
+
+static void place_pieces(const spmm_csr *a, sp_order order, int64_t *next, sp_pieces *p)
+{
+    int64_t splits = 0, partials = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, pieces = pieces_of(length);
+        if (pieces > 1) p->split[splits++] = (sp_split){(int32_t)i, (int32_t)pieces, partials};
+        for (int64_t n = 0; n < pieces; n++) {
+            const int64_t left = length - n * SP_PIECE, size = left < SP_PIECE ? left : SP_PIECE;
+            p->piece[next[class_of(size, order)]++] = (sp_piece){
+                begin + n * SP_PIECE, (int32_t)size, pieces > 1 ? (int32_t)~partials++ : (int32_t)i};
+        }
+    }
+}
+
+spmm_status sp_pieces_create(const spmm_csr *a, sp_order order, sp_pieces *p)
+{
+    int64_t next[CLASSES] = {0}, first = 0;
+    spmm_status status;
+    memset(p, 0, sizeof *p);
+    count_pieces(a, order, next, p);
+    if (p->partials > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld pieces of long rows: 2^31 - 1 are held", (long long)p->partials);
+    for (int c = 0; c < CLASSES; c++) {
+        const int64_t size = next[c];
+        next[c] = first;
+        first += size;
+    }
+    TRY_GOTO(sp_alloc((void **)&p->piece, p->count, sizeof *p->piece, "pieces of rows"), failed);
+    TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), failed);
+    place_pieces(a, order, next, p);
+    return SPMM_OK;
+failed:
+    sp_pieces_destroy(p);
+    return status;
+}
+
+void sp_pieces_destroy(sp_pieces *p)
+{
+    if (!p) return;
+    sp_free(p->piece);
+    sp_free(p->split);
+    memset(p, 0, sizeof *p);
+}
+
+/** Pieces of slice s. */
+static int64_t pieces_in(const sp_pieces *p, int64_t s)
+{
+    const int64_t left = p->count - s * SP_SLICE;
+    return left < SP_SLICE ? left : SP_SLICE;
+}
+
+static int64_t slice_width(const sp_pieces *p, int64_t s)
+{
+    int64_t width = 0;
+    for (int64_t r = 0; r < pieces_in(p, s); r++)
+        if (p->piece[s * SP_SLICE + r].length > width) width = p->piece[s * SP_SLICE + r].length;
+    return width;
+}
+
+static int64_t slices_of(const sp_pieces *p) { return (p->count + SP_SLICE - 1) / SP_SLICE; }
+
+static int64_t padded_entries(const sp_pieces *p)
+{
+    int64_t sum = 0;
+    for (int64_t s = 0; s < slices_of(p); s++) sum += slice_width(p, s) * SP_SLICE;
+    return sum;
+}
+
+static void fill_slice(const spmm_csr *a, const sp_pieces *p, int64_t s, sp_matrix *m)
+{
+    const int64_t width = (m->row_start[s + 1] - m->row_start[s]) / SP_SLICE;
+    for (int64_t r = 0; r < SP_SLICE; r++) {
+        const int there = r < pieces_in(p, s);
+        const sp_piece piece = there ? p->piece[s * SP_SLICE + r] : (sp_piece){0, 0, INT32_MIN};
+        m->target[s * SP_SLICE + r] = piece.target;
+        for (int64_t j = 0; j < width; j++) {
+            const int64_t to = m->row_start[s] + j * SP_SLICE + r, from = piece.begin + j;
+            const int entry = j < piece.length;
+            m->col[to] = entry ? a->ja[from] : -1;
+            if (a->precision == SPMM_F64)
+                ((double *)m->val)[to] = entry ? ((const double *)a->as)[from] : 0;
+            else
+                ((float *)m->val)[to] = entry ? ((const float *)a->as)[from] : 0;
+        }
+    }
+}
+
+static spmm_status fill(const spmm_csr *a, const sp_pieces *p, int threads, sp_matrix *m)
+{
+    const int64_t slices = slices_of(p), stored = padded_entries(p);
+    *m = (sp_matrix){.format = SPMM_SELL,
+                     .precision = a->precision,
+                     .space = SPMM_CPU,
+                     .rows = a->rows,
+                     .cols = a->cols,
+                     .nnz = a->nnz,
+                     .groups = slices,
+                     .partials = p->partials,
+                     .splits = p->splits};
+    TRY(sp_alloc((void **)&m->row_start, slices + 1, sizeof *m->row_start, "slice starts"));
+    TRY(sp_alloc((void **)&m->target, slices * SP_SLICE, sizeof *m->target, "slices' rows"));
+    TRY(sp_alloc((void **)&m->split, p->splits, sizeof *m->split, "long rows"));
+    TRY(sp_alloc((void **)&m->col, stored, sizeof *m->col, "sliced column indices"));
+    TRY(sp_alloc(&m->val, stored, sp_value_size(a->precision), "sliced values"));
+    memcpy(m->split, p->split, (size_t)p->splits * sizeof *m->split);
+    m->row_start[0] = 0;
+    for (int64_t s = 0; s < slices; s++) m->row_start[s + 1] = m->row_start[s] + slice_width(p, s) * SP_SLICE;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t s = 0; s < slices; s++) fill_slice(a, p, s, m);
+    return SPMM_OK;
+}
+
+spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
+{
+    /* padding of one entry in 16 costs less than rows of X that are met in another order */
+    enum { LITTLE = 16 };
+    sp_pieces p;
+    memset(m, 0, sizeof *m);
+    TRY(sp_pieces_create(a, SP_ORDER_ROWS, &p));
+    if (padded_entries(&p) - a->nnz > a->nnz / LITTLE) {
+        sp_pieces_destroy(&p);
+        TRY(sp_pieces_create(a, SP_ORDER_LENGTHS, &p));
+    }
+    const spmm_status status = fill(a, &p, threads, m);
+    sp_pieces_destroy(&p);
+    if (status != SPMM_OK) sp_matrix_destroy(m);
+    return status;
+}
