@@ -10,7 +10,8 @@
 
 #include "../kernels/kernel.h"
 
-/** Any of the three formats; dispatches on m->format. m in host memory. */
+/** CSR or ELLPACK, padded or not (SPMM_SELL and SPMM_PANEL have no rows to walk: Y is not written); m in
+ *  host memory. */
 void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                        spmm_multivector *y);
 
