@@ -45,6 +45,14 @@ bench-read:
 	@+$(MAKE) $(J) $(B)/bench/bench_read
 	$(Q)$(B)/bench/bench_read $(ARGS)
 
+## bench-cpu      time the CPU kernels beside those sparse libraries that are here (ARGS=, CSV=)
+## bench-cpu-deps install the libraries (apt-get; MKL by pip, into build/)
+include mk/bench.mk
+
+## bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
+## bench-figures  make docs/PERFORMANCE.md's tables and plots anew from bench/records/
+include mk/bench-gpu.mk
+
 ## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
 deps:
 	$(Q)$(call deps,build test)
@@ -61,7 +69,7 @@ include mk/install.mk
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
 FORMATTED = $(wildcard include/*.h src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] bench/*.[ch] \
-                examples/*.[ch])
+                bench/cpu/*.[ch] bench/gpu/*.[ch] bench/peers/*.c bench/peers/*.cpp examples/*.[ch])
 format: deps-lint
 	$(Q)clang-format -i $(FORMATTED)
 lint: deps-lint

@@ -53,6 +53,7 @@ typedef enum spmm_status {
 typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
 typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 typedef enum spmm_format {
+    SPMM_FORMAT_AUTO = -1, /**< of a plan's options: the library chooses; no matrix has it */
     SPMM_CSR = 0,
     SPMM_ELL = 1,       /**< ELLPACK, padded to the longest row */
     SPMM_ELL_NOPAD = 2, /**< ELLPACK without padding */
@@ -155,11 +156,13 @@ void spmm_multivector_destroy(spmm_multivector *v);
  *  complete on return. They must not overlap. */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
-/** How a plan shall compute. Zero-initialise, then set what differs from the default. */
+/** How a plan shall compute. Zero-initialise, then set what differs from the default. Device, format and
+ *  kernel are the same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA after spmm_device_open() */
-    spmm_format format; /**< default SPMM_CSR */
-    const char *kernel; /**< a name of spmm_mpi --list-kernels for that device and format; NULL: auto */
+    spmm_format format; /**< default SPMM_CSR; SPMM_FORMAT_AUTO: chosen for the matrix, or the kernel's */
+    const char *kernel; /**< a name of spmm_mpi --list-kernels for that device and format; NULL: chosen for
+                             the matrix, K and precision among the kernels of the format */
     int threads;        /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads() */
     double ell_limit;   /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
     int block_size;     /**< threads of a CUDA block, a multiple of 32 up to 1024; 0: the kernel's choice */
@@ -168,8 +171,9 @@ typedef struct spmm_plan_options {
 
 typedef struct spmm_plan spmm_plan;
 
-/** Prepares repeated products Y_block := A_block X: converts the block to the plan's format, moves
- *  it to the device, and picks the kernel.
+/** Prepares repeated products Y_block := A_block X: picks the kernel (the same one on every rank, by the
+ *  rows of all), converts the block to its format, and moves it to the device. Which kernels give the
+ *  serial product's bits, spmm_mpi --list-kernels says: with SPMM_FORMAT_AUTO it may be another one.
  *
  *  Collective over comm, which is not kept.
  *  \param [in]  block    this rank's rows of A; may have 0 rows; stays the caller's, unchanged, and

@@ -1,6 +1,6 @@
 /** CSR: the sub-warp kernel of cuda_rows.cuh on compressed sparse rows. */
 #include "cuda_rows.cuh"
 
-static spmm_status run(const sp_launch *l) { return run_rows<SPMM_CSR>(l, "csr_rows"); }
+static spmm_status run(const sp_launch *l) { return run_rows<FROM_CSR>(l, "csr_rows"); }
 
 const sp_kernel_ops sp_kernel_csr_rows = {run, NULL, NULL};

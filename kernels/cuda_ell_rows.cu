@@ -1,6 +1,6 @@
 /** Padded ELLPACK: the sub-warp kernel of cuda_rows.cuh; a row stops at its first column -1. */
 #include "cuda_rows.cuh"
 
-static spmm_status run(const sp_launch *l) { return run_rows<SPMM_ELL>(l, "ell_rows"); }
+static spmm_status run(const sp_launch *l) { return run_rows<FROM_ELL>(l, "ell_rows"); }
 
 const sp_kernel_ops sp_kernel_ell_rows = {run, NULL, NULL};

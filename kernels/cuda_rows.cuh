@@ -1,5 +1,5 @@
-/** A sub-warp per row of A, the columns of X across its lanes: the kernel that csr_rows, ell_rows and
- *  ell_nopad_rows share.
+/** A sub-warp per row of A, the columns of X across its lanes: the kernel that csr_rows, csr_balanced,
+ *  ell_rows and ell_nopad_rows share. csr_balanced gives it pieces of rows instead.
  *
  *  A warp holds 32 / L rows. Each of a row's L lanes owns N vectors of V columns (16 bytes where the
  *  alignment of X and Y allows it) and keeps their sums in registers. The row's entries are loaded
@@ -15,70 +15,32 @@
 #ifndef SP_ROWS_CUH
 #define SP_ROWS_CUH
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include "spmm.h"
-extern "C" {
-#include "device.h"
-#include "kernel.h"
-}
+#include "cuda_vector.cuh"
 
 namespace {
 
-enum { WARP = 32, BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, MAX_TILES = 65535, VECTOR_BYTES = 16 };
-constexpr unsigned ALL_LANES = 0xffffffffu;
+enum { BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS };
+
+/** Where rows come from. */
+enum rows_source { FROM_CSR, FROM_ELL, FROM_ELL_NOPAD, FROM_PIECES };
 
 /** What the kernel needs of a launch; x and y already moved to the first column to do. */
 template <typename T> struct rows_args {
-    const int64_t *row_start;  /* SPMM_CSR, SPMM_ELL_NOPAD */
-    const int32_t *nz_per_row; /* SPMM_ELL_NOPAD */
+    const int64_t *row_start;  /* FROM_CSR, FROM_ELL_NOPAD */
+    const int32_t *nz_per_row; /* FROM_ELL_NOPAD */
+    const sp_piece *piece;     /* FROM_PIECES, [rows] */
+    T *partial;                /* FROM_PIECES: partial sums of long rows */
+    int64_t partial_ld;
     const int32_t *col;
     const T *val;
     int64_t rows;
-    int64_t width; /* SPMM_ELL */
+    int64_t width; /* FROM_ELL */
     const T *x;
     T *y;
     int64_t ldy;
     uint32_t x_pitch; /* bytes between rows of X: 32 bits, so that an address is one multiply-add */
     int columns;
 };
-
-template <typename T, int V> struct vector_of;
-template <> struct vector_of<double, 1> {
-    using type = double;
-};
-template <> struct vector_of<double, 2> {
-    using type = double2;
-};
-template <> struct vector_of<float, 1> {
-    using type = float;
-};
-template <> struct vector_of<float, 2> {
-    using type = float2;
-};
-template <> struct vector_of<float, 4> {
-    using type = float4;
-};
-
-__device__ inline void multiply_add(double &sum, double a, double x) { sum = fma(a, x, sum); }
-__device__ inline void multiply_add(float &sum, float a, float x) { sum = fmaf(a, x, sum); }
-__device__ inline void multiply_add(double2 &sum, double a, const double2 &x)
-{
-    multiply_add(sum.x, a, x.x);
-    multiply_add(sum.y, a, x.y);
-}
-__device__ inline void multiply_add(float2 &sum, float a, const float2 &x)
-{
-    multiply_add(sum.x, a, x.x);
-    multiply_add(sum.y, a, x.y);
-}
-__device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
-{
-    multiply_add(sum.x, a, x.x);
-    multiply_add(sum.y, a, x.y);
-    multiply_add(sum.z, a, x.z);
-    multiply_add(sum.w, a, x.w);
-}
 
 /** The tunable numbers: `group` entries have their N loads of X each in flight together; `chunk` entries
  *  are loaded at a time, `per_lane` by each lane; `blocks` are to fit a multiprocessor. That last one is
@@ -105,19 +67,23 @@ template <typename T, int C> struct alignas(16) staged {
 struct row_span {
     int64_t begin;
     unsigned length; /* a row has fewer than 2^31 entries: its columns differ */
+    int32_t target;  /* row of Y, or ~p for partial sum p */
 };
 
-template <spmm_format F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
+template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
-    if (row >= a.rows) return {0, 0};
-    if constexpr (F == SPMM_ELL) {
-        return {row * a.width, (unsigned)a.width};
+    if (row >= a.rows) return {0, 0, -1};
+    if constexpr (F == FROM_PIECES) {
+        const int4 piece = __ldg((const int4 *)(a.piece + row)); /* in one load */
+        return {(int64_t)((uint64_t)(uint32_t)piece.y << 32 | (uint32_t)piece.x), (unsigned)piece.z, piece.w};
+    } else if constexpr (F == FROM_ELL) {
+        return {row * a.width, (unsigned)a.width, (int32_t)row};
     } else {
         const int64_t begin = __ldg(a.row_start + row);
-        if constexpr (F == SPMM_ELL_NOPAD)
-            return {begin, (unsigned)__ldg(a.nz_per_row + row)};
+        if constexpr (F == FROM_ELL_NOPAD)
+            return {begin, (unsigned)__ldg(a.nz_per_row + row), (int32_t)row};
         else
-            return {begin, (unsigned)(__ldg(a.row_start + row + 1) - begin)};
+            return {begin, (unsigned)(__ldg(a.row_start + row + 1) - begin), (int32_t)row};
     }
 }
 
@@ -143,14 +109,6 @@ __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsign
             e.val[s] = load_entry<L>(a.val + span.begin + q);
         }
     }
-}
-
-/** The address of a row of X as one instruction; from C++ the compiler makes two. */
-__device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
-{
-    const char *address;
-    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(col), "r"(pitch), "l"(x));
-    return address;
 }
 
 /** Adds the valid ones of G entries to the sums; their loads of X are issued before the first sum, which
@@ -214,7 +172,7 @@ __device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&
 }
 
 /** Sums one row per sub-warp; called by all 32 lanes. */
-template <spmm_format F, typename T, int L, int N, typename X>
+template <rows_source F, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
                                staged<T, shape<L, N>::chunk> &stage, X (&sum)[N])
 {
@@ -245,7 +203,7 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
     }
 }
 
-template <spmm_format F, typename T, int V, int L, int N>
+template <rows_source F, typename T, int V, int L, int N>
 __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(const rows_args<T> a)
 {
     using S = shape<L, N>;
@@ -266,16 +224,19 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(cons
     for (int64_t first = (int64_t)blockIdx.x * rows_per_block; first < a.rows;
          first += (int64_t)gridDim.x * rows_per_block) {
         const int64_t row = first + row_in_block;
+        const row_span span = span_of<F>(a, row);
         X sum[N] = {};
-        sum_row<F, T, L, N>(a, span_of<F>(a, row), lane, x, stage[L == 1 ? 0 : row_in_block], sum);
+        sum_row<F, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
         if (row >= a.rows) continue;
+        T *const y = F == FROM_PIECES && span.target < 0 ? a.partial + ~span.target * a.partial_ld
+                                                         : a.y + span.target * a.ldy;
 #pragma unroll
         for (int n = 0; n < N; n++)
-            if (column[n] < a.columns) __stcs((X *)(a.y + row * a.ldy + column[n]), sum[n]);
+            if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);
     }
 }
 
-template <spmm_format F, typename T, int V, int L, int N>
+template <rows_source F, typename T, int V, int L, int N>
 void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 {
     const int64_t rows_per_block = BLOCK / L;
@@ -287,7 +248,7 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 /** Queues the product for the first columns of a and returns how many it took: whole tiles of 64
  *  vectors, else all that are left. Tiles are grid.y, which varies slowest, so that while one runs only
  *  its columns of X compete for the L2; reading A again for each is the cheaper of the two. */
-template <spmm_format F, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
+template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = 2 * WARP * V;
     if (a.columns >= tile) {
@@ -323,60 +284,57 @@ template <spmm_format F, typename T, int V> int launch_columns(rows_args<T> a, c
     return a.columns;
 }
 
-template <spmm_format F, typename T, int V> void launch_all(rows_args<T> a, cudaStream_t stream)
+template <rows_source F, typename T, int V> void launch_all(rows_args<T> a, cudaStream_t stream)
 {
     while (a.columns > 0) {
         const int done = launch_columns<F, T, V>(a, stream);
         a.x += done;
         a.y += done;
+        if (a.partial) a.partial += done;
         a.columns -= done;
     }
 }
 
-/** Elements per vector: the widest of up to 16 bytes that X and Y are aligned to in all rows, and no
- *  wider than k needs. A vector that begins below k ends at or below ld: ld is a multiple of it. */
-inline int vector_width(const sp_launch *l, int size)
+/** Queues the kernel for all columns. partial: FROM_PIECES. */
+template <rows_source F, typename T> void launch_rows(rows_args<T> a, int width, cudaStream_t stream)
 {
-    const uintptr_t mixed = (uintptr_t)l->x->data | (uintptr_t)l->y->data | (uintptr_t)(l->x->ld * size) |
-                            (uintptr_t)(l->y->ld * size);
-    int bytes = VECTOR_BYTES;
-    while (bytes > size && (mixed % (uintptr_t)bytes != 0 || bytes / size >= 2 * l->x->k)) bytes /= 2;
-    return bytes / size;
-}
-
-template <spmm_format F, typename T> spmm_status run_typed(const sp_launch *l, const char *id)
-{
-    const sp_matrix *m = l->a;
-    if (l->x->ld > (int64_t)(UINT32_MAX / sizeof(T)))
-        return sp_fail(SPMM_ERR_LIMIT, "kernel %s: a row of X of %lld elements is longer than 4 GB", id,
-                       (long long)l->x->ld);
-    if (m->rows == 0) return SPMM_OK;
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
-    const rows_args<T> a = {m->row_start,
-                            m->nz_per_row,
-                            m->col,
-                            (const T *)m->val,
-                            m->rows,
-                            m->width,
-                            (const T *)l->x->data,
-                            (T *)l->y->data,
-                            l->y->ld,
-                            (uint32_t)(l->x->ld * sizeof(T)),
-                            (int)l->x->k};
-    const int width = vector_width(l, (int)sizeof(T));
+    if (a.rows == 0) return;
     if (width == 1)
         launch_all<F, T, 1>(a, stream);
     else if (width == 2)
         launch_all<F, T, 2>(a, stream);
     else if constexpr (sizeof(T) == 4)
         launch_all<F, T, 4>(a, stream);
-    return sp_device_launched(id);
 }
 
-template <spmm_format F> spmm_status run_rows(const sp_launch *l, const char *id)
+template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
 {
-    return l->a->precision == SPMM_F64 ? run_typed<F, double>(l, id) : run_typed<F, float>(l, id);
+    const sp_matrix *m = l->a;
+    rows_args<T> a = {};
+    a.row_start = m->row_start;
+    a.nz_per_row = m->nz_per_row;
+    a.col = m->col;
+    a.val = (const T *)m->val;
+    a.rows = m->rows;
+    a.width = m->width;
+    a.x = (const T *)l->x->data;
+    a.y = (T *)l->y->data;
+    a.ldy = l->y->ld;
+    a.x_pitch = (uint32_t)(l->x->ld * sizeof(T));
+    a.columns = (int)l->x->k;
+    return a;
+}
+
+template <rows_source F> spmm_status run_rows(const sp_launch *l, const char *id)
+{
+    TRY(check_pitch(l, id));
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (l->a->precision == SPMM_F64)
+        launch_rows<F>(rows_args_of<double>(l), vector_width(l, sizeof(double)), stream);
+    else
+        launch_rows<F>(rows_args_of<float>(l), vector_width(l, sizeof(float)), stream);
+    return sp_device_launched(id);
 }
 
 } // namespace

@@ -34,8 +34,8 @@ typedef struct sp_split {
  *                  [groups*SP_SLICE]: the row of Y that the piece is, or ~p for partial sum p, or
  *                  INT32_MIN for a piece that pads the last slice.
  *  SPMM_PANEL      SP_PANEL consecutive rows share the list of their distinct columns, in increasing
- *                  order, in tiles of SP_TILE_COLUMNS (Wang et al.: TC-GNN, USENIX ATC 2023). Panel p has
- *                  tiles tile_start[p] .. tile_start[p+1]; tile t's columns are col[4t .. 4t+3] (a
+ *                  order, in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p
+ *                  has tiles tile_start[p] .. tile_start[p+1]; tile t's columns are col[4t .. 4t+3] (a
  *                  panel's last tile repeats its last column), its entries are the set bits of mask[t],
  *                  bit 4*row + column, and their values follow in bit order from val[row_start[p]] on
  *                  over the tiles of the panel. row_start, tile_start [groups+1].
@@ -111,6 +111,7 @@ typedef struct sp_kernel_ops {
 typedef enum sp_exactness {
     SP_EXACT_NO,
     SP_EXACT_YES,
+    SP_EXACT_F64, /**< yes in f64, but for the sign of a zero that an underflow left; no in f32 */
     SP_EXACT_UNSPLIT /**< yes, but for rows that are cut into pieces: those of more than SP_PIECE entries */
 } sp_exactness;
 

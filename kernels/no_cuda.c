@@ -1,5 +1,6 @@
 /** The CUDA kernels of a build without CUDA: listed, but they cannot run. */
 #include "kernel.h"
+#include "reduce.h"
 #include "status.h"
 
 static spmm_status refuse(const sp_launch *l)
@@ -12,3 +13,18 @@ static spmm_status refuse(const sp_launch *l)
 #define CUDA(id) const sp_kernel_ops sp_kernel_##id = {refuse, NULL, NULL};
 #define KERNEL(id, backend, format, exact, what) backend(id)
 #include "kernels.def"
+#undef KERNEL
+
+spmm_status sp_device_compare(const spmm_multivector *y, const spmm_multivector *ref, sp_difference *result)
+{
+    (void)y, (void)ref;
+    *result = (sp_difference){0};
+    return refuse(NULL);
+}
+
+spmm_status sp_device_norms(const spmm_multivector *v, sp_norms *result)
+{
+    (void)v;
+    *result = (sp_norms){0};
+    return refuse(NULL);
+}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what the build, the tests or the lint need and this machine lacks. Usage: deps.sh build test|lint
+# Installs what the build, the tests or the lint need and this machine lacks. Usage: deps.sh build|test|lint|figures...
 #
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
 # succeeds when it is there. What works is not installed again, wherever it comes from.
@@ -14,6 +14,7 @@ build  g++            gcc         test -z "$NVCC" || command -v g++
 test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse' && exit 0; done; false
 test   pkg-config     pkg-config  command -v pkg-config
 test   binutils       binutils    command -v nm
+figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $p -c 'import matplotlib' && exit 0; done; false
 lint   clang-format   clang       command -v clang-format
 lint   clang-tidy     clang       command -v clang-tidy
 lint   cppcheck       cppcheck    command -v cppcheck

@@ -108,6 +108,15 @@ spmm_status sp_slowest(MPI_Comm comm, double *values, int count)
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm));
 }
 
+/* (MPI only recommends that an all-reduce rounds alike everywhere) */
+spmm_status sp_sum(MPI_Comm comm, double *values, int count)
+{
+    int rank;
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    TRY(SP_MPI(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : values, values, count, MPI_DOUBLE, MPI_SUM, 0, comm)));
+    return SP_MPI(MPI_Bcast(values, count, MPI_DOUBLE, 0, comm));
+}
+
 static spmm_status node_comm(MPI_Comm comm, MPI_Comm *node)
 {
     int rank;

@@ -40,6 +40,9 @@ spmm_status sp_collect(MPI_Comm comm, const void *mine, int bytes, void *all);
 /** Elementwise maximum over the ranks, on every rank, in place. Collective. */
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count);
 
+/** Elementwise sum over the ranks, in place: the same bits on every rank. Collective. */
+spmm_status sp_sum(MPI_Comm comm, double *values, int count);
+
 /** The ranks of comm that share this rank's node: how many, and which of them this is. Collective. */
 spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
 

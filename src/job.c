@@ -6,17 +6,9 @@
 
 #include "conversions.h"
 #include "gen.h"
-#include "gather.h"
 #include "memory.h"
-#include "plan.h"
 
-enum { ROOT = 0 };
-
-static int is_root(const sp_job *job) { return job->grid.rank == ROOT; }
-
-/** The slowest rank's duration of each phase so far, on every rank. Phases note their own rank's; this is
- *  called where they are read, since every collective costs where ranks share cores. */
-static spmm_status slowest_phases(const sp_job *job, sp_seconds *seconds)
+spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
 {
     return sp_slowest(job->grid.comm, (double *)seconds, sizeof *seconds / sizeof(double));
 }
@@ -35,7 +27,7 @@ static void show_progress(void *context, double fraction)
 
 static int progress_wanted(const sp_job *job)
 {
-    return is_root(job) && job->options.verbosity >= 0 && isatty(STDERR_FILENO);
+    return sp_is_root(job) && job->options.verbosity >= 0 && isatty(STDERR_FILENO);
 }
 
 /* ---- read ---- */
@@ -103,7 +95,7 @@ static spmm_status columns_of_x(sp_job *job)
 {
     sp_options *o = &job->options;
     int64_t k = job->x_file.k;
-    TRY(sp_bcast(job->grid.comm, ROOT, &k, sizeof k));
+    TRY(sp_bcast(job->grid.comm, SP_ROOT, &k, sizeof k));
     if (o->k_given && (o->k_count != 1 || o->k[0] != k))
         return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: leave --columns out, or give %lld", o->x_file,
                        (long long)k, (long long)k);
@@ -117,7 +109,7 @@ spmm_status sp_job_read(sp_job *job)
     const double start = MPI_Wtime();
     const sp_options *o = &job->options;
     spmm_status status = SPMM_OK;
-    if (is_root(job)) {
+    if (sp_is_root(job)) {
         status = sp_report_check(o->json);
         if (status == SPMM_OK) status = sp_report_check(o->csv);
         if (status == SPMM_OK) status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
@@ -180,9 +172,9 @@ spmm_status sp_job_partition(sp_job *job)
 {
     const double start = MPI_Wtime();
     job->verify = job->options.verify;
-    TRY(sp_agree(job->grid.comm, "partition", is_root(job) ? partition_on_root(job) : SPMM_OK));
+    TRY(sp_agree(job->grid.comm, "partition", sp_is_root(job) ? partition_on_root(job) : SPMM_OK));
     int64_t shared[3] = {job->verify, job->a.rows, job->a.cols};
-    TRY(sp_bcast(job->grid.comm, ROOT, shared, sizeof shared));
+    TRY(sp_bcast(job->grid.comm, SP_ROOT, shared, sizeof shared));
     job->verify = (sp_verify_mode)shared[0];
     job->record.matrix.rows = shared[1];
     job->record.matrix.cols = shared[2];
@@ -202,8 +194,8 @@ static spmm_status own_sample(sp_job *job)
     if (status == SPMM_OK)
         status = sp_alloc((void **)&job->sample_rows, SP_SAMPLE_ROWS + blocks, sizeof *begin, "sample rows");
     TRY_GOTO(sp_agree(job->grid.comm, "sample", status), done);
-    if (is_root(job)) memcpy(begin, job->begin, (size_t)(blocks + 1) * sizeof *begin);
-    TRY_GOTO(sp_bcast(job->grid.comm, ROOT, begin, (blocks + 1) * (int64_t)sizeof *begin), done);
+    if (sp_is_root(job)) memcpy(begin, job->begin, (size_t)(blocks + 1) * sizeof *begin);
+    TRY_GOTO(sp_bcast(job->grid.comm, SP_ROOT, begin, (blocks + 1) * (int64_t)sizeof *begin), done);
     sp_sample_rows(begin, blocks, job->sample_rows, first);
     const int me = job->grid.rank;
     job->sample_count = first[me + 1] - first[me];
@@ -261,245 +253,20 @@ spmm_status sp_job_preamble(sp_job *job)
     r->run.x = x_text(&job->options, x, sizeof x);
     r->run.verify = sp_verify_word(job->verify);
     r->mode = job->verify;
-    TRY(slowest_phases(job, &r->seconds));
+    TRY(sp_job_slowest(job, &r->seconds));
     spmm_status status = SPMM_OK;
-    if (is_root(job)) status = sp_alloc((void **)&all, job->grid.size, sizeof *all, "a row a rank");
+    if (sp_is_root(job)) status = sp_alloc((void **)&all, job->grid.size, sizeof *all, "a row a rank");
     TRY(sp_agree(job->grid.comm, "report", status));
     status = sp_collect(job->grid.comm, &mine, sizeof mine, all);
-    if (status == SPMM_OK && is_root(job) && job->options.verbosity >= 0) {
+    if (status == SPMM_OK && sp_is_root(job) && job->options.verbosity >= 0) {
         sp_report_preamble(stdout, &job->options, r, &job->preamble, all);
         if (job->verify != job->options.verify)
             printf("verify     a sample of %d rows: the whole Y and X would not fit in rank 0's memory\n",
                    SP_SAMPLE_ROWS);
         if (job->options.verbosity > 0) sp_report_ranks(stdout, all, job->grid.size);
-        sp_report_table_head(stdout);
         fflush(stdout);
     }
     sp_free(all);
-    return status;
-}
-
-/* ---- one run ---- */
-
-/** The objects of one run. */
-typedef struct run {
-    const sp_kernel *kernel;
-    int64_t k;
-    spmm_plan *plan;
-    spmm_multivector x_host, x_device; /* x_device only on a GPU */
-    spmm_multivector y, y_host;        /* y: in the plan's memory; y_host only on a GPU */
-    spmm_multivector gathered;         /* rank 0 */
-    double *apply, *kernel_seconds;    /* [repeat] */
-} run;
-
-static void destroy_run(run *r)
-{
-    spmm_plan_destroy(r->plan);
-    spmm_multivector_destroy(&r->x_host);
-    spmm_multivector_destroy(&r->x_device);
-    spmm_multivector_destroy(&r->y);
-    spmm_multivector_destroy(&r->y_host);
-    spmm_multivector_destroy(&r->gathered);
-    sp_free(r->apply);
-    sp_free(r->kernel_seconds);
-}
-
-static spmm_status make_plan(sp_job *job, run *r)
-{
-    const spmm_plan_options options = {.device = job->place.device,
-                                       .format = r->kernel->format,
-                                       .kernel = r->kernel->id,
-                                       .threads = job->place.threads,
-                                       .ell_limit = job->options.ell_limit};
-    const double start = MPI_Wtime();
-    TRY(spmm_plan_create(job->grid.comm, &job->block.csr, r->k, &options, &r->plan));
-    job->record.seconds.convert = MPI_Wtime() - start;
-    return SPMM_OK;
-}
-
-/** X in host memory: made in place, or rank 0's. */
-static spmm_status make_x(sp_job *job, run *r)
-{
-    const sp_options *o = &job->options;
-    const int64_t n = job->record.matrix.cols;
-    spmm_status status = spmm_multivector_create(n, r->k, o->precision, SPMM_CPU, &r->x_host);
-    if (status == SPMM_OK && !o->x_file)
-        sp_multivector_generate(&r->x_host, o->x_kind, o->x_seed, 0, job->place.threads);
-    if (status == SPMM_OK && o->x_file && is_root(job))
-        status = spmm_multivector_copy(&job->x_file, &r->x_host);
-    TRY(sp_agree(job->grid.comm, "x", status));
-    return o->x_file ? sp_scatter_x(&job->grid, &r->x_host) : SPMM_OK;
-}
-
-/** X and Y where the kernel wants them. */
-static spmm_status place_x_and_y(sp_job *job, run *r)
-{
-    const spmm_device space = r->kernel->device;
-    TRY(spmm_multivector_create(job->block.csr.rows, r->k, job->options.precision, space, &r->y));
-    if (space == SPMM_CPU) return SPMM_OK;
-    TRY(spmm_multivector_create(r->x_host.rows, r->k, job->options.precision, space, &r->x_device));
-    TRY(spmm_multivector_copy(&r->x_host, &r->x_device));
-    /* rank 0 verifies with it */
-    if (!is_root(job) || job->verify == SP_VERIFY_NONE) spmm_multivector_destroy(&r->x_host);
-    return SPMM_OK;
-}
-
-static spmm_status prepare(sp_job *job, run *r)
-{
-    const double start = MPI_Wtime();
-    const int64_t repeat = job->options.repeat;
-    TRY(make_x(job, r));
-    spmm_status status = place_x_and_y(job, r);
-    if (status == SPMM_OK) status = sp_alloc((void **)&r->apply, repeat, sizeof(double), "times");
-    if (status == SPMM_OK) status = sp_alloc((void **)&r->kernel_seconds, repeat, sizeof(double), "times");
-    TRY(sp_agree(job->grid.comm, "place_x", status));
-    job->record.seconds.x = MPI_Wtime() - start;
-    return SPMM_OK;
-}
-
-/** The timed products. A product lasts from the barrier that all left to the one that all reached: where
- *  ranks share a core, one that starts late does not make the product look short. An error leaves no rank
- *  behind: the others' barriers are met to the end. */
-static spmm_status products(sp_job *job, run *r)
-{
-    const spmm_multivector *x = r->kernel->device == SPMM_CUDA ? &r->x_device : &r->x_host;
-    const int warmup = job->options.warmup, repeat = job->options.repeat;
-    spmm_status status = SPMM_OK;
-    for (int i = -warmup; i < repeat; i++) {
-        double kernel = 0;
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
-        const double start = MPI_Wtime();
-        if (status == SPMM_OK) status = sp_plan_apply(r->plan, x, &r->y, &kernel);
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
-        if (i < 0) continue;
-        r->apply[i] = MPI_Wtime() - start;
-        r->kernel_seconds[i] = kernel;
-    }
-    TRY(sp_agree(job->grid.comm, "apply", status));
-    TRY(sp_slowest(job->grid.comm, r->apply, repeat));
-    TRY(sp_slowest(job->grid.comm, r->kernel_seconds, repeat));
-    sp_record *rec = &job->record;
-    rec->apply = sp_stats_of(r->apply, repeat);
-    rec->seconds.apply = rec->apply.median;
-    rec->seconds.kernel = sp_stats_of(r->kernel_seconds, repeat).median;
-    rec->seconds.exchange = 0;
-    rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
-                                        : 0;
-    return SPMM_OK;
-}
-
-/** Keeps the sampled rows of this rank's Y, in place. */
-static void pick_rows(const sp_job *job, spmm_multivector *y)
-{
-    const size_t bytes = (size_t)y->ld * sp_value_size(y->precision);
-    for (int64_t i = 0; i < job->sample_count; i++)
-        memmove((char *)y->data + (size_t)i * bytes,
-                (const char *)y->data + (size_t)job->sample_rows[i] * bytes, bytes);
-    y->rows = job->sample_count;
-}
-
-static void spoil(spmm_multivector *y)
-{
-    if (y->rows == 0) return;
-    if (y->precision == SPMM_F64)
-        ((double *)y->data)[0] += 1;
-    else
-        ((float *)y->data)[0] += 1;
-}
-
-static spmm_status collect(sp_job *job, run *r)
-{
-    const double start = MPI_Wtime();
-    spmm_status status = SPMM_OK;
-    spmm_multivector *y = &r->y;
-    job->record.seconds.gather = 0;
-    if (job->verify == SP_VERIFY_NONE && !job->options.output) return SPMM_OK;
-    if (r->kernel->device == SPMM_CUDA) {
-        y = &r->y_host;
-        status = spmm_multivector_create(r->y.rows, r->k, r->y.precision, SPMM_CPU, y);
-        if (status == SPMM_OK) status = spmm_multivector_copy(&r->y, y);
-    }
-    TRY(sp_agree(job->grid.comm, "download", status));
-    if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) spoil(y);
-    if (job->options.output) {
-        TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
-        status = is_root(job) ? sp_multivector_write(&r->gathered, job->options.output) : SPMM_OK;
-        TRY(sp_agree(job->grid.comm, "output", status));
-        if (job->verify == SP_VERIFY_SAMPLE) spmm_multivector_destroy(&r->gathered);
-    }
-    if (job->verify == SP_VERIFY_SAMPLE) {
-        pick_rows(job, y);
-        TRY(sp_gather(&job->grid, y, job->sample.rows, &r->gathered));
-    } else if (!job->options.output) {
-        TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
-    }
-    job->record.seconds.gather = MPI_Wtime() - start;
-    return SPMM_OK;
-}
-
-/** Whether a single differing bit fails the run. Rank 0. */
-static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
-{
-    return kernel->exact == SP_EXACT_YES ||
-           (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= SP_PIECE);
-}
-
-static spmm_status verify(sp_job *job, run *r)
-{
-    const double start = MPI_Wtime();
-    spmm_status status = SPMM_OK;
-    sp_error *error = &job->record.error;
-    *error = (sp_error){.row = -1};
-    if (is_root(job) && job->verify != SP_VERIFY_NONE)
-        status = sp_verify(job->verify == SP_VERIFY_FULL ? &job->a : &job->sample, &r->x_host, &r->gathered,
-                           job->place.threads, error);
-    TRY(sp_agree(job->grid.comm, "verify", status));
-    if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
-    /* an `exact` kernel that is not is wrong, however small the difference */
-    int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
-    TRY(sp_bcast(job->grid.comm, ROOT, &passed, sizeof passed));
-    job->record.passed = (int)passed;
-    job->failed += !passed;
-    job->record.seconds.verify = MPI_Wtime() - start;
-    return SPMM_OK;
-}
-
-static spmm_status report(sp_job *job, const run *r)
-{
-    sp_record *rec = &job->record;
-    double peak = (double)sp_peak_bytes();
-    rec->memory.root_peak_bytes = sp_peak_bytes();
-    TRY(sp_slowest(job->grid.comm, &peak, 1));
-    rec->memory.rank_peak_bytes = (int64_t)peak;
-    rec->run.k = r->k;
-    rec->run.kernel = r->kernel->id;
-    rec->run.format = sp_format_word(r->kernel->format);
-    rec->seconds.total = MPI_Wtime() - job->start;
-    TRY(slowest_phases(job, &rec->seconds));
-    spmm_status status = SPMM_OK;
-    if (is_root(job)) {
-        if (job->options.verbosity >= 0) sp_report_run(stdout, rec);
-        if (job->options.verbosity > 0) sp_report_phases(stdout, rec);
-        fflush(stdout);
-        if (job->options.json) status = sp_report_json(job->options.json, rec);
-        if (status == SPMM_OK && job->options.csv) status = sp_report_csv(job->options.csv, rec);
-    }
-    return sp_agree(job->grid.comm, "report", status);
-}
-
-spmm_status sp_job_multiply(sp_job *job, const sp_kernel *kernel, int64_t k)
-{
-    run r = {.kernel = kernel, .k = k};
-    spmm_status status;
-    job->runs++;
-    TRY_GOTO(make_plan(job, &r), done);
-    TRY_GOTO(prepare(job, &r), done);
-    TRY_GOTO(products(job, &r), done);
-    TRY_GOTO(collect(job, &r), done);
-    TRY_GOTO(verify(job, &r), done);
-    status = report(job, &r);
-done:
-    destroy_run(&r);
     return status;
 }
 
@@ -520,7 +287,7 @@ spmm_status sp_job_check_conversions(sp_job *job)
     enum { SECONDS_LIMIT = 60 };
     sp_coo coo;
     spmm_status status = SPMM_OK;
-    if (is_root(job)) {
+    if (sp_is_root(job)) {
         status = coo_of_csr(&job->a, &coo);
         if (status == SPMM_OK) {
             status = sp_check_conversions(&coo, job->place.threads, job->options.ell_limit, SECONDS_LIMIT,

@@ -1,4 +1,5 @@
-/** What spmm_mpi's phases hand on to each other. main.c names the phases, job.c has them. */
+/** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c has those before the
+ *  products, job_tune.c the choice of kernels, job_run.c the runs. */
 #ifndef SP_JOB_H
 #define SP_JOB_H
 
@@ -28,9 +29,17 @@ typedef struct sp_job {
     sp_verify_mode verify; /**< what is really done */
     sp_record record;      /**< rank 0 prints it; every rank keeps the times */
     sp_preamble preamble;
-    double start; /**< MPI_Wtime() at the start */
+    const sp_kernel *chosen[SP_MAX_COLUMNS]; /**< with kernel auto: that of each K */
+    int64_t touched;                         /**< columns of the block that have an entry; with copy_rate */
+    double copy_rate;   /**< bytes a second that this rank's memory copies; 0: not measured */
+    int64_t peak_bytes; /**< before that was measured */
+    double start;       /**< MPI_Wtime() at the start */
     int runs, failed;
 } sp_job;
+
+enum { SP_ROOT = 0 };
+
+static inline int sp_is_root(const sp_job *job) { return job->grid.rank == SP_ROOT; }
 
 /* Each is collective over the job's grid (before it exists: MPI_COMM_WORLD) and returns the same status on every
    rank. Times go to job->record.seconds. */
@@ -40,12 +49,31 @@ spmm_status sp_job_partition(sp_job *job); /**< -> job->begin, and what is kept 
 spmm_status sp_job_scatter(sp_job *job);   /**< -> job->block; frees job->a when nothing needs it */
 spmm_status sp_job_preamble(sp_job *job);  /**< prints what there is before the first product */
 
-/** One run: convert, X, products, gather, verify, report. */
-spmm_status sp_job_multiply(sp_job *job, const sp_kernel *kernel, int64_t k);
+spmm_status sp_job_choose(sp_job *job); /**< the kernel of each K, where it is auto; says why */
+
+/** Every K and every kernel asked for: convert, X, products, gather, verify, report; with --kernel all a
+ *  format or kernel that refuses the matrix (SPMM_ERR_LIMIT) is said and passed over, and a table compares
+ *  the others. */
+spmm_status sp_job_multiply(sp_job *job);
 
 /** --check-conversions on rank 0. */
 spmm_status sp_job_check_conversions(sp_job *job);
 
 void sp_job_destroy(sp_job *job);
+
+/* ---- what the job's files share ---- */
+
+/** The slowest rank's duration of each phase so far, on every rank. Phases note their own rank's; this is
+ *  called where they are read, since every collective costs where ranks share cores. */
+spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds);
+
+/** What a plan is made with; kernel and format still to be set. */
+spmm_plan_options sp_job_plan_options(const sp_job *job);
+
+/** Times products: apply [repeat] from the barrier that all ranks left to the one that all reached (where
+ *  ranks share a core, one that starts late does not make the product look short), and kernel [repeat]
+ *  within; both the slowest rank's. An error leaves no rank behind. */
+spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
+                        int warmup, int repeat, double *apply, double *kernel);
 
 #endif

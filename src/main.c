@@ -14,16 +14,30 @@ static void complain(int rank, spmm_status status)
     if (status == SPMM_ERR_USAGE) fprintf(stderr, "spmm_mpi: see spmm_mpi --help\n");
 }
 
+static const char *exactness(sp_exactness exact, char *text, size_t n)
+{
+    if (exact == SP_EXACT_F64) return "f64";
+    if (exact != SP_EXACT_UNSPLIT) return exact == SP_EXACT_YES ? "yes" : "no";
+    snprintf(text, n, "to %d", SP_PIECE);
+    return text;
+}
+
 static void list_kernels(void)
 {
     int count;
     const char *why;
+    char text[16];
+    int width = 0;
     const sp_kernel *kernel = sp_kernels(&count);
-    printf("%-16s %-7s %-10s %-6s %s\n", "kernel", "device", "format", "exact", "what it is");
     for (int i = 0; i < count; i++)
-        printf("%-16s %-7s %-10s %-6s %s\n", kernel[i].id, sp_device_word(kernel[i].device),
-               sp_format_word(kernel[i].format), kernel[i].exact ? "yes" : "no", kernel[i].what);
-    printf("exact: bit for bit the serial product\n");
+        if ((int)strlen(kernel[i].id) > width) width = (int)strlen(kernel[i].id);
+    printf("%-*s  %-7s %-10s %-7s %s\n", width, "kernel", "device", "format", "exact", "what it is");
+    for (int i = 0; i < count; i++)
+        printf("%-*s  %-7s %-10s %-7s %s\n", width, kernel[i].id, sp_device_word(kernel[i].device),
+               sp_format_word(kernel[i].format), exactness(kernel[i].exact, text, sizeof text),
+               kernel[i].what);
+    printf("exact: bit for bit the serial product; to %d: but for rows over %d entries\n", SP_PIECE,
+           SP_PIECE);
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 
@@ -66,39 +80,6 @@ static int answer(sp_action action)
     return 1;
 }
 
-static int wanted(const sp_job *job, const sp_kernel *kernel)
-{
-    const sp_options *o = &job->options;
-    if (kernel->device != job->place.device) return 0;
-    if (o->kernel && strcmp(o->kernel, "all") != 0) return strcmp(o->kernel, kernel->id) == 0;
-    if (o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format) return 0;
-    return o->kernel ||
-           kernel == sp_kernel_default(job->place.device,
-                                       o->format == SP_FORMAT_AUTO ? SPMM_CSR : (spmm_format)(o->format - 1));
-}
-
-/** Every K and every kernel asked for. With --kernel all a format that is refused is said and passed over. */
-static spmm_status multiply_all(sp_job *job)
-{
-    int count;
-    const sp_kernel *kernel = sp_kernels(&count);
-    const int all = job->options.kernel && strcmp(job->options.kernel, "all") == 0;
-    for (int i = 0; i < job->options.k_count; i++)
-        for (int n = 0; n < count; n++) {
-            if (!wanted(job, &kernel[n])) continue;
-            const spmm_status status = sp_job_multiply(job, &kernel[n], job->options.k[i]);
-            if (all && status == SPMM_ERR_LIMIT) {
-                job->runs--;
-                if (job->grid.rank == 0 && job->options.verbosity >= 0)
-                    printf("%7lld  %-14s  left out: %s\n", (long long)job->options.k[i], kernel[n].id,
-                           spmm_error_message());
-                continue;
-            }
-            TRY(status);
-        }
-    return SPMM_OK;
-}
-
 static spmm_status place(sp_job *job)
 {
     const sp_options *o = &job->options;
@@ -124,7 +105,8 @@ static spmm_status work(sp_job *job)
     TRY(sp_job_partition(job));
     TRY(sp_job_scatter(job));
     TRY(sp_job_preamble(job));
-    TRY(multiply_all(job));
+    TRY(sp_job_choose(job));
+    TRY(sp_job_multiply(job));
     if (job->grid.rank == 0) {
         if (job->options.verbosity >= 0) sp_report_end(stdout, &job->record, job->runs, job->failed);
         if (job->verify == SP_VERIFY_NONE)

@@ -18,7 +18,7 @@ typedef struct array_row {
 static const array_row arrays[] = {
     {offsetof(sp_matrix, row_start), "row starts"},     {offsetof(sp_matrix, nz_per_row), "row lengths"},
     {offsetof(sp_matrix, col), "column indices"},       {offsetof(sp_matrix, val), "values"},
-    {offsetof(sp_matrix, target), "slices' rows"},      {offsetof(sp_matrix, split), "long rows"},
+    {offsetof(sp_matrix, target), "rows of Y"},         {offsetof(sp_matrix, split), "long rows"},
     {offsetof(sp_matrix, tile_start), "panels' tiles"}, {offsetof(sp_matrix, mask), "tiles' masks"},
 };
 enum { ARRAYS = sizeof arrays / sizeof *arrays };
@@ -35,6 +35,7 @@ static int64_t stored_columns(const sp_matrix *host)
                                                                                                   : stored;
     case SPMM_SELL: return host->row_start[host->groups];
     case SPMM_PANEL: return host->tile_start[host->groups] * SP_TILE_COLUMNS;
+    case SPMM_FORMAT_AUTO:
     case SPMM_CSR:
     case SPMM_ELL_NOPAD: break;
     }
@@ -48,7 +49,9 @@ static spmm_status array_bytes(const sp_matrix *host, int64_t bytes[ARRAYS])
     if (columns < 0)
         return sp_fail(SPMM_ERR_LIMIT, "padded ELLPACK of %lld rows x %lld does not fit 64-bit sizes",
                        (long long)host->rows, (long long)host->width);
-    const int64_t starts = host->groups ? host->groups + 1 : host->rows + (host->format == SPMM_CSR);
+    const int64_t starts = host->format == SPMM_SELL || host->format == SPMM_PANEL
+                               ? host->groups + 1
+                               : host->rows + (host->format == SPMM_CSR);
     bytes[0] = starts * (int64_t)sizeof *host->row_start;
     bytes[1] = host->rows * (int64_t)sizeof *host->nz_per_row;
     bytes[2] = columns * (int64_t)sizeof *host->col;
@@ -124,6 +127,7 @@ static spmm_status convert(const spmm_csr *block, spmm_format format, double ell
     case SPMM_ELL_NOPAD: return sp_ell_nopad_from_csr(block, threads, m);
     case SPMM_SELL: return sp_sell_from_csr(block, threads, m);
     case SPMM_PANEL: return sp_panel_from_csr(block, threads, m);
+    case SPMM_FORMAT_AUTO:
     case SPMM_CSR: break;
     }
     sp_matrix_view_csr(block, m);

@@ -24,6 +24,9 @@ const char *sp_bytes_text(char *buf, size_t n, double bytes);
 /** Peak resident set of this process so far, bytes (getrusage); 0 where unknown. */
 int64_t sp_peak_bytes(void);
 
+/** Lets sp_peak_bytes() start anew from what is resident, where the system can (Linux). */
+void sp_peak_restart(void);
+
 /** Memory that could be allocated now, bytes (MemAvailable, a cgroup's limit); INT64_MAX if unknown. */
 int64_t sp_available_bytes(void);
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kernels/kernel.h"
 #include "gen.h"
 
 /** Sets its field from the option's text (NULL for options without one). */
@@ -99,6 +98,22 @@ static spmm_status set_kernel(sp_options *o, const char *text)
     return SPMM_OK;
 }
 
+static spmm_status set_block_size(sp_options *o, const char *text)
+{
+    int64_t value;
+    TRY(number("block-size", text, 0, 1024, &value));
+    o->shape.block = (int)value;
+    return sp_shape_check(o->shape);
+}
+
+static spmm_status set_subwarp(sp_options *o, const char *text)
+{
+    int64_t value;
+    TRY(number("subwarp", text, 0, 32, &value));
+    o->shape.subwarp = (int)value;
+    return sp_shape_check(o->shape);
+}
+
 static spmm_status set_grid(sp_options *o, const char *text)
 {
     int end = 0;
@@ -175,6 +190,7 @@ static spmm_status set_warmup(sp_options *o, const char *t)
 static spmm_status set_output(sp_options *o, const char *t) { return o->output = t, SPMM_OK; }
 static spmm_status set_json(sp_options *o, const char *t) { return o->json = t, SPMM_OK; }
 static spmm_status set_csv(sp_options *o, const char *t) { return o->csv = t, SPMM_OK; }
+static spmm_status set_tune(sp_options *o, const char *t) { return (void)t, o->tune = 1, SPMM_OK; }
 static spmm_status set_nonfinite(sp_options *o, const char *t)
 {
     return (void)t, o->allow_nonfinite = 1, SPMM_OK;
@@ -207,7 +223,11 @@ static const option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", set_columns},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)", set_device},
     {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", set_format},
-    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all", set_kernel},
+    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", set_kernel},
+    {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it", set_tune},
+    {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
+     set_block_size},
+    {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that", set_subwarp},
     {'g', "grid", "PxQ", "process grid: Px1, row blocks (default: ranks x 1)", set_grid},
     {0, "partition", "NAME", "nnz (balanced by entries, default) or rows (even)", set_partition},
     {'p', "precision", "NAME", "f64 (default), f32", set_precision},
@@ -225,7 +245,8 @@ static const option_row rows[] = {
     {0, "list-kernels", NULL, "name the kernels, and end", do_kernels},
     {0, "list-devices", NULL, "name the devices, and end", do_devices},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", set_quiet},
-    {'v', "verbose", NULL, "print a row a rank, and the phases of each run", set_verbose},
+    {'v', "verbose", NULL, "print a row a rank, the phases of each run and its share of the DRAM floor",
+     set_verbose},
     {0, "version", NULL, "print the version, and end", do_version},
     {'h', "help", NULL, "print this, and end", do_help},
 };
@@ -292,6 +313,8 @@ static spmm_status check(const sp_options *o)
     if (kernel && o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes format %s, not %s", kernel->id,
                        sp_format_word(kernel->format), format_words[o->format]);
+    if (o->tune && o->kernel)
+        return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))
         return sp_fail(SPMM_ERR_USAGE,
                        "--output takes the Y of one run: give one --columns and one --kernel");

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "../kernels/kernel.h"
 #include "multivector.h"
 #include "partition.h"
 #include "place.h"
@@ -38,7 +39,9 @@ typedef struct sp_options {
     sp_device_choice device;
     sp_format_choice format;
     const char *kernel; /**< a name, "all", or NULL: auto */
-    int p, q;           /**< process grid; 0 x 0: default */
+    int tune;           /**< 1: auto times the kernels */
+    sp_shape shape;
+    int p, q; /**< process grid; 0 x 0: default */
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;

@@ -139,7 +139,7 @@ double sp_panel_columns(const spmm_csr *a, int64_t samples)
     if (samples > panels) samples = panels;
     double entries = 0, columns = 0;
     for (int64_t s = 0; s < samples; s++) {
-        const int64_t p = (int64_t)((double)s / (double)samples * (double)panels);
+        const int64_t p = s * panels / samples;
         const int64_t end = (p + 1) * SP_PANEL < a->rows ? (p + 1) * SP_PANEL : a->rows;
         entries += (double)(a->irp[end] - a->irp[p * SP_PANEL]);
         columns += (double)count_columns(a, p);

@@ -20,27 +20,37 @@ struct spmm_plan {
     sp_timer *timer; /* NULL on the CPU */
 };
 
-static spmm_status choose_kernel(const spmm_plan_options *o, const sp_kernel **kernel)
+static int threads_of(int asked) { return asked > 0 ? asked : omp_get_max_threads(); }
+
+spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, sp_features *f)
 {
-    *kernel = o->kernel ? sp_kernel_find(o->kernel) : sp_kernel_default(o->device, o->format);
-    if (!*kernel)
-        return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels",
-                       o->kernel ? o->kernel : "for that format");
-    if ((*kernel)->device != o->device || (*kernel)->format != o->format)
+    sp_features_of(block, threads_of(threads), f);
+    TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
+    return sp_slowest(comm, &f->longest, 1);
+}
+
+static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **kernel)
+{
+    *kernel = sp_kernel_find(o->kernel);
+    if (!*kernel) return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels", o->kernel);
+    if ((*kernel)->device != o->device || (o->format != SPMM_FORMAT_AUTO && (*kernel)->format != o->format))
         return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels",
                        (*kernel)->id);
     return SPMM_OK;
 }
 
-static spmm_status build(const spmm_csr *block, int64_t k, const spmm_plan_options *o, spmm_plan *plan)
+/** The part of spmm_plan_create() that is this rank's own. f: NULL where the kernel is named. */
+static spmm_status build(const spmm_csr *block, int64_t k, const spmm_plan_options *o, const sp_features *f,
+                         spmm_plan *plan)
 {
-    const int threads = o->threads > 0 ? o->threads : omp_get_max_threads();
+    const int threads = threads_of(o->threads);
     if (k < 1) return sp_fail(SPMM_ERR_USAGE, "K = %lld: X must have at least one column", (long long)k);
     plan->k = k;
     plan->shape = (sp_shape){o->block_size, o->subwarp};
     TRY(sp_shape_check(plan->shape));
-    TRY(choose_kernel(o, &plan->kernel));
-    TRY(sp_matrix_create(block, o->format, o->device, o->ell_limit, threads, &plan->a));
+    TRY(f ? sp_choose(f, k, block->precision, o->device, o->format, &plan->kernel, NULL, 0)
+          : named_kernel(o, &plan->kernel));
+    TRY(sp_matrix_create(block, plan->kernel->format, o->device, o->ell_limit, threads, &plan->a));
     if (o->device == SPMM_CUDA)
         TRY(sp_timer_create(&plan->timer));
     else
@@ -53,10 +63,13 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan)
 {
     static const spmm_plan_options defaults;
+    const spmm_plan_options *o = options ? options : &defaults;
+    sp_features f;
     spmm_plan *p = NULL;
     *plan = NULL;
+    if (!o->kernel) TRY(sp_plan_features(comm, block, o->threads, &f));
     spmm_status status = sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan");
-    if (status == SPMM_OK) status = build(block, k, options ? options : &defaults, p);
+    if (status == SPMM_OK) status = build(block, k, o, o->kernel ? NULL : &f, p);
     status = sp_agree(comm, "convert", status);
     if (status != SPMM_OK) {
         spmm_plan_destroy(p);

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
@@ -56,19 +57,20 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count)
     }
 }
 
-void sp_report_table_head(FILE *out)
+void sp_report_table_head(FILE *out, int width)
 {
-    fprintf(
-        out,
-        "\n      K  kernel          format     median ms       min       max  stddev   GFLOP/s   max rel err"
-        "  mean rel err   wrong  bits   result\n");
+    fprintf(out,
+            "\n      K  %-*s  format     median ms       min       max  stddev   GFLOP/s   max rel err"
+            "  mean rel err   wrong  bits   result\n",
+            width, "kernel");
 }
 
-void sp_report_run(FILE *out, const sp_record *r)
+void sp_report_run(FILE *out, const sp_record *r, int width)
 {
     const double spread = r->apply.mean > 0 ? 100 * r->apply.stddev / r->apply.mean : 0;
-    fprintf(out, "%7lld  %-14s  %-9s %11.4f %9.4f %9.4f %6.1f%% %9.2f", (long long)r->run.k, r->run.kernel,
-            r->run.format, 1e3 * r->apply.median, 1e3 * r->apply.min, 1e3 * r->apply.max, spread, r->gflops);
+    fprintf(out, "%7lld  %-*s  %-9s %11.4f %9.4f %9.4f %6.1f%% %9.2f", (long long)r->run.k, width,
+            r->run.kernel, r->run.format, 1e3 * r->apply.median, 1e3 * r->apply.min, 1e3 * r->apply.max,
+            spread, r->gflops);
     if (r->mode == SP_VERIFY_NONE)
         fprintf(out, "             -             -       -  -      not verified\n");
     else
@@ -89,6 +91,46 @@ void sp_report_phases(FILE *out, const sp_record *r)
         out,
         "         seconds: convert %.4f, X %.4f, exchange %.6f, kernel %.6f, apply %.6f, gather %.4f, verify %.4f\n",
         s->convert, s->x, s->exchange, s->kernel, s->apply, s->gather, s->verify);
+    if (r->floor.copy_rate > 0) {
+        char bytes[32];
+        fprintf(out, "         DRAM floor: %s at the %.1f GB/s of a copy: %.2f of the time\n",
+                sp_bytes_text(bytes, sizeof bytes, r->floor.bytes), r->floor.copy_rate / 1e9, r->floor.share);
+    }
+}
+
+static int by_k_and_time(const void *a, const void *b)
+{
+    const sp_record *r = a, *s = b;
+    if (r->run.k != s->run.k) return r->run.k < s->run.k ? -1 : 1;
+    return (r->apply.median > s->apply.median) - (r->apply.median < s->apply.median);
+}
+
+void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
+{
+    const sp_record *best = runs;
+    if (count < 1) return;
+    qsort(runs, (size_t)count, sizeof *runs, by_k_and_time);
+    fprintf(out, "\n      K  %-*s  format     median ms  to best   GFLOP/s  floor   max rel err  bits\n",
+            width, "fastest first");
+    for (const sp_record *r = runs; r < runs + count; r++) {
+        char floor[16] = "-";
+        if (r->run.k != best->run.k) {
+            best = r;
+            fputc('\n', out);
+        }
+        if (r->floor.copy_rate > 0) snprintf(floor, sizeof floor, "%.3f", r->floor.share);
+        fprintf(out, "%7lld  %-*s  %-9s %11.4f %8.2f %9.2f  %5s", (long long)r->run.k, width, r->run.kernel,
+                r->run.format, 1e3 * r->apply.median,
+                best->apply.median > 0 ? r->apply.median / best->apply.median : 1, r->gflops, floor);
+        if (r->mode == SP_VERIFY_NONE)
+            fprintf(out, "             -  -\n");
+        else
+            fprintf(out, "      %8.2e  %s\n", r->error.max_relative, r->error.different ? "differ" : "same");
+    }
+    if (runs->floor.copy_rate > 0)
+        fprintf(out,
+                "floor: the time of the least DRAM traffic, at the %.1f GB/s of a copy, over the median\n",
+                runs->floor.copy_rate / 1e9);
 }
 
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)

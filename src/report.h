@@ -36,6 +36,11 @@ typedef struct sp_record {
         int64_t root_peak_bytes, rank_peak_bytes; /**< resident set: rank 0's, and the largest */
         int64_t load_peak_bytes;                  /**< rank 0's after reading and scattering */
     } memory;
+    struct {
+        double bytes;     /**< that a product moves through DRAM at least, all ranks */
+        double copy_rate; /**< bytes a second that all ranks' memories copy; 0: not measured */
+        double share;     /**< time of the slowest rank's bytes at that rate, over the median apply */
+    } floor;
 } sp_record;
 
 /** What the whole run of the program starts with. */
@@ -54,9 +59,14 @@ typedef struct sp_rank_row {
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,
                         const sp_rank_row *ranks);
 void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
-void sp_report_table_head(FILE *out);
-void sp_report_run(FILE *out, const sp_record *r);
+/* The table of runs. width: of the column of kernels' names */
+void sp_report_table_head(FILE *out, int width);
+void sp_report_run(FILE *out, const sp_record *r, int width);
 void sp_report_phases(FILE *out, const sp_record *r);
+
+/** The runs of --kernel all, each K's fastest first. runs [count], sorted on return. */
+void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
+
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
 
 /** Can this file be appended to? Asked before the work, not after it. NULL: SPMM_OK. */

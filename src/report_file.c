@@ -172,6 +172,10 @@ static void visit(sink *s, const sp_record *r)
     whole(s, "rank_peak_bytes", r->memory.rank_peak_bytes);
     whole(s, "load_peak_bytes", r->memory.load_peak_bytes);
     close_group(s);
+    /* new fields go to the end, where readers of columns do not miss them */
+    const int measured = r->floor.copy_rate > 0;
+    real(s, "floor_share", measured ? r->floor.share : NAN);
+    real(s, "copy_bytes_per_second", measured ? r->floor.copy_rate : NAN);
 }
 
 static spmm_status finish(FILE *f, const char *path)

@@ -19,6 +19,7 @@ static row row_of(const sp_matrix *m, int64_t i)
         r.begin = r.end = i * m->width;
         while (r.end < r.begin + m->width && m->col[r.end] >= 0) r.end++;
         return r;
+    case SPMM_FORMAT_AUTO:
     case SPMM_SELL:
     case SPMM_PANEL: break; /* rows do not lie together there: checked against CSR */
     }

@@ -42,15 +42,14 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
 
 static void compare(int64_t row, int64_t column, double found, double expected, double bound, sp_error *e)
 {
-    const int same = found == expected ? signbit(found) == signbit(expected)
-                                       : isnan(found) && isnan(expected);
+    const int same = found == expected || (isnan(found) && isnan(expected));
     double relative = 0;
     int right = same;
     if (!same) {
         const double difference = fabs(found - expected);
         relative = expected != 0 ? difference / fabs(expected) : difference;
         if (isnan(relative)) relative = INFINITY;
-        right = found == expected || (isfinite(expected) && difference <= bound);
+        right = (isfinite(expected) && difference <= bound);
     }
     e->checked++;
     e->different += !same;

@@ -104,8 +104,8 @@ with test("empty, tiny and odd matrices are right on 1 to 5 ranks, in every form
         path = scratch("small.mtx", text)
         for ranks in (1, 2, 5):
             for partition in ("nnz", "rows"):
-                result = run(*FAST, "-k", "1,3,8", "--kernel", "all", "--ell-limit", 1000, "--partition", partition, path,
-                             ranks=ranks)
+                result = run(*FAST, "-q", "-k", "1,3,8", "--kernel", "all", "--ell-limit", 1000, "--partition", partition,
+                             path, ranks=ranks)
                 verified(result, f"{name} {ranks} {partition}", 9)
 
 with test("duplicates are summed, and said"):

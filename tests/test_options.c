@@ -49,6 +49,10 @@ int main(void)
             SPMM_OK);
         CHECK(o.k[0] == 5 && o.device == SP_DEVICE_CUDA && o.format == SP_FORMAT_ELL_NOPAD && o.x_seed == 42);
         CHECK(o.output && o.verbosity == -1);
+        CHECK(!o.tune && o.shape.block == 0 && o.shape.subwarp == 0);
+        CHECK_INT(parse("--autotune --block-size 256 --subwarp 16 --kernel auto --format auto"), SPMM_OK);
+        CHECK(o.tune && o.shape.block == 256 && o.shape.subwarp == 16 && !o.kernel &&
+              o.format == SP_FORMAT_AUTO);
         CHECK_INT(parse("-x some/file.mtx"), SPMM_OK);
         CHECK_TEXT(o.x_file, "some/file.mtx");
     }
@@ -73,6 +77,13 @@ int main(void)
         refused("--ell-limit 0", "above 0");
         refused("--ell-limit nan", "above 0");
         refused("-r 99999999999999999999", "repeat");
+        refused("--block-size 33", "multiple of 32");
+        refused("--block-size 2048", "block-size");
+        refused("--block-size -32", "block-size");
+        refused("--block-size x", "block-size");
+        refused("--subwarp 3", "1, 2, 4");
+        refused("--subwarp 64", "subwarp");
+        refused("--autotune=1", "--autotune");
     }
     TEST("unknown options and too many matrices are refused by name") {
         refused("--colums 3", "--colums");
@@ -85,6 +96,8 @@ int main(void)
         refused("--kernel cpu_csr -f ell", "csr");
         refused("-o y -k 1,2", "one --columns");
         refused("-o y --kernel all", "one --kernel");
+        refused("--autotune --kernel cpu_csr", "leave --kernel cpu_csr out");
+        refused("--kernel all --autotune", "leave --kernel all out");
     }
     TEST("a bad generator is refused with its form") {
         refused("lap3d7:", "lap3d7:N");

@@ -1,6 +1,7 @@
 /* MPI: 1 2 3 */
 #include "comm.h"
 #include "multivector.h"
+#include "plan.h"
 #include "test_mpi.h"
 
 /** Y = A X through the public interface, checked against the rows' definition on small integers. */
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
                 for (int64_t k = 1; k <= 9; k += 2)
                     multiply(&block, &(spmm_plan_options){.format = (spmm_format)f, .threads = 2}, k);
             multiply(&block, NULL, 4);
+            multiply(&block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO}, 1);
+            multiply(&block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO, .kernel = "cpu_ell"}, 5);
             spmm_csr_destroy(&block);
             spmm_csr_destroy(&a);
         }
@@ -65,6 +68,28 @@ int main(int argc, char **argv)
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &tight, &plan), SPMM_ERR_LIMIT);
         CHECK_TEXT(spmm_error_message(), "ell-nopad");
         spmm_plan_destroy(NULL);
+    }
+    TEST("a plan chooses a kernel of its format, of any for auto, and a named kernel's format follows") {
+        static const struct {
+            spmm_plan_options options;
+            const char *kernel;
+        } plans[] = {{{.format = SPMM_CSR}, "cpu_csr"},
+                     {{.format = SPMM_ELL}, "cpu_ell"},
+                     {{.format = SPMM_FORMAT_AUTO}, "cpu_csr"},
+                     {{.format = SPMM_FORMAT_AUTO, .kernel = "cpu_ell_nopad"}, "cpu_ell_nopad"}};
+        spmm_plan *plan;
+        for (int i = 0; i < 4; i++) {
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &plans[i].options, &plan), SPMM_OK);
+            CHECK_TEXT(spmm_plan_kernel(plan), plans[i].kernel);
+            spmm_plan_destroy(plan);
+        }
+        const spmm_plan_options none = {.format = SPMM_PANEL};
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &none, &plan), SPMM_ERR_USAGE);
+    }
+    TEST("every rank knows the facts of the whole matrix") {
+        sp_features whole;
+        CHECK_INT(sp_plan_features(MPI_COMM_WORLD, &block, 1, &whole), SPMM_OK);
+        CHECK(whole.sum.rows == 81 && whole.sum.nnz == 369 && whole.longest == 5);
     }
     TEST("a fault in one rank's conversion is every rank's, and nobody hangs") {
         spmm_plan *plan;

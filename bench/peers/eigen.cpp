@@ -1,0 +1,96 @@
+/* Eigen: Y = A * X on a mapped CSR matrix; X and Y mapped row-major or column-major. Its OpenMP loop is over
+ * the rows of A. At K = 1 the column-major form is its product with a vector. eigen-fixed has K as a compile-time
+ * constant in the types of X and Y, as a program with one K may have it. */
+#include <Eigen/SparseCore>
+#include <cstdio>
+#include <omp.h>
+
+#include "../peer.h"
+
+namespace {
+
+template <class T> using csr = Eigen::Map<const Eigen::SparseMatrix<T, Eigen::RowMajor, int32_t>>;
+template <class T, int k, int order> using dense = Eigen::Matrix<T, Eigen::Dynamic, k, order>;
+
+struct product;
+using multiply_fn = void (*)(const product *);
+struct product {
+    const peer_matrix *a;
+    peer_product p;
+    multiply_fn multiply;
+};
+
+const peer_form forms[] = {
+    {"eigen", PEER_ROW, 1, 1, 0}, {"eigen", PEER_COLUMN, 1, 1, 0}, {"eigen-fixed", PEER_ROW, 1, 1, 0}};
+
+template <class T, class Dense> void multiply(const product *q)
+{
+    const csr<T> a(q->a->rows, q->a->cols, q->a->nnz, q->a->row_start, q->a->col,
+                   static_cast<const T *>(q->a->val));
+    const Eigen::Map<const Dense> x(static_cast<const T *>(q->p.x), a.cols(), q->p.k);
+    Eigen::Map<Dense> y(static_cast<T *>(q->p.y), a.rows(), q->p.k);
+    y.noalias() = a * x;
+}
+
+/** For a K that is known at compile time; null for the others. */
+template <class T> multiply_fn fixed(int64_t k)
+{
+    switch (k) {
+    case 2: return multiply<T, dense<T, 2, Eigen::RowMajor>>;
+    case 4: return multiply<T, dense<T, 4, Eigen::RowMajor>>;
+    case 8: return multiply<T, dense<T, 8, Eigen::RowMajor>>;
+    case 16: return multiply<T, dense<T, 16, Eigen::RowMajor>>;
+    case 32: return multiply<T, dense<T, 32, Eigen::RowMajor>>;
+    case 64: return multiply<T, dense<T, 64, Eigen::RowMajor>>;
+    case 128: return multiply<T, dense<T, 128, Eigen::RowMajor>>;
+    default: return nullptr;
+    }
+}
+
+template <class T> multiply_fn choose(const peer_product &p)
+{
+    if (p.form == &forms[2]) return fixed<T>(p.k);
+    if (p.form->layout == PEER_ROW) return multiply<T, dense<T, Eigen::Dynamic, Eigen::RowMajor>>;
+    if (p.k == 1) return multiply<T, dense<T, 1, Eigen::ColMajor>>;
+    return multiply<T, dense<T, Eigen::Dynamic, Eigen::ColMajor>>;
+}
+
+const char *open(int threads, const char *, char *version, size_t size)
+{
+    Eigen::setNbThreads(threads);
+    std::snprintf(version, size, "Eigen %d.%d.%d, %s", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
+                  EIGEN_MINOR_VERSION, Eigen::SimdInstructionSetsInUse());
+    return nullptr;
+}
+
+const char *load(const peer_matrix *a, void **handle)
+{
+    *handle = const_cast<peer_matrix *>(a);
+    return nullptr;
+}
+
+void unload(void *) {}
+
+const char *begin(void *handle, const peer_product *p, void **out)
+{
+    const peer_matrix *const a = static_cast<const peer_matrix *>(handle);
+    const multiply_fn f = a->f32 ? choose<float>(*p) : choose<double>(*p);
+    if (f) *out = new product{a, *p, f};
+    return nullptr;
+}
+
+void end(void *q) { delete static_cast<product *>(q); }
+
+const char *run(void *handle, double *)
+{
+    const product *const q = static_cast<const product *>(handle);
+    q->multiply(q);
+    return nullptr;
+}
+
+void close() {}
+
+} // namespace
+
+extern "C" const peer spmm_peer = {
+    "eigen", forms, sizeof forms / sizeof *forms, open, load, unload, begin, end, run, nullptr, close};

@@ -1,0 +1,120 @@
+"""Reads what bench_gpu and bench_cpu appended to CSV files: one Case per machine, matrix, precision and K, of
+the newest run that has it."""
+import csv
+import glob
+import math
+import os
+from collections import namedtuple
+
+from summary_cpu import BAR
+
+GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "floor_share", "auto"}
+CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "layout", "median_ms"}
+
+# Times in ms; name: kernel, library or both, for people. None: nobody ran.
+Time = namedtuple("Time", "ms name gflops")
+# auto: what `auto` takes; best: our fastest kernel; peer: cuSPARSE's fastest SpMM, or the fastest library of
+# summary_cpu's bar; vector: cuSPARSE's fastest SpMV; libraries: {name: Time}, on the CPU; flop and bytes of a
+# product: bytes, the least that it moves, 0 where not recorded; copy: bytes/s
+Case = namedtuple("Case", "machine matrix precision k date auto best peer vector libraries flop bytes copy")
+
+
+def _rows(folder, wanted):
+    """Rows of the CSV files that have the wanted columns; lines that start with # are remarks."""
+    for path in sorted(glob.glob(os.path.join(folder, "*.csv"))):
+        with open(path, newline="", encoding="utf-8") as file:
+            reader = csv.DictReader(line for line in file if not line.startswith("#"))
+            if wanted <= set(reader.fieldnames or []):
+                yield from reader
+
+
+def _newest(rows, machine):
+    """{(machine, matrix, precision, k): rows of the newest run}; wrong results count for nothing."""
+    cases = {}
+    for row in rows:
+        key = machine(row), row["matrix"], row["precision"], int(row["k"])
+        cases.setdefault(key, {}).setdefault(row["date"], []).append(row)
+    return {key: (max(runs), [r for r in runs[max(runs)] if r["ok"] == "1"]) for key, runs in cases.items()}
+
+
+def _fastest(rows, name):
+    row = min(rows, key=lambda r: float(r["median_ms"]), default=None)
+    return row and Time(float(row["median_ms"]), name(row), float(row["gflops"]))
+
+
+def _gpu_name(row):
+    layout = "" if row["contender"] == "own" or "spmv" in row["kernel"] else ", " + row["layout"]
+    return row["kernel"].replace("cusparse_", "") + layout
+
+
+def _gpu_case(key, date, rows):
+    own = [r for r in rows if r["contender"] == "own"]
+    spmv = [r for r in rows if r["kernel"].startswith("cusparse_spmv")]
+    spmm = [r for r in rows if r["contender"] != "own" and r not in spmv]
+    copy = float(rows[0].get("copy_tbs") or 0) * 1e12
+    seconds = float(rows[0]["median_ms"]) / 1e3
+    return Case(*key, date, _fastest([r for r in own if r["auto"] == "1"], _gpu_name), _fastest(own, _gpu_name),
+                _fastest(spmm, _gpu_name), _fastest(spmv, _gpu_name), {}, 2.0 * int(rows[0]["nnz"]) * key[3],
+                float(rows[0]["floor_share"]) * seconds * copy, copy)
+
+
+def _is_ours(row):
+    return row["contender"].startswith(("auto:", "own:"))
+
+
+def _cpu_name(row):
+    return row["contender"].split(":")[-1]
+
+
+def _cpu_case(key, date, rows):
+    own = [r for r in rows if _is_ours(r)]
+    others = [r for r in rows if not _is_ours(r)]
+    bar = [r for r in others if r["contender"] in BAR.split(",")]
+    names = dict.fromkeys(r["contender"] for r in others)
+    libraries = {n: _fastest([r for r in others if r["contender"] == n], _cpu_name) for n in names}
+    return Case(*key, date, _fastest([r for r in own if r["contender"].startswith("auto:")], _cpu_name),
+                _fastest(own, _cpu_name), _fastest(bar, _cpu_name), None, libraries,
+                2.0 * int(rows[0]["nnz"]) * key[3], 0.0, 0.0)
+
+
+def gpu(folder):
+    """Cases of bench_gpu."""
+    found = _newest(_rows(folder, GPU_COLUMNS), lambda r: r["gpu"])
+    return [_gpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
+
+
+def cpu(folder):
+    """Cases of bench_cpu; the threads are part of the machine's name."""
+    rows = (r for r in _rows(folder, CPU_COLUMNS) if "gpu" not in r)
+    found = _newest(rows, lambda r: f"{r['machine']}, {r['threads']} threads")
+    return [_cpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
+
+
+def groups(cases):
+    """[(machine, precision, its cases)] in a fixed order."""
+    keys = sorted({(c.machine, c.precision) for c in cases}, key=lambda k: (k[0], k[1] != "f64"))
+    return [(m, p, [c for c in cases if (c.machine, c.precision) == (m, p)]) for m, p in keys]
+
+
+def matrices(cases):
+    """Names in the order in which they were measured."""
+    return list(dict.fromkeys(c.matrix for c in cases))
+
+
+def columns(cases):
+    return sorted({c.k for c in cases})
+
+
+def short(matrix):
+    """A file's name without its folders."""
+    return matrix if ":" in matrix else os.path.basename(matrix)
+
+
+def ratio(slow, fast):
+    """How many times the first Time is the second; None unless both are there."""
+    return slow.ms / fast.ms if slow and fast else None
+
+
+def mean(ratios):
+    """Geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan

@@ -1,0 +1,92 @@
+/** CSR-Adaptive: a block of threads per row block and column of X, which is transposed first. A row block of
+ *  several rows is done by CSR-Stream: a product per thread into shared memory, then a thread per row adds
+ *  its products; one of a single row by CSR-Vector: all threads sum, then their sums are added in shared
+ *  memory.
+ *
+ *  local_size bounds the entries of a row block, and is the threads of a block and the products that its
+ *  shared memory holds: the entries that a row has on average, rounded up to whole warps, at most 1024;
+ *  the user's block size replaces it. A row block has no more rows than that either. */
+#include "cuda_seed_blocks.cuh"
+#include "cuda_seed_columns.cuh"
+
+namespace {
+
+/** All rows have together at most blockDim.x entries. */
+template <typename T>
+__device__ inline void stream_rows(const product<T> &a, int64_t begin, int64_t end, const T *x, T *y)
+{
+    T *const part = shared_memory<T>();
+    const int64_t start = a.row_start[begin], j = start + threadIdx.x;
+    if (j < a.row_start[end]) part[threadIdx.x] = a.val[j] * x[a.col[j]];
+    __syncthreads();
+    for (int64_t row = begin + threadIdx.x; row < end; row += blockDim.x) {
+        T sum = T(0);
+        for (int64_t e = a.row_start[row]; e < a.row_start[row + 1]; e++) sum += part[e - start];
+        y[row * a.ldy] = sum;
+    }
+    __syncthreads(); /* before the next products are written */
+}
+
+template <typename T> __device__ inline void vector_row(const product<T> &a, int64_t row, const T *x, T *y)
+{
+    T *const part = shared_memory<T>();
+    const int64_t end = a.row_start[row + 1];
+    T sum = T(0);
+    for (int64_t j = a.row_start[row] + threadIdx.x; j < end; j += blockDim.x)
+        multiply_add(sum, a.val[j], x[a.col[j]]);
+    part[threadIdx.x] = sum;
+    block_sum(part, (int)blockDim.x, 1);
+    if (threadIdx.x == 0) y[row * a.ldy] = part[0];
+}
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    adaptive_kernel(const product<T> a, const int64_t *first_row, int64_t row_blocks)
+{
+    for (int64_t n = blockIdx.x; n < row_blocks * a.k; n += gridDim.x) {
+        const position p = position_of(n, a.k);
+        const int64_t begin = first_row[p.row], end = first_row[p.row + 1];
+        const T *const x = a.x + p.column * a.ldx;
+        if (end - begin > 1)
+            stream_rows(a, begin, end, x, a.y + p.column);
+        else
+            vector_row(a, begin, x, a.y + p.column);
+    }
+}
+
+int local_size(const sp_matrix *a)
+{
+    const int64_t mean = a->rows > 0 ? a->nnz / a->rows + (a->nnz % a->rows != 0) : 0;
+    return mean <= WARP ? WARP : mean >= MAX_BLOCK ? MAX_BLOCK : (int)(mean + WARP - 1) / WARP * WARP;
+}
+
+spmm_status fill(const sp_setup *setup, seed_state *s)
+{
+    s->block = setup->shape.block ? setup->shape.block : local_size(setup->a);
+    TRY(make_row_blocks(setup, {s->block, s->block, s->block}, s));
+    return make_transposed(setup, s);
+}
+
+template <typename T> spmm_status run_typed(const sp_launch *l, const char *id)
+{
+    const seed_state *const s = (const seed_state *)l->state;
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    product<T> a = product_of<T>(l);
+    TRY(transpose_x(l, stream, id, &a));
+    const unsigned grid = grid_of(s->row_blocks * a.k, 1);
+    const size_t shared = s->block * sizeof(T);
+    adaptive_kernel<T><<<grid, s->block, shared, stream>>>(a, s->first_row, s->row_blocks);
+    return sp_device_launched(id);
+}
+
+spmm_status run(const sp_launch *l)
+{
+    static const char id[] = "csr_adaptive";
+    if (l->a->rows == 0) return SPMM_OK;
+    return l->a->precision == SPMM_F64 ? run_typed<double>(l, id) : run_typed<float>(l, id);
+}
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_csr_adaptive = {run, seed_prepare<fill>, seed_release};

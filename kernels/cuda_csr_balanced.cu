@@ -1,0 +1,82 @@
+/** CSR for rows of any lengths: the sub-warp kernel of cuda_rows.cuh on pieces of rows. Rows of more than
+ *  SP_PIECE entries are cut; pieces are sorted by powers of two of their length, longest first, so that the
+ *  rows of a warp are about equally long and no long one starts last. The partial sums of a cut row are
+ *  added in order: no atomics. */
+#include "cuda_rows.cuh"
+
+namespace {
+
+struct balance {
+    int64_t pieces, splits;
+    sp_piece *piece; /* in device memory, as are the next */
+    sp_split *split;
+    void *partial; /* [partials x partial_ld(k)] */
+};
+
+void release(void *state)
+{
+    balance *const b = (balance *)state;
+    if (!b) return;
+    sp_device_free(b->piece);
+    sp_device_free(b->split);
+    sp_device_free(b->partial);
+    sp_free(b);
+}
+
+spmm_status upload(const sp_pieces *p, int64_t row_bytes, balance *b)
+{
+    b->pieces = p->count;
+    b->splits = p->splits;
+    TRY(sp_device_alloc((void **)&b->piece, p->count * (int64_t)sizeof *p->piece, "pieces of rows"));
+    TRY(sp_device_upload(b->piece, p->piece, p->count * (int64_t)sizeof *p->piece));
+    if (p->splits == 0) return SPMM_OK;
+    TRY(sp_device_alloc((void **)&b->split, p->splits * (int64_t)sizeof *p->split, "long rows"));
+    TRY(sp_device_upload(b->split, p->split, p->splits * (int64_t)sizeof *p->split));
+    return sp_device_alloc(&b->partial, p->partials * row_bytes, "partial sums of long rows");
+}
+
+spmm_status prepare(const sp_setup *s, void **state)
+{
+    sp_pieces pieces;
+    void *p = NULL;
+    *state = NULL;
+    TRY(sp_pieces_create(s->csr, SP_ORDER_CLASSES, &pieces));
+    spmm_status status = sp_alloc_zero(&p, 1, sizeof(balance), "a work list");
+    if (status == SPMM_OK)
+        status = upload(&pieces, partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision), (balance *)p);
+    sp_pieces_destroy(&pieces);
+    if (status != SPMM_OK) {
+        release(p);
+        return status;
+    }
+    *state = p;
+    return SPMM_OK;
+}
+
+template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
+{
+    const balance *const b = (const balance *)l->state;
+    rows_args<T> a = rows_args_of<T>(l);
+    a.piece = b->piece;
+    a.rows = b->pieces;
+    a.partial = (T *)b->partial;
+    a.partial_ld = partial_ld(l->x->k);
+    launch_rows<FROM_PIECES>(a, vector_width(l, (int)sizeof(T)), stream);
+    launch_partials<T>({b->split, b->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns}, stream);
+}
+
+spmm_status run(const sp_launch *l)
+{
+    TRY(check_pitch(l, "csr_balanced"));
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (l->a->precision == SPMM_F64)
+        run_typed<double>(l, stream);
+    else
+        run_typed<float>(l, stream);
+    return sp_device_launched("csr_balanced");
+}
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_csr_balanced = {run, prepare, release};

@@ -1,0 +1,117 @@
+/** CSR by a global work queue: as many blocks as the GPU runs at the same time take row blocks, one after
+ *  another, until there are none. The last block to leave empties the counters for the next product.
+ *
+ *  A row block of short rows: a thread per element of Y, one chain in column order. A row of more than
+ *  SP_PIECE entries is a row block of its own: groups of threads, with a column of X each, take every
+ *  groups-th entry, and the groups' sums are added in shared memory. So an element's order of summation
+ *  depends on its row, K and the block size, and not on which block takes it when. */
+#include "cuda_seed_blocks.cuh"
+
+namespace {
+
+enum {
+    QUEUE_BLOCK = 256,   /* at most, unless the user sets more: smaller blocks finish more evenly */
+    ITEM_WORK = 1 << 15, /* entries x columns of an item, to be worth its fetch, */
+    MAX_ITEM = 1 << 12   /* but no more entries, and no fewer than SP_PIECE */
+};
+
+/** The next item's number, in all threads of the block. */
+__device__ inline int64_t fetch(work_queue *queue)
+{
+    __shared__ unsigned long long item;
+    __syncthreads(); /* all threads have read the number before */
+    if (threadIdx.x == 0) item = atomicAdd(&queue->next, 1ull);
+    __syncthreads();
+    return (int64_t)item;
+}
+
+template <typename T> __device__ inline void short_rows(const product<T> &a, int64_t begin, int64_t end)
+{
+    const int64_t elements = (end - begin) * a.k;
+    for (int64_t n = threadIdx.x; n < elements; n += blockDim.x) {
+        const position p = position_of(n, a.k);
+        const int64_t row = begin + p.row, stop = a.row_start[row + 1];
+        const T *const x = a.x + p.column;
+        T sum = T(0);
+        for (int64_t j = a.row_start[row]; j < stop; j++) multiply_add(sum, a.val[j], x[a.col[j] * a.ldx]);
+        a.y[row * a.ldy + p.column] = sum;
+    }
+}
+
+template <typename T> __device__ inline void long_row(const product<T> &a, int64_t row)
+{
+    T *const part = shared_memory<T>();
+    const int threads = (int)blockDim.x, columns = a.k < threads ? (int)a.k : threads,
+              groups = threads / columns, group = (int)threadIdx.x / columns;
+    const int64_t begin = a.row_start[row], end = a.row_start[row + 1];
+    for (int64_t first = 0; first < a.k; first += columns) {
+        const int64_t column = first + (int)threadIdx.x % columns;
+        const bool busy = group < groups && column < a.k;
+        T sum = T(0);
+        if (busy)
+            for (int64_t j = begin + group; j < end; j += groups)
+                multiply_add(sum, a.val[j], a.x[a.col[j] * a.ldx + column]);
+        part[threadIdx.x] = sum;
+        block_sum(part, groups, columns);
+        if (busy && group == 0) a.y[row * a.ldy + column] = part[threadIdx.x];
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    queue_kernel(const product<T> a, const int64_t *first_row, int64_t row_blocks, work_queue *queue)
+{
+    for (int64_t item = fetch(queue); item < row_blocks; item = fetch(queue)) {
+        const int64_t begin = first_row[item], end = first_row[item + 1];
+        if (end - begin == 1 && a.row_start[end] - a.row_start[begin] > SP_PIECE)
+            long_row(a, begin);
+        else
+            short_rows(a, begin, end);
+    }
+    if (last_block(&queue->left) && threadIdx.x == 0) {
+        queue->next = 0;
+        queue->left = 0;
+    }
+}
+
+spmm_status fill(const sp_setup *setup, seed_state *s)
+{
+    const size_t size = sp_value_size(setup->a->precision);
+    const void *const kernel = size == sizeof(double) ? (const void *)queue_kernel<double>
+                                                      : (const void *)queue_kernel<float>;
+    int64_t most = ITEM_WORK / setup->k; /* the fewer columns, the more entries */
+    if (most < SP_PIECE) most = SP_PIECE;
+    if (most > MAX_ITEM) most = MAX_ITEM;
+    void *queue = NULL;
+    TRY(choose_block(setup, kernel, size, QUEUE_BLOCK, &s->block));
+    TRY(count_resident(kernel, s->block, s->block * size, &s->resident));
+    TRY(make_row_blocks(setup, {most, most, SP_PIECE}, s));
+    TRY(sp_device_alloc(&queue, sizeof(work_queue), "a work queue"));
+    s->queue = (work_queue *)queue;
+    return sp_device_zero(queue, sizeof(work_queue));
+}
+
+template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
+{
+    const seed_state *const s = (const seed_state *)l->state;
+    const product<T> a = product_of<T>(l);
+    const unsigned grid = (unsigned)(s->row_blocks < s->resident ? s->row_blocks : s->resident);
+    const size_t shared = s->block * sizeof(T);
+    queue_kernel<T><<<grid, s->block, shared, stream>>>(a, s->first_row, s->row_blocks, s->queue);
+}
+
+spmm_status run(const sp_launch *l)
+{
+    if (l->a->rows == 0) return SPMM_OK;
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (l->a->precision == SPMM_F64)
+        launch<double>(l, stream);
+    else
+        launch<float>(l, stream);
+    return sp_device_launched("csr_queue");
+}
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_csr_queue = {run, seed_prepare<fill>, seed_release};

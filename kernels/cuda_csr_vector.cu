@@ -1,0 +1,16 @@
+/** CSR-Vector: a warp per element of Y; the lanes' sums are added in shared memory or by shuffles. */
+#include "cuda_seed_elements.cuh"
+
+namespace {
+
+template <bool shuffle> spmm_status run(const sp_launch *l)
+{
+    return run_subwarp<SPMM_CSR, shuffle, WARP>(l, shuffle ? "csr_vector_shuffle" : "csr_vector");
+}
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_csr_vector = {run<false>, seed_prepare<fill_subwarp<SPMM_CSR, false, WARP>>,
+                                            seed_release};
+const sp_kernel_ops sp_kernel_csr_vector_shuffle = {
+    run<true>, seed_prepare<fill_subwarp<SPMM_CSR, true, WARP>>, seed_release};

@@ -1,0 +1,24 @@
+/** Padded ELLPACK: a thread per element of Y, the sum in a register. */
+#include "cuda_seed_elements.cuh"
+
+namespace {
+
+struct ell_row {
+    template <typename T> static __device__ void element(const product<T> &a, int64_t row, const T *x, T *y)
+    {
+        const int64_t begin = row * a.width, end = begin + a.width;
+        T sum = T(0);
+        for (int64_t j = begin; j < end; j++) {
+            const int32_t col = a.col[j];
+            if (col < 0) break; /* the rest is padding, which must not meet an infinite x */
+            multiply_add(sum, a.val[j], x[col * a.ldx]);
+        }
+        *y = sum;
+    }
+};
+
+spmm_status run(const sp_launch *l) { return run_scalar<ell_row>(l, "ell_scalar"); }
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_ell_scalar = {run, seed_prepare<fill_scalar<ell_row>>, seed_release};

@@ -1,0 +1,273 @@
+/** Row panels on the FP64 tensor cores: a warp per panel of 8 rows; each tile of 8 x 4 entries meets four
+ *  rows of X in mma.m8n8k4, so that a row of X that was fetched is used by all rows of the panel.
+ *
+ *  The tensor core adds the four products of a tile to a sum one after another, each rounded: the same bits
+ *  as four fma (measured; see docs/SURPRISES.md). A tile's zeros are multiplied too. That is harmless unless X
+ *  has an infinity or a NaN there, and then the sum is a NaN: such a panel is computed again entry by entry.
+ *  f32 is widened when it is multiplied, and rounded once at the end. */
+#include "cuda_vector.cuh"
+
+namespace {
+
+enum { PANEL_WARPS = 4, PANEL_THREADS = PANEL_WARPS * WARP };
+
+/** Tiles whose loads of X are in flight together, as far as the registers of five blocks on a multiprocessor
+ *  go. */
+template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
+
+template <typename T> struct panel_args {
+    const int64_t *value_start, *tile_start;
+    const int32_t *col;
+    const uint32_t *mask;
+    const T *val;
+    int64_t panels, rows;
+    const T *x;
+    T *y;
+    int64_t ldy;
+    uint32_t x_pitch; /* bytes */
+    int columns;
+};
+
+/** sum += a b: a [8 x 4], b [4 x 8], sum [8 x 8]; a lane holds a(lane/4, lane%4), b(lane%4, lane/4) and
+ *  sum(lane/4, 2 (lane%4) + 0, 1). PTX ISA, "mma.m8n8k4 with .f64". */
+__device__ inline void multiply_tile(double (&sum)[2], double a, double b)
+{
+#if __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sum[0]), "+d"(sum[1])
+        : "d"(a), "d"(b));
+#else
+    const int lane = threadIdx.x % WARP;
+#pragma unroll
+    for (int k = 0; k < SP_TILE_COLUMNS; k++) {
+        const double ak = __shfl_sync(ALL_LANES, a, lane / 4 * 4 + k);
+        sum[0] = fma(ak, __shfl_sync(ALL_LANES, b, lane % 4 * 8 + k), sum[0]);
+        sum[1] = fma(ak, __shfl_sync(ALL_LANES, b, lane % 4 * 8 + 4 + k), sum[1]);
+    }
+#endif
+}
+
+template <typename T, int V> union pack {
+    typename vector_of<T, V>::type vector;
+    T element[V];
+    uint32_t word[V * sizeof(T) / 4];
+};
+
+/** From the lanes that loaded (row lane/8 of the tile, vector lane%8: side by side in memory) to those that
+ *  multiply (row lane%4, vector lane/4). Loaded as they multiply, 8 lanes would touch four rows of X, and
+ *  the L1 looks up one line a cycle. */
+template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack<T, V> &p, int lane)
+{
+    pack<T, V> q;
+#pragma unroll
+    for (int w = 0; w < (int)(V * sizeof(T) / 4); w++)
+        q.word[w] = __shfl_sync(ALL_LANES, p.word[w], lane % 4 * 8 + lane / 4);
+    return q;
+}
+
+/** A panel's tiles, as one lane reads them. */
+template <typename T> struct panel_reader {
+    const int32_t *col;   /* of the panel's first tile, for the row of X that this lane loads */
+    const uint32_t *mask; /* of the panel's first tile */
+    int count, lane;
+    const T *val; /* of the next tile whose value is asked for */
+
+    __device__ uint32_t mask_of(int t) const { return t < count ? __ldg(mask + t) : 0; }
+    /* a tile beyond the last repeats that one's columns, and has an empty mask */
+    __device__ int32_t column_of(int t) const { return __ldg(col + min(t, count - 1) * SP_TILE_COLUMNS); }
+    __device__ double next_value(uint32_t m)
+    {
+        const T *const p = val + __popc(m & ((1u << lane) - 1));
+        val += __popc(m);
+        return m >> lane & 1 ? (double)__ldcs(p) : 0.0;
+    }
+};
+
+/** The sums of a panel, columns of NT groups of 8 vectors of V. The loads of X of U tiles are in flight
+ *  together, and the next tiles' columns and values come meanwhile. */
+template <typename T, int V, int NT>
+__device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT], uint32_t x_pitch,
+                                 double (&sum)[NT][V][2])
+{
+    using X = typename vector_of<T, V>::type;
+    constexpr int U = unroll<NT>;
+    uint32_t mask[U];
+    int32_t col[U];
+    double value[U];
+    if (in.count == 0) return;
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        col[u] = in.column_of(u);
+        value[u] = in.next_value(in.mask_of(u));
+        mask[u] = in.mask_of(U + u);
+    }
+    for (int t = 0; t < in.count; t += U) {
+        pack<T, V> b[U][NT];
+        double now[U];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+#pragma unroll
+            for (int j = 0; j < NT; j++) b[u][j].vector = __ldg((const X *)row_of(x[j], col[u], x_pitch));
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            now[u] = value[u];
+            col[u] = in.column_of(t + U + u);
+            value[u] = in.next_value(mask[u]);
+            mask[u] = in.mask_of(t + 2 * U + u);
+        }
+#pragma unroll
+        for (int u = 0; u < U; u++)
+#pragma unroll
+            for (int j = 0; j < NT; j++) {
+                const pack<T, V> fragment = to_fragment(b[u][j], in.lane);
+#pragma unroll
+                for (int v = 0; v < V; v++) multiply_tile(sum[j][v], now[u], (double)fragment.element[v]);
+            }
+    }
+}
+
+/** `count` columns of a panel from column `first` on by its entries alone, in column order, an element after
+ *  the other. Its own sums: were those of the tiles handed to it, they would not stay in registers. */
+template <typename T>
+__device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
+{
+    for (int e = threadIdx.x % WARP; e < SP_PANEL * count; e += WARP) {
+        const int r = e / count, column = first + e % count;
+        const int64_t row = panel * SP_PANEL + r;
+        if (row >= a.rows || column >= a.columns) continue;
+        const T *val = a.val + a.value_start[panel];
+        double sum = 0;
+        for (int64_t t = a.tile_start[panel]; t < a.tile_start[panel + 1]; t++) {
+            const uint32_t m = a.mask[t];
+            for (int c = 0; c < SP_TILE_COLUMNS; c++) {
+                const int bit = r * SP_TILE_COLUMNS + c;
+                if (!(m >> bit & 1)) continue;
+                const T *const x = (const T *)row_of((const char *)a.x, a.col[t * SP_TILE_COLUMNS + c],
+                                                     a.x_pitch);
+                sum = fma((double)val[__popc(m & ((1u << bit) - 1))], (double)x[column], sum);
+            }
+            val += __popc(m);
+        }
+        a.y[row * a.ldy + column] = (T)sum;
+    }
+}
+
+template <typename T, int V, int NT>
+__device__ inline void store_sums(const panel_args<T> &a, int64_t row, int column,
+                                  const double (&sum)[NT][V][2])
+{
+#pragma unroll
+    for (int j = 0; j < NT; j++)
+#pragma unroll
+        for (int n = 0; n < 2; n++) {
+            pack<T, V> out;
+#pragma unroll
+            for (int v = 0; v < V; v++) out.element[v] = (T)sum[j][v][n];
+            const int c = column + (j * 8 + n) * V;
+            if (c < a.columns) __stcs((typename vector_of<T, V>::type *)(a.y + row * a.ldy + c), out.vector);
+        }
+}
+
+template <typename T, int V, int NT>
+__global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __grid_constant__ panel_args<T> a)
+{
+    const int lane = threadIdx.x % WARP, first_column = blockIdx.y * (8 * V * NT);
+    const char *x[NT];
+#pragma unroll
+    for (int j = 0; j < NT; j++) {
+        const int column = first_column + (j * 8 + lane % 8) * V;
+        x[j] = (const char *)(a.x + (column < a.columns ? column : first_column));
+    }
+    for (int64_t panel = (int64_t)blockIdx.x * PANEL_WARPS + threadIdx.x / WARP; panel < a.panels;
+         panel += (int64_t)gridDim.x * PANEL_WARPS) {
+        const int64_t first = __ldg(a.tile_start + panel);
+        const panel_reader<T> in = {a.col + first * SP_TILE_COLUMNS + lane / 8, a.mask + first,
+                                    (int)(__ldg(a.tile_start + panel + 1) - first), lane,
+                                    a.val + __ldg(a.value_start + panel)};
+        double sum[NT][V][2] = {};
+        bool odd = false;
+        sum_tiles<T, V, NT>(in, x, a.x_pitch, sum);
+#pragma unroll
+        for (int j = 0; j < NT; j++)
+#pragma unroll
+            for (int v = 0; v < V; v++) odd |= isnan(sum[j][v][0]) || isnan(sum[j][v][1]);
+        const int64_t row = panel * SP_PANEL + lane / 4;
+        if (__any_sync(ALL_LANES, odd))
+            sum_entries(a, panel, first_column, 8 * V * NT);
+        else if (row < a.rows)
+            store_sums<T, V, NT>(a, row, first_column + lane % 4 * 2 * V, sum);
+    }
+}
+
+template <typename T, int V, int NT> void launch(const panel_args<T> &a, int tiles, cudaStream_t stream)
+{
+    const int64_t blocks = (a.panels - 1) / PANEL_WARPS + 1;
+    const dim3 grid((unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX), (unsigned)tiles);
+    panel_mma_kernel<T, V, NT><<<grid, PANEL_THREADS, 0, stream>>>(a);
+}
+
+/** All columns, in as few and as even tiles of up to `most` groups as there can be. K beyond what one launch
+ *  takes is done in several. */
+template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t stream)
+{
+    constexpr int most = V == 2 ? 4 : 2, step = MAX_TILES * 8 * V;
+    for (int left = a.columns; left > 0; left -= step, a.x += step, a.y += step) {
+        a.columns = left < step ? left : step;
+        const int groups = (a.columns - 1) / (8 * V) + 1, tiles = (groups - 1) / most + 1,
+                  wide = (groups - 1) / tiles + 1;
+        if (wide == 1) {
+            launch<T, V, 1>(a, tiles, stream);
+        } else if (wide == 2) {
+            launch<T, V, 2>(a, tiles, stream);
+        } else if constexpr (most > 2) {
+            if (wide == 3)
+                launch<T, V, 3>(a, tiles, stream);
+            else
+                launch<T, V, 4>(a, tiles, stream);
+        }
+    }
+}
+
+template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
+{
+    const sp_matrix *m = l->a;
+    panel_args<T> a = {};
+    a.value_start = m->row_start;
+    a.tile_start = m->tile_start;
+    a.col = m->col;
+    a.mask = m->mask;
+    a.val = (const T *)m->val;
+    a.panels = m->groups;
+    a.rows = m->rows;
+    a.x = (const T *)l->x->data;
+    a.y = (T *)l->y->data;
+    a.ldy = l->y->ld;
+    a.x_pitch = (uint32_t)(l->x->ld * sizeof(T));
+    a.columns = (int)l->x->k;
+    if (m->rows == 0) return;
+    const int width = vector_width(l, (int)sizeof(T));
+    if (width == 1 || a.columns <= 8)
+        launch_all<T, 1>(a, stream);
+    else if (width == 2 || a.columns <= 16)
+        launch_all<T, 2>(a, stream);
+    else if constexpr (sizeof(T) == 4)
+        launch_all<T, 4>(a, stream);
+    else
+        launch_all<T, 2>(a, stream);
+}
+
+spmm_status run(const sp_launch *l)
+{
+    TRY(check_pitch(l, "panel_mma"));
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (l->a->precision == SPMM_F64)
+        run_typed<double>(l, stream);
+    else
+        run_typed<float>(l, stream);
+    return sp_device_launched("panel_mma");
+}
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_panel_mma = {run, NULL, NULL};

@@ -1,0 +1,175 @@
+/** Norms and differences of multivectors in device memory: a reduction over the whole grid in one launch.
+ *  Each thread adds its elements, each block its threads' sums by a tree in shared memory, and the last
+ *  block (last_block) the blocks' sums, all in an order that is fixed by the shape and the GPU. */
+#include <math.h>
+#include <string.h>
+
+#include "cuda_seed.cuh"
+extern "C" {
+#include "reduce.h"
+}
+
+namespace {
+
+enum { REDUCE_BLOCK = 256 };
+
+struct totals {
+    long long different, unmatched, not_finite;
+    double max_absolute, max_relative, max_reference;
+    double sum_relative, sum_squares, sum_squares_reference;
+};
+
+/** Two multivectors of one shape. */
+template <typename T> struct operands {
+    const T *y, *ref;
+    int64_t rows, k, ldy, ldref;
+};
+
+__device__ inline void add_element(totals &t, double y, double ref)
+{
+    const bool same = (y == ref && signbit(y) == signbit(ref)) || (isnan(y) && isnan(ref));
+    t.different += !same;
+    t.not_finite += !isfinite(ref);
+    if (!isfinite(y) || !isfinite(ref)) {
+        t.unmatched += !same;
+        return;
+    }
+    const double difference = fabs(y - ref), relative = ref == 0 ? difference : difference / fabs(ref);
+    t.max_absolute = fmax(t.max_absolute, difference);
+    t.max_relative = fmax(t.max_relative, relative);
+    t.max_reference = fmax(t.max_reference, fabs(ref));
+    t.sum_relative += relative;
+    t.sum_squares = fma(difference, difference, t.sum_squares);
+    t.sum_squares_reference = fma(ref, ref, t.sum_squares_reference);
+}
+
+__device__ inline void add_totals(totals &t, const totals &u)
+{
+    t.different += u.different;
+    t.unmatched += u.unmatched;
+    t.not_finite += u.not_finite;
+    t.max_absolute = fmax(t.max_absolute, u.max_absolute);
+    t.max_relative = fmax(t.max_relative, u.max_relative);
+    t.max_reference = fmax(t.max_reference, u.max_reference);
+    t.sum_relative += u.sum_relative;
+    t.sum_squares += u.sum_squares;
+    t.sum_squares_reference += u.sum_squares_reference;
+}
+
+/** The elements of one thread: every gridDim.x * blockDim.x-th, in steps that need no division. */
+template <typename T> __device__ inline totals thread_totals(const operands<T> &o)
+{
+    totals t = {};
+    const int64_t stride = (int64_t)gridDim.x * blockDim.x, rows = stride / o.k, columns = stride % o.k;
+    position p = position_of((int64_t)blockIdx.x * blockDim.x + threadIdx.x, o.k);
+    while (p.row < o.rows) {
+        add_element(t, o.y[p.row * o.ldy + p.column], o.ref[p.row * o.ldref + p.column]);
+        p.row += rows;
+        p.column += columns;
+        if (p.column >= o.k) {
+            p.column -= o.k;
+            p.row++;
+        }
+    }
+    return t;
+}
+
+/** The sum over the block, in thread 0; all threads call it. */
+__device__ inline totals block_totals(const totals &mine)
+{
+    __shared__ totals all[REDUCE_BLOCK];
+    __syncthreads(); /* a block calls this twice */
+    all[threadIdx.x] = mine;
+    for (int half = REDUCE_BLOCK / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if ((int)threadIdx.x < half) add_totals(all[threadIdx.x], all[threadIdx.x + half]);
+    }
+    return all[threadIdx.x];
+}
+
+/** block[b] is the total of block b, block[gridDim.x] becomes that of all. */
+template <typename T>
+__global__ void __launch_bounds__(REDUCE_BLOCK)
+    reduce_kernel(const operands<T> o, totals *block, unsigned *finished)
+{
+    totals t = block_totals(thread_totals(o));
+    if (threadIdx.x == 0) block[blockIdx.x] = t;
+    if (!last_block(finished)) return;
+    t = {};
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += REDUCE_BLOCK) add_totals(t, block[b]);
+    t = block_totals(t);
+    if (threadIdx.x == 0) block[gridDim.x] = t;
+}
+
+template <typename T> spmm_status launch(const operands<T> &o, totals *result)
+{
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    int resident = 0;
+    void *memory = NULL;
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    TRY(count_resident((const void *)reduce_kernel<T>, REDUCE_BLOCK, 0, &resident));
+    const unsigned needed = grid_of(o.rows * o.k, REDUCE_BLOCK),
+                   grid = needed < (unsigned)resident ? needed : (unsigned)resident;
+    TRY(sp_device_alloc(&memory, (grid + 1) * (int64_t)sizeof(totals) + (int64_t)sizeof(unsigned),
+                        "a reduction"));
+    totals *const block = (totals *)memory;
+    unsigned *const finished = (unsigned *)(block + grid + 1);
+    spmm_status status = sp_device_zero(finished, sizeof *finished);
+    if (status == SPMM_OK) {
+        reduce_kernel<T><<<grid, REDUCE_BLOCK, 0, stream>>>(o, block, finished);
+        status = sp_device_launched("sp_device_compare");
+    }
+    if (status == SPMM_OK) status = sp_device_download(result, block + grid, sizeof *result);
+    sp_device_free(memory);
+    return status;
+}
+
+template <typename T>
+spmm_status reduce_typed(const spmm_multivector *y, const spmm_multivector *ref, totals *result)
+{
+    const operands<T> o = {(const T *)y->data, (const T *)ref->data, y->rows, y->k, y->ld, ref->ld};
+    return launch(o, result);
+}
+
+spmm_status reduce(const spmm_multivector *y, const spmm_multivector *ref, totals *result)
+{
+    memset(result, 0, sizeof *result);
+    if (y->space != SPMM_CUDA || ref->space != SPMM_CUDA)
+        return sp_fail(SPMM_ERR_USAGE, "a reduction on the GPU of a multivector that is in host memory");
+    if (y->rows != ref->rows || y->k != ref->k || y->precision != ref->precision)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "comparing a %lld x %lld multivector with one of %lld x %lld, or of "
+                       "another precision",
+                       (long long)y->rows, (long long)y->k, (long long)ref->rows, (long long)ref->k);
+    if (y->rows == 0 || y->k == 0) return SPMM_OK;
+    return y->precision == SPMM_F64 ? reduce_typed<double>(y, ref, result)
+                                    : reduce_typed<float>(y, ref, result);
+}
+
+} // namespace
+
+spmm_status sp_device_compare(const spmm_multivector *y, const spmm_multivector *ref, sp_difference *result)
+{
+    totals t;
+    memset(result, 0, sizeof *result);
+    TRY(reduce(y, ref, &t));
+    const double elements = (double)y->rows * (double)y->k;
+    *result = {t.different,
+               t.unmatched,
+               t.max_absolute,
+               t.max_relative,
+               elements > 0 ? t.sum_relative / elements : 0,
+               sqrt(t.sum_squares),
+               t.max_reference,
+               sqrt(t.sum_squares_reference)};
+    return SPMM_OK;
+}
+
+spmm_status sp_device_norms(const spmm_multivector *v, sp_norms *result)
+{
+    totals t;
+    memset(result, 0, sizeof *result);
+    TRY(reduce(v, v, &t));
+    *result = {t.not_finite, t.max_reference, sqrt(t.sum_squares_reference)};
+    return SPMM_OK;
+}

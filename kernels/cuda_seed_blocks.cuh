@@ -1,0 +1,50 @@
+/** Row blocks: consecutive rows whose entries are few enough for a block of threads, or one row. */
+#ifndef SP_SEED_BLOCKS_CUH
+#define SP_SEED_BLOCKS_CUH
+
+#include "cuda_seed.cuh"
+
+namespace {
+
+/** Up to `rows` rows of together up to `entries` entries; rows of more than `alone` are their own block. */
+struct cut {
+    int64_t rows, entries, alone;
+};
+
+/** \param [out] first_row  [row blocks + 1]; NULL: they are only counted.  \return row blocks */
+inline int64_t cut_rows(const int64_t *row_start, int64_t rows, cut most, int64_t *first_row)
+{
+    int64_t blocks = 0;
+    for (int64_t begin = 0, end; begin < rows; begin = end) {
+        end = begin + 1;
+        if (row_start[end] - row_start[begin] <= most.alone)
+            while (end < rows && end - begin < most.rows &&
+                   row_start[end + 1] - row_start[begin] <= most.entries &&
+                   row_start[end + 1] - row_start[end] <= most.alone)
+                end++;
+        if (first_row) first_row[blocks] = begin;
+        blocks++;
+    }
+    if (first_row) first_row[blocks] = rows;
+    return blocks;
+}
+
+/** s->first_row in device memory. */
+inline spmm_status make_row_blocks(const sp_setup *setup, cut most, seed_state *s)
+{
+    const spmm_csr *const a = setup->csr;
+    void *first_row = NULL, *device = NULL;
+    s->row_blocks = cut_rows(a->irp, a->rows, most, NULL);
+    const int64_t bytes = (s->row_blocks + 1) * (int64_t)sizeof(int64_t);
+    TRY(sp_device_alloc(&device, bytes, "row blocks"));
+    s->first_row = (int64_t *)device;
+    TRY(sp_alloc(&first_row, s->row_blocks + 1, sizeof(int64_t), "row blocks"));
+    cut_rows(a->irp, a->rows, most, (int64_t *)first_row);
+    const spmm_status status = sp_device_upload(device, first_row, bytes);
+    sp_free(first_row);
+    return status;
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,85 @@
+/** X transposed, and rows of Y by sub-warps that share out the columns: csr_vector_by_row, csr_adaptive and
+ *  csr_adaptive_subblocks. A column of X is contiguous in X transposed, so that the lanes of a row's
+ *  neighbouring entries read neighbouring memory. */
+#ifndef SP_SEED_COLUMNS_CUH
+#define SP_SEED_COLUMNS_CUH
+
+#include "cuda_seed.cuh"
+
+namespace {
+
+enum { TILE = 32, TILE_ROWS = 8 };
+
+/** xt := X^T, tile by tile through shared memory, so that both sides are read and written along rows; the
+ *  odd pitch keeps a tile's columns in different banks. */
+template <typename T>
+__global__ void __launch_bounds__(TILE *TILE_ROWS)
+    transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt)
+{
+    __shared__ T tile[TILE][TILE + 1];
+    const int64_t across = (k + TILE - 1) / TILE, tiles = across * ((rows + TILE - 1) / TILE);
+    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+        const int64_t row = t / across * TILE, column = t % across * TILE;
+        for (int r = (int)threadIdx.y; r < TILE; r += TILE_ROWS)
+            if (row + r < rows && column + threadIdx.x < k)
+                tile[r][threadIdx.x] = x[(row + r) * ldx + column + threadIdx.x];
+        __syncthreads();
+        for (int r = (int)threadIdx.y; r < TILE; r += TILE_ROWS)
+            if (column + r < k && row + threadIdx.x < rows)
+                xt[(column + r) * rows + row + threadIdx.x] = tile[threadIdx.x][r];
+        __syncthreads();
+    }
+}
+
+/** The workspace of X transposed, once for all products. */
+inline spmm_status make_transposed(const sp_setup *setup, seed_state *s)
+{
+    const int64_t size = (int64_t)sp_value_size(setup->a->precision);
+    int64_t bytes;
+    if (__builtin_mul_overflow(setup->k, setup->a->cols * size, &bytes))
+        return sp_fail(SPMM_ERR_LIMIT, "X transposed, %lld x %lld, does not fit 64-bit sizes",
+                       (long long)setup->k, (long long)setup->a->cols);
+    return sp_device_alloc(&s->xt, bytes, "X transposed");
+}
+
+/** Queues the transposition, which is part of the product and of its time; *a then reads X transposed. */
+template <typename T>
+spmm_status transpose_x(const sp_launch *l, cudaStream_t stream, const char *id, product<T> *a)
+{
+    const seed_state *const s = (const seed_state *)l->state;
+    const int64_t tiles = ((a->cols + TILE - 1) / TILE) * ((a->k + TILE - 1) / TILE);
+    if (a->k != s->k)
+        return sp_fail(SPMM_ERR_INTERNAL, "kernel %s was prepared for K = %lld, not %lld", id,
+                       (long long)s->k, (long long)a->k);
+    if (tiles > 0) {
+        const unsigned grid = grid_of(tiles, 1);
+        const dim3 block(TILE, TILE_ROWS);
+        transpose_kernel<T><<<grid, block, 0, stream>>>(a->x, a->ldx, a->cols, a->k, (T *)s->xt);
+        TRY(sp_device_launched(id));
+    }
+    a->x = (const T *)s->xt;
+    a->ldx = a->cols;
+    return SPMM_OK;
+}
+
+/** All of a row of Y by the sub-warps of a warp or block: number `sub` of `subs` computes columns sub, sub +
+ *  subs, ... All lanes of a warp call it with the same row. */
+template <bool shuffle, typename T>
+__device__ inline void row_by_subwarps(const product<T> &a, int64_t row, int sub, int subs, int lane,
+                                       int lanes)
+{
+    const int64_t begin = a.row_start[row], end = a.row_start[row + 1];
+    for (int64_t first = 0; first < a.k; first += subs) {
+        const int64_t column = first + sub;
+        const T *const x = a.x + column * a.ldx;
+        T sum = T(0);
+        if (column < a.k)
+            for (int64_t j = begin + lane; j < end; j += lanes) multiply_add(sum, a.val[j], x[a.col[j]]);
+        sum = subwarp_sum<shuffle>(sum, lane, lanes);
+        if (column < a.k && lane == 0) a.y[row * a.ldy + column] = sum;
+    }
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,134 @@
+/** The kernels that share out elements of Y, one to a thread or one to a sub-warp: row = number / K, column =
+ *  number % K, so that neighbours compute neighbouring columns of a row. */
+#ifndef SP_SEED_ELEMENTS_CUH
+#define SP_SEED_ELEMENTS_CUH
+
+#include "cuda_seed.cuh"
+
+namespace {
+
+/* ---- a thread per element; Sum says how its sum is formed ---- */
+
+template <class Sum, typename T>
+__global__ void __launch_bounds__(MAX_BLOCK) scalar_kernel(const product<T> a)
+{
+    const int64_t elements = a.rows * a.k, stride = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; n < elements; n += stride) {
+        const position p = position_of(n, a.k);
+        Sum::element(a, p.row, a.x + p.column, a.y + p.row * a.ldy + p.column);
+    }
+}
+
+template <class Sum> spmm_status fill_scalar(const sp_setup *setup, seed_state *s)
+{
+    const void *const kernel = setup->a->precision == SPMM_F64 ? (const void *)scalar_kernel<Sum, double>
+                                                               : (const void *)scalar_kernel<Sum, float>;
+    return choose_block(setup, kernel, 0, MAX_BLOCK, &s->block);
+}
+
+template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStream_t stream)
+{
+    const int block = ((const seed_state *)l->state)->block;
+    const product<T> a = product_of<T>(l);
+    const unsigned grid = grid_of(a.rows * a.k, block);
+    scalar_kernel<Sum, T><<<grid, block, 0, stream>>>(a);
+}
+
+template <class Sum> spmm_status run_scalar(const sp_launch *l, const char *id)
+{
+    if (l->a->rows == 0) return SPMM_OK;
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (l->a->precision == SPMM_F64)
+        launch_scalar<Sum, double>(l, stream);
+    else
+        launch_scalar<Sum, float>(l, stream);
+    return sp_device_launched(id);
+}
+
+/* ---- a sub-warp per element ---- */
+
+/** A lane's share of row times column: every lanes-th entry. Padded ELLPACK ends at the first column -1. */
+template <spmm_format F, typename T>
+__device__ inline T lane_sum(const product<T> &a, int64_t row, const T *x, int lane, int lanes)
+{
+    T sum = T(0);
+    const int64_t begin = F == SPMM_ELL ? row * a.width : a.row_start[row],
+                  end = F == SPMM_ELL ? begin + a.width : a.row_start[row + 1];
+    for (int64_t j = begin + lane; j < end; j += lanes) {
+        const int32_t col = a.col[j];
+        if (F == SPMM_ELL && col < 0) break;
+        multiply_add(sum, a.val[j], x[col * a.ldx]);
+    }
+    return sum;
+}
+
+/** L: the lanes, where they are known at compile time; else 0. */
+template <spmm_format F, bool shuffle, int L, typename T>
+__global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, int asked)
+{
+    const int lanes = L > 0 ? L : asked, lane = (int)threadIdx.x & (lanes - 1),
+              in_warp = (int)threadIdx.x % WARP / lanes;
+    const int64_t elements = a.rows * a.k, per_block = (int)blockDim.x / lanes,
+                  stride = gridDim.x * per_block;
+    /* by the warp's first element: all its lanes must meet in subwarp_sum */
+    for (int64_t first = blockIdx.x * per_block + (int)threadIdx.x / WARP * (WARP / lanes); first < elements;
+         first += stride) {
+        const int64_t n = first + in_warp;
+        const position p = n < elements ? position_of(n, a.k) : position{0, 0};
+        T sum = n < elements ? lane_sum<F>(a, p.row, a.x + p.column, lane, lanes) : T(0);
+        sum = subwarp_sum<shuffle>(sum, lane, lanes);
+        if (n < elements && lane == 0) a.y[p.row * a.ldy + p.column] = sum;
+    }
+}
+
+template <typename T> using subwarp_function = void (*)(product<T>, int);
+
+/** L is compiled for, other sizes take the general kernel; a whole warp has no other sizes. */
+template <spmm_format F, bool shuffle, int L, typename T> subwarp_function<T> choose_subwarp(int lanes)
+{
+    if constexpr (L == WARP)
+        return subwarp_kernel<F, shuffle, L, T>;
+    else
+        return lanes == L ? subwarp_kernel<F, shuffle, L, T> : subwarp_kernel<F, shuffle, 0, T>;
+}
+
+template <bool shuffle, typename T> constexpr size_t shared_per_thread() { return shuffle ? 0 : sizeof(T); }
+
+template <spmm_format F, bool shuffle, int L> spmm_status fill_subwarp(const sp_setup *setup, seed_state *s)
+{
+    s->lanes = L == WARP || setup->shape.subwarp == 0 ? L : setup->shape.subwarp;
+    if (setup->a->precision == SPMM_F64)
+        return choose_block(setup, (const void *)choose_subwarp<F, shuffle, L, double>(s->lanes),
+                            shared_per_thread<shuffle, double>(), MAX_BLOCK, &s->block);
+    return choose_block(setup, (const void *)choose_subwarp<F, shuffle, L, float>(s->lanes),
+                        shared_per_thread<shuffle, float>(), MAX_BLOCK, &s->block);
+}
+
+template <spmm_format F, bool shuffle, int L, typename T>
+void launch_subwarp(const sp_launch *l, cudaStream_t stream)
+{
+    const seed_state *const s = (const seed_state *)l->state;
+    const product<T> a = product_of<T>(l);
+    const subwarp_function<T> kernel = choose_subwarp<F, shuffle, L, T>(s->lanes);
+    const unsigned grid = grid_of(a.rows * a.k, s->block / s->lanes);
+    const size_t shared = s->block * shared_per_thread<shuffle, T>();
+    kernel<<<grid, s->block, shared, stream>>>(a, s->lanes);
+}
+
+/** \tparam L  the sub-warp's size unless the user sets another; WARP: always */
+template <spmm_format F, bool shuffle, int L> spmm_status run_subwarp(const sp_launch *l, const char *id)
+{
+    if (l->a->rows == 0) return SPMM_OK;
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (l->a->precision == SPMM_F64)
+        launch_subwarp<F, shuffle, L, double>(l, stream);
+    else
+        launch_subwarp<F, shuffle, L, float>(l, stream);
+    return sp_device_launched(id);
+}
+
+} // namespace
+
+#endif

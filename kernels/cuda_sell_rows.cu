@@ -1,0 +1,176 @@
+/** Sliced ELLPACK: a thread, or a few lanes, per piece of a row; the columns and values of a slice lie by
+ *  columns, so that the lanes of a warp read them side by side. For few columns of X, where a sub-warp along
+ *  a row would have most of its lanes idle. One fma chain a piece, in column order. */
+#include "cuda_vector.cuh"
+
+namespace {
+
+enum { SELL_BLOCK = 128, GROUP = 4 };
+
+template <typename T> struct sell_args {
+    const int64_t *slice_start;
+    const int32_t *col, *target;
+    const T *val;
+    int64_t slices;
+    const T *x;
+    T *y, *partial;
+    int64_t ldy, partial_ld;
+    uint32_t x_pitch;
+    int columns;
+};
+
+/** GROUP entries of a piece; column -1 beyond its end. */
+template <typename T> struct sell_group {
+    int32_t col[GROUP];
+    T val[GROUP];
+};
+
+template <typename T>
+__device__ inline void load_group(const sell_args<T> &a, int64_t at, int64_t end, sell_group<T> &g)
+{
+#pragma unroll
+    for (int u = 0; u < GROUP; u++) {
+        const int64_t p = at + u * SP_SLICE;
+        g.col[u] = p < end ? __ldcs(a.col + p) : -1;
+        g.val[u] = p < end ? __ldcs(a.val + p) : T(0);
+    }
+}
+
+template <typename T, typename X, int N>
+__device__ inline void add_group(const sell_group<T> &g, const char *const (&x)[N], uint32_t pitch,
+                                 X (&sum)[N])
+{
+    X loaded[GROUP][N];
+#pragma unroll
+    for (int u = 0; u < GROUP; u++)
+        if (g.col[u] >= 0)
+#pragma unroll
+            for (int n = 0; n < N; n++) loaded[u][n] = __ldg((const X *)row_of(x[n], g.col[u], pitch));
+#pragma unroll
+    for (int u = 0; u < GROUP; u++)
+        if (g.col[u] >= 0)
+#pragma unroll
+            for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
+}
+
+/** L lanes per piece, N vectors of V columns a lane. */
+template <typename T, int V, int L, int N>
+__global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T> a)
+{
+    using X = typename vector_of<T, V>::type;
+    const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
+    int column[N];
+    const char *x[N];
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        column[n] = first_column + (n * L + lane) * V;
+        x[n] = (const char *)(a.x + (column[n] < a.columns ? column[n] : first_column));
+    }
+    for (int64_t piece = (int64_t)blockIdx.x * (SELL_BLOCK / L) + threadIdx.x / L;
+         piece < a.slices * SP_SLICE; piece += (int64_t)gridDim.x * (SELL_BLOCK / L)) {
+        const int64_t slice = piece / SP_SLICE, end = __ldg(a.slice_start + slice + 1);
+        const int32_t target = __ldg(a.target + piece);
+        X sum[N] = {};
+        sell_group<T> g;
+        int64_t at = __ldg(a.slice_start + slice) + piece % SP_SLICE;
+        load_group(a, at, end, g);
+        while (at < end) {
+            const sell_group<T> now = g;
+            at += GROUP * SP_SLICE;
+            load_group(a, at, end, g);
+            add_group(now, x, a.x_pitch, sum);
+        }
+        if (target == INT32_MIN) continue;
+        T *const y = target < 0 ? a.partial + ~target * a.partial_ld : a.y + target * a.ldy;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            if (column[n] < a.columns) *(X *)(y + column[n]) = sum[n];
+    }
+}
+
+template <typename T, int V, int L, int N> int launch(sell_args<T> a, cudaStream_t stream)
+{
+    constexpr int tile = L * N * V;
+    int tiles = (a.columns + tile - 1) / tile;
+    if (tiles > MAX_TILES) tiles = MAX_TILES;
+    if (a.columns > tiles * tile) a.columns = tiles * tile;
+    const int64_t blocks = (a.slices * SP_SLICE - 1) / (SELL_BLOCK / L) + 1;
+    const dim3 grid((unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX), (unsigned)tiles);
+    sell_rows_kernel<T, V, L, N><<<grid, SELL_BLOCK, 0, stream>>>(a);
+    return a.columns;
+}
+
+template <typename T, int V> void launch_all(sell_args<T> a, cudaStream_t stream)
+{
+    while (a.columns > 0) {
+        const int vectors = (a.columns + V - 1) / V;
+        int done;
+        if (vectors <= 1)
+            done = launch<T, V, 1, 1>(a, stream);
+        else if (vectors <= 2)
+            done = launch<T, V, 2, 1>(a, stream);
+        else if (vectors <= 4)
+            done = launch<T, V, 4, 1>(a, stream);
+        else
+            done = launch<T, V, 8, 2>(a, stream);
+        a.x += done;
+        a.y += done;
+        if (a.partial) a.partial += done;
+        a.columns -= done;
+    }
+}
+
+template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
+{
+    const sp_matrix *const m = l->a;
+    sell_args<T> a = {};
+    a.slice_start = m->row_start;
+    a.col = m->col;
+    a.target = m->target;
+    a.val = (const T *)m->val;
+    a.slices = m->groups;
+    a.x = (const T *)l->x->data;
+    a.y = (T *)l->y->data;
+    a.partial = (T *)l->state;
+    a.ldy = l->y->ld;
+    a.partial_ld = partial_ld(l->x->k);
+    a.x_pitch = (uint32_t)(l->x->ld * sizeof(T));
+    a.columns = (int)l->x->k;
+    if (a.slices == 0) return;
+    const int width = vector_width(l, (int)sizeof(T));
+    if (width == 1)
+        launch_all<T, 1>(a, stream);
+    else if (width == 2)
+        launch_all<T, 2>(a, stream);
+    else if constexpr (sizeof(T) == 4)
+        launch_all<T, 4>(a, stream);
+    launch_partials<T>({m->split, m->splits, (const T *)l->state, a.partial_ld, a.y, a.ldy, a.columns},
+                       stream);
+}
+
+spmm_status run(const sp_launch *l)
+{
+    TRY(check_pitch(l, "sell_rows"));
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (l->a->precision == SPMM_F64)
+        run_typed<double>(l, stream);
+    else
+        run_typed<float>(l, stream);
+    return sp_device_launched("sell_rows");
+}
+
+/** The state is the partial sums alone. */
+spmm_status prepare(const sp_setup *s, void **state)
+{
+    *state = NULL;
+    if (s->a->partials == 0) return SPMM_OK;
+    return sp_device_alloc(state, s->a->partials * partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision),
+                           "partial sums of long rows");
+}
+
+void release(void *state) { sp_device_free(state); }
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_sell_rows = {run, prepare, release};

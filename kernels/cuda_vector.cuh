@@ -1,0 +1,140 @@
+/** Vectors of X and Y, which the CUDA kernels share. */
+#ifndef SP_VECTOR_CUH
+#define SP_VECTOR_CUH
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include "spmm.h"
+extern "C" {
+#include "device.h"
+#include "kernel.h"
+#include "memory.h"
+#include "sell.h"
+}
+
+namespace {
+
+enum { WARP = 32, VECTOR_BYTES = 16, MAX_TILES = 65535 };
+constexpr unsigned ALL_LANES = 0xffffffffu;
+
+template <typename T, int V> struct vector_of;
+template <> struct vector_of<double, 1> {
+    using type = double;
+};
+template <> struct vector_of<double, 2> {
+    using type = double2;
+};
+template <> struct vector_of<float, 1> {
+    using type = float;
+};
+template <> struct vector_of<float, 2> {
+    using type = float2;
+};
+template <> struct vector_of<float, 4> {
+    using type = float4;
+};
+
+__device__ inline void multiply_add(double &sum, double a, double x) { sum = fma(a, x, sum); }
+__device__ inline void multiply_add(float &sum, float a, float x) { sum = fmaf(a, x, sum); }
+__device__ inline void multiply_add(double2 &sum, double a, const double2 &x)
+{
+    multiply_add(sum.x, a, x.x);
+    multiply_add(sum.y, a, x.y);
+}
+__device__ inline void multiply_add(float2 &sum, float a, const float2 &x)
+{
+    multiply_add(sum.x, a, x.x);
+    multiply_add(sum.y, a, x.y);
+}
+__device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
+{
+    multiply_add(sum.x, a, x.x);
+    multiply_add(sum.y, a, x.y);
+    multiply_add(sum.z, a, x.z);
+    multiply_add(sum.w, a, x.w);
+}
+
+/** The address of a row of X as one instruction; from C++ the compiler makes two. */
+__device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
+{
+    const char *address;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(address) : "r"(col), "r"(pitch), "l"(x));
+    return address;
+}
+
+/** Long rows whose pieces were summed apart: Y's rows from the partial sums. */
+template <typename T> struct split_args {
+    const sp_split *split;
+    int64_t splits;
+    const T *partial; /* [partials x ld] */
+    int64_t ld;
+    T *y;
+    int64_t ldy;
+    int columns;
+};
+
+/** Leading dimension of partial sums: any vector of Y's columns fits, aligned. */
+inline int64_t partial_ld(int64_t k) { return (k + 7) / 8 * 8; }
+
+enum { SPLIT_COLUMNS = 32, SPLIT_GROUPS = 16 };
+
+/** A block per long row and 32 columns: each of its groups of threads adds consecutive partial sums, then the
+ *  groups' sums are added, all in order: the same from run to run, and it depends on the row alone. */
+template <typename T>
+__global__ void __launch_bounds__(SPLIT_COLUMNS *SPLIT_GROUPS) add_partials(const split_args<T> a)
+{
+    __shared__ T group_sum[SPLIT_GROUPS][SPLIT_COLUMNS];
+    const int column = blockIdx.y * SPLIT_COLUMNS + threadIdx.x;
+    for (int64_t s = blockIdx.x; s < a.splits; s += gridDim.x) {
+        const sp_split row = a.split[s];
+        const int share = (row.count - 1) / SPLIT_GROUPS + 1,
+                  begin = min((int)threadIdx.y * share, row.count), end = min(begin + share, row.count);
+        T sum = T(0);
+        if (column < a.columns)
+#pragma unroll 8
+            for (int p = begin; p < end; p++) sum += a.partial[(row.first + p) * a.ld + column];
+        group_sum[threadIdx.y][threadIdx.x] = sum;
+        __syncthreads();
+        if (threadIdx.y == 0 && column < a.columns) {
+            const int groups = (row.count - 1) / share + 1;
+            for (int g = 1; g < groups; g++) sum += group_sum[g][threadIdx.x];
+            a.y[row.row * a.ldy + column] = sum;
+        }
+        __syncthreads();
+    }
+}
+
+template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
+{
+    const int step = MAX_TILES * SPLIT_COLUMNS, columns = a.columns;
+    if (a.splits == 0) return;
+    for (int first = 0; first < columns; first += step, a.partial += step, a.y += step) {
+        a.columns = columns - first < step ? columns - first : step;
+        const dim3 grid((unsigned)(a.splits < 65536 ? a.splits : 65536),
+                        (unsigned)((a.columns - 1) / SPLIT_COLUMNS + 1));
+        add_partials<<<grid, dim3(SPLIT_COLUMNS, SPLIT_GROUPS), 0, stream>>>(a);
+    }
+}
+
+/** Elements per vector: the widest of up to 16 bytes that X and Y are aligned to in all rows, and no
+ *  wider than k needs. A vector that begins below k ends at or below ld: ld is a multiple of it. */
+inline int vector_width(const sp_launch *l, int size)
+{
+    const uintptr_t mixed = (uintptr_t)l->x->data | (uintptr_t)l->y->data | (uintptr_t)(l->x->ld * size) |
+                            (uintptr_t)(l->y->ld * size);
+    int bytes = VECTOR_BYTES;
+    while (bytes > size && (mixed % (uintptr_t)bytes != 0 || bytes / size >= 2 * l->x->k)) bytes /= 2;
+    return bytes / size;
+}
+
+/** A row of X must be shorter than 4 GB, for row_of. */
+inline spmm_status check_pitch(const sp_launch *l, const char *id)
+{
+    if (l->x->ld <= (int64_t)(UINT32_MAX / sp_value_size(l->a->precision))) return SPMM_OK;
+    return sp_fail(SPMM_ERR_LIMIT, "kernel %s: a row of X of %lld elements is longer than 4 GB", id,
+                   (long long)l->x->ld);
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,37 @@
+# bench_gpu: our CUDA kernels beside cuSPARSE, which this program alone links, where it is found.
+
+# where the toolkit has its libraries, or the HPC SDK beside it its mathematical ones
+CUSPARSE_SO := $(if $(filter 1,$(WITH_CUDA)),$(firstword $(wildcard $(addsuffix /libcusparse.so,$(CUDA_LIB) \
+    $(CUDA_TOP)/lib64 $(addprefix $(CUDA_TOP)/../,../math_libs/lib64 math_libs/lib64) /usr/lib/x86_64-linux-gnu))))
+CUSPARSE_H := $(if $(CUSPARSE_SO),$(firstword $(wildcard $(addsuffix /cusparse.h,$(CUDA_INCLUDE) $(CUDA_TOP)/include \
+    $(addprefix $(CUDA_TOP)/../,../math_libs/include math_libs/include) /usr/include))))
+# its other libraries lie beside it; the loader looks there too
+CUSPARSE_LIBS := $(if $(CUSPARSE_H),-L$(dir $(CUSPARSE_SO)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(CUSPARSE_SO))) -lcusparse)
+
+BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),%/peer_none.c,%/peer_cusparse.c %/peer_formats.c), \
+    $(wildcard bench/gpu/*.c)))
+COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
+
+.PHONY: bench-gpu bench-figures
+bench-gpu:
+	@+$(MAKE) $(J) $(B)/bench/bench_gpu
+	@$(if $(CUSPARSE_H),:,echo 'bench-gpu: cuSPARSE was not found: without it')
+	$(Q)$(B)/bench/bench_gpu --commit '$(COMMIT)' $(ARGS)
+
+bench-figures:
+	$(Q)$(call deps,figures)
+	$(Q)python=; for p in '$(PYTHON)' python3 /usr/bin/python3; do \
+	    $$p -c 'import matplotlib' 2>/dev/null && python=$$p && break; done; \
+	if [ -z "$$python" ]; then echo 'bench-figures: no Python here has matplotlib' >&2; exit 1; fi; \
+	$$python bench/tables.py && $$python bench/plots.py
+
+$(B)/bench/gpu/peer_cusparse.o: private INCLUDES += -isystem $(dir $(CUSPARSE_H))
+
+# the stamp: cuSPARSE may come or go
+$(B)/bench/gpu/peer: FORCE
+	@$(call stamp,$(BENCH_GPU) $(CUSPARSE_LIBS))
+$(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(B)/program.a $(B)/libspmm.a $(B)/bench/gpu/peer
+	$(call say,LD,$@)
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(CUSPARSE_LIBS) $(CUDA_LIBS) $(LIBS)
+
+-include $(wildcard $(B)/bench/gpu/*.d)

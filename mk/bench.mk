@@ -1,0 +1,78 @@
+# make bench-cpu and bench-cpu-deps: our CPU kernels beside other sparse libraries; bench/README.md.
+#
+# Each library is reached through an adaptor, bench/peers/NAME.c or .cpp (the project's only C++), a shared
+# object that bench_cpu loads from beside itself. Those are built whose header is found.
+
+PEERS := kokkos eigen graphblas librsb petsc scipy mkl
+# rows of the run are appended to CSV, which is emptied first where nobody names it
+CSV ?=
+bench_csv = $(or $(CSV),$(B)/bench/bench_cpu.csv)
+CXX ?= g++
+MKL_DIR ?= $(or $(MKLROOT),$(abspath $(BUILDDIR))/peers/mkl)
+PETSC_PC := PETSc petsc
+
+H := \#
+mkl_so = $(firstword $(wildcard $(addprefix $(MKL_DIR)/lib/,libmkl_$(1).so libmkl_$(1).so.* intel64/libmkl_$(1).so)))
+petsc_config = $(shell for pc in $(PETSC_PC); do pkg-config $(1) $$pc 2>/dev/null && break; done)
+
+kokkos_header = <KokkosSparse_spmv.hpp>
+kokkos_flags = -std=c++14 -isystem /usr/include/trilinos -Wno-maybe-uninitialized
+kokkos_libs = -ltrilinos_kokkoskernels -ltrilinos_kokkoscore
+eigen_header = <Eigen/SparseCore>
+eigen_flags = -std=c++14 -isystem /usr/include/eigen3
+graphblas_header = <GraphBLAS.h>
+graphblas_libs = -lgraphblas
+librsb_header = <rsb.h>
+librsb_libs = -lrsb
+petsc_header = <petscmat.h>
+petsc_flags = $(patsubst -I%,-isystem %,$(call petsc_config,--cflags-only-I))
+petsc_libs = $(call petsc_config,--libs)
+mkl_header = <mkl_spblas.h>
+mkl_flags = -isystem $(MKL_DIR)/include -DMKL_CORE='"$(call mkl_so,core)"'
+mkl_libs = $(foreach l,intel_lp64 gnu_thread core,$(call mkl_so,$(l))) -Wl,-rpath,$(dir $(call mkl_so,core))
+
+PEER_FLAGS = $(OPT) -march=native -fopenmp -fPIC -shared -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
+peer_language = $(if $(wildcard bench/peers/$(1).cpp),c++,c)
+# MPI's wrapper for C: PETSc's header wants mpi.h
+peer_compiler = $(if $(filter c,$(peer_language)),$(MPICC) -std=c11 -D_GNU_SOURCE,$(CXX)) $(PEER_FLAGS) $($(1)_flags)
+probe = printf '%s\n' '$(H)include $($(1)_header)' | $(peer_compiler) -E -x $(peer_language) -o /dev/null - 2>/dev/null
+probe_scipy = $(PYTHON) -c 'import scipy.sparse' 2>/dev/null
+
+# looked for only when they are wanted
+ifneq ($(filter bench-cpu-built,$(MAKECMDGOALS)),)
+  PEERS_FOUND := $(foreach p,$(PEERS),$(shell $(if $(filter scipy,$(p)),$(probe_scipy),$(call probe,$(p))) && echo $(p)))
+endif
+
+bench-cpu:
+	@+$(MAKE) $(J) CUDA=0 SANITIZE=0 bench-cpu-built
+	@+$(MAKE) CUDA=0 SANITIZE=0 bench-cpu-run
+bench-cpu-built: $(B)/bench/bench_cpu $(PEERS_FOUND:%=$(B)/bench/peer_%.so)
+	@rm -f $(patsubst %,$(B)/bench/peer_%.so,$(filter-out $(PEERS_FOUND),$(PEERS)))
+bench-cpu-run:
+	$(if $(CSV),,@rm -f $(bench_csv))
+	$(Q)COMMIT='$(shell git describe --always --dirty 2>/dev/null)' PYTHON='$(PYTHON)' \
+	    $(B)/bench/bench_cpu --csv $(bench_csv) $(ARGS); status=$$?; \
+	    [ ! -f $(bench_csv) ] || $(PYTHON) bench/summary_cpu.py $(bench_csv) || [ $$status != 0 ] || status=1; exit $$status
+bench-cpu-deps:
+	$(Q)MPICC='$(MPICC)' PYTHON='$(PYTHON)' MKL_DIR='$(MKL_DIR)' sh bench/peers/deps.sh
+.PHONY: bench-cpu bench-cpu-built bench-cpu-run bench-cpu-deps
+
+BENCH_CPU := $(call object,$(wildcard bench/cpu/*.c))
+# -ldl: before glibc 2.34
+$(B)/bench/bench_cpu: $(BENCH_CPU) $(KEEP) $(B)/program.a $(B)/libspmm.a
+	$(call say,LD,$@)
+	$(Q)$(link_program) -ldl
+-include $(wildcard $(B)/bench/cpu/*.d)
+
+$(B)/bench/peer_%.so: bench/peers/%.c bench/peer.h mk/bench.mk $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,PEER,$<)
+	$(Q)$(call peer_compiler,$*) -o $@ $< $($*_libs)
+$(B)/bench/peer_%.so: bench/peers/%.cpp bench/peer.h mk/bench.mk $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,PEER,$<)
+	$(Q)$(call peer_compiler,$*) -o $@ $< $($*_libs)
+$(B)/bench/peer_scipy.so: $(B)/bench/peer_scipy.py
+$(B)/bench/peer_scipy.py: bench/peers/scipy_child.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@

@@ -1,0 +1,170 @@
+#include "choose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "panel.h"
+#include "status.h"
+
+/* The bounds of the rule, [precision]: f64, f32. */
+static const int64_t FEW_COLUMNS[] = {4, 4};         /**< sliced ELLPACK on a GPU: up to this K */
+static const int64_t PANEL_COLUMNS[] = {8, 8};       /**< panels: from this K */
+static const double PANEL_REUSE[] = {1.8, 1.8};      /**< and from this many uses of a fetched row of X */
+static const double UNEVEN_VARIATION[] = {1.0, 1.0}; /**< rows' lengths are uneven from this on, */
+static const double UNEVEN_LONGEST[] = {
+    32, 32}; /**< or with a row this many times the mean, and beyond SP_PIECE */
+
+typedef struct problem {
+    const sp_features *f;
+    int64_t k;
+    spmm_precision precision;
+} problem;
+
+static const char *precision_text(const problem *p) { return p->precision == SPMM_F64 ? "f64" : "f32"; }
+
+/** 1 when the kernel is for that problem; the reason, which is a sentence's part, goes to why [n]. */
+typedef int fits(const problem *p, char *why, size_t n);
+
+static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
+
+static int uneven(const problem *p)
+{
+    const double mean = mean_length(p->f), longest = p->f->longest;
+    return sp_features_variation(p->f) >= UNEVEN_VARIATION[p->precision] ||
+           (longest > SP_PIECE && longest >= UNEVEN_LONGEST[p->precision] * mean);
+}
+
+static int few_columns(const problem *p, char *why, size_t n)
+{
+    snprintf(why, n, "%s, K of at most %lld", precision_text(p), (long long)FEW_COLUMNS[p->precision]);
+    return p->k <= FEW_COLUMNS[p->precision];
+}
+
+static int shared_columns(const problem *p, char *why, size_t n)
+{
+    const double reuse = sp_features_reuse(p->f);
+    snprintf(why, n, "%s, %.1f entries a fetched row of X", precision_text(p), reuse);
+    return p->k >= PANEL_COLUMNS[p->precision] && reuse >= PANEL_REUSE[p->precision] && !uneven(p);
+}
+
+static int uneven_rows(const problem *p, char *why, size_t n)
+{
+    snprintf(why, n, "%s, uneven rows: mean %.1f entries, longest %.0f", precision_text(p), mean_length(p->f),
+             p->f->longest);
+    return uneven(p);
+}
+
+static int even_rows(const problem *p, char *why, size_t n)
+{
+    snprintf(why, n, "%s, rows of like length, %.1f entries a fetched row of X", precision_text(p),
+             sp_features_reuse(p->f));
+    return 1;
+}
+
+static int one_column(const problem *p, char *why, size_t n)
+{
+    snprintf(why, n, "%s, K = 1", precision_text(p));
+    return p->k == 1;
+}
+
+static int any(const problem *p, char *why, size_t n)
+{
+    (void)p;
+    snprintf(why, n, "any matrix");
+    return 1;
+}
+
+/** THE rule: of a device and a format, the first kernel that is in the registry and fits. */
+static const struct {
+    const char *kernel;
+    fits *fits;
+} rules[] = {
+    {"sell_rows", few_columns},
+    {"panel_mma", shared_columns},
+    {"panel_rows", shared_columns},
+    {"csr_balanced", uneven_rows},
+    {"csr_rows", even_rows},
+    {"ell_nopad_rows", even_rows},
+    {"ell_rows", even_rows},
+    {"cpu_sell", one_column},
+    {"cpu_csr", any},
+    {"cpu_ell_nopad", any},
+    {"cpu_ell", any},
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+/** The kernel of a rule where it is for that device and format, or NULL. */
+static const sp_kernel *allowed(int rule, spmm_device device, spmm_format format)
+{
+    const sp_kernel *kernel = sp_kernel_find(rules[rule].kernel);
+    if (!kernel || kernel->device != device) return NULL;
+    return format == SPMM_FORMAT_AUTO || kernel->format == format ? kernel : NULL;
+}
+
+/** What is left where no rule fits: the format's first kernel. */
+static const sp_kernel *fallback(spmm_device device, spmm_format format)
+{
+    return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);
+}
+
+spmm_status sp_choose(const sp_features *f, int64_t k, spmm_precision precision, spmm_device device,
+                      spmm_format format, const sp_kernel **kernel, char *why, size_t n)
+{
+    const problem p = {f, k, precision};
+    char text[128];
+    for (int i = 0; i < RULES; i++) {
+        *kernel = allowed(i, device, format);
+        if (!*kernel || !rules[i].fits(&p, text, sizeof text)) continue;
+        if (why) snprintf(why, n, "%s", text);
+        return SPMM_OK;
+    }
+    *kernel = fallback(device, format);
+    if (!*kernel)
+        return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+    if (why) snprintf(why, n, "the format's first");
+    return SPMM_OK;
+}
+
+int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES])
+{
+    int count = 0, there = 0;
+    for (int i = 0; i < RULES; i++)
+        if ((list[count] = allowed(i, device, format))) count++;
+    const sp_kernel *last = fallback(device, format);
+    for (int i = 0; i < count; i++) there |= list[i] == last;
+    if (last && !there) list[count++] = last;
+    return count;
+}
+
+/* ---- facts ---- */
+
+void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
+{
+    enum { SAMPLES = 2048 }; /* panels looked at */
+    double squares = 0, long_entries = 0, longest = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : squares, long_entries) \
+    reduction(max : longest)
+    for (int64_t i = 0; i < block->rows; i++) {
+        const double length = (double)(block->irp[i + 1] - block->irp[i]);
+        squares += length * length;
+        if (length > SP_PIECE) long_entries += length;
+        if (length > longest) longest = length;
+    }
+    *f = (sp_features){
+        {(double)block->rows, (double)block->nnz, squares, long_entries, sp_panel_columns(block, SAMPLES)},
+        longest};
+}
+
+double sp_features_variation(const sp_features *f)
+{
+    const double mean = mean_length(f);
+    if (mean <= 0) return 0;
+    const double variance = f->sum.squares / f->sum.rows - mean * mean;
+    return variance > 0 ? sqrt(variance) / mean : 0;
+}
+
+double sp_features_reuse(const sp_features *f)
+{
+    return f->sum.panel_columns > 0 ? f->sum.nnz / f->sum.panel_columns : 0;
+}

@@ -1,0 +1,366 @@
+/** Runs: every K and kernel asked for, one after another, and their comparison. */
+#include "job.h"
+
+#include <string.h>
+
+#include "floor.h"
+#include "gather.h"
+#include "memory.h"
+#include "plan.h"
+
+/* ---- one run ---- */
+
+/** The objects of one run. */
+typedef struct run {
+    const sp_kernel *kernel;
+    int64_t k;
+    spmm_plan *plan;
+    spmm_multivector x_host, x_device; /* x_device only on a GPU */
+    spmm_multivector y, y_host;        /* y: in the plan's memory; y_host only on a GPU */
+    spmm_multivector gathered;         /* rank 0 */
+    double *apply, *kernel_seconds;    /* [repeat] */
+} run;
+
+static void destroy_run(run *r)
+{
+    spmm_plan_destroy(r->plan);
+    spmm_multivector_destroy(&r->x_host);
+    spmm_multivector_destroy(&r->x_device);
+    spmm_multivector_destroy(&r->y);
+    spmm_multivector_destroy(&r->y_host);
+    spmm_multivector_destroy(&r->gathered);
+    sp_free(r->apply);
+    sp_free(r->kernel_seconds);
+}
+
+spmm_plan_options sp_job_plan_options(const sp_job *job)
+{
+    return (spmm_plan_options){.device = job->place.device,
+                               .format = SPMM_FORMAT_AUTO,
+                               .threads = job->place.threads,
+                               .ell_limit = job->options.ell_limit,
+                               .block_size = job->options.shape.block,
+                               .subwarp = job->options.shape.subwarp};
+}
+
+static spmm_status make_plan(sp_job *job, run *r)
+{
+    spmm_plan_options options = sp_job_plan_options(job);
+    const double start = MPI_Wtime();
+    options.kernel = r->kernel->id;
+    TRY(spmm_plan_create(job->grid.comm, &job->block.csr, r->k, &options, &r->plan));
+    job->record.seconds.convert = MPI_Wtime() - start;
+    return SPMM_OK;
+}
+
+/** X in host memory: made in place, or rank 0's. */
+static spmm_status make_x(sp_job *job, run *r)
+{
+    const sp_options *o = &job->options;
+    const int64_t n = job->record.matrix.cols;
+    spmm_status status = spmm_multivector_create(n, r->k, o->precision, SPMM_CPU, &r->x_host);
+    if (status == SPMM_OK && !o->x_file)
+        sp_multivector_generate(&r->x_host, o->x_kind, o->x_seed, 0, job->place.threads);
+    if (status == SPMM_OK && o->x_file && sp_is_root(job))
+        status = spmm_multivector_copy(&job->x_file, &r->x_host);
+    TRY(sp_agree(job->grid.comm, "x", status));
+    return o->x_file ? sp_scatter_x(&job->grid, &r->x_host) : SPMM_OK;
+}
+
+/** X and Y where the kernel wants them. */
+static spmm_status place_x_and_y(sp_job *job, run *r)
+{
+    const spmm_device space = r->kernel->device;
+    TRY(spmm_multivector_create(job->block.csr.rows, r->k, job->options.precision, space, &r->y));
+    if (space == SPMM_CPU) return SPMM_OK;
+    TRY(spmm_multivector_create(r->x_host.rows, r->k, job->options.precision, space, &r->x_device));
+    TRY(spmm_multivector_copy(&r->x_host, &r->x_device));
+    /* rank 0 verifies with it */
+    if (!sp_is_root(job) || job->verify == SP_VERIFY_NONE) spmm_multivector_destroy(&r->x_host);
+    return SPMM_OK;
+}
+
+static spmm_status prepare(sp_job *job, run *r)
+{
+    const double start = MPI_Wtime();
+    const int64_t repeat = job->options.repeat;
+    TRY(make_x(job, r));
+    spmm_status status = place_x_and_y(job, r);
+    if (status == SPMM_OK) status = sp_alloc((void **)&r->apply, repeat, sizeof(double), "times");
+    if (status == SPMM_OK) status = sp_alloc((void **)&r->kernel_seconds, repeat, sizeof(double), "times");
+    TRY(sp_agree(job->grid.comm, "place_x", status));
+    job->record.seconds.x = MPI_Wtime() - start;
+    return SPMM_OK;
+}
+
+spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
+                        int warmup, int repeat, double *apply, double *kernel)
+{
+    spmm_status status = SPMM_OK;
+    for (int i = -warmup; i < repeat; i++) {
+        double seconds = 0;
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        const double start = MPI_Wtime();
+        if (status == SPMM_OK) status = sp_plan_apply(plan, x, y, &seconds);
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        if (i < 0) continue;
+        apply[i] = MPI_Wtime() - start;
+        kernel[i] = seconds;
+    }
+    TRY(sp_agree(job->grid.comm, "apply", status));
+    TRY(sp_slowest(job->grid.comm, apply, repeat));
+    return sp_slowest(job->grid.comm, kernel, repeat);
+}
+
+/** The slowest rank's floor of a product over the time that it took. */
+static spmm_status floor_share(sp_job *job, const run *r)
+{
+    sp_record *rec = &job->record;
+    rec->floor.bytes = sp_floor_bytes(&job->block.csr, job->touched, r->k);
+    double seconds = job->copy_rate > 0 ? rec->floor.bytes / job->copy_rate : 0;
+    rec->floor.copy_rate = job->copy_rate;
+    TRY(sp_sum(job->grid.comm, &rec->floor.bytes, 1));
+    TRY(sp_sum(job->grid.comm, &rec->floor.copy_rate, 1));
+    TRY(sp_slowest(job->grid.comm, &seconds, 1));
+    rec->floor.share = rec->apply.median > 0 ? seconds / rec->apply.median : 0;
+    return SPMM_OK;
+}
+
+static spmm_status products(sp_job *job, run *r)
+{
+    const spmm_multivector *x = r->kernel->device == SPMM_CUDA ? &r->x_device : &r->x_host;
+    const int repeat = job->options.repeat;
+    TRY(sp_job_time(job, r->plan, x, &r->y, job->options.warmup, repeat, r->apply, r->kernel_seconds));
+    sp_record *rec = &job->record;
+    rec->apply = sp_stats_of(r->apply, repeat);
+    rec->seconds.apply = rec->apply.median;
+    rec->seconds.kernel = sp_stats_of(r->kernel_seconds, repeat).median;
+    rec->seconds.exchange = 0;
+    rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
+                                        : 0;
+    return job->copy_rate > 0 ? floor_share(job, r) : SPMM_OK;
+}
+
+/** Keeps the sampled rows of this rank's Y, in place. */
+static void pick_rows(const sp_job *job, spmm_multivector *y)
+{
+    const size_t bytes = (size_t)y->ld * sp_value_size(y->precision);
+    for (int64_t i = 0; i < job->sample_count; i++)
+        memmove((char *)y->data + (size_t)i * bytes,
+                (const char *)y->data + (size_t)job->sample_rows[i] * bytes, bytes);
+    y->rows = job->sample_count;
+}
+
+static void spoil(spmm_multivector *y)
+{
+    if (y->rows == 0) return;
+    if (y->precision == SPMM_F64)
+        ((double *)y->data)[0] += 1;
+    else
+        ((float *)y->data)[0] += 1;
+}
+
+static spmm_status collect(sp_job *job, run *r)
+{
+    const double start = MPI_Wtime();
+    spmm_status status = SPMM_OK;
+    spmm_multivector *y = &r->y;
+    job->record.seconds.gather = 0;
+    if (job->verify == SP_VERIFY_NONE && !job->options.output) return SPMM_OK;
+    if (r->kernel->device == SPMM_CUDA) {
+        y = &r->y_host;
+        status = spmm_multivector_create(r->y.rows, r->k, r->y.precision, SPMM_CPU, y);
+        if (status == SPMM_OK) status = spmm_multivector_copy(&r->y, y);
+    }
+    TRY(sp_agree(job->grid.comm, "download", status));
+    if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) spoil(y);
+    if (job->options.output) {
+        TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
+        status = sp_is_root(job) ? sp_multivector_write(&r->gathered, job->options.output) : SPMM_OK;
+        TRY(sp_agree(job->grid.comm, "output", status));
+        if (job->verify == SP_VERIFY_SAMPLE) spmm_multivector_destroy(&r->gathered);
+    }
+    if (job->verify == SP_VERIFY_SAMPLE) {
+        pick_rows(job, y);
+        TRY(sp_gather(&job->grid, y, job->sample.rows, &r->gathered));
+    } else if (!job->options.output) {
+        TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
+    }
+    job->record.seconds.gather = MPI_Wtime() - start;
+    return SPMM_OK;
+}
+
+/** Whether a single differing bit fails the run. Rank 0. */
+static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
+{
+    return kernel->exact == SP_EXACT_YES ||
+           (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
+           (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= SP_PIECE);
+}
+
+static spmm_status verify(sp_job *job, run *r)
+{
+    const double start = MPI_Wtime();
+    spmm_status status = SPMM_OK;
+    sp_error *error = &job->record.error;
+    *error = (sp_error){.row = -1};
+    if (sp_is_root(job) && job->verify != SP_VERIFY_NONE)
+        status = sp_verify(job->verify == SP_VERIFY_FULL ? &job->a : &job->sample, &r->x_host, &r->gathered,
+                           job->place.threads, error);
+    TRY(sp_agree(job->grid.comm, "verify", status));
+    if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
+    /* an `exact` kernel that is not is wrong, however small the difference */
+    int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
+    TRY(sp_bcast(job->grid.comm, SP_ROOT, &passed, sizeof passed));
+    job->record.passed = (int)passed;
+    job->failed += !passed;
+    job->record.seconds.verify = MPI_Wtime() - start;
+    return SPMM_OK;
+}
+
+static int all_asked(const sp_job *job)
+{
+    return job->options.kernel && strcmp(job->options.kernel, "all") == 0;
+}
+
+/** Of the kernels' names in the tables. */
+static int name_width(const sp_job *job)
+{
+    int count, width = 14;
+    const sp_kernel *kernel = sp_kernels(&count);
+    for (int i = 0; i < count && all_asked(job); i++)
+        if (kernel[i].device == job->place.device && (int)strlen(kernel[i].id) > width)
+            width = (int)strlen(kernel[i].id);
+    return width;
+}
+
+static spmm_status report(sp_job *job, const run *r)
+{
+    sp_record *rec = &job->record;
+    double peak = (double)sp_peak_bytes();
+    if (peak < (double)job->peak_bytes) peak = (double)job->peak_bytes;
+    rec->memory.root_peak_bytes = (int64_t)peak;
+    TRY(sp_slowest(job->grid.comm, &peak, 1));
+    rec->memory.rank_peak_bytes = (int64_t)peak;
+    rec->run.k = r->k;
+    rec->run.kernel = r->kernel->id;
+    rec->run.format = sp_format_word(r->kernel->format);
+    rec->seconds.total = MPI_Wtime() - job->start;
+    TRY(sp_job_slowest(job, &rec->seconds));
+    spmm_status status = SPMM_OK;
+    if (sp_is_root(job)) {
+        if (job->options.verbosity >= 0) sp_report_run(stdout, rec, name_width(job));
+        if (job->options.verbosity > 0) sp_report_phases(stdout, rec);
+        fflush(stdout);
+        if (job->options.json) status = sp_report_json(job->options.json, rec);
+        if (status == SPMM_OK && job->options.csv) status = sp_report_csv(job->options.csv, rec);
+    }
+    return sp_agree(job->grid.comm, "report", status);
+}
+
+static spmm_status multiply(sp_job *job, const sp_kernel *kernel, int64_t k)
+{
+    run r = {.kernel = kernel, .k = k};
+    spmm_status status;
+    TRY_GOTO(make_plan(job, &r), done);
+    TRY_GOTO(prepare(job, &r), done);
+    TRY_GOTO(products(job, &r), done);
+    TRY_GOTO(collect(job, &r), done);
+    TRY_GOTO(verify(job, &r), done);
+    status = report(job, &r);
+    job->runs++;
+done:
+    destroy_run(&r);
+    return status;
+}
+
+/* ---- all runs ---- */
+
+/** The least time of a copy that all ranks do at once. */
+static spmm_status time_copies(const sp_job *job, const sp_copy_probe *probe, double *least)
+{
+    enum { COPIES = 5 };
+    spmm_status status = SPMM_OK;
+    for (int i = 0; i < COPIES; i++) {
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        const double start = MPI_Wtime();
+        if (status == SPMM_OK) status = sp_copy_probe_run(probe);
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        const double seconds = MPI_Wtime() - start;
+        if (i == 0 || seconds < *least) *least = seconds;
+    }
+    return sp_agree(job->grid.comm, "floor", status);
+}
+
+/** Measures what products are held against. Where a rank lacks the memory for it there is no copy rate. */
+static spmm_status measure_floor(sp_job *job)
+{
+    sp_copy_probe probe;
+    int rank, ranks, there;
+    double least = 0;
+    TRY(sp_node_rank(job->grid.comm, &rank, &ranks));
+    if (job->place.device == SPMM_CUDA) ranks = job->place.gpu_sharers;
+    TRY(sp_agree(job->grid.comm, "floor", sp_touched_columns(&job->block.csr, &job->touched)));
+    job->peak_bytes = sp_peak_bytes();
+    spmm_status status = sp_copy_probe_create(job->place.device, job->place.threads, ranks, &probe);
+    status = sp_all(job->grid.comm, status == SPMM_OK, &there);
+    if (status == SPMM_OK && there) {
+        status = time_copies(job, &probe, &least);
+        job->copy_rate = least > 0 ? 2 * (double)probe.bytes / least : 0;
+    }
+    sp_copy_probe_destroy(&probe);
+    sp_peak_restart();
+    return status;
+}
+
+/** Every kernel of the device and the format for one K. runs: [kernels], *count of them are there. */
+static spmm_status multiply_every(sp_job *job, int64_t k, sp_record *runs, int *count)
+{
+    int kernels;
+    const sp_kernel *kernel = sp_kernels(&kernels);
+    for (int i = 0; i < kernels; i++) {
+        if (kernel[i].device != job->place.device) continue;
+        if (job->options.format != SP_FORMAT_AUTO && (int)job->options.format != 1 + (int)kernel[i].format)
+            continue;
+        const spmm_status status = multiply(job, &kernel[i], k);
+        if (status == SPMM_OK) {
+            runs[(*count)++] = job->record;
+        } else if (status == SPMM_ERR_LIMIT) {
+            if (sp_is_root(job) && job->options.verbosity >= 0)
+                printf("%7lld  %-*s  left out: %s\n", (long long)k, name_width(job), kernel[i].id,
+                       spmm_error_message());
+        } else {
+            return status;
+        }
+    }
+    return SPMM_OK;
+}
+
+static spmm_status compare_all(sp_job *job)
+{
+    int kernels, count = 0;
+    sp_record *runs = NULL;
+    (void)sp_kernels(&kernels);
+    spmm_status status = sp_alloc((void **)&runs, (int64_t)kernels * job->options.k_count, sizeof *runs,
+                                  "records");
+    status = sp_agree(job->grid.comm, "report", status);
+    for (int i = 0; i < job->options.k_count && status == SPMM_OK; i++)
+        status = multiply_every(job, job->options.k[i], runs, &count);
+    if (status == SPMM_OK && count == 0)
+        status = sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+    if (status == SPMM_OK && sp_is_root(job) && job->options.verbosity >= 0)
+        sp_report_comparison(stdout, runs, count, name_width(job));
+    sp_free(runs);
+    return status;
+}
+
+spmm_status sp_job_multiply(sp_job *job)
+{
+    const sp_options *o = &job->options;
+    if (o->verbosity >= 0 && (all_asked(job) || o->verbosity > 0)) TRY(measure_floor(job));
+    if (sp_is_root(job) && o->verbosity >= 0) sp_report_table_head(stdout, name_width(job));
+    if (all_asked(job)) return compare_all(job);
+    for (int i = 0; i < o->k_count; i++)
+        TRY(multiply(job, o->kernel ? sp_kernel_find(o->kernel) : job->chosen[i], o->k[i]));
+    return SPMM_OK;
+}

@@ -1,0 +1,230 @@
+/** The choice of kernels where they are auto: by the rule of choose.h, or by timing them. */
+#include "job.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu_isa.h"
+#include "memory.h"
+#include "plan.h"
+#include "tune.h"
+
+enum { WHY_BYTES = 160, MOST_PRODUCTS = 100 };
+static const double LEAST_TO_TIME = 0.15; /**< seconds that a candidate's products fill, if few do not */
+
+/** What the tunings of all K have in common. */
+typedef struct tuning {
+    spmm_format format;
+    const sp_kernel *list[SP_MAX_CANDIDATES];
+    int count;
+    uint64_t hash;   /* of the matrix's structure */
+    char path[4096]; /* rank 0; "": nothing is remembered */
+} tuning;
+
+static spmm_format format_asked(const sp_job *job) { return (spmm_format)((int)job->options.format - 1); }
+
+static int talks(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
+
+static void warn(const sp_job *job, const char *what)
+{
+    if (!talks(job)) return;
+    fflush(stdout);
+    fprintf(stderr, "spmm_mpi: warning: %s: %s\n", what, spmm_error_message());
+}
+
+/* ---- remembering; rank 0 ---- */
+
+/** What an answer depends on, as text. */
+static void make_key(const sp_job *job, const tuning *t, int64_t k, char *key, size_t n)
+{
+    const sp_options *o = &job->options;
+    char device[192], name[128], kernels[256] = "";
+    for (int i = 0; i < t->count; i++) {
+        const size_t at = strlen(kernels);
+        snprintf(kernels + at, sizeof kernels - at, "%s%s", i ? "+" : "", t->list[i]->id);
+    }
+    if (job->place.device == SPMM_CUDA)
+        snprintf(device, sizeof device, "%s", job->place.gpu.name);
+    else
+        snprintf(device, sizeof device, "%s %s", sp_cpu_name(name, sizeof name), sp_isa_name(sp_cpu_isa()));
+    snprintf(key, n, "%s %016llx %lldx%lld %lld K=%lld %s %s threads=%d ranks=%d %s %s ell=%g %d %d %s",
+             SPMM_VERSION, (unsigned long long)t->hash, (long long)job->record.matrix.rows,
+             (long long)job->record.matrix.cols, (long long)job->record.matrix.nnz, (long long)k,
+             sp_precision_word(o->precision), device, job->place.threads, job->grid.size,
+             sp_partition_word(o->partition), sp_format_word(t->format), o->ell_limit, o->shape.block,
+             o->shape.subwarp, kernels);
+}
+
+static void recall(const sp_job *job, const tuning *t, int64_t k, int *index, double *seconds)
+{
+    char key[SP_TUNE_KEY_BYTES];
+    *index = -1;
+    if (!t->path[0]) return;
+    make_key(job, t, k, key, sizeof key);
+    if (sp_tune_find(t->path, key, t->list, t->count, index, seconds) != SPMM_OK)
+        warn(job, "nothing tuned earlier is known");
+}
+
+static void remember(const sp_job *job, const tuning *t, int64_t k, int index, double seconds)
+{
+    char key[SP_TUNE_KEY_BYTES];
+    if (!t->path[0]) return;
+    make_key(job, t, k, key, sizeof key);
+    if (sp_tune_store(t->path, key, t->list[index]->id, seconds) != SPMM_OK)
+        warn(job, "the tuning is not remembered");
+}
+
+/* ---- timing ---- */
+
+/** X and Y where the candidates want them. */
+static spmm_status make_x_and_y(const sp_job *job, int64_t k, spmm_multivector *x, spmm_multivector *y)
+{
+    const spmm_precision precision = job->options.precision;
+    const spmm_device space = job->place.device;
+    spmm_multivector host;
+    TRY(spmm_multivector_create(job->block.csr.rows, k, precision, space, y));
+    TRY(spmm_multivector_create(job->block.csr.cols, k, precision, SPMM_CPU, &host));
+    sp_multivector_generate(&host, SP_X_UNIFORM, 1, 0, job->place.threads);
+    if (space == SPMM_CPU) {
+        *x = host;
+        return SPMM_OK;
+    }
+    spmm_status status = spmm_multivector_create(host.rows, k, precision, space, x);
+    if (status == SPMM_OK) status = spmm_multivector_copy(&host, x);
+    spmm_multivector_destroy(&host);
+    return status;
+}
+
+/** Median of a few products of one kernel; the slowest rank's, the same on every rank. */
+static spmm_status time_kernel(const sp_job *job, const sp_kernel *kernel, const spmm_multivector *x,
+                               spmm_multivector *y, double *seconds)
+{
+    double apply[MOST_PRODUCTS], within[MOST_PRODUCTS];
+    /* ranks share cores, but seldom a GPU, whose own clock does not see the host's delays */
+    double *const times = kernel->device == SPMM_CUDA ? within : apply;
+    spmm_plan_options options = sp_job_plan_options(job);
+    spmm_plan *plan;
+    spmm_status status;
+    options.kernel = kernel->id;
+    TRY(spmm_plan_create(job->grid.comm, &job->block.csr, x->k, &options, &plan));
+    TRY_GOTO(sp_job_time(job, plan, x, y, 1, 1, apply, within), done);
+    *seconds = times[0];
+    const double fill = *seconds > 0 ? LEAST_TO_TIME / *seconds : MOST_PRODUCTS;
+    const int products = fill < MOST_PRODUCTS ? (int)fill : MOST_PRODUCTS;
+    if (products > 1) {
+        TRY_GOTO(sp_job_time(job, plan, x, y, 0, products, apply, within), done);
+        *seconds = sp_stats_of(times, products).median;
+    }
+done:
+    spmm_plan_destroy(plan);
+    return status;
+}
+
+/** Times every candidate. \param [out] best  its index; -1: none could be made */
+static spmm_status time_all(const sp_job *job, const tuning *t, const spmm_multivector *x,
+                            spmm_multivector *y, int *best, double *least)
+{
+    *best = -1;
+    if (talks(job)) printf("tune       K = %lld, %d kernels\n", (long long)x->k, t->count);
+    for (int i = 0; i < t->count; i++) {
+        double seconds = 0;
+        const spmm_status status = time_kernel(job, t->list[i], x, y, &seconds);
+        /* what cannot be held is no candidate; the rest are errors */
+        if (status != SPMM_OK && status != SPMM_ERR_LIMIT && status != SPMM_ERR_MEMORY) return status;
+        if (talks(job)) {
+            printf("           %-15s %-10s", t->list[i]->id, sp_format_word(t->list[i]->format));
+            if (status == SPMM_OK)
+                printf("%11.4f ms\n", 1e3 * seconds);
+            else
+                printf("   left out: %s\n", spmm_error_message());
+            fflush(stdout);
+        }
+        if (status != SPMM_OK || (*best >= 0 && seconds >= *least)) continue;
+        *best = i;
+        *least = seconds;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k, int *best, double *least)
+{
+    spmm_multivector x = {0}, y = {0};
+    spmm_status status = sp_agree(job->grid.comm, "tune", make_x_and_y(job, k, &x, &y));
+    if (status == SPMM_OK) status = time_all(job, t, &x, &y, best, least);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    return status;
+}
+
+static spmm_status tune(const sp_job *job, const tuning *t, int64_t k, const sp_kernel **kernel, char *why)
+{
+    struct {
+        double seconds;
+        int64_t index;
+    } known = {0, -1};
+    int best = -1;
+    if (t->count < 2) return SPMM_OK; /* nothing to be chosen */
+    if (sp_is_root(job)) {
+        recall(job, t, k, &best, &known.seconds);
+        known.index = best;
+    }
+    TRY(sp_bcast(job->grid.comm, SP_ROOT, &known, sizeof known));
+    if (known.index >= 0) {
+        *kernel = t->list[known.index];
+        snprintf(why, WHY_BYTES, "tuned earlier: %.4f ms", 1e3 * known.seconds);
+        return SPMM_OK;
+    }
+    TRY(time_candidates(job, t, k, &best, &known.seconds));
+    if (best < 0) return SPMM_OK; /* the rule's stays, and says what is wrong */
+    *kernel = t->list[best];
+    snprintf(why, WHY_BYTES, "tuned now: %.4f ms", 1e3 * known.seconds);
+    if (sp_is_root(job)) remember(job, t, k, best, known.seconds);
+    return SPMM_OK;
+}
+
+static spmm_status start_tuning(const sp_job *job, tuning *t)
+{
+    t->format = format_asked(job);
+    t->count = sp_candidates(job->place.device, t->format, t->list);
+    t->hash = sp_structure_hash(&job->block.csr, job->block.row_begin, job->place.threads);
+    t->path[0] = '\0';
+    if (sp_is_root(job) && sp_tune_path(t->path, sizeof t->path) != SPMM_OK) {
+        t->path[0] = '\0';
+        warn(job, "the tuning is not remembered");
+    }
+    return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &t->hash, 1, MPI_UINT64_T, MPI_SUM, job->grid.comm));
+}
+
+/* ---- choosing ---- */
+
+/** One line, or one for each K where they differ. */
+static void say_choices(const sp_job *job, char (*why)[WHY_BYTES])
+{
+    const int count = job->options.k_count;
+    int differ = 0;
+    for (int i = 1; i < count; i++) differ |= job->chosen[i] != job->chosen[0] || strcmp(why[i], why[0]) != 0;
+    for (int i = 0; i < (differ ? count : 1); i++) {
+        printf("kernel     ");
+        if (differ) printf("K = %lld: ", (long long)job->options.k[i]);
+        printf("%s on %s: %s\n", job->chosen[i]->id, sp_format_word(job->chosen[i]->format), why[i]);
+    }
+    fflush(stdout);
+}
+
+spmm_status sp_job_choose(sp_job *job)
+{
+    const sp_options *o = &job->options;
+    char why[SP_MAX_COLUMNS][WHY_BYTES];
+    sp_features f;
+    tuning t = {.count = 0};
+    if (o->kernel) return SPMM_OK;
+    TRY(sp_plan_features(job->grid.comm, &job->block.csr, job->place.threads, &f));
+    if (o->tune) TRY(start_tuning(job, &t));
+    for (int i = 0; i < o->k_count; i++) {
+        TRY(sp_choose(&f, o->k[i], o->precision, job->place.device, format_asked(job), &job->chosen[i],
+                      why[i], WHY_BYTES));
+        if (o->tune) TRY(tune(job, &t, o->k[i], &job->chosen[i], why[i]));
+    }
+    if (talks(job)) say_choices(job, why);
+    return SPMM_OK;
+}

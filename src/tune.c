@@ -1,0 +1,184 @@
+#include "tune.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "random.h"
+
+enum { MOST_BYTES = 4 << 20 };
+
+uint64_t sp_structure_hash(const spmm_csr *block, int64_t row_begin, int threads)
+{
+    uint64_t sum = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : sum)
+    for (int64_t i = 0; i < block->rows; i++) {
+        uint64_t row = (uint64_t)(block->irp[i + 1] - block->irp[i]);
+        for (int64_t e = block->irp[i]; e < block->irp[i + 1]; e++)
+            row = row * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)block->ja[e] + 1;
+        sum += sp_mix(sp_mix((uint64_t)(row_begin + i)) ^ row);
+    }
+    return sum;
+}
+
+const char *sp_cpu_name(char *text, size_t n)
+{
+    char line[256];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    snprintf(text, n, "cpu");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *const colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        snprintf(text, n, "%.*s", (int)strcspn(colon + 1 + strspn(colon + 1, " \t"), "\t\n"),
+                 colon + 1 + strspn(colon + 1, " \t"));
+        break;
+    }
+    if (f) fclose(f);
+    return text;
+}
+
+spmm_status sp_tune_path(char *path, size_t n)
+{
+    const char *const file = getenv("SPMM_TUNE_CACHE"), *const cache = getenv("XDG_CACHE_HOME"),
+                      *const home = getenv("HOME");
+    int length;
+    if (file)
+        length = snprintf(path, n, "%s", file);
+    else if (cache && cache[0] == '/') /* others are to be ignored: XDG Base Directory Specification */
+        length = snprintf(path, n, "%s/spmm_mpi/tune", cache);
+    else if (home && home[0])
+        length = snprintf(path, n, "%s/.cache/spmm_mpi/tune", home);
+    else
+        return sp_fail(SPMM_ERR_OPEN, "none of SPMM_TUNE_CACHE, XDG_CACHE_HOME and HOME is set");
+    if (length < 0 || (size_t)length >= n) return sp_fail(SPMM_ERR_OPEN, "%.200s...: too long a name", path);
+    return SPMM_OK;
+}
+
+/* ---- finding ---- */
+
+/** The field up to the next tab or the line's end; *at moves behind it. */
+static size_t field(const char **at, const char *end, const char **text)
+{
+    const char *const tab = memchr(*at, '\t', (size_t)(end - *at));
+    const char *const stop = tab ? tab : end;
+    *text = *at;
+    *at = tab ? tab + 1 : end;
+    return (size_t)(stop - *text);
+}
+
+/** The kernel of a line, or -1 where it has another key or is damaged. */
+static int answer(const char *line, const char *end, const char *key, const sp_kernel *const *list, int count,
+                  double *seconds)
+{
+    const char *text;
+    char number[32], *stop;
+    size_t n = field(&line, end, &text);
+    if (n != strlen(key) || memcmp(text, key, n) != 0) return -1;
+    n = field(&line, end, &text);
+    int found = -1;
+    for (int i = 0; i < count; i++)
+        if (strlen(list[i]->id) == n && memcmp(list[i]->id, text, n) == 0) found = i;
+    n = field(&line, end, &text);
+    if (found < 0 || n == 0 || n >= sizeof number || line != end) return -1;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    const double value = strtod(number, &stop);
+    if (*stop || !isfinite(value) || value < 0) return -1;
+    *seconds = value;
+    return found;
+}
+
+/** The whole file in *text; *bytes 0 where there is none. */
+static spmm_status read_all(const char *path, char **text, size_t *bytes)
+{
+    struct stat info;
+    *bytes = 0;
+    /* (not to wait for the other end of a pipe) */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && errno == ENOENT) return SPMM_OK;
+    if (file < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot read: %s", path, strerror(errno));
+    spmm_status status = SPMM_OK;
+    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
+        status = sp_fail(SPMM_ERR_OPEN, "%s: cannot read: it is no file", path);
+    else if (info.st_size > MOST_BYTES)
+        status = sp_fail(SPMM_ERR_LIMIT, "%s: not read: it has more than %d MiB", path, MOST_BYTES >> 20);
+    if (status == SPMM_OK) status = sp_alloc((void **)text, (int64_t)info.st_size, 1, "the tuning file");
+    while (status == SPMM_OK && *bytes < (size_t)info.st_size) {
+        const ssize_t n = read(file, *text + *bytes, (size_t)info.st_size - *bytes);
+        if (n < 0) status = sp_fail(SPMM_ERR_OPEN, "%s: cannot read: %s", path, strerror(errno));
+        if (n <= 0) break;
+        *bytes += (size_t)n;
+    }
+    close(file);
+    return status;
+}
+
+spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *const *list, int count,
+                         int *index, double *seconds)
+{
+    char *text = NULL;
+    size_t bytes;
+    *index = -1;
+    const spmm_status status = read_all(path, &text, &bytes);
+    const char *const end = text + bytes;
+    for (const char *line = text; status == SPMM_OK && line < end;) {
+        const char *const stop = memchr(line, '\n', (size_t)(end - line));
+        if (!stop) break; /* half a line */
+        const int found = answer(line, stop, key, list, count, seconds);
+        if (found >= 0) *index = found;
+        line = stop + 1;
+    }
+    sp_free(text);
+    return status;
+}
+
+/* ---- storing ---- */
+
+/** Makes the folders of a file; what fails shows when the file is opened. */
+static void make_folders(const char *path)
+{
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *p = folder + 1; *p; p++) {
+        if (*p != '/') continue;
+        *p = '\0';
+        (void)mkdir(folder, 0700);
+        *p = '/';
+    }
+}
+
+/** 1 when a file ends within a line, where somebody's disk was full. */
+static int ends_in_a_line(int file)
+{
+    char last;
+    const off_t size = lseek(file, 0, SEEK_END);
+    return size > 0 && pread(file, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+spmm_status sp_tune_store(const char *path, const char *key, const char *kernel, double seconds)
+{
+    char line[SP_TUNE_KEY_BYTES + 128];
+    struct stat info;
+    make_folders(path);
+    const int file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file < 0) return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+    spmm_status status = SPMM_OK;
+    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+        status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: it is no file", path);
+    } else {
+        const int n = snprintf(line, sizeof line, "%s%s\t%s\t%.9g\n", ends_in_a_line(file) ? "\n" : "", key,
+                               kernel, seconds);
+        errno = ENOSPC; /* what a short write means */
+        if (write(file, line, (size_t)n) != n)
+            status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+    }
+    if (close(file) != 0 && status == SPMM_OK)
+        status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+    return status;
+}

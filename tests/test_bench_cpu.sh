@@ -1,0 +1,72 @@
+#!/bin/bash
+# bench_cpu without any library, and with one made here whose products are right or wrong.
+# limit: 120
+. tests/lib.sh
+cuda=0
+case $BUILD in *cuda) cuda=1 ;; *asan) skip "bench_cpu times our kernels alone" "not with sanitizers"; finish ;; esac
+scratch
+ok "bench_cpu builds without any library" \
+    make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$BUILD/bench/bench_cpu"
+cp "$BUILD/bench/bench_cpu" "$scratch/" || { fail "bench_cpu is there"; finish; }
+csv=$scratch/out.csv
+# bench ARGS...: on small matrices; its output, then its exit status
+bench() { "$scratch/bench_cpu" -t 2 -r 2 -k 1,13 "$@" 2>&1; echo "exit status $?"; }
+
+out=$(bench --own all --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)
+text "it times our kernels alone" "auto:cpu_csr" "$out"
+text "and all of them with --own all" "own:cpu_ell_nopad" "$out"
+text "reads files, rectangular ones too" "lp_e226.mtx: 223 x 472, 2768 entries, K = 13, f64" "$out"
+text "says which libraries are missing, and how to get them" "not found: eigen (make bench-cpu-deps)" "$out"
+text "and is content" "exit status 0" "$out"
+text "the CSV file has a header" "date,commit,machine,threads,precision,matrix," "$(head -1 "$csv")"
+text "an unknown generator is a usage error" "exit status 2" "$(bench lap2d5:x)"
+text "a missing file is an input error" "exit status 3" "$(bench --only none missing.mtx)"
+
+cat >"$scratch/peer.c" <<'END'
+#include <stdlib.h>
+#include "peer.h"
+typedef struct { const peer_matrix *a; peer_product p; } product;
+static const peer_form forms[] = {{"eigen", PEER_ROW, 1, 0, 1}, {"eigen", PEER_COLUMN, 1, 0, 1}};
+static const char *begin(int t, const char *f, char *v, size_t n) { (void)t, (void)f; v[0] = n > 0 ? 'v' : 0, v[1] = 0; return NULL; }
+static const char *load(const peer_matrix *a, void **h) { *h = (void *)a; return NULL; }
+static void unload(void *h) { (void)h; }
+static const char *start(void *h, const peer_product *p, void **out)
+{
+    product *q = malloc(sizeof *q);
+    *q = (product){h, *p};
+    *out = q;
+    return NULL;
+}
+static const char *run(void *h, double *seconds)
+{
+    const product *q = h;
+    const peer_matrix *a = q->a;
+    const int row = q->p.form->layout == PEER_ROW;
+    const double *x = q->p.x, *val = a->val;
+    (void)seconds;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t j = 0; j < q->p.k; j++) {
+            double sum = !row && i == 3 && getenv("WRONG") ? 1e-9 : 0;
+            for (int32_t e = a->row_start[i]; e < a->row_start[i + 1]; e++)
+                sum += val[e] * x[row ? a->col[e] * q->p.k + j : j * a->cols + a->col[e]];
+            ((double *)q->p.y)[row ? i * q->p.k + j : j * a->rows + i] = sum;
+        }
+    return NULL;
+}
+static void done(void) {}
+const peer spmm_peer = {"eigen", forms, 2, begin, load, unload, start, free, run, NULL, done};
+END
+ok "an adaptor needs nothing but peer.h" \
+    $MPICC -std=c11 -shared -fPIC -Wall -Wextra -Werror -Ibench "$scratch/peer.c" -o "$scratch/peer_eigen.so"
+out=$(bench --csv "$csv" lap2d5:20 rmat:8,8)
+text "a library that is there is found" "found: eigen (v)" "$out"
+text "timed and right, by rows and by columns" "exit status 0" "$out"
+ok "with a row of the CSV file for each layout" test "$(grep -c ',eigen,column,.*,1$' "$csv")" = 4
+summary=$($PYTHON bench/summary_cpu.py "$csv" 2>&1)
+text "the summary has the fastest library of each case" "the fastest of the bar" "$summary"
+text "and says how many sweeps" "2 sweeps: library / ours" "$summary"
+out=$(WRONG=1 bench --csv "$csv" lap2d5:20)
+text "a wrong element is found" "WRONG: 1 of 400 elements, first (3, 0)" "$out"
+text "and is exit status 1" "exit status 1" "$out"
+text "which the summary counts" "2 rows are wrong or failed" "$($PYTHON bench/summary_cpu.py "$csv" 2>&1)"
+finish

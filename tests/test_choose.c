@@ -1,0 +1,151 @@
+#include "choose.h"
+#include "gen.h"
+#include "panel.h"
+#include "sample.h"
+#include "test.h"
+
+/** The first of these kernels that the registry has: the rule takes the next one where it lacks one. */
+static const char *first(const char *const *names)
+{
+    while (!sp_kernel_find(*names)) names++;
+    return *names;
+}
+
+static void expect(const sp_features *f, int64_t k, const char *const *names, const char *reason)
+{
+    for (int p = 0; p < 2; p++) {
+        const sp_kernel *kernel;
+        char why[128] = "";
+        CHECK_INT(sp_choose(f, k, (spmm_precision)p, SPMM_CUDA, SPMM_FORMAT_AUTO, &kernel, why, sizeof why),
+                  SPMM_OK);
+        CHECK_TEXT(kernel->id, first(names));
+        if (strcmp(first(names), names[0]) == 0) CHECK_TEXT(why, reason);
+        CHECK_TEXT(why, p ? "f32" : "f64");
+    }
+}
+
+/** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
+static sp_features even_rows(double rows, double length, double reuse)
+{
+    return (sp_features){{rows, rows * length, rows * length * length, 0, rows * length / reuse}, length};
+}
+
+static void add(sp_features *sum, const sp_features *f)
+{
+    for (size_t i = 0; i < sizeof f->sum / sizeof(double); i++)
+        ((double *)&sum->sum)[i] += ((const double *)&f->sum)[i];
+    if (f->longest > sum->longest) sum->longest = f->longest;
+}
+
+int main(void)
+{
+    spmm_csr a = {0};
+    sp_features f;
+
+    TEST("the facts of a matrix are those of its rows, with any number of threads") {
+        for (int s = 0; s < SAMPLES; s++)
+            for (int threads = 1; threads < 4; threads += 2) {
+                double squares = 0, longest = 0;
+                sample_csr((sample)s, SAMPLE_INTEGERS, SPMM_F64, &a);
+                for (int64_t i = 0; i < a.rows; i++) {
+                    const double n = (double)(a.irp[i + 1] - a.irp[i]);
+                    squares += n * n;
+                    if (n > longest) longest = n;
+                }
+                sp_features_of(&a, threads, &f);
+                CHECK(f.sum.rows == (double)a.rows && f.sum.nnz == (double)a.nnz);
+                CHECK(f.sum.squares == squares && f.longest == longest && f.sum.long_entries == 0);
+                CHECK(f.sum.panel_columns == sp_panel_columns(&a, a.rows));
+                CHECK((sp_features_reuse(&f) >= 1) == (a.nnz > 0));
+                spmm_csr_destroy(&a);
+            }
+    }
+    TEST("entries of rows beyond a piece are counted, and their lengths vary") {
+        CHECK_INT(sp_gen_csr("longrows:4000,2,3,1000", SPMM_F64, 1, &a), SPMM_OK);
+        sp_features_of(&a, 2, &f);
+        CHECK(f.longest == 1000 && f.sum.long_entries == 3000 && sp_features_variation(&f) > 5);
+        spmm_csr_destroy(&a);
+    }
+    TEST("rows of one length vary by nothing, and no rows neither") {
+        f = even_rows(1e6, 7, 1.3);
+        CHECK(sp_features_variation(&f) < 1e-6);
+        memset(&f, 0, sizeof f);
+        CHECK(sp_features_variation(&f) == 0 && sp_features_reuse(&f) == 0);
+    }
+    TEST("the facts of blocks add up to the matrix's") {
+        sp_features part, sum = {{0}, 0};
+        spmm_csr rows;
+        CHECK_INT(sp_gen_csr("lap3d27:12", SPMM_F64, 1, &a), SPMM_OK);
+        sp_features_of(&a, 1, &f);
+        for (int64_t begin = 0; begin < a.rows; begin += 576) {
+            CHECK_INT(sp_csr_rows(&a, begin, begin + 576, &rows), SPMM_OK);
+            sp_features_of(&rows, 1, &part);
+            add(&sum, &part);
+            spmm_csr_destroy(&rows);
+        }
+        CHECK(fabs(sum.sum.panel_columns / f.sum.panel_columns - 1) < 0.01); /* samples, scaled */
+        sum.sum.panel_columns = f.sum.panel_columns;
+        CHECK(memcmp(&sum, &f, sizeof f) == 0);
+        spmm_csr_destroy(&a);
+    }
+    TEST("on a GPU few columns take sliced ELLPACK, shared columns panels, uneven rows the balanced kernel") {
+        f = even_rows(1e6, 7, 1.05);
+        expect(&f, 1, (const char *[]){"sell_rows", "csr_rows"}, "K of at most");
+        expect(&f, 64, (const char *[]){"csr_rows"}, "rows of like length");
+        f = even_rows(1e6, 80, 6);
+        expect(&f, 64, (const char *[]){"panel_mma", "panel_rows", "csr_rows"}, "6.0 entries a fetched row");
+        f.longest = 1e6;
+        expect(&f, 64, (const char *[]){"csr_balanced", "csr_rows"}, "longest 1000000");
+    }
+    TEST("no matrix is without a kernel: no rows, no entries, one column") {
+        const sp_features none = {{0}, 0};
+        for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
+            for (int64_t k = 1; k < 200; k += 33) {
+                const sp_kernel *kernel = NULL;
+                CHECK_INT(
+                    sp_choose(&none, k, SPMM_F64, (spmm_device)device, SPMM_FORMAT_AUTO, &kernel, NULL, 0),
+                    SPMM_OK);
+                CHECK(kernel && (int)kernel->device == device);
+            }
+    }
+    TEST("a format keeps the choice to its kernels, and one without kernels is refused") {
+        f = even_rows(1e6, 80, 6);
+        for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
+            for (int format = SPMM_CSR; format < SP_FORMATS; format++) {
+                const sp_kernel *kernel;
+                const spmm_status status = sp_choose(&f, 64, SPMM_F64, (spmm_device)device,
+                                                     (spmm_format)format, &kernel, NULL, 0);
+                if (!sp_kernel_default((spmm_device)device, (spmm_format)format)) {
+                    CHECK_INT(status, SPMM_ERR_USAGE);
+                    CHECK(kernel == NULL);
+                } else {
+                    CHECK_INT(status, SPMM_OK);
+                    CHECK((int)kernel->device == device && (int)kernel->format == format);
+                }
+            }
+    }
+    TEST("the candidates are distinct, of the device and the format, and whatever is chosen is one") {
+        for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
+            for (int format = SPMM_FORMAT_AUTO; format < SP_FORMATS; format++) {
+                const sp_kernel *list[SP_MAX_CANDIDATES], *kernel;
+                const int count = sp_candidates((spmm_device)device, (spmm_format)format, list);
+                for (int i = 0; i < count; i++) {
+                    CHECK((int)list[i]->device == device);
+                    CHECK(format == SPMM_FORMAT_AUTO || (int)list[i]->format == format);
+                    for (int j = 0; j < i; j++) CHECK(list[i] != list[j]);
+                }
+                for (int64_t k = 1; k <= 256 && count; k *= 2)
+                    for (double reuse = 1; reuse <= 8; reuse *= 2) {
+                        int there = 0;
+                        f = even_rows(1e5, 20, reuse);
+                        if (k % 3 == 1) f.longest = 1e5;
+                        CHECK_INT(sp_choose(&f, k, SPMM_F32, (spmm_device)device, (spmm_format)format,
+                                            &kernel, NULL, 0),
+                                  SPMM_OK);
+                        for (int i = 0; i < count; i++) there |= list[i] == kernel;
+                        CHECK(there);
+                    }
+            }
+    }
+    return test_end();
+}

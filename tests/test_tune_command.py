@@ -1,0 +1,150 @@
+"""--kernel auto, --autotune and --kernel all: what is chosen, said, remembered and compared.
+limit: 300"""
+import os
+import re
+
+from command import equal, finish, run, scratch, test, verified, within
+
+FAST = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
+MATRIX = "lap2d5:30"
+os.environ.pop("SPMM_TUNE_CACHE", None)
+
+
+def cache(name):
+    return {"SPMM_TUNE_CACHE": scratch(name)}
+
+
+def tuned(*args, env, ranks=1):
+    """A run with --autotune that passes; its lines about kernels."""
+    result = run(*FAST, "--autotune", *args, MATRIX, ranks=ranks, env=env)
+    verified(result, f"{args} {ranks}")
+    lines = result.out.splitlines()
+    return result, [line for line in lines if line.startswith("kernel  ")], "\ntune  " in result.out
+
+
+with test("auto says which kernel it takes and why, once where every K has the same"):
+    result = run(*FAST, "-k", "1,8", MATRIX, ranks=2)
+    verified(result, "auto", 2)
+    kernel = result.records[1]["run"]["kernel"]
+    within(result.out, f"kernel     {'K = 8: ' if 'K = 8' in result.out else ''}{kernel} on ")
+    result = run(*FAST, "-f", "ell", MATRIX)
+    verified(result, "auto of a format", 1)
+    within(result.out, "kernel     cpu_ell on ell: ")
+    result = run(*FAST, "--kernel", "cpu_ell", MATRIX)
+    assert "\nkernel  " not in result.out, "a named kernel is no choice"
+
+with test("--autotune times the kernels, takes the fastest, and uses the answer the next time"):
+    for ranks in (1, 2):
+        env = cache(f"tune{ranks}")
+        result, lines, table = tuned("-k", "1,8", env=env, ranks=ranks)
+        assert table, result.out
+        equal(len(lines), 2, "a line a K")
+        for k, line, record in zip((1, 8), lines, result.records):
+            section = result.out.split(f"tune       K = {k},")[1].split("tune  ")[0]
+            times = {name: float(ms) for name, ms in re.findall(r"^ {11}(\w+) +[\w-]+ +([0-9.]+) ms$", section, re.M)}
+            assert len(times) >= 3, section
+            chosen = re.match(rf"kernel     K = {k}: (\w+) on [\w-]+: tuned now: ", line).group(1)
+            equal(times[chosen], min(times.values()), line)
+            equal(record["run"]["kernel"], chosen)
+        again, said, table = tuned("-k", "1,8", env=env, ranks=ranks)
+        assert not table, again.out
+        for line, earlier in zip(said, lines):
+            equal(line.split(":")[1], earlier.split(":")[1], "the same kernel")
+            within(line, "tuned earlier: ")
+
+with test("an answer is for one K, precision, format, number of ranks and of threads alone"):
+    env = cache("keys")
+    tuned("-k", 3, env=env)
+    for args, ranks in ((("-k", 4), 1), (("-k", 3, "-p", "f32"), 1), (("-k", 3, "--partition", "rows"), 1),
+                        (("-k", 3), 2), (("-k", 3, "-t", 2), 1), (("-k", 3, "--subwarp", 8), 1)):
+        assert tuned(*args, env=env, ranks=ranks)[2], f"{args} {ranks}"
+    assert not tuned("-k", 3, env=env)[2], "and that one is still known"
+    equal(len(open(env["SPMM_TUNE_CACHE"]).read().splitlines()), 7, "lines of the file")
+
+with test("with a single candidate nothing is timed"):
+    result, lines, table = tuned("-f", "ell-nopad", env=cache("one"))
+    assert not table, result.out
+    within(lines[0], "cpu_ell_nopad")
+
+with test("without --autotune nothing is looked up or written"):
+    env = cache("unused")
+    run(*FAST, MATRIX, env=env)
+    assert not os.path.exists(env["SPMM_TUNE_CACHE"])
+
+with test("damaged lines of the file cost a tuning, no more"):
+    env = cache("damaged")
+    tuned("-k", 2, env=env)
+    path = env["SPMM_TUNE_CACHE"]
+    good = open(path, "rb").read()
+    for text in (good[:-5], good.replace(b"cpu_", b"gpu_"), b"\0\xff" * 500, good.replace(b"\t", b" ")):
+        with open(path, "wb") as f:
+            f.write(text)
+        assert tuned("-k", 2, env=env)[2], text
+        assert not tuned("-k", 2, env=env)[2], text
+
+with test("a home that is missing or cannot be written to is a warning, unless -q, and not a failure"):
+    file = scratch("a_file", "")
+    for env in ({"SPMM_TUNE_CACHE": "/proc/no/tune"}, {"SPMM_TUNE_CACHE": "/dev/full"}, {"SPMM_TUNE_CACHE": file + "/tune"},
+                {"SPMM_TUNE_CACHE": os.path.dirname(file)}, {"HOME": "", "XDG_CACHE_HOME": ""}):
+        result, lines, table = tuned("-k", 2, env=env, ranks=2)
+        within(result.err, "spmm_mpi: warning: ")
+        assert table and result.error_lines() == [], result.err
+    result = run(*FAST, "--autotune", "-q", MATRIX, env={"SPMM_TUNE_CACHE": "/proc/no/tune"})
+    equal((result.code, result.out, result.err), (0, "PASS\n", ""))
+    result, lines, table = tuned("-k", 2, env={"SPMM_TUNE_CACHE": ""})
+    assert table and result.err == "", result.err
+
+with test("a candidate whose format refuses the matrix is left out of the tuning"):
+    result = run(*FAST, "--autotune", "longrows:2000,2,1,1500", ranks=2, env=cache("left"))
+    verified(result, "left out", 1)
+    assert re.search(r"cpu_ell +ell +left out: ", result.out), result.out
+
+with test("a rank that fails while tuning ends the job with exit code 4 and one message"):
+    for stage in ("tune", "floor"):
+        result = run(*FAST, *(["--autotune"] if stage == "tune" else ["-v"]), MATRIX, ranks=3, limit=30,
+                     env={"SPMM_FAULT": f"{stage}:1", **cache("fault")})
+        equal(result.code, 4, result.err)
+        equal(len(result.error_lines()), 1, result.err)
+        within(result.error_lines()[0], f"stage {stage}")
+
+with test("wrong values, and what does not go with --autotune, are exit code 2"):
+    for args, part in ((("--block-size", 48), "multiple of 32"), (("--subwarp", 5), "1, 2, 4"),
+                       (("--autotune", "--kernel", "all"), "--kernel all"), (("-d", "cpu", "-f", "panel"), "--list-kernels"),
+                       (("-d", "cpu", "-f", "panel", "--kernel", "all"), "--list-kernels")):
+        result = run(*args, MATRIX)
+        equal(result.code, 2, f"{args} {result.err}")
+        within(result.err, part)
+
+with test("--kernel all ends with a table, fastest first, with shares of the floor, as the records have them"):
+    for ranks in (1, 2):
+        result = run("-d", "cpu", "-t", 1, "-k", "8,2", "--kernel", "all", MATRIX, ranks=ranks)
+        verified(result, "all")
+        table = result.out.split("fastest first")[1].split("floor: ")[0]
+        rows = re.findall(r"^ +(\d+)  (\w+) +[\w-]+ +([0-9.]+) +([0-9.]+) +[0-9.]+ +([0-9.]+) +\S+  same$", table, re.M)
+        equal(len(rows), len(result.records), table)
+        equal([int(row[0]) for row in rows], sorted(r["run"]["k"] for r in result.records), "by K")
+        for k in ("2", "8"):
+            times = [float(row[2]) for row in rows if row[0] == k]
+            equal(times, sorted(times), "fastest first")
+            equal([row[3] for row in rows if row[0] == k][0], "1.00", "relative to the best")
+        for r in result.records:
+            assert r["copy_bytes_per_second"] > 1e8 and r["floor_share"] > 0, r
+            row = next(row for row in rows if row[1] == r["run"]["kernel"] and int(row[0]) == r["run"]["k"])
+            assert abs(float(row[4]) - r["floor_share"]) < 0.001, (row, r["floor_share"])
+    lap = result.records[0]["matrix"]
+    least = 12 * lap["nnz"] + 8 * (lap["rows"] + 2) + 8 * 8 * lap["rows"] * 2
+    assert result.records[0]["floor_share"] * result.records[0]["apply"]["median"] * \
+        result.records[0]["copy_bytes_per_second"] > 0.9 * least, "the formula"
+
+with test("the floor is measured for --kernel all and -v alone, and not with -q"):
+    for args, measured in (((), False), (("-v",), True), (("--kernel", "all", "-q"), False)):
+        r = run(*FAST, *args, MATRIX).records[0]
+        equal(r["floor_share"] is not None, measured, args)
+        equal(r["copy_bytes_per_second"] is not None, measured, args)
+
+with test("--list-kernels says how exact each kernel is"):
+    out = run("--list-kernels", records=False).out
+    assert re.search(r"^cpu_csr +cpu +csr +yes ", out, re.M), out
+    for line in re.findall(r"^\w+ +(?:cpu|cuda) .*$", out, re.M):
+        assert re.match(r"\S+ +\S+ +\S+ +(yes|no|to 512) +\S", line), line
+finish()
