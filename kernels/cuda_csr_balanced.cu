@@ -6,6 +6,8 @@
 
 namespace {
 
+enum { FEW_COLUMNS = 8 };
+
 struct balance {
     int64_t pieces, splits;
     sp_piece *piece; /* in device memory, as are the next */
@@ -40,7 +42,8 @@ spmm_status prepare(const sp_setup *s, void **state)
     sp_pieces pieces;
     void *p = NULL;
     *state = NULL;
-    TRY(sp_pieces_create(s->csr, SP_ORDER_CLASSES, &pieces));
+    /* for few columns more pieces: a sub-warp is a few lanes then, and waits on memory */
+    TRY(sp_pieces_create(s->csr, s->k <= FEW_COLUMNS ? SP_PIECE / 4 : SP_PIECE, SP_ORDER_CLASSES, &pieces));
     spmm_status status = sp_alloc_zero(&p, 1, sizeof(balance), "a work list");
     if (status == SPMM_OK)
         status = upload(&pieces, partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision), (balance *)p);

@@ -5,7 +5,7 @@
 
 namespace {
 
-enum { SELL_BLOCK = 128, GROUP = 4 };
+enum { SELL_BLOCK = 128, GROUP = 4 /* entries whose loads are in flight together */ };
 
 template <typename T> struct sell_args {
     const int64_t *slice_start;
@@ -19,35 +19,35 @@ template <typename T> struct sell_args {
     int columns;
 };
 
-/** GROUP entries of a piece; column -1 beyond its end. */
-template <typename T> struct sell_group {
-    int32_t col[GROUP];
-    T val[GROUP];
+/** G entries of a piece; column -1 beyond its end. */
+template <typename T, int G> struct sell_group {
+    int32_t col[G];
+    T val[G];
 };
 
-template <typename T>
-__device__ inline void load_group(const sell_args<T> &a, int64_t at, int64_t end, sell_group<T> &g)
+template <typename T, int G>
+__device__ inline void load_group(const sell_args<T> &a, int64_t at, int64_t end, sell_group<T, G> &g)
 {
 #pragma unroll
-    for (int u = 0; u < GROUP; u++) {
+    for (int u = 0; u < G; u++) {
         const int64_t p = at + u * SP_SLICE;
         g.col[u] = p < end ? __ldcs(a.col + p) : -1;
         g.val[u] = p < end ? __ldcs(a.val + p) : T(0);
     }
 }
 
-template <typename T, typename X, int N>
-__device__ inline void add_group(const sell_group<T> &g, const char *const (&x)[N], uint32_t pitch,
+template <typename T, typename X, int N, int G>
+__device__ inline void add_group(const sell_group<T, G> &g, const char *const (&x)[N], uint32_t pitch,
                                  X (&sum)[N])
 {
-    X loaded[GROUP][N];
+    X loaded[G][N];
 #pragma unroll
-    for (int u = 0; u < GROUP; u++)
+    for (int u = 0; u < G; u++)
         if (g.col[u] >= 0)
 #pragma unroll
             for (int n = 0; n < N; n++) loaded[u][n] = __ldg((const X *)row_of(x[n], g.col[u], pitch));
 #pragma unroll
-    for (int u = 0; u < GROUP; u++)
+    for (int u = 0; u < G; u++)
         if (g.col[u] >= 0)
 #pragma unroll
             for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
@@ -58,6 +58,7 @@ template <typename T, int V, int L, int N>
 __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
+    constexpr int G = GROUP;
     const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
     int column[N];
     const char *x[N];
@@ -71,12 +72,12 @@ __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T
         const int64_t slice = piece / SP_SLICE, end = __ldg(a.slice_start + slice + 1);
         const int32_t target = __ldg(a.target + piece);
         X sum[N] = {};
-        sell_group<T> g;
+        sell_group<T, G> g;
         int64_t at = __ldg(a.slice_start + slice) + piece % SP_SLICE;
         load_group(a, at, end, g);
         while (at < end) {
-            const sell_group<T> now = g;
-            at += GROUP * SP_SLICE;
+            const sell_group<T, G> now = g;
+            at += G * SP_SLICE;
             load_group(a, at, end, g);
             add_group(now, x, a.x_pitch, sum);
         }
@@ -88,10 +89,10 @@ __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T
     }
 }
 
-template <typename T, int V, int L, int N> int launch(sell_args<T> a, cudaStream_t stream)
+/** The first `tiles` tiles of L * N * V columns, as far as there are columns; returns how many it took. */
+template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles, cudaStream_t stream)
 {
     constexpr int tile = L * N * V;
-    int tiles = (a.columns + tile - 1) / tile;
     if (tiles > MAX_TILES) tiles = MAX_TILES;
     if (a.columns > tiles * tile) a.columns = tiles * tile;
     const int64_t blocks = (a.slices * SP_SLICE - 1) / (SELL_BLOCK / L) + 1;
@@ -100,19 +101,23 @@ template <typename T, int V, int L, int N> int launch(sell_args<T> a, cudaStream
     return a.columns;
 }
 
+/** Queues the product for the first columns of a and returns how many it took: whole tiles of 16 vectors, else
+ *  all that are left. */
+template <typename T, int V> int launch_columns(const sell_args<T> &a, cudaStream_t stream)
+{
+    const int vectors = (a.columns + V - 1) / V;
+    if (a.columns >= 16 * V) return launch<T, V, 8, 2>(a, a.columns / (16 * V), stream);
+    if (vectors <= 1) return launch<T, V, 1, 1>(a, 1, stream);
+    if (vectors <= 2) return launch<T, V, 2, 1>(a, 1, stream);
+    if (vectors <= 4) return launch<T, V, 4, 1>(a, 1, stream);
+    if (vectors <= 8) return launch<T, V, 8, 1>(a, 1, stream);
+    return launch<T, V, 8, 2>(a, 1, stream);
+}
+
 template <typename T, int V> void launch_all(sell_args<T> a, cudaStream_t stream)
 {
     while (a.columns > 0) {
-        const int vectors = (a.columns + V - 1) / V;
-        int done;
-        if (vectors <= 1)
-            done = launch<T, V, 1, 1>(a, stream);
-        else if (vectors <= 2)
-            done = launch<T, V, 2, 1>(a, stream);
-        else if (vectors <= 4)
-            done = launch<T, V, 4, 1>(a, stream);
-        else
-            done = launch<T, V, 8, 2>(a, stream);
+        const int done = launch_columns<T, V>(a, stream);
         a.x += done;
         a.y += done;
         if (a.partial) a.partial += done;

@@ -76,7 +76,7 @@ template <typename T> struct split_args {
 /** Leading dimension of partial sums: any vector of Y's columns fits, aligned. */
 inline int64_t partial_ld(int64_t k) { return (k + 7) / 8 * 8; }
 
-enum { SPLIT_COLUMNS = 32, SPLIT_GROUPS = 16 };
+enum { SPLIT_COLUMNS = 32, SPLIT_GROUPS = 32 };
 
 /** A block per long row and 32 columns: each of its groups of threads adds consecutive partial sums, then the
  *  groups' sums are added, all in order: the same from run to run, and it depends on the row alone. */
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(SPLIT_COLUMNS *SPLIT_GROUPS) add_partials(cons
                   begin = min((int)threadIdx.y * share, row.count), end = min(begin + share, row.count);
         T sum = T(0);
         if (column < a.columns)
-#pragma unroll 8
+#pragma unroll 16
             for (int p = begin; p < end; p++) sum += a.partial[(row.first + p) * a.ld + column];
         group_sum[threadIdx.y][threadIdx.x] = sum;
         __syncthreads();

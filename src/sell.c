@@ -16,13 +16,16 @@ static int class_of(int64_t length, sp_order order)
 }
 
 /** Pieces of a row of `length` entries; an empty row is one piece, which makes its row of Y zero. */
-static int64_t pieces_of(int64_t length) { return length <= SP_PIECE ? 1 : (length - 1) / SP_PIECE + 1; }
+static int64_t pieces_of(int64_t length, int64_t cut)
+{
+    return length <= SP_PIECE ? 1 : (length - 1) / cut + 1;
+}
 
 /** Counts the pieces of each class, and what was cut. */
-static void count_pieces(const spmm_csr *a, sp_order order, int64_t *class_size, sp_pieces *p)
+static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size, sp_pieces *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t length = a->irp[i + 1] - a->irp[i], pieces = pieces_of(length);
+        const int64_t length = a->irp[i + 1] - a->irp[i], pieces = pieces_of(length, cut);
         p->count += pieces;
         if (pieces == 1) {
             class_size[class_of(length, order)]++;
@@ -30,31 +33,31 @@ static void count_pieces(const spmm_csr *a, sp_order order, int64_t *class_size,
         }
         p->splits++;
         p->partials += pieces;
-        class_size[class_of(SP_PIECE, order)] += pieces - 1;
-        class_size[class_of(length - (pieces - 1) * SP_PIECE, order)]++;
+        class_size[class_of(cut, order)] += pieces - 1;
+        class_size[class_of(length - (pieces - 1) * cut, order)]++;
     }
 }
 
-static void place_pieces(const spmm_csr *a, sp_order order, int64_t *next, sp_pieces *p)
+static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_pieces *p)
 {
     int64_t splits = 0, partials = 0;
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, pieces = pieces_of(length);
+        const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, pieces = pieces_of(length, cut);
         if (pieces > 1) p->split[splits++] = (sp_split){(int32_t)i, (int32_t)pieces, partials};
         for (int64_t n = 0; n < pieces; n++) {
-            const int64_t left = length - n * SP_PIECE, size = left < SP_PIECE ? left : SP_PIECE;
+            const int64_t left = length - n * cut, size = pieces > 1 && left > cut ? cut : left;
             p->piece[next[class_of(size, order)]++] = (sp_piece){
-                begin + n * SP_PIECE, (int32_t)size, pieces > 1 ? (int32_t)~partials++ : (int32_t)i};
+                begin + n * cut, (int32_t)size, pieces > 1 ? (int32_t)~partials++ : (int32_t)i};
         }
     }
 }
 
-spmm_status sp_pieces_create(const spmm_csr *a, sp_order order, sp_pieces *p)
+spmm_status sp_pieces_create(const spmm_csr *a, int64_t cut, sp_order order, sp_pieces *p)
 {
     int64_t next[CLASSES] = {0}, first = 0;
     spmm_status status;
     memset(p, 0, sizeof *p);
-    count_pieces(a, order, next, p);
+    count_pieces(a, cut, order, next, p);
     if (p->partials > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "%lld pieces of long rows: 2^31 - 1 are held", (long long)p->partials);
     for (int c = 0; c < CLASSES; c++) {
@@ -64,7 +67,7 @@ spmm_status sp_pieces_create(const spmm_csr *a, sp_order order, sp_pieces *p)
     }
     TRY_GOTO(sp_alloc((void **)&p->piece, p->count, sizeof *p->piece, "pieces of rows"), failed);
     TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), failed);
-    place_pieces(a, order, next, p);
+    place_pieces(a, cut, order, next, p);
     return SPMM_OK;
 failed:
     sp_pieces_destroy(p);
@@ -149,14 +152,15 @@ static spmm_status fill(const spmm_csr *a, const sp_pieces *p, int threads, sp_m
 
 spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
-    /* padding of one entry in 16 costs less than rows of X that are met in another order */
-    enum { LITTLE = 16 };
+    /* Padding of one entry in 16 costs less than rows of X that are met in another order. A thread walks a
+       piece at a load's latency every few entries: what is cut at all is cut short. */
+    enum { LITTLE = 16, CUT = 64 };
     sp_pieces p;
     memset(m, 0, sizeof *m);
-    TRY(sp_pieces_create(a, SP_ORDER_ROWS, &p));
+    TRY(sp_pieces_create(a, CUT, SP_ORDER_ROWS, &p));
     if (padded_entries(&p) - a->nnz > a->nnz / LITTLE) {
         sp_pieces_destroy(&p);
-        TRY(sp_pieces_create(a, SP_ORDER_LENGTHS, &p));
+        TRY(sp_pieces_create(a, CUT, SP_ORDER_LENGTHS, &p));
     }
     const spmm_status status = fill(a, &p, threads, m);
     sp_pieces_destroy(&p);

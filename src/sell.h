@@ -21,12 +21,12 @@ typedef struct sp_pieces {
 /** How pieces are sorted: not at all, or stably, longest first, by powers of two or by length. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
-/** Cuts rows of more than SP_PIECE entries and sorts the pieces. The result depends on the rows' lengths
+/** Cuts rows of more than SP_PIECE entries into pieces of `cut` <= SP_PIECE and sorts the pieces. The result depends on the rows' lengths
  *  alone.
  *
  *  Local; host memory. \param [out] p  the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 partial sums) */
-spmm_status sp_pieces_create(const spmm_csr *a, sp_order order, sp_pieces *p);
+spmm_status sp_pieces_create(const spmm_csr *a, int64_t cut, sp_order order, sp_pieces *p);
 void sp_pieces_destroy(sp_pieces *p);
 
 /** Sliced ELLPACK in host memory; see sp_matrix for the layout. Rows stay in their order where that pads

@@ -13,9 +13,9 @@ typedef struct sp_error {
     double max_relative;  /**< largest |y - ref| / |ref|; where ref is 0: |y| */
     double mean_relative; /**< the mean of the same */
     int64_t checked;      /**< elements compared */
-    int64_t wrong;       /**< elements beyond gamma_n sum|a||x|, or not finite where ref is, or the reverse */
-    int64_t different;   /**< elements that are not the same number (bits, but that 0 is -0, and NaN is NaN) */
-    int64_t row, column; /**< of the first wrong element; -1 without one */
+    int64_t wrong;     /**< elements beyond 2 gamma_n sum|a||x|, or not finite where ref is, or the reverse */
+    int64_t different; /**< elements that are not the same number (bits, but that 0 is -0, and NaN is NaN) */
+    int64_t row, column;           /**< of the first wrong element; -1 without one */
     double found, expected, bound; /**< there */
 } sp_error;
 

@@ -75,7 +75,7 @@ int main(void)
             double sum = 0;
             for (int64_t e = a.irp[100]; e < a.irp[101]; e++)
                 sum += (a.ja[e] == 100 ? 4 : 1) * fabs(sp_multivector_get(&x, a.ja[e], 1));
-            const double u = p == SPMM_F64 ? 0x1p-53 : 0x1p-24, bound = 5 * u / (1 - 5 * u) * sum;
+            const double u = p == SPMM_F64 ? 0x1p-53 : 0x1p-24, bound = 2 * 5 * u / (1 - 5 * u) * sum;
             const double old = sp_multivector_get(&y, 100, 1);
             for (int beyond = 0; beyond < 2; beyond++) {
                 const double value = old + bound * (beyond ? 1.3 : 0.7);
