@@ -43,7 +43,7 @@ spmm_status prepare(const sp_setup *s, void **state)
     void *p = NULL;
     *state = NULL;
     /* for few columns more pieces: a sub-warp is a few lanes then, and waits on memory */
-    TRY(sp_pieces_create(s->csr, s->k <= FEW_COLUMNS ? SP_PIECE / 4 : SP_PIECE, SP_ORDER_CLASSES, &pieces));
+    TRY(sp_pieces_create(s->csr, s->k <= FEW_COLUMNS ? SP_PIECE / 2 : SP_PIECE, SP_ORDER_CLASSES, &pieces));
     spmm_status status = sp_alloc_zero(&p, 1, sizeof(balance), "a work list");
     if (status == SPMM_OK)
         status = upload(&pieces, partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision), (balance *)p);

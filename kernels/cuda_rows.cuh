@@ -245,28 +245,21 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
     rows_kernel<F, T, V, L, N><<<grid, BLOCK, 0, stream>>>(a);
 }
 
-/** Queues the product for the first columns of a and returns how many it took: whole tiles of 32 vectors,
- *  else all that are left. Tiles are grid.y, which varies slowest, so that while one runs only its columns of
- *  X compete for the L2; reading A again for each is the cheaper of the two. Tiles of 64 vectors were a
- *  quarter slower on lap3d7, a tenth on band and R-MAT. */
+/** Queues the product for the first columns of a and returns how many it took: from 64 vectors on whole tiles
+ *  of 32, else all that are left. Tiles are grid.y, which varies slowest, so that while one runs only its
+ *  columns of X compete for the L2; reading A again for each is the cheaper of the two. (Tiles of 64 vectors
+ *  were 18 % slower on lap3d7 and 8 % on band and R-MAT, 8 % faster on fem3.) */
 template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
-    if (a.columns >= tile) {
+    const int vectors = (a.columns + V - 1) / V;
+    if (a.columns >= 2 * tile || a.columns == tile) {
         const int whole = a.columns / tile, tiles = whole < MAX_TILES ? whole : MAX_TILES;
         a.columns = tiles * tile;
         launch<F, T, V, 16, 2>(a, tiles, stream);
         return a.columns;
     }
-    int vectors = (a.columns + V - 1) / V;
     if constexpr (V * sizeof(T) == VECTOR_BYTES) {
-        /* a few vectors beyond a power of two go apart: half the lanes of the next one would be idle */
-        int power = 1;
-        while (2 * power <= vectors) power *= 2;
-        if (vectors > power && 4 * (vectors - power) <= power) {
-            vectors = power;
-            a.columns = power * V;
-        }
         if (vectors <= 1)
             launch<F, T, V, 1, 1>(a, 1, stream);
         else if (vectors <= 2)
@@ -277,15 +270,17 @@ template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, c
             launch<F, T, V, 8, 1>(a, 1, stream);
         else if (vectors <= 16)
             launch<F, T, V, 16, 1>(a, 1, stream);
-        else
+        else if (vectors <= 32)
             launch<F, T, V, 16, 2>(a, 1, stream);
+        else
+            launch<F, T, V, 32, 2>(a, 1, stream);
     } else { /* K = 1, or a caller's own leading dimension: few shapes, to compile in reasonable time */
         if (vectors <= 1)
             launch<F, T, V, 1, 1>(a, 1, stream);
         else if (vectors <= 8)
             launch<F, T, V, 8, 1>(a, 1, stream);
         else
-            launch<F, T, V, 16, 2>(a, 1, stream);
+            launch<F, T, V, 32, 2>(a, 1, stream);
     }
     return a.columns;
 }

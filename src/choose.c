@@ -7,11 +7,14 @@
 #include "panel.h"
 #include "status.h"
 
-/* The bounds of the rule, [precision]: f64, f32. */
-static const int64_t FEW_COLUMNS[] = {4, 4};         /**< sliced ELLPACK on a GPU: up to this K */
-static const int64_t PANEL_COLUMNS[] = {8, 8};       /**< panels: from this K */
-static const double PANEL_REUSE[] = {1.8, 1.8};      /**< and from this many uses of a fetched row of X */
-static const double UNEVEN_VARIATION[] = {1.0, 1.0}; /**< rows' lengths are uneven from this on, */
+/* The bounds of the rule, [precision]: f64, f32. Set from bench/records/2026-11-21-bench-gpu-h200.csv. */
+static const int64_t FEW_COLUMNS[] = {4, 8};          /**< sliced ELLPACK on a GPU: up to this K */
+static const int64_t FEW_ON_UNEVEN[] = {8, 16};       /**< the same on uneven rows */
+static const int64_t BLOCK_COLUMNS[] = {5, 9};        /**< panels: from this K */
+static const double BLOCK_REUSE[] = {3.2, 3.2};       /**< and from this many uses of a fetched row of X; */
+static const int64_t PANEL_COLUMNS[] = {17, 1 << 24}; /**< or from this K, which f32 never reaches, */
+static const double PANEL_REUSE[] = {1.8, 1.8};       /**< and this many uses */
+static const double UNEVEN_VARIATION[] = {1.0, 1.0};  /**< rows' lengths are uneven from this on, */
 static const double UNEVEN_LONGEST[] = {
     32, 32}; /**< or with a row this many times the mean, and beyond SP_PIECE */
 
@@ -37,15 +40,18 @@ static int uneven(const problem *p)
 
 static int few_columns(const problem *p, char *why, size_t n)
 {
-    snprintf(why, n, "%s, K of at most %lld", precision_text(p), (long long)FEW_COLUMNS[p->precision]);
-    return p->k <= FEW_COLUMNS[p->precision];
+    const int64_t most = (uneven(p) ? FEW_ON_UNEVEN : FEW_COLUMNS)[p->precision];
+    snprintf(why, n, "%s, K of at most %lld", precision_text(p), (long long)most);
+    return p->k <= most;
 }
 
 static int shared_columns(const problem *p, char *why, size_t n)
 {
     const double reuse = sp_features_reuse(p->f);
     snprintf(why, n, "%s, %.1f entries a fetched row of X", precision_text(p), reuse);
-    return p->k >= PANEL_COLUMNS[p->precision] && reuse >= PANEL_REUSE[p->precision] && !uneven(p);
+    if (uneven(p)) return 0;
+    return (p->k >= BLOCK_COLUMNS[p->precision] && reuse >= BLOCK_REUSE[p->precision]) ||
+           (p->k >= PANEL_COLUMNS[p->precision] && reuse >= PANEL_REUSE[p->precision]);
 }
 
 static int uneven_rows(const problem *p, char *why, size_t n)
@@ -80,17 +86,11 @@ static const struct {
     const char *kernel;
     fits *fits;
 } rules[] = {
-    {"sell_rows", few_columns},
-    {"panel_mma", shared_columns},
-    {"panel_rows", shared_columns},
-    {"csr_balanced", uneven_rows},
-    {"csr_rows", even_rows},
-    {"ell_nopad_rows", even_rows},
-    {"ell_rows", even_rows},
-    {"cpu_sell", one_column},
-    {"cpu_csr", any},
-    {"cpu_ell_nopad", any},
-    {"cpu_ell", any},
+    {"sell_rows", few_columns},    {"panel_mma", shared_columns},
+    {"csr_balanced", uneven_rows}, {"csr_rows", even_rows},
+    {"ell_nopad_rows", even_rows}, {"ell_rows", even_rows},
+    {"cpu_sell", one_column},      {"cpu_csr", any},
+    {"cpu_ell_nopad", any},        {"cpu_ell", any},
 };
 enum { RULES = sizeof rules / sizeof *rules };
 

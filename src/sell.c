@@ -154,7 +154,7 @@ spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
     /* Padding of one entry in 16 costs less than rows of X that are met in another order. A thread walks a
        piece at a load's latency every few entries: what is cut at all is cut short. */
-    enum { LITTLE = 16, CUT = 64 };
+    enum { LITTLE = 16, CUT = SP_PIECE / 4 };
     sp_pieces p;
     memset(m, 0, sizeof *m);
     TRY(sp_pieces_create(a, CUT, SP_ORDER_ROWS, &p));
