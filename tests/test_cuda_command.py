@@ -24,7 +24,7 @@ if gpus == 0:
     finish()
 
 for ranks in sorted({1, 2, gpus}):  # starting CUDA takes a second or two a run
-    with test(f"every matrix, CUDA kernel, K and precision is the serial product bit for bit on {ranks} ranks and {gpus} GPUs"):
+    with test(f"every matrix, CUDA kernel, K and precision is the serial product on {ranks} ranks and {gpus} GPUs"):
         sweep("cuda", ranks, KERNELS)
 
 with test("ranks beyond the GPUs share them, and the report says so"):

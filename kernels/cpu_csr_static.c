@@ -1,0 +1,33 @@
+/** The course reports' OpenMP product on CSR: static chunks of rows, a private sum per element of Y. */
+#include "cpu_seed.h"
+
+#define PRODUCT(VALUE, SUFFIX)                                                                               \
+    SP_SEED_CLONES static void product_##SUFFIX(const sp_launch *l, int64_t begin, int64_t end)              \
+    {                                                                                                        \
+        const VALUE *const val = l->a->val, *const x = l->x->data;                                           \
+        for (int64_t i = begin; i < end; i++)                                                                \
+            for (int64_t j = 0; j < l->x->k; j++) {                                                          \
+                VALUE partial_sum = 0;                                                                       \
+                for (int64_t e = l->a->row_start[i]; e < l->a->row_start[i + 1]; e++)                        \
+                    partial_sum = sp_seed_fma_##SUFFIX(val[e], x[l->a->col[e] * l->x->ld + j], partial_sum); \
+                ((VALUE *)l->y->data)[i * l->y->ld + j] = partial_sum;                                       \
+            }                                                                                                \
+    }
+PRODUCT(double, f64)
+PRODUCT(float, f32)
+
+static spmm_status run(const sp_launch *l)
+{
+    const int64_t rows = l->a->rows, chunk = sp_seed_chunk(rows, l->work->threads);
+#pragma omp parallel for schedule(static) num_threads(l->work->threads)
+    for (int64_t begin = 0; begin < rows; begin += chunk) {
+        const int64_t end = begin + chunk < rows ? begin + chunk : rows;
+        if (l->a->precision == SPMM_F64)
+            product_f64(l, begin, end);
+        else
+            product_f32(l, begin, end);
+    }
+    return SPMM_OK;
+}
+
+const sp_kernel_ops sp_kernel_cpu_csr_static = {run, NULL, NULL};

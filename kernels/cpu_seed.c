@@ -1,0 +1,30 @@
+#include "cpu_seed.h"
+
+#include "memory.h"
+
+int64_t sp_seed_chunk(int64_t count, int threads)
+{
+    const int64_t chunk = count / threads / 16 * 16;
+    return chunk > 0 ? chunk : 1;
+}
+
+spmm_status sp_seed_prepare(const sp_setup *setup, void **state)
+{
+    *state = NULL;
+    return sp_alloc(state, setup->k * setup->a->cols, sp_value_size(setup->a->precision), "X transposed");
+}
+
+void sp_seed_transpose(const sp_launch *l)
+{
+    const int64_t rows = l->x->rows, k = l->x->k, ld = l->x->ld;
+    const int threads = l->work->threads;
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < rows; i++)
+            if (l->a->precision == SPMM_F64)
+                ((double *)l->state)[j * rows + i] = ((const double *)l->x->data)[i * ld + j];
+            else
+                ((float *)l->state)[j * rows + i] = ((const float *)l->x->data)[i * ld + j];
+}
+
+void sp_seed_release(void *state) { sp_free(state); }
