@@ -225,6 +225,7 @@ static const option_row rows[] = {
     {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", set_format},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", set_kernel},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it", set_tune},
+    {0, "tune", NULL, "the same; Open MPI 4's mpirun takes the word for its own option, and warns", set_tune},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      set_block_size},
     {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that", set_subwarp},
