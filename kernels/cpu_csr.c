@@ -1,11 +1,9 @@
-#define ROW_BEGIN(a, i) ((a)->row_start[i])
-#define ROW_END(a, i, begin) ((a)->row_start[(i) + 1])
-#include "cpu_rows_impl.h"
+/** CSR by rows. */
+#include "cpu_rows.h"
 
-static spmm_status run(const sp_launch *launch)
+static spmm_status prepare(const sp_setup *setup, void **state)
 {
-    run_rows(launch);
-    return SPMM_OK;
+    return sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, state);
 }
 
-const sp_kernel_ops sp_kernel_cpu_csr = {run, NULL, NULL};
+const sp_kernel_ops sp_kernel_cpu_csr = {sp_rows_run, prepare, sp_rows_destroy};

@@ -1,11 +1,16 @@
-#define ROW_BEGIN(a, i) ((a)->row_start[i])
-#define ROW_END(a, i, begin) ((begin) + (a)->nz_per_row[i])
-#include "cpu_rows_impl.h"
+/** ELLPACK without padding by rows. */
+#include "cpu_rows.h"
+#include "memory.h"
 
-static spmm_status run(const sp_launch *launch)
+static spmm_status prepare(const sp_setup *setup, void **state)
 {
-    run_rows(launch);
-    return SPMM_OK;
+    const sp_matrix *const a = setup->a;
+    int64_t *end = NULL;
+    *state = NULL;
+    TRY(sp_alloc((void **)&end, a->rows, sizeof *end, "row ends"));
+#pragma omp parallel for schedule(static) num_threads(setup->threads)
+    for (int64_t i = 0; i < a->rows; i++) end[i] = a->row_start[i] + a->nz_per_row[i];
+    return sp_rows_create(setup, a->row_start, end, end, state);
 }
 
-const sp_kernel_ops sp_kernel_cpu_ell_nopad = {run, NULL, NULL};
+const sp_kernel_ops sp_kernel_cpu_ell_nopad = {sp_rows_run, prepare, sp_rows_destroy};

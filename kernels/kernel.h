@@ -7,10 +7,11 @@
 
 enum {
     SP_FORMATS = SPMM_PANEL + 1,
-    SP_PIECE = 512,     /**< entries of the longest row that a GPU sub-warp sums alone; longer ones are cut */
-    SP_SLICE = 32,      /**< pieces of a slice of SPMM_SELL: a warp's */
-    SP_PANEL = 8,       /**< rows of a panel of SPMM_PANEL: those of an FP64 tensor-core operand */
-    SP_TILE_COLUMNS = 4 /**< columns of a tile of SPMM_PANEL: likewise */
+    SP_PIECE = 512, /**< entries of the longest row that a GPU sub-warp sums alone; longer ones are cut */
+    SP_CPU_PIECE = 65536, /**< the same for a CPU's core */
+    SP_SLICE = 32,        /**< pieces of a slice of SPMM_SELL: a warp's */
+    SP_PANEL = 8,         /**< rows of a panel of SPMM_PANEL: those of an FP64 tensor-core operand */
+    SP_TILE_COLUMNS = 4   /**< columns of a tile of SPMM_PANEL: likewise */
 };
 
 /** A row that was cut into pieces: its sum is partial[first] + ... + partial[first + count - 1], in that
@@ -60,11 +61,15 @@ typedef struct sp_matrix {
     uint32_t *mask;      /**< SPMM_PANEL */
 } sp_matrix;
 
-/** Row ranges of the OpenMP threads, balanced by entries + 2 rows: thread t has rows
- *  [begin[t], begin[t+1]). */
+/** What each OpenMP thread computes, balanced by entries + 2 rows: thread t rows [begin[t], begin[t+1]), and
+ *  pieces [piece[t], piece[t+1]) of those rows that have more than SP_CPU_PIECE entries, which its range may
+ *  hold but does not count. The pieces of all of those are numbered on: giant[0]'s, then giant[1]'s, ... */
 typedef struct sp_work {
     int threads;
     int64_t *begin; /**< [threads + 1] */
+    int64_t giants;
+    int64_t *giant; /**< [giants], the rows, increasing */
+    int64_t *piece; /**< [threads + 1] */
 } sp_work;
 
 /** Launch shapes that a user may set; 0: the kernel's own choice (CUDA: the occupancy calculator's). */
@@ -112,7 +117,7 @@ typedef enum sp_exactness {
     SP_EXACT_NO,
     SP_EXACT_YES,
     SP_EXACT_F64,    /**< yes in f64, but for the sign of a zero that an underflow left; no in f32 */
-    SP_EXACT_UNSPLIT /**< yes, but for rows that are cut into pieces: those of more than SP_PIECE entries */
+    SP_EXACT_UNSPLIT /**< yes, but for rows of more than sp_kernel_piece() entries: they are cut into pieces */
 } sp_exactness;
 
 typedef struct sp_kernel {
@@ -134,6 +139,10 @@ const sp_kernel *sp_kernels(int *count);
 
 /** The kernel of that name, or NULL. */
 const sp_kernel *sp_kernel_find(const char *id);
+
+/** The entries of the longest row that a kernel of SP_EXACT_UNSPLIT does not cut: SP_PIECE or SP_CPU_PIECE. The
+ *  partial sums of the others are added in order, the same for any number of threads. */
+int64_t sp_kernel_piece(const sp_kernel *kernel);
 
 /** The kernel that `auto` means for a device and a format; NULL if there is none. */
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format);

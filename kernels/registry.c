@@ -34,6 +34,11 @@ const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)
     return NULL;
 }
 
+int64_t sp_kernel_piece(const sp_kernel *kernel)
+{
+    return kernel->device == SPMM_CPU ? SP_CPU_PIECE : SP_PIECE;
+}
+
 spmm_status sp_shape_check(sp_shape shape)
 {
     if (shape.block < 0 || shape.block > 1024 || shape.block % 32)

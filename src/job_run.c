@@ -195,7 +195,7 @@ static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
 {
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
-           (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= SP_PIECE);
+           (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_piece(kernel));
 }
 
 static spmm_status verify(sp_job *job, run *r)

@@ -14,11 +14,11 @@ static void complain(int rank, spmm_status status)
     if (status == SPMM_ERR_USAGE) fprintf(stderr, "spmm_mpi: see spmm_mpi --help\n");
 }
 
-static const char *exactness(sp_exactness exact, char *text, size_t n)
+static const char *exactness(const sp_kernel *kernel, char *text, size_t n)
 {
-    if (exact == SP_EXACT_F64) return "f64";
-    if (exact != SP_EXACT_UNSPLIT) return exact == SP_EXACT_YES ? "yes" : "no";
-    snprintf(text, n, "to %d", SP_PIECE);
+    if (kernel->exact == SP_EXACT_F64) return "f64";
+    if (kernel->exact != SP_EXACT_UNSPLIT) return kernel->exact == SP_EXACT_YES ? "yes" : "no";
+    snprintf(text, n, "to %lld", (long long)sp_kernel_piece(kernel));
     return text;
 }
 
@@ -31,13 +31,12 @@ static void list_kernels(void)
     const sp_kernel *kernel = sp_kernels(&count);
     for (int i = 0; i < count; i++)
         if ((int)strlen(kernel[i].id) > width) width = (int)strlen(kernel[i].id);
-    printf("%-*s  %-7s %-10s %-7s %s\n", width, "kernel", "device", "format", "exact", "what it is");
+    printf("%-*s  %-7s %-10s %-8s %s\n", width, "kernel", "device", "format", "exact", "what it is");
     for (int i = 0; i < count; i++)
-        printf("%-*s  %-7s %-10s %-7s %s\n", width, kernel[i].id, sp_device_word(kernel[i].device),
-               sp_format_word(kernel[i].format), exactness(kernel[i].exact, text, sizeof text),
-               kernel[i].what);
-    printf("exact: bit for bit the serial product; to %d: but for rows over %d entries\n", SP_PIECE,
-           SP_PIECE);
+        printf("%-*s  %-7s %-10s %-8s %s\n", width, kernel[i].id, sp_device_word(kernel[i].device),
+               sp_format_word(kernel[i].format), exactness(&kernel[i], text, sizeof text), kernel[i].what);
+    printf(
+        "exact: bit for bit the serial product; to N: but for rows over N entries; f64: in that precision\n");
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 

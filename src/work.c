@@ -4,46 +4,130 @@
 
 #include "memory.h"
 
-/** Cost of the rows before row i. A row costs its entries, and about two entries more for the
- *  loop's start and the store of Y: without that, many empty rows would fall to one thread. */
-static int64_t cost_before(const int64_t *row_start, int64_t i)
+int64_t sp_work_pieces(int64_t entries)
 {
-    return row_start ? row_start[i] - row_start[0] + 2 * i : i;
+    return entries <= SP_CPU_PIECE ? 0 : (entries - 1) / SP_CPU_PIECE + 1;
 }
 
-/** The boundary whose cost is nearest to `wanted`. */
-static int64_t find_boundary(const int64_t *row_start, int64_t rows, int64_t wanted)
+/** What is to be divided. */
+typedef struct load {
+    const int64_t *row_start;
+    const sp_work *w;
+    int64_t *entries; /* [giants + 1]: those of the giants before */
+} load;
+
+/** Giants before row i. */
+static int64_t giants_before(const sp_work *w, int64_t i)
 {
-    int64_t low = 0, high = rows; /* the first row boundary with cost >= wanted lies in [low, high] */
+    int64_t low = 0, high = w->giants;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (cost_before(row_start, middle) < wanted)
+        if (w->giant[middle] < i)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low > 0 && wanted - cost_before(row_start, low - 1) < cost_before(row_start, low) - wanted) low--;
     return low;
+}
+
+/** Cost of the rows before row i. A row costs its entries, and about two entries more for the
+ *  loop's start and the store of Y: without that, many empty rows would fall to one thread. A giant's
+ *  entries are not its range's. */
+static int64_t cost_before(const load *l, int64_t i)
+{
+    if (!l->row_start) return i;
+    return l->row_start[i] - l->row_start[0] - l->entries[giants_before(l->w, i)] + 2 * i;
+}
+
+/** Cost of the pieces before piece p: they have SP_CPU_PIECE entries but for each giant's last one. */
+static int64_t cost_of_pieces(const load *l, int64_t p)
+{
+    int64_t cost = 0;
+    for (int64_t g = 0; g < l->w->giants && p > 0; g++) {
+        const int64_t entries = l->entries[g + 1] - l->entries[g], pieces = sp_work_pieces(entries);
+        cost += p < pieces ? p * SP_CPU_PIECE : entries;
+        p -= pieces;
+    }
+    return cost;
+}
+
+/** The boundary whose cost is nearest to `wanted`. */
+static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
+{
+    int64_t low = 0, high = rows; /* the first row boundary with cost >= wanted lies in [low, high] */
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (cost_before(l, middle) < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > 0 && wanted - cost_before(l, low - 1) < cost_before(l, low) - wanted) low--;
+    return low;
+}
+
+/** Divides the pieces evenly, and the rows so that each thread's pieces and rows together are. */
+static void divide(const load *l, int64_t rows, sp_work *w)
+{
+    int64_t pieces = 0;
+    for (int64_t g = 0; g < w->giants; g++) pieces += sp_work_pieces(l->entries[g + 1] - l->entries[g]);
+    const int64_t total = cost_before(l, rows) + l->entries[w->giants], threads = w->threads;
+    for (int64_t t = 0; t < threads; t++) { /* quotient and remainder apart: total * t could overflow */
+        w->piece[t] = pieces / threads * t + pieces % threads * t / threads;
+        const int64_t wanted = total / threads * t + total % threads * t / threads;
+        w->begin[t] = find_boundary(l, rows, wanted - cost_of_pieces(l, w->piece[t]));
+        if (t > 0 && w->begin[t] < w->begin[t - 1]) w->begin[t] = w->begin[t - 1];
+    }
+    w->piece[threads] = pieces;
+    w->begin[threads] = rows;
+}
+
+/** Lists the giants, and counts the entries before each. */
+static spmm_status find_giants(load *l, int64_t rows, sp_work *w)
+{
+    const int64_t *const start = l->row_start;
+    for (int64_t i = 0; start && i < rows; i++) w->giants += sp_work_pieces(start[i + 1] - start[i]) > 0;
+    TRY(sp_alloc((void **)&w->giant, w->giants, sizeof *w->giant, "long rows"));
+    TRY(sp_alloc((void **)&l->entries, w->giants + 1, sizeof *l->entries, "entries of long rows"));
+    l->entries[0] = 0;
+    for (int64_t i = 0, g = 0; g < w->giants; i++) {
+        if (sp_work_pieces(start[i + 1] - start[i]) == 0) continue;
+        w->giant[g] = i;
+        l->entries[g + 1] = l->entries[g] + start[i + 1] - start[i];
+        g++;
+    }
+    return SPMM_OK;
 }
 
 spmm_status sp_work_create(const int64_t *row_start, int64_t rows, int threads, sp_work *w)
 {
+    load l = {row_start, w, NULL};
+    spmm_status status;
     memset(w, 0, sizeof *w);
     if (rows < 0 || threads < 1)
         return sp_fail(SPMM_ERR_USAGE, "%lld rows for %d threads: rows must be >= 0 and threads >= 1",
                        (long long)rows, threads);
-    TRY(sp_alloc((void **)&w->begin, (int64_t)threads + 1, sizeof *w->begin, "row ranges of the threads"));
     w->threads = threads;
-    const int64_t total = cost_before(row_start, rows);
-    for (int t = 0; t < threads; t++) /* quotient and remainder apart: total * t could overflow */
-        w->begin[t] = find_boundary(row_start, rows, total / threads * t + total % threads * t / threads);
-    w->begin[threads] = rows;
+    TRY_GOTO(
+        sp_alloc((void **)&w->begin, (int64_t)threads + 1, sizeof *w->begin, "row ranges of the threads"),
+        failed);
+    TRY_GOTO(sp_alloc((void **)&w->piece, (int64_t)threads + 1, sizeof *w->piece, "threads' pieces of rows"),
+             failed);
+    TRY_GOTO(find_giants(&l, rows, w), failed);
+    divide(&l, rows, w);
+    sp_free(l.entries);
     return SPMM_OK;
+failed:
+    sp_free(l.entries);
+    sp_work_destroy(w);
+    return status;
 }
 
 void sp_work_destroy(sp_work *w)
 {
     if (!w) return;
     sp_free(w->begin);
+    sp_free(w->giant);
+    sp_free(w->piece);
     memset(w, 0, sizeof *w);
 }

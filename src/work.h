@@ -6,7 +6,11 @@
 #include "../kernels/kernel.h"
 #include "status.h"
 
-/** Cuts rows into `threads` consecutive ranges balanced by entries + 2 rows, by binary search.
+/** Pieces that a row of that many entries is cut into; 0: it is not cut. */
+int64_t sp_work_pieces(int64_t entries);
+
+/** Cuts rows into `threads` consecutive ranges balanced by entries + 2 rows, by binary search; the pieces of
+ *  rows of more than SP_CPU_PIECE entries are handed out apart from the ranges, and balanced with them.
  *
  *  \param [in]  row_start  as in CSR, [rows + 1]; NULL: all rows count the same. Not kept.
  *  \param [out] w          the caller destroys it

@@ -1,0 +1,161 @@
+#include "cpu_choose.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "cpu_rows.h"
+#include "memory.h"
+
+enum {
+    L1_BYTES = 40 << 10,    /* between the 32 and the 48 KiB of today's cores */
+    AHEAD_BYTES = 18 << 10, /* of X's rows that are on their way: more displace one another in L1 */
+    MOST_AHEAD = 128,       /* entries; more gain little */
+    UNKNOWN_CACHE = 32 << 20
+};
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld)
+{
+    const sp_width *found = NULL;
+    int fits = 0;
+    for (int list = isa == SP_ISA_GENERIC ? 0 : 1; list <= (int)isa; list++) {
+        int count;
+        const sp_width *const width = list == SP_ISA_GENERIC ? sp_widths_generic(&count)
+                                      : list == SP_ISA_AVX2  ? sp_widths_avx2(&count)
+                                                             : sp_widths_avx512(&count);
+        for (int i = 0; i < count; i++) {
+            const sp_width *const w = &width[i];
+            if (w->precision != precision) continue;
+            const int64_t vectors = ceil_div(k, w->lanes);
+            if (list < (int)isa && w->vectors > 1) continue; /* the next list has it in better form */
+            if (vectors == 1) return w;
+            const int fit = vectors * w->lanes <= ld && vectors <= w->vectors;
+            if (fit || !fits) found = w;
+            fits |= fit;
+        }
+    }
+    return found;
+}
+
+/** The most vectors a row that blocks of rows have a loop for. */
+static int64_t most_blocked(const sp_width *w)
+{
+    int64_t most = w->vectors;
+    while (!w->loops[most - 1][0][SP_RUN_BLOCK3]) most--;
+    return most;
+}
+
+int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, int grouped)
+{
+    const int64_t size = (int64_t)sp_value_size(l->x->precision), vector = w->lanes * size,
+                  stride = l->x->ld * size;
+    int64_t most = grouped ? most_blocked(w) : w->vectors;
+    /* Rows of X that a row of A needs stay in the L1 cache for the next one if they are short enough. Not
+       where they are a power of two apart: a part of each maps to as small a part of the cache. */
+    if ((stride & (stride - 1)) != 0) {
+        const int64_t fit = L1_BYTES * l->a->rows / (l->a->nnz + 1) / vector;
+        if (fit < most) most = fit > 4 ? fit : most < 4 ? most : 4;
+    }
+    return ceil_div(total, most);
+}
+
+/* ---- fetching X ahead ---- */
+
+/** The rows of X that a first-level cache of the simplest kind holds. */
+typedef struct cache {
+    int64_t slots, line; /* rows of X that share a line */
+    int64_t slot[512];   /* the line that is there */
+} cache;
+
+static int64_t in_cache(const cache *c, int64_t line)
+{
+    return line >= 0 && c->slot[line % c->slots] == line;
+}
+
+/** Entries [from, to) whose row of X is not at hand: not in the cache, and unless rows are long, not the
+ *  successor of one that is, which the hardware fetches by itself. */
+static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t to, int long_rows)
+{
+    int64_t misses = 0;
+    for (int64_t e = from; e < to; e++) {
+        const int64_t line = col[e] / c->line;
+        misses += !in_cache(c, line) && (long_rows || !in_cache(c, line - 1));
+        c->slot[line % c->slots] = line;
+    }
+    return misses;
+}
+
+int64_t sp_choose_ahead(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes)
+{
+    enum { SAMPLES = 16, ENTRIES = 4096, CACHE_BYTES = 32 << 10, LINE = 64, LONG_ROW = 256, FEW = 5 };
+    cache c = {.slots = bytes > CACHE_BYTES / 16 ? 16 : CACHE_BYTES / (bytes > LINE ? bytes : LINE),
+               .line = bytes < LINE ? LINE / bytes : 1};
+    int64_t misses = 0, all = 0;
+    if (bytes < SP_AHEAD_BYTES) return 0;
+    for (int s = 0; s < SAMPLES; s++) {
+        int64_t i = a->rows / SAMPLES * s, seen = 0;
+        for (int64_t n = 0; n < c.slots; n++) c.slot[n] = -1;
+        /* the first half fills the cache */
+        for (; i < a->rows && seen < ENTRIES; i++) {
+            const int64_t length = end[i] - begin[i], some = length < ENTRIES ? length : ENTRIES;
+            const int64_t m = count_misses(&c, a->col, begin[i], begin[i] + some, bytes >= LONG_ROW);
+            if (2 * seen >= ENTRIES) {
+                misses += m;
+                all += some;
+            }
+            seen += some;
+        }
+    }
+    if (FEW * misses < all || all == 0) return 0;
+    const int64_t ahead = AHEAD_BYTES / (bytes > LINE ? bytes : LINE);
+    return ahead < MOST_AHEAD ? (ahead > 8 ? ahead : 8) : MOST_AHEAD;
+}
+
+int sp_find_fresh(const int32_t *list, int64_t n, int height, int bytes, int64_t *fresh)
+{
+    enum { BYTES_AHEAD = 8192 };
+    int count = 0;
+    for (int64_t e = 0; e < n && count < SP_FRESH; e++) {
+        int64_t m = e + 1;
+        while (m < n && list[m] < list[e] + height) m++;
+        if (m == n || list[m] != list[e] + height) fresh[count++] = list[e];
+    }
+    const int64_t groups = count ? BYTES_AHEAD / ((int64_t)count * bytes) : 0;
+    for (int f = 0; f < count; f++) fresh[f] += (groups > 0 ? groups : 1) * height;
+    return count;
+}
+
+/* ---- storing Y past the caches ---- */
+
+static atomic_llong forced_stream_from = -1;
+
+void sp_rows_stream_from(int64_t bytes) { forced_stream_from = bytes; }
+
+/** Bytes of the last-level cache. sysconf() gives that of all sockets' slices on some systems. */
+static int64_t read_cache_bytes(void)
+{
+    for (int index = 3; index >= 2; index--) {
+        char path[80], unit = 0;
+        long long n = 0;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        FILE *const f = fopen(path, "r");
+        const int found = f ? fscanf(f, "%lld%c", &n, &unit) : 0;
+        if (f) fclose(f);
+        if (found == 2 && n > 0) return (int64_t)n << (unit == 'M' ? 20 : unit == 'K' ? 10 : 0);
+    }
+    return UNKNOWN_CACHE;
+}
+
+int sp_choose_stream(const spmm_multivector *y, const sp_width *w)
+{
+    static atomic_llong cache_bytes;
+    const int64_t vector = w->lanes * (int64_t)sp_value_size(y->precision);
+    const int64_t bytes = y->rows * y->ld * (int64_t)sp_value_size(y->precision);
+    int64_t from = forced_stream_from;
+    if (from < 0) {
+        if (cache_bytes == 0) cache_bytes = read_cache_bytes();
+        from = cache_bytes;
+    }
+    return bytes >= from && (uintptr_t)y->data % (uintptr_t)vector == 0 && y->ld % w->lanes == 0;
+}

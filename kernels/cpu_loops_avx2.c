@@ -1,0 +1,84 @@
+#include "cpu_loops.h"
+
+#if defined(__x86_64__)
+#include "cpu_loops_x86.h"
+
+#define TARGET AVX2
+#define VALUE double
+#define NAME(name) name##_f64_8
+#define VECTORS 1
+#define FMA(a, x, c) __builtin_fma(a, x, c)
+#define STREAM(p, v) sp_stream_f64(p, v)
+#include "cpu_loops_vector.h"
+
+#define TARGET AVX2
+#define VALUE float
+#define NAME(name) name##_f32_4
+#define VECTORS 1
+#define FMA(a, x, c) __builtin_fmaf(a, x, c)
+#define STREAM(p, v) sp_stream_f32(p, v)
+#include "cpu_loops_vector.h"
+
+#define TARGET AVX2
+#define VALUE double
+#define NAME(name) name##_f64_16
+#define LANES 2
+#define VECTORS 1
+#define VECTOR __m128d
+#define INTRINSIC(op) _mm_##op##_pd
+#define MASK __m128i
+#define MASK_OF(n) WINDOW_128(window64, 4, n)
+#include "cpu_loops_vector.h"
+
+#define TARGET AVX2
+#define VALUE float
+#define NAME(name) name##_f32_16
+#define LANES 4
+#define VECTORS 1
+#define VECTOR __m128
+#define INTRINSIC(op) _mm_##op##_ps
+#define MASK __m128i
+#define MASK_OF(n) WINDOW_128(window32, 8, n)
+#include "cpu_loops_vector.h"
+
+#define TARGET AVX2
+#define VALUE double
+#define NAME(name) name##_f64_32
+#define LANES 4
+#define VECTORS 8
+#define BLOCKED 4
+#define VECTOR __m256d
+#define INTRINSIC(op) _mm256_##op##_pd
+#define MASK __m256i
+#define MASK_OF(n) WINDOW_256(window64, 4, n)
+#include "cpu_loops_vector.h"
+
+#define TARGET AVX2
+#define VALUE float
+#define NAME(name) name##_f32_32
+#define LANES 8
+#define VECTORS 8
+#define BLOCKED 4
+#define VECTOR __m256
+#define INTRINSIC(op) _mm256_##op##_ps
+#define MASK __m256i
+#define MASK_OF(n) WINDOW_256(window32, 8, n)
+#include "cpu_loops_vector.h"
+
+static const sp_width widths[] = {
+    {SPMM_F64, 1, 1, loops_f64_8}, {SPMM_F64, 2, 1, loops_f64_16}, {SPMM_F64, 4, 8, loops_f64_32},
+    {SPMM_F32, 1, 1, loops_f32_4}, {SPMM_F32, 4, 1, loops_f32_16}, {SPMM_F32, 8, 8, loops_f32_32},
+};
+
+const sp_width *sp_widths_avx2(int *count)
+{
+    *count = sizeof widths / sizeof *widths;
+    return widths;
+}
+#else
+const sp_width *sp_widths_avx2(int *count)
+{
+    *count = 0;
+    return NULL;
+}
+#endif

@@ -1,0 +1,74 @@
+#include "cpu_loops.h"
+
+#if defined(__x86_64__)
+#include "cpu_loops_x86.h"
+
+/* vectors of 32 bytes once more: of the 32 registers that they have here, blocks of rows use all */
+#define TARGET AVX512
+#define VALUE double
+#define NAME(name) name##_f64_32
+#define LANES 4
+#define VECTORS 8
+#define BLOCKED 8
+#define VECTOR __m256d
+#define INTRINSIC(op) _mm256_##op##_pd
+#define MASK __m256i
+#define MASK_OF(n) WINDOW_256(window64, 4, n)
+#include "cpu_loops_vector.h"
+
+#define TARGET AVX512
+#define VALUE float
+#define NAME(name) name##_f32_32
+#define LANES 8
+#define VECTORS 8
+#define BLOCKED 8
+#define VECTOR __m256
+#define INTRINSIC(op) _mm256_##op##_ps
+#define MASK __m256i
+#define MASK_OF(n) WINDOW_256(window32, 8, n)
+#include "cpu_loops_vector.h"
+
+#define BIT_MASKS
+#define TARGET AVX512
+#define VALUE double
+#define NAME(name) name##_f64_64
+#define LANES 8
+#define VECTORS 16
+#define BLOCKED 8
+#define VECTOR __m512d
+#define INTRINSIC(op) _mm512_##op##_pd
+#define MASK __mmask8
+#define MASK_OF(n) ((__mmask8)BITS(n))
+#include "cpu_loops_vector.h"
+
+#define TARGET AVX512
+#define VALUE float
+#define NAME(name) name##_f32_64
+#define LANES 16
+#define VECTORS 16
+#define BLOCKED 8
+#define VECTOR __m512
+#define INTRINSIC(op) _mm512_##op##_ps
+#define MASK __mmask16
+#define MASK_OF(n) ((__mmask16)BITS(n))
+#include "cpu_loops_vector.h"
+
+static const sp_width widths[] = {
+    {SPMM_F64, 4, 8, loops_f64_32},
+    {SPMM_F64, 8, 16, loops_f64_64},
+    {SPMM_F32, 8, 8, loops_f32_32},
+    {SPMM_F32, 16, 16, loops_f32_64},
+};
+
+const sp_width *sp_widths_avx512(int *count)
+{
+    *count = sizeof widths / sizeof *widths;
+    return widths;
+}
+#else
+const sp_width *sp_widths_avx512(int *count)
+{
+    *count = 0;
+    return NULL;
+}
+#endif

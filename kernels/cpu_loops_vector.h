@@ -1,0 +1,251 @@
+/* The inner loops for one type and one vector width; included once per combination, with
+ *   VALUE, NAME(name), TARGET         element type, suffix, function attribute
+ *   LANES, VECTORS                    elements of a vector; most vectors of sums of a row: 1, 8 or 16
+ *   BLOCKED                           most vectors of sums of a row of SP_RUN_BLOCK2 and 3: 1, 4 or 8
+ *   VECTOR, INTRINSIC(op)             its type, and the x86 intrinsic of an operation on it
+ *   MASK, MASK_OF(n)                  a mask of the first n lanes
+ *   BIT_MASKS                         defined where masks are AVX-512's
+ * and undefines all but BIT_MASKS at its end. Without INTRINSIC a vector is one VALUE; FMA(a, x, c) must be
+ * defined, and STREAM(p, v) where there is such a thing. */
+
+#ifdef INTRINSIC
+#define ZERO INTRINSIC(setzero)()
+#define SPREAD(a) INTRINSIC(set1)(a)
+#define LOAD(p) INTRINSIC(loadu)(p)
+#define STORE(p, v) INTRINSIC(storeu)(p, v)
+#define STREAM(p, v) INTRINSIC(stream)(p, v)
+#define FMA(a, x, c) INTRINSIC(fmadd)(a, x, c)
+#ifdef BIT_MASKS
+#define LOAD_MASKED(p, mask) INTRINSIC(maskz_loadu)(mask, p)
+#define STORE_MASKED(p, mask, v) INTRINSIC(mask_storeu)(p, mask, v)
+#else
+#define LOAD_MASKED(p, mask) INTRINSIC(maskload)(p, mask)
+#define STORE_MASKED(p, mask, v) INTRINSIC(maskstore)(p, mask, v)
+#endif
+#else
+#define VECTOR VALUE
+#define LANES 1
+#define MASK int
+#define MASK_OF(n) (n)
+#define ZERO 0
+#define SPREAD(a) (a)
+#define LOAD(p) (*(p))
+#define STORE(p, v) (*(p) = (v))
+#define LOAD_MASKED(p, mask) (*(p)) /* one lane is never masked */
+#define STORE_MASKED(p, mask, v) (*(p) = (v))
+#ifndef STREAM
+#define STREAM(p, v) STORE(p, v)
+#endif
+#endif
+
+/** Rows that are computed side by side: row i, and the rows - 1 after it. */
+typedef struct NAME(group) {
+    int64_t i, n;       /* n entries each */
+    const VALUE *val;   /* row r's at val + r * stride */
+    const int32_t *col; /* likewise if there are as many lists as rows; else all have this list */
+    const VALUE *x;
+    int64_t stride;
+    int64_t ahead, limit; /* fetch X's row for the entry that is `ahead` on; alone: at most entry `limit` */
+} NAME(group);
+
+/** Stores the sums of `vectors` vectors of a row, the last one masked if `masked`. */
+TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VECTOR *sum, const int vectors,
+                                         const int masked, const MASK mask)
+{
+    VALUE *const y = (VALUE *)b->y + i * b->ldy;
+    (void)mask;
+    if (b->stream) {
+        SP_UNROLL for (int v = 0; v < vectors - masked; v++) STREAM(y + v * LANES, sum[v]);
+    } else {
+        SP_UNROLL for (int v = 0; v < vectors - masked; v++) STORE(y + v * LANES, sum[v]);
+    }
+    if (masked) STORE_MASKED(y + (vectors - 1) * LANES, mask, sum[vectors - 1]);
+}
+
+/** The product of a group of `rows` rows with `lists` lists of columns, `vectors` vectors of X's columns, the
+ *  last one masked if `masked`; row r reads X r * shift elements further on. Each lane is one element's chain:
+ *  fma in column order from +0. */
+TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) g, const int rows,
+                                           const int lists, const int64_t ldx, const int64_t shift,
+                                           const int vectors, const int masked)
+{
+    const int bytes = vectors * LANES * (int)sizeof(VALUE);
+    const MASK mask = MASK_OF(b->tail);
+    VECTOR sum[SP_TOGETHER][VECTORS], a[SP_TOGETHER], x[VECTORS];
+    (void)mask;
+    SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO;
+    for (int64_t e = 0; e < g.n; e++) {
+        SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD(g.val[r * g.stride + e]);
+        SP_UNROLL for (int r = 0; r < rows; r++)
+        {
+            const int own = r < lists;
+            const int32_t *const col = own ? g.col + r * g.stride : g.col;
+            const VALUE *const xr = g.x + col[e] * ldx + (own ? 0 : r * shift);
+            if (bytes >= SP_AHEAD_BYTES && lists == rows && g.ahead) {
+                const int64_t next = rows > 1 || e + g.ahead < g.limit ? e + g.ahead : g.limit;
+                sp_fetch_row(g.x, col[next] * ldx * (int64_t)sizeof(VALUE), bytes);
+            }
+            SP_UNROLL for (int v = 0; v < vectors; v++)
+            {
+                if (own || shift) /* else it is there: the row before read the same */
+                    x[v] = masked && v == vectors - 1 ? LOAD_MASKED(xr + v * LANES, mask)
+                                                      : LOAD(xr + v * LANES);
+                sum[r][v] = FMA(a[r], x[v], sum[r][v]);
+            }
+        }
+    }
+    SP_UNROLL for (int r = 0; r < rows; r++) NAME(store)(b, g.i + r, sum[r], vectors, masked, mask);
+}
+
+TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
+{
+    for (int64_t i = b->first; i < b->last; i++) {
+        const int64_t at = b->begin[i], n = b->end[i] - at;
+        if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0) sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
+        const NAME(group) g = {.i = i,
+                               .n = n,
+                               .val = (const VALUE *)b->val + at,
+                               .col = b->col + at,
+                               .x = b->x,
+                               .ahead = b->ahead,
+                               .limit = b->last_entry - at};
+        NAME(product)(b, g, 1, 1, ldx, 0, vectors, masked);
+    }
+}
+
+/** How far ahead in its row's list an entry of EQUAL looks: to a group of rows to come, or within long rows. */
+SP_INLINE static int64_t NAME(equal_ahead)(const sp_block *b, int64_t n, int64_t stride)
+{
+    const int height = SP_HEIGHT(SP_RUN_EQUAL);
+    if (n >= b->ahead) return b->ahead / height;
+    return (b->ahead + height * n - 1) / (height * n + !n) * height * stride;
+}
+
+TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
+{
+    const int height = SP_HEIGHT(SP_RUN_EQUAL);
+    const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
+    const int64_t ahead = b->ahead ? NAME(equal_ahead)(b, n, stride) : 0;
+    for (int64_t i = b->first; i < b->last; i += height) {
+        const int64_t p = at + (i - b->first) * stride, end = p + height * stride;
+        if (b->fetched >= 0) sp_fetch_entries(b, end, sizeof(VALUE), 1);
+        const NAME(group) g = {.i = i,
+                               .n = n,
+                               .val = (const VALUE *)b->val + p,
+                               .col = b->col + p,
+                               .x = b->x,
+                               .stride = stride,
+                               .ahead = end + ahead <= b->last_entry ? ahead : 0};
+        NAME(product)(b, g, height, height, ldx, 0, vectors, masked);
+    }
+}
+
+/** SHIFT and BLOCKs: rows with one list of columns. */
+TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, const int64_t ldx,
+                                          const int vectors, const int masked)
+{
+    const int height = SP_HEIGHT(kind), bytes = vectors * LANES * (int)sizeof(VALUE);
+    const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
+    const int32_t *const list = b->origin >= 0 ? b->col + b->begin[b->origin] : NULL;
+    int64_t fresh[SP_FRESH];
+    const int fetch = vectors > SP_FEW_VECTORS && list && b->fresh;
+    const int count = fetch ? sp_find_fresh(list, n, height, bytes, fresh) : 0;
+    for (int64_t i = b->first; i < b->last; i += height) {
+        const int64_t p = at + (i - b->first) * stride, shift = list ? i - b->origin : 0;
+        if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
+            sp_fetch_entries(b, p + height * n, sizeof(VALUE), !list);
+        for (int f = 0; f < count; f++)
+            sp_fetch_row(b->x, (fresh[f] + shift) * ldx * (int64_t)sizeof(VALUE), bytes);
+        const NAME(group) g = {.i = i,
+                               .n = n,
+                               .val = (const VALUE *)b->val + p,
+                               .col = list ? list : b->col + p,
+                               .x = (const VALUE *)b->x + shift * ldx,
+                               .stride = stride};
+        NAME(product)(b, g, height, 1, ldx, kind == SP_RUN_SHIFT ? ldx : 0, vectors, masked);
+    }
+}
+
+#define ONE(kind, name, vectors, masked)                                              \
+    TARGET static void NAME(name)(sp_block * b)                                       \
+    {                                                                                 \
+        if (VECTORS == 1 && LANES == 1 && b->ldx == 1) /* the address is the index */ \
+            LOOP(kind, 1, vectors, masked);                                           \
+        else                                                                          \
+            LOOP(kind, b->ldx, vectors, masked);                                      \
+    }
+/* clang-format off */
+#define LOOP(kind, ldx, vectors, masked)                                    \
+    (kind) == SP_RUN_ANY     ? NAME(any)(b, ldx, vectors, masked)           \
+    : (kind) == SP_RUN_EQUAL ? NAME(equal)(b, ldx, vectors, masked)         \
+                             : NAME(listed)(b, kind, ldx, vectors, masked)
+#define BOTH(kind, name, vectors) ONE(kind, name##_##vectors, vectors, 0) ONE(kind, name##_##vectors##_masked, vectors, 1)
+#define ANY(vectors) BOTH(SP_RUN_ANY, any, vectors)
+#define FEW(vectors) BOTH(SP_RUN_EQUAL, equal, vectors) BOTH(SP_RUN_SHIFT, shift, vectors)
+#define BLOCKS(vectors) BOTH(SP_RUN_BLOCK2, block2, vectors) BOTH(SP_RUN_BLOCK3, block3, vectors)
+
+ANY(1) FEW(1) BLOCKS(1)
+#if VECTORS > 1
+ANY(2) FEW(2) ANY(3) ANY(4) ANY(5) ANY(6) ANY(7) ANY(8)
+BLOCKS(2) BLOCKS(3) BLOCKS(4)
+#endif
+#if BLOCKED > 4
+BLOCKS(5) BLOCKS(6) BLOCKS(7) BLOCKS(8)
+#endif
+#if VECTORS > 8
+ANY(9) ANY(10) ANY(11) ANY(12) ANY(13) ANY(14) ANY(15) ANY(16)
+#endif
+
+#define ROW_ANY(v) {{NAME(any_##v)}, {NAME(any_##v##_masked)}}
+#define ROW_FEW(v)                                                                                     \
+    {{NAME(any_##v), NAME(equal_##v), NAME(shift_##v), NAME(block2_##v), NAME(block3_##v)},            \
+     {NAME(any_##v##_masked), NAME(equal_##v##_masked), NAME(shift_##v##_masked),                      \
+      NAME(block2_##v##_masked), NAME(block3_##v##_masked)}}
+#define ROW_BLOCKS(v)                                                                                  \
+    {{NAME(any_##v), NULL, NULL, NAME(block2_##v), NAME(block3_##v)},                                  \
+     {NAME(any_##v##_masked), NULL, NULL, NAME(block2_##v##_masked), NAME(block3_##v##_masked)}}
+#if BLOCKED > 4
+#define ROW_MIDDLE(v) ROW_BLOCKS(v)
+#else
+#define ROW_MIDDLE(v) ROW_ANY(v)
+#endif
+
+static const sp_loop NAME(loops)[VECTORS][2][SP_RUN_KINDS] = {
+    ROW_FEW(1),
+#if VECTORS > 1
+    ROW_FEW(2), ROW_BLOCKS(3), ROW_BLOCKS(4), ROW_MIDDLE(5), ROW_MIDDLE(6), ROW_MIDDLE(7), ROW_MIDDLE(8),
+#endif
+#if VECTORS > 8
+    ROW_ANY(9), ROW_ANY(10), ROW_ANY(11), ROW_ANY(12), ROW_ANY(13), ROW_ANY(14), ROW_ANY(15), ROW_ANY(16),
+#endif
+};
+/* clang-format on */
+
+#undef ONE
+#undef LOOP
+#undef BOTH
+#undef ANY
+#undef FEW
+#undef BLOCKS
+#undef ROW_ANY
+#undef ROW_FEW
+#undef ROW_BLOCKS
+#undef ROW_MIDDLE
+#undef VALUE
+#undef NAME
+#undef TARGET
+#undef LANES
+#undef VECTORS
+#undef BLOCKED
+#undef VECTOR
+#undef INTRINSIC
+#undef ZERO
+#undef SPREAD
+#undef LOAD
+#undef STORE
+#undef STREAM
+#undef FMA
+#undef MASK
+#undef MASK_OF
+#undef LOAD_MASKED
+#undef STORE_MASKED

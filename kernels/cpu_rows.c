@@ -1,0 +1,280 @@
+#include "cpu_rows.h"
+
+#include <omp.h>
+#include <string.h>
+
+#include "cpu_choose.h"
+#include "cpu_isa.h"
+#include "cpu_runs.h"
+#include "memory.h"
+#include "work.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define FENCE() _mm_sfence() /* streaming stores are not ordered by what ends a parallel region */
+#else
+#define FENCE() (void)0
+#endif
+
+enum {
+    CHUNK_ENTRIES = 2048,   /* of A, treated for all blocks of columns before the next ones */
+    LARGE_MATRIX = 1 << 20, /* bytes of A and of X from which they are fetched ahead */
+    LARGE_X = 1 << 18,
+};
+
+typedef struct sp_rows {
+    const int64_t *begin, *end;
+    void *owned;
+    sp_runs runs;
+    int64_t ahead; /* see sp_block */
+    int fetch;     /* whether A is worth fetching ahead */
+    int fresh;
+    int64_t pieces; /* of rows of more than SP_CPU_PIECE entries */
+    int64_t *piece; /* [2 pieces]: where the pieces begin, and where they end */
+    void *partial;  /* [pieces x partial_ld]: their sums */
+    int64_t partial_ld;
+} sp_rows;
+
+/** A product under way. */
+typedef struct product {
+    const sp_launch *l;
+    const sp_rows *s;
+    const sp_width *width;
+    int64_t total, blocks; /* vectors of a row, and the blocks of columns that they are cut into */
+    int stream;
+} product;
+
+/* ---- preparation ---- */
+
+static spmm_status cut_giants(const sp_setup *setup, sp_rows *s)
+{
+    const int64_t rows = setup->a->rows, size = (int64_t)sp_value_size(setup->a->precision);
+    const int64_t line = 64 / size;
+    for (int64_t i = 0; i < rows; i++) s->pieces += sp_work_pieces(s->end[i] - s->begin[i]);
+    if (s->pieces == 0) return SPMM_OK;
+    s->partial_ld = (setup->k + line - 1) / line * line;
+    TRY(sp_alloc((void **)&s->piece, 2 * s->pieces, sizeof *s->piece, "pieces of long rows"));
+    TRY(sp_alloc(&s->partial, s->pieces * s->partial_ld, (size_t)size, "sums of pieces of long rows"));
+    for (int64_t i = 0, p = 0; i < rows; i++)
+        for (int64_t n = sp_work_pieces(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
+            s->piece[p] = at;
+            at = n > 1 ? at + SP_CPU_PIECE : s->end[i];
+            s->piece[s->pieces + p] = at;
+        }
+    return SPMM_OK;
+}
+
+static spmm_status prepare(const sp_setup *setup, sp_rows *s)
+{
+    const sp_matrix *const a = setup->a;
+    const int64_t size = (int64_t)sp_value_size(a->precision);
+    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_PIECE, setup->threads, &s->runs));
+    TRY(cut_giants(setup, s));
+    s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
+    s->fresh = a->cols * setup->k * size >= LARGE_X;
+    s->ahead = s->fresh ? sp_choose_ahead(a, s->begin, s->end, setup->k * size) : 0;
+    return SPMM_OK;
+}
+
+spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const int64_t *end, void *owned,
+                           void **state)
+{
+    sp_rows *s = NULL;
+    *state = NULL;
+    spmm_status status = sp_alloc_zero((void **)&s, 1, sizeof *s, "a kernel's state");
+    if (status != SPMM_OK) {
+        sp_free(owned);
+        return status;
+    }
+    s->begin = begin;
+    s->end = end;
+    s->owned = owned;
+    status = prepare(setup, s);
+    if (status == SPMM_OK)
+        *state = s;
+    else
+        sp_rows_destroy(s);
+    return status;
+}
+
+void sp_rows_destroy(void *state)
+{
+    sp_rows *const s = state;
+    if (!s) return;
+    sp_runs_destroy(&s->runs);
+    sp_free(s->piece);
+    sp_free(s->partial);
+    sp_free(s->owned);
+    sp_free(s);
+}
+
+/* ---- products ---- */
+
+/** Runs a kind's loop on rows [first, last), a multiple of its height. */
+static void run_loop(sp_loop loop, sp_block *b, int64_t first, int64_t last)
+{
+    b->first = first;
+    b->last = last;
+    if (first < last) loop(b);
+}
+
+/** Rows [first, last) of one run. Rows that belong to a group that begins before first, or ends after last,
+ *  are treated alone. */
+static void run_in_run(const sp_loop *loops, sp_block *b, const sp_run *run, int64_t first, int64_t last)
+{
+    const sp_loop loop = loops[run->kind];
+    if (!loop || run->kind == SP_RUN_ANY) {
+        run_loop(loops[SP_RUN_ANY], b, first, last);
+        return;
+    }
+    const int64_t height = SP_HEIGHT(run->kind);
+    const int blocks = run->kind == SP_RUN_BLOCK2 || run->kind == SP_RUN_BLOCK3;
+    int64_t from = blocks ? run->first + (first - run->first + height - 1) / height * height : first;
+    if (from > last) from = last;
+    const int64_t to = from + (last - from) / height * height;
+    b->origin = run->shifted ? run->first : -1;
+    run_loop(loops[SP_RUN_ANY], b, first, from);
+    run_loop(loop, b, from, to);
+    run_loop(loops[SP_RUN_ANY], b, to, last);
+}
+
+/** Points b at the n-th block of columns and gives the loops for it. */
+static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
+{
+    const spmm_multivector *const x = p->l->x, *const y = p->l->y;
+    const int64_t lanes = p->width->lanes, size = (int64_t)sp_value_size(x->precision);
+    const int64_t first = p->total * n / p->blocks, vectors = p->total * (n + 1) / p->blocks - first;
+    const int64_t ld = x->ld < y->ld ? x->ld : y->ld;
+    b->x = (const char *)x->data + first * lanes * size;
+    b->y = (char *)y->data + first * lanes * size;
+    b->tail = (int)(x->k - (p->total - 1) * lanes);
+    return p->width->loops[vectors - 1][n == p->blocks - 1 && p->total * lanes > ld];
+}
+
+/** Rows [first, last), none of them cut into pieces. They are treated in chunks, so that A's entries come from
+ *  the cache for all blocks of columns but the first. */
+static void run_range(const product *p, int64_t first, int64_t last)
+{
+    if (first == last) return;
+    const sp_rows *const s = p->s;
+    const sp_matrix *const a = p->l->a;
+    const int64_t chunk = p->blocks == 1 ? last - first : 1 + CHUNK_ENTRIES * a->rows / (a->nnz + 1);
+    sp_block b = {.begin = s->begin,
+                  .end = s->end,
+                  .col = a->col,
+                  .val = a->val,
+                  .ldx = p->l->x->ld,
+                  .ldy = p->l->y->ld,
+                  .ahead = s->ahead,
+                  .last_entry = s->end[last - 1] - 1,
+                  .fetched = s->fetch ? s->begin[first] : -1,
+                  .fresh = s->fresh,
+                  .stream = p->stream};
+    for (int64_t from = first, to; from < last; from = to) {
+        to = last - from < chunk ? last : from + chunk;
+        for (int64_t n = 0; n < p->blocks; n++) {
+            const sp_loop *const loops = begin_block(p, n, &b);
+            const sp_run *run = &s->runs.run[sp_runs_at(&s->runs, from)];
+            for (int64_t i = from, end; i < to; i = end, run++) {
+                end = run[1].first < to ? run[1].first : to;
+                run_in_run(loops, &b, run, i, end);
+            }
+        }
+    }
+}
+
+/** A thread's rows: those of its range that are not cut into pieces. */
+static void run_rows(const product *p, int64_t first, int64_t last)
+{
+    const sp_work *const w = p->l->work;
+    for (int64_t g = 0; g < w->giants && w->giant[g] < last; g++) {
+        if (w->giant[g] < first) continue;
+        run_range(p, first, w->giant[g]);
+        first = w->giant[g] + 1;
+    }
+    run_range(p, first, last);
+}
+
+/** Pieces [first, last): rows of a matrix of their own, whose Y is the partial sums. Those of one row follow
+ *  one another and all but the last one are equally long. */
+static void run_pieces(const product *p, int64_t first, int64_t last)
+{
+    const sp_rows *const s = p->s;
+    const int64_t *const begin = s->piece, *const end = s->piece + s->pieces;
+    const int64_t height = SP_HEIGHT(SP_RUN_EQUAL);
+    sp_block b = {.begin = begin,
+                  .end = end,
+                  .col = p->l->a->col,
+                  .val = p->l->a->val,
+                  .ldx = p->l->x->ld,
+                  .ldy = s->partial_ld,
+                  .ahead = s->ahead,
+                  .fetched = -1}; /* a few streams, which the hardware follows */
+    for (int64_t n = 0; n < p->blocks; n++) {
+        const sp_loop *const loops = begin_block(p, n, &b);
+        b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
+        for (int64_t i = first, count; i < last; i += count) {
+            for (count = 1; i + count < last && begin[i + count] == begin[i] + count * SP_CPU_PIECE;) count++;
+            b.last_entry = end[i + count - 1] - 1;
+            const int64_t equal = count - (end[i + count - 1] - begin[i + count - 1] < SP_CPU_PIECE);
+            const int64_t together = loops[SP_RUN_EQUAL] ? equal / height * height : 0;
+            run_loop(loops[SP_RUN_EQUAL], &b, i, i + together);
+            run_loop(loops[SP_RUN_ANY], &b, i + together, i + count);
+        }
+    }
+}
+
+/** Y's row g of those that were cut: its pieces' sums, added in order. */
+static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count)
+{
+    const spmm_multivector *const y = p->l->y;
+    const int64_t at = p->l->work->giant[g] * y->ld, ld = p->s->partial_ld;
+    for (int64_t j = 0; j < y->k; j++)
+        if (y->precision == SPMM_F64) {
+            const double *const partial = (const double *)p->s->partial + first * ld + j;
+            double sum = partial[0];
+            for (int64_t n = 1; n < count; n++) sum += partial[n * ld];
+            ((double *)y->data)[at + j] = sum;
+        } else {
+            const float *const partial = (const float *)p->s->partial + first * ld + j;
+            float sum = partial[0];
+            for (int64_t n = 1; n < count; n++) sum += partial[n * ld];
+            ((float *)y->data)[at + j] = sum;
+        }
+}
+
+static void add_all_pieces(const product *p, int thread, int threads)
+{
+    const sp_work *const w = p->l->work;
+    for (int64_t g = 0, first = 0; g < w->giants; g++) {
+        const int64_t i = w->giant[g], count = sp_work_pieces(p->s->end[i] - p->s->begin[i]);
+        if (g % threads == thread) add_pieces(p, g, first, count);
+        first += count;
+    }
+}
+
+spmm_status sp_rows_run(const sp_launch *l)
+{
+    const sp_work *const w = l->work;
+    const spmm_multivector *const x = l->x, *const y = l->y;
+    product p = {.l = l, .s = l->state};
+    p.width = sp_choose_width(sp_cpu_isa(), x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
+    p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
+    p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
+    p.stream = sp_choose_stream(y, p.width);
+    /* by stride: right also where fewer threads come than were asked for */
+#pragma omp parallel num_threads(w->threads)
+    {
+        const int threads = omp_get_num_threads();
+        for (int t = omp_get_thread_num(); t < w->threads; t += threads) {
+            if (w->giants) run_pieces(&p, w->piece[t], w->piece[t + 1]);
+            run_rows(&p, w->begin[t], w->begin[t + 1]);
+        }
+        if (w->giants) {
+#pragma omp barrier
+            add_all_pieces(&p, omp_get_thread_num(), threads);
+        }
+        if (p.stream) FENCE();
+    }
+    return SPMM_OK;
+}
