@@ -17,9 +17,9 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld)
 {
-    const sp_width *found = NULL;
+    const sp_width *narrow = NULL, *wide = NULL;
     int fits = 0;
-    for (int list = isa == SP_ISA_GENERIC ? 0 : 1; list <= (int)isa; list++) {
+    for (int list = isa == SP_ISA_GENERIC ? 0 : 1; list <= (int)isa; list++) { /* what is in both: the last */
         int count;
         const sp_width *const width = list == SP_ISA_GENERIC ? sp_widths_generic(&count)
                                       : list == SP_ISA_AVX2  ? sp_widths_avx2(&count)
@@ -27,15 +27,14 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
         for (int i = 0; i < count; i++) {
             const sp_width *const w = &width[i];
             if (w->precision != precision) continue;
+            if (w->lanes >= k && (!narrow || w->lanes <= narrow->lanes)) narrow = w;
             const int64_t vectors = ceil_div(k, w->lanes);
-            if (list < (int)isa && w->vectors > 1) continue; /* the next list has it in better form */
-            if (vectors == 1) return w;
             const int fit = vectors * w->lanes <= ld && vectors <= w->vectors;
-            if (fit || !fits) found = w;
+            if (fit || !fits) wide = w;
             fits |= fit;
         }
     }
-    return found;
+    return narrow ? narrow : wide;
 }
 
 /** The most vectors a row that blocks of rows have a loop for. */

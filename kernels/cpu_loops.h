@@ -69,7 +69,7 @@ typedef struct sp_width {
 } sp_width;
 
 /** The widths that need no more than an instruction set, narrow ones first within a precision; *count of
- *  them. Those of AVX-512 are vectors of 32 bytes and up: AVX2 has the narrower ones. */
+ *  them. AVX-512's list has no narrow ones that are as good as AVX2's. */
 const sp_width *sp_widths_generic(int *count);
 const sp_width *sp_widths_avx2(int *count);
 const sp_width *sp_widths_avx512(int *count);

@@ -3,6 +3,25 @@
 #if defined(__x86_64__)
 #include "cpu_loops_x86.h"
 
+#define TARGET AVX512
+#define VALUE double
+#define NAME(name) name##_f64_64
+#define LANES 8
+#define VECTOR __m512d
+#define INTRINSIC(op) _mm512_##op##_pd
+#define LOAD_FIRST(p, n) _mm512_maskz_loadu_pd((__mmask8)BITS(n), p)
+#define TRANSPOSE(t) sp_transpose_8_f64(t)
+#include "cpu_loops_shift.h"
+
+#define TARGET AVX2
+#define VALUE double
+#define NAME(name) name##_f64_8
+#define VECTORS 1
+#define SHIFT_BY_LANES(b) shift_by_lanes_f64_64(b)
+#define FMA(a, x, c) __builtin_fma(a, x, c)
+#define STREAM(p, v) sp_stream_f64(p, v)
+#include "cpu_loops_vector.h"
+
 /* vectors of 32 bytes once more: of the 32 registers that they have here, blocks of rows use all */
 #define TARGET AVX512
 #define VALUE double
@@ -54,10 +73,8 @@
 #include "cpu_loops_vector.h"
 
 static const sp_width widths[] = {
-    {SPMM_F64, 4, 8, loops_f64_32},
-    {SPMM_F64, 8, 16, loops_f64_64},
-    {SPMM_F32, 8, 8, loops_f32_32},
-    {SPMM_F32, 16, 16, loops_f32_64},
+    {SPMM_F64, 1, 1, loops_f64_8},  {SPMM_F64, 4, 8, loops_f64_32},   {SPMM_F64, 8, 16, loops_f64_64},
+    {SPMM_F32, 8, 8, loops_f32_32}, {SPMM_F32, 16, 16, loops_f32_64},
 };
 
 const sp_width *sp_widths_avx512(int *count)

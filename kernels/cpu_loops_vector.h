@@ -5,6 +5,7 @@
  *   VECTOR, INTRINSIC(op)             its type, and the x86 intrinsic of an operation on it
  *   MASK, MASK_OF(n)                  a mask of the first n lanes
  *   BIT_MASKS                         defined where masks are AVX-512's
+ *   SHIFT_BY_LANES(b)                 optional, of LANES 1: SP_RUN_SHIFT where X and Y are contiguous
  * and undefines all but BIT_MASKS at its end. Without INTRINSIC a vector is one VALUE; FMA(a, x, c) must be
  * defined, and STREAM(p, v) where there is such a thing. */
 
@@ -166,19 +167,24 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
     }
 }
 
-#define ONE(kind, name, vectors, masked)                                              \
-    TARGET static void NAME(name)(sp_block * b)                                       \
-    {                                                                                 \
-        if (VECTORS == 1 && LANES == 1 && b->ldx == 1) /* the address is the index */ \
-            LOOP(kind, 1, vectors, masked);                                           \
-        else                                                                          \
-            LOOP(kind, b->ldx, vectors, masked);                                      \
+#ifndef SHIFT_BY_LANES
+#define SHIFT_BY_LANES(b) (void)0
+#endif
+#define ONE(kind, name, vectors, masked)                                                \
+    TARGET static void NAME(name)(sp_block * b)                                         \
+    {                                                                                   \
+        if (VECTORS == 1 && LANES == 1 && b->ldx == 1) { /* the address is the index */ \
+            if ((kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);               \
+            if (b->first < b->last) LOOP(kind, 1, vectors, masked);                     \
+        } else {                                                                        \
+            LOOP(kind, b->ldx, vectors, masked);                                        \
+        }                                                                               \
     }
 /* clang-format off */
 #define LOOP(kind, ldx, vectors, masked)                                    \
-    (kind) == SP_RUN_ANY     ? NAME(any)(b, ldx, vectors, masked)           \
+    ((kind) == SP_RUN_ANY     ? NAME(any)(b, ldx, vectors, masked)           \
     : (kind) == SP_RUN_EQUAL ? NAME(equal)(b, ldx, vectors, masked)         \
-                             : NAME(listed)(b, kind, ldx, vectors, masked)
+                             : NAME(listed)(b, kind, ldx, vectors, masked))
 #define BOTH(kind, name, vectors) ONE(kind, name##_##vectors, vectors, 0) ONE(kind, name##_##vectors##_masked, vectors, 1)
 #define ANY(vectors) BOTH(SP_RUN_ANY, any, vectors)
 #define FEW(vectors) BOTH(SP_RUN_EQUAL, equal, vectors) BOTH(SP_RUN_SHIFT, shift, vectors)
@@ -222,6 +228,7 @@ static const sp_loop NAME(loops)[VECTORS][2][SP_RUN_KINDS] = {
 /* clang-format on */
 
 #undef ONE
+#undef SHIFT_BY_LANES
 #undef LOOP
 #undef BOTH
 #undef ANY

@@ -31,4 +31,59 @@ static inline void sp_stream_f32(float *p, float v)
     _mm_stream_si32((int *)(void *)p, bits);
 }
 
+/** t[i][j] := t[j][i] */
+AVX2 SP_INLINE static void sp_transpose_4_f64(__m256d *t)
+{
+    const __m256d a = _mm256_unpacklo_pd(t[0], t[1]), b = _mm256_unpackhi_pd(t[0], t[1]),
+                  c = _mm256_unpacklo_pd(t[2], t[3]), d = _mm256_unpackhi_pd(t[2], t[3]);
+    t[0] = _mm256_permute2f128_pd(a, c, 0x20);
+    t[1] = _mm256_permute2f128_pd(b, d, 0x20);
+    t[2] = _mm256_permute2f128_pd(a, c, 0x31);
+    t[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+
+AVX2 SP_INLINE static void sp_transpose_8_f32(__m256 *t)
+{
+    __m256 u[8], v[8];
+    SP_UNROLL for (int i = 0; i < 8; i += 2)
+    {
+        u[i] = _mm256_unpacklo_ps(t[i], t[i + 1]);
+        u[i + 1] = _mm256_unpackhi_ps(t[i], t[i + 1]);
+    }
+    SP_UNROLL for (int i = 0; i < 8; i += 4)
+    {
+        v[i] = _mm256_shuffle_ps(u[i], u[i + 2], 0x44);
+        v[i + 1] = _mm256_shuffle_ps(u[i], u[i + 2], 0xee);
+        v[i + 2] = _mm256_shuffle_ps(u[i + 1], u[i + 3], 0x44);
+        v[i + 3] = _mm256_shuffle_ps(u[i + 1], u[i + 3], 0xee);
+    }
+    SP_UNROLL for (int i = 0; i < 4; i++)
+    {
+        t[i] = _mm256_permute2f128_ps(v[i], v[i + 4], 0x20);
+        t[i + 4] = _mm256_permute2f128_ps(v[i], v[i + 4], 0x31);
+    }
+}
+
+AVX512 SP_INLINE static void sp_transpose_8_f64(__m512d *t)
+{
+    __m512d u[8], v[8];
+    SP_UNROLL for (int i = 0; i < 8; i += 2)
+    {
+        u[i] = _mm512_unpacklo_pd(t[i], t[i + 1]);
+        u[i + 1] = _mm512_unpackhi_pd(t[i], t[i + 1]);
+    }
+    SP_UNROLL for (int i = 0; i < 2; i++) /* u[i], u[i + 2], ..: columns i, i + 2, i + 4, i + 6 of two rows */
+    {
+        v[i] = _mm512_shuffle_f64x2(u[i], u[i + 2], 0x88);
+        v[i + 2] = _mm512_shuffle_f64x2(u[i], u[i + 2], 0xdd);
+        v[i + 4] = _mm512_shuffle_f64x2(u[i + 4], u[i + 6], 0x88);
+        v[i + 6] = _mm512_shuffle_f64x2(u[i + 4], u[i + 6], 0xdd);
+    }
+    SP_UNROLL for (int i = 0; i < 4; i++) /* v[i]: columns i and i + 4 of four rows */
+    {
+        t[i] = _mm512_shuffle_f64x2(v[i], v[i + 4], 0x88);
+        t[i + 4] = _mm512_shuffle_f64x2(v[i], v[i + 4], 0xdd);
+    }
+}
+
 #endif

@@ -1,0 +1,41 @@
+/* SP_RUN_SHIFT at K = 1 with a row of A per lane: X is read in order, and LANES x LANES entries of A are
+ * transposed in registers. Each lane is one row's chain, as everywhere. Included once per type and width, with
+ *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as in cpu_loops_vector.h
+ *   LOAD_FIRST(p, n)                  the first n elements at p, and zeros
+ *   TRANSPOSE(t)                      of VECTOR t[LANES]
+ * and undefines them at its end. The last rows, fewer than LANES, are left to the caller: b->first moves on. */
+
+TARGET static void NAME(shift_by_lanes)(sp_block *b)
+{
+    const int64_t first = b->first, at = b->begin[first], n = b->end[first] - at;
+    const int64_t stride = b->begin[first + 1] - at;
+    const int32_t *const col = b->col + b->begin[b->origin];
+    for (; b->last - b->first >= LANES; b->first += LANES) {
+        const VALUE *const val = (const VALUE *)b->val + at + (b->first - first) * stride;
+        const VALUE *const x = (const VALUE *)b->x + (b->first - b->origin);
+        VECTOR sum = INTRINSIC(setzero)();
+        if (b->fetched >= 0) sp_fetch_entries(b, at + (b->first + LANES - first) * stride, sizeof(VALUE), 0);
+        for (int64_t e = 0; e < n; e += LANES) {
+            VECTOR t[LANES];
+            const int some = n - e < LANES ? (int)(n - e) : LANES;
+            SP_UNROLL for (int r = 0; r < LANES; r++) t[r] = LOAD_FIRST(val + r * stride + e, some);
+            TRANSPOSE(t);
+            SP_UNROLL for (int j = 0; j < LANES; j++) if (j < some)
+                sum = INTRINSIC(fmadd)(t[j], INTRINSIC(loadu)(x + col[e + j]), sum);
+        }
+        VALUE *const y = (VALUE *)b->y + b->first;
+        if (b->stream && (uintptr_t)y % sizeof(VECTOR) == 0)
+            INTRINSIC(stream)(y, sum);
+        else
+            INTRINSIC(storeu)(y, sum);
+    }
+}
+
+#undef VALUE
+#undef NAME
+#undef TARGET
+#undef LANES
+#undef VECTOR
+#undef INTRINSIC
+#undef LOAD_FIRST
+#undef TRANSPOSE
