@@ -42,7 +42,7 @@ typedef struct peer_product {
 } peer_product;
 
 typedef struct peer {
-    const char *library; /**< "eigen" */
+    const char *package; /**< "eigen" */
     const peer_form *forms;
     int form_count;
 

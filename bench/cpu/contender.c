@@ -57,7 +57,7 @@ static void add_forms(const settings *s, field *f, library *l)
 {
     for (int i = 0; i < l->peer->form_count && f->count < MAX_CONTENDERS; i++) {
         const peer_form *const form = &l->peer->forms[i];
-        if (!wanted(s, l->peer->library, form->contender)) continue;
+        if (!wanted(s, l->peer->package, form->contender)) continue;
         if (!(s->precision == SPMM_F64 ? form->f64 : form->f32)) continue;
         contender *const c = add(f, form->contender);
         c->layout = form->layout;
@@ -125,7 +125,7 @@ void field_load(field *f, const peer_matrix *a)
         if (!a) l->matrix = NULL;
         l->loaded = a && !problem;
         if (!problem) continue;
-        printf("FAILED: %s: %s\n", l->peer->library, problem);
+        printf("FAILED: %s: %s\n", l->peer->package, problem);
         f->trouble = 1;
     }
 }

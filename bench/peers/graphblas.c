@@ -144,7 +144,7 @@ static const char *fetch_grb(void *handle)
 
 static void close_grb(void) { GrB_finalize(); }
 
-const peer spmm_peer = {.library = "graphblas",
+const peer spmm_peer = {.package = "graphblas",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
                         .open = open_grb,

@@ -79,7 +79,7 @@ static const char *run_rsb(void *handle, double *seconds)
 
 static void close_rsb(void) { rsb_lib_exit(RSB_NULL_EXIT_OPTIONS); }
 
-const peer spmm_peer = {.library = "librsb",
+const peer spmm_peer = {.package = "librsb",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
                         .open = open_rsb,

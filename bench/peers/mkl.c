@@ -106,7 +106,7 @@ static const char *mkl_run(void *handle, double *seconds)
 
 static void mkl_close(void) {}
 
-const peer spmm_peer = {.library = "mkl",
+const peer spmm_peer = {.package = "mkl",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
                         .open = mkl_open,

@@ -98,7 +98,7 @@ static const char *fetch_petsc(void *handle)
 
 static void close_petsc(void) { PetscFinalize(); }
 
-const peer spmm_peer = {.library = "petsc",
+const peer spmm_peer = {.package = "petsc",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
                         .open = open_petsc,

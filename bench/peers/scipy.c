@@ -181,7 +181,7 @@ static const char *fetch_scipy(void *handle)
     return problem ? problem : share(q->p.y, bytes_of(q, q->a->rows), 0, 0);
 }
 
-const peer spmm_peer = {.library = "scipy",
+const peer spmm_peer = {.package = "scipy",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
                         .open = open_scipy,
