@@ -109,9 +109,10 @@ endif
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c)
+UNUSED_NCCL := $(if $(filter 1,$(WITH_NCCL)),src/nccl_none.c,src/nccl_found.c)
+UNUSED := $(UNUSED_NCCL) $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c)
 # what only the program needs besides main.c; it is in no library
-PROGRAM_ONLY := $(patsubst %,src/%.c,job job_run job_tune tune floor options conversions report report_file)
+PROGRAM_ONLY := $(patsubst %,src/%.c,job job_run job_time job_tune tune floor options conversions report report_file)
 LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY) src/main.c,$(wildcard src/*.c kernels/*.c)) \
                $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/*.cu))
 object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))

@@ -103,6 +103,7 @@ static spmm_status work(sp_job *job)
     if (job->options.action == SP_ACTION_CHECK_CONVERSIONS) return sp_job_check_conversions(job);
     TRY(sp_job_partition(job));
     TRY(sp_job_scatter(job));
+    TRY(sp_job_halo(job));
     TRY(sp_job_preamble(job));
     TRY(sp_job_choose(job));
     TRY(sp_job_multiply(job));

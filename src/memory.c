@@ -51,6 +51,18 @@ spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what
     return SPMM_OK;
 }
 
+spmm_status sp_shrink(void **p, int64_t count, size_t size, const char *what)
+{
+    int64_t bytes;
+    if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes))
+        return sp_fail(SPMM_ERR_LIMIT, "%s: %lld elements of %zu bytes do not fit a 64-bit count", what,
+                       (long long)count, size);
+    /* large blocks are mappings of their own, of which realloc unmaps the end in place */
+    void *const smaller = realloc(*p, (size_t)bytes + 1);
+    if (smaller) *p = smaller;
+    return SPMM_OK;
+}
+
 void sp_free(void *p) { free(p); }
 
 const char *sp_bytes_text(char *buf, size_t n, double bytes)

@@ -28,6 +28,15 @@ void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed,
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
 
+/** Makes a multivector with room of so many rows before and behind it (spmm.h); all are zero. */
+spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
+                                  spmm_precision precision, spmm_device space, spmm_multivector *v);
+
+/** y := alpha x + beta y; where beta is 0, y is not read. The same shape and space; they may be the same. On a
+ *  GPU: queued. */
+spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
+                                 int threads);
+
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {
     return v->precision == SPMM_F64 ? ((const double *)v->data)[i * v->ld + j]

@@ -21,12 +21,18 @@ static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "s
 static const char *const partition_words[] = {"nnz", "rows", NULL};
 static const char *const precision_words[] = {"f64", "f32", NULL};
 static const char *const verify_words[] = {"full", "sample", "none", NULL};
+static const char *const exchange_words[] = {"auto", "halo", "bcast", NULL};
+static const char *const transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", NULL};
+static const char *const reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};
 
 const char *sp_format_word(spmm_format format) { return format_words[1 + (int)format]; }
 const char *sp_device_word(spmm_device device) { return device_words[1 + (int)device]; }
 const char *sp_precision_word(spmm_precision precision) { return precision_words[precision]; }
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
 const char *sp_verify_word(sp_verify_mode mode) { return verify_words[mode]; }
+const char *sp_exchange_word(spmm_exchange exchange) { return exchange_words[exchange]; }
+const char *sp_transport_word(spmm_transport transport) { return transport_words[transport]; }
+const char *sp_reduce_word(spmm_reduce reduce) { return reduce_words[reduce]; }
 
 /** Index of text among words, or an error that lists them. */
 static spmm_status word(const char *option, const char *text, const char *const *words, int *index)
@@ -130,6 +136,30 @@ static spmm_status set_partition(sp_options *o, const char *text)
     return SPMM_OK;
 }
 
+static spmm_status set_exchange(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("exchange", text, exchange_words, &index));
+    o->exchange = (spmm_exchange)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_transport(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("transport", text, transport_words, &index));
+    o->transport = (spmm_transport)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_reduce(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("reduce", text, reduce_words, &index));
+    o->reduce = (spmm_reduce)index;
+    return SPMM_OK;
+}
+
 static spmm_status set_precision(sp_options *o, const char *text)
 {
     int index;
@@ -191,6 +221,10 @@ static spmm_status set_output(sp_options *o, const char *t) { return o->output =
 static spmm_status set_json(sp_options *o, const char *t) { return o->json = t, SPMM_OK; }
 static spmm_status set_csv(sp_options *o, const char *t) { return o->csv = t, SPMM_OK; }
 static spmm_status set_tune(sp_options *o, const char *t) { return (void)t, o->tune = 1, SPMM_OK; }
+static spmm_status set_no_overlap(sp_options *o, const char *t)
+{
+    return (void)t, o->no_overlap = 1, SPMM_OK;
+}
 static spmm_status set_nonfinite(sp_options *o, const char *t)
 {
     return (void)t, o->allow_nonfinite = 1, SPMM_OK;
@@ -229,8 +263,13 @@ static const option_row rows[] = {
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      set_block_size},
     {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that", set_subwarp},
-    {'g', "grid", "PxQ", "process grid: Px1, row blocks (default: ranks x 1)", set_grid},
-    {0, "partition", "NAME", "nnz (balanced by entries, default) or rows (even)", set_partition},
+    {'g', "grid", "PxQ", "process grid: P row blocks by Q column blocks of A (default: ranks x 1)", set_grid},
+    {0, "partition", "NAME", "blocks: nnz (balanced by entries, default) or rows (even)", set_partition},
+    {0, "exchange", "NAME", "X: halo (rows that a block needs), bcast (all of its columns'), auto (the less)",
+     set_exchange},
+    {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl", set_transport},
+    {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl", set_reduce},
+    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", set_no_overlap},
     {'p', "precision", "NAME", "f64 (default), f32", set_precision},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", set_x},
     {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", set_threads},

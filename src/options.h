@@ -42,6 +42,10 @@ typedef struct sp_options {
     int tune;           /**< 1: auto times the kernels */
     sp_shape shape;
     int p, q; /**< process grid; 0 x 0: default */
+    spmm_exchange exchange;
+    spmm_transport transport;
+    spmm_reduce reduce;
+    int no_overlap;
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;
@@ -70,5 +74,8 @@ const char *sp_device_word(spmm_device device);
 const char *sp_precision_word(spmm_precision precision);
 const char *sp_partition_word(sp_partition partition);
 const char *sp_verify_word(sp_verify_mode mode);
+const char *sp_exchange_word(spmm_exchange exchange);
+const char *sp_transport_word(spmm_transport transport);
+const char *sp_reduce_word(spmm_reduce reduce);
 
 #endif

@@ -7,6 +7,20 @@
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
 
+static void exchange_line(FILE *out, const sp_record *r)
+{
+    if (r->moved.all_rows == 0) {
+        fprintf(out, "exchange   none: every rank owns the rows of X that it needs\n");
+        return;
+    }
+    fprintf(out, "exchange   %s: a rank receives at most %lld rows of X from %d neighbour%s; all ranks %lld",
+            r->run.exchange, (long long)r->moved.rows, r->moved.neighbours,
+            r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
+    if (r->moved.all_rows < r->moved.bcast_rows)
+        fprintf(out, ", %.3g %% of a broadcast", 100 * share(r->moved.all_rows, r->moved.bcast_rows));
+    fprintf(out, "\n");
+}
+
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,
                         const sp_rank_row *ranks)
 {
@@ -33,7 +47,8 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
                 threads == 1 ? "" : "s", ranks[0].place.cores, ranks[0].place.cores == 1 ? "" : "s",
                 ranks[0].place.core_sharers, ranks[0].place.core_sharers == 1 ? "" : "s");
     }
-    fprintf(out, "X          %s, %s, whole on every rank\n", r->run.x, r->run.precision);
+    fprintf(out, "X          %s, %s\n", r->run.x, r->run.precision);
+    exchange_line(out, r);
     if (p->read_bytes > 0)
         fprintf(out, "read       %.3f s (%s of text parsed at %.0f MB/s), scattered in %.3f s\n",
                 r->seconds.read, sp_bytes_text(text, sizeof text, p->read_bytes),
@@ -87,10 +102,14 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
 void sp_report_phases(FILE *out, const sp_record *r)
 {
     const sp_seconds *s = &r->seconds;
-    fprintf(
-        out,
-        "         seconds: convert %.4f, X %.4f, exchange %.6f, kernel %.6f, apply %.6f, gather %.4f, verify %.4f\n",
-        s->convert, s->x, s->exchange, s->kernel, s->apply, s->gather, s->verify);
+    fprintf(out, "         seconds: convert %.4f, X %.4f, apply %.6f, gather %.4f, verify %.4f\n", s->convert,
+            s->x, s->apply, s->gather, s->verify);
+    fprintf(out, "         a product: interior rows %.6f, boundary rows %.6f", s->interior, s->boundary);
+    if (r->run.grid[1] > 1) fprintf(out, ", sum of Y by %s %.6f", r->run.reduce, s->reduce);
+    if (r->moved.all_rows > 0)
+        fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s", r->run.transport, s->exchange,
+                100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)");
+    fprintf(out, "\n");
     if (r->floor.copy_rate > 0) {
         char bytes[32];
         fprintf(out, "         DRAM floor: %s at the %.1f GB/s of a copy: %.2f of the time\n",
