@@ -2,6 +2,10 @@
 
 ## CUDA=auto|1|0     build the GPU side when nvcc is found | demand it | leave it out
 CUDA ?= auto
+## METIS=auto|1|0    cut graphs of matrices with METIS 5 when it is found | demand it | leave it out
+METIS ?= auto
+##                   METIS_LIBS="-lmetis -lGKlib"  what to link, where -lmetis is not all
+METIS_LIBS ?= -lmetis
 ## GPU_ARCH="80 90"  GPUs to make machine code for (default: this machine's, else 80 and 90; and PTX)
 GPU_ARCH ?=
 ## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
@@ -59,6 +63,18 @@ else ifeq ($(shell command -v $(firstword $(MPICC))),)
   problem := there is no $(MPICC): run `make deps`, or load an MPI (module load openmpi), or set MPICC=
 endif
 
+METIS_FOUND :=
+ifneq ($(METIS),0)
+  # header and library: a program that links
+  METIS_FOUND := $(shell t=$$(mktemp) && printf '\043include <metis.h>\nint main(void) { idx_t o[METIS_NOPTIONS]; return METIS_SetDefaultOptions(o); }\n' \
+      | $(MPICC) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(METIS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
+endif
+ifeq ($(filter auto 0 1,$(METIS)),)
+  problem := METIS=$(METIS) is not one of auto, 1 and 0
+else ifeq ($(problem)$(METIS)$(METIS_FOUND),1)
+  problem := METIS=1 needs metis.h and libmetis: install libmetis-dev, load METIS (CFLAGS=-I, LDFLAGS=-L), or use METIS=0
+endif
+
 # --- flags ------------------------------------------------------------------------------------
 
 INCLUDES := -Iinclude -Isrc -Ikernels
@@ -70,7 +86,7 @@ ifeq ($(SANITIZE),1)
   override OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(CFLAGS)
-LIBS := -lz -lm
+LIBS := $(if $(METIS_FOUND),$(METIS_LIBS)) -lz -lm
 
 # Open MPI says --showme:compile, MPICH -show
 MPI_COMPILE := $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -show 2>/dev/null)
@@ -109,7 +125,8 @@ endif
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c)
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c) \
+          $(if $(METIS_FOUND),src/graph_none.c,src/graph_metis.c)
 # what only the program needs besides main.c; it is in no library
 PROGRAM_ONLY := $(patsubst %,src/%.c,job job_run job_tune tune floor options conversions report report_file)
 LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY) src/main.c,$(wildcard src/*.c kernels/*.c)) \
