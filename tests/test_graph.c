@@ -242,6 +242,15 @@ static void test_cut(void)
             spmm_csr_destroy(&a);
         }
     }
+    TEST("without edges the parts are consecutive rows as they are") {
+        int64_t diagonal[64], perm[64], begin[6];
+        for (int64_t i = 0; i < 64; i++) diagonal[i] = i;
+        CHECK_INT(spmm_csr_from_triplets(64, 64, 64, diagonal, diagonal, NULL, SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&a, 5, perm, begin, NULL), SPMM_OK);
+        for (int64_t i = 0; i < 64; i++) CHECK_INT(perm[i], i);
+        for (int p = 0; p < 5; p++) CHECK(begin[p + 1] - begin[p] >= 12 && begin[p + 1] - begin[p] <= 13);
+        spmm_csr_destroy(&a);
+    }
     TEST("METIS writes nothing onto standard output, not for rows heavier than a part's share either") {
         static const char *const specs[] = {"longrows:2000,4,3,1500", "rmat:10,8"};
         FILE *const file = tmpfile();
