@@ -151,11 +151,14 @@ static spmm_status take_sample(sp_job *job)
 static spmm_status partition_on_root(sp_job *job)
 {
     const spmm_csr *a = &job->a;
-    if (job->options.partition == SP_PARTITION_ROWS)
-        sp_partition_even(a->rows, job->ranges.p, job->ranges.row_begin);
-    else
-        sp_partition_entries(a->irp, a->rows, job->ranges.p, job->ranges.row_begin);
-    TRY(sp_partition_columns(a, job->options.partition, job->ranges.q, job->ranges.col_begin));
+    const sp_ranges *r = &job->ranges;
+    if (job->options.partition == SP_PARTITION_ROWS) {
+        sp_partition_even(a->rows, r->p, r->row_begin);
+        sp_partition_even(a->cols, r->q, r->col_begin);
+    } else {
+        sp_partition_entries(a->irp, a->rows, r->p, r->row_begin);
+        TRY(sp_partition_columns(a, job->place.threads, r->q, r->col_begin));
+    }
     if (job->verify == SP_VERIFY_FULL && full_verify_bytes(job) > 0.8 * (double)sp_available_bytes())
         job->verify = SP_VERIFY_SAMPLE;
     return job->verify == SP_VERIFY_SAMPLE ? take_sample(job) : SPMM_OK;

@@ -125,6 +125,31 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
                      : sp_device_copy(dst->data, src->data, bytes);
 }
 
+spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
+                                   spmm_multivector *dst)
+{
+    if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision ||
+        src->space != SPMM_CPU || dst->space != SPMM_CPU)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "rows of a %lld x %lld multivector into one of %lld x %lld, or of another precision, or "
+            "not in host memory",
+            (long long)src->rows, (long long)src->k, (long long)dst->rows, (long long)dst->k);
+    for (int64_t i = 0; i < src->rows; i++)
+        if (perm[i] < 0 || perm[i] >= src->rows)
+            return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld",
+                           (long long)src->rows, (long long)i, (long long)perm[i]);
+    const size_t size = sp_value_size(src->precision), from_row = (size_t)src->ld * size,
+                 to_row = (size_t)dst->ld * size, bytes = (size_t)src->k * size;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < src->rows; i++) {
+        const int64_t from = inverse ? perm[i] : i, to = inverse ? i : perm[i];
+        memcpy((char *)dst->data + (size_t)to * to_row, (const char *)src->data + (size_t)from * from_row,
+               bytes);
+    }
+    return SPMM_OK;
+}
+
 double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
 {
     switch (kind) {

@@ -37,6 +37,17 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
 spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                                  int threads);
 
+/** Renumbers rows: dst's row perm[i] is src's row i, or with `inverse` dst's row i is src's row perm[i], which
+ *  undoes it. By all OpenMP threads.
+ *
+ *  \param [in]  src   in host memory, as dst is; of the same rows, k and precision, but of any leading
+ *                     dimension; they must not overlap
+ *  \param [in]  perm  a permutation of 0 .. rows-1, [rows]
+ *  \param [out] dst   its padding stays as it is
+ *  \return SPMM_OK, SPMM_ERR_USAGE (shapes or spaces differ, or a row's number is out of range) */
+spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
+                                   spmm_multivector *dst);
+
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {
     return v->precision == SPMM_F64 ? ((const double *)v->data)[i * v->ld + j]

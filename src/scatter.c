@@ -373,7 +373,7 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
     status = sp_ranges_create(grid.dims[0], grid.dims[1], &ranges);
     if (status == SPMM_OK && rank == root) {
         sp_partition_entries(a->irp, a->rows, ranges.p, ranges.row_begin);
-        status = sp_partition_columns(a, SP_PARTITION_NNZ, ranges.q, ranges.col_begin);
+        status = sp_partition_columns(a, 1, ranges.q, ranges.col_begin);
         shape[0] = a->rows;
         shape[1] = a->cols;
     }

@@ -76,6 +76,8 @@ none "CUDA is called only in device_cuda.c, nccl_found.c, *.cu and *.cuh" '\bcud
 # (an include guard does not ask)
 none "no #if asks for CUDA: the build links one of two files instead" \
     '# *(if|ifdef|ifndef|elif)[^_A-Za-z].*CUDA([^_]|_[^C]|_C[^U])*$' $(printf '%s\n' "${sources[@]}" | grep -v '\.cuh\?$')
+none "METIS is called only in graph_metis.c: the build links it or graph_none.c" '\bMETIS_[A-Z]|\bidx_t\b' \
+    $(except graph_metis "${sources[@]}")
 none "exit and abort are called in main.c alone" '(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(' \
     $(except main "${sources[@]}")
 none "kernels do not reach up: they include no header of the stages" '\bsp_(read|scatter|gather|verify|report|grid|comm)_' \

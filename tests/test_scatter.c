@@ -44,7 +44,7 @@ static void partition(const spmm_csr *a, const sp_grid *grid, sp_ranges *r)
 {
     CHECK_INT(sp_ranges_create(grid->dims[0], grid->dims[1], r), SPMM_OK);
     sp_partition_entries(a->irp, a->rows, r->p, r->row_begin);
-    CHECK_INT(sp_partition_columns(a, SP_PARTITION_NNZ, r->q, r->col_begin), SPMM_OK);
+    CHECK_INT(sp_partition_columns(a, 1, r->q, r->col_begin), SPMM_OK);
     CHECK_INT(sp_ranges_share(grid, 0, a->rows, a->cols, r), SPMM_OK);
 }
 
