@@ -17,6 +17,7 @@ optional libmetis-dev metis       test "$METIS" = 0 || echo '#include <metis.h>'
 test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse' && exit 0; done; false
 test   pkg-config     pkg-config  command -v pkg-config
 test   binutils       binutils    command -v nm
+test   iproute2       iproute2    PATH=$PATH:/usr/sbin:/sbin; command -v ip
 figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $p -c 'import matplotlib' && exit 0; done; false
 lint   clang-format   clang       command -v clang-format
 lint   clang-tidy     clang       command -v clang-tidy

@@ -32,12 +32,13 @@ def scratch(name, text=None):
     return path
 
 
-def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, records=True):
-    """mpirun -np ranks spmm_mpi args. A run beyond its limit raises: nothing may hang."""
+def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, records=True, launcher=None):
+    """mpirun -np ranks spmm_mpi args; launcher: instead of mpirun -np ranks. A run beyond its limit raises: nothing
+    may hang."""
     path = scratch("records.jsonl")
     if os.path.exists(path):
         os.remove(path)
-    command = [*MPIRUN, "-np", str(ranks), PROGRAM, *map(str, args)]
+    command = [*(launcher or [*MPIRUN, "-np", str(ranks)]), PROGRAM, *map(str, args)]
     if records and "--json" not in args:
         command += ["--json", path]
     done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
