@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, CHECK_FROM = 1 << 30 };
 
@@ -49,6 +50,16 @@ spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what
     TRY(sp_alloc(p, count, size, what));
     memset(*p, 0, (size_t)count * size);
     return SPMM_OK;
+}
+
+void sp_release_tail(void *p, size_t used, size_t bytes)
+{
+    const long size = sysconf(_SC_PAGESIZE);
+    if (size < 1) return;
+    const uintptr_t page = (uintptr_t)size;
+    const uintptr_t begin = ((uintptr_t)p + used + page - 1) / page * page,
+                    end = ((uintptr_t)p + bytes) / page * page;
+    if (begin < end) (void)madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
 }
 
 void sp_free(void *p) { free(p); }

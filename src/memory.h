@@ -15,6 +15,10 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what);
 /** The same, zeroed. */
 spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what);
 
+/** The bytes of an allocation from `used` on are of no use any more: its whole pages there go back to the
+ *  system, where it takes them. What was in them is lost; the pointer and its alignment stay. */
+void sp_release_tail(void *p, size_t used, size_t bytes);
+
 /** Frees what sp_alloc gave; accepts NULL. */
 void sp_free(void *p);
 
