@@ -40,8 +40,8 @@ static int place(void *context, const sp_entries *entries) { return sp_fill_plac
 
 static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
-/** Something is wrong with the indices; a value before that place may be wrong as well, and is then the error
- *  to be told. */
+/** What the first pass did not look at may be wrong too, and stand before what it found: then that is the
+ *  error to be told. */
 static spmm_status find_first_error(sp_reading *r)
 {
     const sp_read_error found = r->error;

@@ -76,8 +76,8 @@ static ALWAYS_INLINE int fits(double value, const spmm_precision precision)
     return precision == SPMM_F64 || fabs(value) <= FLT_MAX;
 }
 
-/* beside the fields: there is a value, and it is not looked at */
-enum { FIELD_SKIPPED = -1 };
+/* beside the fields: what stands behind the indices, or behind the row's, is not looked at */
+enum { FIELD_SKIPPED = -1, COLUMN_SKIPPED = -2 };
 
 /** The fast path of one coordinate line, of which a newline stands before end; NULL: the careful path's.
  *  Indices 0-based. */
@@ -88,6 +88,10 @@ static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end,
     const char *q = fast_index(skip(p), (uint64_t)h->rows, i);
     if (__builtin_expect(!q, 0)) return NULL;
     const char *const second = q;
+    if (field == COLUMN_SKIPPED) {
+        *j = 0;
+        return between(q[-1]) ? sp_line_end(q, end) + 1 : NULL;
+    }
     q = fast_index(q, (uint64_t)h->cols, j);
     if (__builtin_expect(!q || !between(second[-1]), 0)) return NULL;
     if (field == FIELD_SKIPPED) return between(q[-1]) ? sp_line_end(q, end) + 1 : NULL;
@@ -234,8 +238,10 @@ static int64_t parse_by_kind(const sp_target *t, const sp_chunk *c, unsigned *se
 #define BY_PRECISION(call, field, ...)                                   \
     (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) \
                               : call(t, c, field, SPMM_F32, __VA_ARGS__))
+    if (t->lengths_only && t->header->symmetry == SP_GENERAL)
+        return parse_coordinate(t, c, COLUMN_SKIPPED, SPMM_F64, seen, error);
     /* (a pattern's line ends behind the indices, which costs little to check) */
-    if (t->indices_only && t->header->field != SP_FIELD_PATTERN)
+    if (t->lengths_only && t->header->field != SP_FIELD_PATTERN)
         return parse_coordinate(t, c, FIELD_SKIPPED, SPMM_F64, seen, error);
     switch (t->header->field) {
     case SP_FIELD_REAL:

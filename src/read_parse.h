@@ -11,7 +11,9 @@ typedef struct sp_target {
     int allow_nonfinite;
     int64_t capacity; /**< entries that there may be: header->entries, or what the file can hold at most */
     spmm_precision precision;
-    int indices_only;    /**< coordinate files: the rest of a plain line is not looked at; val must be NULL */
+    /** Coordinate files: of a plain line only what the lengths of rows depend on is looked at, the row and, with
+     *  symmetry, the column; otherwise J gets zeros. val must be NULL. */
+    int lengths_only;
     int64_t first_entry; /**< coordinate files: number of the entry that I, J and val begin with */
     int32_t *I, *J;      /**< coordinate files: [capacity - first_entry], or as many as will be parsed */
     void *val; /**< like I, NULL for none; array files: [capacity], or, if dense, [rows x ld] row-major */
