@@ -107,7 +107,8 @@ typedef struct spmm_block {
 /** Reads a Matrix Market file (plain or gzipped) with all the process's OpenMP threads.
  *
  *  Local, not collective. Real, integer and pattern (1.0) x general, symmetric and
- *  skew-symmetric, coordinate and array; duplicates are summed.
+ *  skew-symmetric, coordinate and array; duplicates are summed, in increasing order of value (by their
+ *  bits: -0 before +0), so that the sum does not depend on the order of the file or on threads.
  *
  *  \param [in]  path       file name
  *  \param [in]  precision  of the values of *a
@@ -124,7 +125,8 @@ spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *
  */
 spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_csr *a);
 
-/** Copies triplets into a CSR matrix; entries in any order, duplicates summed.
+/** Copies triplets into a CSR matrix; entries in any order, duplicates summed in increasing
+ *  order of value, as spmm_csr_read() does.
  *
  *  Local. \param [in] row_index, col_index  0-based, [nnz]; \param [in] val  [nnz] doubles, or
  *  NULL for all 1.0; all three stay the caller's.

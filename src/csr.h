@@ -8,7 +8,7 @@
 spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a);
 
 /** COO to CSR by a parallel counting sort: no critical section, no atomics; rows sorted by column,
- *  duplicates summed in file order, symmetric parts expanded. The result is the same for any
+ *  duplicates summed in increasing order of value, symmetric parts expanded. The result is the same for any
  *  number of threads.
  *
  *  Memory: coo is CONSUMED: each of its arrays is freed as soon as it is not needed, so that the

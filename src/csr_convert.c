@@ -1,7 +1,7 @@
 /* Triplets to CSR: a parallel, stable counting sort in bounded memory.
  *
  * Each thread owns a range of consecutive rows and alone writes them, in file order: no atomics, no
- * critical section, and a result that does not depend on the number of threads. So that a thread
+ * critical section. So that a thread
  * need not look at every triplet, a group of blocks of triplets is first cut into lists by owner (2
  * bytes an entry, for a bounded number of blocks), then each owner walks its own lists. A block that
  * is all one owner's, as in a file sorted by row, needs no list. */

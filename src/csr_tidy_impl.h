@@ -1,52 +1,122 @@
-/* Sorting and summing within rows; included once per type with VALUE and NAME. */
+/* Sorting and summing within rows; included once per type with VALUE, BITS (unsigned, as wide) and NAME.
+ * Entries are in order of column, those of one column in order of value: entries that compare equal are the
+ * same, so that the outcome does not depend on how they were sorted. */
 
-static void NAME(insertion_sort)(int32_t *ja, VALUE *as, int64_t n)
+/** Orders all values, each by its bits: NaNs and the two zeros have their places too. */
+static inline BITS NAME(order)(VALUE value)
+{
+    BITS bits;
+    memcpy(&bits, &value, sizeof bits);
+    const BITS sign = (BITS)1 << (8 * sizeof bits - 1);
+    return bits & sign ? ~bits : bits | sign;
+}
+
+static inline int NAME(before)(int32_t column, VALUE value, int32_t other_column, VALUE other)
+{
+    return column != other_column ? column < other_column : NAME(order)(value) < NAME(order)(other);
+}
+
+static inline void NAME(swap)(int32_t *ja, VALUE *as, int64_t x, int64_t y)
+{
+    const int32_t column = ja[x];
+    const VALUE value = as[x];
+    ja[x] = ja[y];
+    as[x] = as[y];
+    ja[y] = column;
+    as[y] = value;
+}
+
+/** Returns 0, having changed the order only, when more than `moves` moves would be needed. */
+static int NAME(insertion_sort)(int32_t *ja, VALUE *as, int64_t n, int64_t moves)
 {
     for (int64_t e = 1; e < n; e++) {
         const int32_t column = ja[e];
         const VALUE value = as[e];
         int64_t to = e;
-        for (; to > 0 && ja[to - 1] > column; to--) {
+        for (; to > 0 && NAME(before)(column, value, ja[to - 1], as[to - 1]); to--) {
             ja[to] = ja[to - 1];
             as[to] = as[to - 1];
         }
         ja[to] = column;
         as[to] = value;
+        moves -= e - to;
+        if (moves < 0) return 0;
+    }
+    return 1;
+}
+
+/** Lets the entry at `root` of a heap of n sink to where it belongs; the last in order is on top. */
+static void NAME(sink)(int32_t *ja, VALUE *as, int64_t root, int64_t n)
+{
+    for (;;) {
+        int64_t child = 2 * root + 1;
+        if (child >= n) return;
+        if (child + 1 < n && NAME(before)(ja[child], as[child], ja[child + 1], as[child + 1])) child++;
+        if (!NAME(before)(ja[root], as[root], ja[child], as[child])) return;
+        NAME(swap)(ja, as, root, child);
+        root = child;
     }
 }
 
-/** Merges the sorted [0, middle) and [middle, n); of equal columns the left one comes first. */
-static void NAME(merge)(int32_t *ja, VALUE *as, int64_t middle, int64_t n, const scratch *s)
+static void NAME(heap_sort)(int32_t *ja, VALUE *as, int64_t n)
 {
-    VALUE *const value = s->value;
-    memcpy(s->column, ja, (size_t)middle * sizeof *ja);
-    memcpy(value, as, (size_t)middle * sizeof *as);
-    int64_t left = 0, right = middle, to = 0;
-    while (left < middle && right < n) {
-        if (s->column[left] <= ja[right]) {
-            ja[to] = s->column[left];
-            as[to++] = value[left++];
+    for (int64_t root = n / 2; root-- > 0;) NAME(sink)(ja, as, root, n);
+    for (int64_t end = n; end-- > 1;) {
+        NAME(swap)(ja, as, 0, end);
+        NAME(sink)(ja, as, 0, end);
+    }
+}
+
+/** Splits n > 2 entries at the median of three (Hoare): none in [0, m) comes behind any in [m, n), and
+ *  neither part is empty. Returns m. */
+static int64_t NAME(split)(int32_t *ja, VALUE *as, int64_t n)
+{
+    const int64_t middle = (n - 1) / 2, last = n - 1;
+    if (NAME(before)(ja[middle], as[middle], ja[0], as[0])) NAME(swap)(ja, as, middle, 0);
+    if (NAME(before)(ja[last], as[last], ja[0], as[0])) NAME(swap)(ja, as, last, 0);
+    if (NAME(before)(ja[last], as[last], ja[middle], as[middle])) NAME(swap)(ja, as, last, middle);
+    const int32_t column = ja[middle];
+    const VALUE value = as[middle];
+    for (int64_t low = -1, high = n;;) {
+        do low++;
+        while (NAME(before)(ja[low], as[low], column, value));
+        do high--;
+        while (NAME(before)(column, value, ja[high], as[high]));
+        if (low >= high) return high + 1;
+        NAME(swap)(ja, as, low, high);
+    }
+}
+
+/** Quicksort, and by heapsort what was split badly `depth` times. */
+static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
+{
+    while (n > SHORT_ROW) {
+        if (depth-- == 0) {
+            NAME(heap_sort)(ja, as, n);
+            return;
+        }
+        const int64_t m = NAME(split)(ja, as, n);
+        if (m < n - m) { /* the smaller part by a call of its own: they halve */
+            NAME(quick_sort)(ja, as, m, depth);
+            ja += m;
+            as += m;
+            n -= m;
         } else {
-            ja[to] = ja[right];
-            as[to++] = as[right++];
+            NAME(quick_sort)(ja + m, as + m, n - m, depth);
+            n = m;
         }
     }
-    /* what is left of the right half is in its place already */
-    memcpy(ja + to, s->column + left, (size_t)(middle - left) * sizeof *ja);
-    memcpy(as + to, value + left, (size_t)(middle - left) * sizeof *as);
+    NAME(insertion_sort)(ja, as, n, INT64_MAX);
 }
 
-/** Stable; s has room for n / 2 entries. Halves in order already cost one comparison. */
-static void NAME(merge_sort)(int32_t *ja, VALUE *as, int64_t n, const scratch *s)
+/** In place, as a row may be nearly the whole matrix. */
+static void NAME(sort_row)(int32_t *ja, VALUE *as, int64_t n)
 {
-    if (n <= SHORT_ROW) {
-        NAME(insertion_sort)(ja, as, n);
-        return;
-    }
-    const int64_t middle = n / 2;
-    NAME(merge_sort)(ja, as, middle, s);
-    NAME(merge_sort)(ja + middle, as + middle, n - middle, s);
-    if (ja[middle - 1] > ja[middle]) NAME(merge)(ja, as, middle, n, s);
+    /* a row that came in a few pieces, each of them in order, wants few moves */
+    if (NAME(insertion_sort)(ja, as, n, n <= SHORT_ROW ? INT64_MAX : MOVES * n)) return;
+    int depth = 0;
+    for (int64_t left = n; left > 0; left /= 2) depth += 2;
+    NAME(quick_sort)(ja, as, n, depth);
 }
 
 /** Moves the sorted entries [from, end) down to `to`, adding those of equal column in their order.
@@ -64,33 +134,25 @@ static int64_t NAME(keep_row)(int32_t *ja, VALUE *as, int64_t from, int64_t end,
 }
 
 /** Sorts rows [begin, end), whose entries are [first, last), and sums duplicates: the rows then lie
- *  without gaps from `first`, *kept entries in all. Touches irp only strictly between begin and end,
- *  so that threads with neighbouring ranges do not meet. */
-static spmm_status NAME(tidy_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t first, int64_t last,
-                                   int64_t *kept)
+ *  without gaps from `first`. Returns how many entries remain. Touches irp only strictly between begin and
+ *  end, so that threads with neighbouring ranges do not meet. */
+static int64_t NAME(tidy_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t first, int64_t last)
 {
     int32_t *const ja = a->ja;
     VALUE *const as = a->as;
-    scratch s = {0};
-    spmm_status status = SPMM_OK;
     int64_t start = first, to = first;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t row_end = i + 1 < end ? a->irp[i + 1] : last, n = row_end - start;
-        int sorted = 1, strictly = 1;
-        for (int64_t e = start + 1; e < row_end; e++) {
-            sorted &= ja[e - 1] <= ja[e];
-            strictly &= ja[e - 1] < ja[e];
-        }
-        if (!sorted) {
-            if (n > SHORT_ROW) TRY_GOTO(scratch_reserve(&s, n / 2, a->precision), done);
-            NAME(merge_sort)(ja + start, as + start, n, &s);
+        const int64_t row_end = i + 1 < end ? a->irp[i + 1] : last;
+        int strictly = 1;
+        for (int64_t e = start + 1; e < row_end; e++) strictly &= ja[e - 1] < ja[e];
+        if (!strictly) {
+            NAME(sort_row)(ja + start, as + start, row_end - start);
+            strictly = 1;
+            for (int64_t e = start + 1; e < row_end; e++) strictly &= ja[e - 1] < ja[e];
         }
         if (i > begin) a->irp[i] = to;
         to = strictly && to == start ? row_end : NAME(keep_row)(ja, as, start, row_end, to);
         start = row_end;
     }
-done:
-    *kept = to - first;
-    scratch_destroy(&s);
-    return status;
+    return to - first;
 }

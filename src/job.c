@@ -44,13 +44,12 @@ static sp_read_options read_options(const sp_job *job)
 static spmm_status read_file(sp_job *job)
 {
     const sp_read_options options = read_options(job);
-    sp_coo coo;
     const double start = MPI_Wtime();
-    TRY(sp_read_coo(job->options.matrix, &options, &coo, &job->info));
+    TRY(sp_read_csr(job->options.matrix, &options, &job->a, &job->info, &job->preamble.stored,
+                    &job->preamble.duplicates));
     job->preamble.parse_seconds = MPI_Wtime() - start;
     job->preamble.read_bytes = (double)job->info.bytes;
-    job->preamble.stored = coo.nnz;
-    return sp_csr_from_coo(&coo, job->place.threads, &job->a, &job->preamble.duplicates);
+    return SPMM_OK;
 }
 
 static spmm_status generate(sp_job *job)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, CHECK_FROM = 1 << 30 };
 
@@ -51,16 +52,14 @@ spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what
     return SPMM_OK;
 }
 
-spmm_status sp_shrink(void **p, int64_t count, size_t size, const char *what)
+void sp_release_tail(void *p, size_t used, size_t bytes)
 {
-    int64_t bytes;
-    if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes))
-        return sp_fail(SPMM_ERR_LIMIT, "%s: %lld elements of %zu bytes do not fit a 64-bit count", what,
-                       (long long)count, size);
-    /* large blocks are mappings of their own, of which realloc unmaps the end in place */
-    void *const smaller = realloc(*p, (size_t)bytes + 1);
-    if (smaller) *p = smaller;
-    return SPMM_OK;
+    const long size = sysconf(_SC_PAGESIZE);
+    if (size < 1) return;
+    const uintptr_t page = (uintptr_t)size;
+    const uintptr_t begin = ((uintptr_t)p + used + page - 1) / page * page,
+                    end = ((uintptr_t)p + bytes) / page * page;
+    if (begin < end) (void)madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
 }
 
 void sp_free(void *p) { free(p); }

@@ -15,9 +15,9 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what);
 /** The same, zeroed. */
 spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what);
 
-/** Gives the end of an array back, and keeps the first count elements. *p may move.
- *  \return SPMM_OK (also where it could not shrink, and stays as it is), SPMM_ERR_LIMIT */
-spmm_status sp_shrink(void **p, int64_t count, size_t size, const char *what);
+/** The bytes of an allocation from `used` on are of no use any more: its whole pages there go back to the
+ *  system, where it takes them. What was in them is lost; the pointer and its alignment stay. */
+void sp_release_tail(void *p, size_t used, size_t bytes);
 
 /** Frees what sp_alloc gave; accepts NULL. */
 void sp_free(void *p);

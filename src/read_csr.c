@@ -1,14 +1,99 @@
 #include <omp.h>
+#include <string.h>
 
 #include "csr.h"
-#include "read.h"
+#include "read_body.h"
+
+enum {
+    ONCE_CHUNKS = 4, /* smaller files are read once: what that takes in memory does not matter */
+    ROWS_PER_ENTRY = 4
+};
+
+/* of the two passes' time, the first one's share */
+#define FIRST_PASS 0.4
+
+static spmm_status read_once(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
+                             int64_t *stored, int64_t *duplicates)
+{
+    sp_coo coo;
+    TRY(sp_read_coo(path, options, &coo, info));
+    *stored = coo.nnz;
+    return sp_csr_from_coo(&coo, options->threads, a, duplicates);
+}
+
+/** With rows that are mostly empty the row starts are what takes the memory, and may be the claim of a size
+ *  line that nothing bears out: those files too are read once. */
+static int worth_two_passes(const sp_reading *r)
+{
+    return !r->header.array && sp_reading_repeatable(r) &&
+           sp_stream_bytes_left_at_most(&r->stream) > ONCE_CHUNKS * r->stream.chunk_bytes &&
+           r->header.rows / ROWS_PER_ENTRY <= sp_reading_capacity(r);
+}
+
+static int count(void *context, const sp_entries *entries)
+{
+    sp_fill_count(context, entries);
+    return 1;
+}
+
+static int place(void *context, const sp_entries *entries) { return sp_fill_place(context, entries); }
+
+static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
+
+/** What the first pass did not look at may be wrong too, and stand before what it found: then that is the
+ *  error to be told. */
+static spmm_status find_first_error(sp_reading *r)
+{
+    const sp_read_error found = r->error;
+    if (found.line == 0) return found.status;
+    sp_reading_repeat(r);
+    r->options.progress = NULL;
+    if (sp_reading_pass(r, 1, drop, NULL) == SPMM_OK) r->error = found;
+    return r->error.status;
+}
+
+static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
+{
+    const sp_header *const h = &r->header;
+    sp_fill fill;
+    int same;
+    TRY(sp_fill_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a, &fill));
+    r->progress_to = FIRST_PASS;
+    if (sp_reading_pass(r, 0, count, &fill) != SPMM_OK) return find_first_error(r);
+    TRY(sp_fill_start(&fill));
+    sp_reading_repeat(r);
+    r->progress_from = FIRST_PASS;
+    r->progress_to = 1.0;
+    TRY(sp_reading_pass(r, 1, place, &fill));
+    TRY(sp_fill_finish(&fill, &same, duplicates));
+    return same ? SPMM_OK : sp_reading_changed(r);
+}
+
+spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
+                        int64_t *stored, int64_t *duplicates)
+{
+    sp_reading r;
+    int64_t entries = 0, summed = 0;
+    *a = (spmm_csr){0};
+    if (info) memset(info, 0, sizeof *info);
+    spmm_status status = sp_reading_begin(&r, path, options);
+    if (status == SPMM_OK && !worth_two_passes(&r)) {
+        sp_reading_end(&r, path, status);
+        status = read_once(path, options, a, info, &entries, &summed);
+    } else {
+        if (status == SPMM_OK) status = read_twice(&r, a, &summed);
+        if (status == SPMM_OK && info) sp_reading_describe(&r, info);
+        entries = r.header.entries;
+        status = sp_reading_end(&r, path, status);
+    }
+    if (status != SPMM_OK) spmm_csr_destroy(a);
+    if (stored) *stored = entries;
+    if (duplicates) *duplicates = summed;
+    return status;
+}
 
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
 {
-    *a = (spmm_csr){0};
-    const int threads = omp_get_max_threads();
-    const sp_read_options options = {.precision = precision, .threads = threads};
-    sp_coo coo;
-    TRY(sp_read_coo(path, &options, &coo, NULL));
-    return sp_csr_from_coo(&coo, threads, a, NULL);
+    const sp_read_options options = {.precision = precision, .threads = omp_get_max_threads()};
+    return sp_read_csr(path, &options, a, NULL, NULL, NULL);
 }

@@ -76,19 +76,28 @@ static ALWAYS_INLINE int fits(double value, const spmm_precision precision)
     return precision == SPMM_F64 || fabs(value) <= FLT_MAX;
 }
 
-/** The fast path of one coordinate line; NULL: the careful path's. Indices 0-based. */
-static ALWAYS_INLINE const char *fast_coordinate(const char *p, const sp_header *h, const sp_field field,
-                                                 const spmm_precision precision, uint64_t *i, uint64_t *j,
-                                                 double *value)
+/* beside the fields: what stands behind the indices, or behind the row's, is not looked at */
+enum { FIELD_SKIPPED = -1, COLUMN_SKIPPED = -2 };
+
+/** The fast path of one coordinate line, of which a newline stands before end; NULL: the careful path's.
+ *  Indices 0-based. */
+static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end, const sp_header *h,
+                                                 const int field, const spmm_precision precision, uint64_t *i,
+                                                 uint64_t *j, double *value)
 {
     const char *q = fast_index(skip(p), (uint64_t)h->rows, i);
     if (__builtin_expect(!q, 0)) return NULL;
     const char *const second = q;
+    if (field == COLUMN_SKIPPED) {
+        *j = 0;
+        return between(q[-1]) ? sp_line_end(q, end) + 1 : NULL;
+    }
     q = fast_index(q, (uint64_t)h->cols, j);
     if (__builtin_expect(!q || !between(second[-1]), 0)) return NULL;
+    if (field == FIELD_SKIPPED) return between(q[-1]) ? sp_line_end(q, end) + 1 : NULL;
     if (field != SP_FIELD_PATTERN) {
         const char *const third = q;
-        q = fast_value(q, field, value);
+        q = fast_value(q, (sp_field)field, value);
         if (__builtin_expect(!q || !between(third[-1]) || !fits(*value, precision), 0)) return NULL;
     }
     return fast_line_end(q);
@@ -102,10 +111,10 @@ static ALWAYS_INLINE void store_value(void *val, spmm_precision precision, int64
         ((float *)val)[slot] = (float)value;
 }
 
-enum { LOWER = 1, UPPER = 2 };
+enum { LOWER = 1, UPPER = 2 }; /* triangles */
 
 /** Returns how many entries were stored; *triangles gets LOWER, UPPER of what they lie in. */
-static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk *c, const sp_field field,
+static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk *c, const int field,
                                               const spmm_precision precision, unsigned *triangles,
                                               sp_read_error *error)
 {
@@ -114,12 +123,13 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk
     int32_t *const I = t->I, *const J = t->J;
     void *const val = t->val;
     const int64_t capacity = t->capacity;
+    const int64_t first_entry = t->first_entry;
     int64_t slot = c->first_entry, line = c->first_line;
     unsigned seen = 0;
     for (const char *p = c->text; p < end; line++) {
         uint64_t i, j;
         double value = 1.0;
-        const char *next = fast_coordinate(p, &h, field, precision, &i, &j, &value);
+        const char *next = fast_coordinate(p, end, &h, field, precision, &i, &j, &value);
         if (__builtin_expect(!next || slot >= capacity || (h.symmetry == SP_SKEW && i == j), 0)) {
             sp_entry entry;
             const careful_result result = careful(t, c, p, line, slot, &entry, error);
@@ -133,9 +143,9 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk
             p = next;
         }
         if (h.symmetry != SP_GENERAL) seen |= (i > j ? LOWER : 0u) | (i < j ? UPPER : 0u);
-        I[slot] = (int32_t)i;
-        J[slot] = (int32_t)j;
-        if (val) store_value(val, precision, slot, value);
+        I[slot - first_entry] = (int32_t)i;
+        J[slot - first_entry] = (int32_t)j;
+        if (val) store_value(val, precision, slot - first_entry, value);
         slot++;
     }
     *triangles = seen;
@@ -215,8 +225,9 @@ static void find_triangles(const sp_target *t, const sp_chunk *c, int64_t stored
     int64_t slot = c->first_entry, line = c->first_line;
     for (const char *p = c->text; slot < c->first_entry + stored; p = sp_line_end(p, end) + 1, line++) {
         if (!sp_is_entry_line(p)) continue;
-        if (t->I[slot] > t->J[slot] && line < first->lower_line) first->lower_line = line;
-        if (t->I[slot] < t->J[slot] && line < first->upper_line) first->upper_line = line;
+        const int64_t k = slot - t->first_entry;
+        if (t->I[k] > t->J[k] && line < first->lower_line) first->lower_line = line;
+        if (t->I[k] < t->J[k] && line < first->upper_line) first->upper_line = line;
         slot++;
     }
 }
@@ -227,6 +238,11 @@ static int64_t parse_by_kind(const sp_target *t, const sp_chunk *c, unsigned *se
 #define BY_PRECISION(call, field, ...)                                   \
     (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) \
                               : call(t, c, field, SPMM_F32, __VA_ARGS__))
+    if (t->lengths_only && t->header->symmetry == SP_GENERAL)
+        return parse_coordinate(t, c, COLUMN_SKIPPED, SPMM_F64, seen, error);
+    /* (a pattern's line ends behind the indices, which costs little to check) */
+    if (t->lengths_only && t->header->field != SP_FIELD_PATTERN)
+        return parse_coordinate(t, c, FIELD_SKIPPED, SPMM_F64, seen, error);
     switch (t->header->field) {
     case SP_FIELD_REAL:
         return t->header->array ? BY_PRECISION(parse_array, SP_FIELD_REAL, error)

@@ -9,11 +9,15 @@
 typedef struct sp_target {
     const sp_header *header;
     int allow_nonfinite;
-    int64_t capacity; /**< entries there is room for: header->entries, or what the file can hold at most */
+    int64_t capacity; /**< entries that there may be: header->entries, or what the file can hold at most */
     spmm_precision precision;
-    int32_t *I, *J; /**< coordinate files: [capacity] */
-    void *val;      /**< [capacity] in file order, NULL for none; or, if dense, [rows x ld] row-major */
-    int dense;      /**< array files: place values by row and column, symmetric parts written out */
+    /** Coordinate files: of a plain line only what the lengths of rows depend on is looked at, the row and, with
+     *  symmetry, the column; otherwise J gets zeros. val must be NULL. */
+    int lengths_only;
+    int64_t first_entry; /**< coordinate files: number of the entry that I, J and val begin with */
+    int32_t *I, *J;      /**< coordinate files: [capacity - first_entry], or as many as will be parsed */
+    void *val; /**< like I, NULL for none; array files: [capacity], or, if dense, [rows x ld] row-major */
+    int dense; /**< array files: place values by row and column, symmetric parts written out */
     int64_t ld;
 } sp_target;
 

@@ -193,6 +193,15 @@ int64_t sp_source_bytes_left_at_most(const sp_source *s)
                : (left + PACKED_BYTES + 1) * DEFLATE_RATIO;
 }
 
+int sp_source_repeatable(const sp_source *s) { return !s->gzip; }
+
+void sp_source_go_back(sp_source *s, int64_t position)
+{
+    s->position = position;
+    s->finished = 0;
+    s->failed = SPMM_OK;
+}
+
 double sp_source_fraction(const sp_source *s)
 {
     const int64_t done = s->position - (s->gzip ? (int64_t)s->z.avail_in : 0);

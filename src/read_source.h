@@ -26,6 +26,12 @@ const char *sp_source_error(const sp_source *source);
  *  no more than 1032 bytes into one. */
 int64_t sp_source_bytes_left_at_most(const sp_source *source);
 
+/** Whether the text can be read again: where it is not inflated. */
+int sp_source_repeatable(const sp_source *source);
+
+/** Goes back to a byte of the text of such a file. */
+void sp_source_go_back(sp_source *source, int64_t position);
+
 /** Share of the file that was read, 0 to 1. */
 double sp_source_fraction(const sp_source *source);
 

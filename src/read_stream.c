@@ -55,6 +55,17 @@ int64_t sp_stream_bytes_left_at_most(const sp_stream *s)
     return left > INT64_MAX - kept ? INT64_MAX : left + kept;
 }
 
+int64_t sp_stream_position(const sp_stream *s) { return s->bytes - (s->kept_end - s->kept_begin); }
+
+void sp_stream_go_back(sp_stream *s, int64_t position, int64_t lines)
+{
+    sp_source_go_back(s->source, position);
+    s->kept_begin = s->kept_end = 0;
+    s->bytes = position;
+    s->lines = lines;
+    s->entries = 0;
+}
+
 static spmm_status source_failed(const sp_stream *s, spmm_status status, sp_read_error *error)
 {
     return sp_error_set(error, status, s->lines + 1, "%s", sp_source_error(s->source));

@@ -55,6 +55,12 @@ spmm_status sp_stream_line(sp_stream *stream, const char **line, const char **en
 spmm_status sp_stream_chunk(sp_stream *stream, sp_chunk *chunk, sp_read_error *error);
 int64_t sp_stream_chunk_capacity(const sp_stream *stream);
 
+/** Bytes of text handed out so far. */
+int64_t sp_stream_position(const sp_stream *stream);
+
+/** Goes back there, where the source can (sp_source_repeatable). \param [in] lines  before that byte */
+void sp_stream_go_back(sp_stream *stream, int64_t position, int64_t lines);
+
 /** Bytes of text still to come, at most. */
 int64_t sp_stream_bytes_left_at_most(const sp_stream *stream);
 

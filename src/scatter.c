@@ -175,7 +175,7 @@ static spmm_status own_copy(const spmm_csr *a, const piece *b, int borrow, int64
 }
 
 /** a's arrays become the block's: its entries move to their front, and the rest is given back. */
-static spmm_status take_over(spmm_csr *a, const piece *b, int64_t *start, spmm_block *block)
+static void take_over(spmm_csr *a, const piece *b, int64_t *start, spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows];
     cursor c = {b->row, 0};
@@ -183,11 +183,12 @@ static spmm_status take_over(spmm_csr *a, const piece *b, int64_t *start, spmm_b
     pack(a, b, &c, nnz, a->ja, a->as);
     block->csr.ja = a->ja;
     block->csr.as = a->as;
+    const size_t size = sp_value_size(a->precision);
+    sp_release_tail(a->ja, (size_t)nnz * sizeof *a->ja, (size_t)a->nnz * sizeof *a->ja);
+    sp_release_tail(a->as, (size_t)nnz * size, (size_t)a->nnz * size);
     a->ja = NULL;
     a->as = NULL;
     spmm_csr_destroy(a);
-    TRY(sp_shrink((void **)&block->csr.ja, nnz, sizeof *block->csr.ja, "column indices"));
-    return sp_shrink(&block->csr.as, nnz, sp_value_size(block->csr.precision), "values");
 }
 
 /* ---- all ---- */
@@ -275,12 +276,13 @@ static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const s
     const piece mine = piece_of(grid, ranges, root);
     spmm_status status = send_blocks(grid, root, a, ranges, scratch, progress, context);
     row_starts(a, &mine, start);
-    if (status == SPMM_OK)
-        status = mode == SP_SCATTER_CONSUME ? take_over(a, &mine, start, block)
-                                            : own_copy(a, &mine, mode == SP_SCATTER_BORROW, start, block);
-    else
+    if (status != SPMM_OK) {
         sp_free(start);
-    return status;
+        return status;
+    }
+    if (mode != SP_SCATTER_CONSUME) return own_copy(a, &mine, mode == SP_SCATTER_BORROW, start, block);
+    take_over(a, &mine, start, block);
+    return SPMM_OK;
 }
 
 static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *ranges, const header *h,

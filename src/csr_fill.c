@@ -1,0 +1,156 @@
+#include "csr_fill.h"
+
+#include <string.h>
+
+#include "csr_tidy.h"
+#include "memory.h"
+#include "random.h"
+
+enum {
+    AHEAD = 16, /* rows: their cursors are fetched that much earlier */
+    GROUP = 128 /* entries whose places are found before any of them is stored */
+};
+
+spmm_status sp_fill_begin(int64_t rows, int64_t cols, sp_symmetry symmetry, spmm_precision precision,
+                          int threads, spmm_csr *a, sp_fill *fill)
+{
+    *a = (spmm_csr){.rows = rows, .cols = cols, .precision = precision};
+    *fill = (sp_fill){a, symmetry, threads, 0};
+    return sp_alloc_zero((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts");
+}
+
+/** Adds n to *cursor and returns what it was. */
+static inline int64_t advance(int64_t *cursor, int64_t n, int shared)
+{
+    if (shared) return __atomic_fetch_add(cursor, n, __ATOMIC_RELAXED);
+    const int64_t was = *cursor;
+    *cursor = was + n;
+    return was;
+}
+
+/** Neighbours of one row share an addition: most files come sorted by row, or by column and mirrored. */
+static inline int64_t run_end(const int32_t *row, int64_t k, int64_t n)
+{
+    const int32_t first = row[k];
+    while (++k < n && row[k] == first) continue;
+    return k;
+}
+
+/** Entries in [k, end) that are not on the diagonal. */
+static inline int64_t count_off_diagonal(const sp_entries *e, int64_t k, int64_t end)
+{
+    int64_t count = 0;
+    for (; k < end; k++) count += e->I[k] != e->J[k];
+    return count;
+}
+
+/** Counts the entries, or (mirrored) those that they imply. */
+static void count_rows(const sp_fill *fill, const sp_entries *e, const int mirrored)
+{
+    int64_t *const count = fill->a->irp + 1;
+    const int32_t *const row = mirrored ? e->J : e->I;
+    for (int64_t k = 0; k < e->n;) {
+        const int64_t end = run_end(row, k, e->n);
+        if (k + AHEAD < e->n) __builtin_prefetch(&count[row[k + AHEAD]], 1);
+        advance(&count[row[k]], mirrored ? count_off_diagonal(e, k, end) : end - k, fill->threads > 1);
+        k = end;
+    }
+}
+
+void sp_fill_count(sp_fill *fill, const sp_entries *entries)
+{
+    count_rows(fill, entries, 0);
+    if (fill->symmetry != SP_GENERAL) count_rows(fill, entries, 1);
+}
+
+/** A hash of cursor[0 ... rows - 1]. */
+static uint64_t hash_of(const int64_t *cursor, int64_t rows, int threads)
+{
+    uint64_t sum = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : sum)
+    for (int64_t i = 0; i < rows; i++) sum += sp_mix(sp_mix((uint64_t)i) ^ (uint64_t)cursor[i]);
+    return sum;
+}
+
+spmm_status sp_fill_start(sp_fill *fill)
+{
+    spmm_csr *const a = fill->a;
+    for (int64_t i = 0; i < a->rows; i++) a->irp[i + 1] += a->irp[i];
+    a->nnz = a->irp[a->rows];
+    fill->starts = hash_of(a->irp + 1, a->rows, fill->threads);
+    TRY(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"));
+    return sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values");
+}
+
+/** Finds the places of entries [k, end), a group; -1: a diagonal one, which implies none. Cursors are
+ *  additions that wait for all stores before them, so that those are left for later. */
+static int find_places(const sp_fill *fill, const sp_entries *e, const int mirrored, int64_t k, int64_t end,
+                       int64_t *place)
+{
+    const spmm_csr *const a = fill->a;
+    const int32_t *const row = mirrored ? e->J : e->I;
+    const size_t size = sp_value_size(a->precision);
+    const int64_t first = k;
+    while (k < end) {
+        const int64_t next = run_end(row, k, end);
+        if (k + AHEAD < e->n) __builtin_prefetch(&a->irp[row[k + AHEAD]], 1);
+        const int64_t count = mirrored ? count_off_diagonal(e, k, next) : next - k;
+        int64_t at = advance(&a->irp[row[k]], count, fill->threads > 1);
+        if (at > a->nnz - count) return 0;
+        __builtin_prefetch(a->ja + at, 1);
+        __builtin_prefetch((const char *)a->as + (size_t)at * size, 1);
+        for (; k < next; k++) place[k - first] = mirrored && e->I[k] == e->J[k] ? -1 : at++;
+    }
+    return 1;
+}
+
+#define STORE(name, type)                                                                         \
+    static void name(spmm_csr *a, const int32_t *column, const type *val, int negated, int64_t n, \
+                     const int64_t *place)                                                        \
+    {                                                                                             \
+        type *const as = a->as;                                                                   \
+        for (int64_t k = 0; k < n; k++) {                                                         \
+            if (place[k] < 0) continue;                                                           \
+            const type v = val ? val[k] : (type)1;                                                \
+            a->ja[place[k]] = column[k];                                                          \
+            as[place[k]] = negated ? -v : v;                                                      \
+        }                                                                                         \
+    }
+STORE(store_f64, double)
+STORE(store_f32, float)
+#undef STORE
+
+static int place_rows(const sp_fill *fill, const sp_entries *e, const int mirrored)
+{
+    const int32_t *const column = mirrored ? e->I : e->J;
+    const int negated = mirrored && fill->symmetry == SP_SKEW;
+    const double *const f64 = e->val;
+    const float *const f32 = e->val;
+    int64_t place[GROUP];
+    for (int64_t k = 0; k < e->n; k += GROUP) {
+        const int64_t n = e->n - k < GROUP ? e->n - k : GROUP;
+        if (!find_places(fill, e, mirrored, k, k + n, place)) return 0;
+        if (fill->a->precision == SPMM_F64)
+            store_f64(fill->a, column + k, f64 ? f64 + k : NULL, negated, n, place);
+        else
+            store_f32(fill->a, column + k, f32 ? f32 + k : NULL, negated, n, place);
+    }
+    return 1;
+}
+
+int sp_fill_place(sp_fill *fill, const sp_entries *entries)
+{
+    return place_rows(fill, entries, 0) && (fill->symmetry == SP_GENERAL || place_rows(fill, entries, 1));
+}
+
+spmm_status sp_fill_finish(sp_fill *fill, int *same, int64_t *duplicates)
+{
+    spmm_csr *const a = fill->a;
+    /* each row's next place is now the start of the row behind it, if all came that were counted */
+    *same = hash_of(a->irp, a->rows, fill->threads) == fill->starts;
+    *duplicates = 0;
+    if (!*same) return SPMM_OK;
+    memmove(a->irp + 1, a->irp, (size_t)a->rows * sizeof *a->irp);
+    a->irp[0] = 0;
+    return sp_csr_tidy(a, fill->threads, duplicates);
+}

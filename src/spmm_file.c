@@ -1,0 +1,484 @@
+#include "spmm_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "csr.h"
+#include "spmm_file_layout.h"
+
+struct sp_file {
+    const char *path;
+    int fd;
+    sp_file_header header;
+    uint32_t *table;
+    sp_file_facts facts;
+};
+
+static const char *const section_names[SP_FILE_SECTIONS] = {"row starts", "columns", "values"};
+
+/* ---- open ---- */
+
+/** Reads just that many bytes. */
+static spmm_status read_at(const sp_file *f, void *to, int64_t bytes, int64_t offset)
+{
+    for (int64_t done = 0; done < bytes;) {
+        const int64_t left = bytes - done, piece = left < 1 << 30 ? left : 1 << 30;
+        const ssize_t n = pread(f->fd, (char *)to + done, (size_t)piece, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be read: %s", f->path, strerror(errno));
+        if (n == 0)
+            return sp_fail(SPMM_ERR_SYNTAX, "%s: ends at byte %lld, expected %lld more: it is cut short",
+                           f->path, (long long)(offset + done), (long long)left);
+        done += n;
+    }
+    return SPMM_OK;
+}
+
+/** What must be right before anything else in the header means something. */
+static spmm_status check_kind(const sp_file *f)
+{
+    const sp_file_header *const h = &f->header;
+    if (memcmp(h->magic, SP_FILE_MAGIC, sizeof h->magic) != 0)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: does not begin with \"%s\": it is not a .spmm file", f->path,
+                       SP_FILE_MAGIC);
+    if (h->mark != SP_FILE_MARK)
+        return h->mark == __builtin_bswap64(SP_FILE_MARK)
+                   ? sp_fail(SPMM_ERR_UNSUPPORTED,
+                             "%s: was written on a machine of the other byte order: make it anew from the "
+                             "Matrix Market file",
+                             f->path)
+                   : sp_fail(SPMM_ERR_SYNTAX, "%s: its header is damaged (byte order mark)", f->path);
+    if (h->version > SP_FILE_VERSION)
+        return sp_fail(SPMM_ERR_UNSUPPORTED,
+                       "%s: is of version %llu, and this program reads up to version %d", f->path,
+                       (unsigned long long)h->version, SP_FILE_VERSION);
+    if (h->check != sp_file_check(h, offsetof(sp_file_header, check)))
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: its header is damaged (checksum)", f->path);
+    return SPMM_OK;
+}
+
+/** The rest of the header: a right checksum does not make it sensible. */
+static spmm_status check_header(const sp_file *f)
+{
+    sp_file_header same = f->header;
+    struct stat info;
+    if (!sp_file_lay_out(&same) || memcmp(&same, &f->header, sizeof same) != 0 || same.version < 1)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: its header makes no sense", f->path);
+    if (fstat(f->fd, &info) != 0)
+        return sp_fail(SPMM_ERR_OPEN, "%s: cannot be examined: %s", f->path, strerror(errno));
+    if (info.st_size < same.file_bytes)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld: it is cut short", f->path,
+                       (long long)info.st_size, (long long)same.file_bytes);
+    if (info.st_size > same.file_bytes)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld: something was added", f->path,
+                       (long long)info.st_size, (long long)same.file_bytes);
+    return SPMM_OK;
+}
+
+static spmm_status read_table(sp_file *f)
+{
+    const int64_t chunks = sp_file_chunks_before(&f->header, SP_FILE_SECTIONS);
+    const int64_t bytes = chunks * (int64_t)sizeof *f->table;
+    TRY(sp_alloc((void **)&f->table, chunks, sizeof *f->table, "the checksums of a matrix file"));
+    TRY(read_at(f, f->table, bytes, sizeof f->header));
+    if ((uint32_t)crc32_z(0, (const Bytef *)f->table, (size_t)bytes) != f->header.table_check)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: its table of checksums is damaged", f->path);
+    return SPMM_OK;
+}
+
+static void get_text(char *to, const char *text, size_t bytes)
+{
+    memcpy(to, text, bytes);
+    to[bytes - 1] = 0;
+}
+
+static void set_facts(sp_file *f)
+{
+    const sp_file_header *const h = &f->header;
+    f->facts = (sp_file_facts){.rows = h->rows,
+                               .cols = h->cols,
+                               .nnz = h->nnz,
+                               .precision = (spmm_precision)h->precision,
+                               .info = {.stored = h->stored, .bytes = h->text_bytes},
+                               .duplicates = h->duplicates};
+    sp_mtx_info *const info = &f->facts.info;
+    get_text(info->format, h->format, sizeof info->format);
+    get_text(info->field, h->field, sizeof info->field);
+    get_text(info->symmetry, h->symmetry, sizeof info->symmetry);
+}
+
+static spmm_status open_file(sp_file *f)
+{
+    struct stat info;
+    /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (f->fd < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", f->path, strerror(errno));
+    if (fstat(f->fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return sp_fail(SPMM_ERR_OPEN, "%s: is not a regular file", f->path);
+    if (info.st_size < (off_t)sizeof f->header) {
+        const int begins = info.st_size >= 8 && read_at(f, f->header.magic, 8, 0) == SPMM_OK &&
+                           memcmp(f->header.magic, SP_FILE_MAGIC, 8) == 0;
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %zu of header: %s", f->path,
+                       (long long)info.st_size, sizeof f->header,
+                       begins ? "it is cut short" : "it is not a .spmm file");
+    }
+    TRY(read_at(f, &f->header, sizeof f->header, 0));
+    TRY(check_kind(f));
+    TRY(check_header(f));
+    TRY(read_table(f));
+    set_facts(f);
+    return SPMM_OK;
+}
+
+spmm_status sp_file_open(const char *path, sp_file **file)
+{
+    *file = NULL;
+    sp_file *f;
+    TRY(sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file"));
+    f->path = path;
+    f->fd = -1;
+    const spmm_status status = open_file(f);
+    if (status != SPMM_OK) {
+        sp_file_close(f);
+        return status;
+    }
+    *file = f;
+    return SPMM_OK;
+}
+
+const sp_file_facts *sp_file_facts_of(const sp_file *file) { return &file->facts; }
+
+void sp_file_close(sp_file *f)
+{
+    if (!f) return;
+    if (f->fd >= 0) close(f->fd);
+    sp_free(f->table);
+    sp_free(f);
+}
+
+int sp_file_is(const char *path)
+{
+    char magic[8] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return 0;
+    const ssize_t n = pread(fd, magic, sizeof magic, 0);
+    close(fd);
+    return n == (ssize_t)sizeof magic && memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
+}
+
+/* ---- sections ---- */
+
+/** Elements [first, end) of a section on their way to memory. */
+typedef struct wanted {
+    const sp_file *file;
+    int section;
+    int64_t first, end; /* elements */
+    int64_t size;       /* bytes of an element in the file */
+    char *to;
+    spmm_precision precision; /* of values at `to` */
+    int allow_nonfinite;
+} wanted;
+
+static int converts(const wanted *w)
+{
+    return w->section == SP_FILE_VALUES && (int64_t)w->precision != w->file->header.precision;
+}
+
+static spmm_status read_chunk(const sp_file *f, int section, int64_t c, void *to)
+{
+    const sp_file_header *const h = &f->header;
+    const int64_t bytes = sp_file_chunk_size(h, section, c), at = h->offset[section] + c * h->chunk_bytes;
+    TRY(read_at(f, to, bytes, at));
+    if (sp_file_check(to, bytes) != f->table[sp_file_chunks_before(h, section) + c])
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: bytes %lld to %lld, of its %s, are damaged (checksum)", f->path,
+                       (long long)at, (long long)(at + bytes), section_names[section]);
+    return SPMM_OK;
+}
+
+static spmm_status round_values(const wanted *w, const double *from, int64_t n, float *to)
+{
+    int beyond = 0;
+    for (int64_t k = 0; k < n; k++) {
+        to[k] = (float)from[k];
+        beyond |= isinf(to[k]) && !isinf(from[k]);
+    }
+    if (beyond && !w->allow_nonfinite)
+        return sp_fail(SPMM_ERR_SYNTAX,
+                       "%s: found a value beyond the range of a float, expected none (or --allow-nonfinite)",
+                       w->file->path);
+    return SPMM_OK;
+}
+
+/** Elements of a chunk that is in memory: n from element `at` of it, to element `to` of what is wanted. */
+static spmm_status take(const wanted *w, const char *chunk, int64_t at, int64_t n, int64_t to)
+{
+    if (!converts(w)) {
+        memcpy(w->to + to * w->size, chunk + at * w->size, (size_t)(n * w->size));
+        return SPMM_OK;
+    }
+    if (w->precision == SPMM_F32) return round_values(w, (const double *)chunk + at, n, (float *)w->to + to);
+    for (int64_t k = 0; k < n; k++) ((double *)w->to)[to + k] = ((const float *)chunk)[at + k];
+    return SPMM_OK;
+}
+
+/** Chunk c's share of what is wanted. \param [in,out] scratch  NULL until it is needed first */
+static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
+{
+    const sp_file_header *const h = &w->file->header;
+    const int64_t first = c * (h->chunk_bytes / w->size);
+    const int64_t end = first + sp_file_chunk_size(h, w->section, c) / w->size;
+    const int64_t from = first > w->first ? first : w->first, to = end < w->end ? end : w->end;
+    if (from == first && to == end && !converts(w))
+        return read_chunk(w->file, w->section, c, w->to + (first - w->first) * w->size);
+    if (!*scratch) TRY(sp_alloc((void **)scratch, h->chunk_bytes, 1, "a part of a matrix file"));
+    TRY(read_chunk(w->file, w->section, c, *scratch));
+    return take(w, *scratch, from - first, to - from, from - w->first);
+}
+
+/** By all threads; of several failures the first in the file is told. */
+static spmm_status take_all(const wanted *w, int threads)
+{
+    if (w->first == w->end) return SPMM_OK;
+    const int64_t each = w->file->header.chunk_bytes / w->size;
+    const int64_t begin = w->first / each, end = (w->end - 1) / each + 1;
+    spmm_status status = SPMM_OK;
+    int64_t failed = INT64_MAX;
+    char message[SP_MESSAGE_BYTES] = "";
+    if (threads > end - begin) threads = (int)(end - begin);
+#pragma omp parallel num_threads(threads)
+    {
+        char *scratch = NULL;
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t c = begin; c < end; c++) {
+            const spmm_status mine = take_chunk(w, c, &scratch);
+            if (mine == SPMM_OK) continue;
+#pragma omp critical(sp_file_failed)
+            if (c < failed) {
+                failed = c;
+                status = mine;
+                snprintf(message, sizeof message, "%s", spmm_error_message());
+            }
+        }
+        sp_free(scratch);
+    }
+    if (status != SPMM_OK) sp_set_message(message);
+    return status;
+}
+
+static spmm_status out_of_range(const sp_file *f, const char *what, int64_t first, int64_t end, int64_t size)
+{
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s %lld to %lld of %lld", f->path, what, (long long)first,
+                   (long long)end, (long long)size);
+}
+
+spmm_status sp_file_row_starts(const sp_file *f, int64_t first, int64_t end, int64_t *irp)
+{
+    const sp_file_header *const h = &f->header;
+    if (first < 0 || end < first || end > h->rows) return out_of_range(f, "rows", first, end, h->rows);
+    const wanted w = {f, SP_FILE_ROWS, first, end + 1, sizeof *irp, (char *)irp, SPMM_F64, 0};
+    TRY(take_all(&w, 1));
+    int wrong = irp[0] < 0 || irp[end - first] > h->nnz || (first == 0 && irp[0] != 0) ||
+                (end == h->rows && irp[end - first] != h->nnz);
+    for (int64_t i = first; i < end; i++) wrong |= irp[i - first] > irp[i - first + 1];
+    if (wrong) return sp_fail(SPMM_ERR_SYNTAX, "%s: its row starts make no sense", f->path);
+    return SPMM_OK;
+}
+
+spmm_status sp_file_columns(const sp_file *f, int64_t first, int64_t end, int threads, int32_t *ja)
+{
+    const sp_file_header *const h = &f->header;
+    if (first < 0 || end < first || end > h->nnz) return out_of_range(f, "entries", first, end, h->nnz);
+    const wanted w = {f, SP_FILE_COLUMNS, first, end, sizeof *ja, (char *)ja, SPMM_F64, 0};
+    TRY(take_all(&w, threads));
+    int wrong = 0;
+    for (int64_t e = 0; e < end - first; e++) wrong |= ja[e] < 0 || ja[e] >= h->cols;
+    if (wrong) return sp_fail(SPMM_ERR_SYNTAX, "%s: found a column beyond the last one", f->path);
+    return SPMM_OK;
+}
+
+static spmm_status read_values(const sp_file *f, const sp_file_range *r, int64_t first, int64_t end, void *as)
+{
+    const wanted w = {f,
+                      SP_FILE_VALUES,
+                      first,
+                      end,
+                      (int64_t)sp_value_size((spmm_precision)f->header.precision),
+                      as,
+                      r->precision,
+                      r->allow_nonfinite};
+    return take_all(&w, r->threads);
+}
+
+/* ---- blocks ---- */
+
+static spmm_status columns_disordered(const sp_file *f, int64_t row)
+{
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: the columns of row %lld are not in order", f->path,
+                   (long long)row + 1);
+}
+
+static spmm_status check_order(const sp_file *f, const sp_file_range *r, const spmm_csr *a)
+{
+    int64_t wrong = INT64_MAX;
+#pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = a->irp[i] + 1; e < a->irp[i + 1]; e++)
+            if (a->ja[e - 1] >= a->ja[e] && i < wrong) wrong = i;
+    return wrong == INT64_MAX ? SPMM_OK : columns_disordered(f, r->row_begin + wrong);
+}
+
+static spmm_status allocate_entries(spmm_csr *a)
+{
+    TRY(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"));
+    return sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values");
+}
+
+static spmm_status whole_rows(const sp_file *f, const sp_file_range *r, spmm_csr *a)
+{
+    TRY(sp_file_row_starts(f, r->row_begin, r->row_end, a->irp));
+    const int64_t first = a->irp[0], end = a->irp[a->rows];
+    for (int64_t i = 0; i <= a->rows; i++) a->irp[i] -= first;
+    a->nnz = end - first;
+    TRY(allocate_entries(a));
+    TRY(sp_file_columns(f, first, end, r->threads, a->ja));
+    TRY(check_order(f, r, a));
+    return read_values(f, r, first, end, a->as);
+}
+
+enum { GROUP_ROWS = 1 << 20 };
+
+/** Buffers for part of the columns: row starts of a group of rows, and as many of its entries as a chunk of
+ *  columns has. */
+typedef struct parts {
+    int64_t *start; /* [GROUP_ROWS + 1], or as many as there are rows */
+    int32_t *column;
+    void *value; /* [each], of the block's precision */
+    int64_t group, each;
+    int64_t last; /* column of the entry before, in the row at hand; -1: none */
+} parts;
+
+static void parts_destroy(parts *p)
+{
+    sp_free(p->start);
+    sp_free(p->column);
+    sp_free(p->value);
+}
+
+static spmm_status parts_create(const sp_file *f, const spmm_csr *a, parts *p)
+{
+    *p = (parts){.group = a->rows < GROUP_ROWS ? a->rows : GROUP_ROWS,
+                 .each = f->header.chunk_bytes / (int64_t)sizeof *p->column};
+    TRY(sp_alloc((void **)&p->start, p->group + 1, sizeof *p->start, "row starts"));
+    TRY(sp_alloc((void **)&p->column, p->each, sizeof *p->column, "column indices"));
+    return sp_alloc(&p->value, p->each, sp_value_size(a->precision), "values");
+}
+
+/** The entries [first, end) of the file, of row `row` of the block, which lie in the buffers from `at` on:
+ *  counts those in the columns wanted, or appends them to a. */
+static spmm_status part_of_row(const sp_file *f, const sp_file_range *r, parts *p, int64_t row, int64_t at,
+                               int64_t n, int append, spmm_csr *a)
+{
+    const int64_t size = (int64_t)sp_value_size(a->precision);
+    int64_t to = append ? a->nnz : 0;
+    for (int64_t k = at; k < at + n; k++) {
+        const int64_t column = p->column[k];
+        if (column <= p->last) return columns_disordered(f, r->row_begin + row);
+        p->last = column;
+        if (column < r->col_begin || column >= r->col_end) continue;
+        if (append) {
+            a->ja[to] = (int32_t)(column - r->col_begin);
+            memcpy((char *)a->as + to * size, (const char *)p->value + k * size, (size_t)size);
+        }
+        to++;
+    }
+    if (append)
+        a->nnz = to;
+    else
+        a->irp[row + 1] += to;
+    return SPMM_OK;
+}
+
+/** Rows [row, row + count) of the block, whose starts are in p. */
+static spmm_status part_of_group(const sp_file *f, const sp_file_range *r, parts *p, int64_t row,
+                                 int64_t count, int append, spmm_csr *a)
+{
+    int64_t i = 0;
+    p->last = -1;
+    for (int64_t e = p->start[0]; e < p->start[count];) {
+        /* pieces end where chunks do, so that none is read twice */
+        const int64_t cut = (e / p->each + 1) * p->each, end = cut < p->start[count] ? cut : p->start[count];
+        TRY(sp_file_columns(f, e, end, r->threads, p->column));
+        if (append) TRY(read_values(f, r, e, end, p->value));
+        for (const int64_t first = e; e < end;) {
+            for (; p->start[i + 1] <= e; i++) p->last = -1;
+            const int64_t stop = p->start[i + 1] < end ? p->start[i + 1] : end;
+            TRY(part_of_row(f, r, p, row + i, e - first, stop - e, append, a));
+            e = stop;
+        }
+    }
+    return SPMM_OK;
+}
+
+static spmm_status part_of_rows(const sp_file *f, const sp_file_range *r, parts *p, int append, spmm_csr *a)
+{
+    for (int64_t i = 0; i < a->rows; i += p->group) {
+        const int64_t count = a->rows - i < p->group ? a->rows - i : p->group;
+        TRY(sp_file_row_starts(f, r->row_begin + i, r->row_begin + i + count, p->start));
+        TRY(part_of_group(f, r, p, i, count, append, a));
+    }
+    return SPMM_OK;
+}
+
+static spmm_status some_columns(const sp_file *f, const sp_file_range *r, spmm_csr *a)
+{
+    parts p;
+    spmm_status status = parts_create(f, a, &p);
+    for (int64_t i = 0; i <= a->rows; i++) a->irp[i] = 0;
+    if (status == SPMM_OK) status = part_of_rows(f, r, &p, 0, a);
+    for (int64_t i = 0; i < a->rows; i++) a->irp[i + 1] += a->irp[i];
+    a->nnz = a->irp[a->rows];
+    if (status == SPMM_OK) status = allocate_entries(a);
+    a->nnz = 0;
+    if (status == SPMM_OK) status = part_of_rows(f, r, &p, 1, a);
+    parts_destroy(&p);
+    return status;
+}
+
+spmm_status sp_file_block(const sp_file *f, const sp_file_range *r, spmm_csr *a)
+{
+    const sp_file_header *const h = &f->header;
+    *a = (spmm_csr){0};
+    if (r->row_begin < 0 || r->row_end < r->row_begin || r->row_end > h->rows)
+        return out_of_range(f, "rows", r->row_begin, r->row_end, h->rows);
+    if (r->col_begin < 0 || r->col_end < r->col_begin || r->col_end > h->cols)
+        return out_of_range(f, "columns", r->col_begin, r->col_end, h->cols);
+    a->rows = r->row_end - r->row_begin;
+    a->cols = r->col_end - r->col_begin;
+    a->precision = r->precision;
+    spmm_status status = sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts");
+    if (status == SPMM_OK) status = a->cols == h->cols ? whole_rows(f, r, a) : some_columns(f, r, a);
+    if (status != SPMM_OK) spmm_csr_destroy(a);
+    return status;
+}
+
+spmm_status sp_file_read(const char *path, const sp_read_options *options, spmm_csr *a, sp_file_facts *facts)
+{
+    sp_file *f;
+    *a = (spmm_csr){0};
+    TRY(sp_file_open(path, &f));
+    const sp_file_range all = {.row_end = f->facts.rows,
+                               .col_end = f->facts.cols,
+                               .precision = options->precision,
+                               .allow_nonfinite = options->allow_nonfinite,
+                               .threads = options->threads};
+    if (facts) *facts = f->facts;
+    const spmm_status status = sp_file_block(f, &all, a);
+    sp_file_close(f);
+    return status;
+}

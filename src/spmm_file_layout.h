@@ -1,0 +1,90 @@
+/** How a `.spmm` file is laid out: for its writer and its reader alone. */
+#ifndef SP_SPMM_FILE_LAYOUT_H
+#define SP_SPMM_FILE_LAYOUT_H
+
+#include <zlib.h>
+
+#include "memory.h"
+#include "spmm_file.h"
+
+#define SP_FILE_MAGIC "SPMMfile"
+#define SP_FILE_MARK UINT64_C(0x0102030405060708) /* another byte order reads it backwards */
+
+enum { SP_FILE_VERSION = 1, SP_FILE_ALIGN = 4096, SP_FILE_CHUNK = 4 << 20, SP_FILE_CHUNK_STEP = 64 };
+
+/** The sections that are cut into chunks, in the order of the file. */
+typedef enum sp_file_section {
+    SP_FILE_ROWS,
+    SP_FILE_COLUMNS,
+    SP_FILE_VALUES,
+    SP_FILE_SECTIONS
+} sp_file_section;
+
+/** As it lies in the file. Magic, mark and version stay where they are in every version. */
+typedef struct sp_file_header {
+    char magic[8];
+    uint64_t mark, version;
+    int64_t rows, cols, nnz, precision;
+    char format[16], field[16], symmetry[20]; /* as in sp_mtx_info */
+    uint32_t unused;
+    int64_t stored, text_bytes, duplicates;
+    int64_t chunk_bytes;
+    int64_t offset[SP_FILE_SECTIONS], bytes[SP_FILE_SECTIONS];
+    int64_t file_bytes;
+    uint32_t table_check, reserved[75];
+    uint32_t check;
+} sp_file_header;
+
+_Static_assert(sizeof(sp_file_header) == 512, "the header has its size in every build");
+
+static inline uint32_t sp_file_check(const void *data, int64_t bytes)
+{
+    return (uint32_t)crc32(0, data, (uInt)bytes);
+}
+
+static inline int64_t sp_file_chunks(const sp_file_header *h, int section)
+{
+    return (h->bytes[section] + h->chunk_bytes - 1) / h->chunk_bytes;
+}
+
+/** Checksums of the table that come before the section's; SP_FILE_SECTIONS: all. */
+static inline int64_t sp_file_chunks_before(const sp_file_header *h, int section)
+{
+    int64_t count = 0;
+    for (int s = 0; s < section; s++) count += sp_file_chunks(h, s);
+    return count;
+}
+
+/** Bytes of chunk c of a section. */
+static inline int64_t sp_file_chunk_size(const sp_file_header *h, int section, int64_t c)
+{
+    const int64_t left = h->bytes[section] - c * h->chunk_bytes;
+    return left < h->chunk_bytes ? left : h->chunk_bytes;
+}
+
+static inline int64_t sp_file_aligned(int64_t bytes)
+{
+    return (bytes + SP_FILE_ALIGN - 1) / SP_FILE_ALIGN * SP_FILE_ALIGN;
+}
+
+/** Fills offset, bytes and file_bytes, which follow from the other fields. Returns 0 when those make no sense. */
+static inline int sp_file_lay_out(sp_file_header *h)
+{
+    const int64_t most = INT64_C(1) << 55; /* no sum below overflows */
+    if (h->rows < 0 || h->rows > most || h->cols < 0 || h->cols > INT32_MAX || h->nnz < 0 || h->nnz > most ||
+        (h->precision != SPMM_F64 && h->precision != SPMM_F32) || h->chunk_bytes < SP_FILE_CHUNK_STEP ||
+        h->chunk_bytes > 1 << 30 || h->chunk_bytes % SP_FILE_CHUNK_STEP != 0)
+        return 0;
+    h->bytes[SP_FILE_ROWS] = (h->rows + 1) * (int64_t)sizeof(int64_t);
+    h->bytes[SP_FILE_COLUMNS] = h->nnz * (int64_t)sizeof(int32_t);
+    h->bytes[SP_FILE_VALUES] = h->nnz * (int64_t)sp_value_size((spmm_precision)h->precision);
+    int64_t at = (int64_t)sizeof *h + sp_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof(uint32_t);
+    for (int s = 0; s < SP_FILE_SECTIONS; s++) {
+        h->offset[s] = sp_file_aligned(at);
+        at = h->offset[s] + h->bytes[s];
+    }
+    h->file_bytes = at;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,371 @@
+/** A file -> CSR in two passes: the same as by triplets, bit for bit, within the memory of the CSR.  limit: 300 */
+#include <unistd.h>
+#include <zlib.h>
+
+#include "csr.h"
+#include "memory.h"
+#include "random.h"
+#include "read.h"
+#include "test.h"
+
+static char folder[512], path[600];
+
+static void write_text(const char *text, int64_t n)
+{
+    FILE *const f = fopen(path, "wb");
+    if (!f || fwrite(text, 1, (size_t)n, f) != (size_t)n || fclose(f) != 0) {
+        printf("FAIL cannot write %s\n", path);
+        exit(1);
+    }
+}
+
+static void chunk_bytes(int64_t bytes)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)bytes);
+    setenv("SPMM_READ_CHUNK_BYTES", text, 1);
+}
+
+/** What a file is made of. */
+typedef struct kind {
+    const char *field, *symmetry;
+} kind;
+
+static const kind kinds[] = {{"real", "general"},           {"real", "symmetric"},
+                             {"real", "skew-symmetric"},    {"integer", "general"},
+                             {"integer", "skew-symmetric"}, {"pattern", "general"},
+                             {"pattern", "symmetric"},      {"pattern", "skew-symmetric"}};
+enum { KINDS = sizeof kinds / sizeof kinds[0], ENTRIES = 400, ROWS = 37, TEXT = 30000 };
+
+/** Entry k: many are duplicates. Its value is written so that sums depend on the order. */
+static int entry_text(const kind *t, uint64_t seed, uint64_t k, char *text)
+{
+    const uint64_t r = sp_random(seed, k, 0);
+    int i = 1 + (int)(r % ROWS), j = 1 + (int)((r >> 8) % ROWS);
+    if (r >> 63) i = 5; /* a long row */
+    if (t->symmetry[0] == 's' && i <= j) {
+        i = j;
+        j = 1 + (int)((r >> 40) % (uint64_t)i);
+        if (t->symmetry[1] == 'k' && i == j) i = j == ROWS ? (j = 1, ROWS) : j + 1;
+    }
+    int n = sprintf(text, "%s%d%s%d", (r >> 20) % 7 ? "" : "  ", i, (r >> 23) % 5 ? " " : "\t ", j);
+    if (t->field[0] == 'r')
+        n += sprintf(text + n, " %.*g", (int)(r >> 27) % 17 + 1, ((double)(r >> 11) * 0x1p-53 - 0.5) * 100);
+    if (t->field[0] == 'i') n += sprintf(text + n, " %d", (int)(r >> 33) % 2001 - 1000);
+    return n + sprintf(text + n, "%s\n", (r >> 32) % 6 ? "" : " \r");
+}
+
+/** A file with comments and blank lines; the entries in an order of their own, `step` prime to ENTRIES. */
+static int file_text(const kind *t, uint64_t seed, int step, char *text)
+{
+    int n = sprintf(text, "%%%%MatrixMarket matrix coordinate %s %s\n%% c\n\n%d %d %d\n", t->field,
+                    t->symmetry, ROWS, ROWS, ENTRIES);
+    for (int k = 0; k < ENTRIES; k++) {
+        const uint64_t which = (uint64_t)(k * step % ENTRIES);
+        if (which % 9 == 0) n += sprintf(text + n, "%s\n", which % 2 ? "% comment" : " ");
+        n += entry_text(t, seed, which, text + n);
+    }
+    return n;
+}
+
+static int same_csr(const spmm_csr *a, const spmm_csr *b)
+{
+    return a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->precision == b->precision &&
+           memcmp(a->irp, b->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0 &&
+           memcmp(a->ja, b->ja, (size_t)a->nnz * sizeof *a->ja) == 0 &&
+           memcmp(a->as, b->as, (size_t)a->nnz * sp_value_size(a->precision)) == 0;
+}
+
+/** By triplets, one thread, one chunk. */
+static spmm_status by_triplets(const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
+                               int64_t *duplicates)
+{
+    sp_coo coo;
+    sp_read_options plain = *options;
+    plain.threads = 1;
+    plain.progress = NULL;
+    *a = (spmm_csr){0};
+    chunk_bytes(1 << 20);
+    const spmm_status status = sp_read_coo(path, &plain, &coo, info);
+    return status == SPMM_OK ? sp_csr_from_coo(&coo, 1, a, duplicates) : status;
+}
+
+static const int threads[] = {1, 2, 3, 7};
+static const int64_t chunks[] = {1, 7, 64, 333, 1500};
+
+static void test_same(void)
+{
+    static char text[TEXT];
+    for (int t = 0; t < KINDS; t++) {
+        char name[160];
+        snprintf(name, sizeof name, "a %s %s file gives the matrix that its triplets give", kinds[t].field,
+                 kinds[t].symmetry);
+        TEST(name) {
+            for (int k = 0; k < 40; k++) {
+                sp_read_options options = {.threads = threads[k % 4],
+                                           .precision = k % 8 < 4 ? SPMM_F64 : SPMM_F32};
+                spmm_csr a, b;
+                sp_mtx_info info, expected;
+                int64_t stored = -1, duplicates = -1, summed = -1;
+                write_text(text, file_text(&kinds[t], (uint64_t)k, 1, text));
+                CHECK_INT(by_triplets(&options, &b, &expected, &summed), SPMM_OK);
+                /* entries in another order are the same matrix */
+                write_text(text, file_text(&kinds[t], (uint64_t)k, k % 3 ? 1 : 7, text));
+                chunk_bytes(chunks[k / 8]);
+                CHECK_INT(sp_read_csr(path, &options, &a, &info, &stored, &duplicates), SPMM_OK);
+                CHECK(same_csr(&a, &b));
+                CHECK_INT(sp_csr_check(&a), SPMM_OK);
+                CHECK_INT(stored, ENTRIES);
+                CHECK_INT(duplicates, summed);
+                CHECK(summed > 20);
+                CHECK(memcmp(&info, &expected, sizeof info) == 0);
+                spmm_csr_destroy(&a);
+                spmm_csr_destroy(&b);
+            }
+        }
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
+static void test_errors(void)
+{
+    static char text[TEXT];
+    TEST("files with damage anywhere are refused as the reader of triplets refuses them, or are the same") {
+        int refused = 0;
+        for (uint64_t seed = 0; seed < 600; seed++) {
+            const sp_read_options options = {.threads = threads[seed % 4]};
+            char message[SP_MESSAGE_BYTES];
+            spmm_csr a, b;
+            int n = file_text(&kinds[seed % KINDS], seed, 1, text);
+            for (uint64_t k = 0; k < 1 + seed % 3; k++) {
+                const uint64_t r = sp_random(seed, k, 9);
+                text[80 + r % (uint64_t)(n - 80)] = "x -.9e\n%\0010"[(r >> 40) % 10];
+            }
+            if (seed % 7 == 0) n = (int)(sp_random(seed, 0, 5) % (uint64_t)n);
+            write_text(text, n);
+            const spmm_status expected = by_triplets(&options, &b, NULL, NULL);
+            snprintf(message, sizeof message, "%s", spmm_error_message());
+            chunk_bytes(chunks[seed % 5]);
+            CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), expected);
+            if (expected != SPMM_OK) CHECK_TEXT(spmm_error_message(), message);
+            CHECK(expected == SPMM_OK ? same_csr(&a, &b) : a.irp == NULL);
+            refused += expected != SPMM_OK;
+            spmm_csr_destroy(&a);
+            spmm_csr_destroy(&b);
+        }
+        CHECK(refused > 300 && refused < 595);
+    }
+    TEST("of a wrong value and a wrong index behind it the value is told") {
+        const char wrong[] = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 x\n9 9 1\n";
+        const sp_read_options options = {.threads = 2};
+        spmm_csr a;
+        write_text(wrong, sizeof wrong - 1);
+        chunk_bytes(1);
+        CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), "a.mtx:4: found \"x\", expected a real value");
+    }
+    TEST("a size line that claims the world is not believed") {
+        static const struct {
+            const char *sizes, *message;
+        } lines[] = {
+            {"2147483647 2147483647 1\n9 9 1\n", ":3: found \"1\", expected the end of the line"},
+            {"9 9 9223372036854775807\n1 1\n", "after 1 of 9223372036854775807 entries"},
+            {"2147483647 1 9223372036854775807\n2147483647 1\n", "after 1 of 9223372036854775807 entries"}};
+        for (int k = 0; k < 3; k++) {
+            const sp_read_options options = {.threads = 2};
+            spmm_csr a;
+            write_text(text, sprintf(text, "%%%%MatrixMarket matrix coordinate pattern general\n%s",
+                                     lines[k].sizes));
+            chunk_bytes(1);
+            CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
+            CHECK_TEXT(spmm_error_message(), lines[k].message);
+            CHECK(a.irp == NULL);
+        }
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
+/* ---- a file that changes between the passes ---- */
+
+typedef struct change {
+    const char *text;
+    double calls, last, wrong;
+} change;
+
+/** The first pass ends with a report of its own: then the file becomes another one. */
+static void change_file(void *context, double fraction)
+{
+    change *const c = context;
+    c->calls++;
+    c->wrong += fraction < c->last || fraction > 1;
+    c->last = fraction;
+    if (c->text && fraction > 0.399) {
+        write_text(c->text, (int64_t)strlen(c->text));
+        c->text = NULL;
+    }
+}
+
+#define HEAD "%%MatrixMarket matrix coordinate real general\n4 4 4\n"
+
+static void test_changed(void)
+{
+    static const char before[] = HEAD "1 1 1\n2 2 2\n3 3 3\n4 4 4\n";
+    static const struct {
+        const char *what, *text;
+        spmm_status status;
+        const char *message;
+    } changes[] = {
+        {"other rows", HEAD "1 1 1\n2 2 2\n2 3 3\n4 4 4\n", SPMM_ERR_SYNTAX,
+         "a.mtx: found other entries than"},
+        {"all in the last row", HEAD "4 1 1\n4 2 2\n4 3 3\n4 4 4\n", SPMM_ERR_SYNTAX,
+         "a.mtx: found other entries than"},
+        {"fewer lines", HEAD "1 1 1\n2 2 2\n", SPMM_ERR_SYNTAX, "after 2 of 4 entries"},
+        {"more lines", HEAD "1 1 1\n2 2 2\n3 3 3\n4 4 4\n1 2 3\n", SPMM_ERR_SYNTAX,
+         ":7: found entry number 5"},
+        {"nothing at all", "", SPMM_ERR_SYNTAX, "after 0 of 4 entries"},
+        {"other columns and values, which only the second pass looks at", HEAD "1 4 8\n2 3 7\n3 2 6\n4 1 5\n",
+         SPMM_OK, ""},
+    };
+    for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++) {
+        char name[160];
+        snprintf(name, sizeof name, "a file that changes between the passes, %s, is %s", changes[k].what,
+                 changes[k].status == SPMM_OK ? "taken" : "refused");
+        TEST(name) {
+            for (int n = 0; n < 4; n++) {
+                change c = {.text = changes[k].text};
+                const sp_read_options options = {
+                    .threads = threads[n], .progress = change_file, .progress_context = &c};
+                spmm_csr a;
+                write_text(before, sizeof before - 1);
+                chunk_bytes(5);
+                CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), changes[k].status);
+                CHECK(c.text == NULL && c.wrong == 0);
+                if (changes[k].status != SPMM_OK) CHECK_TEXT(spmm_error_message(), changes[k].message);
+                CHECK((a.irp != NULL) == (changes[k].status == SPMM_OK));
+                spmm_csr_destroy(&a);
+            }
+        }
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
+/** gzip files and arrays are read once. */
+static void test_once(void)
+{
+    static char text[TEXT];
+    TEST("a gzip file and an array come out like the same matrix in a plain file") {
+        const sp_read_options options = {.threads = 2};
+        spmm_csr a, b;
+        int64_t stored = 0;
+        const int n = file_text(&kinds[1], 3, 1, text);
+        write_text(text, n);
+        CHECK_INT(by_triplets(&options, &b, NULL, NULL), SPMM_OK);
+        gzFile f = gzopen(path, "wb6");
+        gzwrite(f, text, (unsigned)n);
+        gzclose(f);
+        chunk_bytes(100);
+        CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, NULL), SPMM_OK);
+        CHECK_INT(stored, ENTRIES);
+        CHECK(same_csr(&a, &b));
+        spmm_csr_destroy(&a);
+        spmm_csr_destroy(&b);
+        const char array[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4\n";
+        write_text(array, sizeof array - 1);
+        chunk_bytes(1);
+        CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, NULL), SPMM_OK);
+        CHECK_INT(stored, 3);
+        CHECK(a.nnz == 3 && a.irp[1] == 2 && ((double *)a.as)[1] == 3 && ((double *)a.as)[2] == 4);
+        spmm_csr_destroy(&a);
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
+/* ---- memory ---- */
+
+static int64_t status_kib(const char *key)
+{
+    char line[256];
+    long long kib = -1;
+    FILE *const f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, key, strlen(key)) == 0) sscanf(line + strlen(key), ": %lld", &kib);
+    if (f) fclose(f);
+    return kib;
+}
+
+/** The child: prints by how much its peak grew, the CSR's bytes, and the resident memory in the end. */
+static int read_and_measure(const char *file)
+{
+    const sp_read_options options = {.threads = 2};
+    spmm_csr a;
+    const int64_t before = status_kib("VmHWM");
+    if (sp_read_csr(file, &options, &a, NULL, NULL, NULL) != SPMM_OK) return 1;
+    printf("%lld %lld %lld\n", (long long)(status_kib("VmHWM") - before) * 1024, (long long)sp_csr_bytes(&a),
+           (long long)(status_kib("VmRSS") - before) * 1024);
+    spmm_csr_destroy(&a);
+    return 0;
+}
+
+/** \param [in] copies  of each entry */
+static void write_big(const char *symmetry, int entries, int copies)
+{
+    enum { N = 200000 };
+    FILE *const f = fopen(path, "w");
+    if (!f) exit(1);
+    fprintf(f, "%%%%MatrixMarket matrix coordinate real %s\n%d %d %d\n", symmetry, N, N, entries);
+    for (int k = 0; k < entries; k++) {
+        const uint64_t r = sp_random(1, (uint64_t)(k / copies), 0);
+        const int i = 1 + (int)(r % N), j = 1 + (int)((r >> 20) % N);
+        fprintf(f, "%d %d %d.5\n", i > j ? i : j, i > j ? j : i, (int)(r >> 50) + k % copies);
+    }
+    fclose(f);
+}
+
+static void test_memory(const char *self)
+{
+#ifdef __SANITIZE_ADDRESS__
+    SKIP("a file is read within 1.25 times the CSR", "the sanitizer has memory of its own");
+    (void)self;
+#else
+    static const struct {
+        const char *symmetry;
+        int entries, copies;
+    } files[] = {{"general", 2400000, 1}, {"symmetric", 1300000, 1}, {"general", 2400000, 2}};
+    for (int k = 0; k < 3; k++) {
+        char name[160], command[1400], line[100] = "";
+        long long grown = 0, csr = 0, resident = 0;
+        snprintf(name, sizeof name, "a %s file is read within 1.25 times the CSR%s and 8 MiB",
+                 files[k].symmetry, files[k].copies > 1 ? " of all its entries, duplicates too," : "");
+        TEST(name) {
+            write_big(files[k].symmetry, files[k].entries, files[k].copies);
+            snprintf(command, sizeof command, "'%s' child '%s'", self, path);
+            FILE *const f = popen(command, "r");
+            CHECK(f && fgets(line, sizeof line, f) &&
+                  sscanf(line, "%lld %lld %lld", &grown, &csr, &resident) == 3);
+            CHECK(f && pclose(f) == 0);
+            CHECK(grown >= csr && csr > 10 << 20);
+            CHECK((double)grown <= 1.25 * (double)csr * files[k].copies + (8 << 20));
+            /* what the duplicates took was given back */
+            CHECK((double)resident <= (double)csr * 1.05 + (8 << 20));
+            if (test_.failed) printf("  grown %lld, CSR %lld, in the end %lld\n", grown, csr, resident);
+        }
+    }
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    const char *const tmp = getenv("TMPDIR");
+    if (argc == 3 && strcmp(argv[1], "child") == 0) return read_and_measure(argv[2]);
+    snprintf(folder, sizeof folder, "%s/test_read_csr.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) return 2;
+    snprintf(path, sizeof path, "%s/a.mtx", folder);
+    test_same();
+    test_errors();
+    test_changed();
+    test_once();
+    test_memory(argv[0]);
+    remove(path);
+    rmdir(folder);
+    return test_end();
+}

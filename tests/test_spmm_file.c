@@ -1,0 +1,399 @@
+/** The binary matrix file: what is written comes back, whole and in ranges; what is damaged is refused.  limit: 120 */
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sample.h"
+#include "spmm_file.h"
+#include "spmm_file_layout.h"
+#include "test.h"
+
+static char folder[512], path[600];
+
+static const sp_file_facts facts = {.info = {.format = "coordinate",
+                                             .field = "real",
+                                             .symmetry = "skew-symmetric",
+                                             .stored = 77,
+                                             .bytes = 1234},
+                                    .duplicates = 5};
+
+static int same_csr(const spmm_csr *a, const spmm_csr *b)
+{
+    return a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->precision == b->precision &&
+           memcmp(a->irp, b->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0 &&
+           memcmp(a->ja, b->ja, (size_t)a->nnz * sizeof *a->ja) == 0 &&
+           memcmp(a->as, b->as, (size_t)a->nnz * sp_value_size(a->precision)) == 0;
+}
+
+/** Chunks of 64 bytes put several into every section; 0: the default. */
+static const int64_t chunks[] = {64, 192, 0};
+
+static void test_whole(void)
+{
+    for (int s = 0; s < SAMPLES; s++) {
+        char name[160];
+        snprintf(name, sizeof name, "a matrix comes back as it was written: %s", sample_name((sample)s));
+        TEST(name) {
+            for (int k = 0; k < 12; k++) {
+                const spmm_precision precision = k % 2 ? SPMM_F32 : SPMM_F64;
+                const sp_read_options options = {.precision = precision, .threads = 1 + k / 6 * 2};
+                spmm_csr a, b;
+                sp_file_facts found;
+                sample_csr((sample)s, SAMPLE_REALS, precision, &a);
+                CHECK_INT(sp_file_write(path, &a, &facts, chunks[k / 2 % 3], 1 + k / 6), SPMM_OK);
+                CHECK(sp_file_is(path));
+                CHECK_INT(sp_file_read(path, &options, &b, &found), SPMM_OK);
+                CHECK_INT(sp_csr_check(&b), SPMM_OK);
+                CHECK(same_csr(&a, &b));
+                CHECK(found.rows == a.rows && found.cols == a.cols && found.nnz == a.nnz &&
+                      found.precision == precision && found.duplicates == 5);
+                CHECK(memcmp(&found.info, &facts.info, sizeof found.info) == 0);
+                spmm_csr_destroy(&a);
+                spmm_csr_destroy(&b);
+            }
+        }
+    }
+    TEST(
+        "f32 values are widened for f64, f64 values rounded for f32; one beyond it is an error or an infinity") {
+        sp_read_options options = {.precision = SPMM_F64, .threads = 2};
+        spmm_csr a, b;
+        sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F32, &a);
+        CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_file_read(path, &options, &b, NULL), SPMM_OK);
+        int wrong = b.precision != SPMM_F64 || b.nnz != a.nnz;
+        for (int64_t e = 0; e < a.nnz && !wrong; e++)
+            wrong |= ((double *)b.as)[e] != (double)((float *)a.as)[e];
+        CHECK(!wrong);
+        spmm_csr_destroy(&a);
+        ((double *)b.as)[7] = 0.1;
+        CHECK_INT(sp_file_write(path, &b, &facts, 64, 1), SPMM_OK);
+        options.precision = SPMM_F32;
+        CHECK_INT(sp_file_read(path, &options, &a, NULL), SPMM_OK);
+        wrong = a.precision != SPMM_F32;
+        for (int64_t e = 0; e < a.nnz && !wrong; e++)
+            wrong |= ((float *)a.as)[e] != (float)((double *)b.as)[e];
+        CHECK(!wrong);
+        spmm_csr_destroy(&a);
+        ((double *)b.as)[8] = -1e39;
+        CHECK_INT(sp_file_write(path, &b, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_file_read(path, &options, &a, NULL), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), "a.spmm: found a value beyond the range of a float");
+        CHECK(a.irp == NULL);
+        options.allow_nonfinite = 1;
+        CHECK_INT(sp_file_read(path, &options, &a, NULL), SPMM_OK);
+        CHECK(isinf(((float *)a.as)[8]));
+        spmm_csr_destroy(&a);
+        spmm_csr_destroy(&b);
+    }
+}
+
+/* ---- ranges ---- */
+
+/** Whether b is rows [r0, ...) and columns [c0, c1) of a. */
+static int is_block(const spmm_csr *a, const sp_file_range *r, const spmm_csr *b)
+{
+    int64_t at = 0;
+    if (b->rows != r->row_end - r->row_begin || b->cols != r->col_end - r->col_begin) return 0;
+    for (int64_t i = 0; i < b->rows; i++) {
+        if (b->irp[i] != at) return 0;
+        for (int64_t e = a->irp[r->row_begin + i]; e < a->irp[r->row_begin + i + 1]; e++) {
+            if (a->ja[e] < r->col_begin || a->ja[e] >= r->col_end) continue;
+            if (at >= b->nnz || b->ja[at] != a->ja[e] - r->col_begin) return 0;
+            if (sample_get(b->as, b->precision, at) != sample_get(a->as, a->precision, e)) return 0;
+            at++;
+        }
+    }
+    return b->irp[b->rows] == at && b->nnz == at;
+}
+
+static void test_ranges(void)
+{
+    for (int s = 0; s < SAMPLES; s++) {
+        char name[160];
+        snprintf(name, sizeof name, "any rows and columns can be read alone: %s", sample_name((sample)s));
+        TEST(name) {
+            spmm_csr a, b;
+            sp_file *f;
+            sample_csr((sample)s, SAMPLE_REALS, s % 2 ? SPMM_F32 : SPMM_F64, &a);
+            for (int c = 0; c < 3; c++) {
+                CHECK_INT(sp_file_write(path, &a, &facts, chunks[c], 1), SPMM_OK);
+                CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+                for (uint64_t k = 0; k < 60; k++) {
+                    sp_file_range r = {.precision = a.precision, .threads = 1 + (int)(k % 3)};
+                    r.row_begin = (int64_t)sp_random_below(k, 0, 0, (uint64_t)a.rows + 1);
+                    r.row_end = r.row_begin +
+                                (int64_t)sp_random_below(k, 0, 1, (uint64_t)(a.rows - r.row_begin) + 1);
+                    r.col_begin = k % 4 ? (int64_t)sp_random_below(k, 0, 2, (uint64_t)a.cols + 1) : 0;
+                    r.col_end = k % 4 ? r.col_begin + (int64_t)sp_random_below(
+                                                          k, 0, 3, (uint64_t)(a.cols - r.col_begin) + 1)
+                                      : a.cols;
+                    CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+                    CHECK(is_block(&a, &r, &b));
+                    spmm_csr_destroy(&b);
+                }
+                sp_file_close(f);
+            }
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("row starts and columns come in ranges of their own; what is beyond the matrix is refused") {
+        spmm_csr a, b;
+        sp_file *f;
+        int64_t irp[200];
+        int32_t ja[2000];
+        sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+        CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_file_row_starts(f, 10, 73, irp), SPMM_OK);
+        CHECK(memcmp(irp, a.irp + 10, 64 * sizeof *irp) == 0);
+        CHECK_INT(sp_file_columns(f, 33, 1001, 2, ja), SPMM_OK);
+        CHECK(memcmp(ja, a.ja + 33, 968 * sizeof *ja) == 0);
+        CHECK_INT(sp_file_row_starts(f, 10, 151, irp), SPMM_ERR_USAGE);
+        CHECK_INT(sp_file_columns(f, -1, 5, 1, ja), SPMM_ERR_USAGE);
+        const sp_file_range beyond = {.row_end = 151, .col_end = 150, .threads = 1};
+        CHECK_INT(sp_file_block(f, &beyond, &b), SPMM_ERR_USAGE);
+        sp_file_close(f);
+        spmm_csr_destroy(&a);
+    }
+}
+
+/* ---- damage ---- */
+
+/** A byte of the file becomes another one, `by` xor. */
+static void spoil(int64_t at, int by)
+{
+    FILE *const f = fopen(path, "r+b");
+    if (!f) exit(1);
+    fseek(f, (long)at, SEEK_SET);
+    const int c = fgetc(f);
+    fseek(f, (long)at, SEEK_SET);
+    fputc(c ^ by, f);
+    fclose(f);
+}
+
+/** Puts another header into the file, its checksum put right. */
+static void put_header(sp_file_header h)
+{
+    FILE *const f = fopen(path, "r+b");
+    h.check = sp_file_check(&h, offsetof(sp_file_header, check));
+    if (!f || fwrite(&h, sizeof h, 1, f) != 1) exit(1);
+    fclose(f);
+}
+
+static void refused(spmm_status status, const char *message)
+{
+    const sp_read_options options = {.threads = 2};
+    spmm_csr a;
+    sp_set_message("");
+    CHECK_INT(sp_file_read(path, &options, &a, NULL), status);
+    CHECK_TEXT(spmm_error_message(), message);
+    CHECK(a.irp == NULL);
+}
+
+static sp_file_header written(spmm_csr *a)
+{
+    sp_file_header h;
+    CHECK_INT(sp_file_write(path, a, &facts, 256, 1), SPMM_OK);
+    FILE *const f = fopen(path, "rb");
+    if (!f || fread(&h, sizeof h, 1, f) != 1) exit(1);
+    fclose(f);
+    return h;
+}
+
+static void test_damage(void)
+{
+    spmm_csr a, b;
+    sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+    sp_file_header h = written(&a);
+
+    TEST("a damaged byte anywhere is found, and its section is named") {
+        const char *const names[] = {"row starts", "columns", "values"};
+        char message[100];
+        for (int64_t at = 24; at < (int64_t)sizeof h; at += 7) {
+            spoil(at, 1);
+            refused(SPMM_ERR_SYNTAX, "a.spmm: its header is damaged (checksum)");
+            spoil(at, 1);
+        }
+        spoil(sizeof h + 5, 64);
+        refused(SPMM_ERR_SYNTAX, "a.spmm: its table of checksums is damaged");
+        spoil(sizeof h + 5, 64);
+        for (int s = 0; s < SP_FILE_SECTIONS; s++)
+            for (int64_t at = 0; at < h.bytes[s]; at += 101) {
+                const int64_t chunk = h.offset[s] + at / 256 * 256;
+                const int64_t end = chunk + 256 < h.offset[s] + h.bytes[s] ? chunk + 256
+                                                                           : h.offset[s] + h.bytes[s];
+                snprintf(message, sizeof message,
+                         "a.spmm: bytes %lld to %lld, of its %s, are damaged (checksum)", (long long)chunk,
+                         (long long)end, names[s]);
+                spoil(h.offset[s] + at, 1 << at % 8);
+                refused(SPMM_ERR_SYNTAX, message);
+                spoil(h.offset[s] + at, 1 << at % 8);
+            }
+    }
+    TEST("who reads other parts does not notice") {
+        sp_file *f;
+        sp_file_range r = {.row_end = 20, .col_end = a.cols, .threads = 1};
+        spoil(h.offset[SP_FILE_VALUES] + h.bytes[SP_FILE_VALUES] - 1, 1);
+        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+        CHECK(is_block(&a, &r, &b));
+        spmm_csr_destroy(&b);
+        r.row_end = a.rows;
+        CHECK_INT(sp_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
+        sp_file_close(f);
+        h = written(&a);
+    }
+    TEST("a file that is cut short anywhere is refused, and one with something behind it") {
+        for (int64_t bytes = h.file_bytes - 1; bytes > 0; bytes -= bytes > 600 ? 555 : 13) {
+            CHECK(truncate(path, bytes) == 0);
+            refused(SPMM_ERR_SYNTAX, bytes < 8 ? "it is not a .spmm file" : "it is cut short");
+        }
+        h = written(&a);
+        FILE *const f = fopen(path, "ab");
+        fputc(0, f);
+        fclose(f);
+        refused(SPMM_ERR_SYNTAX, "something was added");
+        h = written(&a);
+    }
+    TEST("what is no .spmm file, of a newer version or of the other byte order, is told") {
+        sp_file_header other = h;
+        other.version = 2;
+        put_header(other);
+        refused(SPMM_ERR_UNSUPPORTED, "a.spmm: is of version 2, and this program reads up to version 1");
+        other = h;
+        other.mark = __builtin_bswap64(other.mark);
+        put_header(other);
+        refused(SPMM_ERR_UNSUPPORTED, "a.spmm: was written on a machine of the other byte order");
+        other = h;
+        other.magic[3] = 'x';
+        put_header(other);
+        refused(SPMM_ERR_SYNTAX, "it is not a .spmm file");
+        CHECK(!sp_file_is(path));
+        other = h;
+        other.mark = 5;
+        put_header(other);
+        refused(SPMM_ERR_SYNTAX, "byte order mark");
+        FILE *const f = fopen(path, "wb");
+        fputs("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", f);
+        fclose(f);
+        refused(SPMM_ERR_SYNTAX, "it is not a .spmm file");
+        h = written(&a);
+    }
+    TEST("a header that lies, with a right checksum, is refused") {
+        for (int k = 0; k < 9; k++) {
+            sp_file_header other = h;
+            if (k == 0) other.rows = INT64_MAX;
+            if (k == 1) other.nnz = -1;
+            if (k == 2) other.cols = INT64_C(1) << 31;
+            if (k == 3) other.precision = 2;
+            if (k == 4) other.chunk_bytes = 100;
+            if (k == 5) other.chunk_bytes = 0;
+            if (k == 6) other.offset[1] += 64;
+            if (k == 7) other.file_bytes--;
+            if (k == 8) other.nnz = INT64_C(1) << 54;
+            put_header(other);
+            refused(SPMM_ERR_SYNTAX, "a.spmm: its header makes no sense");
+        }
+        sp_file_header other = h;
+        other.nnz = INT64_C(1) << 40;
+        sp_file_lay_out(&other);
+        put_header(other);
+        refused(SPMM_ERR_SYNTAX, "it is cut short");
+        h = written(&a);
+    }
+    TEST("row starts and columns that make no sense, with right checksums, are refused") {
+        const int64_t start = a.irp[40];
+        a.irp[40] = a.irp[41] + 1;
+        h = written(&a);
+        refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts make no sense");
+        a.irp[40] = start;
+        a.irp[0] = -8;
+        h = written(&a);
+        refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts make no sense");
+        a.irp[0] = 0;
+        const int32_t column = a.ja[a.irp[9] + 1];
+        a.ja[a.irp[9] + 1] = a.ja[a.irp[9]];
+        h = written(&a);
+        refused(SPMM_ERR_SYNTAX, "a.spmm: the columns of row 10 are not in order");
+        sp_file *f;
+        const sp_file_range part = {.row_end = a.rows, .col_end = 3, .threads = 1};
+        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_file_block(f, &part, &b), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), "the columns of row 10 are not in order");
+        sp_file_close(f);
+        a.ja[a.irp[9] + 1] = (int32_t)a.cols;
+        h = written(&a);
+        refused(SPMM_ERR_SYNTAX, "a.spmm: found a column beyond the last one");
+        a.ja[a.irp[9] + 1] = column;
+        h = written(&a);
+    }
+    TEST("a missing file, a folder and an empty file are refused") {
+        char file[sizeof path];
+        memcpy(file, path, sizeof path);
+        CHECK(truncate(path, 0) == 0);
+        refused(SPMM_ERR_SYNTAX, "a.spmm: found 0 bytes, expected 512 of header");
+        snprintf(path, sizeof path, "%s", folder);
+        refused(SPMM_ERR_OPEN, "is not a regular file");
+        snprintf(path, sizeof path, "%s/none", folder);
+        refused(SPMM_ERR_OPEN, "none: cannot be opened");
+        CHECK(!sp_file_is(path));
+        memcpy(path, file, sizeof path);
+    }
+    spmm_csr_destroy(&a);
+}
+
+static void test_writing(void)
+{
+    spmm_csr a, b;
+    struct stat info;
+    char part[sizeof path + 8];
+    snprintf(part, sizeof part, "%s.part", path);
+    sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+    TEST("a full disk leaves the file that was there, and no half one") {
+        const struct rlimit small = {9000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+        const sp_read_options options = {.threads = 1};
+        CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_OK);
+        signal(SIGXFSZ, SIG_IGN);
+        CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+        const spmm_status status = sp_file_write(path, &a, &facts, 64, 1);
+        setrlimit(RLIMIT_FSIZE, &all);
+        CHECK_INT(status, SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), "a.spmm.part: cannot write: ");
+        CHECK(stat(part, &info) != 0);
+        CHECK_INT(sp_file_read(path, &options, &b, NULL), SPMM_OK);
+        CHECK(same_csr(&a, &b));
+        spmm_csr_destroy(&b);
+    }
+    TEST("a folder that is not there, and a name that is a folder's, are refused") {
+        char file[sizeof path];
+        snprintf(file, sizeof file, "%s/none/a.spmm", folder);
+        CHECK_INT(sp_file_write(file, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), "none/a.spmm.part: cannot write: ");
+        CHECK_INT(sp_file_write(folder, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), "cannot be put in place");
+        snprintf(part, sizeof part, "%s.part", folder);
+        CHECK(stat(part, &info) != 0);
+    }
+    TEST("chunks of an odd size are refused") {
+        CHECK_INT(sp_file_write(path, &a, &facts, 100, 1), SPMM_ERR_USAGE);
+        CHECK_INT(sp_file_write(path, &a, &facts, -64, 1), SPMM_ERR_USAGE);
+    }
+    spmm_csr_destroy(&a);
+}
+
+int main(void)
+{
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/test_spmm_file.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) return 2;
+    snprintf(path, sizeof path, "%s/a.spmm", folder);
+    test_whole();
+    test_ranges();
+    test_damage();
+    test_writing();
+    remove(path);
+    rmdir(folder);
+    return test_end();
+}
