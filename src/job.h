@@ -1,5 +1,5 @@
-/** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c has those before the
- *  products, job_tune.c the choice of kernels, job_run.c the runs, job_time.c times products. */
+/** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c and job_layout.c have
+ *  those before the products, job_tune.c the choice of kernels, job_run.c the runs, job_time.c times products. */
 #ifndef SP_JOB_H
 #define SP_JOB_H
 
@@ -23,7 +23,10 @@ typedef struct sp_job {
     sp_halo halo;            /**< what moves in a product */
     spmm_multivector x_file; /**< rank 0, with -x FILE: X as read */
 
-    spmm_csr sample;      /**< rank 0, mode sample: the rows looked at */
+    spmm_csr sample; /**< rank 0, mode sample: the rows looked at */
+    int64_t *perm;   /**< rank 0, with --partition graph: new numbers of rows */
+    int64_t *x_old;  /**< likewise, each rank: old numbers of its rows of X; NULL: as they are */
+
     int64_t *sampled;     /**< rank 0: their global indices */
     int64_t *sample_rows; /**< every rank: its block's rows of the sample, local indices */
     int64_t sample_count;
@@ -58,6 +61,9 @@ spmm_status sp_job_choose(sp_job *job); /**< the kernel of each K, where it is a
  *  format or kernel that refuses the matrix (SPMM_ERR_LIMIT) is said and passed over, and a table compares
  *  the others. */
 spmm_status sp_job_multiply(sp_job *job);
+
+/** --dry-run: what the blocks would be, on rank 0. */
+spmm_status sp_job_dry_run(sp_job *job);
 
 /** --check-conversions on rank 0. */
 spmm_status sp_job_check_conversions(sp_job *job);

@@ -61,10 +61,28 @@ static spmm_status make_plan(sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** Rows of X from first_row on, as the options say: made in place. */
-static void generate(const sp_job *job, int64_t first_row, spmm_multivector *x)
+/** This rank's rows of X, as the options say: made in place. */
+static void generate(const sp_job *job, spmm_multivector *x)
 {
-    sp_multivector_generate(x, job->options.x_kind, job->options.x_seed, first_row, job->place.threads);
+    const sp_options *o = &job->options;
+    if (job->x_old)
+        sp_multivector_generate_rows(x, o->x_kind, o->x_seed, job->x_old, job->place.threads);
+    else
+        sp_multivector_generate(x, o->x_kind, o->x_seed, job->block.x_begin, job->place.threads);
+}
+
+/** All of X, in the order that the blocks have. */
+static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
+{
+    const sp_options *o = &job->options;
+    spmm_multivector renumbered;
+    sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->place.threads);
+    if (!job->perm) return SPMM_OK;
+    TRY(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &renumbered));
+    TRY(sp_multivector_permute(x, job->perm, 0, &renumbered));
+    spmm_multivector_destroy(x);
+    *x = renumbered;
+    return SPMM_OK;
 }
 
 /** This rank's rows of X: made in place, or rank 0's, and put where the kernel wants them. */
@@ -81,7 +99,7 @@ static spmm_status make_x(sp_job *job, run *r)
     if (job->options.x_file)
         TRY_GOTO(sp_scatter_x(&job->grid, &job->ranges, &job->x_file, host), done);
     else
-        generate(job, job->block.x_begin, host);
+        generate(job, host);
     if (host == &staging) status = spmm_multivector_copy(&staging, &r->x);
 done:
     spmm_multivector_destroy(&staging);
@@ -96,8 +114,7 @@ static spmm_status see_x(sp_job *job, run *r)
     if (job->options.x_file || (job->grid.size == 1 && r->kernel->device == SPMM_CPU)) return SPMM_OK;
     r->x_seen = &r->x_whole;
     TRY(spmm_multivector_create(job->record.matrix.cols, r->k, r->x.precision, SPMM_CPU, &r->x_whole));
-    generate(job, 0, &r->x_whole);
-    return SPMM_OK;
+    return generate_whole(job, &r->x_whole);
 }
 
 static spmm_status prepare(sp_job *job, run *r)
@@ -207,6 +224,18 @@ static void spoil(spmm_multivector *y)
         ((float *)y->data)[0] += 1;
 }
 
+/** Y in the order of the matrix as it was read. Rank 0. */
+static spmm_status write_output(const sp_job *job, const spmm_multivector *gathered)
+{
+    spmm_multivector y;
+    if (!job->perm) return sp_multivector_write(gathered, job->options.output);
+    TRY(spmm_multivector_create(gathered->rows, gathered->k, gathered->precision, SPMM_CPU, &y));
+    spmm_status status = sp_multivector_permute(gathered, job->perm, 1, &y);
+    if (status == SPMM_OK) status = sp_multivector_write(&y, job->options.output);
+    spmm_multivector_destroy(&y);
+    return status;
+}
+
 static spmm_status collect(sp_job *job, run *r)
 {
     const double start = MPI_Wtime();
@@ -225,7 +254,7 @@ static spmm_status collect(sp_job *job, run *r)
     if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) spoil(y);
     if (job->options.output) {
         TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
-        status = sp_is_root(job) ? sp_multivector_write(&r->gathered, job->options.output) : SPMM_OK;
+        status = sp_is_root(job) ? write_output(job, &r->gathered) : SPMM_OK;
         TRY(sp_agree(job->grid.comm, "output", status));
         if (job->verify == SP_VERIFY_SAMPLE) spmm_multivector_destroy(&r->gathered);
     }
@@ -248,6 +277,14 @@ static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
            (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_piece(kernel));
 }
 
+/** Of a row that has the number `row` now. */
+static int64_t old_number(const sp_job *job, int64_t row)
+{
+    int64_t i = 0;
+    while (job->perm[i] != row) i++;
+    return i;
+}
+
 static spmm_status verify(sp_job *job, run *r)
 {
     const double start = MPI_Wtime();
@@ -259,6 +296,7 @@ static spmm_status verify(sp_job *job, run *r)
                            job->place.threads, error);
     TRY(sp_agree(job->grid.comm, "verify", status));
     if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
+    if (sp_is_root(job) && job->perm && error->row >= 0) error->row = old_number(job, error->row);
     /* an `exact` kernel that is not is wrong, however small the difference */
     int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
     TRY(sp_bcast(job->grid.comm, SP_ROOT, &passed, sizeof passed));

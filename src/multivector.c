@@ -160,17 +160,31 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
     return sp_random_unit(seed, (uint64_t)row, (uint64_t)column);
 }
 
-void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
-                             int threads)
+/** row NULL: rows first_row + i. */
+static void generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
+                     const int64_t *row, int threads)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t global = row ? row[i] : first_row + i;
         for (int64_t j = 0; j < x->ld; j++) {
-            const double e = j < x->k ? sp_x_element(kind, seed, first_row + i, j) : 0.0;
+            const double e = j < x->k ? sp_x_element(kind, seed, global, j) : 0.0;
             if (x->precision == SPMM_F64)
                 ((double *)x->data)[i * x->ld + j] = e;
             else
                 ((float *)x->data)[i * x->ld + j] = (float)e;
         }
     }
+}
+
+void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
+                             int threads)
+{
+    generate(x, kind, seed, first_row, NULL, threads);
+}
+
+void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t seed, const int64_t *row,
+                                  int threads)
+{
+    generate(x, kind, seed, 0, row, threads);
 }

@@ -22,6 +22,10 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column);
 void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
                              int threads);
 
+/** The same with the elements of the listed global rows, [x->rows]. */
+void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t seed, const int64_t *row,
+                                  int threads);
+
 /** Writes a host multivector as a Matrix Market array file (column-major, as the format wants it), with
  *  digits enough to read the same values back. Written under another name first and renamed when
  *  whole, so that no reader finds half a file.

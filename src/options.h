@@ -24,6 +24,8 @@ typedef enum sp_format_choice {
 /** What ends the program after its set-up instead of a product. */
 typedef enum sp_action {
     SP_ACTION_MULTIPLY,
+    SP_ACTION_SCATTER_ONLY,
+    SP_ACTION_DRY_RUN,
     SP_ACTION_CHECK_CONVERSIONS,
     SP_ACTION_LIST_KERNELS,
     SP_ACTION_LIST_DEVICES,
@@ -42,6 +44,10 @@ typedef struct sp_options {
     int tune;           /**< 1: auto times the kernels */
     sp_shape shape;
     int p, q; /**< process grid; 0 x 0: default */
+    int grid_auto;
+    int64_t plan_ranks[SP_MAX_COLUMNS]; /**< of --dry-run */
+    int plan_count;
+    const char *cache; /**< NULL: none */
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;

@@ -4,7 +4,7 @@
 
 #include "status.h"
 
-typedef enum sp_partition { SP_PARTITION_NNZ, SP_PARTITION_ROWS } sp_partition;
+typedef enum sp_partition { SP_PARTITION_NNZ, SP_PARTITION_ROWS, SP_PARTITION_GRAPH } sp_partition;
 
 /** Even blocks: the first rows mod parts get one row more. begin [parts + 1]. */
 void sp_partition_even(int64_t rows, int parts, int64_t *begin);

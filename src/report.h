@@ -57,14 +57,17 @@ typedef struct sp_record {
 /** What the whole run of the program starts with. */
 typedef struct sp_preamble {
     int64_t stored, duplicates, longest, empty; /**< entries of the file; summed ones; row facts */
-    double read_bytes;                          /**< of text, 0 for a generator */
+    double read_bytes;                          /**< of text or of a .spmm file's arrays; 0 for a generator */
+    int binary;                                 /**< 1: the latter */
     double parse_seconds;
 } sp_preamble;
 
 /** One rank's line of the verbose table. */
 typedef struct sp_rank_row {
     sp_place place;
-    int64_t row_begin, rows, nnz, bytes; /**< of the block */
+    int64_t row_begin, rows, nnz, bytes;  /**< of the block */
+    int64_t x_rows, halo_rows, sent_rows; /**< of X: own, received and sent in a product */
+    int sources, targets;                 /**< ranks that they come from and go to */
 } sp_rank_row;
 
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,

@@ -340,25 +340,32 @@ void spmm_block_destroy(spmm_block *block)
     memset(block, 0, sizeof *block);
 }
 
-spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spmm_multivector *whole,
-                         spmm_multivector *x)
+spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, const void *all, int64_t row_bytes,
+                            void *mine, int tag)
 {
-    const int64_t row_bytes = x->ld * (int64_t)sp_value_size(x->precision);
     spmm_status status = SPMM_OK;
     if (grid->rank != 0) {
-        status = sp_recv(grid->comm, 0, TAG_X, x->data, x->rows * row_bytes);
-        return sp_agree(grid->comm, "x", status);
+        const int p = grid->coords[0], q = grid->coords[1];
+        const int64_t rows = sp_x_end(ranges, p, q) - sp_x_first(ranges, p, q);
+        return sp_agree(grid->comm, "x", sp_recv(grid->comm, 0, tag, mine, rows * row_bytes));
     }
     for (int r = 0; r < grid->size && status == SPMM_OK; r++) {
         const int p = r / grid->dims[1], q = r % grid->dims[1];
         const int64_t bytes = (sp_x_end(ranges, p, q) - sp_x_first(ranges, p, q)) * row_bytes;
-        const char *const from = (const char *)whole->data + sp_x_first(ranges, p, q) * row_bytes;
+        const char *const from = (const char *)all + sp_x_first(ranges, p, q) * row_bytes;
         if (r == 0)
-            memcpy(x->data, from, (size_t)bytes);
+            memcpy(mine, from, (size_t)bytes);
         else
-            status = sp_send(grid->comm, r, TAG_X, from, bytes);
+            status = sp_send(grid->comm, r, tag, from, bytes);
     }
     return sp_agree(grid->comm, "x", status);
+}
+
+spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spmm_multivector *whole,
+                         spmm_multivector *x)
+{
+    return sp_scatter_rows(grid, ranges, whole->data, x->ld * (int64_t)sp_value_size(x->precision), x->data,
+                           TAG_X);
 }
 
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block)

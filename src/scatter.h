@@ -49,6 +49,13 @@ typedef void (*sp_scatter_progress)(void *context, double fraction);
 spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
                        sp_scatter_mode mode, sp_scatter_progress progress, void *context, spmm_block *block);
 
+/** Sends each rank those of the rows of an array that it owns of X.
+ *
+ *  Collective. \param [in]  all   on rank 0: [n] rows of row_bytes; ignored elsewhere
+ *  \param [out] mine  this rank's rows \param [in] tag  of the messages */
+spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, const void *all, int64_t row_bytes,
+                            void *mine, int tag);
+
 /** Sends each rank its rows of X.
  *
  *  Collective. \param [in]  whole  on rank 0: X, [n x k], host memory; ignored elsewhere
