@@ -65,7 +65,7 @@ class test:
             return False
         failed = 1
         where = trace
-        while where.tb_next and where.tb_frame.f_code.co_filename != sys.argv[0]:
+        while where.tb_next and where.tb_frame.f_code.co_filename != sys.modules["__main__"].__file__:
             where = where.tb_next
         text = f"{error}"
         if isinstance(error, subprocess.TimeoutExpired):

@@ -117,10 +117,10 @@ class Network:
 
     def remote_shell(self):
         """What mpirun takes for ssh: AGENT HOST COMMAND... Like ssh it leaves our environment behind."""
-        keep = " ".join(f'${{{name}:+{name}="${name}"}}' for name in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"))
+        keep = " ".join(f'${{{name}:+{name}="${name}"}}' for name in ("PATH", "HOME", "LD_LIBRARY_PATH"))
         pids = "".join(f"{host.name}) pid={host.pid} ;;\n" for host in self.hosts)
         return (f"#!/bin/sh\ncase $1 in\n{pids}*) exit 255 ;;\nesac\nshift\n"
-                f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} sh -c "$*"\n')
+                f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} TMPDIR={self.folder} sh -c "$*"\n')
 
     def launcher(self, mpirun, ranks, wire="fast", mca=(), pass_on=()):
         """The command that starts `ranks` ranks, the first half near, the others far, talking through that wire."""
@@ -128,7 +128,9 @@ class Network:
         options = {"plm_rsh_agent": self.agent, "btl": "tcp,self", "btl_tcp_if_include": wire,
                    "oob_tcp_if_include": wire, **dict(mca)}
         pass_on = {*pass_on, *(name for name in os.environ if re.fullmatch("(A|L|UB)SAN_OPTIONS", name))}
-        return self.near.enter(*mpirun, "-np", str(ranks), "--host", f"{NEAR}:{each},{FAR}:{each}",
+        # (killed daemons leave their folders behind)
+        return self.near.enter(f"TMPDIR={self.folder}", *mpirun, "-np", str(ranks),
+                               "--host", f"{NEAR}:{each},{FAR}:{each}",
                                *(word for pair in options.items() for word in ("--mca", *map(str, pair))),
                                *(word for name in pass_on for word in ("-x", name)))
 
@@ -145,8 +147,7 @@ class Network:
 
     def __exit__(self, *_):
         """Ends the hosts with all that runs there."""
-        if self.slow_wire.poll() is None:
-            self.slow_traffic()
+        self.slow_wire.kill()
         for host in self.hosts:
             for pid in host.processes("mpirun", "orterun", "orted", "spmm_mpi"):
                 os.kill(pid, signal.SIGKILL)
