@@ -22,7 +22,7 @@ os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 
 def contain():
-    """Goes on in namespaces of our own. Returns only there, with None; or else why that cannot be."""
+    """Starts the program anew in namespaces of its own, where this returns None; or returns why that cannot be."""
     if sys.argv[-1] == CONTAINED:
         # the first process of a pid namespace gets no signal that it does not handle
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -39,10 +39,11 @@ def contain():
     wall = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--net", "--pid", "--mount", "--mount-proc",
             "--fork", "--kill-child"]
     all_that_is_needed = ("mount --bind /etc/hosts /etc/hosts && unshare --net --uts --ipc --mount hostname far &&"
-                          "ip link add near type veth peer name far")
-    tried = subprocess.run([*wall, "sh", "-c", all_that_is_needed], capture_output=True, text=True)
+                          "ip link add near type veth peer name far &&"
+                          "exec \"$0\" -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'")
+    tried = subprocess.run([*wall, "sh", "-c", all_that_is_needed, sys.executable], capture_output=True, text=True)
     if tried.returncode != 0:
-        return "no namespaces: " + (tried.stderr.strip().split("\n")[0] or f"exit status {tried.returncode}")
+        return "no namespaces: " + (tried.stderr.strip().split("\n")[-1] or f"exit status {tried.returncode}")
     sys.stdout.flush()
     os.execvp(wall[0], [*wall, sys.executable, *sys.argv, CONTAINED])
 
