@@ -208,14 +208,15 @@ with test("a rank that is killed at any stage ends the job at once, with a code 
     run(*FAST, "-o", path, "lap2d5:9")
     whole = open(path).read()
     for stage in STAGES:
-        for bad in (0, 1):
+        for bad in (0, 2):
             for old in (path, path + ".part"):
                 if os.path.exists(old):
                     os.remove(old)
             start = time.monotonic()
-            result = fault(stage, bad, 2, path, ":kill")  # (half a record would not be read)
+            result = fault(stage, bad, 3, path, ":kill")  # (half a record would not be read)
             assert time.monotonic() - start < 10, f"{stage}:{bad}"
             assert result.code != 0 and "PASS" not in result.out, f"{stage}:{bad}"
+            equal(result.error_lines(), [], f"{stage}:{bad}")  # it ended by the kill, not by an error of ours
             if os.path.exists(path):
                 assert stage in WRITTEN and open(path).read() == whole, f"{stage}:{bad} left a file"
             # (rank 0 may be writing while the other one dies)

@@ -1,5 +1,5 @@
 """Two hosts: the program over TCP between network namespaces of this machine, slow and broken networks included.
-limit: 150"""
+limit: 300"""
 import itertools
 import os
 import re
@@ -22,6 +22,13 @@ WAYS = [
     ("f32, even rows, two K", ("-p", "f32", "--partition", "rows", "-k", "1,8"), {}),
     ("messages in small pieces", ("-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
     ("a sample verified", ("--verify", "sample"), {}),
+    ("everything to everybody", ("--exchange", "bcast"), {}),
+    ("after the exchange", ("--no-overlap", "-k", 9), {}),
+    ("a halo in small pieces", ("--exchange", "halo", "-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
+    ("columns on each host", ("-g", "2x2"), {}),
+    ("columns by themselves", ("-g", "1x4", "--reduce", "butterfly"), {}),
+    ("columns, one after another", ("-g", "1x4", "--reduce", "linear", "-k", 3), {"SPMM_CHUNK_BYTES": "1000"}),
+    ("columns, the library's way", ("-g", "2x2", "--reduce", "mpi", "--exchange", "bcast"), {}),
 ]
 MATRICES = ["lap3d7:12", str(ROOT / "matrices/bcsstk16.mtx.gz")]
 # without these mpirun notices after eight minutes that a host is silent: docs/SURPRISES.md
@@ -58,7 +65,8 @@ with network.Network(SCRATCH.name) as net:
             verified(result, what)
             equal(hosts_of(result), [network.NEAR] * 2 + [network.FAR] * 2, what)
             equal(result.out.splitlines()[-1], "PASS", what)
-            equal([r["error"]["different"] for r in result.records], [0] * len(result.records), what)
+            for r in result.records:  # partial sums have other bits
+                assert r["run"]["grid"][1] > 1 or r["error"]["different"] == 0, what
             assert result.records, what
 
     with test("Y is the same file from 1 rank here and from 2, 4 and 5 ranks of two hosts, neighbours or not"):
@@ -85,8 +93,8 @@ with network.Network(SCRATCH.name) as net:
             ended(net, start, result.code, path)
 
     with test("a slow network that loses frames changes nothing but the time"):
-        for matrix in MATRICES:
-            verified(net_run(net, 4, matrix, wire="slow"), matrix, 1)
+        verified(net_run(net, 4, MATRICES[0], wire="slow"), MATRICES[0], 1)
+        verified(net_run(net, 4, "-g", "2x2", MATRICES[1], wire="slow"), "2 x 2", 1)
         result = net_run(net, 4, MATRICES[1], wire="slow", env={"SPMM_CHUNK_BYTES": "10000"})
         verified(result, "in pieces", 1)
         slow = result.records[0]["apply"]["min"]
