@@ -22,7 +22,7 @@ os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 
 def contain():
-    """Goes on in namespaces of our own. Returns only there, with None; or else why that cannot be."""
+    """Starts the program anew in namespaces of its own, where this returns None; or returns why that cannot be."""
     if sys.argv[-1] == CONTAINED:
         # the first process of a pid namespace gets no signal that it does not handle
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -39,10 +39,11 @@ def contain():
     wall = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--net", "--pid", "--mount", "--mount-proc",
             "--fork", "--kill-child"]
     all_that_is_needed = ("mount --bind /etc/hosts /etc/hosts && unshare --net --uts --ipc --mount hostname far &&"
-                          "ip link add near type veth peer name far")
-    tried = subprocess.run([*wall, "sh", "-c", all_that_is_needed], capture_output=True, text=True)
+                          "ip link add near type veth peer name far &&"
+                          "exec \"$0\" -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'")
+    tried = subprocess.run([*wall, "sh", "-c", all_that_is_needed, sys.executable], capture_output=True, text=True)
     if tried.returncode != 0:
-        return "no namespaces: " + (tried.stderr.strip().split("\n")[0] or f"exit status {tried.returncode}")
+        return "no namespaces: " + (tried.stderr.strip().split("\n")[-1] or f"exit status {tried.returncode}")
     sys.stdout.flush()
     os.execvp(wall[0], [*wall, sys.executable, *sys.argv, CONTAINED])
 
@@ -117,10 +118,10 @@ class Network:
 
     def remote_shell(self):
         """What mpirun takes for ssh: AGENT HOST COMMAND... Like ssh it leaves our environment behind."""
-        keep = " ".join(f'${{{name}:+{name}="${name}"}}' for name in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH"))
+        keep = " ".join(f'${{{name}:+{name}="${name}"}}' for name in ("PATH", "HOME", "LD_LIBRARY_PATH"))
         pids = "".join(f"{host.name}) pid={host.pid} ;;\n" for host in self.hosts)
         return (f"#!/bin/sh\ncase $1 in\n{pids}*) exit 255 ;;\nesac\nshift\n"
-                f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} sh -c "$*"\n')
+                f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} TMPDIR={self.folder} sh -c "$*"\n')
 
     def launcher(self, mpirun, ranks, wire="fast", mca=(), pass_on=()):
         """The command that starts `ranks` ranks, the first half near, the others far, talking through that wire."""
@@ -128,7 +129,9 @@ class Network:
         options = {"plm_rsh_agent": self.agent, "btl": "tcp,self", "btl_tcp_if_include": wire,
                    "oob_tcp_if_include": wire, **dict(mca)}
         pass_on = {*pass_on, *(name for name in os.environ if re.fullmatch("(A|L|UB)SAN_OPTIONS", name))}
-        return self.near.enter(*mpirun, "-np", str(ranks), "--host", f"{NEAR}:{each},{FAR}:{each}",
+        # (killed daemons leave their folders behind)
+        return self.near.enter(f"TMPDIR={self.folder}", *mpirun, "-np", str(ranks),
+                               "--host", f"{NEAR}:{each},{FAR}:{each}",
                                *(word for pair in options.items() for word in ("--mca", *map(str, pair))),
                                *(word for name in pass_on for word in ("-x", name)))
 
@@ -145,8 +148,7 @@ class Network:
 
     def __exit__(self, *_):
         """Ends the hosts with all that runs there."""
-        if self.slow_wire.poll() is None:
-            self.slow_traffic()
+        self.slow_wire.kill()
         for host in self.hosts:
             for pid in host.processes("mpirun", "orterun", "orted", "spmm_mpi"):
                 os.kill(pid, signal.SIGKILL)

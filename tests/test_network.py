@@ -1,5 +1,5 @@
 """Two hosts: the program over TCP between network namespaces of this machine, slow and broken networks included.
-limit: 150"""
+limit: 300"""
 import itertools
 import os
 import re
@@ -79,7 +79,7 @@ with network.Network(SCRATCH.name) as net:
             assert open(path).read() == one, f"{ranks} ranks {mca}"
 
     with test("a rank that fails on the far host is exit code 4 and one message"):
-        for stage in ("scatter", "apply"):
+        for stage in ("place", "read", "scatter", "x", "apply", "gather", "verify", "report"):
             result = net_run(net, 4, MATRICES[0], env={"SPMM_FAULT": f"{stage}:3"}, limit=20)
             equal(result.code, 4, result.err)
             equal(len(result.error_lines()), 1, result.err)
@@ -87,17 +87,14 @@ with network.Network(SCRATCH.name) as net:
             equal(left(net), [], "processes left")
 
     with test("a rank that is killed on the far host ends the job"):
-        for stage in ("apply", "output"):
-            start, path = time.monotonic(), scratch("k.mtx")
+        for stage in ("place", "scatter", "apply", "gather"):
+            start, path = time.monotonic(), scratch("killed.mtx")
             result = net_run(net, 4, "-o", path, MATRICES[0], env={"SPMM_FAULT": f"{stage}:3:kill"}, limit=20)
-            if stage == "output":  # it is whole by then
-                equal(len(open(path).readlines()), 2 + 64 * 1728)
-                os.remove(path)
             ended(net, start, result.code, path)
 
     with test("a slow network that loses frames changes nothing but the time"):
-        for matrix in MATRICES:
-            verified(net_run(net, 4, matrix, wire="slow"), matrix, 1)
+        verified(net_run(net, 4, MATRICES[0], wire="slow"), MATRICES[0], 1)
+        verified(net_run(net, 4, "-g", "2x2", MATRICES[1], wire="slow"), "2 x 2", 1)
         result = net_run(net, 4, MATRICES[1], wire="slow", env={"SPMM_CHUNK_BYTES": "10000"})
         verified(result, "in pieces", 1)
         slow = result.records[0]["apply"]["min"]
