@@ -47,6 +47,7 @@ bench-read:
 
 ## bench-cpu      time the CPU kernels beside those sparse libraries that are here (ARGS=, CSV=)
 ## bench-cpu-deps install the libraries (apt-get; MKL by pip, into build/)
+## bench-mpi      time the product of NP ranks beside PETSc's where it is found (ARGS=, NP=, CSV=)
 include mk/bench.mk
 
 ## bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
@@ -69,7 +70,7 @@ include mk/install.mk
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
 FORMATTED = $(wildcard include/*.h src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] bench/*.[ch] \
-                bench/cpu/*.[ch] bench/gpu/*.[ch] bench/peers/*.c bench/peers/*.cpp examples/*.[ch])
+                bench/cpu/*.[ch] bench/gpu/*.[ch] bench/mpi/*.[ch] bench/peers/*.c bench/peers/*.cpp examples/*.[ch])
 format: deps-lint
 	$(Q)clang-format -i $(FORMATTED)
 lint: deps-lint

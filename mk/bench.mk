@@ -1,4 +1,4 @@
-# make bench-cpu and bench-cpu-deps: our CPU kernels beside other sparse libraries; bench/README.md.
+# make bench-cpu and bench-cpu-deps: our CPU kernels beside other sparse libraries; bench-mpi; bench/README.md.
 #
 # Each library is reached through an adaptor, bench/peers/NAME.c or .cpp (the project's only C++), a shared
 # object that bench_cpu loads from beside itself. Those are built whose header is found.
@@ -76,3 +76,33 @@ $(B)/bench/peer_scipy.so: $(B)/bench/peer_scipy.py
 $(B)/bench/peer_scipy.py: bench/peers/scipy_child.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
+
+# --- make bench-mpi: the distributed product beside PETSc's ------------------------------------
+
+# another adaptor's object, for tests; else one of two
+MPI_PEER ?= $(call object,bench/mpi/peer_$(if $(PETSC_FOUND),petsc,none).c)
+ifneq ($(filter %/bench/bench_mpi,$(MAKECMDGOALS)),)
+  PETSC_FOUND := $(shell $(call probe,petsc) && echo 1)
+endif
+BENCH_MPI := $(call object,$(filter-out bench/mpi/peer_%,$(wildcard bench/mpi/*.c))) $(MPI_PEER)
+# a rank a core, unless somebody says NP=
+bench_np = $(if $(filter file,$(origin NP)),$(NPROC),$(NP))
+
+bench-mpi:
+	@+$(MAKE) $(J) CUDA=0 SANITIZE=0 $(BUILDDIR)/cpu/bench/bench_mpi
+	$(Q)COMMIT='$(shell git describe --always --dirty 2>/dev/null)' $(MPIRUN) \
+	    $(strip $(call mpirun_flags,$(bench_np)) -np $(bench_np)) $(BUILDDIR)/cpu/bench/bench_mpi $(if $(CSV),--csv $(CSV)) $(ARGS)
+.PHONY: bench-mpi
+
+# as an installed libspmm's user sees it: spmm.h alone
+$(B)/bench/mpi/%.o: private INCLUDES = -Iinclude
+$(B)/bench/mpi/peer_petsc.o: private INCLUDES = -Iinclude $(petsc_flags)
+
+# the stamp: PETSc may come or go
+$(B)/bench/mpi/peer: FORCE
+	@$(call stamp,$(BENCH_MPI) $(if $(PETSC_FOUND),$(petsc_libs)))
+$(B)/bench/bench_mpi: $(BENCH_MPI) $(KEEP) $(B)/libspmm.a $(B)/bench/mpi/peer
+	$(call say,LD,$@)
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed \
+	    $(if $(PETSC_FOUND),$(petsc_libs)) $(CUDA_LIBS) $(LIBS)
+-include $(wildcard $(B)/bench/mpi/*.d)

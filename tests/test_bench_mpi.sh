@@ -1,0 +1,93 @@
+#!/bin/bash
+# bench_mpi on tiny matrices: beside PETSc where it is found, and beside a library made here that is right or wrong.
+# limit: 120
+. tests/lib.sh
+cuda=0
+case $BUILD in *cuda) cuda=1 ;; *asan) skip "bench_mpi times our product beside PETSc's" "not with sanitizers"; finish ;; esac
+scratch
+# build NAME [VARIABLE=...]: bench_mpi in the scratch folder, under that name
+build() {
+    local name=$1
+    shift
+    make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$@" "$BUILD/bench/bench_mpi" &&
+        cp "$BUILD/bench/bench_mpi" "$scratch/$name"
+}
+# bench RANKS NAME ARGS...: its output, then its exit status
+bench() {
+    local ranks=$1 name=$2
+    shift 2
+    $MPIRUN -np "$ranks" "$scratch/$name" -r 2 -k 1,8 "$@" 2>&1
+    echo "exit status $?"
+}
+
+cat >"$scratch/peer.c" <<'END_OF_PEER'
+/* a library for one rank; WRONG spoils an element, BROKEN its set-up */
+#include <stdlib.h>
+#include <string.h>
+#include "bench.h"
+typedef struct product { const spmm_csr *a; int64_t n, k; double *x, *y; } product;
+static const char *start(const spmm_block *b, int64_t k, int threads, void **state)
+{
+    product *p = malloc(sizeof *p);
+    (void)threads;
+    *p = (product){&b->csr, b->cols, k, malloc((size_t)(b->cols * k) * 8), malloc((size_t)(b->rows * k) * 8)};
+    *state = p;
+    return getenv("BROKEN") ? "it is broken" : NULL;
+}
+static const char *run(void *state)
+{
+    const product *p = state;
+    const double *value = p->a->as;
+    for (int64_t j = 0; j < p->k; j++)
+        for (int64_t i = 0; i < p->a->rows; i++) {
+            double sum = i == 3 && getenv("WRONG") ? 1e-9 : 0;
+            for (int64_t e = p->a->irp[i]; e < p->a->irp[i + 1]; e++) sum += value[e] * p->x[j * p->n + p->a->ja[e]];
+            p->y[j * p->a->rows + i] = sum;
+        }
+    return NULL;
+}
+static const char *see(void *state, side which, view *v)
+{
+    const product *p = state;
+    *v = which == SIDE_X ? (view){p->x, 1, p->n} : (view){p->y, 1, p->a->rows};
+    return NULL;
+}
+static const char *unsee(void *state, side which, view *v) { (void)state, (void)which, (void)v; return NULL; }
+static const char *kernel(const void *state) { (void)state; return "loops"; }
+static void end(void *state) { product *p = state; free(p->x), free(p->y), free(p); }
+static const contender form = {"made here", 0, start, run, see, unsee, kernel, end};
+static const char *begin(char *version, size_t size) { strncpy(version, "one", size); return NULL; }
+static void done(void) {}
+const peer spmm_peer = {"made", &form, 1, begin, done};
+END_OF_PEER
+ok "an adaptor needs bench.h and spmm.h alone" \
+    $MPICC -std=c11 -c -Wall -Wextra -Werror -Iinclude -Ibench/mpi "$scratch/peer.c" -o "$scratch/peer.o"
+ok "bench_mpi builds with it" build made MPI_PEER="$scratch/peer.o"
+csv=$scratch/out.csv
+out=$(bench 1 made --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)
+text "the other library is timed beside ours" "made here         loops" "$out"
+text "files are read, rectangular ones too" "matrices/lp_e226.mtx: 223 x 472, 2768 entries, K = 8" "$out"
+text "the summary has the bar" "bar: geometric mean 3.0, no case under 1.0: " "$out"
+text "which fails no run" "exit status 0" "$out"
+text "the CSV file has a header" "date,commit,host,cpu,ranks,threads,matrix," "$(head -1 "$csv")"
+ok "and a row a contender and case" test "$(grep -c ',1$' "$csv")" = 8
+out=$(WRONG=1 bench 1 made --csv "$csv" lap2d5:20)
+text "a wrong element is found" "WRONG: 1 elements" "$out"
+text "and is exit status 1" "exit status 1" "$out"
+ok "and marked in the CSV file" test "$(grep -c 'made here,.*,0$' "$csv")" = 2
+out=$(BROKEN=1 bench 1 made lap2d5:20)
+text "a library that fails is named" "made here         FAILED: it is broken" "$out"
+text "which is exit status 1, too" "exit status 1" "$out"
+text "an unknown generator is a usage error" "exit status 2" "$(bench 2 made lap2d5:x)"
+text "a missing file is an input error" "exit status 3" "$(bench 2 made missing.mtx)"
+
+ok "bench_mpi builds as this machine has it" build bench_mpi
+out=$(bench 3 bench_mpi lap2d5:30 rmat:8,8 matrices/lp_e226.mtx)
+text "our product is right on 3 ranks" "exit status 0" "$out"
+if [[ $out == *"without petsc: not found"* ]]; then
+    skip "PETSc is timed beside it" "no PETSc"
+else
+    text "PETSc is timed beside it" "petsc MatMatMult" "$out"
+    text "by vectors, too, for K = 1" "petsc MatMult" "$out"
+fi
+finish
