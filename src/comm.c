@@ -56,7 +56,7 @@ spmm_status sp_agree(MPI_Comm comm, const char *stage, spmm_status local)
     return (spmm_status)worst.status;
 }
 
-static int64_t chunk_bytes(void)
+int64_t sp_chunk_bytes(void)
 {
     const char *text = getenv("SPMM_CHUNK_BYTES");
     const long long value = text ? atoll(text) : 0;
@@ -65,7 +65,7 @@ static int64_t chunk_bytes(void)
 
 spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes)
 {
-    const int64_t chunk = chunk_bytes();
+    const int64_t chunk = sp_chunk_bytes();
     for (int64_t at = 0; at < bytes; at += chunk) {
         const int64_t n = bytes - at < chunk ? bytes - at : chunk;
         TRY(SP_MPI(MPI_Send((const char *)data + at, (int)n, MPI_BYTE, to, tag, comm)));
@@ -75,7 +75,7 @@ spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t by
 
 spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes)
 {
-    const int64_t chunk = chunk_bytes();
+    const int64_t chunk = sp_chunk_bytes();
     for (int64_t at = 0; at < bytes; at += chunk) {
         const int64_t n = bytes - at < chunk ? bytes - at : chunk;
         TRY(SP_MPI(MPI_Recv((char *)data + at, (int)n, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE)));
@@ -85,7 +85,7 @@ spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes)
 
 spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes)
 {
-    const int64_t chunk = chunk_bytes();
+    const int64_t chunk = sp_chunk_bytes();
     for (int64_t at = 0; at < bytes; at += chunk) {
         const int64_t n = bytes - at < chunk ? bytes - at : chunk;
         TRY(SP_MPI(MPI_Bcast((char *)data + at, (int)n, MPI_BYTE, root, comm)));

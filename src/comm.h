@@ -31,6 +31,9 @@ spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t by
 spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes);
 spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes);
 
+/** That bound. */
+int64_t sp_chunk_bytes(void);
+
 /** 1 on every rank when it is nonzero on every rank. Collective. */
 spmm_status sp_all(MPI_Comm comm, int mine, int *all);
 
