@@ -13,6 +13,11 @@
 static char folder[512], path[600];
 static int me, ranks;
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
 enum { TEXT = 60000 };
 
 static void chunk_bytes(const char *name, int64_t bytes)
@@ -479,11 +484,9 @@ static void write_big(int n, int width, int shuffled)
 
 static void test_memory(void)
 {
-#ifdef __SANITIZE_ADDRESS__
-    SKIP("no rank needs more than its share of the CSR and 40 MiB", "the sanitizer has memory of its own");
-#else
-    if (ranks != 4) {
-        SKIP("no rank needs more than its share of the CSR and 40 MiB", "with 4 ranks only");
+    if (SANITIZED || ranks != 4) {
+        SKIP("no rank needs more than its share of the CSR and 40 MiB",
+             SANITIZED ? "the sanitizer has memory of its own" : "with 4 ranks only");
         return;
     }
     TEST(
@@ -518,7 +521,6 @@ static void test_memory(void)
             MPI_Barrier(MPI_COMM_WORLD);
         }
     }
-#endif
 }
 
 int main(int argc, char **argv)
