@@ -2,10 +2,11 @@
 
 #include <string.h>
 
+#include "csr.h"
 #include "memory.h"
 #include "multivector.h"
 
-enum { ROOT = 0, TAG_Y = 21 };
+enum { ROOT = 0, TAG_Y = 21, TAG_STARTS, TAG_JA, TAG_AS };
 
 static spmm_status receive_blocks(const sp_grid *grid, const int64_t *block_rows, spmm_multivector *y)
 {
@@ -44,5 +45,128 @@ spmm_status sp_gather(const sp_grid *grid, const spmm_multivector *block, int64_
 failed:
     sp_free(block_rows);
     spmm_multivector_destroy(y);
+    return status;
+}
+
+/* ---- a matrix ---- */
+
+/** What root knows of the pieces, and room for one of them. */
+typedef struct pieces {
+    int64_t (*size)[2]; /* [ranks] rows and entries */
+    int64_t *start;     /* row starts of a piece */
+    int32_t *ja;
+    void *as;
+    int64_t *next; /* [rows] where a row's next entries go */
+} pieces;
+
+static void destroy_pieces(pieces *s)
+{
+    sp_free(s->size);
+    sp_free(s->start);
+    sp_free(s->ja);
+    sp_free(s->as);
+    sp_free(s->next);
+}
+
+static spmm_status make_room(const sp_grid *grid, spmm_precision precision, int64_t cols, pieces *s,
+                             spmm_csr *a)
+{
+    int64_t rows = 0, nnz = 0, most_rows = 0, most_nnz = 0;
+    for (int r = 0; r < grid->size; r++) {
+        if (r % grid->dims[1] == 0) rows += s->size[r][0];
+        nnz += s->size[r][1];
+        if (s->size[r][0] > most_rows) most_rows = s->size[r][0];
+        if (s->size[r][1] > most_nnz) most_nnz = s->size[r][1];
+    }
+    TRY(sp_csr_create(rows, cols, nnz, precision, a));
+    TRY(sp_alloc((void **)&s->start, most_rows + 1, sizeof *s->start, "row starts"));
+    TRY(sp_alloc((void **)&s->ja, most_nnz, sizeof *s->ja, "a block's columns"));
+    TRY(sp_alloc(&s->as, most_nnz, sp_value_size(precision), "a block's values"));
+    return sp_alloc((void **)&s->next, rows + 1, sizeof *s->next, "row starts");
+}
+
+/** Rank r's row starts, in s->start, from 0. */
+static spmm_status starts_of(const sp_grid *grid, const spmm_csr *piece, int r, pieces *s)
+{
+    const int64_t rows = s->size[r][0];
+    if (r != ROOT) return sp_recv(grid->comm, r, TAG_STARTS, s->start, (rows + 1) * 8);
+    memcpy(s->start, piece->irp, (size_t)(rows + 1) * 8);
+    return SPMM_OK;
+}
+
+static spmm_status entries_of(const sp_grid *grid, const spmm_csr *piece, int r, pieces *s)
+{
+    const int64_t nnz = s->size[r][1], size = (int64_t)sp_value_size(piece->precision);
+    if (r == ROOT) {
+        memcpy(s->ja, piece->ja, (size_t)nnz * 4);
+        memcpy(s->as, piece->as, (size_t)(nnz * size));
+        return SPMM_OK;
+    }
+    TRY(sp_recv(grid->comm, r, TAG_JA, s->ja, nnz * 4));
+    return sp_recv(grid->comm, r, TAG_AS, s->as, nnz * size);
+}
+
+/** Appends a piece's entries to its rows; pieces of a process row come in the order of their columns. */
+static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col_begin, spmm_csr *a)
+{
+    const size_t size = sp_value_size(a->precision);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t n = s->start[i + 1] - s->start[i], to = s->next[first_row + i];
+        for (int64_t e = 0; e < n; e++) a->ja[to + e] = (int32_t)(s->ja[s->start[i] + e] + col_begin);
+        memcpy((char *)a->as + (size_t)to * size, (const char *)s->as + (size_t)s->start[i] * size,
+               (size_t)n * size);
+        s->next[first_row + i] += n;
+    }
+}
+
+/** Lengths first, of all pieces, then the entries. */
+static spmm_status put_together(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin,
+                                pieces *s, spmm_csr *a)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t row = 0;
+        for (int r = 0; r < grid->size; r++) {
+            const int64_t rows = s->size[r][0];
+            TRY(starts_of(grid, piece, r, s));
+            if (pass == 0) {
+                for (int64_t i = 0; i < rows; i++) a->irp[row + i + 1] += s->start[i + 1] - s->start[i];
+            } else {
+                TRY(entries_of(grid, piece, r, s));
+                append(s, row, rows, col_begin[r % grid->dims[1]], a);
+            }
+            if (r % grid->dims[1] == grid->dims[1] - 1) row += rows;
+        }
+        for (int64_t i = 0; pass == 0 && i < a->rows; i++) a->irp[i + 1] += a->irp[i];
+        if (pass == 0) memcpy(s->next, a->irp, (size_t)(a->rows + 1) * 8);
+    }
+    return SPMM_OK;
+}
+
+static spmm_status send_piece(const sp_grid *grid, const spmm_csr *piece)
+{
+    for (int pass = 0; pass < 2; pass++)
+        TRY(sp_send(grid->comm, ROOT, TAG_STARTS, piece->irp, (piece->rows + 1) * 8));
+    TRY(sp_send(grid->comm, ROOT, TAG_JA, piece->ja, piece->nnz * 4));
+    return sp_send(grid->comm, ROOT, TAG_AS, piece->as,
+                   piece->nnz * (int64_t)sp_value_size(piece->precision));
+}
+
+spmm_status sp_gather_csr(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin, spmm_csr *a)
+{
+    const int root = grid->rank == ROOT;
+    const int64_t mine[2] = {piece->rows, piece->nnz};
+    pieces s = {.size = NULL};
+    spmm_status status = SPMM_OK;
+    memset(a, 0, sizeof *a);
+    if (root) status = sp_alloc((void **)&s.size, grid->size, sizeof *s.size, "the blocks' sizes");
+    TRY_GOTO(sp_agree(grid->comm, "gather", status), done);
+    TRY_GOTO(sp_collect(grid->comm, mine, sizeof mine, s.size), done);
+    if (root) status = make_room(grid, piece->precision, col_begin[grid->dims[1]], &s, a);
+    TRY_GOTO(sp_agree(grid->comm, "gather", status), done);
+    status = sp_agree(grid->comm, "gather",
+                      root ? put_together(grid, piece, col_begin, &s, a) : send_piece(grid, piece));
+done:
+    destroy_pieces(&s);
+    if (status != SPMM_OK) spmm_csr_destroy(a);
     return status;
 }

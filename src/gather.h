@@ -14,4 +14,14 @@
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_gather(const sp_grid *grid, const spmm_multivector *block, int64_t rows, spmm_multivector *y);
 
+/** Puts blocks of a matrix together on rank 0: of each process row some rows, the same on all of its ranks.
+ *
+ *  Collective over grid->comm.
+ *  \param [in]  piece      this rank's rows, columns relative to col_begin[q]
+ *  \param [in]  col_begin  [Q + 1]
+ *  \param [out] a          on rank 0: the rows in the order of p, columns global; the caller destroys it. Elsewhere
+ *                          zeroed
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_gather_csr(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin, spmm_csr *a);
+
 #endif

@@ -34,7 +34,7 @@ static int progress_wanted(const sp_job *job)
 
 /* ---- read ---- */
 
-static sp_read_options read_options(const sp_job *job)
+sp_read_options sp_job_read_options(const sp_job *job)
 {
     return (sp_read_options){.precision = job->options.precision,
                              .threads = job->place.threads,
@@ -46,7 +46,7 @@ static sp_read_options read_options(const sp_job *job)
 /** A file of --cache, read back. */
 static spmm_status read_cached(sp_job *job)
 {
-    const sp_read_options options = read_options(job);
+    const sp_read_options options = sp_job_read_options(job);
     sp_file_facts facts;
     const double start = MPI_Wtime();
     TRY(sp_file_read(job->options.matrix, &options, &job->a, &facts));
@@ -69,7 +69,7 @@ static spmm_status write_cache(const sp_job *job)
 
 static spmm_status read_file(sp_job *job)
 {
-    const sp_read_options options = read_options(job);
+    const sp_read_options options = sp_job_read_options(job);
     const double start = MPI_Wtime();
     if (sp_file_is(job->options.matrix)) return read_cached(job);
     TRY(sp_read_csr(job->options.matrix, &options, &job->a, &job->info, &job->preamble.stored,
@@ -90,12 +90,13 @@ static spmm_status generate(sp_job *job)
 static spmm_status read_x(sp_job *job)
 {
     const sp_options *o = &job->options;
-    sp_read_options options = read_options(job);
+    const int64_t cols = job->record.matrix.cols;
+    sp_read_options options = sp_job_read_options(job);
     options.progress = NULL;
     TRY(sp_read_dense(o->x_file, &options, &job->x_file));
-    if (job->x_file.rows != job->a.cols)
+    if (job->x_file.rows != cols)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: X has %lld rows, and A %lld columns", o->x_file,
-                       (long long)job->x_file.rows, (long long)job->a.cols);
+                       (long long)job->x_file.rows, (long long)cols);
     if (job->x_file.k < 1) return sp_fail(SPMM_ERR_SYNTAX, "%s: X has no columns", o->x_file);
     return SPMM_OK;
 }
@@ -130,30 +131,42 @@ static spmm_status columns_of_x(sp_job *job)
     return SPMM_OK;
 }
 
+spmm_status sp_job_read_x(sp_job *job)
+{
+    if (!job->options.x_file) return SPMM_OK;
+    TRY(sp_agree(job->grid.comm, "read", sp_is_root(job) ? read_x(job) : SPMM_OK));
+    return columns_of_x(job);
+}
+
+spmm_status sp_job_check_outputs(const sp_job *job)
+{
+    spmm_status status = SPMM_OK;
+    if (sp_is_root(job)) status = sp_report_check(job->options.json);
+    if (status == SPMM_OK && sp_is_root(job)) status = sp_report_check(job->options.csv);
+    return sp_agree(job->grid.comm, "read", status);
+}
+
 spmm_status sp_job_read(sp_job *job)
 {
     const double start = MPI_Wtime();
     const sp_options *o = &job->options;
     spmm_status status = SPMM_OK;
+    TRY(sp_job_check_outputs(job));
     if (sp_is_root(job)) {
         if (o->partition == SP_PARTITION_GRAPH) status = sp_graph_ready();
-        if (status == SPMM_OK) status = sp_report_check(o->json);
-        if (status == SPMM_OK) status = sp_report_check(o->csv);
         if (status == SPMM_OK) status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
         if (status == SPMM_OK) row_facts(job);
         if (status == SPMM_OK && o->cache) status = write_cache(job);
-        if (status == SPMM_OK && o->x_file) status = read_x(job);
     }
     TRY(sp_agree(job->grid.comm, "read", status));
-    if (o->x_file) TRY(columns_of_x(job));
+    TRY(sp_job_read_x(job));
     job->record.seconds.read = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
 /* ---- scatter ---- */
 
-/** This block's rows of the sample: every rank computes the same list from the same boundaries. */
-static spmm_status own_sample(sp_job *job)
+spmm_status sp_job_own_sample(sp_job *job)
 {
     const int blocks = job->ranges.p, me = job->grid.coords[0];
     int64_t *first = NULL;
@@ -177,7 +190,7 @@ spmm_status sp_job_scatter(sp_job *job)
     const int keep = job->verify == SP_VERIFY_FULL;
     TRY(sp_scatter(&job->grid, SP_ROOT, &job->a, &job->ranges, keep ? SP_SCATTER_BORROW : SP_SCATTER_CONSUME,
                    progress_wanted(job) ? show_progress : NULL, "scattering", &job->block));
-    if (job->verify == SP_VERIFY_SAMPLE) TRY(own_sample(job));
+    if (job->verify == SP_VERIFY_SAMPLE) TRY(sp_job_own_sample(job));
     job->record.memory.load_peak_bytes = sp_peak_bytes();
     job->record.seconds.scatter = MPI_Wtime() - start;
     return SPMM_OK;

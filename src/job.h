@@ -1,4 +1,4 @@
-/** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c and job_layout.c have
+/** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c, job_load.c and job_layout.c have
  *  those before the products, job_tune.c the choice of kernels, job_run.c the runs, job_time.c times products. */
 #ifndef SP_JOB_H
 #define SP_JOB_H
@@ -50,6 +50,7 @@ static inline int sp_is_root(const sp_job *job) { return job->grid.rank == SP_RO
    rank. Times go to job->record.seconds. */
 
 spmm_status sp_job_read(sp_job *job);      /**< file or generator -> job->a, X from a file -> job->x_file */
+spmm_status sp_job_load(sp_job *job);      /**< with --io parallel these and the next two: -> block, ranges */
 spmm_status sp_job_partition(sp_job *job); /**< -> job->ranges, and what is kept for verifying */
 spmm_status sp_job_scatter(sp_job *job);   /**< -> job->block; frees job->a when nothing needs it */
 spmm_status sp_job_halo(sp_job *job);      /**< -> job->halo */
@@ -71,6 +72,20 @@ spmm_status sp_job_check_conversions(sp_job *job);
 void sp_job_destroy(sp_job *job);
 
 /* ---- what the job's files share ---- */
+
+sp_read_options sp_job_read_options(const sp_job *job);
+
+/** X from a file -> job->x_file, on rank 0; every rank learns K. Collective, as is all of this. */
+spmm_status sp_job_read_x(sp_job *job);
+
+/** Can the records be written? Asked before the work. */
+spmm_status sp_job_check_outputs(const sp_job *job);
+
+/** Bytes that verifying in full needs on rank 0 beside A: X and Y. Local. */
+double sp_job_verify_bytes(const sp_job *job);
+
+/** This block's rows of the sample: every rank computes the same list from the same boundaries. */
+spmm_status sp_job_own_sample(sp_job *job);
 
 /** The slowest rank's duration of each phase so far, on every rank. Phases note their own rank's; this is
  *  called where they are read, since every collective costs where ranks share cores. */

@@ -105,10 +105,9 @@ static spmm_status share_old_numbers(sp_job *job)
 
 /* ---- what is kept for verifying; rank 0 ---- */
 
-/** What verifying in full would need on rank 0 beside A: Y, X and the scratch of one row chunk. */
-static double full_verify_bytes(const sp_job *job)
+double sp_job_verify_bytes(const sp_job *job)
 {
-    return (double)(job->a.rows + job->a.cols) * (double)greatest_k(job) *
+    return (double)(job->record.matrix.rows + job->record.matrix.cols) * (double)greatest_k(job) *
            (double)sp_value_size(job->options.precision);
 }
 
@@ -131,7 +130,7 @@ static spmm_status partition_on_root(sp_job *job)
 {
     if (job->options.partition == SP_PARTITION_GRAPH) TRY(renumber(job));
     TRY(sp_layout_ranges(&job->a, job->options.partition, job->place.threads, &job->ranges));
-    if (job->verify == SP_VERIFY_FULL && full_verify_bytes(job) > 0.8 * (double)sp_available_bytes())
+    if (job->verify == SP_VERIFY_FULL && sp_job_verify_bytes(job) > 0.8 * (double)sp_available_bytes())
         job->verify = SP_VERIFY_SAMPLE;
     return job->verify == SP_VERIFY_SAMPLE ? take_sample(job) : SPMM_OK;
 }

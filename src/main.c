@@ -94,21 +94,36 @@ static spmm_status place(sp_job *job)
     return SPMM_OK;
 }
 
+/** From the file or generator to each rank's block. *ended: that was all that was asked for. */
+static spmm_status distribute(sp_job *job, int *ended)
+{
+    const sp_action action = job->options.action;
+    *ended = 1;
+    if (job->options.io_parallel) {
+        TRY(sp_job_load(job));
+    } else {
+        TRY(sp_job_read(job));
+        if (action == SP_ACTION_CHECK_CONVERSIONS) return sp_job_check_conversions(job);
+        if (action == SP_ACTION_DRY_RUN) return sp_job_dry_run(job);
+        TRY(sp_job_partition(job));
+        TRY(sp_job_scatter(job));
+    }
+    TRY(sp_job_halo(job));
+    TRY(sp_job_preamble(job));
+    *ended = action == SP_ACTION_SCATTER_ONLY;
+    return SPMM_OK;
+}
+
 static spmm_status work(sp_job *job)
 {
+    int ended;
     TRY(place(job));
     if (job->options.action == SP_ACTION_LIST_DEVICES) {
         if (job->grid.rank == 0) list_devices(&job->place);
         return SPMM_OK;
     }
-    TRY(sp_job_read(job));
-    if (job->options.action == SP_ACTION_CHECK_CONVERSIONS) return sp_job_check_conversions(job);
-    if (job->options.action == SP_ACTION_DRY_RUN) return sp_job_dry_run(job);
-    TRY(sp_job_partition(job));
-    TRY(sp_job_scatter(job));
-    TRY(sp_job_halo(job));
-    TRY(sp_job_preamble(job));
-    if (job->options.action == SP_ACTION_SCATTER_ONLY) return SPMM_OK;
+    TRY(distribute(job, &ended));
+    if (ended) return SPMM_OK;
     TRY(sp_job_choose(job));
     TRY(sp_job_multiply(job));
     if (job->grid.rank == 0) {

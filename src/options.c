@@ -21,6 +21,7 @@ static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "s
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
 static const char *const precision_words[] = {"f64", "f32", NULL};
 static const char *const verify_words[] = {"full", "sample", "none", NULL};
+static const char *const io_words[] = {"root", "parallel", NULL};
 static const char *const exchange_words[] = {"auto", "halo", "bcast", NULL};
 static const char *const transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", NULL};
 static const char *const reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};
@@ -150,6 +151,11 @@ static spmm_status set_partition(sp_options *o, const char *text)
     return SPMM_OK;
 }
 
+static spmm_status set_io(sp_options *o, const char *text)
+{
+    return word("io", text, io_words, &o->io_parallel);
+}
+
 static spmm_status set_exchange(sp_options *o, const char *text)
 {
     int index;
@@ -206,6 +212,7 @@ static spmm_status set_verify(sp_options *o, const char *text)
 {
     int index;
     TRY(word("verify", text, verify_words, &index));
+    o->verify_given = 1;
     o->verify = (sp_verify_mode)index;
     return SPMM_OK;
 }
@@ -303,6 +310,8 @@ static const option_row rows[] = {
     {0, "csv", "FILE", "append one row a run, with a header when the file is new", set_csv},
     {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", set_ell_limit},
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", set_nonfinite},
+    {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
+     set_io},
     {0, "cache", "FILE", "write the matrix in binary form, as FILE.spmm: a MATRIX that needs no parsing",
      set_cache},
     {0, "scatter-only", NULL, "print what each rank holds, and end", do_scatter},
@@ -369,6 +378,20 @@ static const option_row *find_row(int code)
     return NULL;
 }
 
+/** With --io parallel no rank has the whole matrix. */
+static spmm_status check_io(const sp_options *o)
+{
+    const char *needs = NULL;
+    if (!o->io_parallel) return SPMM_OK;
+    if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or leave --io out";
+    if (o->cache) needs = "--cache";
+    if (o->grid_auto) needs = "--grid auto: --dry-run may tell a good one";
+    if (o->partition == SP_PARTITION_GRAPH) needs = "--partition graph";
+    if (o->action == SP_ACTION_DRY_RUN) needs = "--dry-run";
+    if (o->action == SP_ACTION_CHECK_CONVERSIONS) needs = "--check-conversions";
+    return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel does not go with %s", needs) : SPMM_OK;
+}
+
 /** What does not go together, found before any work starts. */
 static spmm_status check(const sp_options *o)
 {
@@ -386,6 +409,7 @@ static spmm_status check(const sp_options *o)
         return sp_fail(SPMM_ERR_USAGE,
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"
                        " or see --scatter-only");
+    TRY(check_io(o));
     if (o->tune && o->kernel)
         return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))

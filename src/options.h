@@ -48,6 +48,8 @@ typedef struct sp_options {
     int64_t plan_ranks[SP_MAX_COLUMNS]; /**< of --dry-run */
     int plan_count;
     const char *cache; /**< NULL: none */
+    int io_parallel;
+    int verify_given; /**< 1: --verify was there */
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;

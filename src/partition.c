@@ -10,6 +10,11 @@ void sp_partition_even(int64_t rows, int parts, int64_t *begin)
     for (int p = 0; p <= parts; p++) begin[p] = p * each + (p < more ? p : more);
 }
 
+int64_t sp_partition_share(int64_t nnz, int parts, int p)
+{
+    return nnz / parts * p + nnz % parts * p / parts; /* without overflow */
+}
+
 /** First row in [low, rows] that starts at or behind `entry`. */
 static int64_t row_at(const int64_t *irp, int64_t low, int64_t rows, int64_t entry)
 {
@@ -33,8 +38,7 @@ void sp_partition_entries(const int64_t *irp, int64_t rows, int parts, int64_t *
     }
     begin[0] = 0;
     for (int p = 1; p < parts; p++) {
-        /* p/parts of nnz without overflow */
-        const int64_t entry = nnz / parts * p + nnz % parts * p / parts;
+        const int64_t entry = sp_partition_share(nnz, parts, p);
         int64_t row = row_at(irp, begin[p - 1], rows, entry);
         if (row > begin[p - 1] && entry - irp[row - 1] < irp[row] - entry) row--;
         begin[p] = row;

@@ -109,7 +109,7 @@ static void parse_for_sink(const outlet *out, const sp_chunk *chunk, batch *b, s
     }
     t.I = b->I;
     t.J = b->J;
-    t.val = t.lengths_only || t.header->field == SP_FIELD_PATTERN ? NULL : b->val;
+    t.val = t.wanted != SP_WANT_ALL || t.header->field == SP_FIELD_PATTERN ? NULL : b->val;
     t.first_entry = chunk->first_entry;
     if (sp_parse_chunk(&t, chunk, first, error) != SPMM_OK) return;
     const sp_entries entries = {chunk->entries, t.I, t.J, t.val};
@@ -188,10 +188,10 @@ spmm_status sp_reading_body(sp_reading *r, const sp_target *target)
     return read_body(r, &out);
 }
 
-spmm_status sp_reading_pass(sp_reading *r, int values, sp_read_sink sink, void *context)
+spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, sp_read_sink sink, void *context)
 {
     sp_target t = sp_reading_target(r);
-    t.lengths_only = !values;
+    t.wanted = wanted;
     const outlet out = {&t, sink, context};
     return read_body(r, &out);
 }

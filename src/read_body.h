@@ -50,10 +50,8 @@ sp_target sp_reading_target(const sp_reading *r);
 spmm_status sp_reading_body(sp_reading *r, const sp_target *target);
 
 /** Reads the body of a coordinate file and gives the entries, of the options' precision, to the sink.
- *  \param [in] values  0: there are none, and without symmetry columns are 0; what is not asked for is looked at
- *                      only in lines that are not plain
  *  \return r->error.status */
-spmm_status sp_reading_pass(sp_reading *r, int values, sp_read_sink sink, void *context);
+spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, sp_read_sink sink, void *context);
 
 /** Makes it an error that a pass found other entries than the one before; returns its status. */
 spmm_status sp_reading_changed(sp_reading *r);

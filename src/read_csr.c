@@ -48,7 +48,7 @@ static spmm_status find_first_error(sp_reading *r)
     if (found.line == 0) return found.status;
     sp_reading_repeat(r);
     r->options.progress = NULL;
-    if (sp_reading_pass(r, 1, drop, NULL) == SPMM_OK) r->error = found;
+    if (sp_reading_pass(r, SP_WANT_ALL, drop, NULL) == SPMM_OK) r->error = found;
     return r->error.status;
 }
 
@@ -59,12 +59,12 @@ static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
     int same;
     TRY(sp_fill_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a, &fill));
     r->progress_to = FIRST_PASS;
-    if (sp_reading_pass(r, 0, count, &fill) != SPMM_OK) return find_first_error(r);
+    if (sp_reading_pass(r, SP_WANT_LENGTHS, count, &fill) != SPMM_OK) return find_first_error(r);
     TRY(sp_fill_start(&fill));
     sp_reading_repeat(r);
     r->progress_from = FIRST_PASS;
     r->progress_to = 1.0;
-    TRY(sp_reading_pass(r, 1, place, &fill));
+    TRY(sp_reading_pass(r, SP_WANT_ALL, place, &fill));
     TRY(sp_fill_finish(&fill, &same, duplicates));
     return same ? SPMM_OK : sp_reading_changed(r);
 }

@@ -238,10 +238,10 @@ static int64_t parse_by_kind(const sp_target *t, const sp_chunk *c, unsigned *se
 #define BY_PRECISION(call, field, ...)                                   \
     (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) \
                               : call(t, c, field, SPMM_F32, __VA_ARGS__))
-    if (t->lengths_only && t->header->symmetry == SP_GENERAL)
+    if (t->wanted == SP_WANT_LENGTHS && t->header->symmetry == SP_GENERAL)
         return parse_coordinate(t, c, COLUMN_SKIPPED, SPMM_F64, seen, error);
     /* (a pattern's line ends behind the indices, which costs little to check) */
-    if (t->lengths_only && t->header->field != SP_FIELD_PATTERN)
+    if (t->wanted != SP_WANT_ALL && t->header->field != SP_FIELD_PATTERN)
         return parse_coordinate(t, c, FIELD_SKIPPED, SPMM_F64, seen, error);
     switch (t->header->field) {
     case SP_FIELD_REAL:

@@ -5,15 +5,20 @@
 
 #include "read_header.h"
 
+/** What is looked at in plain lines (in others all is): less is quicker. */
+typedef enum sp_wanted {
+    SP_WANT_ALL,
+    SP_WANT_INDICES, /**< no values */
+    SP_WANT_LENGTHS  /**< the row and, with symmetry, the column; otherwise J gets zeros */
+} sp_wanted;
+
 /** Where the entries of a file go. */
 typedef struct sp_target {
     const sp_header *header;
     int allow_nonfinite;
     int64_t capacity; /**< entries that there may be: header->entries, or what the file can hold at most */
     spmm_precision precision;
-    /** Coordinate files: of a plain line only what the lengths of rows depend on is looked at, the row and, with
-     *  symmetry, the column; otherwise J gets zeros. val must be NULL. */
-    int lengths_only;
+    sp_wanted wanted;    /**< coordinate files; without values val must be NULL */
     int64_t first_entry; /**< coordinate files: number of the entry that I, J and val begin with */
     int32_t *I, *J;      /**< coordinate files: [capacity - first_entry], or as many as will be parsed */
     void *val; /**< like I, NULL for none; array files: [capacity], or, if dense, [rows x ld] row-major */

@@ -19,7 +19,7 @@ spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, con
     return status;
 }
 
-static int64_t default_chunk_bytes(void)
+int64_t sp_stream_chunk_default(void)
 {
     const char *const text = getenv("SPMM_READ_CHUNK_BYTES");
     const long long bytes = text ? atoll(text) : 0;
@@ -35,7 +35,7 @@ spmm_status sp_stream_open(const char *path, int64_t chunk_bytes, sp_stream *str
 {
     memset(stream, 0, sizeof *stream);
     TRY(sp_source_open(path, &stream->source));
-    stream->chunk_bytes = chunk_bytes > 0 ? chunk_bytes : default_chunk_bytes();
+    stream->chunk_bytes = chunk_bytes > 0 ? chunk_bytes : sp_stream_chunk_default();
     stream->kept_capacity = sp_stream_chunk_capacity(stream);
     const spmm_status status = sp_alloc((void **)&stream->kept, stream->kept_capacity, 1, "the read buffer");
     if (status != SPMM_OK) sp_stream_close(stream);
@@ -160,19 +160,24 @@ static int64_t count_lines(const char *text, int64_t bytes, int *all_entries)
     return lines;
 }
 
+int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries)
+{
+    int all_entries;
+    const int64_t lines = count_lines(text, bytes, &all_entries);
+    *entries = lines;
+    if (all_entries) return lines;
+    const char *const end = text + bytes;
+    *entries = 0;
+    for (const char *p = text; p < end; p = sp_line_end(p, end) + 1) *entries += sp_is_entry_line(p);
+    return lines;
+}
+
 /** The chunk's place: which lines and which entries of the file it holds. */
 static void place(sp_stream *s, sp_chunk *c)
 {
-    int all_entries;
     c->first_line = s->lines + 1;
     c->first_entry = s->entries;
-    c->lines = count_lines(c->text, c->bytes, &all_entries);
-    c->entries = c->lines;
-    if (!all_entries) {
-        const char *const end = c->text + c->bytes;
-        c->entries = 0;
-        for (const char *p = c->text; p < end; p = sp_line_end(p, end) + 1) c->entries += sp_is_entry_line(p);
-    }
+    c->lines = sp_count_lines(c->text, c->bytes, &c->entries);
     s->lines += c->lines;
     s->entries += c->entries;
 }

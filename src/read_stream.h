@@ -43,13 +43,20 @@ typedef struct sp_chunk {
     int64_t entries;     /**< lines that are neither blank nor comments */
 } sp_chunk;
 
-/** \param [in] chunk_bytes  0: SP_CHUNK_BYTES, or the environment's SPMM_READ_CHUNK_BYTES (for tests) */
+/** SP_CHUNK_BYTES, or the environment's SPMM_READ_CHUNK_BYTES (for tests). */
+int64_t sp_stream_chunk_default(void);
+
+/** \param [in] chunk_bytes  0: the default */
 spmm_status sp_stream_open(const char *path, int64_t chunk_bytes, sp_stream *stream);
 void sp_stream_close(sp_stream *stream);
 
 /** The next line, [*line, *end), *end pointing at its newline (always there); *line is NULL at the
  *  end of the file. Valid until the next call. */
 spmm_status sp_stream_line(sp_stream *stream, const char **line, const char **end, sp_read_error *error);
+
+/** Counts the lines of a text of whole lines, behind which a byte can be read, and its entries: lines that are
+ *  neither blank nor comments. */
+int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries);
 
 /** Fills the next chunk; chunk->bytes is 0 at the end of the file. One thread at a time. */
 spmm_status sp_stream_chunk(sp_stream *stream, sp_chunk *chunk, sp_read_error *error);

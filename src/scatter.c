@@ -254,12 +254,13 @@ static int64_t most_rows(const sp_ranges *ranges)
     return most;
 }
 
-static void place_block(const sp_grid *grid, const sp_ranges *ranges, const header *h, spmm_block *block)
+void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, int64_t cols,
+                    spmm_block *block)
 {
     const int p = grid->coords[0], q = grid->coords[1];
     memset(block, 0, sizeof *block);
-    block->rows = h->rows;
-    block->cols = h->cols;
+    block->rows = rows;
+    block->cols = cols;
     block->row_begin = ranges->row_begin[p];
     block->col_begin = ranges->col_begin[q];
     block->x_begin = sp_x_first(ranges, p, q);
@@ -311,7 +312,7 @@ spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_rang
     spmm_status status;
     memset(block, 0, sizeof *block);
     TRY_GOTO(send_headers(grid, root, a, ranges, &h), done);
-    place_block(grid, ranges, &h, block);
+    sp_block_place(grid, ranges, h.rows, h.cols, block);
     TRY_GOTO(sp_agree(grid->comm, "scatter", allocate(grid, root, ranges, &h, block, &scratch, &start)),
              done);
     if (grid->rank == root) {

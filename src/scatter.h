@@ -26,6 +26,10 @@ spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t
 static inline int64_t sp_x_first(const sp_ranges *r, int p, int q) { return r->x_begin[q * (r->p + 1) + p]; }
 static inline int64_t sp_x_end(const sp_ranges *r, int p, int q) { return sp_x_first(r, p + 1, q); }
 
+/** Says where this rank's block is; its csr is zeroed. Local. \param [in] rows, cols  of the whole matrix */
+void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, int64_t cols,
+                    spmm_block *block);
+
 /** What becomes of root's matrix. */
 typedef enum sp_scatter_mode {
     SP_SCATTER_COPY, /**< it stays the caller's */

@@ -20,7 +20,10 @@ struct sp_file {
     sp_file_facts facts;
 };
 
-static const char *const section_names[SP_FILE_SECTIONS] = {"row starts", "columns", "values"};
+static const char *section_name(int section)
+{
+    return section == SP_FILE_ROWS ? "row starts" : section == SP_FILE_COLUMNS ? "columns" : "values";
+}
 
 /* ---- open ---- */
 
@@ -32,9 +35,11 @@ static spmm_status read_at(const sp_file *f, void *to, int64_t bytes, int64_t of
         const ssize_t n = pread(f->fd, (char *)to + done, (size_t)piece, (off_t)(offset + done));
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be read: %s", f->path, strerror(errno));
-        if (n == 0)
+        if (n == 0) {
+            const long long end = offset + done;
             return sp_fail(SPMM_ERR_SYNTAX, "%s: ends at byte %lld, expected %lld more: it is cut short",
-                           f->path, (long long)(offset + done), (long long)left);
+                           f->path, end, (long long)left);
+        }
         done += n;
     }
     return SPMM_OK;
@@ -195,10 +200,10 @@ static spmm_status read_chunk(const sp_file *f, int section, int64_t c, void *to
     const sp_file_header *const h = &f->header;
     const int64_t bytes = sp_file_chunk_size(h, section, c), at = h->offset[section] + c * h->chunk_bytes;
     TRY(read_at(f, to, bytes, at));
-    if (sp_file_check(to, bytes) != f->table[sp_file_chunks_before(h, section) + c])
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: bytes %lld to %lld, of its %s, are damaged (checksum)", f->path,
-                       (long long)at, (long long)(at + bytes), section_names[section]);
-    return SPMM_OK;
+    if (sp_file_check(to, bytes) == f->table[sp_file_chunks_before(h, section) + c]) return SPMM_OK;
+    const long long first = at, end = at + bytes;
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: bytes %lld to %lld, of its %s, are damaged (checksum)", f->path,
+                   first, end, section_name(section));
 }
 
 static spmm_status round_values(const wanted *w, const double *from, int64_t n, float *to)
@@ -216,14 +221,17 @@ static spmm_status round_values(const wanted *w, const double *from, int64_t n, 
 }
 
 /** Elements of a chunk that is in memory: n from element `at` of it, to element `to` of what is wanted. */
-static spmm_status take(const wanted *w, const char *chunk, int64_t at, int64_t n, int64_t to)
+static spmm_status take(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
 {
     if (!converts(w)) {
-        memcpy(w->to + to * w->size, chunk + at * w->size, (size_t)(n * w->size));
+        memcpy(w->to + to * w->size, (const char *)chunk + at * w->size, (size_t)(n * w->size));
         return SPMM_OK;
     }
-    if (w->precision == SPMM_F32) return round_values(w, (const double *)chunk + at, n, (float *)w->to + to);
-    for (int64_t k = 0; k < n; k++) ((double *)w->to)[to + k] = ((const float *)chunk)[at + k];
+    const double *const f64 = chunk;
+    const float *const f32 = chunk;
+    void *const values = w->to;
+    if (w->precision == SPMM_F32) return round_values(w, f64 + at, n, (float *)values + to);
+    for (int64_t k = 0; k < n; k++) ((double *)values)[to + k] = f32[at + k];
     return SPMM_OK;
 }
 

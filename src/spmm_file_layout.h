@@ -31,7 +31,7 @@ typedef struct sp_file_header {
     int64_t chunk_bytes;
     int64_t offset[SP_FILE_SECTIONS], bytes[SP_FILE_SECTIONS];
     int64_t file_bytes;
-    uint32_t table_check, reserved[75];
+    uint32_t table_check, reserved[76];
     uint32_t check;
 } sp_file_header;
 

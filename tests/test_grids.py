@@ -1,4 +1,5 @@
 """Grids, exchanges, reductions, partitions and planning, through the program. limit: 240"""
+import gzip
 import os
 import re
 
@@ -137,6 +138,31 @@ with test("a matrix written by --cache is the same matrix, and a damaged one is 
     within(result.error_lines()[0], "bad.spmm")
     result = run(*QUICK, "--cache", "/no/such/folder/m.spmm", "lap2d5:5", ranks=2)
     equal((result.code, len(result.error_lines())), (4, 1), result.err)
+
+with test("--io parallel gives the same blocks and the same Y as --io root, from text and from .spmm"):
+    text = scratch("real.mtx", gzip.open(REAL).read())
+    direct, parallel = scratch("root.mtx"), scratch("parallel.mtx")
+    for p, q in grids(1) + grids(3) + grids(4):
+        options = (*QUICK, "-k", 2, "-g", f"{p}x{q}")
+        r = run(*options, "-v", "-o", direct, text, ranks=p * q)
+        verified(r, "root", 1)
+        for file in (text, cache):
+            for verify in ((), ("--verify", "full")):
+                what = f"{p}x{q} {file} {verify}"
+                result = run(*options, *verify, "-v", "--io", "parallel", "-o", parallel, file, ranks=p * q)
+                verified(result, what, 1)
+                assert open(direct).read() == open(parallel).read(), what
+                equal(result.records[0]["matrix"]["nnz"], 290378, what)
+                equal(result.records[0]["run"]["verify"], "full" if verify else "sample", what)
+                equal(*[re.findall(r"^ +\d+  \S+ +(.*) [\d.]+ [kM]B", one.out, re.M) for one in (r, result)], what)
+
+with test("--io parallel refuses what needs the whole matrix, and files that ranks cannot share"):
+    for args, code in (((REAL,), 3), (("lap2d5:9",), 2), (("--cache", "x", text), 2), (("--grid", "auto", text), 2),
+                       (("--partition", "graph", text), 2), (("/no/such.mtx",), 3),
+                       ((scratch("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n"),), 3)):
+        result = run("-d", "cpu", "--io", "parallel", *args, ranks=2)
+        equal((result.code, len(result.error_lines())), (code, 1), f"{args} {result.err}")
+    within(result.error_lines()[0], "bad.mtx:3")
 
 graph = run(*QUICK, "--partition", "graph", "lap2d5:5", ranks=2)
 if graph.code == 2 and "METIS" in graph.err:

@@ -1,0 +1,416 @@
+#include "load.h"
+
+#include <string.h>
+
+#include "load_part.h"
+#include "load_pass.h"
+#include "memory.h"
+#include "spmm_file.h"
+
+void sp_load_destroy(sp_load *load)
+{
+    if (!load) return;
+    spmm_csr_destroy(&load->csr);
+    sp_free(load->row_begin);
+    sp_free(load->col_begin);
+    memset(load, 0, sizeof *load);
+}
+
+static spmm_status allocate_bounds(const sp_grid *grid, sp_load *l)
+{
+    TRY(sp_alloc((void **)&l->row_begin, grid->dims[0] + 1, sizeof *l->row_begin, "blocks of rows"));
+    return sp_alloc((void **)&l->col_begin, grid->dims[1] + 1, sizeof *l->col_begin, "blocks of columns");
+}
+
+/** The facts that all ranks' blocks have together. */
+static spmm_status add_up(const sp_grid *grid, int64_t duplicates, sp_load *l)
+{
+    int64_t sums[2] = {l->csr.nnz, duplicates};
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_INT64_T, MPI_SUM, grid->comm)));
+    l->nnz = sums[0];
+    l->duplicates = sums[1];
+    return SPMM_OK;
+}
+
+/* ---- boundaries ---- */
+
+/** What is counted for boundaries: rows, and columns where they are cut. */
+typedef struct tallies {
+    sp_tally rows, cols;
+} tallies;
+
+static spmm_status create_tallies(const sp_grid *grid, const sp_load *l, tallies *t)
+{
+    memset(t, 0, sizeof *t);
+    TRY(sp_tally_create(grid, l->rows, &t->rows));
+    return grid->dims[1] > 1 ? sp_tally_create(grid, l->cols, &t->cols) : SPMM_OK;
+}
+
+static void destroy_tallies(tallies *t)
+{
+    sp_tally_destroy(&t->rows);
+    sp_tally_destroy(&t->cols);
+}
+
+/** Boundaries by entries. Collective. */
+static spmm_status cut_by_entries(const sp_grid *grid, const tallies *t, sp_load *l)
+{
+    l->col_begin[0] = 0;
+    l->col_begin[1] = l->cols;
+    TRY(sp_tally_partition(grid, &t->rows, grid->dims[0], l->row_begin));
+    return grid->dims[1] > 1 ? sp_tally_partition(grid, &t->cols, grid->dims[1], l->col_begin) : SPMM_OK;
+}
+
+static void cut_evenly(const sp_grid *grid, sp_load *l)
+{
+    sp_partition_even(l->rows, grid->dims[0], l->row_begin);
+    sp_partition_even(l->cols, grid->dims[1], l->col_begin);
+}
+
+/** Counts the source's entries and cuts accordingly. Collective.
+ *  \param [out] t  the counts; the caller destroys it, also on failure */
+static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *source, sp_load *l, tallies *t)
+{
+    TRY(sp_agree(grid->comm, "read", create_tallies(grid, l, t)));
+    TRY(sp_load_count(grid, source, &t->rows, t->cols.count ? &t->cols : NULL));
+    return cut_by_entries(grid, t, l);
+}
+
+/* ---- text ---- */
+
+/** This rank's part of a text as a source. */
+typedef struct text {
+    sp_part part;
+    sp_wanted wanted;
+    int pass, passes;   /* for the progress: this one, of so many */
+    double next_report; /* seconds */
+} text;
+
+static void report_progress(text *t, int always)
+{
+    const sp_part *const p = &t->part;
+    const double now = MPI_Wtime();
+    if (!p->options.progress || (!always && now < t->next_report)) return;
+    t->next_report = now + 0.1;
+    const double done = p->end > p->begin ? (double)(p->at - p->begin) / (double)(p->end - p->begin) : 1.0;
+    const double fraction = (t->pass + done) / t->passes;
+    p->options.progress(p->options.progress_context, fraction < 0.99 ? fraction : 0.99);
+}
+
+static spmm_status next_of_text(void *context, sp_entries *entries)
+{
+    text *const t = context;
+    report_progress(t, 0);
+    return sp_part_next(&t->part, t->wanted, entries);
+}
+
+static sp_load_source begin_pass(text *t, sp_wanted wanted)
+{
+    const sp_header *const h = &t->part.opening->header;
+    sp_part_rewind(&t->part);
+    t->wanted = wanted;
+    return (sp_load_source){next_of_text, t, h->symmetry,
+                            h->field != SP_FIELD_PATTERN || h->symmetry == SP_SKEW};
+}
+
+/** After a pass: whether all ranks together have read what the size line says, and one triangle. Collective. */
+static spmm_status end_pass(const sp_grid *grid, text *t)
+{
+    const sp_part *const p = &t->part;
+    int64_t entries = p->entries;
+    int found[2] = {p->found.lower_line != INT64_MAX, p->found.upper_line != INT64_MAX};
+    report_progress(t, 1);
+    t->pass++;
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &entries, 1, MPI_INT64_T, MPI_SUM, grid->comm)));
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, found, 2, MPI_INT, MPI_MAX, grid->comm)));
+    if (entries != p->opening->header.entries || (found[0] && found[1]))
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: has too few or too many entries, or both triangles", p->path);
+    return SPMM_OK;
+}
+
+static spmm_status finish_block(sp_fill *fill, const char *path, int64_t *duplicates)
+{
+    int same;
+    TRY(sp_fill_finish(fill, &same, duplicates));
+    return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has other entries than a moment before", path);
+}
+
+/** Where the text is to be read for the lengths of the blocks' rows, and where they were counted before. */
+static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, tallies *counted, sp_fill *fill)
+{
+    if (counted) {
+        const spmm_status status = sp_tally_give(grid, &counted->rows, l->row_begin, l->csr.irp + 1);
+        destroy_tallies(counted);
+        return status;
+    }
+    const sp_load_source source = begin_pass(t, grid->dims[1] > 1 ? SP_WANT_INDICES : SP_WANT_LENGTHS);
+    TRY(sp_load_lengths(grid, &source, l, fill));
+    return end_pass(grid, t);
+}
+
+/** Makes the blocks between the boundaries. Collective.
+ *  \param [in,out] counted  the entries of the rows of the text; NULL: they have to be counted; destroyed */
+static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, tallies *counted,
+                                int64_t *duplicates)
+{
+    const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
+    const sp_read_options *const o = &t->part.options;
+    sp_fill fill;
+    spmm_csr_destroy(&l->csr);
+    TRY(sp_agree(
+        grid->comm, "read",
+        sp_fill_begin(r[1] - r[0], c[1] - c[0], SP_GENERAL, o->precision, o->threads, &l->csr, &fill)));
+    TRY(find_row_lengths(grid, t, l, counted, &fill));
+    TRY(sp_agree(grid->comm, "read", sp_fill_start(&fill)));
+    const sp_load_source source = begin_pass(t, SP_WANT_ALL);
+    TRY(sp_load_place(grid, &source, l, &fill));
+    TRY(end_pass(grid, t));
+    TRY(sp_agree(grid->comm, "read", finish_block(&fill, t->part.path, duplicates)));
+    return add_up(grid, *duplicates, l);
+}
+
+enum { BATCH = 1 << 14 };
+
+/** A rank's block as a source, of indices alone. */
+typedef struct block {
+    const spmm_csr *a;
+    int64_t row_begin, col_begin;
+    int64_t row, entry; /* the next one */
+    int32_t I[BATCH], J[BATCH];
+} block;
+
+static spmm_status next_of_block(void *context, sp_entries *entries)
+{
+    block *const b = context;
+    int64_t n = 0;
+    for (; b->row < b->a->rows && n < BATCH; n++) {
+        while (b->row < b->a->rows && b->entry == b->a->irp[b->row + 1]) b->row++;
+        if (b->row == b->a->rows) break;
+        b->I[n] = (int32_t)(b->row_begin + b->row);
+        b->J[n] = (int32_t)(b->col_begin + b->a->ja[b->entry++]);
+    }
+    *entries = (sp_entries){n, b->I, b->J, NULL};
+    return SPMM_OK;
+}
+
+/** New boundaries, after duplicates were summed. Collective. \param [out] moved  0: they are the old ones */
+static spmm_status cut_again(const sp_grid *grid, sp_load *l, int *moved)
+{
+    block *b;
+    sp_load old = {.rows = l->rows};
+    spmm_status status = sp_alloc((void **)&b, 1, sizeof *b, "entries that are counted");
+    if (status == SPMM_OK) status = allocate_bounds(grid, &old);
+    status = sp_agree(grid->comm, "read", status);
+    *moved = 0;
+    if (status == SPMM_OK) {
+        const size_t rows = ((size_t)grid->dims[0] + 1) * sizeof(int64_t);
+        const size_t cols = ((size_t)grid->dims[1] + 1) * sizeof(int64_t);
+        memcpy(old.row_begin, l->row_begin, rows);
+        memcpy(old.col_begin, l->col_begin, cols);
+        b->a = &l->csr;
+        b->row_begin = l->row_begin[grid->coords[0]];
+        b->col_begin = l->col_begin[grid->coords[1]];
+        b->row = b->entry = 0;
+        const sp_load_source source = {next_of_block, b, SP_GENERAL, 0};
+        tallies t = {.rows = {0}};
+        status = count_and_cut(grid, &source, l, &t);
+        destroy_tallies(&t);
+        *moved = memcmp(old.row_begin, l->row_begin, rows) != 0 ||
+                 memcmp(old.col_begin, l->col_begin, cols) != 0;
+    }
+    sp_free(b);
+    sp_load_destroy(&old);
+    return status;
+}
+
+static spmm_status load_by_entries(const sp_grid *grid, text *t, tallies *counted, sp_load *l)
+{
+    int64_t duplicates;
+    int moved = 0;
+    const int cut_columns = grid->dims[1] > 1;
+    const sp_load_source source = begin_pass(t, cut_columns ? SP_WANT_INDICES : SP_WANT_LENGTHS);
+    t->passes = cut_columns ? 3 : 2;
+    TRY(count_and_cut(grid, &source, l, counted));
+    TRY(end_pass(grid, t));
+    TRY(build_blocks(grid, t, l, cut_columns ? NULL : counted, &duplicates));
+    if (l->duplicates > 0) TRY(cut_again(grid, l, &moved));
+    return moved ? build_blocks(grid, t, l, NULL, &duplicates) : SPMM_OK;
+}
+
+static spmm_status load_evenly(const sp_grid *grid, text *t, sp_load *l)
+{
+    int64_t duplicates;
+    t->passes = 2;
+    cut_evenly(grid, l);
+    return build_blocks(grid, t, l, NULL, &duplicates);
+}
+
+static spmm_status load_blocks(const sp_grid *grid, text *t, sp_partition partition, sp_load *l)
+{
+    tallies counted = {.rows = {0}};
+    if (partition == SP_PARTITION_ROWS) return load_evenly(grid, t, l);
+    const spmm_status status = load_by_entries(grid, t, &counted, l);
+    destroy_tallies(&counted);
+    return status;
+}
+
+static void look_at_lengths(const int64_t *length, int64_t n, sp_load *l)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (length[i] > l->longest) l->longest = length[i];
+        l->empty += length[i] == 0;
+    }
+}
+
+/** The longest row, and how many are empty. Collective. */
+static spmm_status find_lengths(const sp_grid *grid, sp_load *l)
+{
+    enum { ROWS = 1 << 14 };
+    MPI_Comm row = MPI_COMM_NULL;
+    int64_t length[ROWS];
+    const int64_t *const irp = l->csr.irp;
+    TRY(SP_MPI(MPI_Comm_split(grid->comm, grid->coords[0], grid->coords[1], &row)));
+    spmm_status status = SPMM_OK;
+    l->longest = l->empty = 0;
+    for (int64_t i = 0; i < l->csr.rows && status == SPMM_OK; i += ROWS) {
+        const int64_t n = l->csr.rows - i < ROWS ? l->csr.rows - i : ROWS;
+        for (int64_t k = 0; k < n; k++) length[k] = irp[i + k + 1] - irp[i + k];
+        status = SP_MPI(MPI_Reduce(grid->coords[1] == 0 ? MPI_IN_PLACE : length, length, (int)n, MPI_INT64_T,
+                                   MPI_SUM, 0, row));
+        if (grid->coords[1] == 0) look_at_lengths(length, n, l);
+    }
+    MPI_Comm_free(&row);
+    TRY(status);
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->longest, 1, MPI_INT64_T, MPI_MAX, grid->comm)));
+    return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
+}
+
+/** Opens the text on rank 0, and tells all what it is. Collective. */
+static spmm_status open_text(const sp_grid *grid, const char *path, const sp_read_options *options,
+                             sp_load *l, sp_opening *opening)
+{
+    spmm_status status = grid->rank == 0 ? sp_opening_read(path, options, opening) : SPMM_OK;
+    if (status == SPMM_OK) status = allocate_bounds(grid, l);
+    TRY(sp_agree(grid->comm, "read", status));
+    TRY(SP_MPI(MPI_Bcast(opening, sizeof *opening, MPI_BYTE, 0, grid->comm)));
+    l->rows = opening->header.rows;
+    l->cols = opening->header.cols;
+    l->stored = opening->header.entries;
+    l->info = opening->info;
+    return SPMM_OK;
+}
+
+spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_options *options,
+                         sp_partition partition, sp_load *l)
+{
+    sp_opening opening;
+    text t;
+    memset(l, 0, sizeof *l);
+    memset(&t, 0, sizeof t);
+    spmm_status status = open_text(grid, path, options, l, &opening);
+    if (status == SPMM_OK) {
+        status = sp_part_open(grid, path, options, &opening, &t.part);
+        if (status == SPMM_OK) status = load_blocks(grid, &t, partition, l);
+        if (status == SPMM_OK) status = find_lengths(grid, l);
+        sp_part_close(&t.part);
+    }
+    if (status == SPMM_ERR_SYNTAX) status = sp_part_explain(grid, path, options);
+    if (status == SPMM_OK && options->progress) options->progress(options->progress_context, 1.0);
+    if (status != SPMM_OK) sp_load_destroy(l);
+    return status;
+}
+
+/* ---- .spmm ---- */
+
+enum { PIECE = 1 << 20 };
+
+/** Columns of a rank's share of a file's entries, as a source for counting them alone. */
+typedef struct file_columns {
+    const sp_file *file;
+    int64_t at, end;
+    int threads;
+    int32_t *column; /* [PIECE] */
+} file_columns;
+
+static spmm_status next_of_file(void *context, sp_entries *entries)
+{
+    file_columns *const c = context;
+    /* pieces end where chunks of the file do */
+    const int64_t cut = (c->at / PIECE + 1) * PIECE, end = cut < c->end ? cut : c->end;
+    *entries = (sp_entries){0};
+    if (c->at >= c->end) return SPMM_OK;
+    TRY(sp_file_columns(c->file, c->at, end, c->threads, c->column));
+    *entries = (sp_entries){end - c->at, c->column, c->column, NULL};
+    c->at = end;
+    return SPMM_OK;
+}
+
+static spmm_status count_columns(const sp_grid *grid, const sp_file *f, int threads, tallies *t)
+{
+    const int64_t nnz = sp_file_facts_of(f)->nnz;
+    file_columns c = {f, sp_partition_share(nnz, grid->size, grid->rank),
+                      sp_partition_share(nnz, grid->size, grid->rank + 1), threads, NULL};
+    spmm_status status = sp_alloc((void **)&c.column, PIECE, sizeof *c.column, "columns that are counted");
+    status = sp_agree(grid->comm, "read", status);
+    const sp_load_source source = {next_of_file, &c, SP_GENERAL, 0};
+    if (status == SPMM_OK) status = sp_load_count(grid, &source, NULL, &t->cols);
+    sp_free(c.column);
+    return status;
+}
+
+/** Boundaries, and what is known from row starts. Collective. */
+static spmm_status cut_file(const sp_grid *grid, const sp_file *f, const sp_read_options *o,
+                            sp_partition partition, sp_load *l)
+{
+    tallies t;
+    spmm_status status = create_tallies(grid, l, &t);
+    if (status == SPMM_OK)
+        status = sp_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1], t.rows.count);
+    status = sp_agree(grid->comm, "read", status);
+    if (status == SPMM_OK) status = sp_tally_lengths(grid, &t.rows, &l->longest, &l->empty);
+    if (status == SPMM_OK && partition == SP_PARTITION_NNZ) {
+        if (grid->dims[1] > 1) status = count_columns(grid, f, o->threads, &t);
+        if (status == SPMM_OK) status = cut_by_entries(grid, &t, l);
+    } else {
+        cut_evenly(grid, l);
+    }
+    destroy_tallies(&t);
+    return status;
+}
+
+static spmm_status read_block(const sp_grid *grid, const sp_file *f, const sp_read_options *o, sp_load *l)
+{
+    const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
+    const sp_file_range range = {r[0], r[1], c[0], c[1], o->precision, o->allow_nonfinite, o->threads};
+    return sp_file_block(f, &range, &l->csr);
+}
+
+static void take_facts(const sp_file *f, sp_load *l)
+{
+    const sp_file_facts *const facts = sp_file_facts_of(f);
+    l->rows = facts->rows;
+    l->cols = facts->cols;
+    l->stored = facts->info.stored;
+    l->info = facts->info;
+}
+
+spmm_status sp_load_spmm(const sp_grid *grid, const char *path, const sp_read_options *options,
+                         sp_partition partition, sp_load *l)
+{
+    sp_file *f = NULL;
+    memset(l, 0, sizeof *l);
+    spmm_status status = sp_file_open(path, &f);
+    if (status == SPMM_OK) status = allocate_bounds(grid, l);
+    status = sp_agree(grid->comm, "read", status);
+    if (status == SPMM_OK) {
+        take_facts(f, l);
+        status = cut_file(grid, f, options, partition, l);
+        if (status == SPMM_OK) status = sp_agree(grid->comm, "read", read_block(grid, f, options, l));
+        if (status == SPMM_OK) status = add_up(grid, 0, l);
+        l->duplicates = sp_file_facts_of(f)->duplicates;
+    }
+    sp_file_close(f);
+    if (status == SPMM_OK && options->progress) options->progress(options->progress_context, 1.0);
+    if (status != SPMM_OK) sp_load_destroy(l);
+    return status;
+}

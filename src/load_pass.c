@@ -1,0 +1,193 @@
+#include "load_pass.h"
+
+#include <string.h>
+
+#include "memory.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* What becomes of an entry. */
+enum { COUNT, LENGTHS, PLACE };
+
+typedef struct pass {
+    const sp_grid *grid;
+    const sp_load_source *source;
+    sp_tally *rows, *cols; /* COUNT */
+    const sp_load *load;   /* LENGTHS, PLACE */
+    sp_fill *fill;
+    sp_entries batch;
+    int64_t next;             /* of the batch */
+    int row_guess, col_guess; /* ranges of the entry before: the next one is mostly there too */
+} pass;
+
+/* ---- sending ---- */
+
+/** The item of a column's count is its complement: rows are never negative. */
+static ALWAYS_INLINE void count_item(sp_router *r, const sp_tally *t, int ranks, int64_t i, int column,
+                                     int *guess)
+{
+    *guess = sp_range_of(t->begin, ranks, i, *guess);
+    const int32_t item = (int32_t)(i - t->begin[*guess]);
+    const int32_t sent = column ? ~item : item;
+    memcpy(sp_route_add(r, *guess), &sent, sizeof sent);
+}
+
+/** An entry's item: its indices within its block (the row alone to be counted), then its value. */
+static ALWAYS_INLINE void block_item(pass *s, sp_router *r, const int what, int64_t i, int64_t j,
+                                     double value)
+{
+    const sp_load *const l = s->load;
+    const int *const dims = s->grid->dims;
+    s->row_guess = sp_range_of(l->row_begin, dims[0], i, s->row_guess);
+    s->col_guess = dims[1] > 1 ? sp_range_of(l->col_begin, dims[1], j, s->col_guess) : 0;
+    const int32_t index[2] = {(int32_t)(i - l->row_begin[s->row_guess]),
+                              (int32_t)(j - l->col_begin[s->col_guess])};
+    char *const item = sp_route_add(r, s->row_guess * dims[1] + s->col_guess);
+    memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
+    if (what != PLACE || !s->source->values) return;
+    const float rounded = (float)value; /* was a float, if it is to be one */
+    if (s->fill->a->precision == SPMM_F64)
+        memcpy(item + sizeof index, &value, sizeof value);
+    else
+        memcpy(item + sizeof index, &rounded, sizeof rounded);
+}
+
+static ALWAYS_INLINE void add_items(pass *s, sp_router *r, const int what, int64_t i, int64_t j, double value)
+{
+    if (what != COUNT) {
+        block_item(s, r, what, i, j, value);
+        return;
+    }
+    if (s->rows) count_item(r, s->rows, s->grid->size, i, 0, &s->row_guess);
+    if (s->cols) count_item(r, s->cols, s->grid->size, j, 1, &s->col_guess);
+}
+
+static ALWAYS_INLINE double value_at(const pass *s, int64_t k)
+{
+    if (!s->batch.val) return 1.0;
+    return s->fill->a->precision == SPMM_F64 ? ((const double *)s->batch.val)[k]
+                                             : (double)((const float *)s->batch.val)[k];
+}
+
+/** Adds what is left of the batch, as far as there is room. */
+static ALWAYS_INLINE void add_batch(pass *s, sp_router *r, const int what)
+{
+    const sp_symmetry symmetry = s->source->symmetry;
+    for (; s->next < s->batch.n && !sp_route_full(r); s->next++) {
+        const int64_t i = s->batch.I[s->next], j = s->batch.J[s->next];
+        const double value = what == PLACE ? value_at(s, s->next) : 0.0;
+        add_items(s, r, what, i, j, value);
+        if (symmetry != SP_GENERAL && i != j)
+            add_items(s, r, what, j, i, symmetry == SP_SKEW ? -value : value);
+    }
+}
+
+static ALWAYS_INLINE spmm_status fill_router(pass *s, sp_router *r, int *more, const int what)
+{
+    *more = 1;
+    while (!sp_route_full(r)) {
+        if (s->next == s->batch.n) {
+            s->next = 0;
+            TRY(s->source->next(s->source->context, &s->batch));
+            *more = s->batch.n > 0;
+            if (!*more) return SPMM_OK;
+        }
+        add_batch(s, r, what);
+    }
+    return SPMM_OK;
+}
+
+static spmm_status add_counts(void *context, sp_router *r, int *more)
+{
+    return fill_router(context, r, more, COUNT);
+}
+static spmm_status add_lengths(void *context, sp_router *r, int *more)
+{
+    return fill_router(context, r, more, LENGTHS);
+}
+static spmm_status add_entries(void *context, sp_router *r, int *more)
+{
+    return fill_router(context, r, more, PLACE);
+}
+
+/* ---- receiving ---- */
+
+static spmm_status take_counts(void *context, const void *items, int64_t count)
+{
+    const pass *const s = context;
+    const int32_t *const item = items;
+    for (int64_t k = 0; k < count; k++) {
+        if (item[k] >= 0)
+            s->rows->count[item[k] + 1]++;
+        else
+            s->cols->count[~item[k] + 1]++;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status take_lengths(void *context, const void *items, int64_t count)
+{
+    const pass *const s = context;
+    const sp_entries entries = {.n = count, .I = items};
+    sp_fill_count(s->fill, &entries);
+    return SPMM_OK;
+}
+
+enum { GROUP = 512 };
+
+/** Some items as entries: what was packed for the way is unpacked where it stays in the cache. */
+static int place_group(const pass *s, const char *item, int64_t count)
+{
+    int32_t I[GROUP], J[GROUP];
+    double val[GROUP];
+    float *const val_f32 = (void *)val;
+    const int values = s->source->values, f64 = s->fill->a->precision == SPMM_F64;
+    const size_t width = 8 + (values ? sp_value_size(s->fill->a->precision) : 0);
+    for (int64_t k = 0; k < count; k++, item += width) {
+        memcpy(&I[k], item, sizeof I[k]);
+        memcpy(&J[k], item + 4, sizeof J[k]);
+        if (values && f64) memcpy(&val[k], item + 8, sizeof val[k]);
+        if (values && !f64) memcpy(&val_f32[k], item + 8, sizeof val_f32[k]);
+    }
+    const sp_entries entries = {count, I, J, values ? val : NULL};
+    return sp_fill_place(s->fill, &entries);
+}
+
+static spmm_status take_entries(void *context, const void *items, int64_t count)
+{
+    const pass *const s = context;
+    const int64_t groups = (count + GROUP - 1) / GROUP;
+    const int64_t width = 8 + (s->source->values ? (int64_t)sp_value_size(s->fill->a->precision) : 0);
+    int beyond = 0;
+#pragma omp parallel for schedule(static) num_threads(s->fill->threads) reduction(| : beyond) if (groups > 4)
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t n = count - g * GROUP < GROUP ? count - g * GROUP : GROUP;
+        beyond |= !place_group(s, (const char *)items + g * GROUP * width, n);
+    }
+    return beyond ? sp_fail(SPMM_ERR_SYNTAX, "the file has other entries than a moment before") : SPMM_OK;
+}
+
+/* ---- the passes ---- */
+
+spmm_status sp_load_count(const sp_grid *grid, const sp_load_source *source, sp_tally *rows, sp_tally *cols)
+{
+    pass s = {.grid = grid, .source = source, .rows = rows, .cols = cols};
+    TRY(sp_route(grid->comm, sizeof(int32_t), add_counts, take_counts, &s));
+    if (rows) TRY(sp_tally_sum(grid, rows));
+    return cols ? sp_tally_sum(grid, cols) : SPMM_OK;
+}
+
+spmm_status sp_load_lengths(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
+                            sp_fill *fill)
+{
+    pass s = {.grid = grid, .source = source, .load = load, .fill = fill};
+    return sp_route(grid->comm, sizeof(int32_t), add_lengths, take_lengths, &s);
+}
+
+spmm_status sp_load_place(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
+                          sp_fill *fill)
+{
+    pass s = {.grid = grid, .source = source, .load = load, .fill = fill};
+    const size_t width = 2 * sizeof(int32_t) + (source->values ? sp_value_size(fill->a->precision) : 0);
+    return sp_route(grid->comm, (int64_t)width, add_entries, take_entries, &s);
+}

@@ -1,0 +1,54 @@
+/** Items from the ranks that read them to the ranks that want them, in rounds of bounded memory. */
+#ifndef SP_LOAD_ROUTE_H
+#define SP_LOAD_ROUTE_H
+
+#include "comm.h"
+
+enum {
+    SP_ROUTE_BYTES = 4 << 20, /* items that a rank holds to be sent; and as many to be received */
+    SP_ROUTE_ADDS = 4         /* items that may be added after one look at sp_route_full() */
+};
+
+/** A rank's items, all of one width. */
+typedef struct sp_router {
+    MPI_Comm comm;
+    MPI_Datatype item;
+    int rank, size;
+    int64_t width; /* bytes an item */
+    int64_t most;  /* items that are held */
+    int64_t each;  /* items that a message has at most */
+    char *staged;  /* [most], as they were added */
+    int32_t *to;   /* [most], their ranks */
+    int64_t count; /* staged */
+    char *out;     /* [most], sorted by rank */
+    char *in;      /* [most] */
+    int *from;     /* [size]: items from[rank] to end[rank] - 1 of out wait for a rank */
+    int *end;
+    int *offered, *asked, *granted, *allowed, *in_at; /* [size] each: of one exchange */
+    int turn;                                         /* the rank whose wish is heard first */
+} sp_router;
+
+/** Adds items, by sp_route_add(), until sp_route_full() or until there are none left.
+ *  \param [out] more  0: there will be no further ones */
+typedef spmm_status (*sp_route_fill)(void *context, sp_router *router, int *more);
+
+/** Takes items that came. */
+typedef spmm_status (*sp_route_take)(void *context, const void *items, int64_t count);
+
+/** Sends all items of all ranks.
+ *
+ *  Collective. When a rank's fill or take fails all stop, with that rank's status and message (sp_agree,
+ *  stage "read"). Memory: about 4 times SP_ROUTE_BYTES, and some bytes a rank; messages keep to
+ *  SPMM_CHUNK_BYTES. \param [in] width  bytes of an item: 4, 8, 12 or 16 */
+spmm_status sp_route(MPI_Comm comm, int64_t width, sp_route_fill fill, sp_route_take take, void *context);
+
+static inline int sp_route_full(const sp_router *r) { return r->count + SP_ROUTE_ADDS > r->most; }
+
+/** Room for an item to rank `to`. */
+static inline void *sp_route_add(sp_router *r, int to)
+{
+    r->to[r->count] = to;
+    return r->staged + r->count++ * r->width;
+}
+
+#endif

@@ -1,0 +1,538 @@
+/* MPI: 1 2 3 4 5, limit: 240. Matrices read by all ranks: the blocks are those of the matrix that one rank reads. */
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "load.h"
+#include "memory.h"
+#include "random.h"
+#include "spmm_file.h"
+#include "spmm_file_layout.h"
+#include "test_mpi.h"
+
+static char folder[512], path[600];
+static int me, ranks;
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+enum { TEXT = 60000 };
+
+static void chunk_bytes(const char *name, int64_t bytes)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)bytes);
+    if (bytes > 0)
+        setenv(name, text, 1);
+    else
+        unsetenv(name);
+}
+
+/** Rank 0 writes the file; all see it afterwards. */
+static void write_text(const char *text, int64_t n)
+{
+    if (me == 0) {
+        FILE *const f = fopen(path, "wb");
+        if (!f || fwrite(text, 1, (size_t)n, f) != (size_t)n || fclose(f) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/** What a file is made of: `rows` < 0: each of the entries in a row of its own. */
+typedef struct kind {
+    const char *what, *field, *symmetry;
+    int rows, cols, entries;
+    int copies; /* of the entries of the first rows; 1: as chance has it */
+} kind;
+
+static const kind kinds[] = {
+    {"a general matrix with duplicates", "real", "general", 41, 29, 500, 1},
+    {"a symmetric matrix with duplicates", "real", "symmetric", 41, 41, 300, 1},
+    {"a skew-symmetric matrix with duplicates", "real", "skew-symmetric", 41, 41, 300, 1},
+    {"integers", "integer", "general", 300, 500, 400, 1},
+    {"a pattern", "pattern", "general", 41, 97, 400, 1},
+    {"a symmetric pattern", "pattern", "symmetric", 41, 41, 200, 1},
+    {"a skew-symmetric pattern", "pattern", "skew-symmetric", 41, 41, 200, 1},
+    {"a matrix whose first rows have nearly all duplicates", "real", "general", 60, 60, 900, 40},
+    {"a symmetric matrix whose first rows have nearly all duplicates", "real", "symmetric", 60, 60, 900, 40},
+    {"one row", "real", "general", 1, 700, 200, 1},
+    {"one column", "real", "general", 700, 1, 200, 1},
+    {"fewer rows than ranks", "real", "general", 2, 3, 40, 1},
+    {"rows that are mostly empty", "real", "general", 5000, 5000, 30, 1},
+    {"a matrix without entries", "real", "general", 7, 5, 0, 1},
+    {"a matrix without rows", "real", "general", 0, 5, 0, 1},
+    {"a matrix without columns", "pattern", "general", 5, 0, 0, 1},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static int entry_text(const kind *t, uint64_t seed, uint64_t k, char *text)
+{
+    uint64_t r = sp_random(seed, k, 0);
+    int i = 1 + (int)(r % (uint64_t)t->rows), j = 1 + (int)((r >> 16) % (uint64_t)t->cols);
+    if (t->copies > 1 && k % 4 != 0) { /* few places */
+        i = 1 + (int)(k / 4 % 3);
+        j = i == 1 ? 1 : 2;
+    }
+    if (t->symmetry[0] == 's' && i <= j) {
+        i = j;
+        j = 1 + (int)((r >> 40) % (uint64_t)i);
+        if (t->symmetry[1] == 'k' && i == j) i = j == t->rows ? (j = 1, t->rows) : j + 1;
+    }
+    int n = sprintf(text, "%s%d%s%d", (r >> 20) % 7 ? "" : "  ", i, (r >> 23) % 5 ? " " : "\t ", j);
+    if (t->field[0] == 'r')
+        n += sprintf(text + n, " %.*g", (int)(r >> 27) % 17 + 1, ((double)(r >> 11) * 0x1p-53 - 0.5) * 100);
+    if (t->field[0] == 'i') n += sprintf(text + n, " %d", (int)(r >> 33) % 2001 - 1000);
+    return n + sprintf(text + n, "%s\n", (r >> 32) % 6 ? "" : " \r");
+}
+
+static int file_text(const kind *t, uint64_t seed, char *text)
+{
+    int n = sprintf(text, "%%%%MatrixMarket matrix coordinate %s %s\n%% c\n\n%d %d %d\n", t->field,
+                    t->symmetry, t->rows, t->cols, t->entries);
+    for (int k = 0; k < t->entries; k++) {
+        if (k % 9 == 0)
+            n += sprintf(text + n, "%s\n", k % 2 ? "% a comment that is as long as an entry" : " ");
+        n += entry_text(t, seed, (uint64_t)k, text + n);
+    }
+    if (n > 0 && seed % 2 && t->entries > 0) n--; /* the last line needs no newline */
+    return n;
+}
+
+/* ---- grids and what is expected ---- */
+
+static void make_grid(int p, int q, sp_grid *grid)
+{
+    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, p, q, grid), SPMM_OK);
+}
+
+static void column_starts(const spmm_csr *a, int64_t *start)
+{
+    memset(start, 0, (size_t)(a->cols + 1) * sizeof *start);
+    for (int64_t e = 0; e < a->nnz; e++) start[a->ja[e] + 1]++;
+    for (int64_t j = 0; j < a->cols; j++) start[j + 1] += start[j];
+}
+
+static void expected_bounds(const spmm_csr *a, const sp_grid *grid, sp_partition partition, int64_t *rows,
+                            int64_t *cols)
+{
+    int64_t *const start = malloc((size_t)(a->cols + 1) * sizeof *start);
+    column_starts(a, start);
+    if (partition == SP_PARTITION_ROWS) {
+        sp_partition_even(a->rows, grid->dims[0], rows);
+        sp_partition_even(a->cols, grid->dims[1], cols);
+    } else {
+        sp_partition_entries(a->irp, a->rows, grid->dims[0], rows);
+        sp_partition_entries(start, a->cols, grid->dims[1], cols);
+    }
+    if (grid->dims[1] == 1) cols[1] = a->cols;
+    free(start);
+}
+
+/** Whether b is rows [r[0], r[1]) and columns [c[0], c[1]) of a, bit for bit. */
+static int is_block(const spmm_csr *a, const int64_t *r, const int64_t *c, const spmm_csr *b)
+{
+    const size_t size = sp_value_size(a->precision);
+    int64_t at = 0;
+    if (b->rows != r[1] - r[0] || b->cols != c[1] - c[0] || b->precision != a->precision) return 0;
+    for (int64_t i = 0; i < b->rows; i++) {
+        if (b->irp[i] != at) return 0;
+        for (int64_t e = a->irp[r[0] + i]; e < a->irp[r[0] + i + 1]; e++) {
+            if (a->ja[e] < c[0] || a->ja[e] >= c[1]) continue;
+            if (at >= b->nnz || b->ja[at] != a->ja[e] - c[0]) return 0;
+            if (memcmp((char *)b->as + (size_t)at * size, (char *)a->as + (size_t)e * size, size) != 0)
+                return 0;
+            at++;
+        }
+    }
+    return b->irp[b->rows] == at && b->nnz == at;
+}
+
+static void check_load(const spmm_csr *a, int64_t stored, int64_t duplicates, const sp_mtx_info *info,
+                       const sp_grid *grid, sp_partition partition, const sp_load *l)
+{
+    int64_t rows[16], cols[16], longest = 0, empty = 0;
+    const int p = grid->coords[0], q = grid->coords[1];
+    expected_bounds(a, grid, partition, rows, cols);
+    for (int k = 0; k <= grid->dims[0]; k++) CHECK_INT(l->row_begin[k], rows[k]);
+    for (int k = 0; k <= grid->dims[1]; k++) CHECK_INT(l->col_begin[k], cols[k]);
+    CHECK(is_block(a, rows + p, cols + q, &l->csr));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t n = a->irp[i + 1] - a->irp[i];
+        longest = n > longest ? n : longest;
+        empty += n == 0;
+    }
+    CHECK_INT(l->rows, a->rows);
+    CHECK_INT(l->cols, a->cols);
+    CHECK_INT(l->nnz, a->nnz);
+    CHECK_INT(l->stored, stored);
+    CHECK_INT(l->duplicates, duplicates);
+    CHECK_INT(l->longest, longest);
+    CHECK_INT(l->empty, empty);
+    CHECK(memcmp(&l->info, info, sizeof *info) == 0);
+}
+
+/** The bounds on rounds and messages, from tiny to default. */
+static const struct {
+    int64_t read, send;
+} bounds[] = {{3, 9}, {40, 200}, {0, 0}};
+enum { BOUNDS = sizeof bounds / sizeof bounds[0] };
+
+/** Loads the file at `path` on every grid, with both partitions, and compares with matrix a. */
+static void check_grids(const spmm_csr *a, int64_t stored, int64_t duplicates, const sp_mtx_info *info,
+                        int binary, sp_read_options *options)
+{
+    int turn = 0;
+    for (int q = 1; q <= ranks; q++) {
+        if (ranks % q != 0) continue;
+        sp_grid grid;
+        make_grid(ranks / q, q, &grid);
+        for (int partition = 0; partition < 2; partition++) {
+            for (int b = 0; b < BOUNDS; b++) {
+                sp_load l;
+                chunk_bytes("SPMM_READ_CHUNK_BYTES", bounds[b].read);
+                chunk_bytes("SPMM_CHUNK_BYTES", bounds[b].send);
+                options->threads = 1 + turn++ % 3;
+                CHECK_INT(
+                    (binary ? sp_load_spmm : sp_load_text)(&grid, path, options, (sp_partition)partition, &l),
+                    SPMM_OK);
+                if (l.row_begin) check_load(a, stored, duplicates, info, &grid, (sp_partition)partition, &l);
+                sp_load_destroy(&l);
+            }
+        }
+        sp_grid_destroy(&grid);
+    }
+    chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
+    chunk_bytes("SPMM_CHUNK_BYTES", 0);
+}
+
+static void test_blocks(void)
+{
+    static char text[TEXT];
+    for (int k = 0; k < KINDS; k++) {
+        char name[200];
+        snprintf(name, sizeof name, "every rank gets its block on every grid: %s", kinds[k].what);
+        TEST(name) {
+            for (int p = 0; p < 2; p++) {
+                sp_read_options options = {.precision = p ? SPMM_F32 : SPMM_F64, .threads = 1};
+                spmm_csr a;
+                sp_file_facts facts = {.rows = 0};
+                int64_t stored, duplicates;
+                write_text(text, file_text(&kinds[k], (uint64_t)(k + p), text));
+                CHECK_INT(sp_read_csr(path, &options, &a, &facts.info, &stored, &duplicates), SPMM_OK);
+                if (kinds[k].copies > 1) CHECK(duplicates > 300);
+                check_grids(&a, stored, duplicates, &facts.info, 0, &options);
+                facts.duplicates = duplicates;
+                MPI_Barrier(MPI_COMM_WORLD);
+                if (me == 0) CHECK_INT(sp_file_write(path, &a, &facts, p ? 64 : 0, 1), SPMM_OK);
+                MPI_Barrier(MPI_COMM_WORLD);
+                check_grids(&a, stored, duplicates, &facts.info, 1, &options);
+                spmm_csr_destroy(&a);
+                MPI_Barrier(MPI_COMM_WORLD);
+            }
+        }
+    }
+}
+
+/* ---- errors ---- */
+
+/** Loading fails on every rank with that status and a message that has this part. */
+static void refused(int binary, spmm_status status, const char *message)
+{
+    for (int q = 1; q <= ranks; q++) {
+        if (ranks % q != 0) continue;
+        const sp_read_options options = {.threads = 2};
+        sp_grid grid;
+        sp_load l;
+        make_grid(ranks / q, q, &grid);
+        sp_set_message("");
+        CHECK_INT((binary ? sp_load_spmm : sp_load_text)(&grid, path, &options, SP_PARTITION_NNZ, &l),
+                  status);
+        CHECK_TEXT(spmm_error_message(), message);
+        CHECK(!l.row_begin && !l.csr.irp);
+        sp_grid_destroy(&grid);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_damage(void)
+{
+    static char text[TEXT];
+    TEST(
+        "a text with damage is refused on all ranks with the message that one rank has for it, or is the same") {
+        int wrong = 0;
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            const kind *const t = &kinds[seed % 7];
+            sp_read_options options = {.threads = 1};
+            char message[SP_MESSAGE_BYTES];
+            spmm_csr a;
+            int n = file_text(t, seed, text);
+            for (uint64_t k = 0; k < 1 + seed % 3; k++) {
+                const uint64_t r = sp_random(seed, k, 9);
+                text[80 + r % (uint64_t)(n - 80)] = "x -.9e\n%\0010"[(r >> 40) % 10];
+            }
+            if (seed % 7 == 0) n = 60 + (int)(sp_random(seed, 0, 5) % (uint64_t)(n - 60));
+            write_text(text, n);
+            const spmm_status status = sp_read_csr(path, &options, &a, NULL, NULL, NULL);
+            snprintf(message, sizeof message, "%s", spmm_error_message());
+            chunk_bytes("SPMM_READ_CHUNK_BYTES", seed % 2 ? 10 : 0);
+            if (status != SPMM_OK) refused(0, status, message);
+            chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
+            wrong += status != SPMM_OK;
+            spmm_csr_destroy(&a);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        CHECK(wrong > 25);
+    }
+    TEST("too many entries, too few and both triangles are told with their lines") {
+        const char many[] = "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n2 2 2\n%\n3 3 3\n";
+        const char few[] = "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n2 2 2\n%\n3 3 3\n";
+        const char both[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n2 1 1\n2 2 2\n1 3 3\n";
+        write_text(many, sizeof many - 1);
+        refused(0, SPMM_ERR_SYNTAX, ":6: found entry number 3, expected 2 entries as line 2 says");
+        write_text(few, sizeof few - 1);
+        refused(0, SPMM_ERR_SYNTAX, ":6: found the end of the file after 3 of 4 entries");
+        write_text(both, sizeof both - 1);
+        refused(0, SPMM_ERR_SYNTAX, ":5: found an entry of the upper triangle, expected only the lower one");
+    }
+    TEST("a line that is too long is refused wherever the parts of the ranks are cut") {
+        enum { LONG = 6 << 20 };
+        char *const line = malloc(LONG + 200);
+        int n = sprintf(line, "%%%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1\n%%");
+        memset(line + n, 'a', LONG);
+        n += LONG;
+        n += sprintf(line + n, "\n");
+        write_text(line, n);
+        refused(0, SPMM_ERR_SYNTAX, ":4: found a line of more than 1048576 bytes");
+        free(line);
+    }
+    TEST("a damaged .spmm file is refused on all ranks, whoever reads the damaged part") {
+        spmm_csr a;
+        const sp_read_options options = {.threads = 1};
+        const sp_file_facts facts = {.rows = 0};
+        write_text(text, file_text(&kinds[0], 3, text));
+        CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int at = 0; at < 8; at++) {
+            if (me == 0) {
+                CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+                FILE *const f = fopen(path, "r+b");
+                if (!f) MPI_Abort(MPI_COMM_WORLD, 2);
+                fseek(f, 0, SEEK_END);
+                fseek(f, ftell(f) - 1 - at * 400, SEEK_SET);
+                fputc(0x5a, f);
+                fclose(f);
+            }
+            MPI_Barrier(MPI_COMM_WORLD);
+            refused(1, SPMM_ERR_SYNTAX, "of its values, are damaged (checksum)");
+        }
+        spmm_csr_destroy(&a);
+    }
+}
+
+static void test_refused(void)
+{
+    static char text[TEXT];
+    TEST("what cannot be read in parts is refused, with what to do") {
+        const char array[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4\n";
+        const int n = file_text(&kinds[0], 3, text);
+        if (me == 0) {
+            gzFile f = gzopen(path, "wb6");
+            gzwrite(f, text, (unsigned)n);
+            gzclose(f);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        refused(0, SPMM_ERR_UNSUPPORTED,
+                "a.mtx: is gzipped, and ranks cannot read parts of it: unpack it first");
+        write_text(array, sizeof array - 1);
+        refused(0, SPMM_ERR_UNSUPPORTED, "a.mtx: is of format array");
+        if (me == 0) {
+            remove(path);
+            if (mkfifo(path, 0600) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        refused(0, SPMM_ERR_UNSUPPORTED, "a.mtx: is a pipe or a device");
+        if (me == 0) remove(path);
+        MPI_Barrier(MPI_COMM_WORLD);
+        refused(0, SPMM_ERR_OPEN, "a.mtx: cannot be opened");
+        refused(1, SPMM_ERR_OPEN, "a.mtx: cannot be opened");
+        write_text("%%MatrixMarket matrix coordinate real general\n3 x 1\n", 52);
+        refused(0, SPMM_ERR_SYNTAX, "a.mtx:2: found \"x\", expected the number of columns");
+        refused(1, SPMM_ERR_SYNTAX, "a.mtx: found 52 bytes, expected 512 of header: it is not a .spmm file");
+    }
+    TEST("a value beyond f32 is refused, or an infinity when that is allowed") {
+        sp_read_options options = {.precision = SPMM_F32, .threads = 1};
+        sp_grid grid;
+        sp_load l;
+        const char big[] = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 1e39\n";
+        write_text(big, sizeof big - 1);
+        make_grid(ranks, 1, &grid);
+        CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(),
+                   "a.mtx:5: found \"1e39\", expected a value within the range of a float");
+        options.allow_nonfinite = 1;
+        CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_OK);
+        CHECK_INT(l.nnz, 3);
+        sp_load_destroy(&l);
+        sp_grid_destroy(&grid);
+    }
+    TEST("a rank that fails is everybody's failure, and nobody waits") {
+        char fault[32];
+        write_text(text, file_text(&kinds[0], 3, text));
+        for (int r = 0; r < ranks; r++) {
+            snprintf(fault, sizeof fault, "read:%d", r);
+            setenv("SPMM_FAULT", fault, 1);
+            refused(0, SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage read as told");
+            unsetenv("SPMM_FAULT");
+        }
+    }
+}
+
+/* ---- a file that changes ---- */
+
+typedef struct change {
+    const char *text;
+    double last;
+    int wrong;
+} change;
+
+static void change_file(void *context, double fraction)
+{
+    change *const c = context;
+    c->wrong += fraction < c->last || fraction > 1;
+    c->last = fraction;
+    if (!c->text || fraction < 0.5) return;
+    FILE *const f = fopen(path, "r+b"); /* in place: who has it open sees it */
+    fputs(c->text, f);
+    fclose(f);
+    c->text = NULL;
+}
+
+static void test_changed(void)
+{
+    static char text[TEXT], other[TEXT];
+    TEST("a file that changes between the passes is refused on all ranks") {
+        const kind before = {"", "pattern", "general", 9, 9, 200, 1};
+        const int n = file_text(&before, 2, text);
+        memcpy(other, text, (size_t)n + 1);
+        for (int k = 100; k < n; k++) /* same lines, other rows */
+            if (other[k - 1] == '\n' && other[k] >= '1' && other[k] <= '8') other[k] = '9';
+        for (int q = 1; q <= ranks; q++) {
+            if (ranks % q != 0) continue;
+            sp_grid grid;
+            sp_load l;
+            change c = {.text = other};
+            sp_read_options options = {.threads = 1};
+            if (me == 0) {
+                options.progress = change_file;
+                options.progress_context = &c;
+            }
+            write_text(text, n);
+            make_grid(ranks / q, q, &grid);
+            chunk_bytes("SPMM_READ_CHUNK_BYTES", 1);
+            CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX);
+            CHECK_TEXT(spmm_error_message(),
+                       "a.mtx: found other entries than when it was read a moment before");
+            CHECK(!l.csr.irp);
+            if (me == 0) CHECK(!c.text && !c.wrong);
+            chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
+            sp_grid_destroy(&grid);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    }
+}
+
+/* ---- memory ---- */
+
+static int64_t peak_kib(void)
+{
+    char line[256];
+    long long kib = -1;
+    FILE *const f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f)) sscanf(line, "VmHWM: %lld", &kib);
+    if (f) fclose(f);
+    return kib;
+}
+
+/** A symmetric matrix: a band of `width` below the diagonal, row by row, or every column scattered. */
+static void write_big(int n, int width, int shuffled)
+{
+    if (me == 0) {
+        FILE *const f = fopen(path, "w");
+        int64_t entries = 0;
+        if (!f) MPI_Abort(MPI_COMM_WORLD, 2);
+        for (int i = 0; i < n; i++) entries += i < width ? i + 1 : width;
+        fprintf(f, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %lld\n", n, n,
+                (long long)entries);
+        for (int k = 0; k < n; k++) {
+            const int i = shuffled ? (int)((int64_t)k * 7919 % n) : k;
+            for (int j = i < width ? 0 : i - width + 1; j <= i; j++)
+                fprintf(f, "%d %d %d\n", i + 1, j + 1, i - j);
+        }
+        fclose(f);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void test_memory(void)
+{
+    if (SANITIZED || ranks != 4) {
+        SKIP("no rank needs more than its share of the CSR and 40 MiB",
+             SANITIZED ? "the sanitizer has memory of its own" : "with 4 ranks only");
+        return;
+    }
+    TEST(
+        "no rank needs more than 1.3 times its share of the CSR and 40 MiB, for a text and for a .spmm file") {
+        for (int k = 0; k < 4; k++) {
+            const sp_read_options options = {.threads = 2};
+            sp_grid grid;
+            sp_load l;
+            if (k < 2) write_big(300000, 20, k);
+            make_grid(k % 2 ? 2 : 4, k % 2 ? 2 : 1, &grid);
+            sp_peak_restart();
+            const int64_t before = peak_kib();
+            CHECK_INT((k < 2 ? sp_load_text : sp_load_spmm)(&grid, path, &options, SP_PARTITION_NNZ, &l),
+                      SPMM_OK);
+            const double grown = (double)(peak_kib() - before) * 1024, share = (double)sp_csr_bytes(&l.csr);
+            CHECK(k % 2 || share > 20 << 20); /* off the diagonal blocks are small */
+            CHECK(grown <= 1.3 * share + (40 << 20));
+            if (test_.failed || getenv("SPMM_TEST_SHOW"))
+                printf("  rank %d: %.1f MB grown, share %.1f MB\n", me, grown / 1e6, share / 1e6);
+            sp_load_destroy(&l);
+            sp_grid_destroy(&grid);
+            if (k == 1) {
+                spmm_csr a;
+                const sp_file_facts facts = {.rows = 0};
+                MPI_Barrier(MPI_COMM_WORLD);
+                if (me == 0) {
+                    CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
+                    CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_OK);
+                    spmm_csr_destroy(&a);
+                }
+            }
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *const tmp = getenv("TMPDIR");
+    test_mpi_begin(&argc, &argv, &ranks);
+    me = test_.rank;
+    snprintf(folder, sizeof folder, "%s/test_load.XXXXXX", tmp ? tmp : "/tmp");
+    if (me == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 2);
+    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "%s/a.mtx", folder);
+    test_blocks();
+    test_damage();
+    test_refused();
+    test_changed();
+    test_memory();
+    if (me == 0) {
+        remove(path);
+        rmdir(folder);
+    }
+    return test_mpi_end();
+}
