@@ -55,12 +55,12 @@ include mk/bench-gpu.mk
 
 ## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
 deps:
-	$(Q)$(call deps,build test)
+	$(Q)$(call deps,build test optional)
 deps-build:
-	$(Q)$(call deps,build)
+	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' CFLAGS='$(CFLAGS)' sh mk/deps.sh $(1))
 
 ## install        put the program, libspmm, headers, spmm.pc and man page under PREFIX
 ## uninstall      remove them

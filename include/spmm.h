@@ -1,9 +1,9 @@
 /** \file spmm.h
  *  libspmm: distributed sparse matrix x multivector products, Y := A X.
  *
- *  A is sparse [m x n]; X [n x K] and Y [m x K] are dense multivectors, row-major.
- *  Processes form a P x 1 grid: each holds a block of consecutive rows of A and of Y, and all
- *  of X. Values are f64 or f32, chosen at run time.
+ *  A is sparse [m x n]; X [n x K] and Y [m x K] are dense multivectors, row-major. Processes form a
+ *  P x Q grid: rank p*Q + q holds the entries of A in a range of rows and a range of columns, some rows
+ *  of X, and, where q is 0, the range's rows of Y. Values are f64 or f32, chosen at run time.
  *
  *  Conventions of every function here
  *  - returns an spmm_status; SPMM_OK is 0. spmm_error_message() gives the text of the calling
@@ -79,14 +79,30 @@ typedef struct spmm_csr {
     void *as;                 /**< values, [nnz] of double or float */
 } spmm_csr;
 
-/** A dense multivector [rows x k], row-major: element (i, j) is data[i * ld + j]. */
+/** A dense multivector [rows x k], row-major: element (i, j) is data[i * ld + j]. A program may fill one in
+ *  around memory of its own, before and behind 0, and does not destroy it then. */
 typedef struct spmm_multivector {
     int64_t rows, k;
     int64_t ld;               /**< leading dimension, elements, >= k */
     spmm_precision precision; /**< type of data */
     spmm_device space;        /**< memory that data lies in: host (SPMM_CPU) or GPU (SPMM_CUDA) */
     void *data;               /**< [rows * ld] */
+    int64_t before, behind;   /**< rows of room that lie in memory before and behind data, where spmm_apply()
+                                   receives other ranks' rows of X; spmm_plan_x_create() */
 } spmm_multivector;
+
+/** One rank's part of a distributed matrix. A program may fill one in itself: columns of csr are relative to
+ *  col_begin; ranks of a process row (the same p) have the same rows, ranks of a process column the same
+ *  columns; blocks follow one another without gaps. The rows of X that belong to a block's columns are owned
+ *  by the ranks of its process column, in consecutive ranges that follow p. */
+typedef struct spmm_block {
+    spmm_csr csr;                 /**< the block's entries */
+    int64_t rows, cols;           /**< of the whole matrix, m x n */
+    int64_t row_begin, col_begin; /**< global indices of the block's first row and column */
+    int64_t x_begin, x_rows; /**< the rows of X that this rank owns: [x_begin, x_begin + x_rows), global */
+    int p, q;                /**< the process grid */
+    int borrowed;            /**< 1: csr's ja and as belong to somebody else, and are not freed */
+} spmm_block;
 
 /** Reads a Matrix Market file (plain or gzipped) with all the process's OpenMP threads.
  *
@@ -123,16 +139,18 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
 /** Frees the arrays and zeroes *a; accepts NULL and zeroed objects. Local. */
 void spmm_csr_destroy(spmm_csr *a);
 
-/** Distributes the rows of root's matrix over the ranks in blocks balanced by entries.
+/** Distributes root's matrix over a P x Q grid of the ranks, both directions balanced by entries.
  *
- *  Collective over comm. Blocks follow one another in rank order, but for root, which has the first.
- *  \param [in]  a      on rank root: the whole matrix, still the caller's; ignored elsewhere (may
- *                      be NULL)
- *  \param [out] block  this rank's rows, [row_end - row_begin x n]; the caller destroys it
- *  \param [out] row_begin  the global index of the block's first row
- *  \return the same status on every rank
- */
-spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, spmm_csr *block, int64_t *row_begin);
+ *  Collective over comm. Rank p*Q + q gets block (p, q). X is owned in the blocks of rows where Q is 1 and
+ *  the matrix square, so that the Y of one product can be the X of the next; else in even parts.
+ *  \param [in]  a      on rank root: the whole matrix, still the caller's; ignored elsewhere (may be NULL)
+ *  \param [in]  p, q   p*q is the number of ranks; 0 x 0: ranks x 1
+ *  \param [out] block  the caller destroys it
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY */
+spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
+
+/** Frees what the block owns and zeroes it; accepts NULL and zeroed objects. Local. */
+void spmm_block_destroy(spmm_block *block);
 
 /** Gives this rank a GPU: the one of its number among the ranks of its node, modulo the visible ones
  *  (CUDA_VISIBLE_DEVICES and a batch system's binding decide what is visible). To be called once, before
@@ -158,8 +176,34 @@ void spmm_multivector_destroy(spmm_multivector *v);
  *  complete on return. They must not overlap. */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
-/** How a plan shall compute. Zero-initialise, then set what differs from the default. Device, format and
- *  kernel are the same on every rank. */
+/** How rows of X reach the ranks that need them. */
+typedef enum spmm_exchange {
+    SPMM_EXCHANGE_AUTO = 0, /**< halo where it moves clearly less */
+    SPMM_EXCHANGE_HALO = 1, /**< those rows alone that the block's columns touch */
+    SPMM_EXCHANGE_BCAST = 2 /**< all rows of the block's columns, to every rank of the process column */
+} spmm_exchange;
+
+/** By what they travel. */
+typedef enum spmm_transport {
+    SPMM_TRANSPORT_AUTO = 0,
+    SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory; a GPU's rows are copied there and back */
+    SPMM_TRANSPORT_STAGED = 2,     /**< the same in pieces, so that copies and messages overlap */
+    SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, where the MPI library says that it can */
+    SPMM_TRANSPORT_NCCL = 4        /**< NCCL, where the build has it */
+} spmm_transport;
+
+/** How the partial Y of a process row are summed (Q > 1), always in the same order. */
+typedef enum spmm_reduce {
+    SPMM_REDUCE_AUTO = 0,
+    SPMM_REDUCE_LINEAR = 1,    /**< every rank to the first, one after another */
+    SPMM_REDUCE_TREE = 2,      /**< pairs, log2(Q) steps, result on the first */
+    SPMM_REDUCE_BUTTERFLY = 3, /**< pairs exchange, log2(Q) steps, result on every rank of the process row */
+    SPMM_REDUCE_MPI = 4,       /**< MPI_Reduce */
+    SPMM_REDUCE_NCCL = 5       /**< ncclReduce, for GPUs */
+} spmm_reduce;
+
+/** How a plan shall compute. Zero-initialise, then set what differs from the default. All but threads are the
+ *  same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA after spmm_device_open() */
     spmm_format format; /**< default SPMM_CSR; SPMM_FORMAT_AUTO: chosen for the matrix, or the kernel's */
@@ -169,40 +213,60 @@ typedef struct spmm_plan_options {
     double ell_limit;   /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
     int block_size;     /**< threads of a CUDA block, a multiple of 32 up to 1024; 0: the kernel's choice */
     int subwarp;        /**< lanes that share an element, where a kernel has that parameter; 0: its choice */
+    spmm_exchange exchange;
+    spmm_transport transport;
+    spmm_reduce reduce;
+    int no_overlap; /**< 1: the product starts when the exchange has ended */
 } spmm_plan_options;
 
 typedef struct spmm_plan spmm_plan;
 
-/** Prepares repeated products Y_block := A_block X: picks the kernel (the same one on every rank, by the
- *  rows of all), converts the block to its format, and moves it to the device. Which kernels give the
- *  serial product's bits, spmm_mpi --list-kernels says: with SPMM_FORMAT_AUTO it may be another one.
+/** Prepares repeated products Y := alpha A X + beta Y: finds out which rows of X must travel between which
+ *  ranks, picks the kernel (the same one on every rank, by the entries of all), converts the block to its
+ *  format, and moves it to the device. Which kernels give the serial product's bits, spmm_mpi
+ *  --list-kernels says (on P x 1 grids, with alpha = 1 and beta = 0); with SPMM_FORMAT_AUTO it may be
+ *  another one.
  *
- *  Collective over comm, which is not kept.
- *  \param [in]  block    this rank's rows of A; may have 0 rows; stays the caller's, unchanged, and
- *                        must outlive the plan (a CSR plan on the CPU reads it in place)
+ *  Collective over comm, of which the plan keeps a duplicate.
+ *  \param [in]  block    this rank's part of A; may have 0 rows or columns; stays the caller's, unchanged,
+ *                        and must outlive the plan (a CSR plan on the CPU reads it in place)
  *  \param [in]  k        columns of X, >= 1
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE
- */
-spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: blocks that do not fit together),
+ *          _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
+spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
-/** Y_block := A_block X on this rank's rows.
+/** Allocates this rank's rows of X for the plan, zeros, in the plan's memory and with the room that
+ *  spmm_apply() receives into. Where X and Y are distributed alike, Y may be such a one too: they can change
+ *  places from product to product. Local. The caller destroys it.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
+
+/** Allocates this rank's rows of Y, zeros: the block's where q is 0 or the sum is SPMM_REDUCE_BUTTERFLY, else
+ *  none. Local. The caller destroys it. */
+spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
+
+/** Y := alpha A X + beta Y.
  *
- *  Local: X is whole on every rank, so nothing is exchanged. Complete on return.
+ *  Collective over the plan's communicator: every rank calls it, and waits for its neighbours alone.
+ *  Complete on return. Once it was called with a kind of arguments, calls of that kind allocate nothing.
  *  \param [in,out] plan  reusable
- *  \param [in]     x     all rows of X, [n x k], in the plan's device memory
- *  \param [out]    y     this rank's rows of Y, [block rows x k], in the plan's device memory;
- *                        overwritten, padding columns included; must not overlap x
- *  \return SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's), _DEVICE
- */
-spmm_status spmm_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y);
+ *  \param [in]     x     this rank's rows of X, [x_rows x k], in the plan's device memory; its room before and
+ *                        behind is overwritten. One with less room than the plan needs is copied each time
+ *  \param [in,out] y     this rank's rows of Y as spmm_plan_y_create() has them; not read where beta is 0;
+ *                        padding columns are overwritten; must not overlap x
+ *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's),
+ *          _MEMORY, _DEVICE, _MPI (also: a neighbour failed and sent nothing). On error y is undefined, but
+ *          the rank took part in the exchange, so no neighbour waits for ever */
+spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                       spmm_multivector *y);
 
 /** Name of the kernel that the plan runs; static storage. */
 const char *spmm_plan_kernel(const spmm_plan *plan);
 
-/** Frees the plan; accepts NULL. Local. */
+/** Frees the plan; accepts NULL (on every rank, then). Collective over the plan's communicator. */
 void spmm_plan_destroy(spmm_plan *plan);
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 #include "cuda_seed.cuh"
 extern "C" {
-#include "reduce.h"
+#include "difference.h"
 }
 
 namespace {

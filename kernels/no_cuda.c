@@ -1,6 +1,7 @@
 /** The CUDA kernels of a build without CUDA: listed, but they cannot run. */
+#include "difference.h"
 #include "kernel.h"
-#include "reduce.h"
+#include "move.h"
 #include "status.h"
 
 static spmm_status refuse(const sp_launch *l)
@@ -14,6 +15,20 @@ static spmm_status refuse(const sp_launch *l)
 #define KERNEL(id, backend, format, exact, what) backend(id)
 #include "kernels.def"
 #undef KERNEL
+
+spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t count, void *out,
+                         void *stream)
+{
+    (void)x, (void)row_bytes, (void)list, (void)count, (void)out, (void)stream;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
+                          void *stream)
+{
+    (void)alpha, (void)x, (void)beta, (void)y, (void)stream;
+    return refuse(NULL);
+}
 
 spmm_status sp_device_compare(const spmm_multivector *y, const spmm_multivector *ref, sp_difference *result)
 {

@@ -2,6 +2,14 @@
 
 ## CUDA=auto|1|0     build the GPU side when nvcc is found | demand it | leave it out
 CUDA ?= auto
+## METIS=auto|1|0    cut graphs of matrices with METIS 5 when it is found | demand it | leave it out
+METIS ?= auto
+##                   METIS_LIBS="-lmetis -lGKlib"  what to link, where -lmetis is not all
+METIS_LIBS ?= -lmetis
+## NCCL=auto|1|0     move rows between GPUs with NCCL when it is found | demand it | leave it out
+NCCL ?= auto
+##                   NCCL_HOME=DIR  where NCCL is, if not with the system's headers and libraries
+NCCL_HOME ?=
 ## GPU_ARCH="80 90"  GPUs to make machine code for (default: this machine's, else 80 and 90; and PTX)
 GPU_ARCH ?=
 ## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
@@ -21,6 +29,7 @@ BUILDDIR ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
 
+comma := ,
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' $(1) $(2))
 
@@ -59,6 +68,32 @@ else ifeq ($(shell command -v $(firstword $(MPICC))),)
   problem := there is no $(MPICC): run `make deps`, or load an MPI (module load openmpi), or set MPICC=
 endif
 
+METIS_FOUND :=
+ifneq ($(METIS),0)
+  # header and library: a program that links
+  METIS_FOUND := $(shell t=$$(mktemp) && printf '\043include <metis.h>\nint main(void) { idx_t o[METIS_NOPTIONS]; return METIS_SetDefaultOptions(o); }\n' \
+      | $(MPICC) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(METIS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
+endif
+ifeq ($(filter auto 0 1,$(METIS)),)
+  problem := METIS=$(METIS) is not one of auto, 1 and 0
+else ifeq ($(problem)$(METIS)$(METIS_FOUND),1)
+  problem := METIS=1 needs metis.h and libmetis: install libmetis-dev, load METIS (CFLAGS=-I, LDFLAGS=-L), or use METIS=0
+endif
+
+NCCL_FOUND :=
+NCCL_FLAGS := $(if $(NCCL_HOME),-I$(abspath $(NCCL_HOME))/include)
+NCCL_LIBS := $(if $(NCCL_HOME),-L$(abspath $(NCCL_HOME))/lib -Wl$(comma)-rpath$(comma)$(abspath $(NCCL_HOME))/lib) -lnccl
+ifeq ($(WITH_CUDA)$(filter 0,$(NCCL)),1)
+  # header and library; CUDA's headers lie beside the toolkit's compiler
+  NCCL_FOUND := $(shell t=$$(mktemp) && printf '\043include <nccl.h>\nint main(void) { int v; return ncclGetVersion(&v); }\n' \
+      | $(NVCC) $(NCCL_FLAGS) -x cu - -o $$t $(subst -Wl$(comma)-rpath$(comma),-Xlinker -rpath -Xlinker ,$(NCCL_LIBS)) >/dev/null 2>&1 && echo 1; rm -f $$t)
+endif
+ifeq ($(filter auto 0 1,$(NCCL)),)
+  problem := NCCL=$(NCCL) is not one of auto, 1 and 0
+else ifeq ($(problem)$(NCCL)$(NCCL_FOUND),1)
+  problem := NCCL=1 needs a build with CUDA, nccl.h and libnccl: install libnccl-dev, set NCCL_HOME=, or use NCCL=0
+endif
+
 # --- flags ------------------------------------------------------------------------------------
 
 INCLUDES := -Iinclude -Isrc -Ikernels
@@ -69,8 +104,8 @@ endif
 ifeq ($(SANITIZE),1)
   override OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(CFLAGS)
-LIBS := -lz -lm
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(NCCL_FLAGS) $(CFLAGS)
+LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) -lz -lm
 
 # Open MPI says --showme:compile, MPICH -show
 MPI_COMPILE := $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -show 2>/dev/null)
@@ -88,7 +123,6 @@ ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)
   CUDA_LIBS := $(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudart_static -ldl -lrt -lpthread -lstdc++
 
   NVCC_KNOWS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null))
-  comma := ,
   ARCHS := $(patsubst sm_%,%,$(subst .,,$(subst $(comma), ,$(GPU_ARCH))))
   ifeq ($(strip $(ARCHS)),)
     ARCHS := $(filter $(NVCC_KNOWS),$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null \
@@ -109,9 +143,11 @@ endif
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c)
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c) \
+          $(if $(NCCL_FOUND),src/nccl_none.c,src/nccl_found.c) \
+          $(if $(METIS_FOUND),src/graph_none.c,src/graph_metis.c)
 # what only the program needs besides main.c; it is in no library
-PROGRAM_ONLY := $(patsubst %,src/%.c,job job_run job_tune tune floor options conversions report report_file)
+PROGRAM_ONLY := $(patsubst %,src/%.c,job job_layout job_run job_time job_tune layout tune floor options conversions report report_file)
 LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY) src/main.c,$(wildcard src/*.c kernels/*.c)) \
                $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/*.cu))
 object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))

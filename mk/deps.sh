@@ -1,5 +1,7 @@
 #!/bin/sh
-# Installs what the build, the tests or the lint need and this machine lacks. Usage: deps.sh build|test|lint|figures...
+# Installs what the build, the tests or the lint need and this machine lacks. Usage:
+#     deps.sh build|optional|test|lint|figures...
+# What is in group optional is left out where it cannot be had, and that is no error.
 #
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
 # succeeds when it is there. What works is not installed again, wherever it comes from.
@@ -11,9 +13,11 @@ build  libopenmpi-dev openmpi     echo '#include <mpi.h>' | $MPICC -fsyntax-only
 build  openmpi-bin    openmpi     command -v mpirun
 build  zlib1g-dev     zlib        echo '#include <zlib.h>' | gcc -fsyntax-only -x c -
 build  g++            gcc         test -z "$NVCC" || command -v g++
+optional libmetis-dev metis       test "$METIS" = 0 || echo '#include <metis.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
 test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse' && exit 0; done; false
 test   pkg-config     pkg-config  command -v pkg-config
 test   binutils       binutils    command -v nm
+test   iproute2       iproute2    PATH=$PATH:/usr/sbin:/sbin; command -v ip
 figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $p -c 'import matplotlib' && exit 0; done; false
 lint   clang-format   clang       command -v clang-format
 lint   clang-tidy     clang       command -v clang-tidy
@@ -22,13 +26,15 @@ LIST
 }
 MPICC=${MPICC:-mpicc}
 
-missing= names=
+missing= extra= names=
 find_missing() {
-    missing= names=
+    missing= extra= names=
     while read -r group package name check; do
         case " $wanted " in *" $group "*) ;; *) continue ;; esac
         (eval "$check") >/dev/null 2>&1 && continue
-        missing="$missing $package" names="$names $name"
+        names="$names $name"
+        case $group in optional) extra="$extra $package"; continue ;; esac
+        missing="$missing $package"
         [ "$group" = build ] && essential=1
     done <<EOT
 $(list)
@@ -39,7 +45,7 @@ EOT
 essential=0
 wanted=$*
 find_missing
-[ -n "$missing" ] || exit 0
+[ -n "$missing$extra" ] || exit 0
 
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo
@@ -49,18 +55,22 @@ if ! command -v apt-get >/dev/null 2>&1 || { [ -n "$sudo" ] && ! command -v sudo
     exit $essential # what only the tests want is skipped there
 fi
 
-echo "deps: installing$missing (${sudo:+sudo }apt-get)"
-install() {
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >"$log" 2>&1
-}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# the lists of packages may be missing (a bare image) or old: fetch them when installing fails without
-install || { $sudo apt-get update -q >"$log" 2>&1 && install; } || {
+install() {
+    echo "deps: installing $* (${sudo:+sudo }apt-get)"
+    # the lists of packages may be missing (a bare image) or old: fetch them when installing fails without
+    apt_install "$@" || { $sudo apt-get update -q >"$log" 2>&1 && apt_install "$@"; }
+}
+apt_install() {
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$log" 2>&1
+}
+[ -z "$missing" ] || install $missing || {
     tail -20 "$log" >&2
     echo "deps: apt-get could not install$missing" >&2
     exit 1
 }
+[ -z "$extra" ] || install $extra || echo "deps: apt-get could not install$extra: going on without"
 wanted=build
 find_missing
 [ -z "$missing" ] || echo "deps: still missing:$missing" >&2

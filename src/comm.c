@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
 #include "memory.h"
 
 enum { KEY_BYTES = 64 };
@@ -56,6 +60,16 @@ spmm_status sp_agree(MPI_Comm comm, const char *stage, spmm_status local)
     return (spmm_status)worst.status;
 }
 
+void sp_abandon(MPI_Comm comm, spmm_status status)
+{
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    fflush(stdout);
+    fprintf(stderr, "spmm_mpi: error: rank %d: %s\n", rank, spmm_error_message());
+    fflush(stderr);
+    MPI_Abort(comm, sp_exit_code(status));
+}
+
 int64_t sp_chunk_bytes(void)
 {
     const char *text = getenv("SPMM_CHUNK_BYTES");
@@ -81,6 +95,40 @@ spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes)
         TRY(SP_MPI(MPI_Recv((char *)data + at, (int)n, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE)));
     }
     return SPMM_OK;
+}
+
+int sp_chunks(int64_t bytes)
+{
+    const int64_t chunk = sp_chunk_bytes();
+    return (int)((bytes + chunk - 1) / chunk);
+}
+
+spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes, MPI_Request *request,
+                     int *count)
+{
+    const int64_t chunk = sp_chunk_bytes();
+    for (int64_t at = 0; at < bytes; at += chunk) {
+        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+        TRY(SP_MPI(
+            MPI_Isend((const char *)data + at, (int)n, MPI_BYTE, to, tag, comm, &request[(*count)++])));
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
+                     int *count)
+{
+    const int64_t chunk = sp_chunk_bytes();
+    for (int64_t at = 0; at < bytes; at += chunk) {
+        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+        TRY(SP_MPI(MPI_Irecv((char *)data + at, (int)n, MPI_BYTE, from, tag, comm, &request[(*count)++])));
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_wait(MPI_Request *request, int count)
+{
+    return SP_MPI(MPI_Waitall(count, request, MPI_STATUSES_IGNORE));
 }
 
 spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes)
@@ -155,4 +203,13 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
     sp_free(all);
     MPI_Comm_free(&node);
     return status;
+}
+
+int sp_mpi_takes_device_memory(void)
+{
+#ifdef OPEN_MPI
+    return MPIX_Query_cuda_support();
+#else
+    return 0;
+#endif
 }

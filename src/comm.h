@@ -18,6 +18,10 @@ spmm_status sp_mpi_status(int code, const char *call);
  *  \param [in] stage  the phase's name, the place where SPMM_FAULT (see sp_fault) strikes */
 spmm_status sp_agree(MPI_Comm comm, const char *stage, spmm_status local);
 
+/** Ends all processes of comm, with the exit code of the status: where this rank failed and others wait for it in
+ *  vain. Prints the message. Does not return. */
+void sp_abandon(MPI_Comm comm, spmm_status status);
+
 /** Faults on demand, for tests: the environment variable SPMM_FAULT=STAGE:RANK[:KIND] makes that rank
  *  fail there (KIND fail, the default), kill itself (kill), or, in stage `apply`, spoil one element
  *  of Y (wrong). The stages are those of sp_agree's callers. */
@@ -33,6 +37,15 @@ spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes);
 
 /** That bound. */
 int64_t sp_chunk_bytes(void);
+
+/** The same without waiting: the chunks' requests are put at request + *count, and *count grows by as many;
+ *  room for sp_chunks(bytes) of them. Data must not be touched before they are complete. */
+int sp_chunks(int64_t bytes);
+spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes, MPI_Request *request,
+                     int *count);
+spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
+                     int *count);
+spmm_status sp_wait(MPI_Request *request, int count);
 
 /** 1 on every rank when it is nonzero on every rank. Collective. */
 spmm_status sp_all(MPI_Comm comm, int mine, int *all);
@@ -52,5 +65,9 @@ spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
 /** How many ranks of this node pass the same key, and which of them this is, from 0 up; key holds
  *  at most 63 characters. Collective over comm. */
 spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers);
+
+/** Does the MPI library say, at run time, that it sends from and receives into GPU memory? 0 where it cannot be
+ *  asked. */
+int sp_mpi_takes_device_memory(void);
 
 #endif

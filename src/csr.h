@@ -33,4 +33,13 @@ spmm_status sp_csr_rows(const spmm_csr *a, int64_t begin, int64_t end, spmm_csr 
 /** A copy of the listed rows, in that order. */
 spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t count, spmm_csr *rows);
 
+/** b = P A P^T: rows and columns of a square matrix renumbered alike; row i of a is row perm[i] of b, its
+ *  columns increase again.
+ *
+ *  \param [in]  perm     a permutation of 0 .. rows-1, [rows]; perm[i] is the new number of old row i
+ *  \param [in]  threads  OpenMP threads, >= 1; the result is the same for any number
+ *  \param [out] b        the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_USAGE (not square, no permutation), SPMM_ERR_MEMORY */
+spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
+
 #endif

@@ -29,6 +29,9 @@ int sp_device_count(const char **why);
 /** Data about usable GPU `index`, 0 .. sp_device_count() - 1. */
 spmm_status sp_device_describe(int index, sp_device_info *info);
 
+/** The same about the open one. */
+spmm_status sp_device_current(sp_device_info *info);
+
 /** Makes usable GPU `index` this process's device and creates its stream. Call before anything below.
  *  Nothing happens when it is open already; a second GPU is refused (SPMM_ERR_USAGE). */
 spmm_status sp_device_open(int index);
@@ -56,6 +59,32 @@ spmm_status sp_device_sync(void);
 
 /** The stream as the kernels' files need it (a cudaStream_t); also makes the GPU the calling thread's. */
 void *sp_device_stream(void);
+
+/** Two queues: kernels run in SP_QUEUE_MAIN (sp_device_stream()), rows of X move in SP_QUEUE_MOVE beside them. */
+typedef enum sp_queue { SP_QUEUE_MAIN, SP_QUEUE_MOVE } sp_queue;
+
+/** The queue as launchers need it (a cudaStream_t); also makes the GPU the calling thread's. */
+void *sp_device_queue(sp_queue queue);
+
+/** What is queued in `later` from now on waits for what is in `earlier` now. */
+spmm_status sp_device_after(sp_queue later, sp_queue earlier);
+
+/** Waits for one queue. */
+spmm_status sp_device_queue_sync(sp_queue queue);
+
+/** Queues a copy, in any direction; host memory from sp_device_host_alloc(), else it may wait. */
+spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue);
+
+/** Pinned host memory, which copies do not wait for. As sp_device_alloc(). */
+spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what);
+void sp_device_host_free(void *p);
+
+/** A mark in a queue, for the host to wait for: what was queued before sp_mark_set() has ended. */
+typedef struct sp_mark sp_mark;
+spmm_status sp_mark_create(sp_mark **mark);
+void sp_mark_destroy(sp_mark *mark);
+spmm_status sp_mark_set(sp_mark *mark, sp_queue queue);
+spmm_status sp_mark_wait(sp_mark *mark);
 
 /** For launchers: checks what was just queued, and remembers the kernel's id (static storage) for the
  *  message of an error that shows up later. */

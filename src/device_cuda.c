@@ -1,8 +1,8 @@
 /** device.h by the CUDA runtime, linked statically: without a driver the program starts all the same
  *  and sp_device_count() says what is missing.
  *
- *  One GPU a process, one stream: everything is queued there, in order. The stream does not wait for
- *  the legacy default stream, which nothing here uses. */
+ *  One GPU a process, one stream for kernels and copies, in order, and one for the exchange of X. They do not
+ *  wait for the legacy default stream, which nothing here uses. */
 #include "device.h"
 
 #include <cuda_runtime.h>
@@ -20,18 +20,23 @@ int sp_cuda_probe(void);
 
 static struct {
     int open;
-    int index;      /* among the usable GPUs */
-    int ordinal;    /* CUDA's number */
-    char name[160]; /* "GPU 0 (NVIDIA H200)" */
-    cudaStream_t stream;
-    const char *kernel;  /* launched last */
-    void *stage[STAGES]; /* pinned, PIECE bytes; made at the first large copy */
+    int index;                   /* among the usable GPUs */
+    int ordinal;                 /* CUDA's number */
+    char name[160];              /* "GPU 0 (NVIDIA H200)" */
+    cudaStream_t stream, moving; /* SP_QUEUE_MAIN, SP_QUEUE_MOVE */
+    cudaEvent_t order;           /* for sp_device_after() */
+    const char *kernel;          /* launched last */
+    void *stage[STAGES];         /* pinned, PIECE bytes; made at the first large copy */
     cudaEvent_t staged[STAGES];
     int stage_failed;
 } device;
 
 struct sp_timer {
     cudaEvent_t start, stop;
+};
+
+struct sp_mark {
+    cudaEvent_t event;
 };
 
 /** Fails with what CUDA says; takes the error out of the runtime, so that no later check finds it. */
@@ -187,6 +192,13 @@ spmm_status sp_device_describe(int index, sp_device_info *info)
     return SPMM_OK;
 }
 
+spmm_status sp_device_current(sp_device_info *info)
+{
+    memset(info, 0, sizeof *info);
+    TRY(enter());
+    return sp_device_describe(device.index, info);
+}
+
 /* ---- opening ---- */
 
 /** Whether the build's code runs on the current GPU, asked of the driver. */
@@ -206,6 +218,19 @@ static spmm_status check_code(const sp_device_info *info)
                    cudaGetErrorString(error));
 }
 
+/** The exchange's stream goes first where both have work: boundary rows wait for it. */
+static spmm_status create_streams(void)
+{
+    int least = 0, greatest = 0;
+    CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot ask for priorities");
+    CUDA(cudaStreamCreateWithPriority(&device.stream, cudaStreamNonBlocking, least),
+         "cannot create a stream");
+    CUDA(cudaStreamCreateWithPriority(&device.moving, cudaStreamNonBlocking, greatest),
+         "cannot create a stream");
+    CUDA(cudaEventCreateWithFlags(&device.order, cudaEventDisableTiming), "cannot create an event");
+    return SPMM_OK;
+}
+
 spmm_status sp_device_open(int index)
 {
     sp_device_info info = {0};
@@ -222,7 +247,7 @@ spmm_status sp_device_open(int index)
                        cudaGetErrorString(error));
     }
     TRY(check_code(&info));
-    CUDA(cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking), "cannot create a stream");
+    TRY(create_streams());
     snprintf(device.name, sizeof device.name, "GPU %d (%s)", ordinal, info.name);
     device.index = index;
     device.ordinal = ordinal;
@@ -247,13 +272,38 @@ void sp_device_close(void)
     if (!device.open) return;
     (void)cudaSetDevice(device.ordinal);
     (void)cudaStreamSynchronize(device.stream);
+    (void)cudaStreamSynchronize(device.moving);
     free_stages();
+    (void)cudaEventDestroy(device.order);
+    (void)cudaStreamDestroy(device.moving);
     (void)cudaStreamDestroy(device.stream);
     (void)cudaGetLastError();
     memset(&device, 0, sizeof device);
 }
 
 void *sp_device_stream(void) { return enter() == SPMM_OK ? device.stream : NULL; }
+
+static cudaStream_t stream_of(sp_queue queue)
+{
+    return queue == SP_QUEUE_MAIN ? device.stream : device.moving;
+}
+
+void *sp_device_queue(sp_queue queue) { return enter() == SPMM_OK ? stream_of(queue) : NULL; }
+
+spmm_status sp_device_after(sp_queue later, sp_queue earlier)
+{
+    TRY(enter());
+    CUDA(cudaEventRecord(device.order, stream_of(earlier)), "ordering streams");
+    CUDA(cudaStreamWaitEvent(stream_of(later), device.order, 0), "ordering streams");
+    return SPMM_OK;
+}
+
+spmm_status sp_device_queue_sync(sp_queue queue)
+{
+    TRY(enter());
+    const cudaError_t error = cudaStreamSynchronize(stream_of(queue));
+    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "waiting");
+}
 
 spmm_status sp_device_launched(const char *kernel)
 {
@@ -419,6 +469,73 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
     return finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes,
                                     (size_t)rows, kinds[kind], device.stream),
                   "copy of rows");
+}
+
+spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue)
+{
+    TRY(enter());
+    if (bytes > 0)
+        CUDA(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, stream_of(queue)), "copy");
+    return SPMM_OK;
+}
+
+spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what)
+{
+    char size[32];
+    *p = NULL;
+    if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
+    TRY(enter());
+    if (cudaHostAlloc(p, bytes > 0 ? (size_t)bytes : 1, cudaHostAllocDefault) == cudaSuccess) return SPMM_OK;
+    *p = NULL;
+    (void)cudaGetLastError();
+    return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s of pinned host memory for %s",
+                   sp_bytes_text(size, sizeof size, (double)bytes), what);
+}
+
+void sp_device_host_free(void *p)
+{
+    if (!p || !device.open) return;
+    (void)cudaFreeHost(p);
+    (void)cudaGetLastError();
+}
+
+/* ---- marks ---- */
+
+spmm_status sp_mark_create(sp_mark **mark)
+{
+    *mark = NULL;
+    TRY(enter());
+    sp_mark *m = calloc(1, sizeof *m);
+    if (!m) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a mark");
+    const cudaError_t error = cudaEventCreateWithFlags(&m->event, cudaEventDisableTiming);
+    if (error != cudaSuccess) {
+        free(m);
+        return cuda_fail(error, "cannot create an event");
+    }
+    *mark = m;
+    return SPMM_OK;
+}
+
+void sp_mark_destroy(sp_mark *mark)
+{
+    if (!mark) return;
+    (void)cudaEventDestroy(mark->event);
+    (void)cudaGetLastError();
+    free(mark);
+}
+
+spmm_status sp_mark_set(sp_mark *mark, sp_queue queue)
+{
+    TRY(enter());
+    CUDA(cudaEventRecord(mark->event, stream_of(queue)), "setting a mark");
+    return SPMM_OK;
+}
+
+spmm_status sp_mark_wait(sp_mark *mark)
+{
+    TRY(enter());
+    const cudaError_t error = cudaEventSynchronize(mark->event);
+    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "waiting");
 }
 
 /* ---- timers ---- */

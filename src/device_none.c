@@ -18,6 +18,8 @@ spmm_status sp_device_describe(int index, sp_device_info *info)
     return refuse();
 }
 
+spmm_status sp_device_current(sp_device_info *info) { return sp_device_describe(0, info); }
+
 spmm_status sp_device_open(int index)
 {
     (void)index;
@@ -69,6 +71,55 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 spmm_status sp_device_sync(void) { return refuse(); }
 
 void *sp_device_stream(void) { return NULL; }
+
+void *sp_device_queue(sp_queue queue) { return (void)queue, NULL; }
+
+spmm_status sp_device_after(sp_queue later, sp_queue earlier)
+{
+    (void)later, (void)earlier;
+    return refuse();
+}
+
+spmm_status sp_device_queue_sync(sp_queue queue)
+{
+    (void)queue;
+    return refuse();
+}
+
+spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue)
+{
+    (void)to, (void)from, (void)bytes, (void)queue;
+    return refuse();
+}
+
+spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what)
+{
+    (void)bytes, (void)what;
+    *p = NULL;
+    return refuse();
+}
+
+void sp_device_host_free(void *p) { (void)p; }
+
+spmm_status sp_mark_create(sp_mark **mark)
+{
+    *mark = NULL;
+    return refuse();
+}
+
+void sp_mark_destroy(sp_mark *mark) { (void)mark; }
+
+spmm_status sp_mark_set(sp_mark *mark, sp_queue queue)
+{
+    (void)mark, (void)queue;
+    return refuse();
+}
+
+spmm_status sp_mark_wait(sp_mark *mark)
+{
+    (void)mark;
+    return refuse();
+}
 
 spmm_status sp_device_launched(const char *kernel)
 {

@@ -1,36 +1,81 @@
 #include "grid.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "memory.h"
+#include "sp_nccl.h"
+
+/** "4x1, 2x2 or 1x4" */
+static void list_grids(int size, char *text, size_t n)
+{
+    size_t at = 0;
+    int left = 0;
+    for (int q = 1; q <= size; q++) left += size % q == 0;
+    text[0] = '\0';
+    for (int q = 1; q <= size && at + 32 < n; q++) {
+        if (size % q) continue;
+        at += (size_t)snprintf(text + at, n - at, "%dx%d%s", size / q, q,
+                               --left > 1  ? ", "
+                               : left == 1 ? " or "
+                                           : "");
+    }
+}
+
+static spmm_status check(int p, int q, int size)
+{
+    char grids[256];
+    if ((int64_t)p * q == size) return SPMM_OK;
+    list_grids(size, grids, sizeof grids);
+    return sp_fail(SPMM_ERR_USAGE,
+                   "grid %dx%d needs %lld ranks, and there are %d: use %s, or mpirun -np %lld", p, q,
+                   (long long)p * q, size, grids, (long long)p * q);
+}
 
 spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid)
 {
-    memset(grid, 0, sizeof *grid);
-    grid->comm = MPI_COMM_NULL;
     int size;
+    spmm_status status;
+    memset(grid, 0, sizeof *grid);
+    grid->comm = grid->row_comm = grid->col_comm = MPI_COMM_NULL;
     TRY(SP_MPI(MPI_Comm_size(comm, &size)));
     if (p == 0 && q == 0) {
         p = size;
         q = 1;
     }
-    if (q != 1)
-        return sp_fail(SPMM_ERR_USAGE, "grid %dx%d: this version distributes by row blocks only; use %dx1", p,
-                       q, size);
-    if ((int64_t)p * q != size)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "grid %dx%d needs %lld ranks, and there are %d: use %dx1, or mpirun -np %lld", p, q,
-                       (long long)p * q, size, size, (long long)p * q);
-    const int dims[2] = {p, q}, periodic[2] = {0, 0};
-    TRY(SP_MPI(MPI_Cart_create(comm, 2, dims, periodic, 0, &grid->comm)));
-    MPI_Comm_rank(grid->comm, &grid->rank);
+    TRY(check(p, q, size));
+    const int dims[2] = {p, q}, periodic[2] = {0, 0}, along_row[2] = {0, 1}, along_column[2] = {1, 0};
     grid->size = size;
     grid->dims[0] = p;
     grid->dims[1] = q;
-    return SP_MPI(MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords));
+    TRY_GOTO(SP_MPI(MPI_Cart_create(comm, 2, dims, periodic, 0, &grid->comm)), failed);
+    TRY_GOTO(SP_MPI(MPI_Comm_rank(grid->comm, &grid->rank)), failed);
+    TRY_GOTO(SP_MPI(MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords)), failed);
+    TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_row, &grid->row_comm)), failed);
+    TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_column, &grid->col_comm)), failed);
+    status = sp_alloc_zero((void **)&grid->links, 1, sizeof *grid->links, "a grid");
+    TRY_GOTO(sp_agree(grid->comm, "grid", status), failed);
+    return SPMM_OK;
+failed:
+    sp_grid_destroy(grid);
+    return status;
+}
+
+static void free_comm(MPI_Comm *comm)
+{
+    if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
+    *comm = MPI_COMM_NULL;
 }
 
 void sp_grid_destroy(sp_grid *grid)
 {
-    if (grid->size > 0 && grid->comm != MPI_COMM_NULL) MPI_Comm_free(&grid->comm);
+    for (int i = 0; grid->links && i < 2; i++) sp_nccl_destroy(grid->links->nccl[i]);
+    sp_free(grid->links);
+    if (grid->size > 0) { /* a zeroed grid's communicators are not MPI_COMM_NULL everywhere */
+        free_comm(&grid->row_comm);
+        free_comm(&grid->col_comm);
+        free_comm(&grid->comm);
+    }
     memset(grid, 0, sizeof *grid);
-    grid->comm = MPI_COMM_NULL;
+    grid->comm = grid->row_comm = grid->col_comm = MPI_COMM_NULL;
 }

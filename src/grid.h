@@ -1,24 +1,32 @@
-/** The P x Q cartesian process grid. Today Q is 1: blocks of rows. */
+/** The P x Q cartesian process grid. */
 #ifndef SP_GRID_H
 #define SP_GRID_H
 
 #include "comm.h"
 
+/** What is made for a grid when it is first wanted. */
+typedef struct sp_links {
+    struct sp_nccl *nccl[2]; /**< by sp_along; NULL: not yet */
+} sp_links;
+
 typedef struct sp_grid {
-    MPI_Comm comm;  /**< cartesian, P x Q, not periodic, ranks in row-major order */
+    MPI_Comm comm;     /**< cartesian, P x Q, not periodic, ranks in row-major order: p*Q + q */
+    MPI_Comm row_comm; /**< the Q ranks of this process row; rank q */
+    MPI_Comm col_comm; /**< the P ranks of this process column; rank p */
+    sp_links *links;
     int rank, size; /**< in comm */
     int dims[2];    /**< P, Q */
-    int coords[2];  /**< this rank's */
+    int coords[2];  /**< this rank's p, q */
 } sp_grid;
 
-/** Makes the grid over all ranks of comm.
+/** Makes the grid over all ranks of comm, which keep their numbers.
  *
- *  Collective. \param [in] p, q  process rows and columns; 0 x 0: the default, size x 1
- *  \return SPMM_OK, or SPMM_ERR_USAGE on every rank when p*q is not the number of ranks or q is
- *          not 1 (the message says what would do) */
+ *  Collective. \param [in] p, q  process rows and columns; 0 x 0: size x 1
+ *  \return SPMM_OK, or SPMM_ERR_USAGE on every rank when p*q is not the number of ranks (the message names
+ *          the grids that would do), SPMM_ERR_MPI */
 spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid);
 
-/** Frees the communicator; accepts a zeroed grid. Collective. */
+/** Frees the communicators; accepts a zeroed grid. Collective. */
 void sp_grid_destroy(sp_grid *grid);
 
 #endif

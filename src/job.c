@@ -6,7 +6,9 @@
 
 #include "conversions.h"
 #include "gen.h"
+#include "graph.h"
 #include "memory.h"
+#include "spmm_file.h"
 
 spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
 {
@@ -41,10 +43,35 @@ static sp_read_options read_options(const sp_job *job)
                              .progress_context = "reading"};
 }
 
+/** A file of --cache, read back. */
+static spmm_status read_cached(sp_job *job)
+{
+    const sp_read_options options = read_options(job);
+    sp_file_facts facts;
+    const double start = MPI_Wtime();
+    TRY(sp_file_read(job->options.matrix, &options, &job->a, &facts));
+    job->info = facts.info;
+    job->preamble.parse_seconds = MPI_Wtime() - start;
+    job->preamble.read_bytes = (double)sp_csr_bytes(&job->a);
+    job->preamble.binary = 1;
+    job->preamble.stored = facts.info.stored;
+    job->preamble.duplicates = facts.duplicates;
+    return SPMM_OK;
+}
+
+static spmm_status write_cache(const sp_job *job)
+{
+    const sp_file_facts facts = {.info = job->info, .duplicates = job->preamble.duplicates};
+    TRY(sp_file_write(job->options.cache, &job->a, &facts, 0, job->place.threads));
+    if (job->options.verbosity >= 0) printf("cache      %s written\n", job->options.cache);
+    return SPMM_OK;
+}
+
 static spmm_status read_file(sp_job *job)
 {
     const sp_read_options options = read_options(job);
     const double start = MPI_Wtime();
+    if (sp_file_is(job->options.matrix)) return read_cached(job);
     TRY(sp_read_csr(job->options.matrix, &options, &job->a, &job->info, &job->preamble.stored,
                     &job->preamble.duplicates));
     job->preamble.parse_seconds = MPI_Wtime() - start;
@@ -109,10 +136,12 @@ spmm_status sp_job_read(sp_job *job)
     const sp_options *o = &job->options;
     spmm_status status = SPMM_OK;
     if (sp_is_root(job)) {
-        status = sp_report_check(o->json);
+        if (o->partition == SP_PARTITION_GRAPH) status = sp_graph_ready();
+        if (status == SPMM_OK) status = sp_report_check(o->json);
         if (status == SPMM_OK) status = sp_report_check(o->csv);
         if (status == SPMM_OK) status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
         if (status == SPMM_OK) row_facts(job);
+        if (status == SPMM_OK && o->cache) status = write_cache(job);
         if (status == SPMM_OK && o->x_file) status = read_x(job);
     }
     TRY(sp_agree(job->grid.comm, "read", status));
@@ -121,87 +150,23 @@ spmm_status sp_job_read(sp_job *job)
     return SPMM_OK;
 }
 
-/* ---- partition ---- */
-
-/** What verifying in full would need on rank 0 beside A: Y, X and the scratch of one row chunk. */
-static double full_verify_bytes(const sp_job *job)
-{
-    int64_t k = 1;
-    for (int i = 0; i < job->options.k_count; i++)
-        if (job->options.k[i] > k) k = job->options.k[i];
-    return (double)(job->a.rows + job->a.cols) * (double)k * (double)sp_value_size(job->options.precision);
-}
-
-static spmm_status take_sample(sp_job *job)
-{
-    const int blocks = job->grid.size;
-    int64_t *first = NULL;
-    spmm_status status = sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *first,
-                                  "sample rows");
-    if (status == SPMM_OK) status = sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows");
-    if (status == SPMM_OK) {
-        sp_sample_rows(job->begin, blocks, job->sampled, first);
-        status = sp_csr_pick(&job->a, job->sampled, first[blocks], &job->sample);
-    }
-    sp_free(first);
-    return status;
-}
-
-static spmm_status partition_on_root(sp_job *job)
-{
-    const spmm_csr *a = &job->a;
-    const int parts = job->grid.size;
-    TRY(sp_alloc((void **)&job->begin, parts + 1, sizeof *job->begin, "row blocks"));
-    if (job->options.partition == SP_PARTITION_ROWS)
-        sp_partition_even(a->rows, parts, job->begin);
-    else
-        sp_partition_entries(a->irp, a->rows, parts, job->begin);
-    int64_t most = 0;
-    for (int p = 0; p < parts; p++) {
-        const int64_t n = a->irp[job->begin[p + 1]] - a->irp[job->begin[p]];
-        if (n > most) most = n;
-    }
-    job->record.imbalance = a->nnz ? (double)most * parts / (double)a->nnz : 1;
-    if (job->verify == SP_VERIFY_FULL && full_verify_bytes(job) > 0.8 * (double)sp_available_bytes())
-        job->verify = SP_VERIFY_SAMPLE;
-    return job->verify == SP_VERIFY_SAMPLE ? take_sample(job) : SPMM_OK;
-}
-
-spmm_status sp_job_partition(sp_job *job)
-{
-    const double start = MPI_Wtime();
-    job->verify = job->options.verify;
-    TRY(sp_agree(job->grid.comm, "partition", sp_is_root(job) ? partition_on_root(job) : SPMM_OK));
-    int64_t shared[3] = {job->verify, job->a.rows, job->a.cols};
-    TRY(sp_bcast(job->grid.comm, SP_ROOT, shared, sizeof shared));
-    job->verify = (sp_verify_mode)shared[0];
-    job->record.matrix.rows = shared[1];
-    job->record.matrix.cols = shared[2];
-    job->record.seconds.partition = MPI_Wtime() - start;
-    return SPMM_OK;
-}
-
 /* ---- scatter ---- */
 
-/** This rank's rows of the sample: every rank computes the same list from the same boundaries. */
+/** This block's rows of the sample: every rank computes the same list from the same boundaries. */
 static spmm_status own_sample(sp_job *job)
 {
-    const int blocks = job->grid.size;
-    int64_t *begin = NULL, *first = NULL;
-    spmm_status status = sp_alloc((void **)&begin, blocks + 1, sizeof *begin, "row blocks");
-    if (status == SPMM_OK) status = sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows");
+    const int blocks = job->ranges.p, me = job->grid.coords[0];
+    int64_t *first = NULL;
+    spmm_status status = sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows");
     if (status == SPMM_OK)
-        status = sp_alloc((void **)&job->sample_rows, SP_SAMPLE_ROWS + blocks, sizeof *begin, "sample rows");
-    TRY_GOTO(sp_agree(job->grid.comm, "sample", status), done);
-    if (sp_is_root(job)) memcpy(begin, job->begin, (size_t)(blocks + 1) * sizeof *begin);
-    TRY_GOTO(sp_bcast(job->grid.comm, SP_ROOT, begin, (blocks + 1) * (int64_t)sizeof *begin), done);
-    sp_sample_rows(begin, blocks, job->sample_rows, first);
-    const int me = job->grid.rank;
-    job->sample_count = first[me + 1] - first[me];
-    for (int64_t i = 0; i < job->sample_count; i++)
-        job->sample_rows[i] = job->sample_rows[first[me] + i] - job->block.row_begin;
-done:
-    sp_free(begin);
+        status = sp_alloc((void **)&job->sample_rows, SP_SAMPLE_ROWS + blocks, sizeof *first, "sample rows");
+    status = sp_agree(job->grid.comm, "sample", status);
+    if (status == SPMM_OK) {
+        sp_sample_rows(job->ranges.row_begin, blocks, job->sample_rows, first);
+        job->sample_count = first[me + 1] - first[me];
+        for (int64_t i = 0; i < job->sample_count; i++)
+            job->sample_rows[i] = job->sample_rows[first[me] + i] - job->block.row_begin;
+    }
     sp_free(first);
     return status;
 }
@@ -210,12 +175,30 @@ spmm_status sp_job_scatter(sp_job *job)
 {
     const double start = MPI_Wtime();
     const int keep = job->verify == SP_VERIFY_FULL;
-    TRY(sp_scatter(&job->grid, &job->a, job->begin, keep, progress_wanted(job) ? show_progress : NULL,
-                   "scattering", &job->block));
-    if (!keep) spmm_csr_destroy(&job->a);
+    TRY(sp_scatter(&job->grid, SP_ROOT, &job->a, &job->ranges, keep ? SP_SCATTER_BORROW : SP_SCATTER_CONSUME,
+                   progress_wanted(job) ? show_progress : NULL, "scattering", &job->block));
     if (job->verify == SP_VERIFY_SAMPLE) TRY(own_sample(job));
     job->record.memory.load_peak_bytes = sp_peak_bytes();
     job->record.seconds.scatter = MPI_Wtime() - start;
+    return SPMM_OK;
+}
+
+spmm_status sp_job_halo(sp_job *job)
+{
+    const double start = MPI_Wtime();
+    sp_record *r = &job->record;
+    TRY(sp_halo_create(&job->grid, &job->block, job->options.exchange, job->place.threads, &job->halo));
+    double most[3] = {(double)(job->halo.before + job->halo.behind), job->halo.sources,
+                      (double)job->block.csr.nnz};
+    double entries = most[2];
+    TRY(sp_slowest(job->grid.comm, most, 3));
+    TRY(sp_sum(job->grid.comm, &entries, 1));
+    r->moved.rows = (int64_t)most[0];
+    r->moved.neighbours = (int)most[1];
+    r->moved.all_rows = job->halo.all_moved;
+    r->moved.bcast_rows = job->halo.all_bcast;
+    r->imbalance = entries > 0 ? most[2] * job->grid.size / entries : 1;
+    r->seconds.halo = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
@@ -233,8 +216,16 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
 spmm_status sp_job_preamble(sp_job *job)
 {
     static char x[48];
-    sp_rank_row mine = {job->place, job->block.row_begin, job->block.csr.rows, job->block.csr.nnz,
-                        sp_csr_bytes(&job->block.csr)};
+    sp_rank_row mine = {job->place,
+                        job->block.row_begin,
+                        job->block.csr.rows,
+                        job->block.csr.nnz,
+                        sp_csr_bytes(&job->block.csr),
+                        job->block.x_rows,
+                        job->halo.before + job->halo.behind,
+                        job->halo.sent,
+                        job->halo.sources,
+                        job->halo.targets};
     sp_rank_row *all = NULL;
     sp_record *r = &job->record;
     r->run.ranks = job->grid.size;
@@ -247,8 +238,8 @@ spmm_status sp_job_preamble(sp_job *job)
     r->run.warmup = job->options.warmup;
     r->run.precision = sp_precision_word(job->options.precision);
     r->run.partition = sp_partition_word(job->options.partition);
-    r->run.exchange = "replicated"; /* X is whole on every rank: nothing moves in a product */
-    r->run.transport = "none";
+    r->run.exchange = job->halo.all_moved > 0 ? sp_exchange_word(job->halo.kind) : "none";
+    r->run.overlap = !job->options.no_overlap;
     r->run.x = x_text(&job->options, x, sizeof x);
     r->run.verify = sp_verify_word(job->verify);
     r->mode = job->verify;
@@ -262,7 +253,8 @@ spmm_status sp_job_preamble(sp_job *job)
         if (job->verify != job->options.verify)
             printf("verify     a sample of %d rows: the whole Y and X would not fit in rank 0's memory\n",
                    SP_SAMPLE_ROWS);
-        if (job->options.verbosity > 0) sp_report_ranks(stdout, all, job->grid.size);
+        if (job->options.verbosity > 0 || job->options.action == SP_ACTION_SCATTER_ONLY)
+            sp_report_ranks(stdout, all, job->grid.size);
         fflush(stdout);
     }
     sp_free(all);
@@ -299,11 +291,14 @@ spmm_status sp_job_check_conversions(sp_job *job)
 
 void sp_job_destroy(sp_job *job)
 {
-    sp_block_destroy(&job->block); /* before a: it may borrow from it */
+    sp_halo_destroy(&job->halo);
+    spmm_block_destroy(&job->block); /* before a: it may borrow from it */
     spmm_csr_destroy(&job->a);
     spmm_csr_destroy(&job->sample);
     spmm_multivector_destroy(&job->x_file);
-    sp_free(job->begin);
+    sp_ranges_destroy(&job->ranges);
+    sp_free(job->perm);
+    sp_free(job->x_old);
     sp_free(job->sampled);
     sp_free(job->sample_rows);
     sp_grid_destroy(&job->grid);

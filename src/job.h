@@ -1,10 +1,11 @@
-/** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c has those before the
- *  products, job_tune.c the choice of kernels, job_run.c the runs. */
+/** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c and job_layout.c have
+ *  those before the products, job_tune.c the choice of kernels, job_run.c the runs, job_time.c times products. */
 #ifndef SP_JOB_H
 #define SP_JOB_H
 
 #include "../kernels/kernel.h"
 #include "grid.h"
+#include "halo.h"
 #include "options.h"
 #include "read.h"
 #include "report.h"
@@ -17,13 +18,17 @@ typedef struct sp_job {
 
     spmm_csr a;              /**< rank 0: the whole matrix, while it is needed */
     sp_mtx_info info;        /**< rank 0: what the file said */
-    int64_t *begin;          /**< rank 0: block boundaries, [ranks + 1] */
-    sp_block block;          /**< this rank's rows */
+    sp_ranges ranges;        /**< who has what */
+    spmm_block block;        /**< this rank's part of A */
+    sp_halo halo;            /**< what moves in a product */
     spmm_multivector x_file; /**< rank 0, with -x FILE: X as read */
 
-    spmm_csr sample;      /**< rank 0, mode sample: the rows looked at */
+    spmm_csr sample; /**< rank 0, mode sample: the rows looked at */
+    int64_t *perm;   /**< rank 0, with --partition graph: new numbers of rows */
+    int64_t *x_old;  /**< likewise, each rank: old numbers of its rows of X; NULL: as they are */
+
     int64_t *sampled;     /**< rank 0: their global indices */
-    int64_t *sample_rows; /**< every rank: this rank's rows of the sample, local indices */
+    int64_t *sample_rows; /**< every rank: its block's rows of the sample, local indices */
     int64_t sample_count;
 
     sp_verify_mode verify; /**< what is really done */
@@ -45,8 +50,9 @@ static inline int sp_is_root(const sp_job *job) { return job->grid.rank == SP_RO
    rank. Times go to job->record.seconds. */
 
 spmm_status sp_job_read(sp_job *job);      /**< file or generator -> job->a, X from a file -> job->x_file */
-spmm_status sp_job_partition(sp_job *job); /**< -> job->begin, and what is kept for verifying */
+spmm_status sp_job_partition(sp_job *job); /**< -> job->ranges, and what is kept for verifying */
 spmm_status sp_job_scatter(sp_job *job);   /**< -> job->block; frees job->a when nothing needs it */
+spmm_status sp_job_halo(sp_job *job);      /**< -> job->halo */
 spmm_status sp_job_preamble(sp_job *job);  /**< prints what there is before the first product */
 
 spmm_status sp_job_choose(sp_job *job); /**< the kernel of each K, where it is auto; says why */
@@ -55,6 +61,9 @@ spmm_status sp_job_choose(sp_job *job); /**< the kernel of each K, where it is a
  *  format or kernel that refuses the matrix (SPMM_ERR_LIMIT) is said and passed over, and a table compares
  *  the others. */
 spmm_status sp_job_multiply(sp_job *job);
+
+/** --dry-run: what the blocks would be, on rank 0. */
+spmm_status sp_job_dry_run(sp_job *job);
 
 /** --check-conversions on rank 0. */
 spmm_status sp_job_check_conversions(sp_job *job);
@@ -70,10 +79,20 @@ spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds);
 /** What a plan is made with; kernel and format still to be set. */
 spmm_plan_options sp_job_plan_options(const sp_job *job);
 
-/** Times products: apply [repeat] from the barrier that all ranks left to the one that all reached (where
- *  ranks share a core, one that starts late does not make the product look short), and kernel [repeat]
- *  within; both the slowest rank's. An error leaves no rank behind. */
+/** Where the times of repeated products go, each [repeat], in seconds; NULL: not wanted. */
+typedef struct sp_job_times {
+    double *apply;  /**< from the barrier that all ranks left to the one that all reached: where ranks
+                                     share a core, one that starts late does not make the product look short */
+    double *kernel; /**< within: of the rank's kernels */
+    double *interior, *boundary, *reduce; /**< as sp_apply_seconds has them */
+} sp_job_times;
+
+/** Times products; the slowest rank's, on every rank. An error leaves no rank behind. */
 spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
-                        int warmup, int repeat, double *apply, double *kernel);
+                        int warmup, int repeat, const sp_job_times *times);
+
+/** Times the exchange of a product alone: seconds [repeat], likewise. */
+spmm_status sp_job_time_exchange(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, int repeat,
+                                 double *seconds);
 
 #endif

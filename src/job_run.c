@@ -15,22 +15,26 @@ typedef struct run {
     const sp_kernel *kernel;
     int64_t k;
     spmm_plan *plan;
-    spmm_multivector x_host, x_device; /* x_device only on a GPU */
-    spmm_multivector y, y_host;        /* y: in the plan's memory; y_host only on a GPU */
-    spmm_multivector gathered;         /* rank 0 */
-    double *apply, *kernel_seconds;    /* [repeat] */
+    spmm_multivector x, y;          /* this rank's rows, in the plan's memory */
+    spmm_multivector y_host;        /* only from a GPU */
+    spmm_multivector x_whole;       /* rank 0, which verifies with it; not where it is borrowed */
+    const spmm_multivector *x_seen; /* the whole X: x_whole, or one that is there already */
+    spmm_multivector gathered;      /* rank 0 */
+    double *seconds;                /* [TIMES * repeat] */
 } run;
+
+/** Which times of a product are kept. */
+enum { APPLY, KERNEL, INTERIOR, BOUNDARY, REDUCE, EXCHANGE, TIMES };
 
 static void destroy_run(run *r)
 {
     spmm_plan_destroy(r->plan);
-    spmm_multivector_destroy(&r->x_host);
-    spmm_multivector_destroy(&r->x_device);
+    spmm_multivector_destroy(&r->x);
+    spmm_multivector_destroy(&r->x_whole);
     spmm_multivector_destroy(&r->y);
     spmm_multivector_destroy(&r->y_host);
     spmm_multivector_destroy(&r->gathered);
-    sp_free(r->apply);
-    sp_free(r->kernel_seconds);
+    sp_free(r->seconds);
 }
 
 spmm_plan_options sp_job_plan_options(const sp_job *job)
@@ -40,7 +44,11 @@ spmm_plan_options sp_job_plan_options(const sp_job *job)
                                .threads = job->place.threads,
                                .ell_limit = job->options.ell_limit,
                                .block_size = job->options.shape.block,
-                               .subwarp = job->options.shape.subwarp};
+                               .subwarp = job->options.shape.subwarp,
+                               .exchange = job->options.exchange,
+                               .transport = job->options.transport,
+                               .reduce = job->options.reduce,
+                               .no_overlap = job->options.no_overlap};
 }
 
 static spmm_status make_plan(sp_job *job, run *r)
@@ -48,68 +56,79 @@ static spmm_status make_plan(sp_job *job, run *r)
     spmm_plan_options options = sp_job_plan_options(job);
     const double start = MPI_Wtime();
     options.kernel = r->kernel->id;
-    TRY(spmm_plan_create(job->grid.comm, &job->block.csr, r->k, &options, &r->plan));
+    TRY(sp_plan_create(&job->grid, &job->block, &job->halo, r->k, &options, &r->plan));
     job->record.seconds.convert = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
-/** X in host memory: made in place, or rank 0's. */
-static spmm_status make_x(sp_job *job, run *r)
+/** This rank's rows of X, as the options say: made in place. */
+static void generate(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
-    const int64_t n = job->record.matrix.cols;
-    spmm_status status = spmm_multivector_create(n, r->k, o->precision, SPMM_CPU, &r->x_host);
-    if (status == SPMM_OK && !o->x_file)
-        sp_multivector_generate(&r->x_host, o->x_kind, o->x_seed, 0, job->place.threads);
-    if (status == SPMM_OK && o->x_file && sp_is_root(job))
-        status = spmm_multivector_copy(&job->x_file, &r->x_host);
-    TRY(sp_agree(job->grid.comm, "x", status));
-    return o->x_file ? sp_scatter_x(&job->grid, &r->x_host) : SPMM_OK;
+    if (job->x_old)
+        sp_multivector_generate_rows(x, o->x_kind, o->x_seed, job->x_old, job->place.threads);
+    else
+        sp_multivector_generate(x, o->x_kind, o->x_seed, job->block.x_begin, job->place.threads);
 }
 
-/** X and Y where the kernel wants them. */
-static spmm_status place_x_and_y(sp_job *job, run *r)
+/** All of X, in the order that the blocks have. */
+static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
 {
-    const spmm_device space = r->kernel->device;
-    TRY(spmm_multivector_create(job->block.csr.rows, r->k, job->options.precision, space, &r->y));
-    if (space == SPMM_CPU) return SPMM_OK;
-    TRY(spmm_multivector_create(r->x_host.rows, r->k, job->options.precision, space, &r->x_device));
-    TRY(spmm_multivector_copy(&r->x_host, &r->x_device));
-    /* rank 0 verifies with it */
-    if (!sp_is_root(job) || job->verify == SP_VERIFY_NONE) spmm_multivector_destroy(&r->x_host);
+    const sp_options *o = &job->options;
+    spmm_multivector renumbered;
+    sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->place.threads);
+    if (!job->perm) return SPMM_OK;
+    TRY(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &renumbered));
+    TRY(sp_multivector_permute(x, job->perm, 0, &renumbered));
+    spmm_multivector_destroy(x);
+    *x = renumbered;
     return SPMM_OK;
+}
+
+/** This rank's rows of X: made in place, or rank 0's, and put where the kernel wants them. */
+static spmm_status make_x(sp_job *job, run *r)
+{
+    spmm_multivector staging = {0};
+    spmm_multivector *host = &r->x;
+    spmm_status status = spmm_plan_x_create(r->plan, &r->x);
+    if (status == SPMM_OK && r->kernel->device == SPMM_CUDA) {
+        host = &staging;
+        status = spmm_multivector_create(r->x.rows, r->k, r->x.precision, SPMM_CPU, host);
+    }
+    TRY_GOTO(sp_agree(job->grid.comm, "x", status), done);
+    if (job->options.x_file)
+        TRY_GOTO(sp_scatter_x(&job->grid, &job->ranges, &job->x_file, host), done);
+    else
+        generate(job, host);
+    if (host == &staging) status = spmm_multivector_copy(&staging, &r->x);
+done:
+    spmm_multivector_destroy(&staging);
+    return status;
+}
+
+/** What rank 0 verifies with: all of X, which the file's is, and on one rank's CPU the product's. */
+static spmm_status see_x(sp_job *job, run *r)
+{
+    if (!sp_is_root(job) || job->verify == SP_VERIFY_NONE) return SPMM_OK;
+    r->x_seen = job->options.x_file ? &job->x_file : &r->x;
+    if (job->options.x_file || (job->grid.size == 1 && r->kernel->device == SPMM_CPU)) return SPMM_OK;
+    r->x_seen = &r->x_whole;
+    TRY(spmm_multivector_create(job->record.matrix.cols, r->k, r->x.precision, SPMM_CPU, &r->x_whole));
+    return generate_whole(job, &r->x_whole);
 }
 
 static spmm_status prepare(sp_job *job, run *r)
 {
     const double start = MPI_Wtime();
-    const int64_t repeat = job->options.repeat;
-    TRY(make_x(job, r));
-    spmm_status status = place_x_and_y(job, r);
-    if (status == SPMM_OK) status = sp_alloc((void **)&r->apply, repeat, sizeof(double), "times");
-    if (status == SPMM_OK) status = sp_alloc((void **)&r->kernel_seconds, repeat, sizeof(double), "times");
+    spmm_status status = make_x(job, r);
+    if (status == SPMM_OK) status = see_x(job, r);
+    if (status == SPMM_OK) status = spmm_plan_y_create(r->plan, &r->y);
+    if (status == SPMM_OK)
+        status = sp_alloc_zero((void **)&r->seconds, (int64_t)TIMES * job->options.repeat, sizeof(double),
+                               "times");
     TRY(sp_agree(job->grid.comm, "place_x", status));
     job->record.seconds.x = MPI_Wtime() - start;
     return SPMM_OK;
-}
-
-spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
-                        int warmup, int repeat, double *apply, double *kernel)
-{
-    spmm_status status = SPMM_OK;
-    for (int i = -warmup; i < repeat; i++) {
-        double seconds = 0;
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
-        const double start = MPI_Wtime();
-        if (status == SPMM_OK) status = sp_plan_apply(plan, x, y, &seconds);
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
-        if (i < 0) continue;
-        apply[i] = MPI_Wtime() - start;
-        kernel[i] = seconds;
-    }
-    TRY(sp_agree(job->grid.comm, "apply", status));
-    TRY(sp_slowest(job->grid.comm, apply, repeat));
-    return sp_slowest(job->grid.comm, kernel, repeat);
 }
 
 /** The slowest rank's floor of a product over the time that it took. */
@@ -126,16 +145,61 @@ static spmm_status floor_share(sp_job *job, const run *r)
     return SPMM_OK;
 }
 
+static double *times_of(const sp_job *job, const run *r, int which)
+{
+    return r->seconds + (int64_t)which * job->options.repeat;
+}
+
+static double median(const sp_job *job, const run *r, int which)
+{
+    return sp_stats_of(times_of(job, r, which), job->options.repeat).median;
+}
+
+/** Of the time that an exchange takes alone, the share that products did not wait for. */
+static double hidden_share(const sp_record *rec)
+{
+    const double exposed = rec->apply.median - rec->seconds.kernel - rec->seconds.reduce;
+    const double share = rec->seconds.exchange > 0 ? 1 - exposed / rec->seconds.exchange : 0;
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+/** What the plan decided, for the report. */
+static spmm_status note_facts(sp_job *job, const run *r)
+{
+    sp_record *rec = &job->record;
+    sp_plan_facts facts;
+    sp_plan_facts_of(r->plan, &facts);
+    rec->run.transport = facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_word(facts.transport);
+    rec->run.reduce = facts.reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts.reduce);
+    double rows[2] = {(double)facts.interior_rows, (double)job->block.csr.rows};
+    TRY(sp_sum(job->grid.comm, rows, 2));
+    rec->moved.interior = rows[1] > 0 ? rows[0] / rows[1] : 1;
+    return SPMM_OK;
+}
+
 static spmm_status products(sp_job *job, run *r)
 {
-    const spmm_multivector *x = r->kernel->device == SPMM_CUDA ? &r->x_device : &r->x_host;
     const int repeat = job->options.repeat;
-    TRY(sp_job_time(job, r->plan, x, &r->y, job->options.warmup, repeat, r->apply, r->kernel_seconds));
+    const sp_job_times times = {
+        times_of(job, r, APPLY),
+        times_of(job, r, KERNEL),
+        times_of(job, r, INTERIOR),
+        times_of(job, r, BOUNDARY),
+        times_of(job, r, REDUCE)
+    };
+    TRY(note_facts(job, r));
+    TRY(sp_job_time(job, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
+    if (job->halo.all_moved > 0)
+        TRY(sp_job_time_exchange(job, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
     sp_record *rec = &job->record;
-    rec->apply = sp_stats_of(r->apply, repeat);
+    rec->apply = sp_stats_of(times.apply, repeat);
     rec->seconds.apply = rec->apply.median;
-    rec->seconds.kernel = sp_stats_of(r->kernel_seconds, repeat).median;
-    rec->seconds.exchange = 0;
+    rec->seconds.kernel = median(job, r, KERNEL);
+    rec->seconds.interior = median(job, r, INTERIOR);
+    rec->seconds.boundary = median(job, r, BOUNDARY);
+    rec->seconds.reduce = median(job, r, REDUCE);
+    rec->seconds.exchange = median(job, r, EXCHANGE);
+    rec->moved.hidden = hidden_share(rec);
     rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
                                         : 0;
     return job->copy_rate > 0 ? floor_share(job, r) : SPMM_OK;
@@ -160,6 +224,18 @@ static void spoil(spmm_multivector *y)
         ((float *)y->data)[0] += 1;
 }
 
+/** Y in the order of the matrix as it was read. Rank 0. */
+static spmm_status write_output(const sp_job *job, const spmm_multivector *gathered)
+{
+    spmm_multivector y;
+    if (!job->perm) return sp_multivector_write(gathered, job->options.output);
+    TRY(spmm_multivector_create(gathered->rows, gathered->k, gathered->precision, SPMM_CPU, &y));
+    spmm_status status = sp_multivector_permute(gathered, job->perm, 1, &y);
+    if (status == SPMM_OK) status = sp_multivector_write(&y, job->options.output);
+    spmm_multivector_destroy(&y);
+    return status;
+}
+
 static spmm_status collect(sp_job *job, run *r)
 {
     const double start = MPI_Wtime();
@@ -173,15 +249,17 @@ static spmm_status collect(sp_job *job, run *r)
         if (status == SPMM_OK) status = spmm_multivector_copy(&r->y, y);
     }
     TRY(sp_agree(job->grid.comm, "download", status));
+    /* rank 0 of a process row has the sum; with a butterfly the others have it too */
+    if (job->grid.coords[1] > 0) y->rows = 0;
     if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) spoil(y);
     if (job->options.output) {
         TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
-        status = sp_is_root(job) ? sp_multivector_write(&r->gathered, job->options.output) : SPMM_OK;
+        status = sp_is_root(job) ? write_output(job, &r->gathered) : SPMM_OK;
         TRY(sp_agree(job->grid.comm, "output", status));
         if (job->verify == SP_VERIFY_SAMPLE) spmm_multivector_destroy(&r->gathered);
     }
     if (job->verify == SP_VERIFY_SAMPLE) {
-        pick_rows(job, y);
+        if (job->grid.coords[1] == 0) pick_rows(job, y);
         TRY(sp_gather(&job->grid, y, job->sample.rows, &r->gathered));
     } else if (!job->options.output) {
         TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
@@ -193,9 +271,18 @@ static spmm_status collect(sp_job *job, run *r)
 /** Whether a single differing bit fails the run. Rank 0. */
 static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
 {
+    if (job->grid.dims[1] > 1) return 0; /* sums of partial sums */
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
            (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_piece(kernel));
+}
+
+/** Of a row that has the number `row` now. */
+static int64_t old_number(const sp_job *job, int64_t row)
+{
+    int64_t i = 0;
+    while (job->perm[i] != row) i++;
+    return i;
 }
 
 static spmm_status verify(sp_job *job, run *r)
@@ -205,10 +292,11 @@ static spmm_status verify(sp_job *job, run *r)
     sp_error *error = &job->record.error;
     *error = (sp_error){.row = -1};
     if (sp_is_root(job) && job->verify != SP_VERIFY_NONE)
-        status = sp_verify(job->verify == SP_VERIFY_FULL ? &job->a : &job->sample, &r->x_host, &r->gathered,
+        status = sp_verify(job->verify == SP_VERIFY_FULL ? &job->a : &job->sample, r->x_seen, &r->gathered,
                            job->place.threads, error);
     TRY(sp_agree(job->grid.comm, "verify", status));
     if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
+    if (sp_is_root(job) && job->perm && error->row >= 0) error->row = old_number(job, error->row);
     /* an `exact` kernel that is not is wrong, however small the difference */
     int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
     TRY(sp_bcast(job->grid.comm, SP_ROOT, &passed, sizeof passed));

@@ -47,12 +47,12 @@ static void make_key(const sp_job *job, const tuning *t, int64_t k, char *key, s
         snprintf(device, sizeof device, "%s", job->place.gpu.name);
     else
         snprintf(device, sizeof device, "%s %s", sp_cpu_name(name, sizeof name), sp_isa_name(sp_cpu_isa()));
-    snprintf(key, n, "%s %016llx %lldx%lld %lld K=%lld %s %s threads=%d ranks=%d %s %s ell=%g %d %d %s",
+    snprintf(key, n, "%s %016llx %lldx%lld %lld K=%lld %s %s threads=%d grid=%dx%d %s %s %s ell=%g %d %d %s",
              SPMM_VERSION, (unsigned long long)t->hash, (long long)job->record.matrix.rows,
              (long long)job->record.matrix.cols, (long long)job->record.matrix.nnz, (long long)k,
-             sp_precision_word(o->precision), device, job->place.threads, job->grid.size,
-             sp_partition_word(o->partition), sp_format_word(t->format), o->ell_limit, o->shape.block,
-             o->shape.subwarp, kernels);
+             sp_precision_word(o->precision), device, job->place.threads, job->grid.dims[0],
+             job->grid.dims[1], sp_partition_word(o->partition), sp_exchange_word(job->halo.kind),
+             sp_format_word(t->format), o->ell_limit, o->shape.block, o->shape.subwarp, kernels);
 }
 
 static void recall(const sp_job *job, const tuning *t, int64_t k, int *index, double *seconds)
@@ -76,59 +76,61 @@ static void remember(const sp_job *job, const tuning *t, int64_t k, int index, d
 
 /* ---- timing ---- */
 
-/** X and Y where the candidates want them. */
-static spmm_status make_x_and_y(const sp_job *job, int64_t k, spmm_multivector *x, spmm_multivector *y)
+/** This rank's rows of X and Y where the candidate wants them. */
+static spmm_status make_x_and_y(const sp_job *job, const spmm_plan *plan, int64_t k, spmm_multivector *x,
+                                spmm_multivector *y)
 {
-    const spmm_precision precision = job->options.precision;
-    const spmm_device space = job->place.device;
     spmm_multivector host;
-    TRY(spmm_multivector_create(job->block.csr.rows, k, precision, space, y));
-    TRY(spmm_multivector_create(job->block.csr.cols, k, precision, SPMM_CPU, &host));
-    sp_multivector_generate(&host, SP_X_UNIFORM, 1, 0, job->place.threads);
-    if (space == SPMM_CPU) {
-        *x = host;
+    TRY(spmm_plan_y_create(plan, y));
+    TRY(spmm_plan_x_create(plan, x));
+    if (x->space == SPMM_CPU) {
+        sp_multivector_generate(x, SP_X_UNIFORM, 1, job->block.x_begin, job->place.threads);
         return SPMM_OK;
     }
-    spmm_status status = spmm_multivector_create(host.rows, k, precision, space, x);
-    if (status == SPMM_OK) status = spmm_multivector_copy(&host, x);
+    TRY(spmm_multivector_create(x->rows, k, x->precision, SPMM_CPU, &host));
+    sp_multivector_generate(&host, SP_X_UNIFORM, 1, job->block.x_begin, job->place.threads);
+    const spmm_status status = spmm_multivector_copy(&host, x);
     spmm_multivector_destroy(&host);
     return status;
 }
 
 /** Median of a few products of one kernel; the slowest rank's, the same on every rank. */
-static spmm_status time_kernel(const sp_job *job, const sp_kernel *kernel, const spmm_multivector *x,
-                               spmm_multivector *y, double *seconds)
+static spmm_status time_kernel(const sp_job *job, const sp_kernel *kernel, int64_t k, double *seconds)
 {
     double apply[MOST_PRODUCTS], within[MOST_PRODUCTS];
+    const sp_job_times wanted = {.apply = apply, .kernel = within};
     /* ranks share cores, but seldom a GPU, whose own clock does not see the host's delays */
     double *const times = kernel->device == SPMM_CUDA ? within : apply;
+    spmm_multivector x = {0}, y = {0};
     spmm_plan_options options = sp_job_plan_options(job);
     spmm_plan *plan;
     spmm_status status;
     options.kernel = kernel->id;
-    TRY(spmm_plan_create(job->grid.comm, &job->block.csr, x->k, &options, &plan));
-    TRY_GOTO(sp_job_time(job, plan, x, y, 1, 1, apply, within), done);
+    TRY(sp_plan_create(&job->grid, &job->block, &job->halo, k, &options, &plan));
+    TRY_GOTO(sp_agree(job->grid.comm, "tune", make_x_and_y(job, plan, k, &x, &y)), done);
+    TRY_GOTO(sp_job_time(job, plan, &x, &y, 1, 1, &wanted), done);
     *seconds = times[0];
     const double fill = *seconds > 0 ? LEAST_TO_TIME / *seconds : MOST_PRODUCTS;
     const int products = fill < MOST_PRODUCTS ? (int)fill : MOST_PRODUCTS;
     if (products > 1) {
-        TRY_GOTO(sp_job_time(job, plan, x, y, 0, products, apply, within), done);
+        TRY_GOTO(sp_job_time(job, plan, &x, &y, 0, products, &wanted), done);
         *seconds = sp_stats_of(times, products).median;
     }
 done:
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
     spmm_plan_destroy(plan);
     return status;
 }
 
 /** Times every candidate. \param [out] best  its index; -1: none could be made */
-static spmm_status time_all(const sp_job *job, const tuning *t, const spmm_multivector *x,
-                            spmm_multivector *y, int *best, double *least)
+static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k, int *best, double *least)
 {
     *best = -1;
-    if (talks(job)) printf("tune       K = %lld, %d kernels\n", (long long)x->k, t->count);
+    if (talks(job)) printf("tune       K = %lld, %d kernels\n", (long long)k, t->count);
     for (int i = 0; i < t->count; i++) {
         double seconds = 0;
-        const spmm_status status = time_kernel(job, t->list[i], x, y, &seconds);
+        const spmm_status status = time_kernel(job, t->list[i], k, &seconds);
         /* what cannot be held is no candidate; the rest are errors */
         if (status != SPMM_OK && status != SPMM_ERR_LIMIT && status != SPMM_ERR_MEMORY) return status;
         if (talks(job)) {
@@ -144,16 +146,6 @@ static spmm_status time_all(const sp_job *job, const tuning *t, const spmm_multi
         *least = seconds;
     }
     return SPMM_OK;
-}
-
-static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k, int *best, double *least)
-{
-    spmm_multivector x = {0}, y = {0};
-    spmm_status status = sp_agree(job->grid.comm, "tune", make_x_and_y(job, k, &x, &y));
-    if (status == SPMM_OK) status = time_all(job, t, &x, &y, best, least);
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
-    return status;
 }
 
 static spmm_status tune(const sp_job *job, const tuning *t, int64_t k, const sp_kernel **kernel, char *why)

@@ -266,20 +266,17 @@ static void look_at_lengths(const int64_t *length, int64_t n, sp_load *l)
 static spmm_status find_lengths(const sp_grid *grid, sp_load *l)
 {
     enum { ROWS = 1 << 14 };
-    MPI_Comm row = MPI_COMM_NULL;
     int64_t length[ROWS];
     const int64_t *const irp = l->csr.irp;
-    TRY(SP_MPI(MPI_Comm_split(grid->comm, grid->coords[0], grid->coords[1], &row)));
     spmm_status status = SPMM_OK;
     l->longest = l->empty = 0;
     for (int64_t i = 0; i < l->csr.rows && status == SPMM_OK; i += ROWS) {
         const int64_t n = l->csr.rows - i < ROWS ? l->csr.rows - i : ROWS;
         for (int64_t k = 0; k < n; k++) length[k] = irp[i + k + 1] - irp[i + k];
         status = SP_MPI(MPI_Reduce(grid->coords[1] == 0 ? MPI_IN_PLACE : length, length, (int)n, MPI_INT64_T,
-                                   MPI_SUM, 0, row));
+                                   MPI_SUM, 0, grid->row_comm));
         if (grid->coords[1] == 0) look_at_lengths(length, n, l);
     }
-    MPI_Comm_free(&row);
     TRY(status);
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->longest, 1, MPI_INT64_T, MPI_MAX, grid->comm)));
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
@@ -368,7 +365,7 @@ static spmm_status cut_file(const sp_grid *grid, const sp_file *f, const sp_read
         status = sp_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1], t.rows.count);
     status = sp_agree(grid->comm, "read", status);
     if (status == SPMM_OK) status = sp_tally_lengths(grid, &t.rows, &l->longest, &l->empty);
-    if (status == SPMM_OK && partition == SP_PARTITION_NNZ) {
+    if (status == SPMM_OK && partition != SP_PARTITION_ROWS) {
         if (grid->dims[1] > 1) status = count_columns(grid, f, o->threads, &t);
         if (status == SPMM_OK) status = cut_by_entries(grid, &t, l);
     } else {

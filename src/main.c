@@ -86,7 +86,9 @@ static spmm_status place(sp_job *job)
     sp_device_choice choice = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
     if (kernel && choice == SP_DEVICE_AUTO)
         choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
-    TRY(sp_grid_create(MPI_COMM_WORLD, o->p, o->q, &job->grid));
+    /* a dry run's grid is not this run's */
+    const int planned = o->action == SP_ACTION_DRY_RUN;
+    TRY(sp_grid_create(MPI_COMM_WORLD, planned ? 0 : o->p, planned ? 0 : o->q, &job->grid));
     TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
     omp_set_num_threads(job->place.threads); /* for parallel regions that are not told how many */
     return SPMM_OK;
@@ -101,9 +103,12 @@ static spmm_status work(sp_job *job)
     }
     TRY(sp_job_read(job));
     if (job->options.action == SP_ACTION_CHECK_CONVERSIONS) return sp_job_check_conversions(job);
+    if (job->options.action == SP_ACTION_DRY_RUN) return sp_job_dry_run(job);
     TRY(sp_job_partition(job));
     TRY(sp_job_scatter(job));
+    TRY(sp_job_halo(job));
     TRY(sp_job_preamble(job));
+    if (job->options.action == SP_ACTION_SCATTER_ONLY) return SPMM_OK;
     TRY(sp_job_choose(job));
     TRY(sp_job_multiply(job));
     if (job->grid.rank == 0) {

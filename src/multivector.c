@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../kernels/move.h"
 #include "device.h"
 #include "random.h"
 
@@ -25,40 +26,78 @@ static void zero_rows(spmm_multivector *v)
     for (int64_t i = 0; i < v->rows; i++) memset(data + (size_t)i * row_bytes, 0, row_bytes);
 }
 
-spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
-                                    spmm_multivector *v)
+spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
+                                  spmm_precision precision, spmm_device space, spmm_multivector *v)
 {
     memset(v, 0, sizeof *v);
+    const int64_t all = before + rows + behind, size = (int64_t)sp_value_size(precision);
     int64_t elements;
     if (rows < 0 || k < 1)
         return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: rows must be >= 0 and columns >= 1",
                        (long long)rows, (long long)k);
-    if (k > INT64_MAX / 64 || __builtin_mul_overflow(rows, sp_multivector_ld(k, precision), &elements) ||
+    if (k > INT64_MAX / 64 || __builtin_mul_overflow(all, sp_multivector_ld(k, precision), &elements) ||
         elements > INT64_MAX / 16)
         return sp_fail(SPMM_ERR_LIMIT, "a multivector of %lld x %lld does not fit 64-bit sizes",
-                       (long long)rows, (long long)k);
-    *v = (spmm_multivector){rows, k, sp_multivector_ld(k, precision), precision, space, NULL};
-    const size_t size = sp_value_size(precision);
+                       (long long)all, (long long)k);
+    spmm_multivector m = {all, k, sp_multivector_ld(k, precision), precision, space, NULL, 0, 0};
     spmm_status status;
     if (space == SPMM_CPU) {
-        status = sp_alloc(&v->data, elements, size, "a multivector");
-        if (status == SPMM_OK) zero_rows(v);
+        status = sp_alloc(&m.data, elements, (size_t)size, "a multivector");
+        if (status == SPMM_OK) zero_rows(&m);
     } else {
-        status = sp_device_alloc(&v->data, elements * (int64_t)size, "a multivector");
-        if (status == SPMM_OK) status = sp_device_zero(v->data, elements * (int64_t)size);
+        status = sp_device_alloc(&m.data, elements * size, "a multivector");
+        if (status == SPMM_OK) status = sp_device_zero(m.data, elements * size);
     }
-    if (status != SPMM_OK) spmm_multivector_destroy(v);
-    return status;
+    if (status != SPMM_OK) {
+        spmm_multivector_destroy(&m);
+        return status;
+    }
+    *v = m;
+    v->rows = rows;
+    v->before = before;
+    v->behind = behind;
+    v->data = (char *)m.data + before * m.ld * size;
+    return SPMM_OK;
+}
+
+spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
+                                    spmm_multivector *v)
+{
+    return sp_multivector_create(0, rows, 0, k, precision, space, v);
 }
 
 void spmm_multivector_destroy(spmm_multivector *v)
 {
     if (!v) return;
+    char *const start = v->data ? (char *)v->data - v->before * v->ld * (int64_t)sp_value_size(v->precision)
+                                : NULL;
     if (v->space == SPMM_CPU)
-        sp_free(v->data);
+        sp_free(start);
     else
-        sp_device_free(v->data);
+        sp_device_free(start);
     memset(v, 0, sizeof *v);
+}
+
+/* the element type decides the arithmetic */
+#define AXPBY(T)                                                     \
+    for (int64_t j = 0; j < y->k; j++) {                             \
+        const T ax = (T)alpha * ((const T *)x->data)[i * x->ld + j]; \
+        T *const to = (T *)y->data + i * y->ld + j;                  \
+        *to = beta == 0 ? ax : (T)beta * *to + ax;                   \
+    }
+
+spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
+                                 int threads)
+{
+    if (y->space == SPMM_CUDA) return sp_cuda_axpby(alpha, x, beta, y, sp_device_stream());
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < y->rows; i++) {
+        if (y->precision == SPMM_F64)
+            AXPBY(double)
+        else
+            AXPBY(float)
+    }
+    return SPMM_OK;
 }
 
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
@@ -86,6 +125,31 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
                      : sp_device_copy(dst->data, src->data, bytes);
 }
 
+spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
+                                   spmm_multivector *dst)
+{
+    if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision ||
+        src->space != SPMM_CPU || dst->space != SPMM_CPU)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "rows of a %lld x %lld multivector into one of %lld x %lld, or of another precision, or "
+            "not in host memory",
+            (long long)src->rows, (long long)src->k, (long long)dst->rows, (long long)dst->k);
+    for (int64_t i = 0; i < src->rows; i++)
+        if (perm[i] < 0 || perm[i] >= src->rows)
+            return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld",
+                           (long long)src->rows, (long long)i, (long long)perm[i]);
+    const size_t size = sp_value_size(src->precision), from_row = (size_t)src->ld * size,
+                 to_row = (size_t)dst->ld * size, bytes = (size_t)src->k * size;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < src->rows; i++) {
+        const int64_t from = inverse ? perm[i] : i, to = inverse ? i : perm[i];
+        memcpy((char *)dst->data + (size_t)to * to_row, (const char *)src->data + (size_t)from * from_row,
+               bytes);
+    }
+    return SPMM_OK;
+}
+
 double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
 {
     switch (kind) {
@@ -96,17 +160,31 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
     return sp_random_unit(seed, (uint64_t)row, (uint64_t)column);
 }
 
-void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
-                             int threads)
+/** row NULL: rows first_row + i. */
+static void generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
+                     const int64_t *row, int threads)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < x->rows; i++) {
+        const int64_t global = row ? row[i] : first_row + i;
         for (int64_t j = 0; j < x->ld; j++) {
-            const double e = j < x->k ? sp_x_element(kind, seed, first_row + i, j) : 0.0;
+            const double e = j < x->k ? sp_x_element(kind, seed, global, j) : 0.0;
             if (x->precision == SPMM_F64)
                 ((double *)x->data)[i * x->ld + j] = e;
             else
                 ((float *)x->data)[i * x->ld + j] = (float)e;
         }
     }
+}
+
+void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
+                             int threads)
+{
+    generate(x, kind, seed, first_row, NULL, threads);
+}
+
+void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t seed, const int64_t *row,
+                                  int threads)
+{
+    generate(x, kind, seed, 0, row, threads);
 }

@@ -22,11 +22,35 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column);
 void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
                              int threads);
 
+/** The same with the elements of the listed global rows, [x->rows]. */
+void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t seed, const int64_t *row,
+                                  int threads);
+
 /** Writes a host multivector as a Matrix Market array file (column-major, as the format wants it), with
  *  digits enough to read the same values back. Written under another name first and renamed when
  *  whole, so that no reader finds half a file.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
+
+/** Makes a multivector with room of so many rows before and behind it (spmm.h); all are zero. */
+spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
+                                  spmm_precision precision, spmm_device space, spmm_multivector *v);
+
+/** y := alpha x + beta y; where beta is 0, y is not read. The same shape and space; they may be the same. On a
+ *  GPU: queued. */
+spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
+                                 int threads);
+
+/** Renumbers rows: dst's row perm[i] is src's row i, or with `inverse` dst's row i is src's row perm[i], which
+ *  undoes it. By all OpenMP threads.
+ *
+ *  \param [in]  src   in host memory, as dst is; of the same rows, k and precision, but of any leading
+ *                     dimension; they must not overlap
+ *  \param [in]  perm  a permutation of 0 .. rows-1, [rows]
+ *  \param [out] dst   its padding stays as it is
+ *  \return SPMM_OK, SPMM_ERR_USAGE (shapes or spaces differ, or a row's number is out of range) */
+spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
+                                   spmm_multivector *dst);
 
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {

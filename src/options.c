@@ -18,15 +18,21 @@ typedef struct option_row {
 
 static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
 static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
-static const char *const partition_words[] = {"nnz", "rows", NULL};
+static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
 static const char *const precision_words[] = {"f64", "f32", NULL};
 static const char *const verify_words[] = {"full", "sample", "none", NULL};
+static const char *const exchange_words[] = {"auto", "halo", "bcast", NULL};
+static const char *const transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", NULL};
+static const char *const reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};
 
 const char *sp_format_word(spmm_format format) { return format_words[1 + (int)format]; }
 const char *sp_device_word(spmm_device device) { return device_words[1 + (int)device]; }
 const char *sp_precision_word(spmm_precision precision) { return precision_words[precision]; }
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
 const char *sp_verify_word(sp_verify_mode mode) { return verify_words[mode]; }
+const char *sp_exchange_word(spmm_exchange exchange) { return exchange_words[exchange]; }
+const char *sp_transport_word(spmm_transport transport) { return transport_words[transport]; }
+const char *sp_reduce_word(spmm_reduce reduce) { return reduce_words[reduce]; }
 
 /** Index of text among words, or an error that lists them. */
 static spmm_status word(const char *option, const char *text, const char *const *words, int *index)
@@ -59,19 +65,30 @@ static spmm_status small_number(const char *option, const char *text, int least,
     return SPMM_OK;
 }
 
-static spmm_status set_columns(sp_options *o, const char *text)
+/** Numbers with commas between them. list: [SP_MAX_COLUMNS] */
+static spmm_status numbers(const char *option, const char *text, int64_t most, int64_t *list, int *count)
 {
     char item[32];
-    o->k_given = 1;
-    for (o->k_count = 0;; text++) {
+    for (*count = 0;; text++) {
         const size_t n = strcspn(text, ",");
-        if (o->k_count == SP_MAX_COLUMNS)
-            return sp_fail(SPMM_ERR_USAGE, "--columns: more than %d numbers", SP_MAX_COLUMNS);
+        if (*count == SP_MAX_COLUMNS)
+            return sp_fail(SPMM_ERR_USAGE, "--%s: more than %d numbers", option, SP_MAX_COLUMNS);
         snprintf(item, sizeof item, "%.*s", (int)n, text);
-        TRY(number("columns", item, 1, 1 << 24, &o->k[o->k_count++]));
+        TRY(number(option, item, 1, most, &list[(*count)++]));
         text += n;
         if (!*text) return SPMM_OK;
     }
+}
+
+static spmm_status set_columns(sp_options *o, const char *text)
+{
+    o->k_given = 1;
+    return numbers("columns", text, 1 << 24, o->k, &o->k_count);
+}
+
+static spmm_status set_plan_ranks(sp_options *o, const char *text)
+{
+    return numbers("plan-ranks", text, 1 << 20, o->plan_ranks, &o->plan_count);
 }
 
 static spmm_status set_device(sp_options *o, const char *text)
@@ -117,8 +134,11 @@ static spmm_status set_subwarp(sp_options *o, const char *text)
 static spmm_status set_grid(sp_options *o, const char *text)
 {
     int end = 0;
+    o->grid_auto = strcmp(text, "auto") == 0;
+    o->p = o->q = 0;
+    if (o->grid_auto) return SPMM_OK;
     if (sscanf(text, "%9dx%9d%n", &o->p, &o->q, &end) != 2 || text[end] || o->p < 1 || o->q < 1)
-        return sp_fail(SPMM_ERR_USAGE, "--grid %.100s: expected PxQ, e.g. 4x1", text);
+        return sp_fail(SPMM_ERR_USAGE, "--grid %.100s: expected PxQ, e.g. 4x1, or auto", text);
     return SPMM_OK;
 }
 
@@ -127,6 +147,30 @@ static spmm_status set_partition(sp_options *o, const char *text)
     int index;
     TRY(word("partition", text, partition_words, &index));
     o->partition = (sp_partition)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_exchange(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("exchange", text, exchange_words, &index));
+    o->exchange = (spmm_exchange)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_transport(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("transport", text, transport_words, &index));
+    o->transport = (spmm_transport)index;
+    return SPMM_OK;
+}
+
+static spmm_status set_reduce(sp_options *o, const char *text)
+{
+    int index;
+    TRY(word("reduce", text, reduce_words, &index));
+    o->reduce = (spmm_reduce)index;
     return SPMM_OK;
 }
 
@@ -189,8 +233,13 @@ static spmm_status set_warmup(sp_options *o, const char *t)
 }
 static spmm_status set_output(sp_options *o, const char *t) { return o->output = t, SPMM_OK; }
 static spmm_status set_json(sp_options *o, const char *t) { return o->json = t, SPMM_OK; }
+static spmm_status set_cache(sp_options *o, const char *t) { return o->cache = t, SPMM_OK; }
 static spmm_status set_csv(sp_options *o, const char *t) { return o->csv = t, SPMM_OK; }
 static spmm_status set_tune(sp_options *o, const char *t) { return (void)t, o->tune = 1, SPMM_OK; }
+static spmm_status set_no_overlap(sp_options *o, const char *t)
+{
+    return (void)t, o->no_overlap = 1, SPMM_OK;
+}
 static spmm_status set_nonfinite(sp_options *o, const char *t)
 {
     return (void)t, o->allow_nonfinite = 1, SPMM_OK;
@@ -207,6 +256,11 @@ static spmm_status do_conversions(sp_options *o, const char *t)
 {
     return (void)t, act(o, SP_ACTION_CHECK_CONVERSIONS);
 }
+static spmm_status do_scatter(sp_options *o, const char *t)
+{
+    return (void)t, act(o, SP_ACTION_SCATTER_ONLY);
+}
+static spmm_status do_dry_run(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_DRY_RUN); }
 static spmm_status do_kernels(sp_options *o, const char *t)
 {
     return (void)t, act(o, SP_ACTION_LIST_KERNELS);
@@ -229,8 +283,15 @@ static const option_row rows[] = {
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      set_block_size},
     {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that", set_subwarp},
-    {'g', "grid", "PxQ", "process grid: Px1, row blocks (default: ranks x 1)", set_grid},
-    {0, "partition", "NAME", "nnz (balanced by entries, default) or rows (even)", set_partition},
+    {'g', "grid", "PxQ", "process grid: P row blocks by Q column blocks of A, or auto (default: ranks x 1)",
+     set_grid},
+    {0, "partition", "NAME",
+     "blocks: nnz (balanced by entries, default), rows (even), graph (renumbered by METIS)", set_partition},
+    {0, "exchange", "NAME", "X: halo (rows that a block needs), bcast (all of its columns'), auto (the less)",
+     set_exchange},
+    {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl", set_transport},
+    {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl", set_reduce},
+    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", set_no_overlap},
     {'p', "precision", "NAME", "f64 (default), f32", set_precision},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", set_x},
     {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", set_threads},
@@ -242,6 +303,11 @@ static const option_row rows[] = {
     {0, "csv", "FILE", "append one row a run, with a header when the file is new", set_csv},
     {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", set_ell_limit},
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", set_nonfinite},
+    {0, "cache", "FILE", "write the matrix in binary form, as FILE.spmm: a MATRIX that needs no parsing",
+     set_cache},
+    {0, "scatter-only", NULL, "print what each rank holds, and end", do_scatter},
+    {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", do_dry_run},
+    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", set_plan_ranks},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end", do_conversions},
     {0, "list-kernels", NULL, "name the kernels, and end", do_kernels},
     {0, "list-devices", NULL, "name the devices, and end", do_devices},
@@ -314,6 +380,12 @@ static spmm_status check(const sp_options *o)
     if (kernel && o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes format %s, not %s", kernel->id,
                        sp_format_word(kernel->format), format_words[o->format]);
+    if (o->plan_count > 0 && o->action != SP_ACTION_DRY_RUN)
+        return sp_fail(SPMM_ERR_USAGE, "--plan-ranks is for --dry-run");
+    if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--dry-run counts blocks of rows in their order: leave --partition graph out,"
+                       " or see --scatter-only");
     if (o->tune && o->kernel)
         return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))

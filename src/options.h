@@ -24,6 +24,8 @@ typedef enum sp_format_choice {
 /** What ends the program after its set-up instead of a product. */
 typedef enum sp_action {
     SP_ACTION_MULTIPLY,
+    SP_ACTION_SCATTER_ONLY,
+    SP_ACTION_DRY_RUN,
     SP_ACTION_CHECK_CONVERSIONS,
     SP_ACTION_LIST_KERNELS,
     SP_ACTION_LIST_DEVICES,
@@ -42,6 +44,14 @@ typedef struct sp_options {
     int tune;           /**< 1: auto times the kernels */
     sp_shape shape;
     int p, q; /**< process grid; 0 x 0: default */
+    int grid_auto;
+    int64_t plan_ranks[SP_MAX_COLUMNS]; /**< of --dry-run */
+    int plan_count;
+    const char *cache; /**< NULL: none */
+    spmm_exchange exchange;
+    spmm_transport transport;
+    spmm_reduce reduce;
+    int no_overlap;
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;
@@ -70,5 +80,8 @@ const char *sp_device_word(spmm_device device);
 const char *sp_precision_word(spmm_precision precision);
 const char *sp_partition_word(sp_partition partition);
 const char *sp_verify_word(sp_verify_mode mode);
+const char *sp_exchange_word(spmm_exchange exchange);
+const char *sp_transport_word(spmm_transport transport);
+const char *sp_reduce_word(spmm_reduce reduce);
 
 #endif

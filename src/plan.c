@@ -1,26 +1,35 @@
 #include "plan.h"
 
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "comm.h"
 #include "device.h"
-#include "matrix.h"
+#include "exchange.h"
 #include "memory.h"
-#include "work.h"
+#include "multivector.h"
+#include "parts.h"
+#include "reduce.h"
 
 struct spmm_plan {
-    const sp_kernel *kernel;
-    sp_matrix a;
-    int64_t k;
-    sp_work work; /* on the CPU */
-    void *state;  /* the kernel's */
+    const sp_grid *grid;
+    const sp_halo *halo;
+    sp_grid own_grid; /* of a plan made by spmm_plan_create() */
+    sp_halo own_halo;
+    int64_t k, y_rows;
+    spmm_precision precision;
+    sp_parts parts;
     sp_shape shape;
-    sp_timer *timer; /* NULL on the CPU */
+    int threads;
+    sp_exchange *exchange;
+    sp_reduction *reduction;
+    spmm_multivector x;            /* where the caller's has no room; made when first needed */
+    spmm_multivector y;            /* a partial sum, or A X where beta is not 0; likewise */
+    sp_timer *interior, *boundary; /* NULL on the CPU */
 };
 
 static int threads_of(int asked) { return asked > 0 ? asked : omp_get_max_threads(); }
+
+static spmm_device space_of(const spmm_plan *p) { return p->parts.kernel->device; }
 
 spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, sp_features *f)
 {
@@ -28,6 +37,8 @@ spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, 
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
     return sp_slowest(comm, &f->longest, 1);
 }
+
+/* ---- set-up ---- */
 
 static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **kernel)
 {
@@ -39,38 +50,69 @@ static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **ke
     return SPMM_OK;
 }
 
-/** The part of spmm_plan_create() that is this rank's own. f: NULL where the kernel is named. */
-static spmm_status build(const spmm_csr *block, int64_t k, const spmm_plan_options *o, const sp_features *f,
-                         spmm_plan *plan)
+/** The part of sp_plan_create() that is this rank's own. f: NULL where the kernel is named. */
+static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_plan *p)
 {
-    const int threads = threads_of(o->threads);
-    if (k < 1) return sp_fail(SPMM_ERR_USAGE, "K = %lld: X must have at least one column", (long long)k);
-    plan->k = k;
-    plan->shape = (sp_shape){o->block_size, o->subwarp};
-    TRY(sp_shape_check(plan->shape));
-    TRY(f ? sp_choose(f, k, block->precision, o->device, o->format, &plan->kernel, NULL, 0)
-          : named_kernel(o, &plan->kernel));
-    TRY(sp_matrix_create(block, plan->kernel->format, o->device, o->ell_limit, threads, &plan->a));
-    if (o->device == SPMM_CUDA)
-        TRY(sp_timer_create(&plan->timer));
-    else
-        TRY(sp_work_create(block->irp, block->rows, threads, &plan->work));
-    const sp_setup setup = {&plan->a, block, k, threads, plan->shape};
-    return plan->kernel->ops->prepare ? plan->kernel->ops->prepare(&setup, &plan->state) : SPMM_OK;
+    const sp_kernel *kernel;
+    if (p->k < 1)
+        return sp_fail(SPMM_ERR_USAGE, "K = %lld: X must have at least one column", (long long)p->k);
+    TRY(sp_shape_check(p->shape));
+    TRY(f ? sp_choose(f, p->k, p->precision, o->device, o->format, &kernel, NULL, 0)
+          : named_kernel(o, &kernel));
+    sp_parts_find(p->halo, !o->no_overlap, &p->parts);
+    TRY(sp_parts_create(p->halo, kernel, p->k, o->ell_limit, p->threads, p->shape, &p->parts));
+    if (kernel->device == SPMM_CPU) return SPMM_OK;
+    TRY(sp_timer_create(&p->interior));
+    return sp_timer_create(&p->boundary);
 }
 
-spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
-                             const spmm_plan_options *options, spmm_plan **plan)
+/** What all ranks make together. */
+static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 {
-    static const spmm_plan_options defaults;
-    const spmm_plan_options *o = options ? options : &defaults;
+    const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
+    const int64_t row_bytes = ld * (int64_t)sp_value_size(p->precision);
+    int nccl = 0;
+    if (p->halo->all_moved > 0) {
+        TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
+                               &p->exchange));
+        nccl = sp_exchange_transport(p->exchange) == SPMM_TRANSPORT_NCCL;
+    } else if (o->transport != SPMM_TRANSPORT_AUTO) { /* say what is missing also where nothing moves */
+        TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
+                               &p->exchange));
+        sp_exchange_destroy(p->exchange);
+        p->exchange = NULL;
+    }
+    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, space_of(p), o->reduce, nccl, p->threads,
+                            &p->reduction));
+    p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
+    const spmm_status status = p->y_rows == rows
+                                   ? SPMM_OK
+                                   : spmm_multivector_create(rows, p->k, p->precision, space_of(p), &p->y);
+    return sp_agree(p->grid->comm, "convert", status);
+}
+
+static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
+                          const spmm_plan_options *o, spmm_plan *p)
+{
     sp_features f;
+    p->grid = grid;
+    p->halo = halo;
+    p->k = k;
+    p->precision = block->csr.precision;
+    p->shape = (sp_shape){o->block_size, o->subwarp};
+    p->threads = threads_of(o->threads);
+    if (!o->kernel) TRY(sp_plan_features(grid->comm, &block->csr, o->threads, &f));
+    TRY(sp_agree(grid->comm, "convert", build(o, o->kernel ? NULL : &f, p)));
+    return connect(o, p);
+}
+
+spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
+                           const spmm_plan_options *options, spmm_plan **plan)
+{
     spmm_plan *p = NULL;
     *plan = NULL;
-    if (!o->kernel) TRY(sp_plan_features(comm, block, o->threads, &f));
-    spmm_status status = sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan");
-    if (status == SPMM_OK) status = build(block, k, o, o->kernel ? NULL : &f, p);
-    status = sp_agree(comm, "convert", status);
+    spmm_status status = sp_agree(grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
+    if (status == SPMM_OK) status = create(grid, block, halo, k, options, p);
     if (status != SPMM_OK) {
         spmm_plan_destroy(p);
         return status;
@@ -79,48 +121,217 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_csr *block, int64_t k,
     return SPMM_OK;
 }
 
-void spmm_plan_destroy(spmm_plan *plan)
+/** Ranks that bring blocks of different grids would wait for each other in vain. */
+static spmm_status same_grid(MPI_Comm comm, const spmm_block *block)
 {
-    if (!plan) return;
-    if (plan->kernel && plan->kernel->ops->release) plan->kernel->ops->release(plan->state);
-    sp_matrix_destroy(&plan->a);
-    sp_work_destroy(&plan->work);
-    sp_timer_destroy(plan->timer);
-    sp_free(plan);
+    int64_t first[2] = {block->p, block->q};
+    TRY(sp_bcast(comm, 0, first, sizeof first));
+    return sp_agree(comm, "plan",
+                    first[0] == block->p && first[1] == block->q
+                        ? SPMM_OK
+                        : sp_fail(SPMM_ERR_USAGE,
+                                  "a block of a %d x %d grid, and rank 0's is of a %lld x %lld grid",
+                                  block->p, block->q, (long long)first[0], (long long)first[1]));
 }
 
-const char *spmm_plan_kernel(const spmm_plan *plan) { return plan->kernel->id; }
-
-static spmm_status check_shape(const spmm_plan *plan, const spmm_multivector *v, int64_t rows,
-                               const char *name)
+spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
+                             const spmm_plan_options *options, spmm_plan **plan)
 {
-    if (v->rows == rows && v->k == plan->k && v->ld >= v->k && v->precision == plan->a.precision &&
-        v->space == plan->kernel->device)
+    static const spmm_plan_options defaults;
+    const spmm_plan_options *o = options ? options : &defaults;
+    spmm_plan *p = NULL;
+    spmm_status status;
+    *plan = NULL;
+    TRY(same_grid(comm, block));
+    TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan")));
+    TRY_GOTO(sp_grid_create(comm, block->p, block->q, &p->own_grid), failed);
+    TRY_GOTO(sp_halo_create(&p->own_grid, block, o->exchange, threads_of(o->threads), &p->own_halo), failed);
+    TRY_GOTO(create(&p->own_grid, block, &p->own_halo, k, o, p), failed);
+    *plan = p;
+    return SPMM_OK;
+failed:
+    spmm_plan_destroy(p);
+    return status;
+}
+
+void spmm_plan_destroy(spmm_plan *p)
+{
+    if (!p) return;
+    sp_exchange_destroy(p->exchange);
+    sp_reduction_destroy(p->reduction);
+    sp_parts_destroy(&p->parts);
+    sp_timer_destroy(p->interior);
+    sp_timer_destroy(p->boundary);
+    spmm_multivector_destroy(&p->x);
+    spmm_multivector_destroy(&p->y);
+    sp_halo_destroy(&p->own_halo);
+    sp_grid_destroy(&p->own_grid);
+    sp_free(p);
+}
+
+const char *spmm_plan_kernel(const spmm_plan *plan) { return plan->parts.kernel->id; }
+
+void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
+{
+    *facts = (sp_plan_facts){p->parts.kernel,
+                             p->exchange ? sp_exchange_transport(p->exchange) : SPMM_TRANSPORT_AUTO,
+                             sp_reduction_method(p->reduction), sp_parts_interior_rows(&p->parts)};
+}
+
+spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
+{
+    return sp_multivector_create(p->halo->before, p->halo->own, p->halo->behind, p->k, p->precision,
+                                 space_of(p), x);
+}
+
+spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
+{
+    return spmm_multivector_create(p->y_rows, p->k, p->precision, space_of(p), y);
+}
+
+/* ---- products ---- */
+
+static spmm_status check_shape(const spmm_plan *p, const spmm_multivector *v, int64_t rows, const char *name)
+{
+    if (v->rows == rows && v->k == p->k && v->ld >= v->k && v->precision == p->precision &&
+        v->space == space_of(p))
         return SPMM_OK;
-    return sp_fail(
-        SPMM_ERR_USAGE, "%s is %lld x %lld %s in %s memory; the plan needs %lld x %lld %s in %s memory", name,
-        (long long)v->rows, (long long)v->k, v->precision == SPMM_F64 ? "f64" : "f32",
-        v->space == SPMM_CPU ? "host" : "GPU", (long long)rows, (long long)plan->k,
-        plan->a.precision == SPMM_F64 ? "f64" : "f32", plan->kernel->device == SPMM_CPU ? "host" : "GPU");
+    return sp_fail(SPMM_ERR_USAGE,
+                   "%s is %lld x %lld %s in %s memory; the plan needs %lld x %lld %s in %s memory", name,
+                   (long long)v->rows, (long long)v->k, v->precision == SPMM_F64 ? "f64" : "f32",
+                   v->space == SPMM_CPU ? "host" : "GPU", (long long)rows, (long long)p->k,
+                   p->precision == SPMM_F64 ? "f64" : "f32", space_of(p) == SPMM_CPU ? "host" : "GPU");
 }
 
-spmm_status sp_plan_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y, double *seconds)
+/** X with room for the halo: the caller's, or a copy. whole: X as the block sees it. */
+static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivector *whole)
 {
-    const sp_launch launch = {&plan->a, plan->timer ? NULL : &plan->work, plan->state, plan->shape, x, y};
-    TRY(check_shape(plan, x, plan->a.cols, "X"));
-    TRY(check_shape(plan, y, plan->a.rows, "Y"));
-    const double start = omp_get_wtime();
-    if (plan->timer && seconds) TRY(sp_timer_start(plan->timer));
-    TRY(plan->kernel->ops->run(&launch));
-    if (plan->timer && seconds) TRY(sp_timer_stop(plan->timer));
-    if (plan->timer) TRY(sp_device_sync());
-    if (!seconds) return SPMM_OK;
-    if (plan->timer) return sp_timer_seconds(plan->timer, seconds);
-    *seconds = omp_get_wtime() - start;
+    const sp_halo *const h = p->halo;
+    const int64_t ld = sp_multivector_ld(p->k, p->precision);
+    TRY(check_shape(p, x, h->own, "X"));
+    const int moves = h->before + h->behind > 0 || p->exchange;
+    if (moves && (x->ld != ld || x->before < h->before || x->behind < h->behind)) {
+        if (!p->x.data) TRY(spmm_plan_x_create(p, &p->x));
+        TRY(spmm_multivector_copy(x, &p->x));
+        x = &p->x;
+    }
+    *whole = *x;
+    whole->rows = sp_halo_rows(h);
+    whole->data = (char *)x->data - h->before * x->ld * (int64_t)sp_value_size(p->precision);
     return SPMM_OK;
 }
 
-spmm_status spmm_apply(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y)
+/** Where the kernels write: Y itself where it shall be A X, else memory of the plan's. */
+static spmm_status find_y(spmm_plan *p, double beta, const spmm_multivector *y, spmm_multivector *product)
 {
-    return sp_plan_apply(plan, x, y, NULL);
+    const int64_t rows = p->halo->local.rows;
+    TRY(check_shape(p, y, p->y_rows, "Y"));
+    const int direct = p->y_rows == rows && beta == 0 &&
+                       (!p->reduction || y->ld == sp_multivector_ld(p->k, p->precision));
+    if (!direct && !p->y.data) TRY(spmm_multivector_create(rows, p->k, p->precision, space_of(p), &p->y));
+    *product = direct ? *y : p->y;
+    return SPMM_OK;
+}
+
+/** Runs parts [begin, end), timed where seconds is not NULL. */
+static spmm_status run(const spmm_plan *p, int begin, int end, sp_timer *timer, const spmm_multivector *x,
+                       const spmm_multivector *y, double *seconds)
+{
+    const double start = omp_get_wtime();
+    if (timer && seconds) TRY(sp_timer_start(timer));
+    TRY(sp_parts_run(&p->parts, begin, end, p->shape, x, y));
+    if (timer && seconds) return sp_timer_stop(timer);
+    if (seconds) *seconds = omp_get_wtime() - start;
+    return SPMM_OK;
+}
+
+/** A X on this rank's block: own rows of X leave, interior rows are computed, the others' arrive, the rest is. */
+static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
+                            sp_apply_seconds *s)
+{
+    const sp_parts *const parts = &p->parts;
+    void *const own = (char *)x->data + p->halo->before * x->ld * (int64_t)sp_value_size(p->precision);
+    if (p->exchange) TRY(sp_exchange_begin(p->exchange, own));
+    TRY(run(p, 0, parts->interior, p->interior, x, y, s ? &s->interior : NULL));
+    if (p->exchange) TRY(sp_exchange_end(p->exchange));
+    return run(p, parts->interior, parts->count, p->boundary, x, y, s ? &s->boundary : NULL);
+}
+
+static spmm_status sum_partials(spmm_plan *p, const spmm_multivector *product, sp_apply_seconds *s)
+{
+    const double start = omp_get_wtime();
+    if (!p->reduction) return SPMM_OK;
+    /* the others' kernels are not this rank's sum */
+    if (s && space_of(p) == SPMM_CUDA) TRY(sp_device_sync());
+    const double begin = space_of(p) == SPMM_CUDA ? omp_get_wtime() : start;
+    TRY(sp_reduction_run(p->reduction, product->data));
+    if (s && space_of(p) == SPMM_CUDA) TRY(sp_device_sync());
+    if (s) s->reduce = omp_get_wtime() - begin;
+    return SPMM_OK;
+}
+
+static spmm_status read_timers(const spmm_plan *p, sp_apply_seconds *s)
+{
+    if (!s || !p->interior) return SPMM_OK;
+    TRY(sp_timer_seconds(p->interior, &s->interior));
+    return sp_timer_seconds(p->boundary, &s->boundary);
+}
+
+spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,
+                          spmm_multivector *y, sp_apply_seconds *s)
+{
+    spmm_multivector whole, product;
+    spmm_status status = find_x(p, x, &whole);
+    if (status == SPMM_OK) status = find_y(p, beta, y, &product);
+    if (s) *s = (sp_apply_seconds){0};
+    if (status != SPMM_OK) {
+        sp_plan_skip(p);
+        return status;
+    }
+    TRY(multiply(p, &whole, &product, s));
+    TRY(sum_partials(p, &product, s));
+    if (p->y_rows > 0 && (alpha != 1 || product.data != y->data))
+        TRY(sp_multivector_axpby(alpha, &product, beta, y, p->threads));
+    if (space_of(p) == SPMM_CUDA) TRY(sp_device_sync());
+    return read_timers(p, s);
+}
+
+spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                       spmm_multivector *y)
+{
+    return sp_plan_apply(plan, alpha, x, beta, y, NULL);
+}
+
+spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
+{
+    spmm_multivector whole;
+    if (!p->exchange) return SPMM_OK;
+    const spmm_status status = find_x(p, x, &whole);
+    if (status != SPMM_OK) {
+        sp_exchange_skip(p->exchange);
+        return status;
+    }
+    TRY(sp_exchange_begin(p->exchange, (char *)whole.data + p->halo->before * whole.ld *
+                                                                (int64_t)sp_value_size(p->precision)));
+    TRY(sp_exchange_end(p->exchange));
+    return space_of(p) == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
+void sp_plan_skip_exchange(spmm_plan *p)
+{
+    if (p->exchange) sp_exchange_skip(p->exchange);
+}
+
+void sp_plan_skip(spmm_plan *p)
+{
+    char text[SP_MESSAGE_BYTES];
+    const char *const why = spmm_error_message();
+    memcpy(text, why, strlen(why) + 1); /* what follows may fail too, and is not the reason */
+    sp_plan_skip_exchange(p);
+    if (p->reduction) {
+        if (!p->y.data)
+            (void)spmm_multivector_create(p->halo->local.rows, p->k, p->precision, space_of(p), &p->y);
+        if (p->y.data) (void)sp_reduction_run(p->reduction, p->y.data);
+    }
+    sp_set_message(text);
 }

@@ -7,9 +7,24 @@
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
 
+static void exchange_line(FILE *out, const sp_record *r)
+{
+    if (r->moved.all_rows == 0) {
+        fprintf(out, "exchange   none: every rank owns the rows of X that it needs\n");
+        return;
+    }
+    fprintf(out, "exchange   %s: a rank receives at most %lld rows of X from %d neighbour%s; all ranks %lld",
+            r->run.exchange, (long long)r->moved.rows, r->moved.neighbours,
+            r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
+    if (r->moved.all_rows < r->moved.bcast_rows)
+        fprintf(out, ", %.3g %% of a broadcast", 100 * share(r->moved.all_rows, r->moved.bcast_rows));
+    fprintf(out, "\n");
+}
+
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,
                         const sp_rank_row *ranks)
 {
+    static const char *const partition[] = {"entries", "even blocks", "a cut graph"};
     char text[32];
     const int threads = ranks[0].place.threads;
     fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VERSION);
@@ -22,8 +37,7 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
     if (p->duplicates)
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)p->duplicates);
     fprintf(out, "ranks      %d as a %d x %d grid, rows by %s, imbalance %.3f\n", r->run.ranks,
-            r->run.grid[0], r->run.grid[1], o->partition == SP_PARTITION_NNZ ? "entries" : "even blocks",
-            r->imbalance);
+            r->run.grid[0], r->run.grid[1], partition[o->partition], r->imbalance);
     if (ranks[0].place.device == SPMM_CUDA) {
         fprintf(out, "device     cuda: %s", ranks[0].place.gpu.name);
         if (ranks[0].place.gpu_sharers > 1) fprintf(out, ", shared by %d ranks", ranks[0].place.gpu_sharers);
@@ -33,10 +47,12 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
                 threads == 1 ? "" : "s", ranks[0].place.cores, ranks[0].place.cores == 1 ? "" : "s",
                 ranks[0].place.core_sharers, ranks[0].place.core_sharers == 1 ? "" : "s");
     }
-    fprintf(out, "X          %s, %s, whole on every rank\n", r->run.x, r->run.precision);
+    fprintf(out, "X          %s, %s\n", r->run.x, r->run.precision);
+    exchange_line(out, r);
     if (p->read_bytes > 0)
-        fprintf(out, "read       %.3f s (%s of text parsed at %.0f MB/s), scattered in %.3f s\n",
-                r->seconds.read, sp_bytes_text(text, sizeof text, p->read_bytes),
+        fprintf(out, "read       %.3f s (%s of %s at %.0f MB/s), scattered in %.3f s\n", r->seconds.read,
+                sp_bytes_text(text, sizeof text, p->read_bytes),
+                p->binary ? "binary arrays read" : "text parsed",
                 p->parse_seconds > 0 ? p->read_bytes / p->parse_seconds / 1e6 : 0, r->seconds.scatter);
     else
         fprintf(out, "generated  %.3f s, scattered in %.3f s\n", r->seconds.read, r->seconds.scatter);
@@ -44,16 +60,21 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
 
 void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count)
 {
-    fprintf(out, "\n  rank  host              first row        rows       entries     block  threads  GPU\n");
+    fprintf(
+        out,
+        "\n  rank  host              first row        rows       entries     block  rows of X  received  from"
+        "      sent    to  threads  GPU\n");
     for (int i = 0; i < count; i++) {
         const sp_rank_row *r = &ranks[i];
         char text[32], gpu[64] = "-";
         if (r->place.device == SPMM_CUDA)
             snprintf(gpu, sizeof gpu, "%d %.40s%s", r->place.gpu.index, r->place.gpu.pci,
                      r->place.gpu_sharers > 1 ? " shared" : "");
-        fprintf(out, "  %4d  %-14.14s %12lld %11lld %13lld %9s %8d  %s\n", i, r->place.host,
-                (long long)r->row_begin, (long long)r->rows, (long long)r->nnz,
-                sp_bytes_text(text, sizeof text, (double)r->bytes), r->place.threads, gpu);
+        fprintf(out, "  %4d  %-14.14s %12lld %11lld %13lld %9s %10lld %9lld %5d %9lld %5d %8d  %s\n", i,
+                r->place.host, (long long)r->row_begin, (long long)r->rows, (long long)r->nnz,
+                sp_bytes_text(text, sizeof text, (double)r->bytes), (long long)r->x_rows,
+                (long long)r->halo_rows, r->sources, (long long)r->sent_rows, r->targets, r->place.threads,
+                gpu);
     }
 }
 
@@ -87,10 +108,14 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
 void sp_report_phases(FILE *out, const sp_record *r)
 {
     const sp_seconds *s = &r->seconds;
-    fprintf(
-        out,
-        "         seconds: convert %.4f, X %.4f, exchange %.6f, kernel %.6f, apply %.6f, gather %.4f, verify %.4f\n",
-        s->convert, s->x, s->exchange, s->kernel, s->apply, s->gather, s->verify);
+    fprintf(out, "         seconds: convert %.4f, X %.4f, apply %.6f, gather %.4f, verify %.4f\n", s->convert,
+            s->x, s->apply, s->gather, s->verify);
+    fprintf(out, "         a product: interior rows %.6f, boundary rows %.6f", s->interior, s->boundary);
+    if (r->run.grid[1] > 1) fprintf(out, ", sum of Y by %s %.6f", r->run.reduce, s->reduce);
+    if (r->moved.all_rows > 0)
+        fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s", r->run.transport, s->exchange,
+                100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)");
+    fprintf(out, "\n");
     if (r->floor.copy_rate > 0) {
         char bytes[32];
         fprintf(out, "         DRAM floor: %s at the %.1f GB/s of a copy: %.2f of the time\n",

@@ -8,9 +8,11 @@
 #include "stats.h"
 #include "verify.h"
 
-/** Seconds of the phases, each the slowest rank's. exchange, kernel and apply are medians. */
+/** Seconds of the phases, each the slowest rank's. Those of a product are medians: apply, and within it
+ *  kernel = interior + boundary, and reduce; exchange is what it takes alone, without a product. */
 typedef struct sp_seconds {
-    double read, partition, scatter, convert, x, exchange, kernel, apply, gather, verify, total;
+    double read, partition, scatter, halo, convert, x, exchange, kernel, interior, boundary, reduce, apply,
+        gather, verify, total;
 } sp_seconds;
 
 /** Everything that is said about one run: one K, one kernel. */
@@ -22,9 +24,18 @@ typedef struct sp_record {
     struct {
         int ranks, grid[2], threads, repeat, warmup;
         int64_t k;
-        const char *device, *gpu, *format, *kernel, *precision, *partition, *exchange, *transport, *x,
-            *verify, *host;
+        int overlap;
+        const char *device, *gpu, *format, *kernel, *precision, *partition, *exchange, *transport, *reduce,
+            *x, *verify, *host;
     } run;
+    struct {
+        int64_t rows;       /**< of X that a rank receives, at most */
+        int64_t all_rows;   /**< and all ranks together */
+        int64_t bcast_rows; /**< and would with --exchange bcast */
+        int neighbours;     /**< that a rank receives from, at most */
+        double interior;    /**< share of the rows that are computed during the exchange */
+        double hidden;      /**< share of the exchange's time that products did not wait for */
+    } moved;                /**< in a product */
     sp_seconds seconds;
     sp_stats apply;      /**< of the slowest rank in each repeat, seconds */
     double gflops;       /**< 2 nnz K / median apply / 1e9 */
@@ -46,14 +57,17 @@ typedef struct sp_record {
 /** What the whole run of the program starts with. */
 typedef struct sp_preamble {
     int64_t stored, duplicates, longest, empty; /**< entries of the file; summed ones; row facts */
-    double read_bytes;                          /**< of text, 0 for a generator */
+    double read_bytes;                          /**< of text or of a .spmm file's arrays; 0 for a generator */
+    int binary;                                 /**< 1: the latter */
     double parse_seconds;
 } sp_preamble;
 
 /** One rank's line of the verbose table. */
 typedef struct sp_rank_row {
     sp_place place;
-    int64_t row_begin, rows, nnz, bytes; /**< of the block */
+    int64_t row_begin, rows, nnz, bytes;  /**< of the block */
+    int64_t x_rows, halo_rows, sent_rows; /**< of X: own, received and sent in a product */
+    int sources, targets;                 /**< ranks that they come from and go to */
 } sp_rank_row;
 
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,

@@ -142,6 +142,25 @@ static void error_group(sink *s, const sp_record *r)
     close_group(s);
 }
 
+/** What a product moves between ranks, and where its time goes. */
+static void moved_group(sink *s, const sp_record *r)
+{
+    open_group(s, "moved");
+    text(s, "reduce", r->run.reduce);
+    truth(s, "overlap", r->run.overlap);
+    whole(s, "rows", r->moved.rows);
+    whole(s, "all_rows", r->moved.all_rows);
+    whole(s, "bcast_rows", r->moved.bcast_rows);
+    whole(s, "neighbours", r->moved.neighbours);
+    real(s, "interior_share", r->moved.interior);
+    real(s, "hidden", r->moved.all_rows > 0 ? r->moved.hidden : NAN);
+    real(s, "halo_seconds", r->seconds.halo);
+    real(s, "interior_seconds", r->seconds.interior);
+    real(s, "boundary_seconds", r->seconds.boundary);
+    real(s, "reduce_seconds", r->seconds.reduce);
+    close_group(s);
+}
+
 /** Every field, once, whatever the form. */
 static void visit(sink *s, const sp_record *r)
 {
@@ -176,6 +195,7 @@ static void visit(sink *s, const sp_record *r)
     const int measured = r->floor.copy_rate > 0;
     real(s, "floor_share", measured ? r->floor.share : NAN);
     real(s, "copy_bytes_per_second", measured ? r->floor.copy_rate : NAN);
+    moved_group(s, r);
 }
 
 static spmm_status finish(FILE *f, const char *path)

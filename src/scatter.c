@@ -6,105 +6,330 @@
 #include "multivector.h"
 #include "partition.h"
 
-enum { ROOT = 0, TAG_IRP = 11, TAG_JA, TAG_AS };
+/* PACK: entries of a column block that travel at a time, so that root packs in bounded memory */
+enum { TAG_LENGTHS = 11, TAG_JA, TAG_AS, TAG_X, PACK = 1 << 20 };
 
-/** What an owner must know before it can allocate. */
-typedef struct header {
-    int64_t rows, cols, nnz, row_begin, precision;
-} header;
+/* ---- ranges ---- */
 
-static spmm_status send_block(const sp_grid *grid, const spmm_csr *a, int64_t first, int64_t end, int to)
+spmm_status sp_ranges_create(int p, int q, sp_ranges *ranges)
 {
-    const int64_t at = a->irp[first], nnz = a->irp[end] - at;
-    const int64_t size = (int64_t)sp_value_size(a->precision);
-    TRY(sp_send(grid->comm, to, TAG_IRP, a->irp + first, (end - first + 1) * 8));
-    TRY(sp_send(grid->comm, to, TAG_JA, a->ja + at, nnz * 4));
-    return sp_send(grid->comm, to, TAG_AS, (const char *)a->as + at * size, nnz * size);
+    spmm_status status;
+    *ranges = (sp_ranges){.p = p, .q = q};
+    TRY_GOTO(sp_alloc_zero((void **)&ranges->row_begin, p + 1, 8, "row blocks"), failed);
+    TRY_GOTO(sp_alloc_zero((void **)&ranges->col_begin, q + 1, 8, "column blocks"), failed);
+    TRY_GOTO(sp_alloc_zero((void **)&ranges->x_begin, (int64_t)q * (p + 1), 8, "owners of X"), failed);
+    return SPMM_OK;
+failed:
+    sp_ranges_destroy(ranges);
+    return status;
 }
 
-static spmm_status receive_block(const sp_grid *grid, spmm_csr *block)
+void sp_ranges_destroy(sp_ranges *ranges)
 {
-    TRY(sp_recv(grid->comm, ROOT, TAG_IRP, block->irp, (block->rows + 1) * 8));
-    TRY(sp_recv(grid->comm, ROOT, TAG_JA, block->ja, block->nnz * 4));
-    return sp_recv(grid->comm, ROOT, TAG_AS, block->as,
-                   block->nnz * (int64_t)sp_value_size(block->precision));
+    sp_free(ranges->row_begin);
+    sp_free(ranges->col_begin);
+    sp_free(ranges->x_begin);
+    memset(ranges, 0, sizeof *ranges);
 }
 
-/** Root's own rows; its arrays are a's, or copies. */
-static void own_block(const spmm_csr *a, const header *h, sp_block *block)
+spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t cols, sp_ranges *ranges)
 {
-    const int64_t at = a->irp[h->row_begin], size = (int64_t)sp_value_size(a->precision);
-    memcpy(block->csr.irp, a->irp + h->row_begin, (size_t)(h->rows + 1) * 8);
-    if (block->borrowed) {
-        block->csr.ja = a->ja + at;
-        block->csr.as = (char *)a->as + at * size;
-    } else {
-        memcpy(block->csr.ja, a->ja + at, (size_t)(h->nnz * 4));
-        memcpy(block->csr.as, (const char *)a->as + at * size, (size_t)(h->nnz * size));
-    }
-}
-
-static spmm_status allocate(const header *h, int borrow, sp_block *block)
-{
-    /* a borrowed block owns its row starts only */
-    TRY(sp_csr_create(h->rows, h->cols, borrow ? 0 : h->nnz, (spmm_precision)h->precision, &block->csr));
-    if (borrow) {
-        sp_free(block->csr.ja);
-        sp_free(block->csr.as);
-        block->csr.ja = NULL;
-        block->csr.as = NULL;
-    }
-    block->csr.nnz = h->nnz;
-    block->row_begin = h->row_begin;
-    block->borrowed = borrow;
+    TRY(sp_bcast(grid->comm, root, ranges->row_begin, (ranges->p + 1) * 8));
+    TRY(sp_bcast(grid->comm, root, ranges->col_begin, (ranges->q + 1) * 8));
+    sp_x_ranges(rows, cols, ranges->p, ranges->q, ranges->row_begin, ranges->col_begin, ranges->x_begin);
     return SPMM_OK;
 }
 
-static spmm_status send_headers(const sp_grid *grid, const spmm_csr *a, const int64_t *begin, header *mine)
+/* ---- blocks ---- */
+
+/** A rectangle of A. whole: all of its rows' entries belong to it. */
+typedef struct piece {
+    int64_t row, end, col, col_end;
+    int whole;
+} piece;
+
+static piece piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
+{
+    const int p = rank / grid->dims[1], q = rank % grid->dims[1];
+    return (piece){r->row_begin[p], r->row_begin[p + 1], r->col_begin[q], r->col_begin[q + 1],
+                   grid->dims[1] == 1};
+}
+
+/** First entry of row i in column `col` or behind; rows are sorted. */
+static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
+{
+    int64_t low = a->irp[i], high = a->irp[i + 1];
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (a->ja[middle] < col)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** Entries [*first, *end) of row i that are the piece's. */
+static void entries_of(const spmm_csr *a, const piece *b, int64_t i, int64_t *first, int64_t *end)
+{
+    *first = b->whole ? a->irp[i] : entry_at(a, i, b->col);
+    *end = b->whole ? a->irp[i + 1] : entry_at(a, i, b->col_end);
+}
+
+/** Row starts of the piece, from 0. start: [rows + 1] */
+static void row_starts(const spmm_csr *a, const piece *b, int64_t *start)
+{
+    start[0] = 0;
+    for (int64_t i = b->row; i < b->end; i++) {
+        int64_t first, end;
+        entries_of(a, b, i, &first, &end);
+        start[i - b->row + 1] = start[i - b->row] + end - first;
+    }
+}
+
+/** Where packing stands: the next entry of a piece. */
+typedef struct cursor {
+    int64_t row, at; /* at: within the row's entries of the piece */
+} cursor;
+
+/** Copies up to `most` entries from the cursor on; ja and as may be a's own arrays, before the cursor. */
+static int64_t pack(const spmm_csr *a, const piece *b, cursor *c, int64_t most, int32_t *ja, char *as)
+{
+    const size_t size = sp_value_size(a->precision);
+    int64_t n = 0;
+    while (c->row < b->end && n < most) {
+        int64_t first, end;
+        entries_of(a, b, c->row, &first, &end);
+        first += c->at;
+        const int64_t take = end - first < most - n ? end - first : most - n;
+        for (int64_t e = 0; e < take; e++) ja[n + e] = (int32_t)(a->ja[first + e] - b->col);
+        memmove(as + (size_t)n * size, (const char *)a->as + (size_t)first * size, (size_t)take * size);
+        n += take;
+        c->at += take;
+        if (first + take < end) break;
+        *c = (cursor){c->row + 1, 0};
+    }
+    return n;
+}
+
+/** Sends or receives entries in the portions that both sides agree on. */
+static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? left : PACK; }
+
+static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const piece *b, int64_t nnz, int to)
+{
+    const int64_t size = (int64_t)sp_value_size(a->precision);
+    if (b->whole) {
+        const int64_t at = a->irp[b->row];
+        TRY(sp_send(grid->comm, to, TAG_JA, a->ja + at, nnz * 4));
+        return sp_send(grid->comm, to, TAG_AS, (const char *)a->as + at * size, nnz * size);
+    }
+    int32_t *ja = NULL;
+    char *as = NULL;
+    cursor c = {b->row, 0};
+    const int64_t room = portion(0, nnz);
+    spmm_status status;
+    TRY_GOTO(sp_alloc((void **)&ja, room, sizeof *ja, "entries to send"), done);
+    TRY_GOTO(sp_alloc((void **)&as, room, (size_t)size, "entries to send"), done);
+    for (int64_t left = nnz; left > 0;) {
+        const int64_t n = pack(a, b, &c, portion(0, left), ja, as);
+        TRY_GOTO(sp_send(grid->comm, to, TAG_JA, ja, n * 4), done);
+        TRY_GOTO(sp_send(grid->comm, to, TAG_AS, as, n * size), done);
+        left -= n;
+    }
+done:
+    sp_free(ja);
+    sp_free(as);
+    return status;
+}
+
+static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spmm_csr *block)
+{
+    const int64_t size = (int64_t)sp_value_size(block->precision);
+    for (int64_t at = 0, n; at < block->nnz; at += n) {
+        n = portion(whole, block->nnz - at);
+        TRY(sp_recv(grid->comm, root, TAG_JA, block->ja + at, n * 4));
+        TRY(sp_recv(grid->comm, root, TAG_AS, (char *)block->as + at * size, n * size));
+    }
+    return SPMM_OK;
+}
+
+/* ---- root's own block ---- */
+
+/** Root's block in memory of its own, or borrowed. start: its row starts, taken over. */
+static spmm_status own_copy(const spmm_csr *a, const piece *b, int borrow, int64_t *start, spmm_block *block)
+{
+    const int64_t rows = b->end - b->row, nnz = start[rows], size = (int64_t)sp_value_size(a->precision);
+    spmm_csr *csr = &block->csr;
+    cursor c = {b->row, 0};
+    *csr = (spmm_csr){rows, b->col_end - b->col, nnz, a->precision, start, NULL, NULL};
+    if (borrow && b->whole) {
+        csr->ja = a->ja + a->irp[b->row];
+        csr->as = (char *)a->as + a->irp[b->row] * size;
+        block->borrowed = 1;
+        return SPMM_OK;
+    }
+    TRY(sp_alloc((void **)&csr->ja, nnz, sizeof *csr->ja, "column indices"));
+    TRY(sp_alloc(&csr->as, nnz, (size_t)size, "values"));
+    pack(a, b, &c, nnz, csr->ja, csr->as);
+    return SPMM_OK;
+}
+
+/** a's arrays become the block's: its entries move to their front, and the rest is given back. */
+static void take_over(spmm_csr *a, const piece *b, int64_t *start, spmm_block *block)
+{
+    const int64_t rows = b->end - b->row, nnz = start[rows];
+    cursor c = {b->row, 0};
+    block->csr = (spmm_csr){rows, b->col_end - b->col, nnz, a->precision, start, NULL, NULL};
+    pack(a, b, &c, nnz, a->ja, a->as);
+    block->csr.ja = a->ja;
+    block->csr.as = a->as;
+    const size_t size = sp_value_size(a->precision);
+    sp_release_tail(a->ja, (size_t)nnz * sizeof *a->ja, (size_t)a->nnz * sizeof *a->ja);
+    sp_release_tail(a->as, (size_t)nnz * size, (size_t)a->nnz * size);
+    a->ja = NULL;
+    a->as = NULL;
+    spmm_csr_destroy(a);
+}
+
+/* ---- all ---- */
+
+/** What an owner must know before it can allocate. */
+typedef struct header {
+    int64_t rows, cols, nnz, precision;
+} header;
+
+static spmm_status send_headers(const sp_grid *grid, int root, const spmm_csr *a, const sp_ranges *ranges,
+                                header *mine)
 {
     header *all = NULL;
     spmm_status status = SPMM_OK;
-    if (grid->rank == ROOT) {
+    if (grid->rank == root) {
         status = sp_alloc((void **)&all, grid->size, sizeof *all, "the blocks' sizes");
-        for (int r = 0; status == SPMM_OK && r < grid->size; r++)
-            all[r] = (header){begin[r + 1] - begin[r], a->cols, a->irp[begin[r + 1]] - a->irp[begin[r]],
-                              begin[r], a->precision};
+        for (int r = 0; status == SPMM_OK && r < grid->size; r++) {
+            const piece b = piece_of(grid, ranges, r);
+            int64_t nnz = 0;
+            for (int64_t i = b.row; i < b.end && !b.whole; i++) {
+                int64_t first, end;
+                entries_of(a, &b, i, &first, &end);
+                nnz += end - first;
+            }
+            if (b.whole) nnz = a->irp[b.end] - a->irp[b.row];
+            all[r] = (header){a->rows, a->cols, nnz, a->precision};
+        }
     }
     status = sp_agree(grid->comm, "scatter", status);
     if (status == SPMM_OK)
         status = SP_MPI(
-            MPI_Scatter(all, sizeof *all, MPI_BYTE, mine, sizeof *mine, MPI_BYTE, ROOT, grid->comm));
+            MPI_Scatter(all, sizeof *all, MPI_BYTE, mine, sizeof *mine, MPI_BYTE, root, grid->comm));
     sp_free(all);
     return status;
 }
 
-spmm_status sp_scatter(const sp_grid *grid, const spmm_csr *a, const int64_t *begin, int borrow,
-                       sp_scatter_progress progress, void *context, sp_block *block)
+/** Row starts of every other block, and its entries. scratch: [most rows of a block + 1] */
+static spmm_status send_blocks(const sp_grid *grid, int root, const spmm_csr *a, const sp_ranges *ranges,
+                               int64_t *scratch, sp_scatter_progress progress, void *context)
 {
-    header mine;
-    memset(block, 0, sizeof *block);
-    TRY(send_headers(grid, a, begin, &mine));
-    spmm_status status = allocate(&mine, borrow && grid->rank == ROOT, block);
-    TRY_GOTO(sp_agree(grid->comm, "scatter", status), failed);
-    if (grid->rank == ROOT) {
-        for (int r = 0; r < grid->size && status == SPMM_OK; r++) {
-            if (r != ROOT) status = send_block(grid, a, begin[r], begin[r + 1], r);
-            if (progress) progress(context, a->nnz ? (double)a->irp[begin[r + 1]] / (double)a->nnz : 1.0);
+    int64_t sent = 0;
+    for (int r = 0; r < grid->size; r++) {
+        const piece b = piece_of(grid, ranges, r);
+        const int64_t rows = b.end - b.row;
+        row_starts(a, &b, scratch);
+        if (r != root) {
+            TRY(sp_send(grid->comm, r, TAG_LENGTHS, scratch, (rows + 1) * 8));
+            TRY(send_entries(grid, a, &b, scratch[rows], r));
         }
-        own_block(a, &mine, block);
-    } else {
-        status = receive_block(grid, &block->csr);
+        sent += scratch[rows];
+        if (progress) progress(context, a->nnz ? (double)sent / (double)a->nnz : 1.0);
     }
-    TRY_GOTO(sp_agree(grid->comm, "scatter", status), failed);
-    const int64_t at = block->csr.irp[0];
-    for (int64_t i = 0; i <= block->csr.rows; i++) block->csr.irp[i] -= at;
     return SPMM_OK;
-failed:
-    sp_block_destroy(block);
+}
+
+static int64_t most_rows(const sp_ranges *ranges)
+{
+    int64_t most = 0;
+    for (int p = 0; p < ranges->p; p++) {
+        const int64_t rows = ranges->row_begin[p + 1] - ranges->row_begin[p];
+        if (rows > most) most = rows;
+    }
+    return most;
+}
+
+static void place_block(const sp_grid *grid, const sp_ranges *ranges, const header *h, spmm_block *block)
+{
+    const int p = grid->coords[0], q = grid->coords[1];
+    memset(block, 0, sizeof *block);
+    block->rows = h->rows;
+    block->cols = h->cols;
+    block->row_begin = ranges->row_begin[p];
+    block->col_begin = ranges->col_begin[q];
+    block->x_begin = sp_x_first(ranges, p, q);
+    block->x_rows = sp_x_end(ranges, p, q) - block->x_begin;
+    block->p = grid->dims[0];
+    block->q = grid->dims[1];
+}
+
+/** The entries of root's block stay where they are until all others have left. */
+static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
+                             sp_scatter_mode mode, int64_t *scratch, int64_t *start,
+                             sp_scatter_progress progress, void *context, spmm_block *block)
+{
+    const piece mine = piece_of(grid, ranges, root);
+    spmm_status status = send_blocks(grid, root, a, ranges, scratch, progress, context);
+    row_starts(a, &mine, start);
+    if (status != SPMM_OK) {
+        sp_free(start);
+        return status;
+    }
+    if (mode != SP_SCATTER_CONSUME) return own_copy(a, &mine, mode == SP_SCATTER_BORROW, start, block);
+    take_over(a, &mine, start, block);
+    return SPMM_OK;
+}
+
+static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *ranges, const header *h,
+                            spmm_block *block, int64_t **scratch, int64_t **start)
+{
+    const piece mine = piece_of(grid, ranges, grid->rank);
+    const int64_t rows = mine.end - mine.row;
+    if (grid->rank != root)
+        return sp_csr_create(rows, mine.col_end - mine.col, h->nnz, (spmm_precision)h->precision,
+                             &block->csr);
+    TRY(sp_alloc((void **)scratch, most_rows(ranges) + 1, sizeof **scratch, "row starts"));
+    return sp_alloc((void **)start, rows + 1, sizeof **start, "row starts");
+}
+
+static spmm_status receive_block(const sp_grid *grid, int root, spmm_csr *block)
+{
+    TRY(sp_recv(grid->comm, root, TAG_LENGTHS, block->irp, (block->rows + 1) * 8));
+    return receive_entries(grid, root, grid->dims[1] == 1, block);
+}
+
+spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
+                       sp_scatter_mode mode, sp_scatter_progress progress, void *context, spmm_block *block)
+{
+    header h;
+    int64_t *scratch = NULL, *start = NULL;
+    spmm_status status;
+    memset(block, 0, sizeof *block);
+    TRY_GOTO(send_headers(grid, root, a, ranges, &h), done);
+    place_block(grid, ranges, &h, block);
+    TRY_GOTO(sp_agree(grid->comm, "scatter", allocate(grid, root, ranges, &h, block, &scratch, &start)),
+             done);
+    if (grid->rank == root) {
+        status = root_part(grid, root, a, ranges, mode, scratch, start, progress, context, block);
+        start = NULL;
+    } else {
+        status = receive_block(grid, root, &block->csr);
+    }
+    status = sp_agree(grid->comm, "scatter", status);
+done:
+    sp_free(scratch);
+    sp_free(start);
+    if (status != SPMM_OK) spmm_block_destroy(block);
+    if (mode == SP_SCATTER_CONSUME && grid->rank == root) spmm_csr_destroy(a);
     return status;
 }
 
-void sp_block_destroy(sp_block *block)
+void spmm_block_destroy(spmm_block *block)
 {
     if (!block) return;
     if (block->borrowed) {
@@ -115,38 +340,59 @@ void sp_block_destroy(sp_block *block)
     memset(block, 0, sizeof *block);
 }
 
-spmm_status sp_scatter_x(const sp_grid *grid, spmm_multivector *x)
+spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, const void *all, int64_t row_bytes,
+                            void *mine, int tag)
 {
-    return sp_agree(grid->comm, "x", sp_bcast(grid->comm, ROOT, x->data, sp_multivector_bytes(x)));
+    spmm_status status = SPMM_OK;
+    if (grid->rank != 0) {
+        const int p = grid->coords[0], q = grid->coords[1];
+        const int64_t rows = sp_x_end(ranges, p, q) - sp_x_first(ranges, p, q);
+        return sp_agree(grid->comm, "x", sp_recv(grid->comm, 0, tag, mine, rows * row_bytes));
+    }
+    for (int r = 0; r < grid->size && status == SPMM_OK; r++) {
+        const int p = r / grid->dims[1], q = r % grid->dims[1];
+        const int64_t bytes = (sp_x_end(ranges, p, q) - sp_x_first(ranges, p, q)) * row_bytes;
+        const char *const from = (const char *)all + sp_x_first(ranges, p, q) * row_bytes;
+        if (r == 0)
+            memcpy(mine, from, (size_t)bytes);
+        else
+            status = sp_send(grid->comm, r, tag, from, bytes);
+    }
+    return sp_agree(grid->comm, "x", status);
 }
 
-spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, spmm_csr *block, int64_t *row_begin)
+spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spmm_multivector *whole,
+                         spmm_multivector *x)
 {
-    /* the stages take rank 0 as root: a copy of comm in which root comes first */
-    MPI_Comm ordered = MPI_COMM_NULL;
+    return sp_scatter_rows(grid, ranges, whole->data, x->ld * (int64_t)sp_value_size(x->precision), x->data,
+                           TAG_X);
+}
+
+spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block)
+{
     sp_grid grid = {.size = 0};
-    sp_block mine = {.borrowed = 0};
-    int64_t *begin = NULL;
+    sp_ranges ranges = {.p = 0};
+    int64_t shape[2] = {0, 0};
     int rank;
     memset(block, 0, sizeof *block);
     TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
-    spmm_status status = sp_agree(comm, "scatter",
-                                  rank == root && !a ? sp_fail(SPMM_ERR_USAGE, "no matrix on root %d", root)
-                                                     : SPMM_OK);
-    TRY(status);
-    TRY(SP_MPI(MPI_Comm_split(comm, 0, rank == root ? -1 : rank, &ordered)));
-    TRY_GOTO(sp_grid_create(ordered, 0, 0, &grid), done);
-    if (grid.rank == ROOT) {
-        status = sp_alloc((void **)&begin, grid.size + 1, sizeof *begin, "row blocks");
-        if (status == SPMM_OK) sp_partition_entries(a->irp, a->rows, grid.size, begin);
+    spmm_status status = rank == root && !a ? sp_fail(SPMM_ERR_USAGE, "no matrix on root %d", root) : SPMM_OK;
+    TRY(sp_agree(comm, "scatter", status));
+    TRY_GOTO(sp_grid_create(comm, p, q, &grid), done);
+    status = sp_ranges_create(grid.dims[0], grid.dims[1], &ranges);
+    if (status == SPMM_OK && rank == root) {
+        sp_partition_entries(a->irp, a->rows, ranges.p, ranges.row_begin);
+        status = sp_partition_columns(a, 1, ranges.q, ranges.col_begin);
+        shape[0] = a->rows;
+        shape[1] = a->cols;
     }
-    TRY_GOTO(sp_agree(grid.comm, "scatter", status), done);
-    TRY_GOTO(sp_scatter(&grid, a, begin, 0, NULL, NULL, &mine), done);
-    *block = mine.csr;
-    *row_begin = mine.row_begin;
+    TRY_GOTO(sp_agree(comm, "scatter", status), done);
+    TRY_GOTO(sp_bcast(comm, root, shape, sizeof shape), done);
+    TRY_GOTO(sp_ranges_share(&grid, root, shape[0], shape[1], &ranges), done);
+    /* not written to in this mode */
+    status = sp_scatter(&grid, root, (spmm_csr *)(uintptr_t)a, &ranges, SP_SCATTER_COPY, NULL, NULL, block);
 done:
-    sp_free(begin);
+    sp_ranges_destroy(&ranges);
     sp_grid_destroy(&grid);
-    MPI_Comm_free(&ordered);
     return status;
 }

@@ -9,6 +9,8 @@ export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
+# a job that failed ends at once: without this mpirun sleeps for one to four seconds, a minute or more of the tests
+export OMPI_MCA_odls_base_sigkill_timeout=0
 # more threads than cores, too: a waiting one must not spin
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 # ranks of one machine talk through shared memory: no search for networks, no warning that there are none,

@@ -28,8 +28,8 @@ touch tests/test.h
 ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
 
 out=$(build CFLAGS=-DSOME_FLAG)
-ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" -ge "$(ls src/*.c | wc -l)" -o \
-    "$(grep -c 'CC *src/' <<<"$out")" -ge $(($(ls src/*.c | grep -v -c device_cuda)))
+# of device_*, nccl_* and graph_* one of two each
+ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*.c | wc -l) - 3))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 
 printf 'int sp_extra(void);\nint sp_extra(void) { return 1; }\n' >src/extra.c
@@ -49,6 +49,20 @@ fi
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=maybe 2>&1); then fail "a wrong CUDA= fails"; else
     text "a wrong CUDA= fails and says what it may be" "auto, 1 and 0" "$out"
 fi
+if out=$(make NO_DEPS=1 BUILDDIR=build METIS=maybe 2>&1); then fail "a wrong METIS= fails"; else
+    text "a wrong METIS= fails and says what it may be" "auto, 1 and 0" "$out"
+fi
+if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 METIS=1 METIS_LIBS=-lno-such-metis 2>&1); then
+    fail "METIS=1 without METIS fails"
+else
+    text "METIS=1 without METIS fails and says what to do" "METIS=1 needs metis.h" "$out"
+fi
+out=$(build METIS_LIBS=-lno-such-metis -n)
+[[ $out == *graph_none.c* && $out != *no-such-metis* && $out != *graph_metis.c* ]]
+ok "METIS=auto without METIS builds without" test $? = 0
+out=$(build METIS=0 -n)
+[[ $out == *graph_none.c* && $out != *-lmetis* && $out != *graph_metis.c* ]]
+ok "METIS=0 leaves it out, be it there or not" test $? = 0
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc 2>&1); then fail "a missing mpicc fails"; else
     text "without mpicc make says what to load" "module load" "$out"
 fi
@@ -63,7 +77,7 @@ else
 fi
 
 help=$(make help)
-for target in all run check check-gpu asan check-asan bench-read deps install uninstall format lint clean CUDA= NO_DEPS=1 V=; do
+for target in all run check check-gpu asan check-asan bench-read deps install uninstall format lint clean CUDA= METIS= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
 ok "make help lists every target and variable" test -z "$missing"

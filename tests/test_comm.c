@@ -85,8 +85,41 @@ int main(int argc, char **argv)
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size + 1, 1, &grid), SPMM_ERR_USAGE);
         snprintf(text, sizeof text, "use %dx1", size);
         CHECK_TEXT(spmm_error_message(), text);
-        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 1, 2, &grid), SPMM_ERR_USAGE);
         sp_grid_destroy(&grid);
+    }
+    TEST("every grid of the ranks has its process rows and columns, in order") {
+        for (int q = 1; q <= size; q++) {
+            sp_grid grid;
+            int in_row[2], in_column[2];
+            if (size % q) continue;
+            CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
+            CHECK(grid.dims[0] == size / q && grid.dims[1] == q);
+            CHECK(grid.rank == me && grid.coords[0] == me / q && grid.coords[1] == me % q);
+            MPI_Comm_rank(grid.row_comm, &in_row[0]);
+            MPI_Comm_size(grid.row_comm, &in_row[1]);
+            MPI_Comm_rank(grid.col_comm, &in_column[0]);
+            MPI_Comm_size(grid.col_comm, &in_column[1]);
+            CHECK(in_row[0] == me % q && in_row[1] == q);
+            CHECK(in_column[0] == me / q && in_column[1] == size / q);
+            sp_grid_destroy(&grid);
+        }
+    }
+    TEST("messages that are not waited for arrive in chunks of any size") {
+        const char *const chunks[] = {"3", "7", ""};
+        for (int c = 0; c < 3; c++) {
+            char out[24] = "", in[24] = "";
+            MPI_Request request[20];
+            int count = 0;
+            setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
+            snprintf(out, sizeof out, "from %d.", me);
+            CHECK_INT(sp_irecv(MPI_COMM_WORLD, (me + 1) % size, 5, in, 24, request, &count), SPMM_OK);
+            CHECK_INT(sp_isend(MPI_COMM_WORLD, (me + size - 1) % size, 5, out, 24, request, &count), SPMM_OK);
+            CHECK_INT(count, 2 * sp_chunks(24));
+            CHECK_INT(sp_wait(request, count), SPMM_OK);
+            snprintf(out, sizeof out, "from %d.", (me + 1) % size);
+            CHECK(strcmp(in, out) == 0);
+        }
+        unsetenv("SPMM_CHUNK_BYTES");
     }
     return test_mpi_end();
 }

@@ -67,7 +67,7 @@ static void formats_destroy(formats *f)
 /** An aligned multivector of one column, of exactly `rows` elements of NaN. */
 static spmm_multivector aligned_column(int64_t rows, spmm_precision precision)
 {
-    spmm_multivector v = {rows, 1, 1, precision, SPMM_CPU, NULL};
+    spmm_multivector v = {rows, 1, 1, precision, SPMM_CPU, NULL, 0, 0};
     if (posix_memalign(&v.data, LINE, (size_t)rows * sp_value_size(precision)) != 0) abort();
     for (int64_t e = 0; e < rows; e++) sample_set(v.data, precision, e, (double)NAN);
     return v;
@@ -118,7 +118,7 @@ static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_wor
     const int64_t n = m->rows * ldy, size = (int64_t)sp_value_size(m->precision);
     spmm_multivector room = streaming ? aligned_column(n + 2 * GUARD, m->precision)
                                       : sample_multivector(n + 2 * GUARD, 1, 1, m->precision);
-    spmm_multivector y = {m->rows, x->k, ldy, m->precision, SPMM_CPU, (char *)room.data + GUARD * size};
+    spmm_multivector y = {m->rows, x->k, ldy, m->precision, SPMM_CPU, (char *)room.data + GUARD * size, 0, 0};
     for (int64_t e = 0; e < GUARD; e++) {
         sample_set(room.data, m->precision, e, 12345);
         sample_set(room.data, m->precision, GUARD + n + e, 12345);

@@ -120,7 +120,7 @@ static void guarded_create(int64_t rows, int64_t k, int64_t ld, int64_t shift, s
     g->memory = p;
     CHECK(sp_alloc(&p, g->bytes, 1, "a test") == SPMM_OK);
     g->host = p;
-    g->v = (spmm_multivector){rows, k, ld, precision, SPMM_CUDA, g->memory + g->offset};
+    g->v = (spmm_multivector){rows, k, ld, precision, SPMM_CUDA, g->memory + g->offset, 0, 0};
 }
 
 static void guarded_poison(guarded *g)
@@ -514,7 +514,7 @@ static int crash(void)
     int64_t start[2] = {0, 1}, *device_start;
     void *p;
     double x = 1, y = 0;
-    spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x}, my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y};
+    spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0}, my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0};
     if (sp_device_open(0) != SPMM_OK || sp_device_alloc(&p, sizeof start, "a test") != SPMM_OK ||
         sp_device_upload(p, start, sizeof start) != SPMM_OK)
         return 1;
@@ -578,8 +578,8 @@ static int without_gpu(const char *why)
     TEST("without a GPU a CUDA kernel refuses") {
         double x = 1, y = 0;
         const sp_matrix m = {.format = SPMM_CSR, .space = SPMM_CUDA, .rows = 1, .cols = 1};
-        const spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x};
-        spmm_multivector my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y};
+        const spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0};
+        spmm_multivector my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0};
         const sp_launch launch = {&m, NULL, NULL, {0}, &mx, &my};
         CHECK(sp_kernel_find("csr_rows")->ops->run(&launch) == SPMM_ERR_NO_DEVICE);
     }

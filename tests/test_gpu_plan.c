@@ -4,26 +4,27 @@
 #include "test_mpi.h"
 
 /** The rows' products on the GPU are those on the CPU, bit for bit. */
-static void compare(const spmm_csr *block, int64_t k, spmm_format format)
+static void compare(const spmm_block *block, int64_t k, spmm_format format)
 {
     const spmm_plan_options on_gpu = {.device = SPMM_CUDA, .format = format};
     spmm_plan *cpu = NULL, *gpu = NULL;
     spmm_multivector x, x_gpu, y, y_gpu, back;
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, NULL, &cpu), SPMM_OK);
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &on_gpu, &gpu), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->cols, k, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->rows, k, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->rows, k, SPMM_F64, SPMM_CPU, &back), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->cols, k, SPMM_F64, SPMM_CUDA, &x_gpu), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->rows, k, SPMM_F64, SPMM_CUDA, &y_gpu), SPMM_OK);
-    for (int64_t i = 0; i < x.rows * x.ld; i++) ((double *)x.data)[i] = (double)(i * 37 % 101) / 64 - 0.7;
+    CHECK_INT(spmm_plan_x_create(cpu, &x), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(block->csr.rows, k, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(block->csr.rows, k, SPMM_F64, SPMM_CPU, &back), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(gpu, &x_gpu), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(block->csr.rows, k, SPMM_F64, SPMM_CUDA, &y_gpu), SPMM_OK);
+    for (int64_t i = 0; i < x.rows * x.ld; i++)
+        ((double *)x.data)[i] = (double)((block->x_begin + i) * 37 % 101) / 64 - 0.7;
     CHECK_INT(spmm_multivector_copy(&x, &x_gpu), SPMM_OK);
-    CHECK_INT(spmm_apply(cpu, &x, &y), SPMM_OK);
-    CHECK_INT(spmm_apply(gpu, &x_gpu, &y_gpu), SPMM_OK);
+    CHECK_INT(spmm_apply(cpu, 1, &x, 0, &y), SPMM_OK);
+    CHECK_INT(spmm_apply(gpu, 1, &x_gpu, 0, &y_gpu), SPMM_OK);
     CHECK_INT(spmm_multivector_copy(&y_gpu, &back), SPMM_OK);
     for (int64_t i = 0; i < y.rows; i++)
         CHECK(memcmp((double *)y.data + i * y.ld, (double *)back.data + i * back.ld, (size_t)k * 8) == 0);
-    CHECK_INT(spmm_apply(gpu, &x, &y), SPMM_ERR_USAGE); /* host memory to a GPU plan */
+    CHECK_INT(spmm_apply(gpu, 1, &x, 0, &y), SPMM_ERR_USAGE); /* host memory to a GPU plan */
     spmm_multivector_destroy(&x);
     spmm_multivector_destroy(&y);
     spmm_multivector_destroy(&back);
@@ -36,9 +37,9 @@ static void compare(const spmm_csr *block, int64_t k, spmm_format format)
 int main(int argc, char **argv)
 {
     int size;
-    spmm_csr a = {0}, block;
+    spmm_csr a = {0};
+    spmm_block block;
     spmm_multivector v;
-    int64_t row_begin;
     test_mpi_begin(&argc, &argv, &size);
     TEST("before a GPU is opened, memory on it is refused") {
         CHECK_INT(spmm_multivector_create(3, 2, SPMM_F64, SPMM_CUDA, &v), SPMM_ERR_NO_DEVICE);
@@ -55,10 +56,10 @@ int main(int argc, char **argv)
     }
     TEST("GPU and CPU plans agree bit for bit through the public interface, in every format") {
         if (test_.rank == 0) CHECK_INT(spmm_csr_generate("lap3d27:9", SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, &block, &row_begin), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
         for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
             for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, (spmm_format)f);
-        spmm_csr_destroy(&block);
+        spmm_block_destroy(&block);
         spmm_csr_destroy(&a);
     }
     spmm_device_close();

@@ -104,37 +104,18 @@ static int file_text(const kind *t, uint64_t seed, char *text)
 
 static void make_grid(int p, int q, sp_grid *grid)
 {
-    const int dims[2] = {p, q}, periodic[2] = {0, 0};
-    memset(grid, 0, sizeof *grid);
-    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periodic, 0, &grid->comm);
-    MPI_Comm_rank(grid->comm, &grid->rank);
-    grid->size = ranks;
-    grid->dims[0] = p;
-    grid->dims[1] = q;
-    MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords);
+    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, p, q, grid), SPMM_OK);
 }
 
-static void column_starts(const spmm_csr *a, int64_t *start)
-{
-    memset(start, 0, (size_t)(a->cols + 1) * sizeof *start);
-    for (int64_t e = 0; e < a->nnz; e++) start[a->ja[e] + 1]++;
-    for (int64_t j = 0; j < a->cols; j++) start[j + 1] += start[j];
-}
-
+/** Where the ways that hold a whole matrix cut it. */
 static void expected_bounds(const spmm_csr *a, const sp_grid *grid, sp_partition partition, int64_t *rows,
                             int64_t *cols)
 {
-    int64_t *const start = malloc((size_t)(a->cols + 1) * sizeof *start);
-    column_starts(a, start);
-    if (partition == SP_PARTITION_ROWS) {
-        sp_partition_even(a->rows, grid->dims[0], rows);
-        sp_partition_even(a->cols, grid->dims[1], cols);
-    } else {
-        sp_partition_entries(a->irp, a->rows, grid->dims[0], rows);
-        sp_partition_entries(start, a->cols, grid->dims[1], cols);
-    }
-    if (grid->dims[1] == 1) cols[1] = a->cols;
-    free(start);
+    sp_partition_even(a->rows, grid->dims[0], rows);
+    sp_partition_even(a->cols, grid->dims[1], cols);
+    if (partition == SP_PARTITION_ROWS) return;
+    sp_partition_entries(a->irp, a->rows, grid->dims[0], rows);
+    CHECK_INT(sp_partition_columns(a, 1, grid->dims[1], cols), SPMM_OK);
 }
 
 /** Whether b is rows [r[0], r[1]) and columns [c[0], c[1]) of a, bit for bit. */

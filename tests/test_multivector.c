@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "multivector.h"
+#include "sample.h"
 #include "test.h"
 
 int main(void)
@@ -62,7 +63,7 @@ int main(void)
     }
     TEST("a copy keeps the elements over different leading dimensions") {
         double data[4 * 11];
-        const spmm_multivector odd = {4, 3, 11, SPMM_F64, SPMM_CPU, data};
+        const spmm_multivector odd = {4, 3, 11, SPMM_F64, SPMM_CPU, data, 0, 0};
         for (int i = 0; i < 44; i++) data[i] = i;
         CHECK_INT(spmm_multivector_create(4, 3, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
         CHECK_INT(spmm_multivector_copy(&odd, &v), SPMM_OK);
@@ -101,6 +102,39 @@ int main(void)
         CHECK(stat("/dev/full", &st) == 0 && S_ISCHR(st.st_mode));
         CHECK_INT(sp_multivector_write(&v, "/no/such/folder/y"), SPMM_ERR_OUTPUT);
         spmm_multivector_destroy(&v);
+    }
+    TEST("rows are renumbered, by columns 0 to K - 1 alone, and the inverse undoes it") {
+        const int64_t perm[] = {3, 0, 4, 1, 2};
+        for (int p = 0; p < 2; p++) {
+            spmm_multivector u = sample_multivector(5, 3, 3, (spmm_precision)p),
+                             moved = sample_multivector(5, 3, 7, (spmm_precision)p),
+                             back = sample_multivector(5, 3, 4, (spmm_precision)p);
+            sample_fill(&u, SAMPLE_REALS, 5);
+            CHECK_INT(sp_multivector_permute(&u, perm, 0, &moved), SPMM_OK);
+            for (int64_t i = 0; i < 5; i++) {
+                for (int64_t j = 0; j < 3; j++)
+                    CHECK(sp_multivector_get(&moved, perm[i], j) == sp_multivector_get(&u, i, j));
+                for (int64_t j = 3; j < 7; j++)
+                    CHECK(isnan(sample_get(moved.data, moved.precision, i * 7 + j)));
+            }
+            CHECK_INT(sp_multivector_permute(&moved, perm, 1, &back), SPMM_OK);
+            CHECK(sample_same(&u, &back));
+            free(u.data), free(moved.data), free(back.data);
+        }
+    }
+    TEST("rows are not renumbered to where there are none, nor into another shape") {
+        const int64_t perm[] = {0, 1, 5, 3, 4}, negative[] = {0, 1, 2, 3, -1}, same[] = {0, 1, 2, 3, 4};
+        spmm_multivector u = sample_multivector(5, 3, 3, SPMM_F64), t = sample_multivector(5, 3, 3, SPMM_F64);
+        CHECK_INT(sp_multivector_permute(&u, perm, 0, &t), SPMM_ERR_USAGE);
+        CHECK_INT(sp_multivector_permute(&u, negative, 1, &t), SPMM_ERR_USAGE);
+        CHECK_INT(sp_multivector_permute(&u, same, 0, &t), SPMM_OK);
+        t.k = 2;
+        CHECK_INT(sp_multivector_permute(&u, same, 0, &t), SPMM_ERR_USAGE);
+        t.k = 3, t.rows = 4;
+        CHECK_INT(sp_multivector_permute(&u, same, 0, &t), SPMM_ERR_USAGE);
+        t.rows = 5, t.precision = SPMM_F32;
+        CHECK_INT(sp_multivector_permute(&u, same, 0, &t), SPMM_ERR_USAGE);
+        free(u.data), free(t.data);
     }
     return test_end();
 }

@@ -1,4 +1,5 @@
 #include "partition.h"
+#include "sample.h"
 #include "test.h"
 #include "verify.h"
 
@@ -80,6 +81,42 @@ int main(void)
         sp_partition_entries(irp, ROWS, 7, begin);
         for (int p = 0; p < 7; p++)
             CHECK(begin[p + 1] - begin[p] >= ROWS / 7 && begin[p + 1] - begin[p] <= ROWS / 7 + 1);
+    }
+    TEST(
+        "blocks of columns are those that the transposed matrix's rows would get, for any number of threads") {
+        for (int s = 0; s < SAMPLES; s++) {
+            spmm_csr a;
+            sample_csr((sample)s, SAMPLE_INTEGERS, SPMM_F64, &a);
+            int64_t *const start = calloc((size_t)a.cols + 1, sizeof *start), expected[9], found[9];
+            for (int64_t j = 0; j < a.cols; j++) {
+                start[j + 1] = start[j];
+                for (int64_t e = 0; e < a.nnz; e++) start[j + 1] += a.ja[e] == j;
+            }
+            for (int parts = 1; parts <= 8; parts++) {
+                if (parts > 1) sp_partition_entries(start, a.cols, parts, expected);
+                expected[0] = 0, expected[parts] = a.cols;
+                CHECK_INT(sp_partition_columns(&a, parts % 3 + 1, parts, found), SPMM_OK);
+                for (int p = 0; p <= parts; p++) CHECK_INT(found[p], expected[p]);
+            }
+            free(start);
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("rows of X are owned like rows of Y on P x 1 of a square matrix") {
+        const int64_t rows[] = {0, 3, 3, 4, 10}, cols[] = {0, 10};
+        int64_t x[5];
+        sp_x_ranges(10, 10, 4, 1, rows, cols, x);
+        for (int p = 0; p <= 4; p++) CHECK_INT(x[p], rows[p]);
+    }
+    TEST("otherwise each column block's rows of X are shared evenly by its process column") {
+        const int64_t rows[] = {0, 3, 3, 4, 10}, whole[] = {0, 11}, cols[] = {0, 7, 7, 10};
+        int64_t x[3 * 5];
+        sp_x_ranges(10, 11, 4, 1, rows, whole, x);
+        const int64_t tall[] = {0, 3, 6, 9, 11};
+        for (int p = 0; p <= 4; p++) CHECK_INT(x[p], tall[p]);
+        sp_x_ranges(10, 10, 4, 3, rows, cols, x);
+        const int64_t grid[] = {0, 2, 4, 6, 7, 7, 7, 7, 7, 7, 7, 8, 9, 10, 10};
+        for (int p = 0; p < 15; p++) CHECK_INT(x[p], grid[p]);
     }
     TEST("a sample has rows of every block, increasing, at most 1000 and one a block") {
         static int64_t rows[SP_SAMPLE_ROWS + 5], first[6];

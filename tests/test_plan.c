@@ -1,60 +1,140 @@
-/* MPI: 1 2 3 */
+/* MPI: 1 2 3 4 6 */
 #include "comm.h"
 #include "multivector.h"
 #include "plan.h"
 #include "test_mpi.h"
 
-/** Y = A X through the public interface, checked against the rows' definition on small integers. */
-static void multiply(const spmm_csr *block, const spmm_plan_options *options, int64_t k)
+/** Element (i, j) of A X by its definition; X is of kind index. */
+static double product(const spmm_csr *a, int64_t i, int64_t j)
 {
+    double sum = 0;
+    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+        const double value = a->precision == SPMM_F64 ? ((double *)a->as)[e] : (double)((float *)a->as)[e];
+        sum += value * sp_x_element(SP_X_INDEX, 0, a->ja[e], j);
+    }
+    return sum;
+}
+
+/** alpha A X + beta Y through the public interface, on small integers, checked by the definition: X and Y as the
+ *  plan makes them, and of the caller's own making. */
+static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
+{
+    static const double factors[][2] = {{1, 0}, {1, 0}, {-2, 0}, {1, 1}, {3, -1}};
     spmm_plan *plan;
-    spmm_multivector x, y;
+    spmm_multivector x[2], y[2];
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, options, &plan), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->cols, k, block->precision, SPMM_CPU, &x), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->rows, k, block->precision, SPMM_CPU, &y), SPMM_OK);
-    sp_multivector_generate(&x, SP_X_INDEX, 0, 0, 1);
-    for (int again = 0; again < 2; again++) {
-        memset(y.data, 0xff, (size_t)sp_multivector_bytes(&y));
-        CHECK_INT(spmm_apply(plan, &x, &y), SPMM_OK);
-        for (int64_t i = 0; i < block->rows; i++)
-            for (int64_t j = 0; j < k; j++) {
-                double sum = 0;
-                for (int64_t e = block->irp[i]; e < block->irp[i + 1]; e++) {
-                    const double a = block->precision == SPMM_F64 ? ((double *)block->as)[e]
-                                                                  : (double)((float *)block->as)[e];
-                    sum += a * sp_multivector_get(&x, block->ja[e], j);
-                }
-                CHECK(sp_multivector_get(&y, i, j) == sum);
-            }
+    CHECK_INT(spmm_plan_x_create(plan, &x[0]), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y[0]), SPMM_OK);
+    CHECK_INT(x[0].rows, block->x_rows);
+    CHECK_INT(spmm_multivector_create(block->x_rows, k, a->precision, SPMM_CPU, &x[1]), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(y[0].rows, k, a->precision, SPMM_CPU, &y[1]), SPMM_OK);
+    for (int own = 0; own < 2; own++) {
+        sp_multivector_generate(&x[own], SP_X_INDEX, 0, block->x_begin, 1);
+        for (size_t f = 0; f < sizeof factors / sizeof *factors; f++) {
+            const double alpha = factors[f][0], beta = factors[f][1];
+            memset(y[own].data, 0xff, (size_t)sp_multivector_bytes(&y[own])); /* NaN */
+            if (beta != 0) sp_multivector_generate(&y[own], SP_X_ONES, 0, 0, 1);
+            CHECK_INT(spmm_apply(plan, alpha, &x[own], beta, &y[own]), SPMM_OK);
+            for (int64_t i = 0; i < y[own].rows; i++)
+                for (int64_t j = 0; j < k; j++)
+                    CHECK(sp_multivector_get(&y[own], i, j) ==
+                          alpha * product(a, block->row_begin + i, j) + beta);
+        }
     }
     spmm_plan_destroy(plan);
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
+    for (int i = 0; i < 2; i++) {
+        spmm_multivector_destroy(&x[i]);
+        spmm_multivector_destroy(&y[i]);
+    }
 }
 
 int main(int argc, char **argv)
 {
     int size;
-    spmm_csr a = {0}, block;
-    int64_t row_begin;
+    spmm_csr a = {0};
+    spmm_block block;
     test_mpi_begin(&argc, &argv, &size);
 
-    TEST("a plan of any CPU format multiplies right, and again") {
-        for (int p = 0; p < 2; p++) {
-            CHECK_INT(spmm_csr_generate("lap2d5:9", (spmm_precision)p, &a), SPMM_OK);
-            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, &block, &row_begin), SPMM_OK);
-            for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
-                for (int64_t k = 1; k <= 9; k += 2)
-                    multiply(&block, &(spmm_plan_options){.format = (spmm_format)f, .threads = 2}, k);
-            multiply(&block, NULL, 4);
-            multiply(&block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO}, 1);
-            multiply(&block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO, .kernel = "cpu_ell"}, 5);
-            spmm_csr_destroy(&block);
-            spmm_csr_destroy(&a);
+    TEST("a plan of any CPU format and grid multiplies right, and again, with alpha and beta") {
+        for (int q = 1; q <= size; q++)
+            for (int p = 0; p < 2; p++) {
+                if (size % q) continue;
+                CHECK_INT(spmm_csr_generate("lap2d5:9", (spmm_precision)p, &a), SPMM_OK);
+                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+                for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
+                    for (int64_t k = 1; k <= 9; k += 4)
+                        multiply(&a, &block, &(spmm_plan_options){.format = (spmm_format)f, .threads = 2}, k);
+                multiply(&a, &block, NULL, 4);
+                multiply(&a, &block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO}, 1);
+                multiply(&a, &block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO, .kernel = "cpu_ell"},
+                         5);
+                spmm_block_destroy(&block);
+                spmm_csr_destroy(&a);
+            }
+    }
+    TEST("every exchange, reduction and overlap gives the same, on every grid, for any shape of matrix") {
+        const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
+                                     "lap2d5:1"};
+        for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+            for (int q = 1; q <= size; q++) {
+                if (size % q) continue;
+                CHECK_INT(spmm_csr_generate(specs[s], SPMM_F64, &a), SPMM_OK);
+                for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = (double)(e % 7) - 3;
+                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+                for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_BCAST; e++)
+                    for (int r = SPMM_REDUCE_AUTO; r <= SPMM_REDUCE_MPI; r++)
+                        for (int o = 0; o < 2; o++)
+                            multiply(&a, &block,
+                                     &(spmm_plan_options){.exchange = (spmm_exchange)e,
+                                                          .reduce = (spmm_reduce)r,
+                                                          .no_overlap = o,
+                                                          .threads = 1},
+                                     3);
+                spmm_block_destroy(&block);
+                spmm_csr_destroy(&a);
+            }
+    }
+    TEST("messages longer than a bound are cut, and arrive") {
+        setenv("SPMM_CHUNK_BYTES", "56", 1);
+        CHECK_INT(spmm_csr_generate("uniform:40,6", SPMM_F64, &a), SPMM_OK);
+        for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = 1;
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 1, size, &block), SPMM_OK);
+        for (int r = SPMM_REDUCE_LINEAR; r <= SPMM_REDUCE_MPI; r++)
+            multiply(&a, &block, &(spmm_plan_options){.reduce = (spmm_reduce)r}, 3);
+        spmm_block_destroy(&block);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size, 1, &block), SPMM_OK);
+        multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_HALO}, 3);
+        multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST}, 3);
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
+        unsetenv("SPMM_CHUNK_BYTES");
+    }
+    TEST("Y of one product can be the X of the next") {
+        spmm_plan *plan;
+        spmm_multivector v[2];
+        CHECK_INT(spmm_csr_generate("lap2d5:12", SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 2, NULL, &plan), SPMM_OK);
+        for (int i = 0; i < 2; i++) CHECK_INT(spmm_plan_x_create(plan, &v[i]), SPMM_OK);
+        for (int64_t i = 0; i < v[0].rows * v[0].ld; i++) ((double *)v[0].data)[i] = 1;
+        CHECK_INT(spmm_apply(plan, 1, &v[0], 0, &v[1]), SPMM_OK);
+        CHECK_INT(spmm_apply(plan, 1, &v[1], 0, &v[0]), SPMM_OK);
+        /* A A 1: the middle of the square is 0, and sums of the Laplacian's rows elsewhere */
+        for (int64_t i = 0; i < v[0].rows; i++) {
+            const int64_t g = block.row_begin + i;
+            double sum = 0;
+            for (int64_t e = a.irp[g]; e < a.irp[g + 1]; e++)
+                for (int64_t n = a.irp[a.ja[e]]; n < a.irp[a.ja[e] + 1]; n++)
+                    sum += ((double *)a.as)[e] * ((double *)a.as)[n];
+            CHECK(sp_multivector_get(&v[0], i, 1) == sum);
         }
+        for (int i = 0; i < 2; i++) spmm_multivector_destroy(&v[i]);
+        spmm_plan_destroy(plan);
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
     }
     CHECK_INT(spmm_csr_generate("lap2d5:9", SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, &block, &row_begin), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
     TEST("a wrong kernel, K or format is every rank's error, and leaves no plan") {
         const spmm_plan_options wrong[] = {
             {.kernel = "no_such"}, {.kernel = "cpu_ell"}, {.kernel = "csr_rows"}};
@@ -88,7 +168,7 @@ int main(int argc, char **argv)
     }
     TEST("every rank knows the facts of the whole matrix") {
         sp_features whole;
-        CHECK_INT(sp_plan_features(MPI_COMM_WORLD, &block, 1, &whole), SPMM_OK);
+        CHECK_INT(sp_plan_features(MPI_COMM_WORLD, &block.csr, 1, &whole), SPMM_OK);
         CHECK(whole.sum.rows == 81 && whole.sum.nnz == 369 && whole.longest == 5);
     }
     TEST("a fault in one rank's conversion is every rank's, and nobody hangs") {
@@ -103,17 +183,66 @@ int main(int argc, char **argv)
     TEST("X or Y of another shape is refused with both shapes") {
         spmm_plan *plan;
         spmm_multivector x, y;
+        char text[32];
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
-        CHECK_INT(spmm_multivector_create(block.cols, 4, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
-        CHECK_INT(spmm_multivector_create(block.rows, 3, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
-        CHECK_INT(spmm_apply(plan, &x, &y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "81 x 4");
-        CHECK_TEXT(spmm_error_message(), "81 x 3");
+        CHECK_INT(spmm_multivector_create(block.x_rows, 4, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_ERR_USAGE);
+        snprintf(text, sizeof text, "%lld x 4", (long long)block.x_rows);
+        CHECK_TEXT(spmm_error_message(), text);
+        snprintf(text, sizeof text, "%lld x 3", (long long)block.x_rows);
+        CHECK_TEXT(spmm_error_message(), text);
         spmm_multivector_destroy(&x);
         spmm_multivector_destroy(&y);
         spmm_plan_destroy(plan);
     }
-    spmm_csr_destroy(&block);
+    TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
+        for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
+            const spmm_plan_options options = {.exchange = (spmm_exchange)e};
+            spmm_plan *plan;
+            spmm_multivector x, y, wrong;
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &options, &plan), SPMM_OK);
+            CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+            CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+            sp_multivector_generate(&x, SP_X_INDEX, 0, block.x_begin, 1);
+            wrong = x;
+            wrong.k = 2;
+            const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
+            if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
+            if (test_.rank == 1) {
+                CHECK_INT(status, SPMM_ERR_MPI);
+                CHECK_TEXT(spmm_error_message(), "rank 0");
+            }
+            CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+            for (int64_t i = 0; i < y.rows; i++)
+                CHECK(sp_multivector_get(&y, i, 1) == product(&a, block.row_begin + i, 1));
+            spmm_multivector_destroy(&x);
+            spmm_multivector_destroy(&y);
+            spmm_plan_destroy(plan);
+        }
+    }
+    TEST("blocks that do not fit together are every rank's error") {
+        spmm_plan *plan;
+        spmm_block odd = block;
+        odd.x_rows -= test_.rank == size - 1;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &odd, 3, NULL, &plan), SPMM_ERR_USAGE);
+        CHECK(plan == NULL);
+        odd = block;
+        if (test_.rank == size - 1) odd.q = 7;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &odd, 3, NULL, &plan), SPMM_ERR_USAGE);
+    }
+    TEST("a transport or a reduction that needs a GPU is refused on the CPU, and the message says why") {
+        const spmm_plan_options wrong[] = {{.transport = SPMM_TRANSPORT_NCCL},
+                                           {.transport = SPMM_TRANSPORT_CUDA_AWARE},
+                                           {.transport = SPMM_TRANSPORT_STAGED},
+                                           {.reduce = SPMM_REDUCE_NCCL}};
+        spmm_plan *plan;
+        for (int i = 0; i < 4; i++) {
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &wrong[i], &plan), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "host memory");
+        }
+    }
+    spmm_block_destroy(&block);
     spmm_csr_destroy(&a);
     return test_mpi_end();
 }

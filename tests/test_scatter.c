@@ -11,20 +11,74 @@ static const char *const specs[] = {"lap2d5:13", "uniform:50,7", "longrows:40,2,
                                     "band:3,2,2"};
 enum { SPECS = sizeof specs / sizeof specs[0] };
 
-/** The block is rows [row_begin, ...) of a. */
-static void check_block(const spmm_csr *a, const spmm_csr *block, int64_t row_begin)
+/** Entry (i, j) of a; 0 where there is none. */
+static double entry(const spmm_csr *a, int64_t i, int64_t j)
 {
-    const size_t size = sp_value_size(a->precision);
-    CHECK_INT(sp_csr_check(block), SPMM_OK);
-    CHECK_INT(block->cols, a->cols);
-    CHECK(block->precision == a->precision);
-    for (int64_t i = 0; i < block->rows; i++) {
-        const int64_t at = a->irp[row_begin + i], n = a->irp[row_begin + i + 1] - at;
-        CHECK_INT(block->irp[i + 1] - block->irp[i], n);
-        CHECK(memcmp(block->ja + block->irp[i], a->ja + at, (size_t)n * 4) == 0);
-        CHECK(memcmp((char *)block->as + (size_t)block->irp[i] * size, (char *)a->as + (size_t)at * size,
-                     (size_t)n * size) == 0);
+    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
+        if (a->ja[e] == j)
+            return a->precision == SPMM_F64 ? ((double *)a->as)[e] : (double)((float *)a->as)[e];
+    return 0;
+}
+
+/** The block is a's rectangle: as many entries, and each of them the same. */
+static void check_block(const spmm_csr *a, const spmm_block *b)
+{
+    const spmm_csr *const csr = &b->csr;
+    int64_t count = 0;
+    CHECK_INT(sp_csr_check(csr), SPMM_OK);
+    CHECK(b->rows == a->rows && b->cols == a->cols);
+    CHECK(csr->precision == a->precision);
+    for (int64_t i = 0; i < csr->rows; i++) {
+        for (int64_t e = csr->irp[i]; e < csr->irp[i + 1]; e++) {
+            const double v = a->precision == SPMM_F64 ? ((double *)csr->as)[e]
+                                                      : (double)((float *)csr->as)[e];
+            CHECK(v == entry(a, b->row_begin + i, b->col_begin + csr->ja[e]));
+        }
+        for (int64_t e = a->irp[b->row_begin + i]; e < a->irp[b->row_begin + i + 1]; e++)
+            count += a->ja[e] >= b->col_begin && a->ja[e] < b->col_begin + csr->cols;
     }
+    CHECK_INT(csr->nnz, count);
+}
+
+static void partition(const spmm_csr *a, const sp_grid *grid, sp_ranges *r)
+{
+    CHECK_INT(sp_ranges_create(grid->dims[0], grid->dims[1], r), SPMM_OK);
+    sp_partition_entries(a->irp, a->rows, r->p, r->row_begin);
+    CHECK_INT(sp_partition_columns(a, 1, r->q, r->col_begin), SPMM_OK);
+    CHECK_INT(sp_ranges_share(grid, 0, a->rows, a->cols, r), SPMM_OK);
+}
+
+/** All grids of the ranks; each of root's three modes. */
+static void scatter_on(int size, int q, int root)
+{
+    for (int s = 0; s < SPECS; s++)
+        for (int precision = 0; precision < 2; precision++)
+            for (int mode = SP_SCATTER_COPY; mode <= SP_SCATTER_CONSUME; mode++) {
+                spmm_csr a, whole;
+                spmm_block block;
+                sp_grid grid;
+                sp_ranges r;
+                CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
+                CHECK_INT(sp_gen_csr(specs[s], (spmm_precision)precision, 1, &whole), SPMM_OK);
+                CHECK_INT(sp_gen_csr(specs[s], (spmm_precision)precision, 1, &a), SPMM_OK);
+                partition(&a, &grid, &r);
+                CHECK_INT(sp_scatter(&grid, root, &a, &r, (sp_scatter_mode)mode, NULL, NULL, &block),
+                          SPMM_OK);
+                CHECK(block.p == size / q && block.q == q);
+                CHECK_INT(block.row_begin, r.row_begin[grid.coords[0]]);
+                CHECK_INT(block.csr.rows, r.row_begin[grid.coords[0] + 1] - block.row_begin);
+                CHECK_INT(block.col_begin, r.col_begin[grid.coords[1]]);
+                CHECK_INT(block.csr.cols, r.col_begin[grid.coords[1] + 1] - block.col_begin);
+                CHECK_INT(block.x_begin, sp_x_first(&r, grid.coords[0], grid.coords[1]));
+                CHECK_INT(block.x_begin + block.x_rows, sp_x_end(&r, grid.coords[0], grid.coords[1]));
+                check_block(&whole, &block);
+                spmm_block_destroy(&block);
+                if (mode == SP_SCATTER_CONSUME && grid.rank == root) CHECK(a.irp == NULL && a.ja == NULL);
+                spmm_csr_destroy(&a);
+                spmm_csr_destroy(&whole);
+                sp_ranges_destroy(&r);
+                sp_grid_destroy(&grid);
+            }
 }
 
 int main(int argc, char **argv)
@@ -32,72 +86,84 @@ int main(int argc, char **argv)
     int size;
     sp_grid grid;
     spmm_csr a;
-    sp_block block;
-    int64_t begin[16];
     test_mpi_begin(&argc, &argv, &size);
     const int me = test_.rank;
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
 
-    TEST("each rank gets its rows, in chunks of any size, borrowed on root or copied, in both precisions") {
+    TEST("each rank gets its block on every grid, in chunks of any size, however root keeps its matrix") {
         const char *const chunks[] = {"3", "100", ""};
-        for (int s = 0; s < SPECS; s++)
-            for (int p = 0; p < 2; p++)
-                for (int c = 0; c < 3; c++)
-                    for (int borrow = 0; borrow < 2; borrow++) {
-                        setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
-                        CHECK_INT(sp_gen_csr(specs[s], (spmm_precision)p, 1, &a), SPMM_OK);
-                        sp_partition_entries(a.irp, a.rows, size, begin);
-                        CHECK_INT(sp_scatter(&grid, &a, begin, borrow, NULL, NULL, &block), SPMM_OK);
-                        CHECK_INT(block.row_begin, begin[me]);
-                        CHECK_INT(block.csr.rows, begin[me + 1] - begin[me]);
-                        check_block(&a, &block.csr, begin[me]);
-                        sp_block_destroy(&block);
-                        spmm_csr_destroy(&a);
-                    }
+        for (int c = 0; c < 3; c++) {
+            setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
+            for (int q = 1; q <= size; q++)
+                if (size % q == 0) scatter_on(size, q, c == 1 ? size - 1 : 0);
+        }
         unsetenv("SPMM_CHUNK_BYTES");
     }
-    TEST("the public scatter works from any root, and the blocks tile the rows") {
-        for (int root = 0; root < size; root++) {
-            spmm_csr mine;
-            int64_t row_begin, rows = 0;
-            CHECK_INT(spmm_csr_generate("uniform:50,7", SPMM_F64, &a), SPMM_OK);
-            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, root, me == root ? &a : NULL, &mine, &row_begin),
-                      SPMM_OK);
-            check_block(&a, &mine, row_begin);
-            MPI_Allreduce(&mine.rows, &rows, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-            CHECK_INT(rows, 50);
-            spmm_csr_destroy(&mine);
-            spmm_csr_destroy(&a);
-        }
+    TEST("the public scatter works from any root, and the blocks tile the matrix") {
+        for (int root = 0; root < size; root++)
+            for (int q = 1; q <= size; q++) {
+                spmm_block mine;
+                int64_t nnz = 0, x = 0;
+                if (size % q) continue;
+                CHECK_INT(spmm_csr_generate("uniform:50,7", SPMM_F64, &a), SPMM_OK);
+                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, root, me == root ? &a : NULL, size / q, q, &mine),
+                          SPMM_OK);
+                check_block(&a, &mine);
+                MPI_Allreduce(&mine.csr.nnz, &nnz, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+                MPI_Allreduce(&mine.x_rows, &x, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+                CHECK_INT(nnz, a.nnz);
+                CHECK_INT(x, 50);
+                spmm_block_destroy(&mine);
+                spmm_csr_destroy(&a);
+            }
     }
     TEST("a file read through the public interface is scattered like a generated matrix") {
-        spmm_csr mine;
-        int64_t row_begin;
+        spmm_block mine;
         CHECK_INT(spmm_csr_read("matrices/cage4.mtx", SPMM_F64, &a), SPMM_OK);
         CHECK(a.rows == 9 && a.cols == 9 && a.nnz == 49);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, me == 0 ? &a : NULL, &mine, &row_begin), SPMM_OK);
-        check_block(&a, &mine, row_begin);
-        spmm_csr_destroy(&mine);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, me == 0 ? &a : NULL, 0, 0, &mine), SPMM_OK);
+        check_block(&a, &mine);
+        spmm_block_destroy(&mine);
         spmm_csr_destroy(&a);
         CHECK_INT(spmm_csr_read("matrices/README.md", SPMM_F64, &a), SPMM_ERR_SYNTAX);
         CHECK(a.irp == NULL);
         CHECK_TEXT(spmm_error_message(), "README.md:1");
     }
-    TEST("a root without a matrix is everybody's usage error") {
-        spmm_csr mine;
-        int64_t row_begin;
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, NULL, &mine, &row_begin), SPMM_ERR_USAGE);
-        CHECK(mine.irp == NULL);
+    TEST("a root without a matrix, and a grid that does not fit, are everybody's usage errors") {
+        spmm_block mine;
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, NULL, 0, 0, &mine), SPMM_ERR_USAGE);
+        CHECK(mine.csr.irp == NULL);
+        CHECK_INT(spmm_csr_generate("uniform:5,2", SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size + 1, 1, &mine), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "use ");
+        spmm_csr_destroy(&a);
     }
-    TEST("root's X reaches all") {
-        spmm_multivector x;
-        CHECK_INT(spmm_multivector_create(31, 5, SPMM_F32, SPMM_CPU, &x), SPMM_OK);
-        if (me == 0) sp_multivector_generate(&x, SP_X_INDEX, 0, 0, 1);
-        CHECK_INT(sp_scatter_x(&grid, &x), SPMM_OK);
-        for (int64_t i = 0; i < 31; i++)
-            for (int64_t j = 0; j < 5; j++)
-                CHECK(sp_multivector_get(&x, i, j) == 1 + (double)((i + j) % 1000));
-        spmm_multivector_destroy(&x);
+    TEST("each rank gets its rows of root's X") {
+        for (int q = 1; q <= size; q++) {
+            spmm_multivector x = {0}, mine;
+            sp_grid g;
+            sp_ranges r;
+            if (size % q) continue;
+            CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &g), SPMM_OK);
+            CHECK_INT(spmm_csr_generate("uniform:31,3", SPMM_F64, &a), SPMM_OK);
+            partition(&a, &g, &r);
+            const int64_t first = sp_x_first(&r, g.coords[0], g.coords[1]);
+            const int64_t rows = sp_x_end(&r, g.coords[0], g.coords[1]) - first;
+            CHECK_INT(spmm_multivector_create(rows, 5, SPMM_F32, SPMM_CPU, &mine), SPMM_OK);
+            if (me == 0) {
+                CHECK_INT(spmm_multivector_create(31, 5, SPMM_F32, SPMM_CPU, &x), SPMM_OK);
+                sp_multivector_generate(&x, SP_X_INDEX, 0, 0, 1);
+            }
+            CHECK_INT(sp_scatter_x(&g, &r, &x, &mine), SPMM_OK);
+            for (int64_t i = 0; i < rows; i++)
+                for (int64_t j = 0; j < 5; j++)
+                    CHECK(sp_multivector_get(&mine, i, j) == 1 + (double)((first + i + j) % 1000));
+            spmm_multivector_destroy(&x);
+            spmm_multivector_destroy(&mine);
+            spmm_csr_destroy(&a);
+            sp_ranges_destroy(&r);
+            sp_grid_destroy(&g);
+        }
     }
     TEST("gathered blocks stand in rank order, empty ones included") {
         const char *const chunks[] = {"5", ""};

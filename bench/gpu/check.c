@@ -5,7 +5,7 @@
 
 #include "bench.h"
 #include "memory.h"
-#include "reduce.h"
+#include "difference.h"
 
 enum { COLUMN_BLOCK = 16 };
 

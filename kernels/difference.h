@@ -1,6 +1,6 @@
 /** Reductions over multivectors where they lie, in device memory: nothing but the result is downloaded. */
-#ifndef SP_REDUCE_H
-#define SP_REDUCE_H
+#ifndef SP_DIFFERENCE_H
+#define SP_DIFFERENCE_H
 
 #include "spmm.h"
 

@@ -1,0 +1,135 @@
+/** What METIS saves: rows of X that a product moves when rows stay in their order and when the graph of the
+ *  pattern is cut, counted, not timed. Each generated matrix as it is, and with its rows shuffled.
+ *
+ *      bench_graph [PARTS [MATRIX...]]      MATRIX: a generator's spec or a Matrix Market file */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "count.h"
+#include "csr.h"
+#include "gen.h"
+#include "graph.h"
+#include "memory.h"
+#include "partition.h"
+#include "random.h"
+
+/** One way to have the rows. */
+typedef struct outcome {
+    int64_t moved, most, boundary, most_entries, cut;
+    int neighbours;
+    double seconds;
+} outcome;
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static spmm_status count(const spmm_csr *a, int parts, const int64_t *begin, outcome *o)
+{
+    const int64_t cols[] = {0, a->cols};
+    sp_rank_count *c;
+    TRY(sp_alloc((void **)&c, parts, sizeof *c, "counts"));
+    const spmm_status status = sp_count(a, parts, 1, begin, cols, begin, omp_get_max_threads(), c);
+    for (int p = 0; p < parts && status == SPMM_OK; p++) {
+        o->moved += c[p].halo_rows;
+        o->most = larger(o->most, c[p].halo_rows);
+        o->boundary += c[p].boundary_rows;
+        o->most_entries = larger(o->most_entries, c[p].nnz);
+        o->neighbours = (int)larger(o->neighbours, c[p].receives_from);
+    }
+    sp_free(c);
+    return status;
+}
+
+static spmm_status measure_cut(const spmm_csr *a, int parts, int64_t *perm, int64_t *begin, outcome *o)
+{
+    spmm_csr b;
+    const double start = omp_get_wtime();
+    TRY(sp_graph_partition(a, parts, perm, begin, &o->cut));
+    o->seconds = omp_get_wtime() - start;
+    TRY(sp_csr_permute(a, perm, omp_get_max_threads(), &b));
+    const spmm_status status = count(&b, parts, begin, o);
+    spmm_csr_destroy(&b);
+    return status;
+}
+
+static void print(const char *name, const char *rows, const spmm_csr *a, int parts, const outcome *o)
+{
+    const double n = (double)a->rows, share = (double)a->nnz / parts;
+    printf("%-18s %-9s %10lld %8.4f %9lld %8.4f %10d %7.3f %11lld %8.2f\n", name, rows, (long long)o->moved,
+           (double)o->moved / n, (long long)o->most, (double)o->boundary / n, o->neighbours,
+           (double)o->most_entries / share, (long long)o->cut, o->seconds);
+}
+
+static spmm_status measure(const char *name, const char *how, const spmm_csr *a, int parts)
+{
+    int64_t *perm = NULL, *begin = NULL;
+    outcome before = {0}, after = {0};
+    char label[32];
+    spmm_status status;
+    TRY_GOTO(sp_alloc((void **)&perm, a->rows, sizeof *perm, "a permutation"), done);
+    TRY_GOTO(sp_alloc((void **)&begin, (int64_t)parts + 1, sizeof *begin, "boundaries"), done);
+    sp_partition_entries(a->irp, a->rows, parts, begin);
+    TRY_GOTO(count(a, parts, begin, &before), done);
+    TRY_GOTO(measure_cut(a, parts, perm, begin, &after), done);
+    print(name, how, a, parts, &before);
+    snprintf(label, sizeof label, "%s+cut", how);
+    print("", label, a, parts, &after);
+done:
+    sp_free(perm);
+    sp_free(begin);
+    return status;
+}
+
+/** A random permutation by Fisher and Yates. */
+static spmm_status shuffle(const spmm_csr *a, spmm_csr *b)
+{
+    int64_t *perm;
+    TRY(sp_alloc((void **)&perm, a->rows, sizeof *perm, "a permutation"));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t j = (int64_t)sp_random_below(1, (uint64_t)i, 0, (uint64_t)(i + 1));
+        perm[i] = perm[j];
+        perm[j] = i;
+    }
+    const spmm_status status = sp_csr_permute(a, perm, omp_get_max_threads(), b);
+    sp_free(perm);
+    return status;
+}
+
+static spmm_status bench(const char *name, int parts)
+{
+    spmm_csr a, b;
+    if (sp_gen_is_spec(name))
+        TRY(sp_gen_csr(name, SPMM_F32, omp_get_max_threads(), &a));
+    else
+        TRY(spmm_csr_read(name, SPMM_F32, &a));
+    spmm_status status;
+    TRY_GOTO(measure(name, "as is", &a, parts), done);
+    TRY_GOTO(shuffle(&a, &b), done);
+    status = measure("", "mixed", &b, parts);
+    spmm_csr_destroy(&b);
+done:
+    spmm_csr_destroy(&a);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    char *usual[] = {"lap3d7:40", "fem3:20", "rmat:14,16", "uniform:20000,8"};
+    const int parts = argc > 1 ? atoi(argv[1]) : 8, given = argc > 2;
+    char **const name = given ? argv + 2 : usual;
+    const int names = given ? argc - 2 : (int)(sizeof usual / sizeof *usual);
+    if (parts < 1) {
+        fprintf(stderr, "usage: bench_graph [PARTS [MATRIX...]]\n");
+        return 2;
+    }
+    printf(
+        "%d parts; halo: rows of X that ranks receive; /row: of all rows of A; wait: rows with a halo column\n"
+        "%-18s %-9s %10s %8s %9s %8s %10s %7s %11s %8s\n",
+        parts, "matrix", "rows", "halo", "/row", "largest", "wait", "neighbours", "balance", "edge cut", "s");
+    for (int n = 0; n < names; n++)
+        if (bench(name[n], parts) != SPMM_OK) {
+            fprintf(stderr, "bench_graph: %s: %s\n", name[n], spmm_error_message());
+            return 1;
+        }
+    return 0;
+}

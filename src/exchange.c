@@ -1,0 +1,342 @@
+#include "exchange.h"
+
+#include <string.h>
+
+#include "../kernels/move.h"
+#include "device.h"
+#include "exchange_ways.h"
+#include "memory.h"
+#include "sp_nccl.h"
+
+/* ---- the lists of messages ---- */
+
+/** How many messages of at most `most` bytes `bytes` are. */
+static int64_t pieces(int64_t bytes, int64_t most) { return (bytes + most - 1) / most; }
+
+static void cut(sp_message m, int64_t most, sp_message *list, int *count)
+{
+    for (int64_t left = m.bytes; left > 0; left -= most) {
+        sp_message piece = m;
+        piece.bytes = left < most ? left : most;
+        list[(*count)++] = piece;
+        m.at += piece.bytes;
+        m.mirror += piece.bytes;
+    }
+}
+
+static void list_messages(sp_exchange *x, int64_t most)
+{
+    const sp_halo *const h = x->halo;
+    int64_t mirror = 0;
+    for (int i = 0; i < h->sources; i++) {
+        const sp_source *const s = &h->source[i];
+        const sp_message m = {s->rank, 0, s->first * x->row_bytes, mirror, s->rows * x->row_bytes};
+        cut(m, most, x->in, &x->ins);
+        mirror += m.bytes;
+    }
+    mirror = 0;
+    for (int i = 0; i < h->targets; i++) {
+        const sp_target *const t = &h->target[i];
+        const sp_message m = {t->rank, t->packed, (t->first + (t->packed ? 0 : h->before)) * x->row_bytes,
+                              mirror, t->rows * x->row_bytes};
+        cut(m, most, x->out, &x->outs);
+        mirror += m.bytes;
+    }
+}
+
+static spmm_status create_lists(sp_exchange *x, int64_t most)
+{
+    const sp_halo *const h = x->halo;
+    int64_t ins = 0, outs = 0;
+    for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->row_bytes, most);
+    for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->row_bytes, most);
+    if (ins + outs > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld messages an exchange", (long long)(ins + outs));
+    TRY(sp_alloc((void **)&x->in, ins, sizeof *x->in, "the exchange's messages"));
+    TRY(sp_alloc((void **)&x->out, outs, sizeof *x->out, "the exchange's messages"));
+    TRY(sp_alloc((void **)&x->request, ins + outs, sizeof *x->request, "the exchange's requests"));
+    TRY(sp_alloc((void **)&x->status, ins + outs, sizeof *x->status, "the exchange's requests"));
+    TRY(sp_alloc((void **)&x->done, ins, sizeof *x->done, "the exchange's requests"));
+    list_messages(x, most);
+    return SPMM_OK;
+}
+
+/* ---- packing ---- */
+
+static void pack_on_host(const sp_exchange *x)
+{
+    enum { ALONE = 1 << 16 }; /* bytes that are not worth waking the threads for */
+    const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
+    const char *const own = x->base + x->halo->before * row_bytes;
+#pragma omp parallel for schedule(static) num_threads(x->threads) if (rows * row_bytes > ALONE)
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(x->send + i * row_bytes, own + x->halo->list[i] * row_bytes, (size_t)row_bytes);
+}
+
+spmm_status sp_exchange_pack(const sp_exchange *x)
+{
+    if (x->halo->packed == 0) return SPMM_OK;
+    if (x->space == SPMM_CPU) {
+        pack_on_host(x);
+        return SPMM_OK;
+    }
+    return sp_cuda_pack(x->base + x->halo->before * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
+                        x->send, sp_device_queue(SP_QUEUE_MOVE));
+}
+
+char *sp_message_data(const sp_exchange *x, const sp_message *m)
+{
+    return (m->packed ? x->send : x->base) + m->at;
+}
+
+/* ---- MPI from where the rows are: host memory, or a GPU's where the library can ---- */
+
+spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m)
+{
+    int bytes = 0;
+    TRY(SP_MPI(MPI_Get_count(status, MPI_BYTE, &bytes)));
+    if (bytes == m->bytes) return SPMM_OK;
+    return sp_fail(SPMM_ERR_MPI,
+                   "rank %d of the process column sent %d bytes of X instead of %lld: it failed", m->peer,
+                   bytes, (long long)m->bytes);
+}
+
+static spmm_status direct_send(sp_exchange *x)
+{
+    for (int i = 0; i < x->outs; i++) {
+        const sp_message *const m = &x->out[i];
+        TRY(SP_MPI(MPI_Isend(sp_message_data(x, m), (int)m->bytes, MPI_BYTE, m->peer, SP_TAG_ROWS, x->comm,
+                             &x->request[x->ins + i])));
+    }
+    return SPMM_OK;
+}
+
+static spmm_status direct_begin(sp_exchange *x)
+{
+    for (int i = 0; i < x->ins; i++)
+        TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
+                             x->comm, &x->request[i])));
+    if (x->space == SPMM_CUDA) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
+    TRY(sp_exchange_pack(x));
+    /* from a GPU they leave when the kernels before have ended, which end() waits for */
+    return x->space == SPMM_CPU ? direct_send(x) : SPMM_OK;
+}
+
+static spmm_status direct_end(sp_exchange *x)
+{
+    if (x->space == SPMM_CUDA) {
+        TRY(sp_device_queue_sync(SP_QUEUE_MOVE));
+        TRY(direct_send(x));
+    }
+    TRY(SP_MPI(MPI_Waitall(x->ins + x->outs, x->request, x->status)));
+    for (int i = 0; i < x->ins; i++) TRY(sp_exchange_check(&x->status[i], &x->in[i]));
+    return SPMM_OK;
+}
+
+static const sp_way direct = {direct_begin, direct_end, NULL, NULL, NULL};
+
+/* ---- which transport ---- */
+
+static const char *missing(spmm_transport transport, spmm_device space)
+{
+    if (space == SPMM_CPU && transport != SPMM_TRANSPORT_MPI)
+        return "it is for GPUs, and X is in host memory";
+    switch (transport) {
+    case SPMM_TRANSPORT_CUDA_AWARE:
+        return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not say that it takes GPU memory";
+    case SPMM_TRANSPORT_NCCL: return sp_nccl_missing();
+    case SPMM_TRANSPORT_AUTO:
+    case SPMM_TRANSPORT_MPI:
+    case SPMM_TRANSPORT_STAGED: break;
+    }
+    return NULL;
+}
+
+spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,
+                               const char **why)
+{
+    const char *const reason = missing(transport, space);
+    if (why) *why = reason;
+    return sp_all(comm, !reason, all);
+}
+
+static const sp_way *way_of(spmm_transport transport, spmm_device space)
+{
+    if (space == SPMM_CPU || transport == SPMM_TRANSPORT_CUDA_AWARE) return &direct;
+    return transport == SPMM_TRANSPORT_NCCL ? &sp_way_nccl : &sp_way_mirror;
+}
+
+/** Bytes of a message at most. */
+static int64_t most_bytes(spmm_transport transport, spmm_device space)
+{
+    enum { STAGE = 2 << 20 };
+    const int64_t chunk = sp_chunk_bytes();
+    return space == SPMM_CUDA && transport == SPMM_TRANSPORT_STAGED && chunk > STAGE ? STAGE : chunk;
+}
+
+static spmm_status allocate(sp_exchange *x)
+{
+    const sp_halo *const h = x->halo;
+    TRY(create_lists(x, most_bytes(x->transport, x->space)));
+    if (x->space == SPMM_CPU)
+        return sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send");
+    TRY(sp_device_alloc((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
+    TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
+    TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
+    return x->way->create ? x->way->create(x) : SPMM_OK;
+}
+
+static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
+                          spmm_transport transport, int threads, sp_exchange **exchange)
+{
+    sp_exchange *x;
+    *exchange = NULL;
+    spmm_status status = sp_alloc_zero((void **)&x, 1, sizeof *x, "an exchange");
+    if (status == SPMM_OK) {
+        x->grid = grid;
+        x->comm = grid->col_comm;
+        x->halo = halo;
+        x->row_bytes = row_bytes;
+        x->space = space;
+        x->transport = transport;
+        x->threads = threads;
+        x->way = way_of(transport, space);
+        status = allocate(x);
+    }
+    status = sp_agree(grid->comm, "exchange", status);
+    if (status == SPMM_OK && x->way->connect) status = x->way->connect(x);
+    if (status != SPMM_OK) {
+        sp_exchange_destroy(x);
+        return status;
+    }
+    *exchange = x;
+    return SPMM_OK;
+}
+
+/* ---- the fastest ---- */
+
+/** Seconds of an exchange, the slowest rank's; the least of a few. */
+static spmm_status time_exchange(sp_exchange *x, void *own, double *seconds)
+{
+    enum { TIMES = 4 };
+    *seconds = 0;
+    for (int i = 0; i < TIMES; i++) {
+        TRY(SP_MPI(MPI_Barrier(x->grid->comm)));
+        double took = MPI_Wtime();
+        spmm_status status = sp_exchange_begin(x, own);
+        if (status == SPMM_OK) status = sp_exchange_end(x);
+        if (status == SPMM_OK && x->space == SPMM_CUDA) status = sp_device_sync();
+        TRY(sp_agree(x->grid->comm, "exchange", status));
+        took = MPI_Wtime() - took;
+        TRY(sp_slowest(x->grid->comm, &took, 1));
+        if (i == 1 || (i > 1 && took < *seconds)) *seconds = took; /* the first warms up */
+    }
+    return SPMM_OK;
+}
+
+/** Tries all that are there on a GPU's X. */
+static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, int threads,
+                           sp_exchange **best)
+{
+    static const spmm_transport all[] = {SPMM_TRANSPORT_NCCL, SPMM_TRANSPORT_CUDA_AWARE,
+                                         SPMM_TRANSPORT_STAGED, SPMM_TRANSPORT_MPI};
+    const int64_t bytes = sp_halo_rows(halo) * row_bytes;
+    double least = 0;
+    char *x = NULL;
+    *best = NULL;
+    spmm_status status = sp_device_alloc((void **)&x, bytes, "an X to try transports with");
+    if (status == SPMM_OK) status = sp_device_zero(x, bytes);
+    TRY_GOTO(sp_agree(grid->comm, "exchange", status), failed);
+    for (int i = 0; i < 4; i++) {
+        sp_exchange *one;
+        int there;
+        double seconds;
+        TRY_GOTO(sp_transport_there(grid->comm, all[i], SPMM_CUDA, &there, NULL), failed);
+        if (!there) continue;
+        /* what cannot be set up here, as NCCL where two ranks share a GPU, is not there either */
+        status = create(grid, halo, row_bytes, SPMM_CUDA, all[i], threads, &one);
+        if (status != SPMM_OK && all[i] != SPMM_TRANSPORT_MPI) continue;
+        if (status != SPMM_OK) goto failed;
+        status = time_exchange(one, x + halo->before * row_bytes, &seconds);
+        if (status == SPMM_OK && (!*best || seconds < least)) {
+            sp_exchange_destroy(*best);
+            *best = one;
+            least = seconds;
+        } else {
+            sp_exchange_destroy(one);
+        }
+        if (status != SPMM_OK) goto failed;
+    }
+    sp_device_free(x);
+    return SPMM_OK;
+failed:
+    sp_device_free(x);
+    sp_exchange_destroy(*best);
+    *best = NULL;
+    return status;
+}
+
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
+                               spmm_transport transport, int threads, sp_exchange **exchange)
+{
+    static const char *const names[] = {"auto", "mpi", "staged", "cuda-aware", "nccl"};
+    const char *why;
+    int there;
+    *exchange = NULL;
+    if (transport == SPMM_TRANSPORT_AUTO && space == SPMM_CUDA && halo->all_moved > 0)
+        return fastest(grid, halo, row_bytes, threads, exchange);
+    if (transport == SPMM_TRANSPORT_AUTO) transport = SPMM_TRANSPORT_MPI;
+    TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
+    if (!there) {
+        const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s", names[transport], why)
+                                       : SPMM_OK;
+        TRY(sp_agree(grid->comm, "exchange", status));
+    }
+    return create(grid, halo, row_bytes, space, transport, threads, exchange);
+}
+
+void sp_exchange_destroy(sp_exchange *x)
+{
+    if (!x) return;
+    if (x->way && x->way->destroy) x->way->destroy(x);
+    sp_free(x->in);
+    sp_free(x->out);
+    sp_free(x->request);
+    sp_free(x->status);
+    sp_free(x->done);
+    if (x->space == SPMM_CPU) {
+        sp_free(x->send);
+    } else {
+        sp_device_free(x->send);
+        sp_device_free(x->list);
+    }
+    sp_free(x);
+}
+
+spmm_status sp_exchange_begin(sp_exchange *x, void *own)
+{
+    x->base = (char *)own - x->halo->before * x->row_bytes;
+    return x->way->begin(x);
+}
+
+spmm_status sp_exchange_end(sp_exchange *x) { return x->way->end(x); }
+
+/** Receives into memory that is thrown away, and sends empty messages, which nobody else does. */
+void sp_exchange_skip(sp_exchange *x)
+{
+    void *scratch = NULL;
+    int64_t most = 1;
+    if (x->way == &sp_way_nccl) return; /* NCCL's ranks find out by its own means */
+    for (int i = 0; i < x->ins; i++)
+        if (x->in[i].bytes > most) most = x->in[i].bytes;
+    if (sp_alloc(&scratch, most, 1, "rows to drop") != SPMM_OK) return;
+    for (int i = 0; i < x->outs; i++)
+        MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[i]);
+    for (int i = 0; i < x->ins; i++)
+        MPI_Recv(scratch, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS, x->comm,
+                 MPI_STATUS_IGNORE);
+    MPI_Waitall(x->outs, x->request, MPI_STATUSES_IGNORE);
+    sp_free(scratch);
+}
+
+spmm_transport sp_exchange_transport(const sp_exchange *x) { return x->transport; }

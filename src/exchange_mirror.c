@@ -1,0 +1,95 @@
+/* Rows of a GPU's X by way of pinned host memory: with SPMM_TRANSPORT_MPI one message a neighbour, with
+ * SPMM_TRANSPORT_STAGED in pieces, of which one is copied while another is sent. */
+#include "device.h"
+#include "exchange_ways.h"
+#include "memory.h"
+
+typedef struct mirror {
+    char *in, *out; /* pinned */
+    sp_mark **mark; /* [outs] a message's copy to the host has ended */
+} mirror;
+
+static int64_t bytes_of(const sp_message *list, int count)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < count; i++) sum += list[i].bytes;
+    return sum;
+}
+
+static void destroy(sp_exchange *x)
+{
+    mirror *const m = x->state;
+    if (!m) return;
+    for (int i = 0; m->mark && i < x->outs; i++) sp_mark_destroy(m->mark[i]);
+    sp_device_host_free(m->in);
+    sp_device_host_free(m->out);
+    sp_free(m->mark);
+    sp_free(m);
+    x->state = NULL;
+}
+
+static spmm_status create(sp_exchange *x)
+{
+    mirror *m;
+    TRY(sp_alloc_zero((void **)&m, 1, sizeof *m, "an exchange"));
+    x->state = m;
+    TRY(sp_device_host_alloc((void **)&m->in, bytes_of(x->in, x->ins), "rows to receive"));
+    TRY(sp_device_host_alloc((void **)&m->out, bytes_of(x->out, x->outs), "rows to send"));
+    TRY(sp_alloc_zero((void **)&m->mark, x->outs, sizeof(sp_mark *), "marks"));
+    for (int i = 0; i < x->outs; i++) TRY(sp_mark_create(&m->mark[i]));
+    return SPMM_OK;
+}
+
+static spmm_status begin(sp_exchange *x)
+{
+    mirror *const m = x->state;
+    for (int i = 0; i < x->ins; i++)
+        TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].mirror, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
+                             SP_TAG_ROWS, x->comm, &x->request[i])));
+    TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
+    TRY(sp_exchange_pack(x));
+    for (int i = 0; i < x->outs; i++) {
+        TRY(sp_device_queue_copy(m->out + x->out[i].mirror, sp_message_data(x, &x->out[i]), x->out[i].bytes,
+                                 SP_QUEUE_MOVE));
+        TRY(sp_mark_set(m->mark[i], SP_QUEUE_MOVE));
+    }
+    return SPMM_OK;
+}
+
+/** Queues the copies of `count` messages that have come, to their places. */
+static spmm_status place(sp_exchange *x, int count)
+{
+    const mirror *const m = x->state;
+    for (int i = 0; i < count; i++) {
+        const sp_message *const in = &x->in[x->done[i]];
+        TRY(sp_exchange_check(&x->status[i], in));
+        TRY(sp_device_queue_copy(x->base + in->at, m->in + in->mirror, in->bytes, SP_QUEUE_MOVE));
+    }
+    return SPMM_OK;
+}
+
+/** Sends what is on the host, message after message, and places what has come meanwhile. */
+static spmm_status end(sp_exchange *x)
+{
+    const mirror *const m = x->state;
+    int placed = 0, count = 0;
+    for (int i = 0; i < x->outs; i++) {
+        TRY(sp_mark_wait(m->mark[i]));
+        TRY(SP_MPI(MPI_Isend(m->out + x->out[i].mirror, (int)x->out[i].bytes, MPI_BYTE, x->out[i].peer,
+                             SP_TAG_ROWS, x->comm, &x->request[x->ins + i])));
+        if (placed == x->ins) continue;
+        TRY(SP_MPI(MPI_Testsome(x->ins, x->request, &count, x->done, x->status)));
+        if (count == MPI_UNDEFINED) continue;
+        TRY(place(x, count));
+        placed += count;
+    }
+    while (placed < x->ins) {
+        TRY(SP_MPI(MPI_Waitsome(x->ins, x->request, &count, x->done, x->status)));
+        TRY(place(x, count));
+        placed += count;
+    }
+    TRY(sp_wait(x->request + x->ins, x->outs));
+    return sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE);
+}
+
+const sp_way sp_way_mirror = {begin, end, create, destroy, NULL};

@@ -1,0 +1,58 @@
+/** What the files of the exchange share. */
+#ifndef SP_EXCHANGE_WAYS_H
+#define SP_EXCHANGE_WAYS_H
+
+#include "exchange.h"
+
+enum { SP_TAG_ROWS = 41 };
+
+/** Consecutive rows to or from one neighbour; offsets in bytes. */
+typedef struct sp_message {
+    int peer;
+    int packed; /**< 1: `at` is in the buffer of packed rows; 0: in X as the block sees it */
+    int64_t at;
+    int64_t mirror; /**< in a copy in host memory of all that is sent, or of all that is received */
+    int64_t bytes;
+} sp_message;
+
+/** A way of moving. create is local, connect collective over the grid. */
+typedef struct sp_way {
+    spmm_status (*begin)(sp_exchange *x);
+    spmm_status (*end)(sp_exchange *x);
+    spmm_status (*create)(sp_exchange *x);
+    void (*destroy)(sp_exchange *x);
+    spmm_status (*connect)(sp_exchange *x);
+} sp_way;
+
+struct sp_exchange {
+    const sp_grid *grid;
+    MPI_Comm comm; /**< the process column */
+    const sp_halo *halo;
+    int64_t row_bytes;
+    spmm_device space;
+    spmm_transport transport;
+    int threads;
+    const sp_way *way;
+    int ins, outs;
+    sp_message *in, *out;
+    MPI_Request *request; /**< [ins + outs] */
+    MPI_Status *status;   /**< [ins + outs] */
+    int *done;            /**< [ins] */
+    char *send;           /**< packed rows, in X's memory */
+    int32_t *list;        /**< on a GPU: the halo's list */
+    char *base;           /**< during an exchange: row 0 of X as the block sees it */
+    void *state;          /**< the way's own */
+};
+
+extern const sp_way sp_way_mirror, sp_way_nccl;
+
+/** Packs the rows to send; on a GPU: queues it in SP_QUEUE_MOVE. */
+spmm_status sp_exchange_pack(const sp_exchange *x);
+
+/** Where a message to send lies. */
+char *sp_message_data(const sp_exchange *x, const sp_message *m);
+
+/** Has the whole message come? Fails where the neighbour skipped. */
+spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m);
+
+#endif

@@ -1,0 +1,15 @@
+/** graph_split.h for builds without METIS: says so. */
+#include "graph_split.h"
+
+spmm_status sp_graph_ready(void)
+{
+    return sp_fail(SPMM_ERR_USAGE,
+                   "this build was made without METIS, which cuts graphs: install libmetis-dev (or "
+                   "load METIS; CFLAGS=-I, LDFLAGS=-L) and run make METIS=1");
+}
+
+spmm_status sp_graph_split(const sp_graph *g, int parts, int32_t *part)
+{
+    (void)g, (void)parts, (void)part;
+    return sp_graph_ready();
+}

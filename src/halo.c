@@ -1,0 +1,289 @@
+#include "halo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { TAG_LIST = 31, WORD = 64 };
+
+/** A halo is worth its packing and renumbering below this share of what a broadcast moves. */
+static const double WORTH = 0.9;
+
+/** What set-up needs beside the halo. */
+typedef struct setup {
+    const sp_grid *grid;
+    const spmm_block *block;
+    int parts;               /* ranks of the process column */
+    int64_t *first;          /* [parts + 1] their first rows of X, relative to the block's columns */
+    uint64_t *needed;        /* bit j: column j of the block has an entry, and is another rank's */
+    int32_t *before;         /* [words + 1] needed columns before each word */
+    int64_t *receive, *send; /* [parts] rows from and to each rank */
+    int32_t *wanted;         /* needed rows, as their owners number them */
+    MPI_Request *request;
+} setup;
+
+/* ---- do the blocks fit together? ---- */
+
+static spmm_status check_columns(const spmm_block *b, const int64_t *range, int parts)
+{
+    int64_t at = b->col_begin;
+    for (int p = 0; p < parts; p++) {
+        if (range[2 * p] != at || range[2 * p + 1] < 0)
+            return sp_fail(SPMM_ERR_USAGE,
+                           "rank %d of a process column owns X from row %lld on, and row %lld is the next", p,
+                           (long long)range[2 * p], (long long)at);
+        at += range[2 * p + 1];
+    }
+    if (at != b->col_begin + b->csr.cols)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "rows %lld to %lld of X belong to a block's columns, and are owned to %lld",
+                       (long long)b->col_begin, (long long)(b->col_begin + b->csr.cols), (long long)at);
+    return SPMM_OK;
+}
+
+static spmm_status check_block(const sp_grid *grid, const spmm_block *b)
+{
+    if (b->p != grid->dims[0] || b->q != grid->dims[1])
+        return sp_fail(SPMM_ERR_USAGE, "a block of a %d x %d grid on a %d x %d grid", b->p, b->q,
+                       grid->dims[0], grid->dims[1]);
+    return SPMM_OK;
+}
+
+static spmm_status share_ranges(setup *s)
+{
+    const int64_t mine[2] = {s->block->x_begin, s->block->x_rows};
+    int64_t *all = NULL;
+    spmm_status status = sp_alloc((void **)&all, 2 * (int64_t)s->parts, sizeof *all, "owners of X");
+    if (status == SPMM_OK) status = check_block(s->grid, s->block);
+    TRY_GOTO(sp_agree(s->grid->comm, "halo", status), done);
+    TRY_GOTO(SP_MPI(MPI_Allgather(mine, 2, MPI_INT64_T, all, 2, MPI_INT64_T, s->grid->col_comm)), done);
+    TRY_GOTO(sp_agree(s->grid->comm, "halo", check_columns(s->block, all, s->parts)), done);
+    for (int p = 0; p < s->parts; p++) s->first[p] = all[2 * p] - s->block->col_begin;
+    s->first[s->parts] = s->block->csr.cols;
+done:
+    sp_free(all);
+    return status;
+}
+
+/* ---- which columns are needed ---- */
+
+static void mark_needed(setup *s, int threads)
+{
+    const spmm_csr *a = &s->block->csr;
+    const int me = s->grid->coords[0];
+    const int64_t low = s->first[me], high = s->first[me + 1];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t e = 0; e < a->nnz; e++) {
+        const int64_t j = a->ja[e];
+        if (j >= low && j < high) continue;
+        const uint64_t bit = UINT64_C(1) << (j % WORD);
+        uint64_t *const word = &s->needed[j / WORD];
+        if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+    }
+}
+
+/** How many needed columns there are before column j. */
+static int64_t rank_of(const setup *s, int64_t j)
+{
+    const uint64_t low = s->needed[j / WORD] & ((UINT64_C(1) << (j % WORD)) - 1);
+    return s->before[j / WORD] + __builtin_popcountll(low);
+}
+
+static spmm_status find_needed(setup *s, int threads)
+{
+    const int64_t words = s->block->csr.cols / WORD + 1;
+    TRY(sp_alloc_zero((void **)&s->needed, words, sizeof *s->needed, "columns of the halo"));
+    TRY(sp_alloc((void **)&s->before, words + 1, sizeof *s->before, "columns of the halo"));
+    mark_needed(s, threads);
+    s->before[0] = 0;
+    for (int64_t w = 0; w < words; w++) s->before[w + 1] = s->before[w] + __builtin_popcountll(s->needed[w]);
+    for (int p = 0; p < s->parts; p++) s->receive[p] = rank_of(s, s->first[p + 1]) - rank_of(s, s->first[p]);
+    return SPMM_OK;
+}
+
+/** What all ranks would receive either way, and which way it is then. */
+static spmm_status decide(setup *s, spmm_exchange asked, sp_halo *h)
+{
+    int64_t rows[2] = {0, s->block->csr.cols - h->own};
+    for (int p = 0; p < s->parts; p++) rows[0] += s->receive[p];
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, rows, 2, MPI_INT64_T, MPI_SUM, s->grid->comm)));
+    h->all_moved = rows[0];
+    h->all_bcast = rows[1];
+    h->kind = asked;
+    if (asked == SPMM_EXCHANGE_AUTO)
+        h->kind = (double)rows[0] < WORTH * (double)rows[1] ? SPMM_EXCHANGE_HALO : SPMM_EXCHANGE_BCAST;
+    if (h->kind == SPMM_EXCHANGE_BCAST) h->all_moved = h->all_bcast;
+    return SPMM_OK;
+}
+
+/* ---- a broadcast ---- */
+
+static void all_columns(setup *s)
+{
+    const int me = s->grid->coords[0];
+    for (int p = 0; p < s->parts; p++) {
+        s->receive[p] = p == me ? 0 : s->first[p + 1] - s->first[p];
+        s->send[p] = p == me ? 0 : s->first[me + 1] - s->first[me];
+    }
+}
+
+/* ---- a halo ---- */
+
+/** Each rank tells the owners which rows it needs: they find them in h->list, target after target. */
+static spmm_status exchange_lists(setup *s, sp_halo *h)
+{
+    int count = 0, chunks = 0;
+    int64_t in = 0, out = 0;
+    for (int p = 0; p < s->parts; p++) chunks += sp_chunks(4 * s->receive[p]) + sp_chunks(4 * s->send[p]);
+    TRY(sp_agree(s->grid->comm, "halo",
+                 sp_alloc((void **)&s->request, chunks, sizeof *s->request, "the halo's messages")));
+    for (int p = 0; p < s->parts; p++) {
+        TRY(sp_irecv(s->grid->col_comm, p, TAG_LIST, h->list + in, 4 * s->send[p], s->request, &count));
+        in += s->send[p];
+    }
+    for (int p = 0; p < s->parts; p++) {
+        TRY(sp_isend(s->grid->col_comm, p, TAG_LIST, s->wanted + out, 4 * s->receive[p], s->request, &count));
+        out += s->receive[p];
+    }
+    return sp_wait(s->request, count);
+}
+
+/** The needed columns, as their owners number their rows. */
+static void list_wanted(setup *s)
+{
+    const int64_t words = s->block->csr.cols / WORD + 1;
+    int64_t n = 0;
+    int p = 0;
+    for (int64_t w = 0; w < words; w++)
+        for (uint64_t bits = s->needed[w]; bits; bits &= bits - 1) {
+            const int64_t j = w * WORD + __builtin_ctzll(bits);
+            while (j >= s->first[p + 1]) p++;
+            s->wanted[n++] = (int32_t)(j - s->first[p]);
+        }
+}
+
+static spmm_status swap_lists(setup *s, sp_halo *h)
+{
+    int64_t wanted = 0;
+    TRY(SP_MPI(MPI_Alltoall(s->receive, 1, MPI_INT64_T, s->send, 1, MPI_INT64_T, s->grid->col_comm)));
+    for (int p = 0; p < s->parts; p++) {
+        wanted += s->receive[p];
+        h->packed += s->send[p];
+    }
+    spmm_status status = sp_alloc((void **)&s->wanted, wanted, sizeof *s->wanted, "rows of the halo");
+    if (status == SPMM_OK) status = sp_alloc((void **)&h->list, h->packed, sizeof *h->list, "rows to send");
+    TRY(sp_agree(s->grid->comm, "halo", status));
+    list_wanted(s);
+    return exchange_lists(s, h);
+}
+
+static spmm_status renumber(const setup *s, int threads, sp_halo *h)
+{
+    const spmm_csr *a = &s->block->csr;
+    const int me = s->grid->coords[0];
+    const int64_t low = s->first[me], high = s->first[me + 1];
+    TRY(sp_alloc((void **)&h->local.ja, a->nnz, sizeof *a->ja, "local column indices"));
+    h->renumbered = 1;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t e = 0; e < a->nnz; e++) {
+        const int64_t j = a->ja[e];
+        const int64_t other = j < low ? 0 : h->own;
+        h->local.ja[e] = (int32_t)(j >= low && j < high ? h->before + j - low : rank_of(s, j) + other);
+    }
+    return SPMM_OK;
+}
+
+/* ---- both ---- */
+
+/** A list that is one run of rows needs no packing: its rows are sent from where they are. */
+static void shorten_lists(sp_halo *h)
+{
+    int64_t kept = 0;
+    for (int t = 0; t < h->targets; t++) {
+        sp_target *const g = &h->target[t];
+        const int32_t *const list = h->list + g->first;
+        g->packed = list[g->rows - 1] - list[0] != g->rows - 1; /* lists increase */
+        if (!g->packed) {
+            g->first = list[0];
+            continue;
+        }
+        memmove(h->list + kept, list, (size_t)g->rows * sizeof *list);
+        g->first = kept;
+        kept += g->rows;
+    }
+    h->packed = kept;
+}
+
+static spmm_status list_neighbours(const setup *s, sp_halo *h)
+{
+    const int me = s->grid->coords[0];
+    int64_t in = 0, out = 0;
+    for (int p = 0; p < s->parts; p++) {
+        h->sources += s->receive[p] > 0;
+        h->targets += s->send[p] > 0;
+    }
+    TRY(sp_alloc((void **)&h->source, h->sources, sizeof *h->source, "neighbours"));
+    TRY(sp_alloc((void **)&h->target, h->targets, sizeof *h->target, "neighbours"));
+    h->sources = h->targets = 0;
+    for (int p = 0; p < s->parts; p++) {
+        if (s->receive[p] > 0)
+            h->source[h->sources++] = (sp_source){p, in + (p > me ? h->own : 0), s->receive[p]};
+        if (s->send[p] > 0) h->target[h->targets++] = (sp_target){p, 0, out, s->send[p]};
+        *(p < me ? &h->before : &h->behind) += s->receive[p];
+        in += s->receive[p];
+        out += h->list ? s->send[p] : 0;
+        h->sent += s->send[p];
+    }
+    if (h->list) shorten_lists(h);
+    return SPMM_OK;
+}
+
+static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
+{
+    const int me = s->grid->coords[0];
+    spmm_status status = sp_alloc((void **)&s->first, s->parts + 1, sizeof *s->first, "owners of X");
+    if (status == SPMM_OK) status = sp_alloc((void **)&s->receive, s->parts, 8, "neighbours");
+    if (status == SPMM_OK) status = sp_alloc((void **)&s->send, s->parts, 8, "neighbours");
+    TRY(sp_agree(s->grid->comm, "halo", status));
+    TRY(share_ranges(s));
+    h->own = s->first[me + 1] - s->first[me];
+    TRY(sp_agree(s->grid->comm, "halo", find_needed(s, threads)));
+    TRY(decide(s, kind, h));
+    if (h->kind == SPMM_EXCHANGE_BCAST)
+        all_columns(s);
+    else
+        TRY(swap_lists(s, h));
+    status = list_neighbours(s, h);
+    h->local = s->block->csr;
+    h->local.cols = sp_halo_rows(h);
+    if (status == SPMM_OK && h->kind == SPMM_EXCHANGE_HALO && s->parts > 1) status = renumber(s, threads, h);
+    return sp_agree(s->grid->comm, "halo", status);
+}
+
+spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
+                           sp_halo *halo)
+{
+    setup s = {.grid = grid, .block = block, .parts = grid->dims[0]};
+    memset(halo, 0, sizeof *halo);
+    const spmm_status status = build(&s, kind, threads, halo);
+    sp_free(s.first);
+    sp_free(s.needed);
+    sp_free(s.before);
+    sp_free(s.receive);
+    sp_free(s.send);
+    sp_free(s.wanted);
+    sp_free(s.request);
+    if (status != SPMM_OK) sp_halo_destroy(halo);
+    return status;
+}
+
+void sp_halo_destroy(sp_halo *halo)
+{
+    if (!halo) return;
+    sp_free(halo->source);
+    sp_free(halo->target);
+    sp_free(halo->list);
+    if (halo->renumbered) sp_free(halo->local.ja);
+    memset(halo, 0, sizeof *halo);
+}

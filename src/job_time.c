@@ -1,0 +1,75 @@
+/** Repeated products and exchanges, timed on all ranks together. */
+#include <string.h>
+
+#include "job.h"
+#include "plan.h"
+
+static int shared_out(const sp_job *job) { return job->grid.size > 1; }
+
+/** A GPU or an MPI library that failed in the middle of an exchange leaves neighbours waiting for rows that will
+ *  not come: all end then, instead of none. */
+static void end_all_where_stuck(const sp_job *job, spmm_status status)
+{
+    if ((status != SPMM_ERR_DEVICE && status != SPMM_ERR_NO_DEVICE) || !shared_out(job)) return;
+    sp_abandon(job->grid.comm, status);
+}
+
+static void put(double *list, int i, double value)
+{
+    if (list) list[i] = value;
+}
+
+static spmm_status slowest(const sp_job *job, double *list, int count)
+{
+    return list ? sp_slowest(job->grid.comm, list, count) : SPMM_OK;
+}
+
+spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
+                        int warmup, int repeat, const sp_job_times *times)
+{
+    spmm_status status = SPMM_OK;
+    for (int i = -warmup; i < repeat; i++) {
+        sp_apply_seconds s = {0};
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        const double start = MPI_Wtime();
+        if (status == SPMM_OK) {
+            status = sp_plan_apply(plan, 1, x, 0, y, &s);
+            end_all_where_stuck(job, status);
+        } else {
+            sp_plan_skip(plan);
+        }
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        if (i < 0) continue;
+        put(times->apply, i, MPI_Wtime() - start);
+        put(times->kernel, i, s.interior + s.boundary);
+        put(times->interior, i, s.interior);
+        put(times->boundary, i, s.boundary);
+        put(times->reduce, i, s.reduce);
+    }
+    TRY(sp_agree(job->grid.comm, "apply", status));
+    TRY(slowest(job, times->apply, repeat));
+    TRY(slowest(job, times->kernel, repeat));
+    TRY(slowest(job, times->interior, repeat));
+    TRY(slowest(job, times->boundary, repeat));
+    return slowest(job, times->reduce, repeat);
+}
+
+spmm_status sp_job_time_exchange(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, int repeat,
+                                 double *seconds)
+{
+    spmm_status status = SPMM_OK;
+    for (int i = 0; i < repeat; i++) {
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        const double start = MPI_Wtime();
+        if (status == SPMM_OK) {
+            status = sp_plan_exchange(plan, x);
+            end_all_where_stuck(job, status);
+        } else {
+            sp_plan_skip_exchange(plan);
+        }
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        seconds[i] = MPI_Wtime() - start;
+    }
+    TRY(sp_agree(job->grid.comm, "exchange", status));
+    return sp_slowest(job->grid.comm, seconds, repeat);
+}

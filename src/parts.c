@@ -1,0 +1,166 @@
+#include "parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "matrix.h"
+#include "memory.h"
+#include "work.h"
+
+/** Interior rows are computed apart from this share of a block's rows on. */
+enum { WORTH = 16 };
+
+typedef struct run {
+    int64_t first, end;
+} run;
+
+/** Rows are sorted, and so is X as the block sees it: the ends tell. */
+static int is_interior(const sp_halo *h, int64_t i)
+{
+    const spmm_csr *const a = &h->local;
+    const int64_t first = a->irp[i], end = a->irp[i + 1];
+    return first == end || (a->ja[first] >= h->before && a->ja[end - 1] < h->before + h->own);
+}
+
+/** Keeps the longest runs. kept: [SP_MOST_INTERIOR] */
+static void keep(run r, int64_t rows, run *kept, int *count)
+{
+    int shortest = 0;
+    r.first = (r.first + SP_PANEL - 1) / SP_PANEL * SP_PANEL;
+    if (r.end < rows) r.end = r.end / SP_PANEL * SP_PANEL;
+    if (r.end <= r.first) return;
+    if (*count < SP_MOST_INTERIOR) {
+        kept[(*count)++] = r;
+        return;
+    }
+    for (int i = 1; i < *count; i++)
+        if (kept[i].end - kept[i].first < kept[shortest].end - kept[shortest].first) shortest = i;
+    if (r.end - r.first > kept[shortest].end - kept[shortest].first) kept[shortest] = r;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const run *const r = a, *const s = b;
+    return (r->first > s->first) - (r->first < s->first);
+}
+
+/** \return how many */
+static int interior_runs(const sp_halo *h, run kept[SP_MOST_INTERIOR])
+{
+    const int64_t rows = h->local.rows;
+    int count = 0;
+    int64_t in_runs = 0;
+    for (int64_t i = 0; i < rows;) {
+        const int64_t first = i;
+        while (i < rows && is_interior(h, i)) i++;
+        if (i > first) keep((run){first, i}, rows, kept, &count);
+        while (i < rows && !is_interior(h, i)) i++;
+    }
+    for (int i = 0; i < count; i++) in_runs += kept[i].end - kept[i].first;
+    if (in_runs < rows / WORTH) count = 0;
+    qsort(kept, (size_t)count, sizeof *kept, by_place);
+    return count;
+}
+
+static void append(int64_t first, int64_t end, sp_parts *parts)
+{
+    if (end > first) parts->part[parts->count++] = (sp_part){.first = first, .rows = end - first};
+}
+
+void sp_parts_find(const sp_halo *halo, int overlap, sp_parts *parts)
+{
+    run interior[SP_MOST_INTERIOR];
+    const int64_t rows = halo->local.rows;
+    const int alone = halo->sources == 0;
+    const int runs = overlap && !alone ? interior_runs(halo, interior) : 0;
+    memset(parts, 0, sizeof *parts);
+    if (runs == 0) {
+        append(0, rows, parts);
+        parts->interior = alone ? parts->count : 0;
+        return;
+    }
+    for (int i = 0; i < runs; i++) append(interior[i].first, interior[i].end, parts);
+    parts->interior = parts->count;
+    int64_t at = 0;
+    for (int i = 0; i < runs; i++) {
+        append(at, interior[i].first, parts);
+        at = interior[i].end;
+    }
+    append(at, rows, parts);
+}
+
+/** The part's rows as a matrix: row starts from 0 on, the rest where it is. */
+static spmm_status cut_out(const spmm_csr *a, sp_part *part)
+{
+    if (part->rows == a->rows) {
+        part->csr = *a;
+        part->borrowed = 1;
+        return SPMM_OK;
+    }
+    const int64_t at = a->irp[part->first];
+    part->csr = (spmm_csr){part->rows,
+                           a->cols,
+                           a->irp[part->first + part->rows] - at,
+                           a->precision,
+                           NULL,
+                           a->ja + at,
+                           (char *)a->as + at * (int64_t)sp_value_size(a->precision)};
+    TRY(sp_alloc((void **)&part->csr.irp, part->rows + 1, sizeof *part->csr.irp, "row starts of a part"));
+    for (int64_t i = 0; i <= part->rows; i++) part->csr.irp[i] = a->irp[part->first + i] - at;
+    return SPMM_OK;
+}
+
+static spmm_status create_part(const sp_kernel *kernel, int64_t k, double ell_limit, int threads,
+                               sp_shape shape, sp_part *part)
+{
+    TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, ell_limit, threads, &part->a));
+    if (kernel->device == SPMM_CPU) TRY(sp_work_create(part->csr.irp, part->rows, threads, &part->work));
+    const sp_setup setup = {&part->a, &part->csr, k, threads, shape};
+    return kernel->ops->prepare ? kernel->ops->prepare(&setup, &part->state) : SPMM_OK;
+}
+
+spmm_status sp_parts_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,
+                            int threads, sp_shape shape, sp_parts *parts)
+{
+    parts->kernel = kernel;
+    for (int i = 0; i < parts->count; i++) {
+        TRY(cut_out(&halo->local, &parts->part[i]));
+        TRY(create_part(kernel, k, ell_limit, threads, shape, &parts->part[i]));
+    }
+    return SPMM_OK;
+}
+
+void sp_parts_destroy(sp_parts *parts)
+{
+    for (int i = 0; i < parts->count; i++) {
+        sp_part *const p = &parts->part[i];
+        if (parts->kernel && parts->kernel->ops->release) parts->kernel->ops->release(p->state);
+        sp_matrix_destroy(&p->a);
+        sp_work_destroy(&p->work);
+        if (!p->borrowed) sp_free(p->csr.irp);
+    }
+    memset(parts, 0, sizeof *parts);
+}
+
+spmm_status sp_parts_run(const sp_parts *parts, int begin, int end, sp_shape shape, const spmm_multivector *x,
+                         const spmm_multivector *y)
+{
+    const int64_t row_bytes = y->ld * (int64_t)sp_value_size(y->precision);
+    for (int i = begin; i < end; i++) {
+        const sp_part *const p = &parts->part[i];
+        spmm_multivector rows = *y;
+        rows.rows = p->rows;
+        rows.data = (char *)y->data + p->first * row_bytes;
+        const sp_launch launch = {
+            &p->a, parts->kernel->device == SPMM_CPU ? &p->work : NULL, p->state, shape, x, &rows};
+        TRY(parts->kernel->ops->run(&launch));
+    }
+    return SPMM_OK;
+}
+
+int64_t sp_parts_interior_rows(const sp_parts *parts)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < parts->interior; i++) rows += parts->part[i].rows;
+    return rows;
+}

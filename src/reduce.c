@@ -1,0 +1,189 @@
+#include "reduce.h"
+
+#include "device.h"
+#include "memory.h"
+#include "sp_nccl.h"
+
+enum { TAG_PARTIAL = 51 };
+
+struct sp_reduction {
+    MPI_Comm comm; /* the process row */
+    int rank, size;
+    int64_t elements;
+    spmm_precision precision;
+    spmm_device space;
+    spmm_reduce method;
+    int threads;
+    void *buffer; /* another rank's partial, host memory */
+    void *mirror; /* on a GPU, but with NCCL: the own partial, pinned host memory */
+    const sp_nccl *nccl;
+};
+
+int sp_reduce_everywhere(spmm_reduce method) { return method == SPMM_REDUCE_BUTTERFLY; }
+
+static int64_t bytes_of(const sp_reduction *r) { return r->elements * (int64_t)sp_value_size(r->precision); }
+
+/** sum += other, in host memory. */
+static void add(const sp_reduction *r, void *sum, const void *other)
+{
+    const int64_t n = r->elements;
+    if (r->precision == SPMM_F64) {
+        double *const s = sum;
+        const double *const o = other;
+#pragma omp parallel for simd schedule(static) num_threads(r->threads) if (n > 1 << 14)
+        for (int64_t i = 0; i < n; i++) s[i] += o[i];
+    } else {
+        float *const s = sum;
+        const float *const o = other;
+#pragma omp parallel for simd schedule(static) num_threads(r->threads) if (n > 1 << 14)
+        for (int64_t i = 0; i < n; i++) s[i] += o[i];
+    }
+}
+
+static spmm_status send(const sp_reduction *r, int to, const void *y)
+{
+    return sp_send(r->comm, to, TAG_PARTIAL, y, bytes_of(r));
+}
+
+static spmm_status receive(const sp_reduction *r, int from, void *y)
+{
+    return sp_recv(r->comm, from, TAG_PARTIAL, y, bytes_of(r));
+}
+
+static spmm_status add_from(const sp_reduction *r, int from, void *y)
+{
+    TRY(receive(r, from, r->buffer));
+    add(r, y, r->buffer);
+    return SPMM_OK;
+}
+
+static spmm_status linear(const sp_reduction *r, void *y)
+{
+    if (r->rank != 0) return send(r, 0, y);
+    for (int from = 1; from < r->size; from++) TRY(add_from(r, from, y));
+    return SPMM_OK;
+}
+
+static spmm_status tree(const sp_reduction *r, void *y)
+{
+    for (int distance = 1; distance < r->size; distance *= 2) {
+        if (r->rank % (2 * distance) != 0) return send(r, r->rank - distance, y);
+        if (r->rank + distance < r->size) TRY(add_from(r, r->rank + distance, y));
+    }
+    return SPMM_OK;
+}
+
+/** Sends y and receives the partner's partial at the same time; a sum of two does not depend on their order. */
+static spmm_status swap(const sp_reduction *r, int partner, void *y)
+{
+    const int64_t bytes = bytes_of(r), chunk = sp_chunk_bytes();
+    for (int64_t at = 0; at < bytes; at += chunk) {
+        const int n = (int)(bytes - at < chunk ? bytes - at : chunk);
+        TRY(SP_MPI(MPI_Sendrecv((char *)y + at, n, MPI_BYTE, partner, TAG_PARTIAL, (char *)r->buffer + at, n,
+                                MPI_BYTE, partner, TAG_PARTIAL, r->comm, MPI_STATUS_IGNORE)));
+    }
+    add(r, y, r->buffer);
+    return SPMM_OK;
+}
+
+static spmm_status butterfly(const sp_reduction *r, void *y)
+{
+    int core = 1;
+    while (2 * core <= r->size) core *= 2;
+    if (r->rank >= core) {
+        TRY(send(r, r->rank - core, y));
+        return receive(r, r->rank - core, y);
+    }
+    const int extra = r->rank + core < r->size ? r->rank + core : -1;
+    if (extra >= 0) TRY(add_from(r, extra, y));
+    for (int distance = 1; distance < core; distance *= 2) TRY(swap(r, r->rank ^ distance, y));
+    return extra >= 0 ? send(r, extra, y) : SPMM_OK;
+}
+
+static spmm_status by_mpi(const sp_reduction *r, void *y)
+{
+    const MPI_Datatype type = r->precision == SPMM_F64 ? MPI_DOUBLE : MPI_FLOAT;
+    const int64_t size = (int64_t)sp_value_size(r->precision);
+    const int64_t most = sp_chunk_bytes() > size ? sp_chunk_bytes() / size : 1;
+    for (int64_t at = 0; at < r->elements; at += most) {
+        const int n = (int)(r->elements - at < most ? r->elements - at : most);
+        void *const part = (char *)y + at * size;
+        TRY(SP_MPI(MPI_Reduce(r->rank == 0 ? MPI_IN_PLACE : part, part, n, type, MPI_SUM, 0, r->comm)));
+    }
+    return SPMM_OK;
+}
+
+static spmm_status on_host(const sp_reduction *r, void *y)
+{
+    switch (r->method) {
+    case SPMM_REDUCE_LINEAR: return linear(r, y);
+    case SPMM_REDUCE_BUTTERFLY: return butterfly(r, y);
+    case SPMM_REDUCE_MPI: return by_mpi(r, y);
+    case SPMM_REDUCE_AUTO:
+    case SPMM_REDUCE_NCCL:
+    case SPMM_REDUCE_TREE: break;
+    }
+    return tree(r, y);
+}
+
+spmm_status sp_reduction_run(sp_reduction *r, void *y)
+{
+    if (r->space == SPMM_CPU) return on_host(r, y);
+    if (r->method == SPMM_REDUCE_NCCL)
+        return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_queue(SP_QUEUE_MAIN));
+    TRY(sp_device_queue_copy(r->mirror, y, bytes_of(r), SP_QUEUE_MAIN));
+    TRY(sp_device_queue_sync(SP_QUEUE_MAIN));
+    TRY(on_host(r, r->mirror));
+    if (r->rank != 0 && !sp_reduce_everywhere(r->method)) return SPMM_OK;
+    return sp_device_queue_copy(y, r->mirror, bytes_of(r), SP_QUEUE_MAIN);
+}
+
+static spmm_status allocate(sp_reduction *r)
+{
+    if (r->method == SPMM_REDUCE_NCCL) return SPMM_OK;
+    if (r->space == SPMM_CUDA) TRY(sp_device_host_alloc(&r->mirror, bytes_of(r), "a partial Y"));
+    return sp_alloc(&r->buffer, r->elements, sp_value_size(r->precision), "a partial Y");
+}
+
+static spmm_status check_nccl(spmm_device space)
+{
+    if (space == SPMM_CPU)
+        return sp_fail(SPMM_ERR_USAGE, "reduce nccl: it is for GPUs, and Y is in host memory");
+    if (sp_nccl_missing()) return sp_fail(SPMM_ERR_USAGE, "reduce nccl: %s", sp_nccl_missing());
+    return SPMM_OK;
+}
+
+spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
+                                spmm_device space, spmm_reduce method, int nccl, int threads,
+                                sp_reduction **reduction)
+{
+    sp_reduction *r = NULL;
+    *reduction = NULL;
+    if (method == SPMM_REDUCE_NCCL) TRY(sp_agree(grid->comm, "reduce", check_nccl(space)));
+    if (grid->dims[1] == 1) return SPMM_OK;
+    if (method == SPMM_REDUCE_AUTO) method = nccl ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE;
+    spmm_status status = sp_alloc_zero((void **)&r, 1, sizeof *r, "a reduction");
+    if (status == SPMM_OK) {
+        *r = (sp_reduction){grid->row_comm, grid->coords[1], grid->dims[1], elements, precision, space,
+                            method,         threads,         NULL,          NULL,     NULL};
+        status = allocate(r);
+    }
+    status = sp_agree(grid->comm, "reduce", status);
+    if (status == SPMM_OK && method == SPMM_REDUCE_NCCL) status = sp_nccl_of(grid, SP_ALONG_ROW, &r->nccl);
+    if (status != SPMM_OK) {
+        sp_reduction_destroy(r);
+        return status;
+    }
+    *reduction = r;
+    return SPMM_OK;
+}
+
+void sp_reduction_destroy(sp_reduction *r)
+{
+    if (!r) return;
+    sp_free(r->buffer);
+    sp_device_host_free(r->mirror);
+    sp_free(r);
+}
+
+spmm_reduce sp_reduction_method(const sp_reduction *r) { return r ? r->method : SPMM_REDUCE_AUTO; }

@@ -1,0 +1,158 @@
+"""Two hosts for the tests, on this machine: namespaces of the kernel, with networks of their own between them.
+
+Call contain() first: it starts the test anew where it sees no network and no processes but its own. Everything that
+the test starts there ends with it, however it ends: the kernel kills what a pid namespace has left when its first
+process, the test, is gone. A host has a name, a network and shared memory; files are the machine's.
+"""
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+NEAR, FAR = "near", "far"  # mpirun runs on the near host, as rank 0 does
+CONTAINED = "contained"
+ADDRESS = {("fast", NEAR): "10.78.1.1", ("fast", FAR): "10.78.1.2", ("slow", NEAR): "10.78.2.1",
+           ("slow", FAR): "10.78.2.2"}
+TOOLS = ("unshare", "nsenter", "mount", "hostname", "ip")
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+def contain():
+    """Starts the program anew in namespaces of its own, where this returns None; or returns why that cannot be."""
+    if sys.argv[-1] == CONTAINED:
+        # the first process of a pid namespace gets no signal that it does not handle
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        do("ip", "link", "set", "lo", "up")
+        return None
+    missing = [tool for tool in TOOLS if not shutil.which(tool)]
+    if missing:
+        return f"no {missing[0]}"
+    mpirun = os.environ.get("MPIRUN", "mpirun").split()
+    version = subprocess.run([*mpirun, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+    if "(Open MPI) 4." not in version:
+        return "only Open MPI 4's mpirun is known here"
+    # who is not root may still be root of a user namespace, if the system allows that
+    wall = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--net", "--pid", "--mount", "--mount-proc",
+            "--fork", "--kill-child"]
+    all_that_is_needed = ("mount --bind /etc/hosts /etc/hosts && unshare --net --uts --ipc --mount hostname far &&"
+                          "ip link add near type veth peer name far &&"
+                          "exec \"$0\" -c 'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW)'")
+    tried = subprocess.run([*wall, "sh", "-c", all_that_is_needed, sys.executable], capture_output=True, text=True)
+    if tried.returncode != 0:
+        return "no namespaces: " + (tried.stderr.strip().split("\n")[-1] or f"exit status {tried.returncode}")
+    sys.stdout.flush()
+    os.execvp(wall[0], [*wall, sys.executable, *sys.argv, CONTAINED])
+
+
+def do(*command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout
+
+
+def wait_until(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.02)
+
+
+class Host:
+    def __init__(self, name, folder):
+        """A process that does nothing keeps the namespaces."""
+        setup = f"hostname {name} && mount --bind {folder}/hosts /etc/hosts && ip link set lo up && echo up"
+        self.keeper = subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "sh", "-c",
+                                        setup + " && exec sleep 1d"], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, text=True)
+        assert self.keeper.stdout.readline() == "up\n", f"host {name} did not start"
+        self.name, self.pid = name, str(self.keeper.pid)
+
+    def enter(self, *command):
+        """The command that runs `command` there, in the folder where we are."""
+        return ["nsenter", "-t", self.pid, "--net", "--uts", "--ipc", "--mount", "env", "-C", os.getcwd(), *command]
+
+    def do(self, *command):
+        return do(*self.enter(*command))
+
+    def processes(self, *names):
+        """The host's processes of those names that run."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                there = os.readlink(f"/proc/{pid}/ns/net") == os.readlink(f"/proc/{self.pid}/ns/net")
+                if there and os.path.basename(os.readlink(f"/proc/{pid}/exe")) in names:
+                    found.append(int(pid))
+            except OSError:  # it ended while we looked
+                pass
+        return found
+
+
+class Network:
+    """with Network(folder) as net: two hosts and, between them, the networks `fast` and `slow` (5 ms, 1 % lost)."""
+
+    def __init__(self, folder, delay=0.005, loss=0.01):
+        self.folder = folder
+        with open(os.path.join(folder, "hosts"), "w") as f:
+            f.write("127.0.0.1 localhost\n" + "".join(f"{ADDRESS['fast', name]} {name}\n" for name in (NEAR, FAR)))
+        self.near, self.far = self.hosts = Host(NEAR, folder), Host(FAR, folder)
+        do("ip", "link", "add", "fast", "netns", self.near.pid, "type", "veth", "peer", "name", "fast", "netns",
+           self.far.pid)
+        for host in self.hosts:
+            do("ip", "link", "add", host.name, "type", "veth", "peer", "name", "slow", "netns", host.pid)
+            do("ip", "link", "set", host.name, "up")
+            for wire in ("fast", "slow"):
+                host.do("ip", "address", "add", ADDRESS[wire, host.name] + "/24", "dev", wire)
+                host.do("ip", "link", "set", wire, "up")
+        slow_wire = os.path.join(os.path.dirname(__file__), "slow_wire.py")
+        self.slow_wire = subprocess.Popen([sys.executable, slow_wire, NEAR, FAR, str(delay), str(loss)],
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.slow_wire.stdout.readline() == "up\n", "the slow wire did not start"
+        self.agent = os.path.join(folder, "agent")
+        with open(self.agent, "w") as f:
+            f.write(self.remote_shell())
+        os.chmod(self.agent, 0o700)
+
+    def remote_shell(self):
+        """What mpirun takes for ssh: AGENT HOST COMMAND... Like ssh it leaves our environment behind."""
+        keep = " ".join(f'${{{name}:+{name}="${name}"}}' for name in ("PATH", "HOME", "LD_LIBRARY_PATH"))
+        pids = "".join(f"{host.name}) pid={host.pid} ;;\n" for host in self.hosts)
+        return (f"#!/bin/sh\ncase $1 in\n{pids}*) exit 255 ;;\nesac\nshift\n"
+                f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} TMPDIR={self.folder} sh -c "$*"\n')
+
+    def launcher(self, mpirun, ranks, wire="fast", mca=(), pass_on=()):
+        """The command that starts `ranks` ranks, the first half near, the others far, talking through that wire."""
+        each = math.ceil(ranks / 2)
+        options = {"plm_rsh_agent": self.agent, "btl": "tcp,self", "btl_tcp_if_include": wire,
+                   "oob_tcp_if_include": wire, **dict(mca)}
+        pass_on = {*pass_on, *(name for name in os.environ if re.fullmatch("(A|L|UB)SAN_OPTIONS", name))}
+        # (killed daemons leave their folders behind)
+        return self.near.enter(f"TMPDIR={self.folder}", *mpirun, "-np", str(ranks),
+                               "--host", f"{NEAR}:{each},{FAR}:{each}",
+                               *(word for pair in options.items() for word in ("--mca", *map(str, pair))),
+                               *(word for name in pass_on for word in ("-x", name)))
+
+    def cut(self, wire):
+        self.far.do("ip", "link", "set", wire, "down")
+
+    def slow_traffic(self):
+        """Ends the slow wire. (frames carried, frames lost)"""
+        words = self.slow_wire.communicate("")[0].split()
+        return int(words[1]), int(words[3])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """Ends the hosts with all that runs there."""
+        self.slow_wire.kill()
+        for host in self.hosts:
+            for pid in host.processes("mpirun", "orterun", "orted", "spmm_mpi"):
+                os.kill(pid, signal.SIGKILL)
+            # a network goes some time after its host; its end here would be in the next one's way
+            do("ip", "link", "delete", host.name)
+            host.keeper.kill()
+            host.keeper.wait()

@@ -1,0 +1,207 @@
+/* limit: 60 */
+#include "count.h"
+#include "gen.h"
+#include "partition.h"
+#include "sample.h"
+#include "test.h"
+
+enum { MOST_RANKS = 12 };
+
+/** A grid with its boundaries. */
+typedef struct blocks {
+    int P, Q;
+    int64_t rows[MOST_RANKS + 1], cols[MOST_RANKS + 1], x[MOST_RANKS * (MOST_RANKS + 1)];
+} blocks;
+
+/** The rank's number that owns row j of X, found by looking everywhere. */
+static int owner(const blocks *b, int64_t j)
+{
+    for (int q = 0; q < b->Q; q++)
+        for (int p = 0; p < b->P; p++)
+            if (b->x[q * (b->P + 1) + p] <= j && j < b->x[q * (b->P + 1) + p + 1]) return p * b->Q + q;
+    return -1;
+}
+
+static int holder(const blocks *b, int64_t i, int64_t j)
+{
+    int p = 0, q = 0;
+    while (i >= b->rows[p + 1]) p++;
+    while (j >= b->cols[q + 1]) q++;
+    return p * b->Q + q;
+}
+
+/** One entry after another, with a table of who needs which column. */
+static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *counts)
+{
+    const int ranks = b->P * b->Q;
+    char *const needs = calloc((size_t)(ranks * a->cols) + 1, 1);
+    memset(counts, 0, (size_t)ranks * sizeof *counts);
+    for (int64_t i = 0; i < a->rows; i++) {
+        char waits[MOST_RANKS] = {0};
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+            const int rank = holder(b, i, a->ja[e]);
+            counts[rank].nnz++;
+            if (owner(b, a->ja[e]) == rank) continue;
+            needs[rank * a->cols + a->ja[e]] = 1;
+            waits[rank] = 1;
+        }
+        for (int r = 0; r < ranks; r++) counts[r].boundary_rows += waits[r];
+    }
+    for (int r = 0; r < ranks; r++) {
+        int64_t from[MOST_RANKS] = {0};
+        for (int64_t j = 0; j < a->cols; j++) {
+            if (owner(b, j) == r) counts[r].x_rows++;
+            if (needs[r * a->cols + j]) from[owner(b, j)]++;
+        }
+        for (int64_t i = 0; i < a->rows; i++)
+            counts[r].rows += b->rows[r / b->Q] <= i && i < b->rows[r / b->Q + 1];
+        counts[r].partial_rows = b->Q > 1 ? counts[r].rows : 0;
+        for (int s = 0; s < ranks; s++) {
+            counts[r].halo_rows += from[s];
+            counts[r].receives_from += from[s] > 0;
+            counts[s].sent_rows += from[s];
+            counts[s].sends_to += from[s] > 0;
+        }
+    }
+    free(needs);
+}
+
+static void check_count(const spmm_csr *a, const blocks *b, int threads)
+{
+    sp_rank_count found[MOST_RANKS], expected[MOST_RANKS];
+    memset(found, 0x55, sizeof found);
+    brute_force(a, b, expected);
+    CHECK_INT(sp_count(a, b->P, b->Q, b->rows, b->cols, b->x, threads, found), SPMM_OK);
+    for (int r = 0; r < b->P * b->Q; r++) {
+        CHECK_INT(found[r].rows, expected[r].rows);
+        CHECK_INT(found[r].nnz, expected[r].nnz);
+        CHECK_INT(found[r].x_rows, expected[r].x_rows);
+        CHECK_INT(found[r].halo_rows, expected[r].halo_rows);
+        CHECK_INT(found[r].sent_rows, expected[r].sent_rows);
+        CHECK_INT(found[r].partial_rows, expected[r].partial_rows);
+        CHECK_INT(found[r].boundary_rows, expected[r].boundary_rows);
+        CHECK_INT(found[r].receives_from, expected[r].receives_from);
+        CHECK_INT(found[r].sends_to, expected[r].sends_to);
+    }
+}
+
+/** Balanced by entries, X as the program would own it. */
+static blocks usual_blocks(const spmm_csr *a, int P, int Q)
+{
+    blocks b = {.P = P, .Q = Q};
+    sp_partition_entries(a->irp, a->rows, P, b.rows);
+    CHECK_INT(sp_partition_columns(a, 2, Q, b.cols), SPMM_OK);
+    sp_x_ranges(a->rows, a->cols, P, Q, b.rows, b.cols, b.x);
+    return b;
+}
+
+/** Boundaries from first to last at random places, some of them equal. */
+static void random_cuts(uint64_t key, int parts, int64_t first, int64_t last, int64_t *begin)
+{
+    begin[0] = first;
+    for (int p = 1; p < parts; p++) {
+        const int64_t left = last - begin[p - 1];
+        begin[p] = begin[p - 1] +
+                   (int64_t)sp_random_below(key, (uint64_t)p, 0, (uint64_t)(2 * left / (parts - p + 1) + 1));
+        if (begin[p] > last) begin[p] = last;
+    }
+    begin[parts] = last;
+}
+
+static blocks random_blocks(const spmm_csr *a, int P, int Q, uint64_t key)
+{
+    blocks b = {.P = P, .Q = Q};
+    random_cuts(key, P, 0, a->rows, b.rows);
+    random_cuts(key + 1, Q, 0, a->cols, b.cols);
+    for (int q = 0; q < Q; q++)
+        random_cuts(key + 2 + (uint64_t)q, P, b.cols[q], b.cols[q + 1], b.x + q * (P + 1));
+    return b;
+}
+
+/** All grids of up to 12 ranks, the usual boundaries and random ones. */
+static void check_grids(const spmm_csr *a)
+{
+    for (int P = 1; P <= MOST_RANKS; P++)
+        for (int Q = 1; P * Q <= MOST_RANKS; Q++) {
+            blocks b = usual_blocks(a, P, Q);
+            check_count(a, &b, 1);
+            check_count(a, &b, 3);
+            b = random_blocks(a, P, Q, 100 * (uint64_t)P + (uint64_t)Q);
+            check_count(a, &b, 2);
+        }
+}
+
+int main(void)
+{
+    spmm_csr a;
+    TEST("the counts of samples are the brute force's, for every grid of up to 12 ranks") {
+        for (int s = 0; s < SAMPLES; s++) {
+            sample_csr((sample)s, SAMPLE_INTEGERS, SPMM_F64, &a);
+            check_grids(&a);
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("and those of a matrix with fewer rows than ranks, and of a 0 x 0 one") {
+        const int64_t row[] = {0, 0, 1, 4, 4, 2}, col[] = {4, 1, 0, 2, 4, 3};
+        CHECK_INT(spmm_csr_from_triplets(5, 5, 6, row, col, NULL, SPMM_F32, &a), SPMM_OK);
+        check_grids(&a);
+        spmm_csr_destroy(&a);
+        CHECK_INT(spmm_csr_from_triplets(0, 0, 0, NULL, NULL, NULL, SPMM_F64, &a), SPMM_OK);
+        check_grids(&a);
+        spmm_csr_destroy(&a);
+    }
+    TEST("a square grid of points cut in three sends its faces") {
+        CHECK_INT(sp_gen_csr("lap2d5:30", SPMM_F64, 1, &a), SPMM_OK);
+        blocks b = {.P = 3, .Q = 1, .rows = {0, 300, 600, 900}, .cols = {0, 900}};
+        sp_x_ranges(900, 900, 3, 1, b.rows, b.cols, b.x);
+        sp_rank_count c[3];
+        CHECK_INT(sp_count(&a, 3, 1, b.rows, b.cols, b.x, 2, c), SPMM_OK);
+        for (int p = 0; p < 3; p++) {
+            const int faces = p == 1 ? 2 : 1;
+            CHECK_INT(c[p].halo_rows, 30 * faces);
+            CHECK_INT(c[p].sent_rows, 30 * faces);
+            CHECK_INT(c[p].boundary_rows, 30 * faces);
+            CHECK_INT(c[p].receives_from, faces);
+            CHECK_INT(c[p].sends_to, faces);
+            CHECK_INT(c[p].partial_rows, 0);
+        }
+        spmm_csr_destroy(&a);
+    }
+    TEST("thousands of ranks are counted, most of them without rows") {
+        CHECK_INT(sp_gen_csr("lap2d5:40", SPMM_F64, 1, &a), SPMM_OK);
+        enum { P = 5000 };
+        static int64_t rows[P + 1], x[P + 1];
+        static sp_rank_count c[P];
+        const int64_t cols[] = {0, 1600};
+        sp_partition_even(1600, P, rows);
+        sp_x_ranges(1600, 1600, P, 1, rows, cols, x);
+        CHECK_INT(sp_count(&a, P, 1, rows, cols, x, 2, c), SPMM_OK);
+        int64_t halo = 0;
+        for (int p = 0; p < P; p++) {
+            CHECK_INT(c[p].halo_rows, c[p].sent_rows); /* the pattern is symmetric */
+            CHECK_INT(c[p].halo_rows, c[p].receives_from);
+            halo += c[p].halo_rows;
+        }
+        CHECK_INT(halo, a.nnz - a.rows); /* one row a rank: whatever is off the diagonal */
+        spmm_csr_destroy(&a);
+    }
+    TEST("boundaries that do not cover the matrix in order are refused") {
+        sample_csr(SAMPLE_RANDOM, SAMPLE_INTEGERS, SPMM_F64, &a);
+        sp_rank_count c[4];
+        for (int n = 0; n < 6; n++) {
+            blocks b = usual_blocks(&a, 2, 2);
+            if (n == 1) b.rows[2]--;
+            if (n == 2) b.cols[1] = a.cols + 1;
+            if (n == 3) b.x[1] = b.x[2] + 1;
+            if (n == 4) b.x[3]++;
+            if (n == 5) b.rows[0] = 1;
+            CHECK_INT(sp_count(&a, 2, 2, b.rows, b.cols, b.x, 1, c), n == 0 ? SPMM_OK : SPMM_ERR_USAGE);
+        }
+        const blocks b = usual_blocks(&a, 1, 1);
+        CHECK_INT(sp_count(&a, 0, 1, b.rows, b.cols, b.x, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_count(&a, 1, 1, b.rows, b.cols, b.x, 0, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_count(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, 1, c), SPMM_ERR_LIMIT);
+        spmm_csr_destroy(&a);
+    }
+    return test_end();
+}

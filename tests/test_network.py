@@ -1,0 +1,130 @@
+"""Two hosts: the program over TCP between network namespaces of this machine, slow and broken networks included.
+limit: 300"""
+import itertools
+import os
+import re
+import subprocess
+import time
+
+import network
+
+why_not = network.contain()
+if why_not:
+    print("SKIP two hosts:", why_not)
+    raise SystemExit(0)
+
+from command import MPIRUN, PROGRAM, ROOT, SCRATCH, equal, finish, run, scratch, test, verified, within
+
+QUICK = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
+# one more line is one more case: with every matrix, on 4 ranks. (name, options, environment)
+WAYS = [
+    ("as it comes", (), {}),
+    ("f32, even rows, two K", ("-p", "f32", "--partition", "rows", "-k", "1,8"), {}),
+    ("messages in small pieces", ("-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
+    ("a sample verified", ("--verify", "sample"), {}),
+    ("everything to everybody", ("--exchange", "bcast"), {}),
+    ("after the exchange", ("--no-overlap", "-k", 9), {}),
+    ("a halo in small pieces", ("--exchange", "halo", "-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
+    ("columns on each host", ("-g", "2x2"), {}),
+    ("columns by themselves", ("-g", "1x4", "--reduce", "butterfly"), {}),
+    ("columns, one after another", ("-g", "1x4", "--reduce", "linear", "-k", 3), {"SPMM_CHUNK_BYTES": "1000"}),
+    ("columns, the library's way", ("-g", "2x2", "--reduce", "mpi", "--exchange", "bcast"), {}),
+]
+MATRICES = ["lap3d7:12", str(ROOT / "matrices/bcsstk16.mtx.gz")]
+# without these mpirun notices after eight minutes that a host is silent: docs/SURPRISES.md
+SOON = {"oob_tcp_keepalive_time": 1, "oob_tcp_keepalive_intvl": 1, "oob_tcp_keepalive_probes": 3}
+
+
+def net_run(net, ranks, *options, env=None, wire="fast", mca=(), **more):
+    """The program on that many ranks of both hosts."""
+    return run(*QUICK, *options, env=env, launcher=net.launcher(MPIRUN, ranks, wire, mca, env or ()), **more)
+
+
+def hosts_of(result):
+    """The table of -v: each rank's host."""
+    return re.findall(r"^ +\d+  (\S+) +\d+ +\d+ +\d+ ", result.out, re.M)
+
+
+def left(net):
+    return [pid for host in net.hosts for pid in host.processes("orted", os.path.basename(PROGRAM))]
+
+
+def ended(net, start, code, path):
+    """After a loss: mpirun was quick, did not call it a success, nothing runs any more and nothing half is written."""
+    assert time.monotonic() - start < 10, f"mpirun took {time.monotonic() - start:.1f} s"
+    assert code not in (0, None), code
+    network.wait_until(lambda: not left(net), 5, "the end of all ranks")
+    assert not os.path.exists(path) and not os.path.exists(path + ".part"), "an output file was left"
+
+
+with network.Network(SCRATCH.name) as net:
+    with test("ranks of two hosts give the serial product's bits, and the table names both hosts"):
+        for matrix, (name, options, env) in itertools.product(MATRICES, WAYS):
+            what = f"{matrix} {name}"
+            result = net_run(net, 4, "-v", *options, matrix, env=env)
+            verified(result, what)
+            equal(hosts_of(result), [network.NEAR] * 2 + [network.FAR] * 2, what)
+            equal(result.out.splitlines()[-1], "PASS", what)
+            for r in result.records:  # partial sums have other bits
+                assert r["run"]["grid"][1] > 1 or r["error"]["different"] == 0, what
+            assert result.records, what
+
+    with test("Y is the same file from 1 rank here and from 2, 4 and 5 ranks of two hosts, neighbours or not"):
+        path = scratch("y.mtx")
+        run(*QUICK, "-k", 3, "-o", path, MATRICES[1])
+        one = open(path).read()
+        for ranks, mca in ((2, {}), (5, {"btl": "tcp,self,vader"}), (4, {"rmaps_base_mapping_policy": "node"})):
+            os.remove(path)
+            verified(net_run(net, ranks, "-k", 3, "-o", path, MATRICES[1], mca=mca), ranks, 1)
+            assert open(path).read() == one, f"{ranks} ranks {mca}"
+
+    with test("a rank that fails on the far host is exit code 4 and one message"):
+        for stage in ("place", "read", "scatter", "x", "apply", "gather", "verify", "report"):
+            result = net_run(net, 4, MATRICES[0], env={"SPMM_FAULT": f"{stage}:3"}, limit=20)
+            equal(result.code, 4, result.err)
+            equal(len(result.error_lines()), 1, result.err)
+            within(result.error_lines()[0], f"rank 3: SPMM_FAULT: failing in stage {stage}")
+            equal(left(net), [], "processes left")
+
+    with test("a rank that is killed on the far host ends the job"):
+        for stage in ("place", "scatter", "apply", "gather"):
+            start, path = time.monotonic(), scratch("killed.mtx")
+            result = net_run(net, 4, "-o", path, MATRICES[0], env={"SPMM_FAULT": f"{stage}:3:kill"}, limit=20)
+            ended(net, start, result.code, path)
+
+    with test("a slow network that loses frames changes nothing but the time"):
+        verified(net_run(net, 4, MATRICES[0], wire="slow"), MATRICES[0], 1)
+        verified(net_run(net, 4, "-g", "2x2", MATRICES[1], wire="slow"), "2 x 2", 1)
+        result = net_run(net, 4, MATRICES[1], wire="slow", env={"SPMM_CHUNK_BYTES": "10000"})
+        verified(result, "in pieces", 1)
+        slow = result.records[0]["apply"]["min"]
+        carried, lost = net.slow_traffic()
+        print(f"  {carried} frames carried, {lost} lost; a product took {slow} s")
+        assert lost > 0 and slow > 0.005, "the slow network was not slow"
+
+
+def lose(loss, wire="fast"):
+    """Loses something in the midst of the products. All that is left is a network of its own each time."""
+    with network.Network(SCRATCH.name) as net:
+        path = scratch("lost.mtx")
+        launcher = net.launcher(MPIRUN, 4, wire, SOON)
+        job = subprocess.Popen([*launcher, PROGRAM, "-d", "cpu", "-t", "1", "-r", "100000000", "-o", path, "lap2d5:9"],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # the table's head comes before the products
+        while "wrong" not in (line := job.stdout.readline()):
+            assert line, "it ended before"
+        start = time.monotonic()
+        loss(net)
+        try:
+            job.communicate(timeout=20)
+        finally:
+            job.kill()
+        ended(net, start, job.returncode, path)
+
+
+with test("a far host that dies ends the job"):
+    lose(lambda net: [os.kill(pid, 9) for pid in net.far.processes("orted", "spmm_mpi")])
+
+with test("a cut network ends the job within seconds, if mpirun is told to look after its connections"):
+    lose(lambda net: net.cut("fast"))
+finish()
