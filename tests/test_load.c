@@ -368,10 +368,10 @@ static void test_refused(void)
     TEST("a rank that fails is everybody's failure, and nobody waits") {
         char fault[32];
         write_text(text, file_text(&kinds[0], 3, text));
-        for (int r = 0; r < ranks; r++) {
-            snprintf(fault, sizeof fault, "read:%d", r);
+        for (int k = 0; k < 2 * ranks; k++) {
+            snprintf(fault, sizeof fault, "%s:%d", k % 2 ? "read" : "load", k / 2);
             setenv("SPMM_FAULT", fault, 1);
-            refused(0, SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage read as told");
+            refused(0, SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage");
             unsetenv("SPMM_FAULT");
         }
     }
@@ -476,7 +476,7 @@ static void test_memory(void)
             const sp_read_options options = {.threads = 2};
             sp_grid grid;
             sp_load l;
-            if (k < 2) write_big(300000, 20, k);
+            if (k < 2) write_big(200000, 20, k);
             make_grid(k % 2 ? 2 : 4, k % 2 ? 2 : 1, &grid);
             sp_peak_restart();
             const int64_t before = peak_kib();
