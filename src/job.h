@@ -34,6 +34,7 @@ typedef struct sp_job {
     sp_verify_mode verify; /**< what is really done */
     sp_record record;      /**< rank 0 prints it; every rank keeps the times */
     sp_preamble preamble;
+    spmm_transport transport; /**< that auto turned out to be in the first plan, and is in the others */
     const sp_kernel *chosen[SP_MAX_COLUMNS]; /**< with kernel auto: that of each K */
     int64_t touched;                         /**< columns of the block that have an entry; with copy_rate */
     double copy_rate;   /**< bytes a second that this rank's memory copies; 0: not measured */

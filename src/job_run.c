@@ -46,7 +46,8 @@ spmm_plan_options sp_job_plan_options(const sp_job *job)
                                .block_size = job->options.shape.block,
                                .subwarp = job->options.shape.subwarp,
                                .exchange = job->options.exchange,
-                               .transport = job->options.transport,
+                               .transport = job->transport != SPMM_TRANSPORT_AUTO ? job->transport
+                                                                                  : job->options.transport,
                                .reduce = job->options.reduce,
                                .no_overlap = job->options.no_overlap};
 }
@@ -169,6 +170,7 @@ static spmm_status note_facts(sp_job *job, const run *r)
     sp_record *rec = &job->record;
     sp_plan_facts facts;
     sp_plan_facts_of(r->plan, &facts);
+    job->transport = facts.transport;
     rec->run.transport = facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_word(facts.transport);
     rec->run.reduce = facts.reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts.reduce);
     double rows[2] = {(double)facts.interior_rows, (double)job->block.csr.rows};

@@ -71,7 +71,7 @@ static void cut_evenly(const sp_grid *grid, sp_load *l)
  *  \param [out] t  the counts; the caller destroys it, also on failure */
 static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *source, sp_load *l, tallies *t)
 {
-    TRY(sp_agree(grid->comm, "read", create_tallies(grid, l, t)));
+    TRY(sp_agree(grid->comm, "load", create_tallies(grid, l, t)));
     TRY(sp_load_count(grid, source, &t->rows, t->cols.count ? &t->cols : NULL));
     return cut_by_entries(grid, t, l);
 }
@@ -158,14 +158,14 @@ static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, tallie
     sp_fill fill;
     spmm_csr_destroy(&l->csr);
     TRY(sp_agree(
-        grid->comm, "read",
+        grid->comm, "load",
         sp_fill_begin(r[1] - r[0], c[1] - c[0], SP_GENERAL, o->precision, o->threads, &l->csr, &fill)));
     TRY(find_row_lengths(grid, t, l, counted, &fill));
-    TRY(sp_agree(grid->comm, "read", sp_fill_start(&fill)));
+    TRY(sp_agree(grid->comm, "load", sp_fill_start(&fill)));
     const sp_load_source source = begin_pass(t, SP_WANT_ALL);
     TRY(sp_load_place(grid, &source, l, &fill));
     TRY(end_pass(grid, t));
-    TRY(sp_agree(grid->comm, "read", finish_block(&fill, t->part.path, duplicates)));
+    TRY(sp_agree(grid->comm, "load", finish_block(&fill, t->part.path, duplicates)));
     return add_up(grid, *duplicates, l);
 }
 
@@ -200,7 +200,7 @@ static spmm_status cut_again(const sp_grid *grid, sp_load *l, int *moved)
     sp_load old = {.rows = l->rows};
     spmm_status status = sp_alloc((void **)&b, 1, sizeof *b, "entries that are counted");
     if (status == SPMM_OK) status = allocate_bounds(grid, &old);
-    status = sp_agree(grid->comm, "read", status);
+    status = sp_agree(grid->comm, "load", status);
     *moved = 0;
     if (status == SPMM_OK) {
         const size_t rows = ((size_t)grid->dims[0] + 1) * sizeof(int64_t);
@@ -266,20 +266,17 @@ static void look_at_lengths(const int64_t *length, int64_t n, sp_load *l)
 static spmm_status find_lengths(const sp_grid *grid, sp_load *l)
 {
     enum { ROWS = 1 << 14 };
-    MPI_Comm row = MPI_COMM_NULL;
     int64_t length[ROWS];
     const int64_t *const irp = l->csr.irp;
-    TRY(SP_MPI(MPI_Comm_split(grid->comm, grid->coords[0], grid->coords[1], &row)));
     spmm_status status = SPMM_OK;
     l->longest = l->empty = 0;
     for (int64_t i = 0; i < l->csr.rows && status == SPMM_OK; i += ROWS) {
         const int64_t n = l->csr.rows - i < ROWS ? l->csr.rows - i : ROWS;
         for (int64_t k = 0; k < n; k++) length[k] = irp[i + k + 1] - irp[i + k];
         status = SP_MPI(MPI_Reduce(grid->coords[1] == 0 ? MPI_IN_PLACE : length, length, (int)n, MPI_INT64_T,
-                                   MPI_SUM, 0, row));
+                                   MPI_SUM, 0, grid->row_comm));
         if (grid->coords[1] == 0) look_at_lengths(length, n, l);
     }
-    MPI_Comm_free(&row);
     TRY(status);
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->longest, 1, MPI_INT64_T, MPI_MAX, grid->comm)));
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
@@ -351,7 +348,7 @@ static spmm_status count_columns(const sp_grid *grid, const sp_file *f, int thre
     file_columns c = {f, sp_partition_share(nnz, grid->size, grid->rank),
                       sp_partition_share(nnz, grid->size, grid->rank + 1), threads, NULL};
     spmm_status status = sp_alloc((void **)&c.column, PIECE, sizeof *c.column, "columns that are counted");
-    status = sp_agree(grid->comm, "read", status);
+    status = sp_agree(grid->comm, "load", status);
     const sp_load_source source = {next_of_file, &c, SP_GENERAL, 0};
     if (status == SPMM_OK) status = sp_load_count(grid, &source, NULL, &t->cols);
     sp_free(c.column);
@@ -366,9 +363,9 @@ static spmm_status cut_file(const sp_grid *grid, const sp_file *f, const sp_read
     spmm_status status = create_tallies(grid, l, &t);
     if (status == SPMM_OK)
         status = sp_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1], t.rows.count);
-    status = sp_agree(grid->comm, "read", status);
+    status = sp_agree(grid->comm, "load", status);
     if (status == SPMM_OK) status = sp_tally_lengths(grid, &t.rows, &l->longest, &l->empty);
-    if (status == SPMM_OK && partition == SP_PARTITION_NNZ) {
+    if (status == SPMM_OK && partition != SP_PARTITION_ROWS) {
         if (grid->dims[1] > 1) status = count_columns(grid, f, o->threads, &t);
         if (status == SPMM_OK) status = cut_by_entries(grid, &t, l);
     } else {
@@ -405,7 +402,7 @@ spmm_status sp_load_spmm(const sp_grid *grid, const char *path, const sp_read_op
     if (status == SPMM_OK) {
         take_facts(f, l);
         status = cut_file(grid, f, options, partition, l);
-        if (status == SPMM_OK) status = sp_agree(grid->comm, "read", read_block(grid, f, options, l));
+        if (status == SPMM_OK) status = sp_agree(grid->comm, "load", read_block(grid, f, options, l));
         if (status == SPMM_OK) status = add_up(grid, 0, l);
         l->duplicates = sp_file_facts_of(f)->duplicates;
     }

@@ -30,6 +30,8 @@ typedef struct sp_load {
  *  The text is parsed twice: for the lengths of rows, then for the entries, each time every rank its part of it. Cuts
  *  by entries take one pass more with Q > 1, and two more if summing duplicates moves them.
  *
+ *  Ranks agree (sp_agree) in stage "read" on the file, and then in stage "load".
+ *
  *  Memory of a rank: the CSR of its block's stored entries and about 40 MiB.
  *  \param [in]  options  the same on every rank but for threads and progress, which may be set on one rank only
  *  \param [out] out      the caller destroys it, also on failure (it is then empty)

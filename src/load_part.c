@@ -7,7 +7,7 @@
 #include "numparse.h"
 #include "read_body.h"
 
-enum { ROUND_CHUNKS = 16, LOOK_BYTES = 4096 };
+enum { ROUND_CHUNKS = 16, ROUND_MOST = 16 << 20, LOOK_BYTES = 4096 };
 
 /* ---- what the first rank does alone ---- */
 
@@ -141,8 +141,9 @@ spmm_status sp_part_open(const sp_grid *grid, const char *path, const sp_read_op
                    .file = MPI_FILE_NULL,
                    .end = opening->file_bytes,
                    .round = ROUND_CHUNKS * sp_stream_chunk_default()};
+    if (p->round > ROUND_MOST) p->round = ROUND_MOST;
     sp_numparse_init();
-    TRY(sp_agree(grid->comm, "read", open_part(grid, p)));
+    TRY(sp_agree(grid->comm, "load", open_part(grid, p)));
     /* a part ends where the next one begins */
     const int before = grid->rank > 0 ? grid->rank - 1 : MPI_PROC_NULL;
     const int behind = grid->rank + 1 < grid->size ? grid->rank + 1 : MPI_PROC_NULL;

@@ -124,7 +124,7 @@ spmm_status sp_route(MPI_Comm comm, int64_t width, sp_route_fill fill, sp_route_
     sp_router r;
     enum { FAILED, MORE, WAITING, FLAGS };
     int more = 1;
-    spmm_status status = sp_agree(comm, "read", router_create(comm, width, &r));
+    spmm_status status = sp_agree(comm, "load", router_create(comm, width, &r));
     if (status != SPMM_OK) {
         router_destroy(&r);
         return status;
@@ -141,7 +141,7 @@ spmm_status sp_route(MPI_Comm comm, int64_t width, sp_route_fill fill, sp_route_
         /* of a file in the order of its rows most is where it belongs already */
         if (flags[WAITING]) status = exchange(&r, take, context);
     }
-    status = sp_agree(comm, "read", status);
+    status = sp_agree(comm, "load", status);
     router_destroy(&r);
     return status;
 }

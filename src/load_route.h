@@ -38,7 +38,7 @@ typedef spmm_status (*sp_route_take)(void *context, const void *items, int64_t c
 /** Sends all items of all ranks.
  *
  *  Collective. When a rank's fill or take fails all stop, with that rank's status and message (sp_agree,
- *  stage "read"). Memory: about 4 times SP_ROUTE_BYTES, and some bytes a rank; messages keep to
+ *  stage "load"). Memory: about 4 times SP_ROUTE_BYTES, and some bytes a rank; messages keep to
  *  SPMM_CHUNK_BYTES. \param [in] width  bytes of an item: 4, 8, 12 or 16 */
 spmm_status sp_route(MPI_Comm comm, int64_t width, sp_route_fill fill, sp_route_take take, void *context);
 

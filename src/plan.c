@@ -252,8 +252,9 @@ static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_
     const sp_parts *const parts = &p->parts;
     void *const own = (char *)x->data + p->halo->before * x->ld * (int64_t)sp_value_size(p->precision);
     if (p->exchange) TRY(sp_exchange_begin(p->exchange, own));
-    TRY(run(p, 0, parts->interior, p->interior, x, y, s ? &s->interior : NULL));
-    if (p->exchange) TRY(sp_exchange_end(p->exchange));
+    const spmm_status interior = run(p, 0, parts->interior, p->interior, x, y, s ? &s->interior : NULL);
+    if (p->exchange) TRY(sp_exchange_end(p->exchange)); /* also after a failure: others wait for it */
+    TRY(interior);
     return run(p, parts->interior, parts->count, p->boundary, x, y, s ? &s->boundary : NULL);
 }
 

@@ -180,7 +180,8 @@ with test("one wrong element of Y fails the run: exit code 1, FAIL, the element 
 STAGES = sorted({name for file in (ROOT / "src").glob("*.c") if file.stem != "nccl_found"
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
 LEADS_TO = {"sample": ("--verify", "sample"), "floor": ("-v",), "tune": ("--autotune",),
-            "conversions": ("--check-conversions",), "reduce": ("-g", "1x3")}
+            "conversions": ("--check-conversions",), "reduce": ("-g", "1x3"),
+            "load": ("--io", "parallel")}
 # stages that one rank does not come to
 SHARED = ("exchange", "reduce")
 # stages after Y was written
@@ -189,7 +190,8 @@ WRITTEN = ("output", "verify", "report")
 
 def fault(stage, rank, ranks, path, kind=""):
     """A run that writes Y and a record, in which that rank fails at that stage."""
-    return run(*FAST, "-o", path, *LEADS_TO.get(stage, ()), "lap2d5:9", ranks=ranks, limit=30,
+    return run(*FAST, "-o", path, *LEADS_TO.get(stage, ()),
+               ROOT / "matrices/cage4.mtx" if stage == "load" else "lap2d5:9", ranks=ranks, limit=30,
                env={"SPMM_FAULT": f"{stage}:{rank}{kind}", "SPMM_TUNE_CACHE": ""})
 
 
