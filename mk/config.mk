@@ -81,7 +81,8 @@ else ifeq ($(problem)$(METIS)$(METIS_FOUND),1)
 endif
 
 NCCL_FOUND :=
-NCCL_FLAGS := $(if $(NCCL_HOME),-I$(abspath $(NCCL_HOME))/include)
+# (nccl.h has declarations that our warnings object to)
+NCCL_FLAGS := $(if $(NCCL_HOME),-isystem $(abspath $(NCCL_HOME))/include)
 NCCL_LIBS := $(if $(NCCL_HOME),-L$(abspath $(NCCL_HOME))/lib -Wl$(comma)-rpath$(comma)$(abspath $(NCCL_HOME))/lib) -lnccl
 ifeq ($(WITH_CUDA)$(filter 0,$(NCCL)),1)
   # header and library; CUDA's headers lie beside the toolkit's compiler

@@ -1,5 +1,6 @@
 /** sp_nccl.h by NCCL. */
 #include <nccl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "device.h"
