@@ -111,21 +111,37 @@ static spmm_status direct_send(sp_exchange *x)
     return SPMM_OK;
 }
 
+void sp_exchange_give_up(sp_exchange *x)
+{
+    for (int i = 0; i < x->outs; i++)
+        MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[x->ins + i]);
+    MPI_Waitall(x->ins + x->outs, x->request, MPI_STATUSES_IGNORE);
+}
+
 static spmm_status direct_begin(sp_exchange *x)
 {
+    /* MPI knows nothing of queues: what was queued before may still write the room, as the zeros of its creation */
+    spmm_status status = x->space == SPMM_CUDA ? sp_device_queue_sync(SP_QUEUE_MAIN) : SPMM_OK;
     for (int i = 0; i < x->ins; i++)
         TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
                              x->comm, &x->request[i])));
-    if (x->space == SPMM_CUDA) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
-    TRY(sp_exchange_pack(x));
-    /* from a GPU they leave when the kernels before have ended, which end() waits for */
+    if (status == SPMM_OK) status = sp_exchange_pack(x);
+    if (status != SPMM_OK) {
+        sp_exchange_give_up(x);
+        return status;
+    }
+    /* from a GPU they leave when they are packed, which end() waits for */
     return x->space == SPMM_CPU ? direct_send(x) : SPMM_OK;
 }
 
 static spmm_status direct_end(sp_exchange *x)
 {
     if (x->space == SPMM_CUDA) {
-        TRY(sp_device_queue_sync(SP_QUEUE_MOVE));
+        const spmm_status packed = sp_device_queue_sync(SP_QUEUE_MOVE);
+        if (packed != SPMM_OK) {
+            sp_exchange_give_up(x);
+            return packed;
+        }
         TRY(direct_send(x));
     }
     TRY(SP_MPI(MPI_Waitall(x->ins + x->outs, x->request, x->status)));
@@ -133,7 +149,7 @@ static spmm_status direct_end(sp_exchange *x)
     return SPMM_OK;
 }
 
-static const sp_way direct = {direct_begin, direct_end, NULL, NULL, NULL};
+static const sp_way direct = {direct_begin, direct_end, NULL, NULL, NULL, NULL};
 
 /* ---- which transport ---- */
 
@@ -215,10 +231,11 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
 
 /* ---- the fastest ---- */
 
-/** Seconds of an exchange, the slowest rank's; the least of a few. */
-static spmm_status time_exchange(sp_exchange *x, void *own, double *seconds)
+/** Seconds of an exchange, the slowest rank's; the least of a few, but where the first one, which also warms up,
+ *  is hopelessly behind the least of another transport (0: none was tried). */
+static spmm_status time_exchange(sp_exchange *x, void *own, double least, double *seconds)
 {
-    enum { TIMES = 4 };
+    enum { TIMES = 4, HOPELESS = 5 };
     *seconds = 0;
     for (int i = 0; i < TIMES; i++) {
         TRY(SP_MPI(MPI_Barrier(x->grid->comm)));
@@ -229,7 +246,8 @@ static spmm_status time_exchange(sp_exchange *x, void *own, double *seconds)
         TRY(sp_agree(x->grid->comm, "exchange", status));
         took = MPI_Wtime() - took;
         TRY(sp_slowest(x->grid->comm, &took, 1));
-        if (i == 1 || (i > 1 && took < *seconds)) *seconds = took; /* the first warms up */
+        if (i <= 1 || took < *seconds) *seconds = took;
+        if (i == 0 && least > 0 && took > HOPELESS * least) break;
     }
     return SPMM_OK;
 }
@@ -257,7 +275,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         status = create(grid, halo, row_bytes, SPMM_CUDA, all[i], threads, &one);
         if (status != SPMM_OK && all[i] != SPMM_TRANSPORT_MPI) continue;
         if (status != SPMM_OK) goto failed;
-        status = time_exchange(one, x + halo->before * row_bytes, &seconds);
+        status = time_exchange(one, x + halo->before * row_bytes, least, &seconds);
         if (status == SPMM_OK && (!*best || seconds < least)) {
             sp_exchange_destroy(*best);
             *best = one;
@@ -265,7 +283,8 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         } else {
             sp_exchange_destroy(one);
         }
-        if (status != SPMM_OK) goto failed;
+        /* NCCL may find out at its first message that it cannot */
+        if (status != SPMM_OK && all[i] == SPMM_TRANSPORT_MPI) goto failed;
     }
     sp_device_free(x);
     return SPMM_OK;
@@ -326,7 +345,10 @@ void sp_exchange_skip(sp_exchange *x)
 {
     void *scratch = NULL;
     int64_t most = 1;
-    if (x->way == &sp_way_nccl) return; /* NCCL's ranks find out by its own means */
+    if (x->way->skip) {
+        x->way->skip(x);
+        return;
+    }
     for (int i = 0; i < x->ins; i++)
         if (x->in[i].bytes > most) most = x->in[i].bytes;
     if (sp_alloc(&scratch, most, 1, "rows to drop") != SPMM_OK) return;

@@ -25,7 +25,8 @@ void sp_exchange_destroy(sp_exchange *exchange);
 
 /** Starts sending own rows and receiving others'; what this rank does until sp_exchange_end() overlaps with it.
  *  own: this rank's first row of X, with the halo's rows of room before and behind; rows in between must not
- *  be written, nor the room touched, until the end. On a GPU, kernels queued before are waited for. */
+ *  be written, nor the room touched, until the end. On a GPU, kernels queued before are waited for. After a
+ *  failure there is no end: the neighbours have been told. */
 spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
 /** Returns when all rows are there; on a GPU: when kernels that are queued from now on find them there.
@@ -33,7 +34,7 @@ spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 spmm_status sp_exchange_end(sp_exchange *exchange);
 
 /** Instead of begin and end, by a rank that has nothing to send because it failed: its neighbours are told so,
- *  and what they send is received and dropped. */
+ *  and what they send is received and dropped. With NCCL they cannot be told: they get NaNs. */
 void sp_exchange_skip(sp_exchange *exchange);
 
 /** What it goes by; never SPMM_TRANSPORT_AUTO. */

@@ -40,12 +40,10 @@ static spmm_status create(sp_exchange *x)
     return SPMM_OK;
 }
 
-static spmm_status begin(sp_exchange *x)
+/** Queues the copies to the host of all that is sent. */
+static spmm_status fetch(sp_exchange *x)
 {
     mirror *const m = x->state;
-    for (int i = 0; i < x->ins; i++)
-        TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].mirror, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
-                             SP_TAG_ROWS, x->comm, &x->request[i])));
     TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
     TRY(sp_exchange_pack(x));
     for (int i = 0; i < x->outs; i++) {
@@ -56,40 +54,64 @@ static spmm_status begin(sp_exchange *x)
     return SPMM_OK;
 }
 
+static spmm_status begin(sp_exchange *x)
+{
+    mirror *const m = x->state;
+    for (int i = 0; i < x->ins; i++)
+        TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].mirror, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
+                             SP_TAG_ROWS, x->comm, &x->request[i])));
+    const spmm_status status = fetch(x);
+    if (status != SPMM_OK) sp_exchange_give_up(x);
+    return status;
+}
+
+/** The first failure of several. */
+static void note(spmm_status *first, spmm_status status)
+{
+    if (*first == SPMM_OK) *first = status;
+}
+
 /** Queues the copies of `count` messages that have come, to their places. */
 static spmm_status place(sp_exchange *x, int count)
 {
     const mirror *const m = x->state;
+    spmm_status first = SPMM_OK;
     for (int i = 0; i < count; i++) {
         const sp_message *const in = &x->in[x->done[i]];
-        TRY(sp_exchange_check(&x->status[i], in));
-        TRY(sp_device_queue_copy(x->base + in->at, m->in + in->mirror, in->bytes, SP_QUEUE_MOVE));
+        spmm_status status = sp_exchange_check(&x->status[i], in);
+        if (status == SPMM_OK)
+            status = sp_device_queue_copy(x->base + in->at, m->in + in->mirror, in->bytes, SP_QUEUE_MOVE);
+        note(&first, status);
     }
-    return SPMM_OK;
+    return first;
 }
 
-/** Sends what is on the host, message after message, and places what has come meanwhile. */
+/** Sends what is on the host, message after message, and places what has come meanwhile. A failure, here or of a
+ *  neighbour, is no reason to leave the others waiting: what cannot be sent is sent empty. */
 static spmm_status end(sp_exchange *x)
 {
     const mirror *const m = x->state;
+    spmm_status first = SPMM_OK;
     int placed = 0, count = 0;
     for (int i = 0; i < x->outs; i++) {
-        TRY(sp_mark_wait(m->mark[i]));
-        TRY(SP_MPI(MPI_Isend(m->out + x->out[i].mirror, (int)x->out[i].bytes, MPI_BYTE, x->out[i].peer,
-                             SP_TAG_ROWS, x->comm, &x->request[x->ins + i])));
+        const spmm_status fetched = sp_mark_wait(m->mark[i]);
+        note(&first, fetched);
+        TRY(SP_MPI(MPI_Isend(m->out + x->out[i].mirror, fetched == SPMM_OK ? (int)x->out[i].bytes : 0,
+                             MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[x->ins + i])));
         if (placed == x->ins) continue;
         TRY(SP_MPI(MPI_Testsome(x->ins, x->request, &count, x->done, x->status)));
         if (count == MPI_UNDEFINED) continue;
-        TRY(place(x, count));
+        note(&first, place(x, count));
         placed += count;
     }
     while (placed < x->ins) {
         TRY(SP_MPI(MPI_Waitsome(x->ins, x->request, &count, x->done, x->status)));
-        TRY(place(x, count));
+        note(&first, place(x, count));
         placed += count;
     }
     TRY(sp_wait(x->request + x->ins, x->outs));
-    return sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE);
+    note(&first, sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE));
+    return first;
 }
 
-const sp_way sp_way_mirror = {begin, end, create, destroy, NULL};
+const sp_way sp_way_mirror = {begin, end, create, destroy, NULL, NULL};

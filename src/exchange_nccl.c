@@ -1,6 +1,9 @@
 /* Rows of a GPU's X by NCCL: a group of sends and receives beside the kernels, in a stream of its own. */
+#include <string.h>
+
 #include "device.h"
 #include "exchange_ways.h"
+#include "memory.h"
 #include "sp_nccl.h"
 
 static spmm_status connect(sp_exchange *x)
@@ -21,11 +24,60 @@ static spmm_status group(const sp_exchange *x, void *stream)
     return SPMM_OK;
 }
 
-static spmm_status begin(sp_exchange *x)
+/** Bytes of the longest message. */
+static int64_t longest(const sp_message *list, int count)
+{
+    int64_t most = 0;
+    for (int i = 0; i < count; i++)
+        if (list[i].bytes > most) most = list[i].bytes;
+    return most;
+}
+
+static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
+{
+    const sp_nccl *const nccl = x->state;
+    void *const stream = sp_device_queue(SP_QUEUE_MOVE);
+    spmm_status status = SPMM_OK;
+    TRY(sp_nccl_begin());
+    for (int i = 0; i < x->ins && status == SPMM_OK; i++)
+        status = sp_nccl_recv(nccl, x->in[i].peer, drop, x->in[i].bytes, stream);
+    for (int i = 0; i < x->outs && status == SPMM_OK; i++)
+        status = sp_nccl_send(nccl, x->out[i].peer, nan, x->out[i].bytes, stream);
+    TRY(sp_nccl_end());
+    return status == SPMM_OK ? sp_device_queue_sync(SP_QUEUE_MOVE) : status;
+}
+
+/** A receive waits until its bytes have come, and cannot be told that they will not: the neighbours get NaNs. */
+static void skip(sp_exchange *x)
+{
+    const int64_t in = longest(x->in, x->ins), out = longest(x->out, x->outs);
+    void *host = NULL, *nan = NULL, *drop = NULL;
+    spmm_status status = SPMM_OK;
+    if (x->ins + x->outs == 0) return;
+    TRY_GOTO(sp_alloc(&host, out, 1, "NaNs to send"), done);
+    memset(host, 0xff, (size_t)out);
+    TRY_GOTO(sp_device_alloc(&nan, out, "NaNs to send"), done);
+    TRY_GOTO(sp_device_alloc(&drop, in, "rows to drop"), done);
+    TRY_GOTO(sp_device_upload(nan, host, out), done);
+    TRY_GOTO(skip_with(x, drop, nan), done);
+done:
+    sp_free(host);
+    sp_device_free(nan);
+    sp_device_free(drop);
+    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* they would wait for ever */
+}
+
+static spmm_status pack(const sp_exchange *x)
 {
     TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
-    TRY(sp_exchange_pack(x));
-    if (x->ins + x->outs == 0) return SPMM_OK;
+    return sp_exchange_pack(x);
+}
+
+static spmm_status begin(sp_exchange *x)
+{
+    const spmm_status packed = pack(x);
+    if (packed != SPMM_OK) skip(x);
+    if (packed != SPMM_OK || x->ins + x->outs == 0) return packed;
     TRY(sp_nccl_begin());
     const spmm_status status = group(x, sp_device_queue(SP_QUEUE_MOVE));
     const spmm_status ended = sp_nccl_end(); /* also after an error: the group must not stay open */
@@ -40,4 +92,4 @@ static spmm_status end(sp_exchange *x)
 
 static void forget(sp_exchange *x) { x->state = NULL; }
 
-const sp_way sp_way_nccl = {begin, end, NULL, forget, connect};
+const sp_way sp_way_nccl = {begin, end, NULL, forget, connect, skip};

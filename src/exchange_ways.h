@@ -15,13 +15,14 @@ typedef struct sp_message {
     int64_t bytes;
 } sp_message;
 
-/** A way of moving. create is local, connect collective over the grid. */
+/** A way of moving. create is local, connect collective over the grid; skip: NULL where messages can be empty. */
 typedef struct sp_way {
     spmm_status (*begin)(sp_exchange *x);
     spmm_status (*end)(sp_exchange *x);
     spmm_status (*create)(sp_exchange *x);
     void (*destroy)(sp_exchange *x);
     spmm_status (*connect)(sp_exchange *x);
+    void (*skip)(sp_exchange *x);
 } sp_way;
 
 struct sp_exchange {
@@ -51,6 +52,10 @@ spmm_status sp_exchange_pack(const sp_exchange *x);
 
 /** Where a message to send lies. */
 char *sp_message_data(const sp_exchange *x, const sp_message *m);
+
+/** After a failure between the first MPI_Irecv and the first MPI_Isend: sends empty messages, so that no neighbour
+ *  waits, and waits for what comes. */
+void sp_exchange_give_up(sp_exchange *x);
 
 /** Has the whole message come? Fails where the neighbour skipped. */
 spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m);

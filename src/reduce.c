@@ -1,5 +1,7 @@
 #include "reduce.h"
 
+#include <string.h>
+
 #include "device.h"
 #include "memory.h"
 #include "sp_nccl.h"
@@ -126,14 +128,21 @@ static spmm_status on_host(const sp_reduction *r, void *y)
     return tree(r, y);
 }
 
+static spmm_status fetch(const sp_reduction *r, const void *y)
+{
+    TRY(sp_device_queue_copy(r->mirror, y, bytes_of(r), SP_QUEUE_MAIN));
+    return sp_device_queue_sync(SP_QUEUE_MAIN);
+}
+
 spmm_status sp_reduction_run(sp_reduction *r, void *y)
 {
     if (r->space == SPMM_CPU) return on_host(r, y);
     if (r->method == SPMM_REDUCE_NCCL)
         return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_queue(SP_QUEUE_MAIN));
-    TRY(sp_device_queue_copy(r->mirror, y, bytes_of(r), SP_QUEUE_MAIN));
-    TRY(sp_device_queue_sync(SP_QUEUE_MAIN));
+    const spmm_status fetched = fetch(r, y);
+    if (fetched != SPMM_OK) memset(r->mirror, 0xff, (size_t)bytes_of(r)); /* the others wait: they get NaNs */
     TRY(on_host(r, r->mirror));
+    TRY(fetched);
     if (r->rank != 0 && !sp_reduce_everywhere(r->method)) return SPMM_OK;
     return sp_device_queue_copy(y, r->mirror, bytes_of(r), SP_QUEUE_MAIN);
 }
