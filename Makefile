@@ -51,6 +51,7 @@ bench-read:
 include mk/bench.mk
 
 ## bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
+## bench-multigpu time products on NP GPUs beside NCCL and cuSPARSE (NP=, ARGS=)
 ## bench-figures  make docs/PERFORMANCE.md's tables and plots anew from bench/records/
 include mk/bench-gpu.mk
 
@@ -70,7 +71,8 @@ include mk/install.mk
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
 FORMATTED = $(wildcard include/*.h src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] bench/*.[ch] \
-                bench/cpu/*.[ch] bench/gpu/*.[ch] bench/mpi/*.[ch] bench/peers/*.c bench/peers/*.cpp examples/*.[ch])
+                bench/cpu/*.[ch] bench/gpu/*.[ch] bench/mpi/*.[ch] bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
+                examples/*.[ch])
 format: deps-lint
 	$(Q)clang-format -i $(FORMATTED)
 lint: deps-lint

@@ -12,11 +12,22 @@ BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),%/peer_none.c,%/peer_
     $(wildcard bench/gpu/*.c)))
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
 
-.PHONY: bench-gpu bench-figures
+BENCH_MULTIGPU := $(call object,$(wildcard bench/multigpu/*.c))
+multigpu_missing := $(if $(filter 1,$(WITH_CUDA)),,[nvcc] )$(if $(NCCL_FOUND),,[nccl.h and libnccl: NCCL_HOME=] \
+    )$(if $(CUSPARSE_H),,[cusparse.h and libcusparse])
+multigpu_flags = $(call mpirun_flags,$(NP)) $(if $(OPEN_MPI),$(if $(findstring --bind-to,$(call mpirun_flags,$(NP))),,--bind-to none))
+
+.PHONY: bench-gpu bench-multigpu bench-figures
 bench-gpu:
 	@+$(MAKE) $(J) $(B)/bench/bench_gpu
 	@$(if $(CUSPARSE_H),:,echo 'bench-gpu: cuSPARSE was not found: without it')
 	$(Q)$(B)/bench/bench_gpu --commit '$(COMMIT)' $(ARGS)
+
+# the ranks' threads are divided by the program: none is bound
+bench-multigpu:
+	@$(if $(strip $(multigpu_missing)),echo 'bench-multigpu: this is missing: $(strip $(multigpu_missing))' >&2; exit 2)
+	@+$(MAKE) $(J) $(B)/bench/bench_multigpu
+	$(Q)$(MPIRUN) $(strip $(multigpu_flags)) -np $(NP) $(B)/bench/bench_multigpu --commit '$(COMMIT)' $(ARGS)
 
 bench-figures:
 	$(Q)$(call deps,figures)
@@ -27,6 +38,11 @@ bench-figures:
 
 $(B)/bench/gpu/peer_cusparse.o: private INCLUDES += -isystem $(dir $(CUSPARSE_H))
 
+$(B)/bench/multigpu/theirs.o: private INCLUDES += -isystem $(dir $(CUSPARSE_H))
+$(B)/bench/bench_multigpu: $(BENCH_MULTIGPU) $(KEEP) $(B)/program.a $(B)/libspmm.a
+	$(call say,LD,$@)
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(CUSPARSE_LIBS) $(CUDA_LIBS) $(LIBS)
+
 # the stamp: cuSPARSE may come or go
 $(B)/bench/gpu/peer: FORCE
 	@$(call stamp,$(BENCH_GPU) $(CUSPARSE_LIBS))
@@ -34,4 +50,4 @@ $(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(B)/program.a $(B)/libspmm.a $(B)/be
 	$(call say,LD,$@)
 	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(CUSPARSE_LIBS) $(CUDA_LIBS) $(LIBS)
 
--include $(wildcard $(B)/bench/gpu/*.d)
+-include $(wildcard $(B)/bench/gpu/*.d $(B)/bench/multigpu/*.d)
