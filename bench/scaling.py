@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Strong scaling: what bench_multigpu's CSV files of runs with several numbers of ranks say together.
+
+    scaling.py FILE...
+
+For each matrix, precision, K and side: the time with each number of ranks, the speed-up over the fewest, and the
+efficiency (speed-up by ranks); geometric means of the efficiencies at the end. Of several times of a case the least
+counts. Exit status 1 when a row is not ok, 2 when there is nothing to compare.
+"""
+import csv
+import math
+import sys
+from collections import defaultdict
+
+
+def read(paths):
+    """{(matrix, precision, k, contender): {ranks: ms}}, number of rows that are not ok."""
+    cases, bad = defaultdict(dict), 0
+    for path in paths:
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                if row["ok"] != "1":
+                    bad += 1
+                    continue
+                case = cases[row["matrix"], row["precision"], int(row["k"]), row["contender"]]
+                ranks, ms = int(row["ranks"]), float(row["median_ms"])
+                case[ranks] = min(case.get(ranks, ms), ms)
+    return cases, bad
+
+
+def main(paths):
+    if not paths or "--help" in paths:
+        print(__doc__.strip())
+        return 0 if paths else 2
+    cases, bad = read(paths)
+    every = sorted({ranks for times in cases.values() for ranks in times})
+    efficiencies = defaultdict(list)
+    print(f"{'matrix':30} {'':3} {'K':>4} {'':7}" + "".join(f" | {f'{r} ranks: ms':>13} {'x':>6} {'eff.':>5}" for r in every))
+    for (matrix, precision, k, contender), times in cases.items():
+        fewest = min(times)
+        line = f"{matrix[:30]:30} {precision:3} {k:4} {contender:7}"
+        for ranks in every:
+            if ranks not in times:
+                line += f" | {'-':>13} {'':6} {'':5}"
+                continue
+            speedup = times[fewest] / times[ranks]
+            efficiency = speedup * fewest / ranks
+            line += f" | {times[ranks]:13.3f} {speedup:6.2f} {efficiency:5.2f}"
+            if ranks > fewest:
+                efficiencies[contender, fewest, ranks].append(efficiency)
+        print(line)
+    for (contender, fewest, ranks), found in sorted(efficiencies.items()):
+        mean = math.exp(sum(map(math.log, found)) / len(found))
+        print(f"{contender}: efficiency from {fewest} to {ranks} ranks, geometric mean of {len(found)}: {mean:.2f}")
+    if bad:
+        print(f"{bad} rows are not ok")
+        return 1
+    return 0 if efficiencies else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
