@@ -1,0 +1,166 @@
+/** Products of a plan on GPUs beside the same on CPUs, through the public interface; tests/test_gpu_exchange.c and
+ *  test_gpu_shared.c. */
+#ifndef SP_GPU_PRODUCTS_H
+#define SP_GPU_PRODUCTS_H
+
+#include <math.h>
+
+#include "spmm.h"
+#include "test_mpi.h"
+
+static const char *const transports[] = {"auto", "mpi", "staged", "cuda-aware", "nccl"};
+static const char *const exchanges[] = {"auto", "halo", "bcast"};
+static const char *const reductions[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl"};
+
+/** What numbers A and X hold: small integers make every sum exact, in any order. */
+typedef enum numbers { REALS, INTEGERS } numbers;
+
+static inline double get(const spmm_multivector *v, int64_t i, int64_t j)
+{
+    return v->precision == SPMM_F64 ? ((const double *)v->data)[i * v->ld + j]
+                                    : (double)((const float *)v->data)[i * v->ld + j];
+}
+
+static inline void set(spmm_multivector *v, int64_t i, int64_t j, double value)
+{
+    if (v->precision == SPMM_F64)
+        ((double *)v->data)[i * v->ld + j] = value;
+    else
+        ((float *)v->data)[i * v->ld + j] = (float)value;
+}
+
+static inline void fill_x(spmm_multivector *x, int64_t first, numbers kind)
+{
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->k; j++) {
+            const int64_t n = ((first + i) * 37 + j * 11) % 101;
+            set(x, i, j, kind == INTEGERS ? (double)(n - 50) : (double)n / 63 - 0.7);
+        }
+}
+
+/** This rank's block of a generated matrix on a P x Q grid. */
+static inline void make_block(const char *spec, spmm_precision precision, numbers kind, int p, int q,
+                              spmm_block *block)
+{
+    spmm_csr a = {0};
+    if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, precision, &a), SPMM_OK);
+    for (int64_t e = 0; kind == INTEGERS && e < a.nnz; e++) {
+        if (precision == SPMM_F64)
+            ((double *)a.as)[e] = (double)(e % 7 - 3);
+        else
+            ((float *)a.as)[e] = (float)(e % 7 - 3);
+    }
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, p, q, block), SPMM_OK);
+    spmm_csr_destroy(&a);
+}
+
+/** This rank's rows of X and of A X, in host memory. */
+typedef struct reference {
+    int64_t k;
+    numbers kind;
+    spmm_multivector x, y;
+} reference;
+
+/** By a plan on the CPU. reduce: where Y shall be as that has it. */
+static inline void reference_create(const spmm_block *block, int64_t k, numbers kind, spmm_reduce reduce,
+                                    reference *r)
+{
+    const spmm_plan_options options = {.threads = 2,
+                                       .reduce = reduce == SPMM_REDUCE_BUTTERFLY ? reduce : SPMM_REDUCE_TREE};
+    spmm_plan *plan;
+    *r = (reference){.k = k, .kind = kind};
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &r->x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &r->y), SPMM_OK);
+    fill_x(&r->x, block->x_begin, kind);
+    CHECK_INT(spmm_apply(plan, 1, &r->x, 0, &r->y), SPMM_OK);
+    spmm_plan_destroy(plan);
+}
+
+static inline void reference_destroy(reference *r)
+{
+    spmm_multivector_destroy(&r->x);
+    spmm_multivector_destroy(&r->y);
+}
+
+/** Is the Y on the GPU `factor` (a power of two) times the reference's, bit for bit? */
+static inline int is_right(const reference *r, const spmm_multivector *y, double factor)
+{
+    spmm_multivector back;
+    int same = y->rows == r->y.rows;
+    if (!same || spmm_multivector_create(y->rows, y->k, y->precision, SPMM_CPU, &back) != SPMM_OK) return 0;
+    if (spmm_multivector_copy(y, &back) != SPMM_OK) same = 0;
+    for (int64_t i = 0; same && i < y->rows; i++)
+        for (int64_t j = 0; j < y->k; j++) same = same && get(&back, i, j) == factor * get(&r->y, i, j);
+    spmm_multivector_destroy(&back);
+    return same;
+}
+
+/** Fills a multivector on the GPU: with the reference's X times a factor, or with NaNs. */
+static inline void put_x(const reference *r, double factor, spmm_multivector *x)
+{
+    spmm_multivector host;
+    CHECK_INT(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &host), SPMM_OK);
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < x->k; j++) set(&host, i, j, factor * get(&r->x, i, j));
+    CHECK_INT(spmm_multivector_copy(&host, x), SPMM_OK);
+    spmm_multivector_destroy(&host);
+}
+
+static inline void put_nan(spmm_multivector *v)
+{
+    spmm_multivector host;
+    CHECK_INT(spmm_multivector_create(v->rows, v->k, v->precision, SPMM_CPU, &host), SPMM_OK);
+    for (int64_t i = 0; i < v->rows; i++)
+        for (int64_t j = 0; j < v->k; j++) set(&host, i, j, (double)NAN);
+    CHECK_INT(spmm_multivector_copy(&host, v), SPMM_OK);
+    spmm_multivector_destroy(&host);
+}
+
+/** Products again and again, each with other numbers than the one before: with the plan's X and Y, and with an X of
+ *  the caller's that has no room and another leading dimension; of integers also with alpha and beta. */
+static inline void multiply(const reference *r, spmm_plan *plan, int64_t x_rows)
+{
+    static const double factors[] = {1, 2, -0.5};
+    spmm_multivector x, y, wide, own;
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(x_rows, r->k + 9, r->x.precision, SPMM_CUDA, &wide), SPMM_OK);
+    own = wide;
+    own.k = r->k;
+    put_nan(&y);
+    for (int f = 0; f < 3; f++) {
+        put_x(r, factors[f], &x);
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+        CHECK(is_right(r, &y, factors[f]));
+        put_x(r, 4 * factors[f], &own);
+        CHECK_INT(spmm_apply(plan, 1, &own, 0, &y), SPMM_OK);
+        CHECK(is_right(r, &y, 4 * factors[f]));
+    }
+    if (r->kind == INTEGERS) { /* Y is -2 A X, X is -0.5 times the reference's */
+        CHECK_INT(spmm_apply(plan, 4, &x, -1, &y), SPMM_OK);
+        CHECK(is_right(r, &y, 0));
+        CHECK_INT(spmm_apply(plan, -4, &x, 0, &y), SPMM_OK);
+        CHECK(is_right(r, &y, 2));
+    }
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    spmm_multivector_destroy(&wide);
+}
+
+/** A plan on the GPUs, and its products. */
+static inline void check_plan(const spmm_block *block, const reference *r, const spmm_plan_options *o)
+{
+    const int failed = test_.failed;
+    spmm_plan *plan;
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, r->k, o, &plan), SPMM_OK);
+    if (plan) multiply(r, plan, block->x_rows);
+    spmm_plan_destroy(plan);
+    if (test_.failed > failed && failed < 5)
+        printf("  (rank %d: %d x %d, %s, K = %lld, format %d, transport %s, exchange %s, reduce %s%s)\n",
+               test_.rank, block->p, block->q, block->csr.precision == SPMM_F64 ? "f64" : "f32",
+               (long long)r->k, (int)o->format, transports[o->transport], exchanges[o->exchange],
+               reductions[o->reduce], o->no_overlap ? ", no overlap" : "");
+}
+
+#endif

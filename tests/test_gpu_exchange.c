@@ -1,0 +1,216 @@
+/* Several GPUs through the public interface: rows of X and partial Y on the move, by every transport, exchange and
+ * reduction that is there, give what CPUs give.
+ * MPI: 1 2 4 */
+#include "gpu_products.h"
+
+static int there[5]; /* by spmm_transport */
+
+/** Making NCCL's communicator takes long, and auto makes it, too: those are in fewer combinations. */
+static int is_slow(int transport)
+{
+    return transport == SPMM_TRANSPORT_AUTO || transport == SPMM_TRANSPORT_NCCL;
+}
+
+/** Which transports are there; the others are skipped with what the library says. */
+static void find_transports(void)
+{
+    spmm_block block;
+    make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
+    for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++) {
+        const spmm_plan_options options = {.device = SPMM_CUDA, .transport = (spmm_transport)t};
+        spmm_plan *plan;
+        char sentence[64];
+        const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan);
+        there[t] = status == SPMM_OK;
+        spmm_plan_destroy(plan);
+        snprintf(sentence, sizeof sentence, "products by transport %s", transports[t]);
+        if (!there[t]) SKIP(sentence, spmm_error_message());
+        /* (ranks that share a GPU, beside NCCL, are SPMM_ERR_DEVICE) */
+        if (!there[t])
+            CHECK(t > SPMM_TRANSPORT_STAGED && (status == SPMM_ERR_USAGE || status == SPMM_ERR_DEVICE));
+    }
+    spmm_block_destroy(&block);
+}
+
+/** Every transport but the slow ones in every combination, those in some. */
+static void check_rows(const char *spec, spmm_precision precision, int64_t k, spmm_format format, int *turn)
+{
+    spmm_block block;
+    reference r;
+    make_block(spec, precision, REALS, 0, 0, &block);
+    reference_create(&block, k, REALS, SPMM_REDUCE_AUTO, &r);
+    for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++)
+        for (int o = 0; o < 2; o++, ++*turn)
+            for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++) {
+                const spmm_plan_options options = {.device = SPMM_CUDA,
+                                                   .format = format,
+                                                   .transport = (spmm_transport)t,
+                                                   .exchange = (spmm_exchange)e,
+                                                   .no_overlap = o};
+                /* 5 and the 4 combinations within have no common factor: each has its turn */
+                if (there[t] && (!is_slow(t) || *turn % 5 == (t == SPMM_TRANSPORT_NCCL)))
+                    check_plan(&block, &r, &options);
+            }
+    reference_destroy(&r);
+    spmm_block_destroy(&block);
+}
+
+/** Sums over process rows, of integers. */
+static void check_grid(const char *spec, spmm_precision precision, int64_t k, int p, int q)
+{
+    spmm_block block;
+    make_block(spec, precision, INTEGERS, p, q, &block);
+    for (int s = SPMM_REDUCE_AUTO; s <= SPMM_REDUCE_NCCL; s++) {
+        reference r;
+        reference_create(&block, k, INTEGERS, (spmm_reduce)s, &r);
+        for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++) {
+            const spmm_plan_options options = {.device = SPMM_CUDA,
+                                               .format = SPMM_FORMAT_AUTO,
+                                               .transport = (spmm_transport)t,
+                                               .reduce = (spmm_reduce)s,
+                                               .exchange = (spmm_exchange)(s % 3),
+                                               .no_overlap = s == SPMM_REDUCE_LINEAR};
+            if (!there[t] || (s == SPMM_REDUCE_NCCL && !there[SPMM_TRANSPORT_NCCL])) continue;
+            /* of those with NCCL: alone, each beside another way, and what auto takes */
+            const int f64 = precision == SPMM_F64, slow = is_slow(t) || s == SPMM_REDUCE_NCCL;
+            const int wanted = (t == SPMM_TRANSPORT_NCCL && s == SPMM_REDUCE_NCCL && !f64) ||
+                               (t == SPMM_TRANSPORT_NCCL && s == SPMM_REDUCE_TREE && f64) ||
+                               (t == SPMM_TRANSPORT_MPI && s == SPMM_REDUCE_NCCL && f64) ||
+                               (t == SPMM_TRANSPORT_AUTO && s == SPMM_REDUCE_AUTO);
+            if (!slow || wanted) check_plan(&block, &r, &options);
+        }
+        reference_destroy(&r);
+    }
+    spmm_block_destroy(&block);
+}
+
+/** X and Y change places. */
+static void check_steps(spmm_transport transport)
+{
+    enum { STEPS = 4, K = 6 };
+    const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
+    spmm_block block;
+    spmm_plan *cpu, *gpu;
+    spmm_multivector v[2], w[2];
+    make_block("lap3d7:12", SPMM_F64, REALS, 0, 0, &block);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, NULL, &cpu), SPMM_OK);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &options, &gpu), SPMM_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(spmm_plan_x_create(cpu, &v[i]), SPMM_OK);
+        CHECK_INT(spmm_plan_x_create(gpu, &w[i]), SPMM_OK);
+    }
+    reference r = {.k = K, .x = v[0]};
+    fill_x(&v[0], block.x_begin, REALS);
+    put_x(&r, 1, &w[0]);
+    for (int s = 0; s < STEPS; s++) {
+        CHECK_INT(spmm_apply(cpu, 1, &v[s % 2], 0, &v[(s + 1) % 2]), SPMM_OK);
+        CHECK_INT(spmm_apply(gpu, 1, &w[s % 2], 0, &w[(s + 1) % 2]), SPMM_OK);
+    }
+    r.y = v[STEPS % 2];
+    CHECK(is_right(&r, &w[STEPS % 2], 1));
+    for (int i = 0; i < 2; i++) {
+        spmm_multivector_destroy(&v[i]);
+        spmm_multivector_destroy(&w[i]);
+    }
+    spmm_plan_destroy(cpu);
+    spmm_plan_destroy(gpu);
+    spmm_block_destroy(&block);
+}
+
+/** Rank 0 comes with a wrong X; its neighbours do not wait, and the next product is right. */
+static void check_failure(spmm_transport transport)
+{
+    const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x, y, wrong;
+    reference r;
+    make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
+    reference_create(&block, 3, REALS, SPMM_REDUCE_AUTO, &r);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    put_x(&r, 1, &x);
+    wrong = x;
+    wrong.k = 2;
+    const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
+    if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
+    if (test_.rank == 1 && transport == SPMM_TRANSPORT_NCCL) {
+        CHECK_INT(status, SPMM_OK); /* but NaNs came */
+        CHECK(!is_right(&r, &y, 1));
+    } else if (test_.rank == 1) {
+        CHECK_INT(status, SPMM_ERR_MPI);
+        CHECK_TEXT(spmm_error_message(), "rank 0");
+    }
+    if (test_.rank > 1) CHECK_INT(status, SPMM_OK);
+    for (int again = 0; again < 2; again++) {
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+        CHECK(is_right(&r, &y, 1));
+    }
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    spmm_plan_destroy(plan);
+    reference_destroy(&r);
+    spmm_block_destroy(&block);
+}
+
+/** Messages and sums in pieces that end within a row. */
+static void check_pieces(int size)
+{
+    spmm_block block;
+    reference r;
+    setenv("SPMM_CHUNK_BYTES", "1000", 1);
+    for (int q = 1; q <= size; q += size > 1 ? size - 1 : 1) {
+        make_block("uniform:400,7", SPMM_F64, INTEGERS, size / q, q, &block);
+        reference_create(&block, 5, INTEGERS, SPMM_REDUCE_AUTO, &r);
+        for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_NCCL; t++)
+            for (int s = SPMM_REDUCE_TREE; s <= SPMM_REDUCE_MPI; s += 2) {
+                const spmm_plan_options options = {
+                    .device = SPMM_CUDA, .transport = (spmm_transport)t, .reduce = (spmm_reduce)s};
+                if (there[t] && (!is_slow(t) || s == SPMM_REDUCE_TREE)) check_plan(&block, &r, &options);
+            }
+        reference_destroy(&r);
+        spmm_block_destroy(&block);
+    }
+    unsetenv("SPMM_CHUNK_BYTES");
+}
+
+int main(int argc, char **argv)
+{
+    int size, turn = 0;
+    test_mpi_begin(&argc, &argv, &size);
+    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
+        SKIP("products on several GPUs are those on CPUs", spmm_error_message());
+        return test_mpi_end();
+    }
+    TEST("a transport is there, or the library says why not") {
+        find_transports();
+        CHECK(there[SPMM_TRANSPORT_AUTO] && there[SPMM_TRANSPORT_MPI] && there[SPMM_TRANSPORT_STAGED]);
+    }
+    TEST("by every transport and exchange, with and without overlap, Y is the CPU's bit for bit") {
+        for (int f = 0; f < 2; f++) {
+            check_rows("lap3d7:16", (spmm_precision)f, 1, SPMM_CSR, &turn);
+            check_rows("lap3d7:16", (spmm_precision)f, 5, SPMM_ELL, &turn);
+            check_rows("uniform:3000,9", (spmm_precision)f, 32, SPMM_CSR, &turn);
+            check_rows("band:2000,5,300", (spmm_precision)f, 3, SPMM_ELL_NOPAD, &turn);
+        }
+    }
+    TEST("every reduction on every grid with several process columns is exact for integers") {
+        for (int q = 2; q <= size; q++)
+            if (size % q == 0) {
+                check_grid("uniform:400,9", SPMM_F64, 5, size / q, q);
+                check_grid("longrows:300,2,3,200", SPMM_F32, 8, size / q, q);
+            }
+    }
+    TEST("Y of one product can be the X of the next") {
+        for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++)
+            if (there[t]) check_steps((spmm_transport)t);
+    }
+    TEST("one rank's wrong argument leaves no neighbour waiting, and the next product is right") {
+        for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_NCCL; t++)
+            if (there[t]) check_failure((spmm_transport)t);
+    }
+    TEST("messages longer than a bound are cut, and arrive") check_pieces(size);
+    spmm_device_close();
+    return test_mpi_end();
+}
