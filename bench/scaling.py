@@ -35,7 +35,8 @@ def main(paths):
     cases, bad = read(paths)
     every = sorted({ranks for times in cases.values() for ranks in times})
     efficiencies = defaultdict(list)
-    print(f"{'matrix':30} {'':3} {'K':>4} {'':7}" + "".join(f" | {f'{r} ranks: ms':>13} {'x':>6} {'eff.':>5}" for r in every))
+    heading = "".join(f" | {f'{ranks} ranks: ms':>13} {'x':>6} {'eff.':>5}" for ranks in every)
+    print(f"{'matrix':30} {'':3} {'K':>4} {'':7}" + heading)
     for (matrix, precision, k, contender), times in cases.items():
         fewest = min(times)
         line = f"{matrix[:30]:30} {precision:3} {k:4} {contender:7}"
