@@ -51,10 +51,10 @@ static spmm_status create_lists(sp_exchange *x, int64_t most)
     for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->row_bytes, most);
     for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->row_bytes, most);
     if (ins + outs > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld messages an exchange", (long long)(ins + outs));
+        return sp_fail(SPMM_ERR_LIMIT, "%lld messages an exchange", (long long)ins + (long long)outs);
     TRY(sp_alloc((void **)&x->in, ins, sizeof *x->in, "the exchange's messages"));
     TRY(sp_alloc((void **)&x->out, outs, sizeof *x->out, "the exchange's messages"));
-    TRY(sp_alloc((void **)&x->request, ins + outs, sizeof *x->request, "the exchange's requests"));
+    TRY(sp_alloc((void **)&x->request, ins + outs, sizeof(MPI_Request), "the exchange's requests"));
     TRY(sp_alloc((void **)&x->status, ins + outs, sizeof *x->status, "the exchange's requests"));
     TRY(sp_alloc((void **)&x->done, ins, sizeof *x->done, "the exchange's requests"));
     list_messages(x, most);

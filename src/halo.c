@@ -36,9 +36,9 @@ static spmm_status check_columns(const spmm_block *b, const int64_t *range, int 
         at += range[2 * p + 1];
     }
     if (at != b->col_begin + b->csr.cols)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "rows %lld to %lld of X belong to a block's columns, and are owned to %lld",
-                       (long long)b->col_begin, (long long)(b->col_begin + b->csr.cols), (long long)at);
+        return sp_fail(
+            SPMM_ERR_USAGE, "rows %lld to %lld of X belong to a block's columns, and are owned to %lld",
+            (long long)b->col_begin, (long long)b->col_begin + (long long)b->csr.cols, (long long)at);
     return SPMM_OK;
 }
 
@@ -137,7 +137,7 @@ static spmm_status exchange_lists(setup *s, sp_halo *h)
     int64_t in = 0, out = 0;
     for (int p = 0; p < s->parts; p++) chunks += sp_chunks(4 * s->receive[p]) + sp_chunks(4 * s->send[p]);
     TRY(sp_agree(s->grid->comm, "halo",
-                 sp_alloc((void **)&s->request, chunks, sizeof *s->request, "the halo's messages")));
+                 sp_alloc((void **)&s->request, chunks, sizeof(MPI_Request), "the halo's messages")));
     for (int p = 0; p < s->parts; p++) {
         TRY(sp_irecv(s->grid->col_comm, p, TAG_LIST, h->list + in, 4 * s->send[p], s->request, &count));
         in += s->send[p];

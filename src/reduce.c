@@ -104,7 +104,7 @@ static spmm_status butterfly(const sp_reduction *r, void *y)
 
 static spmm_status by_mpi(const sp_reduction *r, void *y)
 {
-    const MPI_Datatype type = r->precision == SPMM_F64 ? MPI_DOUBLE : MPI_FLOAT;
+    MPI_Datatype type = r->precision == SPMM_F64 ? MPI_DOUBLE : MPI_FLOAT;
     const int64_t size = (int64_t)sp_value_size(r->precision);
     const int64_t most = sp_chunk_bytes() > size ? sp_chunk_bytes() / size : 1;
     for (int64_t at = 0; at < r->elements; at += most) {
