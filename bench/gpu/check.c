@@ -121,8 +121,14 @@ done:
 static spmm_multivector stored(const contender *c, void *data)
 {
     const int by_row = c->layout == ROW_MAJOR;
-    return (spmm_multivector){
-        by_row ? c->y.rows : c->y.k, by_row ? c->y.k : c->y.rows, c->y.ld, c->y.precision, SPMM_CUDA, data};
+    return (spmm_multivector){by_row ? c->y.rows : c->y.k,
+                              by_row ? c->y.k : c->y.rows,
+                              c->y.ld,
+                              c->y.precision,
+                              SPMM_CUDA,
+                              data,
+                              0,
+                              0};
 }
 
 /** All of Y. The errors of many rows are of either sign, so that the norm of the difference is about sqrt(n)

@@ -52,7 +52,7 @@ static spmm_status make_multivectors(problem *p)
 static spmm_multivector cut(const problem *p, void *data, int64_t rows, int64_t k, dense_layout layout)
 {
     const int64_t ld = layout == ROW_MAJOR ? sp_multivector_ld(k, p->csr.precision) : rows;
-    return (spmm_multivector){rows, k, ld, p->csr.precision, SPMM_CUDA, data};
+    return (spmm_multivector){rows, k, ld, p->csr.precision, SPMM_CUDA, data, 0, 0};
 }
 
 spmm_multivector problem_x(const problem *p, int64_t k, dense_layout layout)
