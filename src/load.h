@@ -32,7 +32,7 @@ typedef struct sp_load {
  *
  *  Ranks agree (sp_agree) in stage "read" on the file, and then in stage "load".
  *
- *  Memory of a rank: the CSR of its block's stored entries and about 40 MiB.
+ *  Memory of a rank: the CSR of its block's stored entries and 10 to 20 MiB.
  *  \param [in]  options  the same on every rank but for threads and progress, which may be set on one rank only
  *  \param [out] out      the caller destroys it, also on failure (it is then empty)
  *  \return the same on every rank: SPMM_OK, the errors of sp_read_csr(), file and line named; SPMM_ERR_UNSUPPORTED

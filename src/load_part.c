@@ -63,7 +63,7 @@ static spmm_status explain(const char *path, const sp_read_options *options)
     sp_read_options plain = *options;
     plain.progress = NULL;
     spmm_status status = sp_reading_begin(&r, path, &plain);
-    if (status == SPMM_OK && sp_reading_pass(&r, SP_WANT_ALL, drop, NULL) == SPMM_OK)
+    if (status == SPMM_OK && sp_reading_pass(&r, SP_WANT_ALL, 0, drop, NULL) == SPMM_OK)
         status = sp_reading_changed(&r);
     return sp_reading_end(&r, path, status);
 }

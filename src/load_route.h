@@ -5,7 +5,7 @@
 #include "comm.h"
 
 enum {
-    SP_ROUTE_BYTES = 4 << 20, /* items that a rank holds to be sent; and as many to be received */
+    SP_ROUTE_BYTES = 2 << 20, /* items that a rank holds to be sent; and as many to be received */
     SP_ROUTE_ADDS = 4         /* items that may be added after one look at sp_route_full() */
 };
 

@@ -27,21 +27,38 @@ static void keep_first_error(sp_reading *r, const sp_read_error *e)
     r->stop = 1;
 }
 
-/** Takes the next chunk; 0 when there is none for this thread. Chunks are handed out in file order, so
- *  whoever stops the others knows that all earlier text is being looked at. */
+/** The next chunk of a region; 0 when there is none. Chunks are handed out in the order of the file, so whoever
+ *  stops the others knows that all earlier text of the region is being looked at. */
+static int take_chunk(sp_reading *r, sp_region *region, sp_chunk *chunk, sp_read_error *error,
+                      double *fraction)
+{
+    int more = 0;
+    pthread_mutex_lock(&region->lock);
+    if (!region->done) {
+        sp_stream_chunk(region->stream, chunk, error);
+        more = error->status == SPMM_OK && chunk->bytes > 0;
+        region->done = !more;
+    }
+    if (r->regions == 1) *fraction = sp_source_fraction(region->stream->source);
+    pthread_mutex_unlock(&region->lock);
+    return more;
+}
+
+/** Takes the next chunk, of the thread's own region first; 0 when there is none for this thread. */
 static int next_chunk(sp_reading *r, sp_chunk *chunk, sp_triangles *first, double *fraction)
 {
     sp_read_error error = {0};
     int more = 0;
     pthread_mutex_lock(&r->lock);
-    if (!r->stop) {
-        sp_stream_chunk(&r->stream, chunk, &error);
-        keep_first_error(r, &error);
-        more = error.status == SPMM_OK && chunk->bytes > 0;
-        if (!more) r->stop = 1;
-    }
+    const int stopped = r->stop;
     *first = r->first;
-    *fraction = sp_source_fraction(r->stream.source);
+    pthread_mutex_unlock(&r->lock);
+    for (int k = 0; k < r->regions && !stopped && !more && error.status == SPMM_OK; k++)
+        more = take_chunk(r, &r->region[(omp_get_thread_num() + k) % r->regions], chunk, &error, fraction);
+    pthread_mutex_lock(&r->lock);
+    keep_first_error(r, &error);
+    r->handed += more ? chunk->bytes : 0;
+    if (r->regions > 1) *fraction = r->handed < r->bytes ? (double)r->handed / (double)r->bytes : 1.0;
     pthread_mutex_unlock(&r->lock);
     return more;
 }
@@ -122,7 +139,7 @@ static void read_chunks(sp_reading *r, const outlet *out)
     batch b = {0};
     sp_triangles first = {INT64_MAX, INT64_MAX};
     sp_read_error error = {0};
-    double fraction;
+    double fraction = 0;
     if (sp_alloc((void **)&chunk.text, sp_stream_chunk_capacity(&r->stream), 1, "a read buffer") != SPMM_OK) {
         no_memory(&error);
         chunk_done(r, &first, &error);
@@ -165,35 +182,131 @@ static void check_whole(sp_reading *r)
     }
 }
 
-static spmm_status read_body(sp_reading *r, const outlet *out)
+/** All of the body as one region. */
+static void one_region(sp_reading *r, sp_region *region)
 {
-    const int64_t left = sp_stream_bytes_left_at_most(&r->stream);
-    const int64_t chunks = left / r->stream.chunk_bytes + 1;
-    const int threads = chunks < r->options.threads ? (int)chunks : r->options.threads;
+    *region = (sp_region){.stream = &r->stream};
+    pthread_mutex_init(&region->lock, NULL);
+    r->region = region;
+    r->regions = 1;
+}
+
+static void read_regions(sp_reading *r, const outlet *out, int threads)
+{
     pthread_mutex_init(&r->lock, NULL);
     r->first = (sp_triangles){INT64_MAX, INT64_MAX};
     r->next_progress = 0;
-#pragma omp parallel num_threads(threads > 0 ? threads : 1)
+    r->handed = 0;
+#pragma omp parallel num_threads(threads)
     read_chunks(r, out);
     pthread_mutex_destroy(&r->lock);
+}
+
+static spmm_status end_pass(sp_reading *r)
+{
     check_whole(r);
     if (r->options.progress && r->error.status == SPMM_OK)
         r->options.progress(r->options.progress_context, r->progress_to);
     return r->error.status;
 }
 
+/** By all threads, or fewer where there are not that many chunks. */
+static int threads_for(const sp_reading *r)
+{
+    const int64_t chunks = sp_stream_bytes_left_at_most(&r->stream) / r->stream.chunk_bytes + 1;
+    return r->options.threads < 1 ? 1 : chunks < r->options.threads ? (int)chunks : r->options.threads;
+}
+
+static spmm_status read_in_order(sp_reading *r, const outlet *out)
+{
+    sp_region region;
+    one_region(r, &region);
+    read_regions(r, out, threads_for(r));
+    pthread_mutex_destroy(&region.lock);
+    return end_pass(r);
+}
+
 spmm_status sp_reading_body(sp_reading *r, const sp_target *target)
 {
     const outlet out = {target, NULL, NULL};
-    return read_body(r, &out);
+    return read_in_order(r, &out);
 }
 
-spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, sp_read_sink sink, void *context)
+/** Where the first line begins that begins at byte `at` or behind it. */
+static spmm_status find_line(sp_stream *s, int64_t at, int64_t *begin)
+{
+    const char *line, *end;
+    sp_read_error error = {0};
+    sp_stream_go_back(s, at - 1, 0);
+    TRY(sp_stream_line(s, &line, &end, &error));
+    *begin = sp_stream_position(s);
+    return SPMM_OK;
+}
+
+/** A region for each thread, about as long as the others. Failure means that the body is read in order. */
+static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_stream *stream)
+{
+    int64_t begin = INT64_MAX;                             /* what is added to the file meanwhile is seen */
+    sp_stream_go_back(&r->stream, r->body, r->body_lines); /* with the header text behind it was read */
+    for (int t = threads; t-- > 0;) {
+        sp_stream *const s = t > 0 ? &stream[t] : &r->stream;
+        const int64_t limit = begin;
+        if (t > 0) {
+            TRY(sp_stream_dup(&r->stream, s));
+            TRY(find_line(s, r->body + 1 + r->bytes / threads * t, &begin));
+            if (begin > limit) begin = limit; /* a line as long as a region */
+            sp_stream_go_back(s, begin, 0);
+        }
+        sp_source_limit(s->source, limit);
+        region[t].stream = s;
+    }
+    return SPMM_OK;
+}
+
+/** What the regions' streams saw, as if it were one. */
+static void join_regions(sp_reading *r, const sp_stream *stream, int threads)
+{
+    for (int t = 1; t < threads; t++) {
+        r->stream.entries += stream[t].entries;
+        r->stream.lines += stream[t].lines;
+    }
+    r->stream.bytes = r->body + r->bytes;
+    if (r->error.status == SPMM_OK && r->stream.entries > r->header.entries)
+        sp_error_set(&r->error, SPMM_ERR_SYNTAX, r->stream.lines, "found too many entries");
+}
+
+static spmm_status read_anywhere(sp_reading *r, const outlet *out, int threads)
+{
+    sp_region *region;
+    sp_stream *stream = NULL;
+    TRY(sp_alloc_zero((void **)&region, threads, sizeof *region, "regions of a file"));
+    spmm_status status = sp_alloc_zero((void **)&stream, threads, sizeof *stream, "regions of a file");
+    r->bytes = sp_stream_bytes_left_at_most(&r->stream);
+    if (status == SPMM_OK) status = split_body(r, threads, region, stream);
+    if (status == SPMM_OK) {
+        for (int t = 0; t < threads; t++) pthread_mutex_init(&region[t].lock, NULL);
+        r->region = region;
+        r->regions = threads;
+        read_regions(r, out, threads);
+        for (int t = 0; t < threads; t++) pthread_mutex_destroy(&region[t].lock);
+        join_regions(r, stream, threads);
+    }
+    sp_source_limit(r->stream.source, INT64_MAX);
+    for (int t = 1; stream && t < threads; t++) sp_stream_close(&stream[t]);
+    sp_free(stream);
+    sp_free(region);
+    return status;
+}
+
+spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context)
 {
     sp_target t = sp_reading_target(r);
     t.wanted = wanted;
     const outlet out = {&t, sink, context};
-    return read_body(r, &out);
+    const int threads = threads_for(r);
+    if (anywhere && threads > 1 && sp_reading_repeatable(r) && read_anywhere(r, &out, threads) == SPMM_OK)
+        return end_pass(r);
+    return read_in_order(r, &out);
 }
 
 spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options)

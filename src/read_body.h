@@ -12,14 +12,24 @@
  *  they are not those that came in an earlier pass. */
 typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
 
+/** A stretch of the body, which threads read chunk by chunk. */
+typedef struct sp_region {
+    sp_stream *stream;
+    pthread_mutex_t lock; /* not OpenMP's, which spins: a thread may wait for all of an inflation */
+    int done;             /* no further chunks */
+} sp_region;
+
 /** What the threads share; all that changes is touched under the lock only. */
 typedef struct sp_reading {
     sp_stream stream;
     sp_header header;
     sp_read_error error; /* the first one in the file, so far */
     sp_triangles first;
-    int stop;             /* no further chunks: an error is certain */
-    pthread_mutex_t lock; /* not OpenMP's, which spins: a thread may wait for all of an inflation */
+    int stop; /* no further chunks: an error is certain */
+    pthread_mutex_t lock;
+    sp_region *region; /* of the pass at hand, [regions] */
+    int regions;
+    int64_t bytes, handed; /* of text: in the body, and taken by threads */
     sp_read_options options;
     double progress_from, progress_to; /* of the pass at hand */
     double next_progress;              /* seconds; thread 0's */
@@ -50,8 +60,12 @@ sp_target sp_reading_target(const sp_reading *r);
 spmm_status sp_reading_body(sp_reading *r, const sp_target *target);
 
 /** Reads the body of a coordinate file and gives the entries, of the options' precision, to the sink.
+ *
+ *  \param [in] anywhere  1: of a repeatable text every thread reads a part of its own, so that threads are not at the
+ *                        same rows; of an error neither the line nor whether it is the first one is then known,
+ *                        only that there is one (line 0: it has none)
  *  \return r->error.status */
-spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, sp_read_sink sink, void *context);
+spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context);
 
 /** Makes it an error that a pass found other entries than the one before; returns its status. */
 spmm_status sp_reading_changed(sp_reading *r);

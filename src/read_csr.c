@@ -40,16 +40,14 @@ static int place(void *context, const sp_entries *entries) { return sp_fill_plac
 
 static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
-/** What the first pass did not look at may be wrong too, and stand before what it found: then that is the
- *  error to be told. */
+/** Something is wrong, and may not be the first thing that is: the file is read in order to find that. */
 static spmm_status find_first_error(sp_reading *r)
 {
-    const sp_read_error found = r->error;
-    if (found.line == 0) return found.status;
+    if (r->error.line == 0) return r->error.status;
     sp_reading_repeat(r);
     r->options.progress = NULL;
-    if (sp_reading_pass(r, SP_WANT_ALL, drop, NULL) == SPMM_OK) r->error = found;
-    return r->error.status;
+    return sp_reading_pass(r, SP_WANT_ALL, 0, drop, NULL) == SPMM_OK ? sp_reading_changed(r)
+                                                                     : r->error.status;
 }
 
 static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
@@ -59,12 +57,12 @@ static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
     int same;
     TRY(sp_fill_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a, &fill));
     r->progress_to = FIRST_PASS;
-    if (sp_reading_pass(r, SP_WANT_LENGTHS, count, &fill) != SPMM_OK) return find_first_error(r);
+    if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return find_first_error(r);
     TRY(sp_fill_start(&fill));
     sp_reading_repeat(r);
     r->progress_from = FIRST_PASS;
     r->progress_to = 1.0;
-    TRY(sp_reading_pass(r, SP_WANT_ALL, place, &fill));
+    if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return find_first_error(r);
     TRY(sp_fill_finish(&fill, &same, duplicates));
     return same ? SPMM_OK : sp_reading_changed(r);
 }

@@ -17,6 +17,7 @@ struct sp_source {
     int gzip;
     int64_t file_bytes; /* its length when it was opened */
     int64_t position;   /* of the next byte to read from the file */
+    int64_t limit;      /* it is not read beyond */
     z_stream z;
     int inflating; /* inside a gzip member */
     int finished;  /* nothing more will come */
@@ -37,6 +38,7 @@ static spmm_status source_fail(sp_source *s, const char *text)
 static spmm_status read_fully(sp_source *s, void *buffer, int64_t bytes, int64_t *got)
 {
     *got = 0;
+    if (bytes > s->limit - s->position) bytes = s->limit - s->position;
     while (*got < bytes) {
         const ssize_t n = pread(s->fd, (char *)buffer + *got, (size_t)(bytes - *got), (off_t)s->position);
         if (n < 0 && errno == EINTR) continue;
@@ -86,6 +88,7 @@ spmm_status sp_source_open(const char *path, sp_source **source)
     sp_source *const s = calloc(1, sizeof *s);
     if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
     s->path = path;
+    s->limit = INT64_MAX;
     /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     spmm_status status = s->fd < 0 ? sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", path, strerror(errno))
@@ -185,7 +188,8 @@ const char *sp_source_error(const sp_source *s) { return s->error; }
 
 int64_t sp_source_bytes_left_at_most(const sp_source *s)
 {
-    const int64_t left = s->file_bytes > s->position ? s->file_bytes - s->position : 0;
+    const int64_t end = s->file_bytes < s->limit ? s->file_bytes : s->limit;
+    const int64_t left = end > s->position ? end - s->position : 0;
     if (!s->gzip) return left;
     /* what zlib holds already, input and window, is covered by the constant */
     return left > INT64_MAX / DEFLATE_RATIO - PACKED_BYTES - WINDOW_BITS
@@ -195,12 +199,31 @@ int64_t sp_source_bytes_left_at_most(const sp_source *s)
 
 int sp_source_repeatable(const sp_source *s) { return !s->gzip; }
 
+spmm_status sp_source_dup(const sp_source *source, sp_source **other)
+{
+    *other = NULL;
+    sp_source *const s = calloc(1, sizeof *s);
+    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", source->path);
+    s->path = source->path;
+    s->file_bytes = source->file_bytes;
+    s->limit = INT64_MAX;
+    s->fd = fcntl(source->fd, F_DUPFD_CLOEXEC, 0);
+    if (s->fd < 0) {
+        free(s);
+        return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened again: %s", source->path, strerror(errno));
+    }
+    *other = s;
+    return SPMM_OK;
+}
+
 void sp_source_go_back(sp_source *s, int64_t position)
 {
     s->position = position;
     s->finished = 0;
     s->failed = SPMM_OK;
 }
+
+void sp_source_limit(sp_source *s, int64_t limit) { s->limit = limit; }
 
 double sp_source_fraction(const sp_source *s)
 {

@@ -29,8 +29,14 @@ int64_t sp_source_bytes_left_at_most(const sp_source *source);
 /** Whether the text can be read again: where it is not inflated. */
 int sp_source_repeatable(const sp_source *source);
 
+/** Another source of the same open file, whatever its name stands for by now; of such a text. */
+spmm_status sp_source_dup(const sp_source *source, sp_source **other);
+
 /** Goes back to a byte of the text of such a file. */
 void sp_source_go_back(sp_source *source, int64_t position);
+
+/** What lies behind that byte is not of such a text; INT64_MAX: all is. */
+void sp_source_limit(sp_source *source, int64_t limit);
 
 /** Share of the file that was read, 0 to 1. */
 double sp_source_fraction(const sp_source *source);

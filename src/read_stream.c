@@ -31,15 +31,28 @@ int64_t sp_stream_chunk_capacity(const sp_stream *s)
     return s->chunk_bytes + SP_LINE_MAX + STEP + SP_CHUNK_PAD;
 }
 
+static spmm_status allocate_kept(sp_stream *stream)
+{
+    stream->kept_capacity = sp_stream_chunk_capacity(stream);
+    const spmm_status status = sp_alloc((void **)&stream->kept, stream->kept_capacity, 1, "the read buffer");
+    if (status != SPMM_OK) sp_stream_close(stream);
+    return status;
+}
+
 spmm_status sp_stream_open(const char *path, int64_t chunk_bytes, sp_stream *stream)
 {
     memset(stream, 0, sizeof *stream);
     TRY(sp_source_open(path, &stream->source));
     stream->chunk_bytes = chunk_bytes > 0 ? chunk_bytes : sp_stream_chunk_default();
-    stream->kept_capacity = sp_stream_chunk_capacity(stream);
-    const spmm_status status = sp_alloc((void **)&stream->kept, stream->kept_capacity, 1, "the read buffer");
-    if (status != SPMM_OK) sp_stream_close(stream);
-    return status;
+    return allocate_kept(stream);
+}
+
+spmm_status sp_stream_dup(const sp_stream *stream, sp_stream *other)
+{
+    memset(other, 0, sizeof *other);
+    TRY(sp_source_dup(stream->source, &other->source));
+    other->chunk_bytes = stream->chunk_bytes;
+    return allocate_kept(other);
 }
 
 void sp_stream_close(sp_stream *stream)

@@ -48,6 +48,8 @@ int64_t sp_stream_chunk_default(void);
 
 /** \param [in] chunk_bytes  0: the default */
 spmm_status sp_stream_open(const char *path, int64_t chunk_bytes, sp_stream *stream);
+/** Another stream of the same open file (sp_source_dup). */
+spmm_status sp_stream_dup(const sp_stream *stream, sp_stream *other);
 void sp_stream_close(sp_stream *stream);
 
 /** The next line, [*line, *end), *end pointing at its newline (always there); *line is NULL at the

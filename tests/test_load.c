@@ -466,12 +466,12 @@ static void write_big(int n, int width, int shuffled)
 static void test_memory(void)
 {
     if (SANITIZED || ranks != 4) {
-        SKIP("no rank needs more than its share of the CSR and 40 MiB",
+        SKIP("no rank needs more than its share of the CSR and 32 MiB",
              SANITIZED ? "the sanitizer has memory of its own" : "with 4 ranks only");
         return;
     }
     TEST(
-        "no rank needs more than 1.3 times its share of the CSR and 40 MiB, for a text and for a .spmm file") {
+        "no rank needs more than 1.3 times its share of the CSR and 32 MiB, for a text and for a .spmm file") {
         for (int k = 0; k < 4; k++) {
             const sp_read_options options = {.threads = 2};
             sp_grid grid;
@@ -484,7 +484,7 @@ static void test_memory(void)
                       SPMM_OK);
             const double grown = (double)(peak_kib() - before) * 1024, share = (double)sp_csr_bytes(&l.csr);
             CHECK(k % 2 || share > 20 << 20); /* off the diagonal blocks are small */
-            CHECK(grown <= 1.3 * share + (40 << 20));
+            CHECK(grown <= 1.3 * share + (32 << 20));
             if (test_.failed || getenv("SPMM_TEST_SHOW"))
                 printf("  rank %d: %.1f MB grown, share %.1f MB\n", me, grown / 1e6, share / 1e6);
             sp_load_destroy(&l);
