@@ -259,7 +259,9 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *                        padding columns are overwritten; must not overlap x
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's),
  *          _MEMORY, _DEVICE, _MPI (also: a neighbour failed and sent nothing). On error y is undefined, but
- *          the rank took part in the exchange, so no neighbour waits for ever */
+ *          the rank took part in the exchange and in the sum, so nobody waits for ever: ranks that cannot be
+ *          told (of a process row; over NCCL) get NaNs. A program should agree on the outcome, and end where
+ *          it was SPMM_ERR_DEVICE: what a GPU had begun to send may never come */
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y);
 

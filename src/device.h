@@ -41,8 +41,9 @@ void sp_device_close(void);
  *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figures), SPMM_ERR_NO_DEVICE (none is open), _DEVICE */
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
 void sp_device_free(void *p);
-/** Queued: kernels and copies that follow find zeros. */
+/** Queued: kernels and copies that follow find zeros, or NaNs of either precision. */
 spmm_status sp_device_zero(void *p, int64_t bytes);
+spmm_status sp_device_nan(void *p, int64_t bytes);
 
 /** Copies, complete on return; host memory may be pageable. */
 spmm_status sp_device_upload(void *device, const void *host, int64_t bytes);

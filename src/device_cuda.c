@@ -353,6 +353,13 @@ spmm_status sp_device_zero(void *p, int64_t bytes)
     return SPMM_OK;
 }
 
+spmm_status sp_device_nan(void *p, int64_t bytes)
+{
+    TRY(enter());
+    if (bytes > 0) CUDA(cudaMemsetAsync(p, 0xff, (size_t)bytes, device.stream), "filling memory with NaNs");
+    return SPMM_OK;
+}
+
 /* ---- copies ---- */
 
 /** Pinned buffers for large copies: from pageable memory the driver copies through its own by one

@@ -43,6 +43,8 @@ spmm_status sp_device_zero(void *p, int64_t bytes)
     return refuse();
 }
 
+spmm_status sp_device_nan(void *p, int64_t bytes) { return sp_device_zero(p, bytes); }
+
 spmm_status sp_device_upload(void *device, const void *host, int64_t bytes)
 {
     (void)device, (void)host, (void)bytes;

@@ -258,17 +258,26 @@ static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_
     return run(p, parts->interior, parts->count, p->boundary, x, y, s ? &s->boundary : NULL);
 }
 
+/** What a rank adds that has no product: nobody shall take the sum for one. */
+static void spoil(const spmm_multivector *product)
+{
+    const int64_t bytes = sp_multivector_bytes(product);
+    if (product->space == SPMM_CPU)
+        memset(product->data, 0xff, (size_t)bytes);
+    else
+        (void)sp_device_nan(product->data, bytes);
+}
+
 static spmm_status sum_partials(spmm_plan *p, const spmm_multivector *product, sp_apply_seconds *s)
 {
-    const double start = omp_get_wtime();
     if (!p->reduction) return SPMM_OK;
-    /* the others' kernels are not this rank's sum */
-    if (s && space_of(p) == SPMM_CUDA) TRY(sp_device_sync());
-    const double begin = space_of(p) == SPMM_CUDA ? omp_get_wtime() : start;
-    TRY(sp_reduction_run(p->reduction, product->data));
-    if (s && space_of(p) == SPMM_CUDA) TRY(sp_device_sync());
-    if (s) s->reduce = omp_get_wtime() - begin;
-    return SPMM_OK;
+    const int queued = s && space_of(p) == SPMM_CUDA;
+    if (queued) (void)sp_device_sync(); /* the kernels' time is not the sum's; their errors come up again */
+    const double start = omp_get_wtime();
+    spmm_status status = sp_reduction_run(p->reduction, product->data);
+    if (status == SPMM_OK && queued) status = sp_device_sync();
+    if (s) s->reduce = omp_get_wtime() - start;
+    return status;
 }
 
 static spmm_status read_timers(const spmm_plan *p, sp_apply_seconds *s)
@@ -289,8 +298,11 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
         sp_plan_skip(p);
         return status;
     }
-    TRY(multiply(p, &whole, &product, s));
-    TRY(sum_partials(p, &product, s));
+    const spmm_status multiplied = multiply(p, &whole, &product, s);
+    if (multiplied != SPMM_OK && p->reduction) spoil(&product);
+    const spmm_status summed = sum_partials(p, &product, s); /* also after a failure: others wait for it */
+    TRY(multiplied);
+    TRY(summed);
     if (p->y_rows > 0 && (alpha != 1 || product.data != y->data))
         TRY(sp_multivector_axpby(alpha, &product, beta, y, p->threads));
     if (space_of(p) == SPMM_CUDA) TRY(sp_device_sync());
@@ -332,7 +344,10 @@ void sp_plan_skip(spmm_plan *p)
     if (p->reduction) {
         if (!p->y.data)
             (void)spmm_multivector_create(p->halo->local.rows, p->k, p->precision, space_of(p), &p->y);
-        if (p->y.data) (void)sp_reduction_run(p->reduction, p->y.data);
+        if (p->y.data) {
+            spoil(&p->y);
+            (void)sp_reduction_run(p->reduction, p->y.data);
+        }
     }
     sp_set_message(text);
 }

@@ -1,4 +1,6 @@
 /* MPI: 1 2 3 4 6 */
+#include <math.h>
+
 #include "comm.h"
 #include "multivector.h"
 #include "plan.h"
@@ -197,28 +199,53 @@ int main(int argc, char **argv)
         spmm_plan_destroy(plan);
     }
     TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
-        for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
-            const spmm_plan_options options = {.exchange = (spmm_exchange)e};
+        for (int q = 1; q <= size; q++)
+            for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
+                const spmm_plan_options options = {.exchange = (spmm_exchange)e};
+                spmm_block part;
+                spmm_plan *plan;
+                spmm_multivector x, y, wrong;
+                if (size % q) continue;
+                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &part), SPMM_OK);
+                CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &part, 3, &options, &plan), SPMM_OK);
+                CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+                CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+                sp_multivector_generate(&x, SP_X_INDEX, 0, part.x_begin, 1);
+                wrong = x;
+                wrong.k = 2;
+                const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
+                if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
+                /* the next rank is in the process column (Q is 1), or has no sum to show (Q is more) */
+                if (test_.rank == 1 && q == 1) {
+                    CHECK_INT(status, SPMM_ERR_MPI);
+                    CHECK_TEXT(spmm_error_message(), "rank 0");
+                }
+                CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+                for (int64_t i = 0; i < y.rows; i++)
+                    CHECK(sp_multivector_get(&y, i, 1) == product(&a, part.row_begin + i, 1));
+                spmm_multivector_destroy(&x);
+                spmm_multivector_destroy(&y);
+                spmm_plan_destroy(plan);
+                spmm_block_destroy(&part);
+            }
+    }
+    TEST("a sum that lacks a rank's part is no number") {
+        if (size > 1) {
+            spmm_block part;
             spmm_plan *plan;
             spmm_multivector x, y, wrong;
-            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &options, &plan), SPMM_OK);
+            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 1, size, &part), SPMM_OK);
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &part, 3, NULL, &plan), SPMM_OK);
             CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
             CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-            sp_multivector_generate(&x, SP_X_INDEX, 0, block.x_begin, 1);
             wrong = x;
             wrong.k = 2;
-            const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
-            if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
-            if (test_.rank == 1) {
-                CHECK_INT(status, SPMM_ERR_MPI);
-                CHECK_TEXT(spmm_error_message(), "rank 0");
-            }
-            CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-            for (int64_t i = 0; i < y.rows; i++)
-                CHECK(sp_multivector_get(&y, i, 1) == product(&a, block.row_begin + i, 1));
+            (void)spmm_apply(plan, 1, test_.rank == size - 1 ? &wrong : &x, 0, &y);
+            for (int64_t i = 0; i < y.rows; i++) CHECK(isnan(sp_multivector_get(&y, i, 1)));
             spmm_multivector_destroy(&x);
             spmm_multivector_destroy(&y);
             spmm_plan_destroy(plan);
+            spmm_block_destroy(&part);
         }
     }
     TEST("blocks that do not fit together are every rank's error") {
