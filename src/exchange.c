@@ -153,7 +153,7 @@ static const sp_way direct = {direct_begin, direct_end, NULL, NULL, NULL, NULL};
 
 /* ---- which transport ---- */
 
-static const char *missing(spmm_transport transport, spmm_device space)
+const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {
     if (space == SPMM_CPU && transport != SPMM_TRANSPORT_MPI)
         return "it is for GPUs, and X is in host memory";
@@ -171,7 +171,7 @@ static const char *missing(spmm_transport transport, spmm_device space)
 spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,
                                const char **why)
 {
-    const char *const reason = missing(transport, space);
+    const char *const reason = sp_transport_missing(transport, space);
     if (why) *why = reason;
     return sp_all(comm, !reason, all);
 }

@@ -40,6 +40,9 @@ void sp_exchange_skip(sp_exchange *exchange);
 /** What it goes by; never SPMM_TRANSPORT_AUTO. */
 spmm_transport sp_exchange_transport(const sp_exchange *exchange);
 
+/** Why a transport is not there on this rank for X in that memory; NULL: it is. Static storage. Local. */
+const char *sp_transport_missing(spmm_transport transport, spmm_device space);
+
 /** Is that transport there on every rank? Collective over comm; all is the same everywhere.
  *  \param [out] why  where not: the reason on this rank, static storage; may be NULL */
 spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange.h"
 #include "job.h"
 
 /** Rank 0's one line about an error. */
@@ -55,6 +56,16 @@ static void list_devices(const sp_place *place)
                    sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
         else
             printf("cuda %d  %s\n", i, spmm_error_message());
+    }
+}
+
+/** By what X may travel between GPUs of ranks. */
+static void list_transports(void)
+{
+    for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_NCCL; t++) {
+        const char *const why = sp_transport_missing((spmm_transport)t, SPMM_CUDA);
+        printf("transport %-10s  %s%s\n", sp_transport_word((spmm_transport)t), why ? "missing: " : "there",
+               why ? why : "");
     }
 }
 
@@ -119,7 +130,10 @@ static spmm_status work(sp_job *job)
     int ended;
     TRY(place(job));
     if (job->options.action == SP_ACTION_LIST_DEVICES) {
-        if (job->grid.rank == 0) list_devices(&job->place);
+        if (job->grid.rank == 0) {
+            list_devices(&job->place);
+            list_transports();
+        }
         return SPMM_OK;
     }
     TRY(distribute(job, &ended));

@@ -319,7 +319,7 @@ static const option_row rows[] = {
     {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", set_plan_ranks},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end", do_conversions},
     {0, "list-kernels", NULL, "name the kernels, and end", do_kernels},
-    {0, "list-devices", NULL, "name the devices, and end", do_devices},
+    {0, "list-devices", NULL, "name the devices and the transports between them, and end", do_devices},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", set_quiet},
     {'v', "verbose", NULL, "print a row a rank, the phases of each run and its share of the DRAM floor",
      set_verbose},

@@ -62,6 +62,7 @@ typedef struct contender {
     const peer_form *form;   /**< a library's */
     const sp_kernel *kernel; /**< ours; NULL: the one that auto means */
     spmm_plan *plan;         /**< ours, within a case */
+    spmm_block block;        /**< all of A, for it */
     void *product;           /**< a library's, within a case */
     int ok, left_out;        /**< takes part in the case; does not offer it */
     double seconds[MAX_REPEAT];

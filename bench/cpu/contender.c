@@ -137,7 +137,9 @@ static const char *start_ours(contender *c, const settings *s, const spmm_csr *a
     const spmm_plan_options o = {.threads = s->threads,
                                  .format = c->kernel ? c->kernel->format : SPMM_CSR,
                                  .kernel = c->kernel ? c->kernel->id : NULL};
-    if (spmm_plan_create(MPI_COMM_SELF, a, k, &o, &c->plan) != SPMM_OK) return spmm_error_message();
+    c->block = (spmm_block){
+        .csr = *a, .rows = a->rows, .cols = a->cols, .x_rows = a->cols, .p = 1, .q = 1, .borrowed = 1};
+    if (spmm_plan_create(MPI_COMM_SELF, &c->block, k, &o, &c->plan) != SPMM_OK) return spmm_error_message();
     if (!c->kernel) snprintf(c->name, sizeof c->name, "auto:%s", spmm_plan_kernel(c->plan));
     return NULL;
 }
@@ -177,7 +179,7 @@ const char *contender_run(contender *c, const dense *x, dense *y, double *second
     const double start = omp_get_wtime();
     if (c->library)
         problem = c->library->peer->run(c->product, seconds);
-    else if (spmm_apply(c->plan, &x->own, &y->own) != SPMM_OK)
+    else if (spmm_apply(c->plan, 1, &x->own, 0, &y->own) != SPMM_OK)
         problem = spmm_error_message();
     const double stop = omp_get_wtime();
     if (*seconds < 0) *seconds = stop - start;
