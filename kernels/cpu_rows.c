@@ -20,12 +20,14 @@ enum {
     CHUNK_ENTRIES = 2048,   /* of A, treated for all blocks of columns before the next ones */
     LARGE_MATRIX = 1 << 20, /* bytes of A and of X from which they are fetched ahead */
     LARGE_X = 1 << 18,
+    RANGES = 8, /* of rows that a thread gets in turn where they are uneven */
 };
 
 typedef struct sp_rows {
     const int64_t *begin, *end;
     void *owned;
     sp_runs runs;
+    sp_work turns; /* of uneven rows: thread t of n has ranges t, t + n, t + 2n, ...; else without threads */
     int64_t ahead; /* see sp_block */
     int fetch;     /* whether A is worth fetching ahead */
     int fresh;
@@ -64,12 +66,29 @@ static spmm_status cut_giants(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
+/** Equal numbers of entries are not equal times where rows differ much: in a graph's dense corner X is in the cache,
+ *  and short rows of rare columns wait for each element. Ranges of all over the matrix are alike. */
+static spmm_status take_turns(const sp_setup *setup, sp_rows *s)
+{
+    const int64_t rows = setup->a->rows;
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const double n = (double)(s->end[i] - s->begin[i]);
+        sum += n;
+        squares += n * n;
+    }
+    /* variance above the square of the mean */
+    if (setup->threads == 1 || squares * (double)rows <= 2 * sum * sum) return SPMM_OK;
+    return sp_work_create(setup->csr->irp, rows, RANGES * setup->threads, &s->turns);
+}
+
 static spmm_status prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
     const int64_t size = (int64_t)sp_value_size(a->precision);
     TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_PIECE, setup->threads, &s->runs));
     TRY(cut_giants(setup, s));
+    TRY(take_turns(setup, s));
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     s->fresh = a->cols * setup->k * size >= LARGE_X;
     s->ahead = s->fresh ? sp_choose_ahead(a, s->begin, s->end, setup->k * size) : 0;
@@ -102,6 +121,7 @@ void sp_rows_destroy(void *state)
     sp_rows *const s = state;
     if (!s) return;
     sp_runs_destroy(&s->runs);
+    sp_work_destroy(&s->turns);
     sp_free(s->piece);
     sp_free(s->partial);
     sp_free(s->owned);
@@ -183,10 +203,12 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
+static const sp_work *work_of(const product *p) { return p->s->turns.threads ? &p->s->turns : p->l->work; }
+
 /** A thread's rows: those of its range that are not cut into pieces. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
-    const sp_work *const w = p->l->work;
+    const sp_work *const w = work_of(p);
     for (int64_t g = 0; g < w->giants && w->giant[g] < last; g++) {
         if (w->giant[g] < first) continue;
         run_range(p, first, w->giant[g]);
@@ -228,7 +250,7 @@ static void run_pieces(const product *p, int64_t first, int64_t last)
 static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
-    const int64_t at = p->l->work->giant[g] * y->ld, ld = p->s->partial_ld;
+    const int64_t at = work_of(p)->giant[g] * y->ld, ld = p->s->partial_ld;
     for (int64_t j = 0; j < y->k; j++)
         if (y->precision == SPMM_F64) {
             const double *const partial = (const double *)p->s->partial + first * ld + j;
@@ -245,7 +267,7 @@ static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count
 
 static void add_all_pieces(const product *p, int thread, int threads)
 {
-    const sp_work *const w = p->l->work;
+    const sp_work *const w = work_of(p);
     for (int64_t g = 0, first = 0; g < w->giants; g++) {
         const int64_t i = w->giant[g], count = sp_work_pieces(p->s->end[i] - p->s->begin[i]);
         if (g % threads == thread) add_pieces(p, g, first, count);
@@ -255,15 +277,15 @@ static void add_all_pieces(const product *p, int thread, int threads)
 
 spmm_status sp_rows_run(const sp_launch *l)
 {
-    const sp_work *const w = l->work;
     const spmm_multivector *const x = l->x, *const y = l->y;
     product p = {.l = l, .s = l->state};
+    const sp_work *const w = work_of(&p);
     p.width = sp_choose_width(sp_cpu_isa(), x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
     p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
     p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
     p.stream = sp_choose_stream(y, p.width);
     /* by stride: right also where fewer threads come than were asked for */
-#pragma omp parallel num_threads(w->threads)
+#pragma omp parallel num_threads(l->work->threads)
     {
         const int threads = omp_get_num_threads();
         for (int t = omp_get_thread_num(); t < w->threads; t += threads) {
