@@ -43,7 +43,7 @@ static spmm_status choose_grid(sp_job *job)
 static spmm_status count_received(const sp_job *job, const spmm_csr *a, sp_partition partition,
                                   int64_t *received)
 {
-    sp_layout_cost cost;
+    sp_layout_cost cost = {.received = 0};
     sp_ranges ranges;
     TRY(sp_ranges_create(job->ranges.p, job->ranges.q, &ranges));
     memcpy(ranges.row_begin, job->ranges.row_begin, (size_t)(ranges.p + 1) * sizeof *ranges.row_begin);

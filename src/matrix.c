@@ -88,7 +88,7 @@ failed:
 
 int64_t sp_matrix_bytes(const sp_matrix *m)
 {
-    int64_t bytes[ARRAYS], sum = 0;
+    int64_t bytes[ARRAYS] = {0}, sum = 0;
     if (array_bytes(m, bytes) != SPMM_OK) return INT64_MAX;
     for (int i = 0; i < ARRAYS; i++) sum += bytes[i];
     return sum;

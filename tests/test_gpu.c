@@ -514,7 +514,8 @@ static int crash(void)
     int64_t start[2] = {0, 1}, *device_start;
     void *p;
     double x = 1, y = 0;
-    spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0}, my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0};
+    spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0},
+                     my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0};
     if (sp_device_open(0) != SPMM_OK || sp_device_alloc(&p, sizeof start, "a test") != SPMM_OK ||
         sp_device_upload(p, start, sizeof start) != SPMM_OK)
         return 1;
