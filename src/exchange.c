@@ -252,6 +252,16 @@ static spmm_status time_exchange(sp_exchange *x, void *own, double least, double
     return SPMM_OK;
 }
 
+/** Ways through the host's memory are worth a trial where little moves, or nothing else works: for much they need as
+ *  much pinned memory, and are an order of magnitude behind. */
+static int worth_trying(spmm_transport transport, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
+                        int have_another)
+{
+    enum { LITTLE = 32 << 20 }; /* bytes a rank */
+    if (transport != SPMM_TRANSPORT_STAGED && transport != SPMM_TRANSPORT_MPI) return 1;
+    return !have_another || halo->all_moved / grid->size * row_bytes < LITTLE;
+}
+
 /** Tries all that are there on a GPU's X. */
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, int threads,
                            sp_exchange **best)
@@ -270,7 +280,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         int there;
         double seconds;
         TRY_GOTO(sp_transport_there(grid->comm, all[i], SPMM_CUDA, &there, NULL), failed);
-        if (!there) continue;
+        if (!there || !worth_trying(all[i], grid, halo, row_bytes, *best != NULL)) continue;
         /* what cannot be set up here, as NCCL where two ranks share a GPU, is not there either */
         status = create(grid, halo, row_bytes, SPMM_CUDA, all[i], threads, &one);
         if (status != SPMM_OK && all[i] != SPMM_TRANSPORT_MPI) continue;
