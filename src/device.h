@@ -76,6 +76,10 @@ spmm_status sp_device_queue_sync(sp_queue queue);
 /** Queues a copy, in any direction; host memory from sp_device_host_alloc(), else it may wait. */
 spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue);
 
+/** The same for `rows` rows of `bytes` bytes, whose starts are the given pitches (bytes) apart. */
+spmm_status sp_device_queue_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                                    int64_t bytes, int64_t rows, sp_queue queue);
+
 /** Pinned host memory, which copies do not wait for. As sp_device_alloc(). */
 spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what);
 void sp_device_host_free(void *p);

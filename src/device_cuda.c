@@ -486,6 +486,17 @@ spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_q
     return SPMM_OK;
 }
 
+spmm_status sp_device_queue_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                                    int64_t bytes, int64_t rows, sp_queue queue)
+{
+    TRY(enter());
+    if (bytes > 0 && rows > 0)
+        CUDA(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes, (size_t)rows,
+                               cudaMemcpyDefault, stream_of(queue)),
+             "copy of rows");
+    return SPMM_OK;
+}
+
 spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what)
 {
     char size[32];

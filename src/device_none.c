@@ -94,6 +94,13 @@ spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_q
     return refuse();
 }
 
+spmm_status sp_device_queue_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                                    int64_t bytes, int64_t rows, sp_queue queue)
+{
+    (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)bytes, (void)rows, (void)queue;
+    return refuse();
+}
+
 spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what)
 {
     (void)bytes, (void)what;

@@ -75,11 +75,12 @@ static void pack_on_host(const sp_exchange *x)
 
 spmm_status sp_exchange_pack(const sp_exchange *x)
 {
-    if (x->halo->packed == 0) return SPMM_OK;
     if (x->space == SPMM_CPU) {
         pack_on_host(x);
         return SPMM_OK;
     }
+    if (!x->now) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
+    if (x->halo->packed == 0) return SPMM_OK;
     return sp_cuda_pack(x->base + x->halo->before * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
                         x->send, sp_device_queue(SP_QUEUE_MOVE));
 }
@@ -121,7 +122,8 @@ void sp_exchange_give_up(sp_exchange *x)
 static spmm_status direct_begin(sp_exchange *x)
 {
     /* MPI knows nothing of queues: what was queued before may still write the room, as the zeros of its creation */
-    spmm_status status = x->space == SPMM_CUDA ? sp_device_queue_sync(SP_QUEUE_MAIN) : SPMM_OK;
+    const int wait = x->space == SPMM_CUDA && !x->now;
+    spmm_status status = wait ? sp_device_queue_sync(SP_QUEUE_MAIN) : SPMM_OK;
     for (int i = 0; i < x->ins; i++)
         TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
                              x->comm, &x->request[i])));
@@ -342,11 +344,16 @@ void sp_exchange_destroy(sp_exchange *x)
     sp_free(x);
 }
 
-spmm_status sp_exchange_begin(sp_exchange *x, void *own)
+static spmm_status begin(sp_exchange *x, void *own, int now)
 {
     x->base = (char *)own - x->halo->before * x->row_bytes;
+    x->now = now;
     return x->way->begin(x);
 }
+
+spmm_status sp_exchange_begin(sp_exchange *x, void *own) { return begin(x, own, 0); }
+
+spmm_status sp_exchange_begin_now(sp_exchange *x, void *own) { return begin(x, own, 1); }
 
 spmm_status sp_exchange_end(sp_exchange *x) { return x->way->end(x); }
 

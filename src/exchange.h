@@ -29,6 +29,9 @@ void sp_exchange_destroy(sp_exchange *exchange);
  *  failure there is no end: the neighbours have been told. */
 spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
+/** The same without waiting for kernels queued before: for a room that none of them touches. */
+spmm_status sp_exchange_begin_now(sp_exchange *exchange, void *own);
+
 /** Returns when all rows are there; on a GPU: when kernels that are queued from now on find them there.
  *  \return SPMM_OK, SPMM_ERR_MPI (a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);

@@ -44,7 +44,6 @@ static spmm_status create(sp_exchange *x)
 static spmm_status fetch(sp_exchange *x)
 {
     mirror *const m = x->state;
-    TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
     TRY(sp_exchange_pack(x));
     for (int i = 0; i < x->outs; i++) {
         TRY(sp_device_queue_copy(m->out + x->out[i].mirror, sp_message_data(x, &x->out[i]), x->out[i].bytes,

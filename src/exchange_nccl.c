@@ -67,15 +67,9 @@ done:
     if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* they would wait for ever */
 }
 
-static spmm_status pack(const sp_exchange *x)
-{
-    TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
-    return sp_exchange_pack(x);
-}
-
 static spmm_status begin(sp_exchange *x)
 {
-    const spmm_status packed = pack(x);
+    const spmm_status packed = sp_exchange_pack(x);
     if (packed != SPMM_OK) skip(x);
     if (packed != SPMM_OK || x->ins + x->outs == 0) return packed;
     TRY(sp_nccl_begin());

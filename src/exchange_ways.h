@@ -41,13 +41,14 @@ struct sp_exchange {
     int *done;            /**< [ins] */
     char *send;           /**< packed rows, in X's memory */
     int32_t *list;        /**< on a GPU: the halo's list */
+    int now;              /**< 1: kernels queued before need not be waited for */
     char *base;           /**< during an exchange: row 0 of X as the block sees it */
     void *state;          /**< the way's own */
 };
 
 extern const sp_way sp_way_mirror, sp_way_nccl;
 
-/** Packs the rows to send; on a GPU: queues it in SP_QUEUE_MOVE. */
+/** Packs the rows to send; on a GPU: queues it in SP_QUEUE_MOVE, behind the kernels so far unless x->now. */
 spmm_status sp_exchange_pack(const sp_exchange *x);
 
 /** Where a message to send lies. */

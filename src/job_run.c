@@ -49,7 +49,8 @@ spmm_plan_options sp_job_plan_options(const sp_job *job)
                                .transport = job->transport != SPMM_TRANSPORT_AUTO ? job->transport
                                                                                   : job->options.transport,
                                .reduce = job->options.reduce,
-                               .no_overlap = job->options.no_overlap};
+                               .no_overlap = job->options.no_overlap,
+                               .slices = job->options.slices};
 }
 
 static spmm_status make_plan(sp_job *job, run *r)
@@ -171,6 +172,7 @@ static spmm_status note_facts(sp_job *job, const run *r)
     sp_plan_facts facts;
     sp_plan_facts_of(r->plan, &facts);
     job->transport = facts.transport;
+    rec->moved.slices = facts.slices;
     rec->run.transport = facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_word(facts.transport);
     rec->run.reduce = facts.reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts.reduce);
     double rows[2] = {(double)facts.interior_rows, (double)job->block.csr.rows};

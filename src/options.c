@@ -230,6 +230,10 @@ static spmm_status set_threads(sp_options *o, const char *t)
 {
     return small_number("threads", t, 1, &o->threads);
 }
+static spmm_status set_slices(sp_options *o, const char *t)
+{
+    return small_number("slices", t, 1, &o->slices);
+}
 static spmm_status set_repeat(sp_options *o, const char *t)
 {
     return small_number("repeat", t, 1, &o->repeat);
@@ -298,6 +302,8 @@ static const option_row rows[] = {
      set_exchange},
     {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl", set_transport},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl", set_reduce},
+    {0, "slices", "N", "exchange X in N slices of columns, beside products of those before (default: chosen)",
+     set_slices},
     {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", set_no_overlap},
     {'p', "precision", "NAME", "f64 (default), f32", set_precision},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", set_x},

@@ -54,6 +54,7 @@ typedef struct sp_options {
     spmm_transport transport;
     spmm_reduce reduce;
     int no_overlap;
+    int slices; /**< 0: the plan's choice */
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;

@@ -9,6 +9,7 @@
 #include "multivector.h"
 #include "parts.h"
 #include "reduce.h"
+#include "slices.h"
 
 struct spmm_plan {
     const sp_grid *grid;
@@ -22,9 +23,11 @@ struct spmm_plan {
     int threads;
     sp_exchange *exchange;
     sp_reduction *reduction;
-    spmm_multivector x;            /* where the caller's has no room; made when first needed */
-    spmm_multivector y;            /* a partial sum, or A X where beta is not 0; likewise */
-    sp_timer *interior, *boundary; /* NULL on the CPU */
+    sp_slices slices;
+    spmm_multivector x; /* where the caller's has no room; made when first needed */
+    spmm_multivector y; /* a partial sum, or A X where beta is not 0; likewise */
+    /* on a GPU: of the interior and the boundary rows, or of each slice */
+    sp_timer *timer[SP_MOST_SLICES];
 };
 
 static int threads_of(int asked) { return asked > 0 ? asked : omp_get_max_threads(); }
@@ -57,20 +60,47 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     if (p->k < 1)
         return sp_fail(SPMM_ERR_USAGE, "K = %lld: X must have at least one column", (long long)p->k);
     TRY(sp_shape_check(p->shape));
-    TRY(f ? sp_choose(f, p->k, p->precision, o->device, o->format, &kernel, NULL, 0)
-          : named_kernel(o, &kernel));
-    sp_parts_find(p->halo, !o->no_overlap, &p->parts);
-    TRY(sp_parts_create(p->halo, kernel, p->k, o->ell_limit, p->threads, p->shape, &p->parts));
-    if (kernel->device == SPMM_CPU) return SPMM_OK;
-    TRY(sp_timer_create(&p->interior));
-    return sp_timer_create(&p->boundary);
+    const int slices = p->slices.count;
+    const int64_t k = p->k / slices; /* of a kernel's products */
+    TRY(f ? sp_choose(f, k, p->precision, o->device, o->format, &kernel, NULL, 0) : named_kernel(o, &kernel));
+    TRY(sp_parts_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
+    TRY(sp_slices_create(p->halo, p->k, p->precision, kernel->device, slices, &p->slices));
+    for (int i = 0; kernel->device == SPMM_CUDA && i < (slices > 1 ? slices : 2); i++)
+        TRY(sp_timer_create(&p->timer[i]));
+    return SPMM_OK;
+}
+
+/** Where the parts are, and into how many slices X is cut: those asked for, or on GPUs as many as fit where less
+ *  than half of all rows could be computed during an exchange. The same on every rank. */
+static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
+{
+    spmm_status status = SPMM_OK;
+    double rows[2];
+    p->slices.count = 1;
+    if (p->k >= 1 && o->slices != 0 && !sp_slices_fit(p->k, p->precision, o->slices))
+        status = sp_fail(
+            SPMM_ERR_USAGE,
+            "%d slices of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes", o->slices,
+            (long long)p->k, SP_MOST_SLICES);
+    TRY(sp_agree(p->grid->comm, "plan", status));
+    if (o->slices > 0) p->slices.count = o->slices;
+    sp_parts_find(p->halo, !o->no_overlap && o->slices < 2, &p->parts);
+    if (o->slices > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0) return SPMM_OK;
+    rows[0] = (double)sp_parts_interior_rows(&p->parts);
+    rows[1] = (double)p->halo->local.rows;
+    TRY(sp_sum(p->grid->comm, rows, 2));
+    if (2 * rows[0] >= rows[1]) return SPMM_OK;
+    p->slices.count = sp_slices_best(p->k, p->precision);
+    if (p->slices.count > 1) sp_parts_find(p->halo, 0, &p->parts);
+    return SPMM_OK;
 }
 
 /** What all ranks make together. */
 static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
-    const int64_t row_bytes = ld * (int64_t)sp_value_size(p->precision);
+    const int64_t row_bytes = sp_multivector_ld(p->k / p->slices.count, p->precision) *
+                              (int64_t)sp_value_size(p->precision);
     int nccl = 0;
     if (p->halo->all_moved > 0) {
         TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
@@ -102,6 +132,7 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
     p->shape = (sp_shape){o->block_size, o->subwarp};
     p->threads = threads_of(o->threads);
     if (!o->kernel) TRY(sp_plan_features(grid->comm, &block->csr, o->threads, &f));
+    TRY(find_parts(o, p));
     TRY(sp_agree(grid->comm, "convert", build(o, o->kernel ? NULL : &f, p)));
     return connect(o, p);
 }
@@ -160,8 +191,8 @@ void spmm_plan_destroy(spmm_plan *p)
     sp_exchange_destroy(p->exchange);
     sp_reduction_destroy(p->reduction);
     sp_parts_destroy(&p->parts);
-    sp_timer_destroy(p->interior);
-    sp_timer_destroy(p->boundary);
+    for (int i = 0; i < SP_MOST_SLICES; i++) sp_timer_destroy(p->timer[i]);
+    sp_slices_destroy(&p->slices);
     spmm_multivector_destroy(&p->x);
     spmm_multivector_destroy(&p->y);
     sp_halo_destroy(&p->own_halo);
@@ -173,9 +204,9 @@ const char *spmm_plan_kernel(const spmm_plan *plan) { return plan->parts.kernel-
 
 void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 {
-    *facts = (sp_plan_facts){p->parts.kernel,
-                             p->exchange ? sp_exchange_transport(p->exchange) : SPMM_TRANSPORT_AUTO,
-                             sp_reduction_method(p->reduction), sp_parts_interior_rows(&p->parts)};
+    *facts = (sp_plan_facts){
+        p->parts.kernel, p->exchange ? sp_exchange_transport(p->exchange) : SPMM_TRANSPORT_AUTO,
+        sp_reduction_method(p->reduction), sp_parts_interior_rows(&p->parts), p->slices.count};
 }
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
@@ -209,7 +240,7 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
     const sp_halo *const h = p->halo;
     const int64_t ld = sp_multivector_ld(p->k, p->precision);
     TRY(check_shape(p, x, h->own, "X"));
-    const int moves = h->before + h->behind > 0 || p->exchange;
+    const int moves = p->slices.count == 1 && (h->before + h->behind > 0 || p->exchange);
     if (moves && (x->ld != ld || x->before < h->before || x->behind < h->behind)) {
         if (!p->x.data) TRY(spmm_plan_x_create(p, &p->x));
         TRY(spmm_multivector_copy(x, &p->x));
@@ -252,10 +283,41 @@ static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_
     const sp_parts *const parts = &p->parts;
     void *const own = (char *)x->data + p->halo->before * x->ld * (int64_t)sp_value_size(p->precision);
     if (p->exchange) TRY(sp_exchange_begin(p->exchange, own));
-    const spmm_status interior = run(p, 0, parts->interior, p->interior, x, y, s ? &s->interior : NULL);
+    const spmm_status interior = run(p, 0, parts->interior, p->timer[0], x, y, s ? &s->interior : NULL);
     if (p->exchange) TRY(sp_exchange_end(p->exchange)); /* also after a failure: others wait for it */
     TRY(interior);
-    return run(p, parts->interior, parts->count, p->boundary, x, y, s ? &s->boundary : NULL);
+    return run(p, parts->interior, parts->count, p->timer[1], x, y, s ? &s->boundary : NULL);
+}
+
+/** Slice s leaves and arrives, beside the kernels on those before. */
+static spmm_status move_slice(spmm_plan *p, int s, const spmm_multivector *x)
+{
+    TRY(sp_slices_fill(&p->slices, s, x, p->threads));
+    if (!p->exchange)
+        return space_of(p) == SPMM_CUDA ? sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE) : SPMM_OK;
+    TRY(sp_exchange_begin_now(p->exchange, p->slices.x[s].data));
+    return sp_exchange_end(p->exchange);
+}
+
+/** A X, slice after slice. x: own rows. A failed slice is the product's; the others are exchanged all the same. */
+static spmm_status multiply_slices(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
+                                   sp_apply_seconds *seconds)
+{
+    /* X has been written, and the kernels of the product before have read the slices */
+    spmm_status status = space_of(p) == SPMM_CUDA ? sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN) : SPMM_OK;
+    for (int s = 0; s < p->slices.count; s++) {
+        double took = 0;
+        if (status != SPMM_OK) {
+            if (p->exchange) sp_exchange_skip(p->exchange);
+            continue;
+        }
+        status = move_slice(p, s, x);
+        const spmm_multivector xs = sp_slices_x(&p->slices, s), ys = sp_slices_y(&p->slices, s, y);
+        if (status == SPMM_OK)
+            status = run(p, 0, p->parts.count, p->timer[s], &xs, &ys, seconds ? &took : NULL);
+        if (seconds) seconds->boundary += took;
+    }
+    return status;
 }
 
 /** What a rank adds that has no product: nobody shall take the sum for one. */
@@ -282,9 +344,18 @@ static spmm_status sum_partials(spmm_plan *p, const spmm_multivector *product, s
 
 static spmm_status read_timers(const spmm_plan *p, sp_apply_seconds *s)
 {
-    if (!s || !p->interior) return SPMM_OK;
-    TRY(sp_timer_seconds(p->interior, &s->interior));
-    return sp_timer_seconds(p->boundary, &s->boundary);
+    if (!s || !p->timer[0]) return SPMM_OK;
+    if (p->slices.count == 1) {
+        TRY(sp_timer_seconds(p->timer[0], &s->interior));
+        return sp_timer_seconds(p->timer[1], &s->boundary);
+    }
+    s->boundary = 0;
+    for (int i = 0; i < p->slices.count; i++) {
+        double took;
+        TRY(sp_timer_seconds(p->timer[i], &took));
+        s->boundary += took;
+    }
+    return SPMM_OK;
 }
 
 spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,
@@ -298,7 +369,8 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
         sp_plan_skip(p);
         return status;
     }
-    const spmm_status multiplied = multiply(p, &whole, &product, s);
+    const spmm_status multiplied = p->slices.count > 1 ? multiply_slices(p, x, &product, s)
+                                                       : multiply(p, &whole, &product, s);
     if (multiplied != SPMM_OK && p->reduction) spoil(&product);
     const spmm_status summed = sum_partials(p, &product, s); /* also after a failure: others wait for it */
     TRY(multiplied);
@@ -315,24 +387,40 @@ spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x,
     return sp_plan_apply(plan, alpha, x, beta, y, NULL);
 }
 
+static spmm_status exchange_slices(spmm_plan *p, const spmm_multivector *x)
+{
+    spmm_status status = space_of(p) == SPMM_CUDA ? sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN) : SPMM_OK;
+    for (int s = 0; s < p->slices.count; s++)
+        if (status == SPMM_OK)
+            status = move_slice(p, s, x);
+        else
+            sp_exchange_skip(p->exchange);
+    return status;
+}
+
+static spmm_status exchange_whole(spmm_plan *p, const spmm_multivector *whole)
+{
+    const int64_t row_bytes = whole->ld * (int64_t)sp_value_size(p->precision);
+    TRY(sp_exchange_begin(p->exchange, (char *)whole->data + p->halo->before * row_bytes));
+    return sp_exchange_end(p->exchange);
+}
+
 spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 {
     spmm_multivector whole;
     if (!p->exchange) return SPMM_OK;
     const spmm_status status = find_x(p, x, &whole);
     if (status != SPMM_OK) {
-        sp_exchange_skip(p->exchange);
+        sp_plan_skip_exchange(p);
         return status;
     }
-    TRY(sp_exchange_begin(p->exchange, (char *)whole.data + p->halo->before * whole.ld *
-                                                                (int64_t)sp_value_size(p->precision)));
-    TRY(sp_exchange_end(p->exchange));
+    TRY(p->slices.count > 1 ? exchange_slices(p, x) : exchange_whole(p, &whole));
     return space_of(p) == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 void sp_plan_skip_exchange(spmm_plan *p)
 {
-    if (p->exchange) sp_exchange_skip(p->exchange);
+    for (int s = 0; p->exchange && s < p->slices.count; s++) sp_exchange_skip(p->exchange);
 }
 
 void sp_plan_skip(spmm_plan *p)

@@ -35,6 +35,7 @@ typedef struct sp_plan_facts {
     spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: no row of X moves */
     spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: nothing is summed, Q is 1 */
     int64_t interior_rows;    /**< that are computed during the exchange */
+    int slices; /**< of X that are exchanged one after another, beside the products; 1: all at once */
 } sp_plan_facts;
 void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts);
 

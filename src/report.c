@@ -176,7 +176,10 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
         last->seconds.read, last->seconds.partition, last->seconds.scatter, last->seconds.convert,
         last->seconds.x, last->seconds.exchange, last->seconds.kernel, last->seconds.apply,
         last->seconds.gather, last->seconds.verify, last->seconds.total);
-    if (last->moved.all_rows > 0)
+    if (last->moved.all_rows > 0 && last->moved.slices > 1)
+        fprintf(out, "exchange   by %s in %d slices of columns, %.0f %% of its time hidden\n",
+                last->run.transport, last->moved.slices, 100 * last->moved.hidden);
+    else if (last->moved.all_rows > 0)
         fprintf(
             out,
             "exchange   by %s, %.0f %% of its time hidden behind the %.0f %% of the rows that need no other rank's X\n",

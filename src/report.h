@@ -33,6 +33,7 @@ typedef struct sp_record {
         int64_t all_rows;   /**< and all ranks together */
         int64_t bcast_rows; /**< and would with --exchange bcast */
         int neighbours;     /**< that a rank receives from, at most */
+        int slices;         /**< of X that are exchanged one after another */
         double interior;    /**< share of the rows that are computed during the exchange */
         double hidden;      /**< share of the exchange's time that products did not wait for */
     } moved;                /**< in a product */

@@ -152,6 +152,7 @@ static void moved_group(sink *s, const sp_record *r)
     whole(s, "all_rows", r->moved.all_rows);
     whole(s, "bcast_rows", r->moved.bcast_rows);
     whole(s, "neighbours", r->moved.neighbours);
+    whole(s, "slices", r->moved.slices);
     real(s, "interior_share", r->moved.interior);
     real(s, "hidden", r->moved.all_rows > 0 ? r->moved.hidden : NAN);
     real(s, "halo_seconds", r->seconds.halo);

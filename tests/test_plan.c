@@ -96,6 +96,21 @@ int main(int argc, char **argv)
                 spmm_csr_destroy(&a);
             }
     }
+    TEST("X may be cut into slices of columns, whatever is exchanged") {
+        for (int q = 1; q <= size; q++) {
+            if (size % q) continue;
+            CHECK_INT(spmm_csr_generate("uniform:40,6", SPMM_F64, &a), SPMM_OK);
+            for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = (double)(e % 5) - 2;
+            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+            for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_BCAST; e++)
+                for (int n = 1; n <= 3; n++)
+                    multiply(&a, &block,
+                             &(spmm_plan_options){.exchange = (spmm_exchange)e, .slices = n, .threads = 2},
+                             24);
+            spmm_block_destroy(&block);
+            spmm_csr_destroy(&a);
+        }
+    }
     TEST("messages longer than a bound are cut, and arrive") {
         setenv("SPMM_CHUNK_BYTES", "56", 1);
         CHECK_INT(spmm_csr_generate("uniform:40,6", SPMM_F64, &a), SPMM_OK);
@@ -199,15 +214,15 @@ int main(int argc, char **argv)
         spmm_plan_destroy(plan);
     }
     TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
-        for (int q = 1; q <= size; q++)
+        for (int q = 1, slices = 0; q <= size; slices = !slices, q += !slices)
             for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
-                const spmm_plan_options options = {.exchange = (spmm_exchange)e};
+                const spmm_plan_options options = {.exchange = (spmm_exchange)e, .slices = 1 + slices};
                 spmm_block part;
                 spmm_plan *plan;
                 spmm_multivector x, y, wrong;
                 if (size % q) continue;
                 CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &part), SPMM_OK);
-                CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &part, 3, &options, &plan), SPMM_OK);
+                CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &part, 8, &options, &plan), SPMM_OK);
                 CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
                 CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
                 sp_multivector_generate(&x, SP_X_INDEX, 0, part.x_begin, 1);
