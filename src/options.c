@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@ typedef struct option_row {
     char letter; /* 0: none */
     const char *name, *argument, *help;
     set_fn set;
+    const char *const *words; /* instead of set: the words that it takes, .. */
+    size_t field;             /* .. and the enum or int of sp_options that becomes the index of one */
 } option_row;
 
 static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
@@ -92,22 +95,6 @@ static spmm_status set_plan_ranks(sp_options *o, const char *text)
     return numbers("plan-ranks", text, 1 << 20, o->plan_ranks, &o->plan_count);
 }
 
-static spmm_status set_device(sp_options *o, const char *text)
-{
-    int index;
-    TRY(word("device", text, device_words, &index));
-    o->device = (sp_device_choice)index;
-    return SPMM_OK;
-}
-
-static spmm_status set_format(sp_options *o, const char *text)
-{
-    int index;
-    TRY(word("format", text, format_words, &index));
-    o->format = (sp_format_choice)index;
-    return SPMM_OK;
-}
-
 static spmm_status set_kernel(sp_options *o, const char *text)
 {
     o->kernel = strcmp(text, "auto") == 0 ? NULL : text;
@@ -140,51 +127,6 @@ static spmm_status set_grid(sp_options *o, const char *text)
     if (o->grid_auto) return SPMM_OK;
     if (sscanf(text, "%9dx%9d%n", &o->p, &o->q, &end) != 2 || text[end] || o->p < 1 || o->q < 1)
         return sp_fail(SPMM_ERR_USAGE, "--grid %.100s: expected PxQ, e.g. 4x1, or auto", text);
-    return SPMM_OK;
-}
-
-static spmm_status set_partition(sp_options *o, const char *text)
-{
-    int index;
-    TRY(word("partition", text, partition_words, &index));
-    o->partition = (sp_partition)index;
-    return SPMM_OK;
-}
-
-static spmm_status set_io(sp_options *o, const char *text)
-{
-    return word("io", text, io_words, &o->io_parallel);
-}
-
-static spmm_status set_exchange(sp_options *o, const char *text)
-{
-    int index;
-    TRY(word("exchange", text, exchange_words, &index));
-    o->exchange = (spmm_exchange)index;
-    return SPMM_OK;
-}
-
-static spmm_status set_transport(sp_options *o, const char *text)
-{
-    int index;
-    TRY(word("transport", text, transport_words, &index));
-    o->transport = (spmm_transport)index;
-    return SPMM_OK;
-}
-
-static spmm_status set_reduce(sp_options *o, const char *text)
-{
-    int index;
-    TRY(word("reduce", text, reduce_words, &index));
-    o->reduce = (spmm_reduce)index;
-    return SPMM_OK;
-}
-
-static spmm_status set_precision(sp_options *o, const char *text)
-{
-    int index;
-    TRY(word("precision", text, precision_words, &index));
-    o->precision = (spmm_precision)index;
     return SPMM_OK;
 }
 
@@ -283,54 +225,64 @@ static spmm_status do_devices(sp_options *o, const char *t)
 static spmm_status do_version(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_VERSION); }
 static spmm_status do_help(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_HELP); }
 
+#define WORDS(list, member) .words = list, .field = offsetof(sp_options, member)
 /** THE table of options. */
 static const option_row rows[] = {
-    {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", set_columns},
-    {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)", set_device},
-    {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", set_format},
-    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", set_kernel},
-    {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it", set_tune},
-    {0, "tune", NULL, "the same; Open MPI 4's mpirun takes the word for its own option, and warns", set_tune},
+    {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)",
+     .set = set_columns},
+    {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
+     WORDS(device_words, device)},
+    {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", WORDS(format_words, format)},
+    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", .set = set_kernel},
+    {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
+     .set = set_tune},
+    {0, "tune", NULL, "the same; Open MPI 4's mpirun takes the word for its own option, and warns",
+     .set = set_tune},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
-     set_block_size},
-    {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that", set_subwarp},
+     .set = set_block_size},
+    {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that",
+     .set = set_subwarp},
     {'g', "grid", "PxQ", "process grid: P row blocks by Q column blocks of A, or auto (default: ranks x 1)",
-     set_grid},
+     .set = set_grid},
     {0, "partition", "NAME",
-     "blocks: nnz (balanced by entries, default), rows (even), graph (renumbered by METIS)", set_partition},
+     "blocks: nnz (balanced by entries, default), rows (even), graph (renumbered by METIS)",
+     WORDS(partition_words, partition)},
     {0, "exchange", "NAME", "X: halo (rows that a block needs), bcast (all of its columns'), auto (the less)",
-     set_exchange},
-    {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl", set_transport},
-    {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl", set_reduce},
+     WORDS(exchange_words, exchange)},
+    {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl",
+     WORDS(transport_words, transport)},
+    {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
+     WORDS(reduce_words, reduce)},
     {0, "slices", "N", "exchange X in N slices of columns, beside products of those before (default: chosen)",
-     set_slices},
-    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", set_no_overlap},
-    {'p', "precision", "NAME", "f64 (default), f32", set_precision},
-    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", set_x},
-    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", set_threads},
-    {'r', "repeat", "N", "timed products (default 10)", set_repeat},
-    {0, "warmup", "N", "products before the timed ones (default 2)", set_warmup},
-    {0, "verify", "NAME", "full (default), sample (1000 rows), none", set_verify},
-    {'o', "output", "FILE", "write Y as a Matrix Market array file", set_output},
-    {0, "json", "FILE", "append one JSON object a run", set_json},
-    {0, "csv", "FILE", "append one row a run, with a header when the file is new", set_csv},
-    {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", set_ell_limit},
-    {0, "allow-nonfinite", NULL, "accept inf and nan in files", set_nonfinite},
+     .set = set_slices},
+    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", .set = set_no_overlap},
+    {'p', "precision", "NAME", "f64 (default), f32", WORDS(precision_words, precision)},
+    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", .set = set_x},
+    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", .set = set_threads},
+    {'r', "repeat", "N", "timed products (default 10)", .set = set_repeat},
+    {0, "warmup", "N", "products before the timed ones (default 2)", .set = set_warmup},
+    {0, "verify", "NAME", "full (default), sample (1000 rows), none", .set = set_verify},
+    {'o', "output", "FILE", "write Y as a Matrix Market array file", .set = set_output},
+    {0, "json", "FILE", "append one JSON object a run", .set = set_json},
+    {0, "csv", "FILE", "append one row a run, with a header when the file is new", .set = set_csv},
+    {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", .set = set_ell_limit},
+    {0, "allow-nonfinite", NULL, "accept inf and nan in files", .set = set_nonfinite},
     {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
-     set_io},
+     WORDS(io_words, io_parallel)},
     {0, "cache", "FILE", "write the matrix in binary form, as FILE.spmm: a MATRIX that needs no parsing",
-     set_cache},
-    {0, "scatter-only", NULL, "print what each rank holds, and end", do_scatter},
-    {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", do_dry_run},
-    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", set_plan_ranks},
-    {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end", do_conversions},
-    {0, "list-kernels", NULL, "name the kernels, and end", do_kernels},
-    {0, "list-devices", NULL, "name the devices and the transports between them, and end", do_devices},
-    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", set_quiet},
+     .set = set_cache},
+    {0, "scatter-only", NULL, "print what each rank holds, and end", .set = do_scatter},
+    {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", .set = do_dry_run},
+    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", .set = set_plan_ranks},
+    {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end",
+     .set = do_conversions},
+    {0, "list-kernels", NULL, "name the kernels, and end", .set = do_kernels},
+    {0, "list-devices", NULL, "name the devices and the transports between them, and end", .set = do_devices},
+    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", .set = set_quiet},
     {'v', "verbose", NULL, "print a row a rank, the phases of each run and its share of the DRAM floor",
-     set_verbose},
-    {0, "version", NULL, "print the version, and end", do_version},
-    {'h', "help", NULL, "print this, and end", do_help},
+     .set = set_verbose},
+    {0, "version", NULL, "print the version, and end", .set = do_version},
+    {'h', "help", NULL, "print this, and end", .set = do_help},
 };
 enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
 
@@ -360,6 +312,11 @@ void sp_options_help(FILE *out)
     }
     fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
                  "4 resources (memory, device, MPI, output).\n");
+}
+
+static spmm_status set_word(const option_row *row, sp_options *o, const char *text)
+{
+    return word(row->name, text, row->words, (int *)((char *)o + row->field));
 }
 
 /** The table as getopt_long wants it. Long-only options get codes from FIRST_LONG up. */
@@ -451,7 +408,7 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
         if (!row)
             return sp_fail(SPMM_ERR_USAGE,
                            "unknown option, or one that takes no argument: %.100s; --help lists them", seen);
-        TRY(row->set(o, optarg));
+        TRY(row->words ? set_word(row, o, optarg) : row->set(o, optarg));
     }
     if (argc - optind > 1)
         return sp_fail(SPMM_ERR_USAGE, "more than one matrix: %.100s and %.100s", argv[optind],

@@ -31,7 +31,8 @@ spmm_status sp_slices_create(const sp_halo *halo, int64_t k, spmm_precision prec
     for (int s = 0; s < count && count > 1; s++)
         TRY(sp_multivector_create(halo->before, halo->own, halo->behind, slices->width, precision, space,
                                   &slices->x[s]));
-    return SPMM_OK;
+    /* MPI, which may write there, knows nothing of the queue that the zeros are in */
+    return space == SPMM_CUDA && count > 1 ? sp_device_sync() : SPMM_OK;
 }
 
 void sp_slices_destroy(sp_slices *slices)
