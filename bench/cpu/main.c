@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "gen.h"
@@ -146,15 +145,15 @@ done:
     return status;
 }
 
-/** All matrices once. Its date tells it from the others in the CSV file. */
+/** All matrices once. Its date tells it from the others in the CSV file, those of other runs too: on small matrices
+ *  several fall into a second. */
 static spmm_status sweep(const settings *s, FILE *csv)
 {
-    static time_t last;
-    char date[32];
-    time_t now;
-    while ((now = time(NULL)) == last) usleep(100000);
-    last = now;
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    char seconds[32], date[48];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", gmtime(&now.tv_sec));
+    snprintf(date, sizeof date, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
     for (int i = 0; i < s->matrices; i++) TRY(bench_matrix(s, s->matrix[i], date, csv));
     return SPMM_OK;
 }
