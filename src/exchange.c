@@ -155,6 +155,8 @@ static const sp_way direct = {direct_begin, direct_end, NULL, NULL, NULL, NULL};
 
 /* ---- which transport ---- */
 
+const char *const sp_transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", NULL};
+
 const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {
     if (space == SPMM_CPU && transport != SPMM_TRANSPORT_MPI)
@@ -310,7 +312,6 @@ failed:
 spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
                                spmm_transport transport, int threads, sp_exchange **exchange)
 {
-    static const char *const names[] = {"auto", "mpi", "staged", "cuda-aware", "nccl"};
     const char *why;
     int there;
     *exchange = NULL;
@@ -319,7 +320,8 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
     if (transport == SPMM_TRANSPORT_AUTO) transport = SPMM_TRANSPORT_MPI;
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
     if (!there) {
-        const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s", names[transport], why)
+        const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s",
+                                                 sp_transport_words[transport], why)
                                        : SPMM_OK;
         TRY(sp_agree(grid->comm, "exchange", status));
     }

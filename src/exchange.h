@@ -6,6 +6,9 @@
 
 typedef struct sp_exchange sp_exchange;
 
+/** Names of the transports, by spmm_transport; NULL behind the last. */
+extern const char *const sp_transport_words[];
+
 /** Makes buffers and message lists, so that an exchange allocates nothing.
  *
  *  Collective over grid->comm.

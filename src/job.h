@@ -85,6 +85,9 @@ spmm_status sp_job_check_outputs(const sp_job *job);
 /** Bytes that verifying in full needs on rank 0 beside A: X and Y. Local. */
 double sp_job_verify_bytes(const sp_job *job);
 
+/** Rank 0's list of the sampled rows -> job->sampled; *count of them. Local. */
+spmm_status sp_job_list_sample(sp_job *job, int64_t *count);
+
 /** This block's rows of the sample: every rank computes the same list from the same boundaries. */
 spmm_status sp_job_own_sample(sp_job *job);
 

@@ -111,19 +111,23 @@ double sp_job_verify_bytes(const sp_job *job)
            (double)sp_value_size(job->options.precision);
 }
 
-static spmm_status take_sample(sp_job *job)
+spmm_status sp_job_list_sample(sp_job *job, int64_t *count)
 {
     const int blocks = job->ranges.p;
-    int64_t *first = NULL;
-    spmm_status status = sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *first,
-                                  "sample rows");
-    if (status == SPMM_OK) status = sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows");
-    if (status == SPMM_OK) {
-        sp_sample_rows(job->ranges.row_begin, blocks, job->sampled, first);
-        status = sp_csr_pick(&job->a, job->sampled, first[blocks], &job->sample);
-    }
+    int64_t *first;
+    TRY(sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *job->sampled, "sample rows"));
+    TRY(sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows"));
+    sp_sample_rows(job->ranges.row_begin, blocks, job->sampled, first);
+    *count = first[blocks];
     sp_free(first);
-    return status;
+    return SPMM_OK;
+}
+
+static spmm_status take_sample(sp_job *job)
+{
+    int64_t count;
+    TRY(sp_job_list_sample(job, &count));
+    return sp_csr_pick(&job->a, job->sampled, count, &job->sample);
 }
 
 static spmm_status partition_on_root(sp_job *job)

@@ -70,22 +70,11 @@ static sp_verify_mode mode_of(const sp_job *job)
     return o->verify_given && need < 0.8 * (double)sp_available_bytes() ? SP_VERIFY_FULL : SP_VERIFY_SAMPLE;
 }
 
-/** Rank 0's list of the sampled rows. */
-static spmm_status list_sample(sp_job *job)
-{
-    const int blocks = job->ranges.p;
-    int64_t *first = NULL;
-    TRY(sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *first, "sample rows"));
-    TRY(sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows"));
-    sp_sample_rows(job->ranges.row_begin, blocks, job->sampled, first);
-    sp_free(first);
-    return SPMM_OK;
-}
-
 static spmm_status collect_sample(sp_job *job)
 {
     spmm_csr mine = {0};
-    TRY(sp_agree(job->grid.comm, "sample", sp_is_root(job) ? list_sample(job) : SPMM_OK));
+    int64_t count;
+    TRY(sp_agree(job->grid.comm, "sample", sp_is_root(job) ? sp_job_list_sample(job, &count) : SPMM_OK));
     TRY(sp_job_own_sample(job));
     spmm_status status = sp_csr_pick(&job->block.csr, job->sample_rows, job->sample_count, &mine);
     status = sp_agree(job->grid.comm, "sample", status);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exchange.h"
 #include "gen.h"
 
 /** Sets its field from the option's text (NULL for options without one). */
@@ -26,7 +27,6 @@ static const char *const precision_words[] = {"f64", "f32", NULL};
 static const char *const verify_words[] = {"full", "sample", "none", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
 static const char *const exchange_words[] = {"auto", "halo", "bcast", NULL};
-static const char *const transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", NULL};
 static const char *const reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};
 
 const char *sp_format_word(spmm_format format) { return format_words[1 + (int)format]; }
@@ -35,7 +35,7 @@ const char *sp_precision_word(spmm_precision precision) { return precision_words
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
 const char *sp_verify_word(sp_verify_mode mode) { return verify_words[mode]; }
 const char *sp_exchange_word(spmm_exchange exchange) { return exchange_words[exchange]; }
-const char *sp_transport_word(spmm_transport transport) { return transport_words[transport]; }
+const char *sp_transport_word(spmm_transport transport) { return sp_transport_words[transport]; }
 const char *sp_reduce_word(spmm_reduce reduce) { return reduce_words[reduce]; }
 
 /** Index of text among words, or an error that lists them. */
@@ -250,7 +250,7 @@ static const option_row rows[] = {
     {0, "exchange", "NAME", "X: halo (rows that a block needs), bcast (all of its columns'), auto (the less)",
      WORDS(exchange_words, exchange)},
     {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl",
-     WORDS(transport_words, transport)},
+     WORDS(sp_transport_words, transport)},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
      WORDS(reduce_words, reduce)},
     {0, "slices", "N", "exchange X in N slices of columns, beside products of those before (default: chosen)",

@@ -102,13 +102,14 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     const int64_t row_bytes = sp_multivector_ld(p->k / p->slices.count, p->precision) *
                               (int64_t)sp_value_size(p->precision);
     int nccl = 0;
-    if (p->halo->all_moved > 0) {
+    const int moves = p->halo->all_moved > 0;
+    /* a transport that is not there is refused also where nothing moves */
+    if (moves || o->transport != SPMM_TRANSPORT_AUTO)
         TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
                                &p->exchange));
+    if (moves) {
         nccl = sp_exchange_transport(p->exchange) == SPMM_TRANSPORT_NCCL;
-    } else if (o->transport != SPMM_TRANSPORT_AUTO) { /* say what is missing also where nothing moves */
-        TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
-                               &p->exchange));
+    } else {
         sp_exchange_destroy(p->exchange);
         p->exchange = NULL;
     }
