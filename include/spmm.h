@@ -189,7 +189,8 @@ typedef enum spmm_transport {
     SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory; a GPU's rows are copied there and back */
     SPMM_TRANSPORT_STAGED = 2,     /**< the same in pieces, so that copies and messages overlap */
     SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, where the MPI library says that it can */
-    SPMM_TRANSPORT_NCCL = 4        /**< NCCL, where the build has it */
+    SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, where the build has it */
+    SPMM_TRANSPORT_PEER = 5 /**< kernels that write into the other GPUs' memory (CUDA IPC), on one node */
 } spmm_transport;
 
 /** How the partial Y of a process row are summed (Q > 1), always in the same order. */

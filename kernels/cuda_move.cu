@@ -37,6 +37,86 @@ void launch_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t 
     pack<V><<<blocks_for(count * words), BLOCK, 0, stream>>>((const V *)x, words, list, count, (V *)out);
 }
 
+/** How many threads, as a power of two, move a row of so many vectors: a warp at most. */
+int lane_bits_for(int64_t words)
+{
+    int bits = 0;
+    while (bits < 5 && (1 << bits) < words) bits++;
+    return bits;
+}
+
+/** A row is read by 2^lane_bits threads, a vector each; `words` vectors a row, `width` of them a slice's. */
+__global__ void __launch_bounds__(BLOCK)
+    split(const uint4 *__restrict__ x, int64_t pitch, int64_t rows, int words, int width, int lane_bits,
+          uint4 *__restrict__ out, int64_t slice)
+{
+    const int lanes = 1 << lane_bits;
+    const int64_t step = (int64_t)gridDim.x * (BLOCK >> lane_bits);
+    for (int64_t i = blockIdx.x * (int64_t)(BLOCK >> lane_bits) + (threadIdx.x >> lane_bits); i < rows;
+         i += step)
+        for (int w = threadIdx.x & (lanes - 1); w < words; w += lanes)
+            out[w / width * slice + i * width + w % width] = x[i * pitch + w];
+}
+
+/* A store to another GPU is not waited for, but its row must have been read: as many reads in flight as registers
+ * hold, and so few blocks that most of the GPU is left to the kernel beside. */
+constexpr int PUSH_BLOCK = 512, PUSH_BLOCKS = 32, PUSH_DEPTH = 4, PUSH_MOST = 32;
+
+struct pushes {
+    sp_push to[PUSH_MOST];
+};
+
+/** A row is moved by 2^lane_bits threads, a vector each; blockIdx.y: the neighbour. */
+template <typename V>
+__global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int64_t pitch, int64_t words,
+                                                   int lane_bits, __grid_constant__ const pushes all)
+{
+    const sp_push &p = all.to[blockIdx.y];
+    const int lanes = 1 << lane_bits, lane = threadIdx.x & (lanes - 1);
+    const int64_t step = (int64_t)gridDim.x * (PUSH_BLOCK >> lane_bits);
+    V *const to = (V *)p.to;
+    for (int64_t i = blockIdx.x * (int64_t)(PUSH_BLOCK >> lane_bits) + (threadIdx.x >> lane_bits); i < p.rows;
+         i += PUSH_DEPTH * step) {
+        const V *from[PUSH_DEPTH];
+#pragma unroll
+        for (int d = 0; d < PUSH_DEPTH; d++) {
+            const int64_t row = i + d * step;
+            if (row < p.rows) from[d] = x + (p.list ? p.list[row] : p.first + row) * pitch;
+        }
+        for (int64_t w = lane; w < words; w += lanes) {
+            V value[PUSH_DEPTH];
+#pragma unroll
+            for (int d = 0; d < PUSH_DEPTH; d++)
+                if (i + d * step < p.rows) value[d] = from[d][w];
+#pragma unroll
+            for (int d = 0; d < PUSH_DEPTH; d++)
+                if (i + d * step < p.rows) to[(i + d * step) * words + w] = value[d];
+        }
+    }
+}
+
+template <typename V>
+void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *list, int count,
+                 cudaStream_t stream)
+{
+    const int64_t words = row_bytes / (int64_t)sizeof(V);
+    const int lane_bits = lane_bits_for(words);
+    for (int at = 0; at < count; at += PUSH_MOST) {
+        const int n = std::min(count - at, PUSH_MOST);
+        pushes all = {};
+        int64_t most = 0;
+        for (int i = 0; i < n; i++) {
+            all.to[i] = list[at + i];
+            most = std::max(most, list[at + i].rows);
+        }
+        if (most == 0) continue;
+        const int64_t rows_a_block = PUSH_DEPTH * (PUSH_BLOCK >> lane_bits);
+        const dim3 grid((unsigned)std::min((most - 1) / rows_a_block + 1, (int64_t)PUSH_BLOCKS), (unsigned)n);
+        push<V><<<grid, PUSH_BLOCK, 0, stream>>>((const V *)x, pitch / (int64_t)sizeof(V), words, lane_bits,
+                                                 all);
+    }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(BLOCK)
     axpby(T alpha, const T *x, int64_t ldx, T beta, T *y, int64_t ldy, int64_t rows, int64_t k)
@@ -63,6 +143,30 @@ extern "C" spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int3
     else
         launch_pack<uint32_t>(x, row_bytes, list, count, out, (cudaStream_t)stream);
     return sp_device_launched("pack");
+}
+
+extern "C" spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *list,
+                                    int count, void *stream)
+{
+    if (row_bytes % 16 == 0)
+        launch_push<uint4>(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
+    else if (row_bytes % 8 == 0)
+        launch_push<uint2>(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
+    else
+        launch_push<uint32_t>(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
+    return sp_device_launched("push");
+}
+
+extern "C" spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int count, int64_t width,
+                                     void *out, int64_t slice_bytes, void *stream)
+{
+    constexpr int V = sizeof(uint4);
+    const int64_t words = count * width / V;
+    if (rows == 0) return SPMM_OK;
+    split<<<blocks_for(rows << lane_bits_for(words)), BLOCK, 0, (cudaStream_t)stream>>>(
+        (const uint4 *)x, x_pitch / V, rows, (int)words, (int)(width / V), lane_bits_for(words), (uint4 *)out,
+        slice_bytes / V);
+    return sp_device_launched("split");
 }
 
 extern "C" spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta,

@@ -144,7 +144,7 @@ endif
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c) \
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c src/device_cuda_share.c) \
           $(if $(NCCL_FOUND),src/nccl_none.c,src/nccl_found.c) \
           $(if $(METIS_FOUND),src/graph_none.c,src/graph_metis.c)
 # what only the program needs besides main.c; it is in no library

@@ -29,7 +29,7 @@ tidy=
 for file in $c_files; do
     case $file in
     *.h) continue ;;
-    src/device_cuda.c) [ -n "$cuda" ] || continue ;;
+    src/device_cuda*.c) [ -n "$cuda" ] || continue ;;
     src/nccl_found.c) [ -n "$cuda" ] && echo '#include <nccl.h>' | gcc -fsyntax-only $cuda -x c - 2>/dev/null || continue ;;
     src/graph_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
     esac

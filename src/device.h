@@ -58,11 +58,15 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 /** Waits for all that was queued; reports errors of kernels. */
 spmm_status sp_device_sync(void);
 
-/** The stream as the kernels' files need it (a cudaStream_t); also makes the GPU the calling thread's. */
-void *sp_device_stream(void);
+/** Kernels run in SP_QUEUE_MAIN, rows of X move in SP_QUEUE_MOVE beside them; where both have work, the latter's goes
+ *  first. */
+typedef enum sp_queue { SP_QUEUE_MAIN, SP_QUEUE_MOVE, SP_QUEUES } sp_queue;
 
-/** Two queues: kernels run in SP_QUEUE_MAIN (sp_device_stream()), rows of X move in SP_QUEUE_MOVE beside them. */
-typedef enum sp_queue { SP_QUEUE_MAIN, SP_QUEUE_MOVE } sp_queue;
+/** Where kernels and timers go from now on; SP_QUEUE_MAIN until told. */
+void sp_device_use(sp_queue queue);
+
+/** That queue as the kernels' files need it (a cudaStream_t); also makes the GPU the calling thread's. */
+void *sp_device_stream(void);
 
 /** The queue as launchers need it (a cudaStream_t); also makes the GPU the calling thread's. */
 void *sp_device_queue(sp_queue queue);
@@ -90,12 +94,36 @@ spmm_status sp_mark_create(sp_mark **mark);
 void sp_mark_destroy(sp_mark *mark);
 spmm_status sp_mark_set(sp_mark *mark, sp_queue queue);
 spmm_status sp_mark_wait(sp_mark *mark);
+/** What is queued from now on waits for the mark as it was set last; does nothing before it was. */
+spmm_status sp_mark_before(sp_mark *mark, sp_queue queue);
+
+/** Memory and marks that other processes of the node use, too: the owner passes the handle on, they attach. A process
+ *  does not attach its own. */
+typedef struct sp_shared {
+    unsigned char handle[64];
+} sp_shared;
+
+/** Others may attach p from now on, and sp_device_free(p) only takes note: CUDA leaves open what happens when memory is
+ *  freed that others are attached to. sp_device_unshare(), when nobody is, frees it then.
+ *  \param [in] p  from sp_device_alloc(), of at least SP_SHARED_BYTES: smaller ones lie, and are shared, together */
+enum { SP_SHARED_BYTES = 2 << 20 };
+spmm_status sp_device_share(void *p, sp_shared *shared);
+void sp_device_unshare(void *p);
+
+/** Takes shared memory back that sp_device_free() was called for. \return 1; 0: it was not */
+int sp_device_reuse(void *p);
+
+/** \return SPMM_ERR_DEVICE also where the GPUs cannot reach each other's memory */
+spmm_status sp_device_attach(const sp_shared *shared, void **p);
+void sp_device_detach(void *p);
+spmm_status sp_mark_create_shared(sp_mark **mark, sp_shared *shared);
+spmm_status sp_mark_attach(const sp_shared *shared, sp_mark **mark);
 
 /** For launchers: checks what was just queued, and remembers the kernel's id (static storage) for the
  *  message of an error that shows up later. */
 spmm_status sp_device_launched(const char *kernel);
 
-/** A pair of marks in the stream, for timing. */
+/** A pair of marks in the queue that kernels go to, for timing. */
 typedef struct sp_timer sp_timer;
 spmm_status sp_timer_create(sp_timer **timer);
 void sp_timer_destroy(sp_timer *timer);

@@ -1,15 +1,13 @@
 /** device.h by the CUDA runtime, linked statically: without a driver the program starts all the same
  *  and sp_device_count() says what is missing.
  *
- *  One GPU a process, one stream for kernels and copies, in order, and one for the exchange of X. They do not
+ *  One GPU a process, one stream for kernels and copies, in order, and some for the exchange of X. They do not
  *  wait for the legacy default stream, which nothing here uses. */
-#include "device.h"
-
-#include <cuda_runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_cuda.h"
 #include "memory.h"
 
 enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
@@ -20,13 +18,14 @@ int sp_cuda_probe(void);
 
 static struct {
     int open;
-    int index;                   /* among the usable GPUs */
-    int ordinal;                 /* CUDA's number */
-    char name[160];              /* "GPU 0 (NVIDIA H200)" */
-    cudaStream_t stream, moving; /* SP_QUEUE_MAIN, SP_QUEUE_MOVE */
-    cudaEvent_t order;           /* for sp_device_after() */
-    const char *kernel;          /* launched last */
-    void *stage[STAGES];         /* pinned, PIECE bytes; made at the first large copy */
+    int index;      /* among the usable GPUs */
+    int ordinal;    /* CUDA's number */
+    char name[160]; /* "GPU 0 (NVIDIA H200)" */
+    cudaStream_t queue[SP_QUEUES];
+    sp_queue current;    /* where kernels go */
+    cudaEvent_t order;   /* for sp_device_after() */
+    const char *kernel;  /* launched last */
+    void *stage[STAGES]; /* pinned, PIECE bytes; made at the first large copy */
     cudaEvent_t staged[STAGES];
     int stage_failed;
 } device;
@@ -35,35 +34,22 @@ struct sp_timer {
     cudaEvent_t start, stop;
 };
 
-struct sp_mark {
-    cudaEvent_t event;
-};
-
-/** Fails with what CUDA says; takes the error out of the runtime, so that no later check finds it. */
-static spmm_status cuda_fail(cudaError_t error, const char *what)
+spmm_status sp_cuda_fail(cudaError_t error, const char *what)
 {
     (void)cudaGetLastError();
     return sp_fail(SPMM_ERR_DEVICE, "%s: %s: %s", device.open ? device.name : "GPU", what,
                    cudaGetErrorString(error));
 }
 
-#define CUDA(call, what)                                           \
-    do {                                                           \
-        const cudaError_t error_ = (call);                         \
-        if (error_ != cudaSuccess) return cuda_fail(error_, what); \
-    } while (0)
-
-/** Waiting is where the errors of kernels come up: name the one launched last. */
-static spmm_status wait_fail(cudaError_t error, const char *what)
+spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what)
 {
     char text[128];
-    if (!device.kernel) return cuda_fail(error, what);
+    if (!device.kernel) return sp_cuda_fail(error, what);
     snprintf(text, sizeof text, "kernel %s", device.kernel);
-    return cuda_fail(error, text);
+    return sp_cuda_fail(error, text);
 }
 
-/** The current GPU is CUDA's state per thread; the caller's may be a new one. */
-static spmm_status enter(void)
+spmm_status sp_cuda_enter(void)
 {
     if (device.open) {
         CUDA(cudaSetDevice(device.ordinal), "cannot make it current");
@@ -186,7 +172,7 @@ spmm_status sp_device_describe(int index, sp_device_info *info)
     TRY(find(index, &ordinal));
     TRY(describe(ordinal, info));
     if (device.open && device.ordinal == ordinal) {
-        TRY(enter());
+        TRY(sp_cuda_enter());
         info->free_bytes = free_memory();
     }
     return SPMM_OK;
@@ -195,7 +181,7 @@ spmm_status sp_device_describe(int index, sp_device_info *info)
 spmm_status sp_device_current(sp_device_info *info)
 {
     memset(info, 0, sizeof *info);
-    TRY(enter());
+    TRY(sp_cuda_enter());
     return sp_device_describe(device.index, info);
 }
 
@@ -218,15 +204,15 @@ static spmm_status check_code(const sp_device_info *info)
                    cudaGetErrorString(error));
 }
 
-/** The exchange's stream goes first where both have work: boundary rows wait for it. */
+/** The exchange's streams go first where both have work: boundary rows wait for it. */
 static spmm_status create_streams(void)
 {
     int least = 0, greatest = 0;
     CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot ask for priorities");
-    CUDA(cudaStreamCreateWithPriority(&device.stream, cudaStreamNonBlocking, least),
-         "cannot create a stream");
-    CUDA(cudaStreamCreateWithPriority(&device.moving, cudaStreamNonBlocking, greatest),
-         "cannot create a stream");
+    for (int q = 0; q < SP_QUEUES; q++)
+        CUDA(cudaStreamCreateWithPriority(&device.queue[q], cudaStreamNonBlocking,
+                                          q == SP_QUEUE_MAIN ? least : greatest),
+             "cannot create a stream");
     CUDA(cudaEventCreateWithFlags(&device.order, cudaEventDisableTiming), "cannot create an event");
     return SPMM_OK;
 }
@@ -235,7 +221,7 @@ spmm_status sp_device_open(int index)
 {
     sp_device_info info = {0};
     int ordinal = 0;
-    if (device.open && device.index == index) return enter();
+    if (device.open && device.index == index) return sp_cuda_enter();
     if (device.open)
         return sp_fail(SPMM_ERR_USAGE, "GPU %d cannot be opened: %s is this process's", index, device.name);
     TRY(find(index, &ordinal));
@@ -271,28 +257,25 @@ void sp_device_close(void)
 {
     if (!device.open) return;
     (void)cudaSetDevice(device.ordinal);
-    (void)cudaStreamSynchronize(device.stream);
-    (void)cudaStreamSynchronize(device.moving);
+    for (int q = 0; q < SP_QUEUES; q++) (void)cudaStreamSynchronize(device.queue[q]);
     free_stages();
     (void)cudaEventDestroy(device.order);
-    (void)cudaStreamDestroy(device.moving);
-    (void)cudaStreamDestroy(device.stream);
+    for (int q = 0; q < SP_QUEUES; q++) (void)cudaStreamDestroy(device.queue[q]);
     (void)cudaGetLastError();
     memset(&device, 0, sizeof device);
 }
 
-void *sp_device_stream(void) { return enter() == SPMM_OK ? device.stream : NULL; }
+static cudaStream_t stream_of(sp_queue queue) { return device.queue[queue]; }
 
-static cudaStream_t stream_of(sp_queue queue)
-{
-    return queue == SP_QUEUE_MAIN ? device.stream : device.moving;
-}
+void sp_device_use(sp_queue queue) { device.current = queue; }
 
-void *sp_device_queue(sp_queue queue) { return enter() == SPMM_OK ? stream_of(queue) : NULL; }
+void *sp_device_stream(void) { return sp_device_queue(device.current); }
+
+void *sp_device_queue(sp_queue queue) { return sp_cuda_enter() == SPMM_OK ? stream_of(queue) : NULL; }
 
 spmm_status sp_device_after(sp_queue later, sp_queue earlier)
 {
-    TRY(enter());
+    TRY(sp_cuda_enter());
     CUDA(cudaEventRecord(device.order, stream_of(earlier)), "ordering streams");
     CUDA(cudaStreamWaitEvent(stream_of(later), device.order, 0), "ordering streams");
     return SPMM_OK;
@@ -300,23 +283,23 @@ spmm_status sp_device_after(sp_queue later, sp_queue earlier)
 
 spmm_status sp_device_queue_sync(sp_queue queue)
 {
-    TRY(enter());
+    TRY(sp_cuda_enter());
     const cudaError_t error = cudaStreamSynchronize(stream_of(queue));
-    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "waiting");
+    return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "waiting");
 }
 
 spmm_status sp_device_launched(const char *kernel)
 {
     const cudaError_t error = cudaGetLastError();
     device.kernel = kernel;
-    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "launch");
+    return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "launch");
 }
 
 spmm_status sp_device_sync(void)
 {
-    TRY(enter());
-    const cudaError_t error = cudaStreamSynchronize(device.stream);
-    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "waiting");
+    TRY(sp_cuda_enter());
+    const cudaError_t error = cudaStreamSynchronize(device.queue[SP_QUEUE_MAIN]);
+    return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "waiting");
 }
 
 /* ---- memory ---- */
@@ -325,12 +308,12 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
 {
     *p = NULL;
     if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
-    TRY(enter());
+    TRY(sp_cuda_enter());
     const cudaError_t error = cudaMalloc(p, bytes > 0 ? (size_t)bytes : 1);
     if (error == cudaSuccess) return SPMM_OK;
     *p = NULL;
     (void)cudaGetLastError();
-    if (error != cudaErrorMemoryAllocation) return cuda_fail(error, what);
+    if (error != cudaErrorMemoryAllocation) return sp_cuda_fail(error, what);
     char size[32], left[32];
     /* device.name ends in ")", where the free memory belongs */
     return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s on %.*s, %s free) for %s",
@@ -340,7 +323,7 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
 
 void sp_device_free(void *p)
 {
-    if (!p || !device.open) return;
+    if (!p || !device.open || sp_cuda_keeps(p)) return;
     (void)cudaSetDevice(device.ordinal);
     (void)cudaFree(p);
     (void)cudaGetLastError();
@@ -348,15 +331,17 @@ void sp_device_free(void *p)
 
 spmm_status sp_device_zero(void *p, int64_t bytes)
 {
-    TRY(enter());
-    if (bytes > 0) CUDA(cudaMemsetAsync(p, 0, (size_t)bytes, device.stream), "zeroing memory");
+    TRY(sp_cuda_enter());
+    if (bytes > 0) CUDA(cudaMemsetAsync(p, 0, (size_t)bytes, device.queue[SP_QUEUE_MAIN]), "zeroing memory");
     return SPMM_OK;
 }
 
 spmm_status sp_device_nan(void *p, int64_t bytes)
 {
-    TRY(enter());
-    if (bytes > 0) CUDA(cudaMemsetAsync(p, 0xff, (size_t)bytes, device.stream), "filling memory with NaNs");
+    TRY(sp_cuda_enter());
+    if (bytes > 0)
+        CUDA(cudaMemsetAsync(p, 0xff, (size_t)bytes, device.queue[SP_QUEUE_MAIN]),
+             "filling memory with NaNs");
     return SPMM_OK;
 }
 
@@ -405,8 +390,8 @@ static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
         if (i >= STAGES && (error = cudaEventSynchronize(device.staged[s])) != cudaSuccess) break;
         copy_by_threads(device.stage[s], from + i * PIECE, n);
         error = cudaMemcpyAsync(to + i * PIECE, device.stage[s], (size_t)n, cudaMemcpyHostToDevice,
-                                device.stream);
-        if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.stream);
+                                device.queue[SP_QUEUE_MAIN]);
+        if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.queue[SP_QUEUE_MAIN]);
     }
     return error;
 }
@@ -420,8 +405,8 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
         if (i < pieces) {
             const int s = (int)(i % STAGES);
             error = cudaMemcpyAsync(device.stage[s], from + i * PIECE, (size_t)piece_bytes(bytes, i),
-                                    cudaMemcpyDeviceToHost, device.stream);
-            if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.stream);
+                                    cudaMemcpyDeviceToHost, device.queue[SP_QUEUE_MAIN]);
+            if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.queue[SP_QUEUE_MAIN]);
         }
         if (i > 0 && error == cudaSuccess) {
             const int s = (int)((i - 1) % STAGES);
@@ -436,33 +421,38 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
 /** Waits also after an error: the pinned buffers must be at rest before the next copy. */
 static spmm_status finish(cudaError_t error, const char *what)
 {
-    const cudaError_t waited = cudaStreamSynchronize(device.stream);
-    if (error != cudaSuccess) return cuda_fail(error, what);
-    return waited == cudaSuccess ? SPMM_OK : wait_fail(waited, what);
+    const cudaError_t waited = cudaStreamSynchronize(device.queue[SP_QUEUE_MAIN]);
+    if (error != cudaSuccess) return sp_cuda_fail(error, what);
+    return waited == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(waited, what);
 }
 
 spmm_status sp_device_upload(void *to, const void *from, int64_t bytes)
 {
-    TRY(enter());
+    TRY(sp_cuda_enter());
     if (bytes <= 0) return SPMM_OK;
     if (bytes >= STAGE_FROM && have_stages()) return finish(staged_upload(to, from, bytes), "upload");
-    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, device.stream), "upload");
+    return finish(
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, device.queue[SP_QUEUE_MAIN]),
+        "upload");
 }
 
 spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
 {
-    TRY(enter());
+    TRY(sp_cuda_enter());
     if (bytes <= 0) return SPMM_OK;
     if (bytes >= STAGE_FROM && have_stages()) return finish(staged_download(to, from, bytes), "download");
-    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, device.stream),
-                  "download");
+    return finish(
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, device.queue[SP_QUEUE_MAIN]),
+        "download");
 }
 
 spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
 {
-    TRY(enter());
+    TRY(sp_cuda_enter());
     if (bytes <= 0) return SPMM_OK;
-    return finish(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, device.stream), "copy");
+    return finish(
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, device.queue[SP_QUEUE_MAIN]),
+        "copy");
 }
 
 spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
@@ -471,16 +461,16 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
     static const enum cudaMemcpyKind kinds[] = {cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
                                                 cudaMemcpyDeviceToDevice};
     if (kind < 0 || kind > 2) return sp_fail(SPMM_ERR_INTERNAL, "copy_2d: kind %d", kind);
-    TRY(enter());
+    TRY(sp_cuda_enter());
     if (bytes <= 0 || rows <= 0) return SPMM_OK;
     return finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes,
-                                    (size_t)rows, kinds[kind], device.stream),
+                                    (size_t)rows, kinds[kind], device.queue[SP_QUEUE_MAIN]),
                   "copy of rows");
 }
 
 spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue)
 {
-    TRY(enter());
+    TRY(sp_cuda_enter());
     if (bytes > 0)
         CUDA(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, stream_of(queue)), "copy");
     return SPMM_OK;
@@ -489,7 +479,9 @@ spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_q
 spmm_status sp_device_queue_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
                                     int64_t bytes, int64_t rows, sp_queue queue)
 {
-    TRY(enter());
+    /* as rows of their own, the copy engines move 256 bytes at two thirds of the speed */
+    if (to_pitch == bytes && from_pitch == bytes) return sp_device_queue_copy(to, from, bytes * rows, queue);
+    TRY(sp_cuda_enter());
     if (bytes > 0 && rows > 0)
         CUDA(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes, (size_t)rows,
                                cudaMemcpyDefault, stream_of(queue)),
@@ -502,7 +494,7 @@ spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what)
     char size[32];
     *p = NULL;
     if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
-    TRY(enter());
+    TRY(sp_cuda_enter());
     if (cudaHostAlloc(p, bytes > 0 ? (size_t)bytes : 1, cudaHostAllocDefault) == cudaSuccess) return SPMM_OK;
     *p = NULL;
     (void)cudaGetLastError();
@@ -517,58 +509,19 @@ void sp_device_host_free(void *p)
     (void)cudaGetLastError();
 }
 
-/* ---- marks ---- */
-
-spmm_status sp_mark_create(sp_mark **mark)
-{
-    *mark = NULL;
-    TRY(enter());
-    sp_mark *m = calloc(1, sizeof *m);
-    if (!m) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a mark");
-    const cudaError_t error = cudaEventCreateWithFlags(&m->event, cudaEventDisableTiming);
-    if (error != cudaSuccess) {
-        free(m);
-        return cuda_fail(error, "cannot create an event");
-    }
-    *mark = m;
-    return SPMM_OK;
-}
-
-void sp_mark_destroy(sp_mark *mark)
-{
-    if (!mark) return;
-    (void)cudaEventDestroy(mark->event);
-    (void)cudaGetLastError();
-    free(mark);
-}
-
-spmm_status sp_mark_set(sp_mark *mark, sp_queue queue)
-{
-    TRY(enter());
-    CUDA(cudaEventRecord(mark->event, stream_of(queue)), "setting a mark");
-    return SPMM_OK;
-}
-
-spmm_status sp_mark_wait(sp_mark *mark)
-{
-    TRY(enter());
-    const cudaError_t error = cudaEventSynchronize(mark->event);
-    return error == cudaSuccess ? SPMM_OK : wait_fail(error, "waiting");
-}
-
 /* ---- timers ---- */
 
 spmm_status sp_timer_create(sp_timer **timer)
 {
     *timer = NULL;
-    TRY(enter());
+    TRY(sp_cuda_enter());
     sp_timer *t = calloc(1, sizeof *t);
     if (!t) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a timer");
     cudaError_t error = cudaEventCreate(&t->start);
     if (error == cudaSuccess) error = cudaEventCreate(&t->stop);
     if (error != cudaSuccess) {
         sp_timer_destroy(t);
-        return cuda_fail(error, "cannot create an event");
+        return sp_cuda_fail(error, "cannot create an event");
     }
     *timer = t;
     return SPMM_OK;
@@ -585,15 +538,15 @@ void sp_timer_destroy(sp_timer *timer)
 
 spmm_status sp_timer_start(sp_timer *timer)
 {
-    TRY(enter());
-    CUDA(cudaEventRecord(timer->start, device.stream), "starting a timer");
+    TRY(sp_cuda_enter());
+    CUDA(cudaEventRecord(timer->start, stream_of(device.current)), "starting a timer");
     return SPMM_OK;
 }
 
 spmm_status sp_timer_stop(sp_timer *timer)
 {
-    TRY(enter());
-    CUDA(cudaEventRecord(timer->stop, device.stream), "stopping a timer");
+    TRY(sp_cuda_enter());
+    CUDA(cudaEventRecord(timer->stop, stream_of(device.current)), "stopping a timer");
     return SPMM_OK;
 }
 
@@ -601,9 +554,9 @@ spmm_status sp_timer_seconds(sp_timer *timer, double *seconds)
 {
     float ms = 0;
     *seconds = 0;
-    TRY(enter());
+    TRY(sp_cuda_enter());
     const cudaError_t error = cudaEventSynchronize(timer->stop);
-    if (error != cudaSuccess) return wait_fail(error, "timer");
+    if (error != cudaSuccess) return sp_cuda_wait_fail(error, "timer");
     CUDA(cudaEventElapsedTime(&ms, timer->start, timer->stop), "reading a timer");
     *seconds = (double)ms / 1000;
     return SPMM_OK;

@@ -72,6 +72,8 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 
 spmm_status sp_device_sync(void) { return refuse(); }
 
+void sp_device_use(sp_queue queue) { (void)queue; }
+
 void *sp_device_stream(void) { return NULL; }
 
 void *sp_device_queue(sp_queue queue) { return (void)queue, NULL; }
@@ -129,6 +131,43 @@ spmm_status sp_mark_wait(sp_mark *mark)
     (void)mark;
     return refuse();
 }
+
+spmm_status sp_mark_before(sp_mark *mark, sp_queue queue)
+{
+    (void)mark, (void)queue;
+    return refuse();
+}
+
+spmm_status sp_mark_create_shared(sp_mark **mark, sp_shared *shared)
+{
+    (void)shared;
+    return sp_mark_create(mark);
+}
+
+spmm_status sp_mark_attach(const sp_shared *shared, sp_mark **mark)
+{
+    (void)shared;
+    return sp_mark_create(mark);
+}
+
+spmm_status sp_device_share(void *p, sp_shared *shared)
+{
+    (void)p, (void)shared;
+    return refuse();
+}
+
+void sp_device_unshare(void *p) { (void)p; }
+
+int sp_device_reuse(void *p) { return (void)p, 0; }
+
+spmm_status sp_device_attach(const sp_shared *shared, void **p)
+{
+    (void)shared;
+    *p = NULL;
+    return refuse();
+}
+
+void sp_device_detach(void *p) { (void)p; }
 
 spmm_status sp_device_launched(const char *kernel)
 {

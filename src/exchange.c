@@ -151,11 +151,11 @@ static spmm_status direct_end(sp_exchange *x)
     return SPMM_OK;
 }
 
-static const sp_way direct = {direct_begin, direct_end, NULL, NULL, NULL, NULL};
+static const sp_way direct = {.begin = direct_begin, .end = direct_end};
 
 /* ---- which transport ---- */
 
-const char *const sp_transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", NULL};
+const char *const sp_transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", "peer", NULL};
 
 const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {
@@ -167,6 +167,7 @@ const char *sp_transport_missing(spmm_transport transport, spmm_device space)
     case SPMM_TRANSPORT_NCCL: return sp_nccl_missing();
     case SPMM_TRANSPORT_AUTO:
     case SPMM_TRANSPORT_MPI:
+    case SPMM_TRANSPORT_PEER:
     case SPMM_TRANSPORT_STAGED: break;
     }
     return NULL;
@@ -183,6 +184,7 @@ spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_dev
 static const sp_way *way_of(spmm_transport transport, spmm_device space)
 {
     if (space == SPMM_CPU || transport == SPMM_TRANSPORT_CUDA_AWARE) return &direct;
+    if (transport == SPMM_TRANSPORT_PEER) return &sp_way_peer;
     return transport == SPMM_TRANSPORT_NCCL ? &sp_way_nccl : &sp_way_mirror;
 }
 
@@ -191,6 +193,7 @@ static int64_t most_bytes(spmm_transport transport, spmm_device space)
 {
     enum { STAGE = 2 << 20 };
     const int64_t chunk = sp_chunk_bytes();
+    if (transport == SPMM_TRANSPORT_PEER) return INT64_MAX / 2; /* not a message */
     return space == SPMM_CUDA && transport == SPMM_TRANSPORT_STAGED && chunk > STAGE ? STAGE : chunk;
 }
 
@@ -200,14 +203,15 @@ static spmm_status allocate(sp_exchange *x)
     TRY(create_lists(x, most_bytes(x->transport, x->space)));
     if (x->space == SPMM_CPU)
         return sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send");
-    TRY(sp_device_alloc((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
+    if (x->transport != SPMM_TRANSPORT_PEER)
+        TRY(sp_device_alloc((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
     TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
     TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
     return x->way->create ? x->way->create(x) : SPMM_OK;
 }
 
 static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
-                          spmm_transport transport, int threads, sp_exchange **exchange)
+                          spmm_transport transport, int by_kernel, int threads, sp_exchange **exchange)
 {
     sp_exchange *x;
     *exchange = NULL;
@@ -219,6 +223,7 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
         x->row_bytes = row_bytes;
         x->space = space;
         x->transport = transport;
+        x->by_kernel = by_kernel;
         x->threads = threads;
         x->way = way_of(transport, space);
         status = allocate(x);
@@ -237,7 +242,7 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
 
 /** Seconds of an exchange, the slowest rank's; the least of a few, but where the first one, which also warms up,
  *  is hopelessly behind the least of another transport (0: none was tried). */
-static spmm_status time_exchange(sp_exchange *x, void *own, double least, double *seconds)
+static spmm_status time_some(sp_exchange *x, void *own, double least, double *seconds)
 {
     enum { TIMES = 4, HOPELESS = 5 };
     *seconds = 0;
@@ -246,7 +251,7 @@ static spmm_status time_exchange(sp_exchange *x, void *own, double least, double
         double took = MPI_Wtime();
         spmm_status status = sp_exchange_begin(x, own);
         if (status == SPMM_OK) status = sp_exchange_end(x);
-        if (status == SPMM_OK && x->space == SPMM_CUDA) status = sp_device_sync();
+        if (status == SPMM_OK) status = sp_device_sync();
         TRY(sp_agree(x->grid->comm, "exchange", status));
         took = MPI_Wtime() - took;
         TRY(sp_slowest(x->grid->comm, &took, 1));
@@ -256,40 +261,66 @@ static spmm_status time_exchange(sp_exchange *x, void *own, double least, double
     return SPMM_OK;
 }
 
-/** Ways through the host's memory are worth a trial where little moves, or nothing else works: for much they need as
- *  much pinned memory, and are an order of magnitude behind. */
-static int worth_trying(spmm_transport transport, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
-                        int have_another)
+/** The same with an X made for it. */
+static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
 {
-    enum { LITTLE = 32 << 20 }; /* bytes a rank */
-    if (transport != SPMM_TRANSPORT_STAGED && transport != SPMM_TRANSPORT_MPI) return 1;
-    return !have_another || halo->all_moved / grid->size * row_bytes < LITTLE;
+    const int64_t bytes = sp_halo_rows(x->halo) * x->row_bytes;
+    void *memory = NULL;
+    spmm_status status = sp_exchange_alloc(x, bytes, &memory);
+    if (status == SPMM_OK) status = sp_device_zero(memory, bytes);
+    status = sp_agree(x->grid->comm, "exchange", status);
+    if (status == SPMM_OK)
+        status = time_some(x, (char *)memory + x->halo->before * x->row_bytes, least, seconds);
+    sp_device_free(memory);
+    if (x->way->forget) x->way->forget(x);
+    return status;
 }
 
-/** Tries all that are there on a GPU's X. */
-static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, int threads,
-                           sp_exchange **best)
+/** What is tried on a GPU's X. */
+typedef struct candidate {
+    spmm_transport transport;
+    int by_kernel;
+    double handicap; /* of what takes multiprocessors from products beside */
+} candidate;
+
+/** Is it worth a trial, where there is `best` already (NULL: none)? Ways through the host's memory are where little
+ *  moves: for much they need as much pinned memory, and are an order of magnitude behind. NCCL needs about a second to
+ *  connect, and was not faster than PEER on any case of docs/PERFORMANCE.md. */
+static int worth_trying(const candidate *c, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
+                        const sp_exchange *best)
 {
-    static const spmm_transport all[] = {SPMM_TRANSPORT_NCCL, SPMM_TRANSPORT_CUDA_AWARE,
-                                         SPMM_TRANSPORT_STAGED, SPMM_TRANSPORT_MPI};
-    const int64_t bytes = sp_halo_rows(halo) * row_bytes;
+    enum { LITTLE = 32 << 20 }; /* bytes a rank */
+    if (!best) return !c->by_kernel;
+    if (c->transport == SPMM_TRANSPORT_PEER || c->transport == SPMM_TRANSPORT_CUDA_AWARE) return 1;
+    if (c->transport == SPMM_TRANSPORT_NCCL) return best->transport != SPMM_TRANSPORT_PEER;
+    return halo->all_moved / grid->size * row_bytes < LITTLE;
+}
+
+/** Tries what is there on a GPU's X. only: SPMM_TRANSPORT_AUTO, or the one to try, which must work. */
+static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_transport only,
+                           int threads, sp_exchange **best)
+{
+    static const candidate all[] = {{SPMM_TRANSPORT_PEER, 0, 1},   {SPMM_TRANSPORT_PEER, 1, 1.1},
+                                    {SPMM_TRANSPORT_NCCL, 0, 1},   {SPMM_TRANSPORT_CUDA_AWARE, 0, 1},
+                                    {SPMM_TRANSPORT_STAGED, 0, 1}, {SPMM_TRANSPORT_MPI, 0, 1}};
     double least = 0;
-    char *x = NULL;
+    spmm_status status;
     *best = NULL;
-    spmm_status status = sp_device_alloc((void **)&x, bytes, "an X to try transports with");
-    if (status == SPMM_OK) status = sp_device_zero(x, bytes);
-    TRY_GOTO(sp_agree(grid->comm, "exchange", status), failed);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
+        const candidate *const c = &all[i];
+        const int must = c->transport == (only == SPMM_TRANSPORT_AUTO ? SPMM_TRANSPORT_MPI : only);
         sp_exchange *one;
         int there;
-        double seconds;
-        TRY_GOTO(sp_transport_there(grid->comm, all[i], SPMM_CUDA, &there, NULL), failed);
-        if (!there || !worth_trying(all[i], grid, halo, row_bytes, *best != NULL)) continue;
+        double seconds = 0;
+        if (only != SPMM_TRANSPORT_AUTO && c->transport != only) continue;
+        TRY_GOTO(sp_transport_there(grid->comm, c->transport, SPMM_CUDA, &there, NULL), failed);
+        if (!there || !worth_trying(c, grid, halo, row_bytes, *best)) continue;
         /* what cannot be set up here, as NCCL where two ranks share a GPU, is not there either */
-        status = create(grid, halo, row_bytes, SPMM_CUDA, all[i], threads, &one);
-        if (status != SPMM_OK && all[i] != SPMM_TRANSPORT_MPI) continue;
+        status = create(grid, halo, row_bytes, SPMM_CUDA, c->transport, c->by_kernel, threads, &one);
+        if (status != SPMM_OK && (*best || !must)) continue;
         if (status != SPMM_OK) goto failed;
-        status = time_exchange(one, x + halo->before * row_bytes, least, &seconds);
+        status = time_exchange(one, least, &seconds);
+        seconds *= c->handicap;
         if (status == SPMM_OK && (!*best || seconds < least)) {
             sp_exchange_destroy(*best);
             *best = one;
@@ -298,12 +329,10 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
             sp_exchange_destroy(one);
         }
         /* NCCL may find out at its first message that it cannot */
-        if (status != SPMM_OK && all[i] == SPMM_TRANSPORT_MPI) goto failed;
+        if (status != SPMM_OK && must && !*best) goto failed;
     }
-    sp_device_free(x);
     return SPMM_OK;
 failed:
-    sp_device_free(x);
     sp_exchange_destroy(*best);
     *best = NULL;
     return status;
@@ -315,8 +344,9 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
     const char *why;
     int there;
     *exchange = NULL;
-    if (transport == SPMM_TRANSPORT_AUTO && space == SPMM_CUDA && halo->all_moved > 0)
-        return fastest(grid, halo, row_bytes, threads, exchange);
+    const int tried = transport == SPMM_TRANSPORT_AUTO || transport == SPMM_TRANSPORT_PEER;
+    if (tried && space == SPMM_CUDA && halo->all_moved > 0)
+        return fastest(grid, halo, row_bytes, transport, threads, exchange);
     if (transport == SPMM_TRANSPORT_AUTO) transport = SPMM_TRANSPORT_MPI;
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
     if (!there) {
@@ -325,7 +355,7 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
                                        : SPMM_OK;
         TRY(sp_agree(grid->comm, "exchange", status));
     }
-    return create(grid, halo, row_bytes, space, transport, threads, exchange);
+    return create(grid, halo, row_bytes, space, transport, 0, threads, exchange);
 }
 
 void sp_exchange_destroy(sp_exchange *x)
@@ -346,16 +376,32 @@ void sp_exchange_destroy(sp_exchange *x)
     sp_free(x);
 }
 
-static spmm_status begin(sp_exchange *x, void *own, int now)
+static spmm_status begin(sp_exchange *x, void *own, const void *from, int64_t pitch, int now)
 {
     x->base = (char *)own - x->halo->before * x->row_bytes;
+    x->from = from;
+    x->pitch = pitch;
     x->now = now;
     return x->way->begin(x);
 }
 
-spmm_status sp_exchange_begin(sp_exchange *x, void *own) { return begin(x, own, 0); }
+spmm_status sp_exchange_begin(sp_exchange *x, void *own) { return begin(x, own, own, x->row_bytes, 0); }
 
-spmm_status sp_exchange_begin_now(sp_exchange *x, void *own) { return begin(x, own, 1); }
+spmm_status sp_exchange_begin_now(sp_exchange *x, void *own) { return begin(x, own, own, x->row_bytes, 1); }
+
+int sp_exchange_reads(const sp_exchange *x, const void *from, int64_t pitch)
+{
+    enum { ALIGN = 16, WIDE = 256 };
+    int copied = 0;
+    if (x->transport != SPMM_TRANSPORT_PEER || (uintptr_t)from % ALIGN != 0 || pitch % ALIGN != 0) return 0;
+    for (int t = 0; t < x->halo->targets; t++) copied += !x->halo->target[t].packed;
+    return copied == 0 || x->by_kernel || x->row_bytes >= WIDE;
+}
+
+spmm_status sp_exchange_begin_from(sp_exchange *x, void *own, const void *from, int64_t pitch)
+{
+    return begin(x, own, from, pitch, 1);
+}
 
 spmm_status sp_exchange_end(sp_exchange *x) { return x->way->end(x); }
 
@@ -378,6 +424,16 @@ void sp_exchange_skip(sp_exchange *x)
                  MPI_STATUS_IGNORE);
     MPI_Waitall(x->outs, x->request, MPI_STATUSES_IGNORE);
     sp_free(scratch);
+}
+
+spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
+{
+    return x->way->alloc ? x->way->alloc(x, bytes, memory) : sp_device_alloc(memory, bytes, "X");
+}
+
+int sp_exchange_takes(const sp_exchange *x, const void *row)
+{
+    return !x->way->takes || x->way->takes(x, row);
 }
 
 spmm_transport sp_exchange_transport(const sp_exchange *x) { return x->transport; }

@@ -23,8 +23,15 @@ extern const char *const sp_transport_words[];
 spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
                                spmm_transport transport, int threads, sp_exchange **exchange);
 
-/** Local; accepts NULL. */
+/** Collective over the grid; accepts NULL, on all ranks. */
 void sp_exchange_destroy(sp_exchange *exchange);
+
+/** Memory on the GPU for an X that is to be exchanged. What one was freed of may be given out again, and some
+ *  transports keep it until the exchange is destroyed. Local. \param [out] memory  the caller's: sp_device_free() */
+spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
+
+/** May row 0 of an X lie there? Anywhere, but with SPMM_TRANSPORT_PEER: only in memory from sp_exchange_alloc(). Local. */
+int sp_exchange_takes(const sp_exchange *exchange, const void *row);
 
 /** Starts sending own rows and receiving others'; what this rank does until sp_exchange_end() overlaps with it.
  *  own: this rank's first row of X, with the halo's rows of room before and behind; rows in between must not
@@ -34,6 +41,14 @@ spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
 /** The same without waiting for kernels queued before: for a room that none of them touches. */
 spmm_status sp_exchange_begin_now(sp_exchange *exchange, void *own);
+
+/** Can own rows be read where they lie `pitch` bytes apart? With SPMM_TRANSPORT_PEER and both aligned to 16 bytes;
+ *  where copy engines move them, only rows of at least 256 bytes: narrower ones take those more than a third
+ *  longer. Local. */
+int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
+
+/** Like sp_exchange_begin_now(), with own rows that are read there. */
+spmm_status sp_exchange_begin_from(sp_exchange *exchange, void *own, const void *from, int64_t pitch);
 
 /** Returns when all rows are there; on a GPU: when kernels that are queued from now on find them there.
  *  \return SPMM_OK, SPMM_ERR_MPI (a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */

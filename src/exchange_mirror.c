@@ -113,4 +113,4 @@ static spmm_status end(sp_exchange *x)
     return first;
 }
 
-const sp_way sp_way_mirror = {begin, end, create, destroy, NULL, NULL};
+const sp_way sp_way_mirror = {.begin = begin, .end = end, .create = create, .destroy = destroy};

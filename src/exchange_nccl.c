@@ -86,4 +86,4 @@ static spmm_status end(sp_exchange *x)
 
 static void forget(sp_exchange *x) { x->state = NULL; }
 
-const sp_way sp_way_nccl = {begin, end, NULL, forget, connect, skip};
+const sp_way sp_way_nccl = {.begin = begin, .end = end, .destroy = forget, .connect = connect, .skip = skip};

@@ -15,7 +15,8 @@ typedef struct sp_message {
     int64_t bytes;
 } sp_message;
 
-/** A way of moving. create is local, connect collective over the grid; skip: NULL where messages can be empty. */
+/** A way of moving. create is local, connect and destroy collective over the grid; skip: NULL where messages can be
+ *  empty. */
 typedef struct sp_way {
     spmm_status (*begin)(sp_exchange *x);
     spmm_status (*end)(sp_exchange *x);
@@ -23,6 +24,10 @@ typedef struct sp_way {
     void (*destroy)(sp_exchange *x);
     spmm_status (*connect)(sp_exchange *x);
     void (*skip)(sp_exchange *x);
+    /* NULL where X may lie anywhere */
+    spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
+    int (*takes)(const sp_exchange *x, const void *row);
+    void (*forget)(sp_exchange *x); /**< what alloc gave out; collective over the process column */
 } sp_way;
 
 struct sp_exchange {
@@ -32,6 +37,7 @@ struct sp_exchange {
     int64_t row_bytes;
     spmm_device space;
     spmm_transport transport;
+    int by_kernel; /**< SPMM_TRANSPORT_PEER: 1: whole runs of rows, too, are moved by kernels, not copy engines */
     int threads;
     const sp_way *way;
     int ins, outs;
@@ -42,11 +48,13 @@ struct sp_exchange {
     char *send;           /**< packed rows, in X's memory */
     int32_t *list;        /**< on a GPU: the halo's list */
     int now;              /**< 1: kernels queued before need not be waited for */
-    char *base;           /**< during an exchange: row 0 of X as the block sees it */
-    void *state;          /**< the way's own */
+    const char *from;     /**< where own rows are read, `pitch` bytes apart: in X, but with begin_from() */
+    int64_t pitch;
+    char *base;  /**< during an exchange: row 0 of X as the block sees it */
+    void *state; /**< the way's own */
 };
 
-extern const sp_way sp_way_mirror, sp_way_nccl;
+extern const sp_way sp_way_mirror, sp_way_nccl, sp_way_peer;
 
 /** Packs the rows to send; on a GPU: queues it in SP_QUEUE_MOVE, behind the kernels so far unless x->now. */
 spmm_status sp_exchange_pack(const sp_exchange *x);

@@ -114,4 +114,8 @@ spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivect
 spmm_status sp_job_time_exchange(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, int repeat,
                                  double *seconds);
 
+/** Times products without their exchange (sp_plan_apply_still()), likewise. */
+spmm_status sp_job_time_still(const sp_job *job, spmm_plan *plan, const spmm_multivector *x,
+                              spmm_multivector *y, int repeat, double *seconds);
+
 #endif

@@ -24,7 +24,7 @@ typedef struct run {
 } run;
 
 /** Which times of a product are kept. */
-enum { APPLY, KERNEL, INTERIOR, BOUNDARY, REDUCE, EXCHANGE, TIMES };
+enum { APPLY, KERNEL, INTERIOR, BOUNDARY, REDUCE, EXCHANGE, STILL, TIMES };
 
 static void destroy_run(run *r)
 {
@@ -160,7 +160,7 @@ static double median(const sp_job *job, const run *r, int which)
 /** Of the time that an exchange takes alone, the share that products did not wait for. */
 static double hidden_share(const sp_record *rec)
 {
-    const double exposed = rec->apply.median - rec->seconds.kernel - rec->seconds.reduce;
+    const double exposed = rec->apply.median - rec->seconds.still;
     const double share = rec->seconds.exchange > 0 ? 1 - exposed / rec->seconds.exchange : 0;
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
@@ -193,8 +193,10 @@ static spmm_status products(sp_job *job, run *r)
     };
     TRY(note_facts(job, r));
     TRY(sp_job_time(job, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
-    if (job->halo.all_moved > 0)
+    if (job->halo.all_moved > 0) {
         TRY(sp_job_time_exchange(job, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
+        TRY(sp_job_time_still(job, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
+    }
     sp_record *rec = &job->record;
     rec->apply = sp_stats_of(times.apply, repeat);
     rec->seconds.apply = rec->apply.median;
@@ -203,6 +205,7 @@ static spmm_status products(sp_job *job, run *r)
     rec->seconds.boundary = median(job, r, BOUNDARY);
     rec->seconds.reduce = median(job, r, REDUCE);
     rec->seconds.exchange = median(job, r, EXCHANGE);
+    rec->seconds.still = median(job, r, STILL);
     rec->moved.hidden = hidden_share(rec);
     rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
                                         : 0;

@@ -18,7 +18,7 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision)
 }
 
 /** Zeroes host rows by all threads, so that the pages spread over the NUMA nodes like the work. */
-static void zero_rows(spmm_multivector *v)
+static void zero_rows(const spmm_multivector *v)
 {
     const size_t row_bytes = (size_t)v->ld * sp_value_size(v->precision);
     char *const data = v->data;
@@ -26,37 +26,52 @@ static void zero_rows(spmm_multivector *v)
     for (int64_t i = 0; i < v->rows; i++) memset(data + (size_t)i * row_bytes, 0, row_bytes);
 }
 
-spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
-                                  spmm_precision precision, spmm_device space, spmm_multivector *v)
+spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precision, int64_t *bytes)
 {
-    memset(v, 0, sizeof *v);
-    const int64_t all = before + rows + behind, size = (int64_t)sp_value_size(precision);
+    const int64_t size = (int64_t)sp_value_size(precision);
     int64_t elements;
     if (rows < 0 || k < 1)
         return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: rows must be >= 0 and columns >= 1",
                        (long long)rows, (long long)k);
-    if (k > INT64_MAX / 64 || __builtin_mul_overflow(all, sp_multivector_ld(k, precision), &elements) ||
+    if (k > INT64_MAX / 64 || __builtin_mul_overflow(rows, sp_multivector_ld(k, precision), &elements) ||
         elements > INT64_MAX / 16)
         return sp_fail(SPMM_ERR_LIMIT, "a multivector of %lld x %lld does not fit 64-bit sizes",
-                       (long long)all, (long long)k);
-    spmm_multivector m = {all, k, sp_multivector_ld(k, precision), precision, space, NULL, 0, 0};
-    spmm_status status;
+                       (long long)rows, (long long)k);
+    *bytes = elements * size;
+    return SPMM_OK;
+}
+
+spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
+                                   spmm_precision precision, spmm_device space)
+{
+    const int64_t ld = sp_multivector_ld(k, precision);
+    char *const first = (char *)memory + before * ld * (int64_t)sp_value_size(precision);
+    return (spmm_multivector){rows, k, ld, precision, space, first, before, behind};
+}
+
+spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
+                                  spmm_precision precision, spmm_device space, spmm_multivector *v)
+{
+    void *memory = NULL;
+    int64_t bytes = 0;
+    memset(v, 0, sizeof *v);
+    TRY(sp_multivector_size(rows < 0 ? rows : before + rows + behind, k, precision, &bytes));
     if (space == SPMM_CPU) {
-        status = sp_alloc(&m.data, elements, (size_t)size, "a multivector");
-        if (status == SPMM_OK) zero_rows(&m);
+        TRY(sp_alloc(&memory, bytes, 1, "a multivector"));
     } else {
-        status = sp_device_alloc(&m.data, elements * size, "a multivector");
-        if (status == SPMM_OK) status = sp_device_zero(m.data, elements * size);
+        TRY(sp_device_alloc(&memory, bytes, "a multivector"));
+        const spmm_status zeroed = sp_device_zero(memory, bytes);
+        if (zeroed != SPMM_OK) {
+            sp_device_free(memory);
+            return zeroed;
+        }
     }
-    if (status != SPMM_OK) {
-        spmm_multivector_destroy(&m);
-        return status;
+    *v = sp_multivector_in(memory, before, rows, behind, k, precision, space);
+    if (space == SPMM_CPU) {
+        const spmm_multivector all = sp_multivector_in(memory, 0, before + rows + behind, 0, k, precision,
+                                                       space);
+        zero_rows(&all);
     }
-    *v = m;
-    v->rows = rows;
-    v->before = before;
-    v->behind = behind;
-    v->data = (char *)m.data + before * m.ld * size;
     return SPMM_OK;
 }
 

@@ -32,6 +32,13 @@ void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t 
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
 
+/** Bytes of so many rows. \return SPMM_OK, SPMM_ERR_USAGE (rows < 0, k < 1), SPMM_ERR_LIMIT */
+spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precision, int64_t *bytes);
+
+/** A view of memory that has sp_multivector_size() of all rows, those of the room before and behind included. */
+spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
+                                   spmm_precision precision, spmm_device space);
+
 /** Makes a multivector with room of so many rows before and behind it (spmm.h); all are zero. */
 spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
                                   spmm_precision precision, spmm_device space, spmm_multivector *v);

@@ -24,6 +24,7 @@ struct spmm_plan {
     sp_exchange *exchange;
     sp_reduction *reduction;
     sp_slices slices;
+    int still;          /* 1: other ranks' rows of X are taken as they lie */
     spmm_multivector x; /* where the caller's has no room; made when first needed */
     spmm_multivector y; /* a partial sum, or A X where beta is not 0; likewise */
     /* on a GPU: of the interior and the boundary rows, or of each slice */
@@ -64,7 +65,6 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     const int64_t k = p->k / slices; /* of a kernel's products */
     TRY(f ? sp_choose(f, k, p->precision, o->device, o->format, &kernel, NULL, 0) : named_kernel(o, &kernel));
     TRY(sp_parts_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
-    TRY(sp_slices_create(p->halo, p->k, p->precision, kernel->device, slices, &p->slices));
     for (int i = 0; kernel->device == SPMM_CUDA && i < (slices > 1 ? slices : 2); i++)
         TRY(sp_timer_create(&p->timer[i]));
     return SPMM_OK;
@@ -116,9 +116,10 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, space_of(p), o->reduce, nccl, p->threads,
                             &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
-    const spmm_status status = p->y_rows == rows
-                                   ? SPMM_OK
-                                   : spmm_multivector_create(rows, p->k, p->precision, space_of(p), &p->y);
+    spmm_status status = sp_slices_create(p->halo, p->k, p->precision, space_of(p), p->exchange,
+                                          p->slices.count, &p->slices);
+    if (status == SPMM_OK && p->y_rows != rows)
+        status = spmm_multivector_create(rows, p->k, p->precision, space_of(p), &p->y);
     return sp_agree(p->grid->comm, "convert", status);
 }
 
@@ -212,8 +213,18 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 {
-    return sp_multivector_create(p->halo->before, p->halo->own, p->halo->behind, p->k, p->precision,
-                                 space_of(p), x);
+    const sp_halo *const h = p->halo;
+    if (!p->exchange || p->slices.count > 1 || space_of(p) == SPMM_CPU)
+        return sp_multivector_create(h->before, h->own, h->behind, p->k, p->precision, space_of(p), x);
+    void *memory = NULL;
+    int64_t bytes = 0;
+    memset(x, 0, sizeof *x);
+    TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
+    TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
+    *x = sp_multivector_in(memory, h->before, h->own, h->behind, p->k, p->precision, SPMM_CUDA);
+    const spmm_status status = sp_device_zero(memory, bytes);
+    if (status != SPMM_OK) spmm_multivector_destroy(x);
+    return status;
 }
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
@@ -242,7 +253,10 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
     const int64_t ld = sp_multivector_ld(p->k, p->precision);
     TRY(check_shape(p, x, h->own, "X"));
     const int moves = p->slices.count == 1 && (h->before + h->behind > 0 || p->exchange);
-    if (moves && (x->ld != ld || x->before < h->before || x->behind < h->behind)) {
+    const void *const row_0 = (const char *)x->data -
+                              h->before * x->ld * (int64_t)sp_value_size(p->precision);
+    if (moves && (x->ld != ld || x->before < h->before || x->behind < h->behind ||
+                  (p->exchange && !sp_exchange_takes(p->exchange, row_0)))) {
         if (!p->x.data) TRY(spmm_plan_x_create(p, &p->x));
         TRY(spmm_multivector_copy(x, &p->x));
         x = &p->x;
@@ -277,26 +291,88 @@ static spmm_status run(const spmm_plan *p, int begin, int end, sp_timer *timer, 
     return SPMM_OK;
 }
 
+static spmm_status run_interior(const spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
+                                sp_apply_seconds *s)
+{
+    return run(p, 0, p->parts.interior, p->timer[0], x, y, s ? &s->interior : NULL);
+}
+
+static spmm_status run_boundary(const spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
+                                sp_apply_seconds *s)
+{
+    return run(p, p->parts.interior, p->parts.count, p->timer[1], x, y, s ? &s->boundary : NULL);
+}
+
+/** The boundary rows' kernels, beside the interior rows': in the queue that they are awaited in. */
+static spmm_status run_boundary_aside(const spmm_plan *p, const spmm_multivector *x,
+                                      const spmm_multivector *y, sp_apply_seconds *s)
+{
+    sp_device_use(SP_QUEUE_MOVE);
+    const spmm_status status = run_boundary(p, x, y, s);
+    sp_device_use(SP_QUEUE_MAIN);
+    TRY(sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE));
+    return status;
+}
+
+/** Kernels are queued first, since the host takes some time to start an exchange; but MPI, where it reads GPU memory
+ *  itself, must wait for what was queued, and that must not be them. */
+static int kernels_first(const spmm_plan *p)
+{
+    return space_of(p) == SPMM_CUDA && sp_exchange_transport(p->exchange) != SPMM_TRANSPORT_CUDA_AWARE;
+}
+
+static spmm_status exchange_and_run_interior(const spmm_plan *p, const spmm_multivector *x,
+                                             const spmm_multivector *y, sp_apply_seconds *s)
+{
+    void *const own = (char *)x->data + p->halo->before * x->ld * (int64_t)sp_value_size(p->precision);
+    spmm_status interior;
+    if (kernels_first(p)) {
+        interior = sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN);
+        if (interior == SPMM_OK) interior = run_interior(p, x, y, s);
+        TRY(sp_exchange_begin_now(p->exchange, own));
+    } else {
+        TRY(sp_exchange_begin(p->exchange, own));
+        interior = run_interior(p, x, y, s);
+    }
+    TRY(sp_exchange_end(p->exchange)); /* also after a failure: others wait for it */
+    return interior;
+}
+
 /** A X on this rank's block: own rows of X leave, interior rows are computed, the others' arrive, the rest is. */
 static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
                             sp_apply_seconds *s)
 {
-    const sp_parts *const parts = &p->parts;
-    void *const own = (char *)x->data + p->halo->before * x->ld * (int64_t)sp_value_size(p->precision);
-    if (p->exchange) TRY(sp_exchange_begin(p->exchange, own));
-    const spmm_status interior = run(p, 0, parts->interior, p->timer[0], x, y, s ? &s->interior : NULL);
-    if (p->exchange) TRY(sp_exchange_end(p->exchange)); /* also after a failure: others wait for it */
-    TRY(interior);
-    return run(p, parts->interior, parts->count, p->timer[1], x, y, s ? &s->boundary : NULL);
+    const int aside = space_of(p) == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count;
+    if (p->exchange && !p->still) {
+        TRY(exchange_and_run_interior(p, x, y, s));
+    } else {
+        if (aside) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
+        TRY(run_interior(p, x, y, s));
+    }
+    return aside ? run_boundary_aside(p, x, y, s) : run_boundary(p, x, y, s);
+}
+
+/** Own rows go into the slices, in front of the kernels, which need them there, or of the exchange, which sends them
+ *  from there. \param [out] direct  the exchange takes them from x meanwhile */
+static spmm_status fill_slices(spmm_plan *p, const spmm_multivector *x, int *direct)
+{
+    const int moves = p->exchange && !p->still;
+    *direct = moves && sp_exchange_reads(p->exchange, x->data, x->ld * (int64_t)sp_value_size(p->precision));
+    /* the kernels of the product before have read the slices */
+    if (moves && space_of(p) == SPMM_CUDA) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
+    return sp_slices_fill(&p->slices, x, p->threads, moves && !*direct ? SP_QUEUE_MOVE : SP_QUEUE_MAIN);
 }
 
 /** Slice s leaves and arrives, beside the kernels on those before. */
-static spmm_status move_slice(spmm_plan *p, int s, const spmm_multivector *x)
+static spmm_status move_slice(spmm_plan *p, int s, const spmm_multivector *x, int direct)
 {
-    TRY(sp_slices_fill(&p->slices, s, x, p->threads));
-    if (!p->exchange)
-        return space_of(p) == SPMM_CUDA ? sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE) : SPMM_OK;
-    TRY(sp_exchange_begin_now(p->exchange, p->slices.x[s].data));
+    const int64_t size = (int64_t)sp_value_size(p->precision);
+    if (!p->exchange || p->still) return SPMM_OK;
+    if (direct)
+        TRY(sp_exchange_begin_from(p->exchange, p->slices.x[s].data,
+                                   (const char *)x->data + s * p->slices.width * size, x->ld * size));
+    else
+        TRY(sp_exchange_begin_now(p->exchange, p->slices.x[s].data));
     return sp_exchange_end(p->exchange);
 }
 
@@ -304,15 +380,15 @@ static spmm_status move_slice(spmm_plan *p, int s, const spmm_multivector *x)
 static spmm_status multiply_slices(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
                                    sp_apply_seconds *seconds)
 {
-    /* X has been written, and the kernels of the product before have read the slices */
-    spmm_status status = space_of(p) == SPMM_CUDA ? sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN) : SPMM_OK;
+    int direct;
+    spmm_status status = fill_slices(p, x, &direct);
     for (int s = 0; s < p->slices.count; s++) {
         double took = 0;
         if (status != SPMM_OK) {
-            if (p->exchange) sp_exchange_skip(p->exchange);
+            if (p->exchange && !p->still) sp_exchange_skip(p->exchange);
             continue;
         }
-        status = move_slice(p, s, x);
+        status = move_slice(p, s, x, direct);
         const spmm_multivector xs = sp_slices_x(&p->slices, s), ys = sp_slices_y(&p->slices, s, y);
         if (status == SPMM_OK)
             status = run(p, 0, p->parts.count, p->timer[s], &xs, &ys, seconds ? &took : NULL);
@@ -374,12 +450,21 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
                                                        : multiply(p, &whole, &product, s);
     if (multiplied != SPMM_OK && p->reduction) spoil(&product);
     const spmm_status summed = sum_partials(p, &product, s); /* also after a failure: others wait for it */
+    if (multiplied != SPMM_OK && space_of(p) == SPMM_CUDA) (void)sp_device_sync(); /* X may still be read */
     TRY(multiplied);
     TRY(summed);
     if (p->y_rows > 0 && (alpha != 1 || product.data != y->data))
         TRY(sp_multivector_axpby(alpha, &product, beta, y, p->threads));
     if (space_of(p) == SPMM_CUDA) TRY(sp_device_sync());
     return read_timers(p, s);
+}
+
+spmm_status sp_plan_apply_still(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y)
+{
+    plan->still = 1;
+    const spmm_status status = sp_plan_apply(plan, 1, x, 0, y, NULL);
+    plan->still = 0;
+    return status;
 }
 
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
@@ -390,10 +475,11 @@ spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x,
 
 static spmm_status exchange_slices(spmm_plan *p, const spmm_multivector *x)
 {
-    spmm_status status = space_of(p) == SPMM_CUDA ? sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN) : SPMM_OK;
+    int direct;
+    spmm_status status = fill_slices(p, x, &direct);
     for (int s = 0; s < p->slices.count; s++)
         if (status == SPMM_OK)
-            status = move_slice(p, s, x);
+            status = move_slice(p, s, x, direct);
         else
             sp_exchange_skip(p->exchange);
     return status;
@@ -421,7 +507,7 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 
 void sp_plan_skip_exchange(spmm_plan *p)
 {
-    for (int s = 0; p->exchange && s < p->slices.count; s++) sp_exchange_skip(p->exchange);
+    for (int s = 0; p->exchange && !p->still && s < p->slices.count; s++) sp_exchange_skip(p->exchange);
 }
 
 void sp_plan_skip(spmm_plan *p)

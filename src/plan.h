@@ -22,6 +22,10 @@ typedef struct sp_apply_seconds {
 spmm_status sp_plan_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                           spmm_multivector *y, sp_apply_seconds *seconds);
 
+/** The product without its exchange, for timing: other ranks' rows of X are what an earlier one left there. A sum over
+ *  the process row is made. As spmm_apply(). */
+spmm_status sp_plan_apply_still(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y);
+
 /** The exchange of a product alone, complete on return. As spmm_apply(). */
 spmm_status sp_plan_exchange(spmm_plan *plan, const spmm_multivector *x);
 

@@ -9,10 +9,11 @@
 #include "verify.h"
 
 /** Seconds of the phases, each the slowest rank's. Those of a product are medians: apply, and within it
- *  kernel = interior + boundary, and reduce; exchange is what it takes alone, without a product. */
+ *  kernel = interior + boundary, and reduce; on a GPU the two kinds of rows may run side by side. exchange is what it
+ *  takes alone, without a product, and still what a product takes without its exchange. */
 typedef struct sp_seconds {
-    double read, partition, scatter, halo, convert, x, exchange, kernel, interior, boundary, reduce, apply,
-        gather, verify, total;
+    double read, partition, scatter, halo, convert, x, exchange, still, kernel, interior, boundary, reduce,
+        apply, gather, verify, total;
 } sp_seconds;
 
 /** Everything that is said about one run: one K, one kernel. */

@@ -159,6 +159,7 @@ static void moved_group(sink *s, const sp_record *r)
     real(s, "interior_seconds", r->seconds.interior);
     real(s, "boundary_seconds", r->seconds.boundary);
     real(s, "reduce_seconds", r->seconds.reduce);
+    real(s, "still_seconds", r->moved.all_rows > 0 ? r->seconds.still : NAN);
     close_group(s);
 }
 

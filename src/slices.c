@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "device.h"
+#include "../kernels/move.h"
 #include "memory.h"
 #include "multivector.h"
 
-enum { ALIGN = 32, ENOUGH = 256 };
+enum { ALIGN = 32, LEAST_BYTES = 64, ENOUGH = 4, VECTOR = 16 };
 
 int sp_slices_fit(int64_t k, spmm_precision precision, int count)
 {
@@ -17,41 +17,69 @@ int sp_slices_fit(int64_t k, spmm_precision precision, int count)
 int sp_slices_best(int64_t k, spmm_precision precision)
 {
     int best = 1;
-    for (int n = 2; n <= SP_MOST_SLICES; n++)
-        if (sp_slices_fit(k, precision, n) && k / n * (int64_t)sp_value_size(precision) >= ENOUGH) best = n;
+    for (int n = 2; n <= ENOUGH; n++)
+        if (sp_slices_fit(k, precision, n) && k / n * (int64_t)sp_value_size(precision) >= LEAST_BYTES)
+            best = n;
     return best;
 }
 
-spmm_status sp_slices_create(const sp_halo *halo, int64_t k, spmm_precision precision, spmm_device space,
-                             int count, sp_slices *slices)
+static spmm_status allocate(sp_exchange *exchange, spmm_device space, int64_t bytes, void **memory)
 {
+    if (exchange && space == SPMM_CUDA) return sp_exchange_alloc(exchange, bytes, memory);
+    return space == SPMM_CPU ? sp_alloc(memory, bytes, 1, "slices of X")
+                             : sp_device_alloc(memory, bytes, "slices of X");
+}
+
+spmm_status sp_slices_create(const sp_halo *halo, int64_t k, spmm_precision precision, spmm_device space,
+                             sp_exchange *exchange, int count, sp_slices *slices)
+{
+    int64_t bytes = 0, all;
     memset(slices, 0, sizeof *slices);
     slices->count = count;
     slices->width = k / count;
-    for (int s = 0; s < count && count > 1; s++)
-        TRY(sp_multivector_create(halo->before, halo->own, halo->behind, slices->width, precision, space,
-                                  &slices->x[s]));
-    /* MPI, which may write there, knows nothing of the queue that the zeros are in */
-    return space == SPMM_CUDA && count > 1 ? sp_device_sync() : SPMM_OK;
+    if (count == 1) return SPMM_OK;
+    TRY(sp_multivector_size(sp_halo_rows(halo), slices->width, precision, &bytes));
+    if (__builtin_mul_overflow(bytes, count, &all))
+        return sp_fail(SPMM_ERR_LIMIT, "%d slices of %lld rows of X do not fit 64-bit sizes", count,
+                       (long long)sp_halo_rows(halo));
+    TRY(allocate(exchange, space, all, &slices->memory));
+    for (int s = 0; s < count; s++)
+        slices->x[s] = sp_multivector_in((char *)slices->memory + s * bytes, halo->before, halo->own,
+                                         halo->behind, slices->width, precision, space);
+    return SPMM_OK;
 }
 
 void sp_slices_destroy(sp_slices *slices)
 {
-    for (int s = 0; s < SP_MOST_SLICES; s++) spmm_multivector_destroy(&slices->x[s]);
+    if (slices->x[0].space == SPMM_CPU)
+        sp_free(slices->memory);
+    else
+        sp_device_free(slices->memory);
     memset(slices, 0, sizeof *slices);
 }
 
-spmm_status sp_slices_fill(sp_slices *slices, int s, const spmm_multivector *x, int threads)
+static spmm_status fill_on_gpu(sp_slices *slices, const spmm_multivector *x, sp_queue queue)
 {
     const int64_t size = (int64_t)sp_value_size(x->precision), bytes = slices->width * size;
-    spmm_multivector *const to = &slices->x[s];
-    const char *const from = (const char *)x->data + s * bytes;
-    if (x->space == SPMM_CUDA)
-        return sp_device_queue_copy_2d(to->data, to->ld * size, from, x->ld * size, bytes, x->rows,
-                                       SP_QUEUE_MOVE);
+    const int64_t apart = slices->count > 1 ? (char *)slices->x[1].data - (char *)slices->x[0].data : 0;
+    if ((uintptr_t)x->data % VECTOR == 0 && x->ld * size % VECTOR == 0)
+        return sp_cuda_split(x->data, x->ld * size, x->rows, slices->count, bytes, slices->x[0].data, apart,
+                             sp_device_queue(queue));
+    for (int s = 0; s < slices->count; s++)
+        TRY(sp_device_queue_copy_2d(slices->x[s].data, bytes, (const char *)x->data + s * bytes, x->ld * size,
+                                    bytes, x->rows, queue));
+    return SPMM_OK;
+}
+
+spmm_status sp_slices_fill(sp_slices *slices, const spmm_multivector *x, int threads, sp_queue queue)
+{
+    const int64_t size = (int64_t)sp_value_size(x->precision), bytes = slices->width * size;
+    if (x->space == SPMM_CUDA) return fill_on_gpu(slices, x, queue);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < x->rows; i++)
-        memcpy((char *)to->data + i * to->ld * size, from + i * x->ld * size, (size_t)bytes);
+        for (int s = 0; s < slices->count; s++)
+            memcpy((char *)slices->x[s].data + i * bytes,
+                   (const char *)x->data + i * x->ld * size + s * bytes, (size_t)bytes);
     return SPMM_OK;
 }
 

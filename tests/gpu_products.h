@@ -8,7 +8,7 @@
 #include "spmm.h"
 #include "test_mpi.h"
 
-static const char *const transports[] = {"auto", "mpi", "staged", "cuda-aware", "nccl"};
+static const char *const transports[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", "peer"};
 static const char *const exchanges[] = {"auto", "halo", "bcast"};
 static const char *const reductions[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl"};
 

@@ -3,7 +3,7 @@
  * MPI: 1 2 4 */
 #include "gpu_products.h"
 
-static int there[5]; /* by spmm_transport */
+static int there[6]; /* by spmm_transport */
 
 /** Making NCCL's communicator takes long, and auto makes it, too: those are in fewer combinations. */
 static int is_slow(int transport)
@@ -16,7 +16,7 @@ static void find_transports(void)
 {
     spmm_block block;
     make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
-    for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++) {
+    for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_PEER; t++) {
         const spmm_plan_options options = {.device = SPMM_CUDA, .transport = (spmm_transport)t};
         spmm_plan *plan;
         char sentence[64];
@@ -41,7 +41,7 @@ static void check_rows(const char *spec, spmm_precision precision, int64_t k, sp
     reference_create(&block, k, REALS, SPMM_REDUCE_AUTO, &r);
     for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++)
         for (int o = 0; o < 2; o++, ++*turn)
-            for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++) {
+            for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_PEER; t++) {
                 const spmm_plan_options options = {.device = SPMM_CUDA,
                                                    .format = format,
                                                    .transport = (spmm_transport)t,
@@ -63,7 +63,7 @@ static void check_grid(const char *spec, spmm_precision precision, int64_t k, in
     for (int s = SPMM_REDUCE_AUTO; s <= SPMM_REDUCE_NCCL; s++) {
         reference r;
         reference_create(&block, k, INTEGERS, (spmm_reduce)s, &r);
-        for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++) {
+        for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_PEER; t++) {
             const spmm_plan_options options = {.device = SPMM_CUDA,
                                                .format = SPMM_FORMAT_AUTO,
                                                .transport = (spmm_transport)t,
@@ -117,6 +117,44 @@ static void check_steps(spmm_transport transport)
     spmm_block_destroy(&block);
 }
 
+/** X's come and go while a plan lives, and one outlives it: neighbours may write into their memory. */
+static void check_lives(spmm_transport transport)
+{
+    const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x[3], y;
+    reference r;
+    make_block("lap2d5:40", SPMM_F64, REALS, 0, 0, &block);
+    reference_create(&block, 4, REALS, SPMM_REDUCE_AUTO, &r);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3; i++) {
+            CHECK_INT(spmm_plan_x_create(plan, &x[i]), SPMM_OK);
+            put_x(&r, 1 << i, &x[i]);
+        }
+        for (int i = 0; i < 3; i++) {
+            CHECK_INT(spmm_apply(plan, 1, &x[i], 0, &y), SPMM_OK);
+            CHECK(is_right(&r, &y, 1 << i));
+        }
+        /* the ranks give back different ones */
+        spmm_multivector_destroy(&x[test_.rank % 2]);
+        CHECK_INT(spmm_apply(plan, 1, &x[1 - test_.rank % 2], 0, &y), SPMM_OK);
+        CHECK_INT(spmm_apply(plan, 1, &x[2], 0, &y), SPMM_OK);
+        CHECK(is_right(&r, &y, 4));
+        if (round == 2) break;
+        spmm_multivector_destroy(&x[1 - test_.rank % 2]);
+        spmm_multivector_destroy(&x[2]);
+    }
+    spmm_plan_destroy(plan);
+    spmm_multivector_destroy(&x[1 - test_.rank % 2]);
+    spmm_multivector_destroy(&x[2]);
+    spmm_multivector_destroy(&y);
+    reference_destroy(&r);
+    spmm_block_destroy(&block);
+}
+
 /** Rank 0 comes with a wrong X; its neighbours do not wait, and the next product is right. */
 static void check_failure(spmm_transport transport)
 {
@@ -163,7 +201,7 @@ static void check_pieces(int size)
     for (int q = 1; q <= size; q += size > 1 ? size - 1 : 1) {
         make_block("uniform:400,7", SPMM_F64, INTEGERS, size / q, q, &block);
         reference_create(&block, 5, INTEGERS, SPMM_REDUCE_AUTO, &r);
-        for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_NCCL; t++)
+        for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_PEER; t++)
             for (int s = SPMM_REDUCE_TREE; s <= SPMM_REDUCE_MPI; s += 2) {
                 const spmm_plan_options options = {
                     .device = SPMM_CUDA, .transport = (spmm_transport)t, .reduce = (spmm_reduce)s};
@@ -203,11 +241,15 @@ int main(int argc, char **argv)
             }
     }
     TEST("Y of one product can be the X of the next") {
-        for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_NCCL; t++)
+        for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_PEER; t++)
             if (there[t]) check_steps((spmm_transport)t);
     }
+    TEST("an X may be destroyed before its plan, or after it") {
+        for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_PEER; t++)
+            if (there[t]) check_lives((spmm_transport)t);
+    }
     TEST("one rank's wrong argument leaves no neighbour waiting, and the next product is right") {
-        for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_NCCL; t++)
+        for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_PEER; t++)
             if (there[t]) check_failure((spmm_transport)t);
     }
     TEST("messages longer than a bound are cut, and arrive") check_pieces(size);

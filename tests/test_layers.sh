@@ -53,7 +53,7 @@ except() {
 shopt -s nullglob
 sources=(src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh include/*.h)
 # job is the other half of main: the phases that it names
-mpi="comm grid scatter halo exchange exchange_ways exchange_mirror reduce nccl_found gather load load_part load_pass load_route load_tally plan job job_layout job_load job_run job_time job_tune main"
+mpi="comm grid scatter halo exchange exchange_ways exchange_mirror exchange_peer reduce nccl_found gather load load_part load_pass load_route load_tally plan job job_layout job_load job_run job_time job_tune main"
 
 none "MPI is called only in ${mpi// /, }" 'MPI_[A-Z][a-z_]*[a-z] *\(|\bPMPI_' \
     $(except "$mpi" "${sources[@]}")
@@ -65,17 +65,17 @@ else
     pass "<mpi.h> is included only there and in spmm.h"
 fi
 # NCCL's interface has CUDA's types
-cuda=$(for f in "${sources[@]}"; do case $f in *.cu | *.cuh | src/device_cuda.c | src/nccl_found.c) ;; *) echo "$f" ;; esac; done)
+cuda=$(for f in "${sources[@]}"; do case $f in *.cu | *.cuh | src/device_cuda*.[ch] | src/nccl_found.c) ;; *) echo "$f" ;; esac; done)
 if found=$(grep -n '#[[:space:]]*include[[:space:]]*[<"]cuda' $cuda /dev/null); then
     printf '%s\n' "$found"
-    fail "CUDA's headers are included only in device_cuda.c, *.cu and *.cuh"
+    fail "CUDA's headers are included only in device_cuda*, *.cu and *.cuh"
 else
-    pass "CUDA's headers are included only in device_cuda.c, *.cu and *.cuh"
+    pass "CUDA's headers are included only in device_cuda*, *.cu and *.cuh"
 fi
-none "CUDA is called only in device_cuda.c, nccl_found.c, *.cu and *.cuh" '\bcuda[A-Z][A-Za-z]*' $cuda
+none "CUDA is called only in device_cuda*, nccl_found.c, *.cu and *.cuh" '\bcuda[A-Z][A-Za-z]*' $cuda
 # (an include guard does not ask)
 none "no #if asks for CUDA: the build links one of two files instead" \
-    '# *(if|ifdef|ifndef|elif)[^_A-Za-z].*CUDA([^_]|_[^C]|_C[^U])*$' $(printf '%s\n' "${sources[@]}" | grep -v '\.cuh\?$')
+    '# *(if|ifdef|ifndef|elif)[^_A-Za-z].*CUDA([^_]|_[^C]|_C[^U])*$' $(printf '%s\n' "${sources[@]}" | grep -v '\.cuh\?$\|device_cuda\.h$')
 none "METIS is called only in graph_metis.c: the build links it or graph_none.c" '\bMETIS_[A-Z]|\bidx_t\b' \
     $(except graph_metis "${sources[@]}")
 none "exit and abort are called in main.c alone" '(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(' \

@@ -277,9 +277,10 @@ int main(int argc, char **argv)
         const spmm_plan_options wrong[] = {{.transport = SPMM_TRANSPORT_NCCL},
                                            {.transport = SPMM_TRANSPORT_CUDA_AWARE},
                                            {.transport = SPMM_TRANSPORT_STAGED},
+                                           {.transport = SPMM_TRANSPORT_PEER},
                                            {.reduce = SPMM_REDUCE_NCCL}};
         spmm_plan *plan;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 5; i++) {
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &wrong[i], &plan), SPMM_ERR_USAGE);
             CHECK_TEXT(spmm_error_message(), "host memory");
         }

@@ -4,7 +4,7 @@
 #include "plan.h"
 
 /* seconds of a round of a contender, and how many products that may be */
-enum { ROUNDS = 3, LEAST = 3, MOST = MAX_REPEATS / ROUNDS, PARTS = 5 };
+enum { ROUNDS = 3, LEAST = 3, MOST = MAX_REPEATS / ROUNDS, PARTS = 9 };
 static const double ROUND = 0.1;
 
 /* ---- set-up ---- */
@@ -51,7 +51,7 @@ const char *contender_way(const contender *c)
 
 const char *contender_transport(const contender *c)
 {
-    static const char *const names[] = {"none", "mpi", "staged", "cuda-aware", "nccl"};
+    static const char *const names[] = {"none", "mpi", "staged", "cuda-aware", "nccl", "peer"};
     sp_plan_facts facts;
     if (c->theirs) return "nccl";
     sp_plan_facts_of(c->plan, &facts);
@@ -60,11 +60,12 @@ const char *contender_transport(const contender *c)
 
 /* ---- times ---- */
 
-typedef enum what { PRODUCT, EXCHANGE } what;
+typedef enum what { PRODUCT, EXCHANGE, STILL } what;
 
 static spmm_status run(contender *c, what w)
 {
     if (c->theirs) return theirs_run(c->theirs);
+    if (w == STILL) return sp_plan_apply_still(c->plan, &c->x, &c->y);
     return w == PRODUCT ? spmm_apply(c->plan, 1, &c->x, 0, &c->y) : sp_plan_exchange(c->plan, &c->x);
 }
 
@@ -110,6 +111,14 @@ static spmm_status time_exchange(const problem *p, contender *c)
     return SPMM_OK;
 }
 
+static spmm_status time_still(const problem *p, contender *c)
+{
+    double seconds[2 * PARTS + 1];
+    TRY(time_some(p, c, STILL, 2 * PARTS + 1, seconds));
+    c->still = sp_stats_of(seconds + 1, 2 * PARTS).median;
+    return SPMM_OK;
+}
+
 /** How many products make a round; the same on every rank, as the seconds are. */
 static int round_of(double seconds)
 {
@@ -136,6 +145,7 @@ spmm_status contenders_time(const problem *p, contender *c, int n)
         }
     for (int i = 0; i < n; i++) {
         TRY(c[i].theirs ? time_parts(p, &c[i]) : time_exchange(p, &c[i]));
+        if (!c[i].theirs) TRY(time_still(p, &c[i]));
         c[i].time = sp_stats_of(c[i].seconds, c[i].count);
     }
     return SPMM_OK;

@@ -10,7 +10,7 @@
 /** Each transport that is there, one after another. */
 static spmm_status run_transports(const problem *p, int64_t k, report *r)
 {
-    for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_NCCL; t++) {
+    for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_PEER; t++) {
         contender c = {.name = "ours", .transport = (spmm_transport)t};
         spmm_status status = contender_create(p, k, &c);
         if (status == SPMM_ERR_USAGE) {

@@ -9,7 +9,7 @@ static const double MEAN = 4.0, LEAST = 1.3;
 
 static const char csv_heading[] =
     "date,commit,host,gpu,ranks,matrix,rows,nnz,precision,k,contender,way,transport,overlap,median_ms,min_ms,"
-    "max_ms,repeats,gather_ms,product_ms,exchange_ms,set_up_s,ok";
+    "max_ms,repeats,gather_ms,product_ms,exchange_ms,still_ms,set_up_s,ok";
 
 static const char *precision_name(spmm_precision precision) { return precision == SPMM_F64 ? "f64" : "f32"; }
 
@@ -25,8 +25,8 @@ spmm_status report_open(const settings *s, const sp_place *place, int ranks, rep
            *s->commit ? s->commit : "-", r->date);
     printf(
         "ms of the slowest rank, barrier to barrier, median; ratio: theirs over ours; every Y is checked\n");
-    printf("%-30s %-3s %4s  %8s = %8s + %8s  %-11s  %8s  %-17s %8s  %8s  %6s\n", "matrix", "", "K", "theirs",
-           "gather", "product", "form", "ours", "by", "exchange", "no ovlap", "ratio");
+    printf("%-30s %-3s %4s  %8s = %8s + %8s  %-11s  %8s  %-17s %8s  %6s  %8s  %6s\n", "matrix", "", "K",
+           "theirs", "gather", "product", "form", "ours", "by", "exchange", "hidden", "no ovlap", "ratio");
     if (!s->csv) return SPMM_OK;
     r->csv = fopen(s->csv, "a");
     if (!r->csv || fseek(r->csv, 0, SEEK_END) != 0)
@@ -49,10 +49,10 @@ static void csv_line(const report *r, const problem *p, int64_t k, const contend
     fprintf(r->csv, "%s,%s,%s,%s,%d,\"%s\",%lld,%lld,%s,%lld,", r->date, r->settings->commit, r->place.host,
             r->place.gpu.name, r->ranks, p->name, (long long)p->block.rows, (long long)p->nnz,
             precision_name(p->precision), (long long)k);
-    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.3f,%d\n", c->name, contender_way(c),
+    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d\n", c->name, contender_way(c),
             contender_transport(c), !c->theirs && !c->no_overlap, c->time.median * 1e3, c->time.min * 1e3,
-            c->time.max * 1e3, c->count, c->gather * 1e3, c->product * 1e3, c->exchange * 1e3, c->set_up,
-            c->ok);
+            c->time.max * 1e3, c->count, c->gather * 1e3, c->product * 1e3, c->exchange * 1e3, c->still * 1e3,
+            c->set_up, c->ok);
     fflush(r->csv); /* what is measured stays when the run is cut off */
 }
 
@@ -65,6 +65,13 @@ void report_matrix(const problem *p, double seconds)
     fflush(stdout);
 }
 
+/** Of the exchange's time alone, the share that the product did not wait for. */
+static double hidden_share(const contender *c)
+{
+    const double share = 1 - (c->time.median - c->still) / c->exchange;
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
 static void print_case(const problem *p, int64_t k, const contender *c, int n, double ratio)
 {
     char by[64];
@@ -72,6 +79,10 @@ static void print_case(const problem *p, int64_t k, const contender *c, int n, d
     printf("%-30.30s %-3s %4lld  %8.3f = %8.3f + %8.3f  %-11s  %8.3f  %-17s %8.3f", p->name,
            precision_name(p->precision), (long long)k, c[0].time.median * 1e3, c[0].gather * 1e3,
            c[0].product * 1e3, contender_way(&c[0]), c[1].time.median * 1e3, by, c[1].exchange * 1e3);
+    if (c[1].exchange > 0)
+        printf("  %5.0f%%", 100 * hidden_share(&c[1]));
+    else
+        printf("  %6s", "-");
     if (n > 2)
         printf("  %8.3f", c[2].time.median * 1e3);
     else
@@ -97,8 +108,8 @@ void report_more(report *r, const problem *p, int64_t k, const contender *c)
 {
     csv_line(r, p, k, c);
     r->wrong += !c->ok;
-    printf("%-30s %3s %4s  ours, %s: %.3f, exchange %.3f\n", "", "", "", contender_transport(c),
-           c->time.median * 1e3, c->exchange * 1e3);
+    printf("%-30s %3s %4s  ours, %s: %.3f, exchange %.3f, product without it %.3f\n", "", "", "",
+           contender_transport(c), c->time.median * 1e3, c->exchange * 1e3, c->still * 1e3);
     fflush(stdout);
 }
 

@@ -1,0 +1,154 @@
+/* device.h by the CUDA runtime: marks, and what a process lets others of its node use (CUDA IPC). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_cuda.h"
+
+struct sp_mark {
+    cudaEvent_t event;
+};
+
+/* ---- marks ---- */
+
+/** \param [in] handle  NULL: a new one */
+static spmm_status create_mark(unsigned flags, const cudaIpcEventHandle_t *handle, sp_mark **mark)
+{
+    *mark = NULL;
+    TRY(sp_cuda_enter());
+    sp_mark *m = calloc(1, sizeof *m);
+    if (!m) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a mark");
+    const cudaError_t error = handle ? cudaIpcOpenEventHandle(&m->event, *handle)
+                                     : cudaEventCreateWithFlags(&m->event, flags);
+    if (error != cudaSuccess) {
+        free(m);
+        return sp_cuda_fail(error, handle ? "cannot use another process's event" : "cannot create an event");
+    }
+    *mark = m;
+    return SPMM_OK;
+}
+
+spmm_status sp_mark_create(sp_mark **mark) { return create_mark(cudaEventDisableTiming, NULL, mark); }
+
+void sp_mark_destroy(sp_mark *mark)
+{
+    if (!mark) return;
+    (void)cudaEventDestroy(mark->event);
+    (void)cudaGetLastError();
+    free(mark);
+}
+
+spmm_status sp_mark_set(sp_mark *mark, sp_queue queue)
+{
+    TRY(sp_cuda_enter());
+    CUDA(cudaEventRecord(mark->event, (cudaStream_t)sp_device_queue(queue)), "setting a mark");
+    return SPMM_OK;
+}
+
+spmm_status sp_mark_wait(sp_mark *mark)
+{
+    TRY(sp_cuda_enter());
+    const cudaError_t error = cudaEventSynchronize(mark->event);
+    return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "waiting");
+}
+
+spmm_status sp_mark_before(sp_mark *mark, sp_queue queue)
+{
+    TRY(sp_cuda_enter());
+    CUDA(cudaStreamWaitEvent((cudaStream_t)sp_device_queue(queue), mark->event, 0), "ordering streams");
+    return SPMM_OK;
+}
+
+/* ---- other processes ---- */
+
+spmm_status sp_mark_create_shared(sp_mark **mark, sp_shared *shared)
+{
+    cudaIpcEventHandle_t handle;
+    _Static_assert(sizeof handle <= sizeof *shared, "a handle fits");
+    TRY(create_mark(cudaEventDisableTiming | cudaEventInterprocess, NULL, mark));
+    CUDA(cudaIpcGetEventHandle(&handle, (*mark)->event), "an event cannot be shared");
+    memcpy(shared, &handle, sizeof handle);
+    return SPMM_OK;
+}
+
+spmm_status sp_mark_attach(const sp_shared *shared, sp_mark **mark)
+{
+    cudaIpcEventHandle_t handle;
+    memcpy(&handle, shared, sizeof handle);
+    return create_mark(0, &handle, mark);
+}
+
+/* what this process shares: a few pieces at a time */
+static struct {
+    struct piece {
+        void *p;
+        int freed;
+    } * piece;
+    int count;
+} kept;
+
+static struct piece *find_kept(const void *p)
+{
+    for (int i = 0; i < kept.count; i++)
+        if (kept.piece[i].p == p) return &kept.piece[i];
+    return NULL;
+}
+
+int sp_cuda_keeps(void *p)
+{
+    struct piece *const piece = find_kept(p);
+    if (piece) piece->freed = 1;
+    return piece != NULL;
+}
+
+spmm_status sp_device_share(void *p, sp_shared *shared)
+{
+    cudaIpcMemHandle_t handle;
+    _Static_assert(sizeof handle <= sizeof *shared, "a handle fits");
+    TRY(sp_cuda_enter());
+    CUDA(cudaIpcGetMemHandle(&handle, p), "memory cannot be shared");
+    memcpy(shared, &handle, sizeof handle);
+    struct piece *const more = realloc(kept.piece, (size_t)(kept.count + 1) * sizeof *more);
+    if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of shared memory");
+    kept.piece = more;
+    kept.piece[kept.count++] = (struct piece){p, 0};
+    return SPMM_OK;
+}
+
+void sp_device_unshare(void *p)
+{
+    struct piece *const piece = find_kept(p);
+    if (!piece) return;
+    const int freed = piece->freed;
+    *piece = kept.piece[--kept.count];
+    if (kept.count == 0) {
+        free(kept.piece);
+        kept.piece = NULL;
+    }
+    if (freed) sp_device_free(p);
+}
+
+int sp_device_reuse(void *p)
+{
+    struct piece *const piece = find_kept(p);
+    const int freed = piece && piece->freed;
+    if (freed) piece->freed = 0;
+    return freed;
+}
+
+spmm_status sp_device_attach(const sp_shared *shared, void **p)
+{
+    cudaIpcMemHandle_t handle;
+    *p = NULL;
+    TRY(sp_cuda_enter());
+    memcpy(&handle, shared, sizeof handle);
+    CUDA(cudaIpcOpenMemHandle(p, handle, cudaIpcMemLazyEnablePeerAccess),
+         "cannot use another process's memory");
+    return SPMM_OK;
+}
+
+void sp_device_detach(void *p)
+{
+    if (!p) return;
+    (void)cudaIpcCloseMemHandle(p);
+    (void)cudaGetLastError();
+}
