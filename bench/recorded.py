@@ -1,5 +1,5 @@
-"""Reads what bench_gpu and bench_cpu appended to CSV files: one Case per machine, matrix, precision and K, of
-the newest run that has it."""
+"""Reads what bench_gpu, bench_cpu and bench_multigpu appended to CSV files: one Case (or Multi) per machine, matrix,
+precision and K, of the newest run that has it."""
 import csv
 import glob
 import math
@@ -9,6 +9,7 @@ from collections import namedtuple
 from summary_cpu import BAR
 
 GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "floor_share", "auto"}
+MULTI_COLUMNS = {"gpu", "ranks", "matrix", "precision", "k", "contender", "transport", "overlap", "still_ms"}
 CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "layout", "median_ms"}
 
 # Times in ms; name: kernel, library or both, for people. None: nobody ran.
@@ -17,6 +18,10 @@ Time = namedtuple("Time", "ms name gflops")
 # summary_cpu's bar; vector: cuSPARSE's fastest SpMV; libraries: {name: Time}, on the CPU; flop and bytes of a
 # product: bytes, the least that it moves, 0 where not recorded; copy: bytes/s
 Case = namedtuple("Case", "machine matrix precision k date auto best peer vector libraries flop bytes copy")
+
+# A product on several GPUs, ms: peer, all-gather and cuSPARSE; ours, by auto; plain, the same without overlap, None where
+# not measured; exchange, ours alone; still, ours without it
+Multi = namedtuple("Multi", "machine ranks matrix precision k date peer ours plain exchange still way transport")
 
 
 def _rows(folder, wanted):
@@ -88,6 +93,33 @@ def cpu(folder):
     rows = (r for r in _rows(folder, CPU_COLUMNS) if "gpu" not in r)
     found = _newest(rows, lambda r: f"{r['machine']}, {r['threads']} threads")
     return [_cpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
+
+
+def _multi_case(key, date, rows):
+    """The first of ours is by the transport that auto took; those behind it are of --verbose."""
+    machine, ranks = key[0]
+    theirs = next((float(r["median_ms"]) for r in rows if r["contender"] == "theirs"), None)
+    ours = next((r for r in rows if r["contender"] == "ours" and r["overlap"] == "1"), None)
+    plain = next((float(r["median_ms"]) for r in rows if r["contender"] == "ours" and r["overlap"] == "0"), None)
+    if theirs is None or ours is None:
+        return None
+    return Multi(machine, ranks, *key[1:], date, theirs, float(ours["median_ms"]), plain, float(ours["exchange_ms"]),
+                 float(ours["still_ms"]), ours["way"], ours["transport"])
+
+
+def multi(folder):
+    """Cases of bench_multigpu; of several runs of a case the one that has all contenders, then the newest."""
+    found = {}
+    for row in _rows(folder, MULTI_COLUMNS):
+        key = (row["gpu"], int(row["ranks"])), row["matrix"], row["precision"], int(row["k"])
+        found.setdefault(key, {}).setdefault(row["date"], []).append(row)
+    cases = []
+    for key, runs in found.items():
+        made = [_multi_case(key, date, [r for r in rows if r["ok"] == "1"]) for date, rows in runs.items()]
+        made = [c for c in made if c]
+        if made:
+            cases.append(max(made, key=lambda c: (c.plain is not None, c.date)))
+    return cases
 
 
 def groups(cases):

@@ -157,9 +157,49 @@ def cpu_ratio(cases):
     return by_matrix(cases, cell)
 
 
+def share_hidden(c):
+    """Of the exchange's time alone, the share that the product did not wait for."""
+    return f"{100 * min(1, max(0, 1 - (c.ours - c.still) / c.exchange)):.0f} %" if c.exchange else ""
+
+
+def most_ranks(cases):
+    most = max(c.ranks for c in cases)
+    return [c for c in cases if c.ranks == most], most
+
+
+def multi_ratio(cases):
+    """All-gather and cuSPARSE over ours, on the most GPUs; the geometric mean below."""
+    part, most = most_ranks(cases)
+    heading, rows = by_matrix(part, lambda c: f"{c.peer / c.ours:.2f}")
+    means = [number(recorded.mean([c.peer / c.ours for c in part if f"K={c.k}" == k])) for k in heading[1:]]
+    return [f"{heading[0]}, {most} GPUs"] + heading[1:], rows + [["geometric mean"] + means]
+
+
+def multi_times(cases):
+    part, _ = most_ranks(cases)
+    rows = [[recorded.short(c.matrix), str(c.k), f"{c.peer:.3f}", f"{c.ours:.3f}", f"{c.plain:.3f}" if c.plain else "",
+             f"{c.exchange:.3f}", share_hidden(c), c.way] for c in part]
+    return ["matrix", "K", "theirs ms", "ours ms", "no overlap", "exchange", "hidden", "kernel"], rows
+
+
+def multi_scaling(cases):
+    """Ours at K = 64; a column a number of GPUs."""
+    counts = sorted({c.ranks for c in cases})
+    rows = []
+    for matrix in recorded.matrices(cases):
+        of = {c.ranks: c for c in cases if c.matrix == matrix and c.k == 64}
+        if counts[0] in of and len(of) > 1:
+            first, last = of[counts[0]], of[max(of)]
+            efficiency = first.ours * first.ranks / (last.ours * last.ranks)
+            rows.append([recorded.short(matrix)] + [f"{of[n].ours:.3f}" if n in of else "" for n in counts] +
+                        [number(efficiency), share_hidden(last)])
+    return ["matrix"] + [f"{n} GPU{'s' * (n > 1)}, ms" for n in counts] + ["efficiency", "hidden"], rows
+
+
 TABLES = {"gpu-means": gpu_means, "gpu-structures": gpu_structures, "gpu-ratio": gpu_ratio,
           "gpu-vector": gpu_vector, "gpu-floor": gpu_floor, "gpu-kernels": gpu_kernels, "gpu-cliffs": gpu_cliffs,
-          "cpu-means": cpu_means, "cpu-ratio": cpu_ratio}
+          "cpu-means": cpu_means, "cpu-ratio": cpu_ratio,
+          "multi-ratio": multi_ratio, "multi-times": multi_times, "multi-scaling": multi_scaling}
 
 
 def main():
@@ -167,7 +207,8 @@ def main():
     parser.add_argument("--records", default="bench/records")
     parser.add_argument("--doc", default="docs/PERFORMANCE.md")
     options = parser.parse_args()
-    cases = {"gpu": recorded.gpu(options.records), "cpu": recorded.cpu(options.records)}
+    cases = {"gpu": recorded.gpu(options.records), "cpu": recorded.cpu(options.records),
+             "mul": recorded.multi(options.records)}
     with open(options.doc, encoding="utf-8") as file:
         text = file.read()
     names = [m[1] for m in MARKED.findall(text)]

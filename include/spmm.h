@@ -190,7 +190,7 @@ typedef enum spmm_transport {
     SPMM_TRANSPORT_STAGED = 2,     /**< the same in pieces, so that copies and messages overlap */
     SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, where the MPI library says that it can */
     SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, where the build has it */
-    SPMM_TRANSPORT_PEER = 5 /**< kernels that write into the other GPUs' memory (CUDA IPC), on one node */
+    SPMM_TRANSPORT_PEER = 5        /**< GPUs of one node write into each other's memory (CUDA IPC) */
 } spmm_transport;
 
 /** How the partial Y of a process row are summed (Q > 1), always in the same order. */
@@ -243,7 +243,8 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
 
 /** Allocates this rank's rows of X for the plan, zeros, in the plan's memory and with the room that
  *  spmm_apply() receives into. Where X and Y are distributed alike, Y may be such a one too: they can change
- *  places from product to product. Local. The caller destroys it.
+ *  places from product to product. Local. The caller destroys it, before the plan or after it; with
+ *  SPMM_TRANSPORT_PEER its memory then stays with the plan for the next one, until the plan is destroyed.
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
 
@@ -257,7 +258,9 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *  Complete on return. Once it was called with a kind of arguments, calls of that kind allocate nothing.
  *  \param [in,out] plan  reusable
  *  \param [in]     x     this rank's rows of X, [x_rows x k], in the plan's device memory; its room before and
- *                        behind is overwritten. One with less room than the plan needs is copied each time
+ *                        behind is overwritten. One with less room than the plan needs, or with
+ *                        SPMM_TRANSPORT_PEER one that is not from the plan's spmm_plan_x_create(), is copied
+ *                        each time
  *  \param [in,out] y     this rank's rows of Y as spmm_plan_y_create() has them; not read where beta is 0;
  *                        padding columns are overwritten; must not overlap x
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's),

@@ -280,7 +280,6 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
 typedef struct candidate {
     spmm_transport transport;
     int by_kernel;
-    double handicap; /* of what takes multiprocessors from products beside */
 } candidate;
 
 /** Is it worth a trial, where there is `best` already (NULL: none)? Ways through the host's memory are where little
@@ -300,9 +299,9 @@ static int worth_trying(const candidate *c, const sp_grid *grid, const sp_halo *
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_transport only,
                            int threads, sp_exchange **best)
 {
-    static const candidate all[] = {{SPMM_TRANSPORT_PEER, 0, 1},   {SPMM_TRANSPORT_PEER, 1, 1.1},
-                                    {SPMM_TRANSPORT_NCCL, 0, 1},   {SPMM_TRANSPORT_CUDA_AWARE, 0, 1},
-                                    {SPMM_TRANSPORT_STAGED, 0, 1}, {SPMM_TRANSPORT_MPI, 0, 1}};
+    static const candidate all[] = {{SPMM_TRANSPORT_PEER, 0},   {SPMM_TRANSPORT_PEER, 1},
+                                    {SPMM_TRANSPORT_NCCL, 0},   {SPMM_TRANSPORT_CUDA_AWARE, 0},
+                                    {SPMM_TRANSPORT_STAGED, 0}, {SPMM_TRANSPORT_MPI, 0}};
     double least = 0;
     spmm_status status;
     *best = NULL;
@@ -320,7 +319,6 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         if (status != SPMM_OK && (*best || !must)) continue;
         if (status != SPMM_OK) goto failed;
         status = time_exchange(one, least, &seconds);
-        seconds *= c->handicap;
         if (status == SPMM_OK && (!*best || seconds < least)) {
             sp_exchange_destroy(*best);
             *best = one;

@@ -41,7 +41,7 @@ spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivect
         TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
         if (i < 0) continue;
         put(times->apply, i, MPI_Wtime() - start);
-        put(times->kernel, i, s.interior + s.boundary);
+        put(times->kernel, i, s.kernel);
         put(times->interior, i, s.interior);
         put(times->boundary, i, s.boundary);
         put(times->reduce, i, s.reduce);

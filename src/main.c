@@ -62,7 +62,7 @@ static void list_devices(const sp_place *place)
 /** By what X may travel between GPUs of ranks. */
 static void list_transports(void)
 {
-    for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_NCCL; t++) {
+    for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_PEER; t++) {
         const char *const why = sp_transport_missing((spmm_transport)t, SPMM_CUDA);
         printf("transport %-10s  %s%s\n", sp_transport_word((spmm_transport)t), why ? "missing: " : "there",
                why ? why : "");

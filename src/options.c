@@ -249,7 +249,7 @@ static const option_row rows[] = {
      WORDS(partition_words, partition)},
     {0, "exchange", "NAME", "X: halo (rows that a block needs), bcast (all of its columns'), auto (the less)",
      WORDS(exchange_words, exchange)},
-    {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl",
+    {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl, peer",
      WORDS(sp_transport_words, transport)},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
      WORDS(reduce_words, reduce)},

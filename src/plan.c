@@ -29,6 +29,7 @@ struct spmm_plan {
     spmm_multivector y; /* a partial sum, or A X where beta is not 0; likewise */
     /* on a GPU: of the interior and the boundary rows, or of each slice */
     sp_timer *timer[SP_MOST_SLICES];
+    sp_timer *both; /* of interior and boundary rows, where they run side by side */
 };
 
 static int threads_of(int asked) { return asked > 0 ? asked : omp_get_max_threads(); }
@@ -40,6 +41,12 @@ spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, 
     sp_features_of(block, threads_of(threads), f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
     return sp_slowest(comm, &f->longest, 1);
+}
+
+/** On a GPU, do boundary rows run beside interior ones? */
+static int runs_aside(const spmm_plan *p)
+{
+    return space_of(p) == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count;
 }
 
 /* ---- set-up ---- */
@@ -67,6 +74,7 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     TRY(sp_parts_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     for (int i = 0; kernel->device == SPMM_CUDA && i < (slices > 1 ? slices : 2); i++)
         TRY(sp_timer_create(&p->timer[i]));
+    if (runs_aside(p)) TRY(sp_timer_create(&p->both));
     return SPMM_OK;
 }
 
@@ -101,19 +109,16 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
     const int64_t row_bytes = sp_multivector_ld(p->k / p->slices.count, p->precision) *
                               (int64_t)sp_value_size(p->precision);
-    int nccl = 0;
     const int moves = p->halo->all_moved > 0;
     /* a transport that is not there is refused also where nothing moves */
     if (moves || o->transport != SPMM_TRANSPORT_AUTO)
         TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
                                &p->exchange));
-    if (moves) {
-        nccl = sp_exchange_transport(p->exchange) == SPMM_TRANSPORT_NCCL;
-    } else {
+    if (!moves) {
         sp_exchange_destroy(p->exchange);
         p->exchange = NULL;
     }
-    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, space_of(p), o->reduce, nccl, p->threads,
+    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, space_of(p), o->reduce, p->threads,
                             &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
     spmm_status status = sp_slices_create(p->halo, p->k, p->precision, space_of(p), p->exchange,
@@ -194,6 +199,7 @@ void spmm_plan_destroy(spmm_plan *p)
     sp_reduction_destroy(p->reduction);
     sp_parts_destroy(&p->parts);
     for (int i = 0; i < SP_MOST_SLICES; i++) sp_timer_destroy(p->timer[i]);
+    sp_timer_destroy(p->both);
     sp_slices_destroy(&p->slices);
     spmm_multivector_destroy(&p->x);
     spmm_multivector_destroy(&p->y);
@@ -342,14 +348,17 @@ static spmm_status exchange_and_run_interior(const spmm_plan *p, const spmm_mult
 static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
                             sp_apply_seconds *s)
 {
-    const int aside = space_of(p) == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count;
+    const int aside = runs_aside(p);
+    if (aside && s) (void)sp_timer_start(p->both); /* an error comes up again */
     if (p->exchange && !p->still) {
         TRY(exchange_and_run_interior(p, x, y, s));
     } else {
         if (aside) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
         TRY(run_interior(p, x, y, s));
     }
-    return aside ? run_boundary_aside(p, x, y, s) : run_boundary(p, x, y, s);
+    if (!aside) return run_boundary(p, x, y, s);
+    TRY(run_boundary_aside(p, x, y, s));
+    return s ? sp_timer_stop(p->both) : SPMM_OK;
 }
 
 /** Own rows go into the slices, in front of the kernels, which need them there, or of the exchange, which sends them
@@ -421,18 +430,19 @@ static spmm_status sum_partials(spmm_plan *p, const spmm_multivector *product, s
 
 static spmm_status read_timers(const spmm_plan *p, sp_apply_seconds *s)
 {
-    if (!s || !p->timer[0]) return SPMM_OK;
-    if (p->slices.count == 1) {
+    if (s && p->timer[0] && p->slices.count == 1) {
         TRY(sp_timer_seconds(p->timer[0], &s->interior));
-        return sp_timer_seconds(p->timer[1], &s->boundary);
+        TRY(sp_timer_seconds(p->timer[1], &s->boundary));
+    } else if (s && p->timer[0]) {
+        s->boundary = 0;
+        for (int i = 0; i < p->slices.count; i++) {
+            double took;
+            TRY(sp_timer_seconds(p->timer[i], &took));
+            s->boundary += took;
+        }
     }
-    s->boundary = 0;
-    for (int i = 0; i < p->slices.count; i++) {
-        double took;
-        TRY(sp_timer_seconds(p->timer[i], &took));
-        s->boundary += took;
-    }
-    return SPMM_OK;
+    if (s) s->kernel = s->interior + s->boundary;
+    return s && p->both ? sp_timer_seconds(p->both, &s->kernel) : SPMM_OK;
 }
 
 spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,

@@ -13,6 +13,7 @@ spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const s
 
 /** Seconds of one product on this rank. On a GPU the kernels' are by its own clock. */
 typedef struct sp_apply_seconds {
+    double kernel; /**< both together: their sum, or where they run side by side from the first to the last */
     double interior; /**< kernels of rows that need no other rank's X */
     double boundary; /**< kernels of the others */
     double reduce;   /**< the sum over the process row, waiting for it included */

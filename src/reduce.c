@@ -162,15 +162,24 @@ static spmm_status check_nccl(spmm_device space)
     return SPMM_OK;
 }
 
+/** By NCCL, and where that is one's own choice and cannot be, as where ranks share a GPU, by a tree. */
+static spmm_status connect(const sp_grid *grid, int chosen, sp_reduction *r)
+{
+    const spmm_status status = sp_nccl_of(grid, SP_ALONG_ROW, &r->nccl);
+    if (status == SPMM_OK || !chosen) return status;
+    r->method = SPMM_REDUCE_TREE;
+    return sp_agree(grid->comm, "reduce", allocate(r));
+}
+
 spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
-                                spmm_device space, spmm_reduce method, int nccl, int threads,
-                                sp_reduction **reduction)
+                                spmm_device space, spmm_reduce method, int threads, sp_reduction **reduction)
 {
     sp_reduction *r = NULL;
+    const int chosen = method == SPMM_REDUCE_AUTO;
     *reduction = NULL;
     if (method == SPMM_REDUCE_NCCL) TRY(sp_agree(grid->comm, "reduce", check_nccl(space)));
     if (grid->dims[1] == 1) return SPMM_OK;
-    if (method == SPMM_REDUCE_AUTO) method = nccl ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE;
+    if (chosen) method = space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE;
     spmm_status status = sp_alloc_zero((void **)&r, 1, sizeof *r, "a reduction");
     if (status == SPMM_OK) {
         *r = (sp_reduction){grid->row_comm, grid->coords[1], grid->dims[1], elements, precision, space,
@@ -178,7 +187,7 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
         status = allocate(r);
     }
     status = sp_agree(grid->comm, "reduce", status);
-    if (status == SPMM_OK && method == SPMM_REDUCE_NCCL) status = sp_nccl_of(grid, SP_ALONG_ROW, &r->nccl);
+    if (status == SPMM_OK && method == SPMM_REDUCE_NCCL) status = connect(grid, chosen, r);
     if (status != SPMM_OK) {
         sp_reduction_destroy(r);
         return status;

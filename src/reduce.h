@@ -13,13 +13,11 @@ int sp_reduce_everywhere(spmm_reduce method);
  *
  *  Collective over grid->comm.
  *  \param [in]  elements   of a partial Y, [rows x ld]; the same on all ranks of a process row
- *  \param [in]  method     SPMM_REDUCE_AUTO: tree, or NCCL's where that is the transport of X
- *  \param [in]  nccl       1: NCCL works here
+ *  \param [in]  method     SPMM_REDUCE_AUTO: tree, or on GPUs NCCL's where that works
  *  \param [out] reduction  the caller destroys it; NULL where Q is 1
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (NCCL is not there), _MEMORY, _DEVICE, _MPI */
 spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
-                                spmm_device space, spmm_reduce method, int nccl, int threads,
-                                sp_reduction **reduction);
+                                spmm_device space, spmm_reduce method, int threads, sp_reduction **reduction);
 void sp_reduction_destroy(sp_reduction *reduction);
 
 /** y := the sum over the process row, where it is wanted; elsewhere y is used up.

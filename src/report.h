@@ -9,8 +9,9 @@
 #include "verify.h"
 
 /** Seconds of the phases, each the slowest rank's. Those of a product are medians: apply, and within it
- *  kernel = interior + boundary, and reduce; on a GPU the two kinds of rows may run side by side. exchange is what it
- *  takes alone, without a product, and still what a product takes without its exchange. */
+ *  kernel, the interior and boundary rows together, and reduce. On a GPU the two kinds of rows run side by side: kernel
+ *  is from the first to the last then, and less than their sum. exchange is what it takes alone, without a product, and
+ *  still what a product takes without its exchange. */
 typedef struct sp_seconds {
     double read, partition, scatter, halo, convert, x, exchange, still, kernel, interior, boundary, reduce,
         apply, gather, verify, total;

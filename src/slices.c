@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "multivector.h"
 
-enum { ALIGN = 32, LEAST_BYTES = 64, ENOUGH = 4, VECTOR = 16 };
+enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, VECTOR = 16 };
 
 int sp_slices_fit(int64_t k, spmm_precision precision, int count)
 {

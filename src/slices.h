@@ -19,7 +19,7 @@ typedef struct sp_slices {
 /** Can K columns be cut into `count` slices? They are equally wide, and begin on 32 bytes in a row of Y. */
 int sp_slices_fit(int64_t k, spmm_precision precision, int count);
 
-/** How many are best on GPUs: up to four, each with a row of at least 64 bytes, or kernels become slow. Each one more
+/** How many are best on GPUs: up to four, each with a row of at least 128 bytes, or kernels become slow. Each one more
  *  hides more of the products, all but the last, and costs a pass over the matrix. 1 where K has no such divisor. */
 int sp_slices_best(int64_t k, spmm_precision precision);
 
