@@ -1,0 +1,137 @@
+# Sourced by tests/slurm/check: a SLURM of two nodes on this machine, in a folder of its own.
+#     cluster_start FOLDER     starts it, sets SLURM_CONF; not 0 with a reason when it does not come up
+#     cluster_stop             ends every process of it; the folder is the caller's to remove
+# Ports, sockets, keys, state and logs are its own: a SLURM or munge of the machine is neither used nor seen.
+
+cluster= # its folder
+cluster_pids=()
+
+cluster_start() {
+    cluster=$1
+    mkdir -p "$cluster"/{state,munge,tmp/n1,tmp/n2,log} || return 1
+    chmod 711 "$cluster" "$cluster/munge" # munge wants the way to its socket open, and nobody else to write there
+    cluster_munge && cluster_configure || return 1
+    # what a caller may have set is for another SLURM
+    local v
+    for v in $(compgen -e | grep -E '^(SLURM|SBATCH|SRUN|SALLOC|SQUEUE|SCANCEL|PMIX)_'); do unset "$v"; done
+    export SLURM_CONF=$cluster/slurm.conf
+    cluster_daemon slurmctld -D -i
+    cluster_daemon slurmd -D -N n1
+    cluster_daemon slurmd -D -N n2
+    cluster_wait 30 cluster_idle && return
+    echo "  the nodes did not become idle:"
+    sinfo 2>&1
+    tail -n 15 "$cluster"/log/*
+    return 1
+}
+
+# cluster_daemon COMMAND...: started in the background, in a session of its own: Ctrl-C is the caller's alone
+cluster_daemon() {
+    setsid "$@" >>"$cluster/log/daemons" 2>&1 </dev/null &
+    cluster_pids+=($!)
+}
+
+cluster_munge() {
+    head -c 128 /dev/urandom >"$cluster/munge/key" && chmod 400 "$cluster/munge/key"
+    cluster_daemon munged --foreground --key-file="$cluster/munge/key" --socket="$cluster/munge/socket" \
+        --pid-file="$cluster/munge/pid" --log-file="$cluster/munge/log" --seed-file="$cluster/munge/seed" \
+        --num-threads=2
+    cluster_wait 10 test -S "$cluster/munge/socket" && return
+    echo "  munged did not start:"
+    cat "$cluster/log/daemons" "$cluster/munge/log" 2>/dev/null
+    return 1
+}
+
+# free_ports N: ports that nobody listens on
+free_ports() {
+    python3 -c '
+import socket, sys
+s = [socket.socket() for _ in range(int(sys.argv[1]))]
+for x in s: x.bind(("127.0.0.1", 0))
+print(*(x.getsockname()[1] for x in s))' "$1"
+}
+
+# Each node claims 4 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on a real one, and bound to
+# nothing (task/none). TmpFS holds the node's name: what srun's PMIx plugin makes there would clash otherwise.
+cluster_configure() {
+    local ctl n1 n2 i
+    read -r ctl n1 n2 <<<"$(free_ports 3)"
+    [ -n "$n2" ] || return 1
+    for i in 0 1 2 3; do : >"$cluster/gpu$i"; done
+    echo "Name=gpu File=$cluster/gpu[0-3]" >"$cluster/gres.conf"
+    cat >"$cluster/slurm.conf" <<CONF
+ClusterName=spmm_check
+SlurmctldHost=$(hostname -s)(127.0.0.1)
+SlurmctldPort=$ctl
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$cluster/munge/socket
+StateSaveLocation=$cluster/state
+SlurmdSpoolDir=$cluster/spool.%n
+SlurmctldPidFile=$cluster/slurmctld.pid
+SlurmdPidFile=$cluster/slurmd.%n.pid
+SlurmctldLogFile=$cluster/log/slurmctld
+SlurmdLogFile=$cluster/log/slurmd.%n
+TmpFS=$cluster/tmp/%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=batch_sched_delay=0,bf_interval=2,sched_interval=2
+SlurmdParameters=config_overrides
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+JobCompType=jobcomp/none
+MpiDefault=none
+GresTypes=gpu
+ReturnToService=2
+KillWait=5
+MailProg=/bin/true
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n1 CPUs=4 RealMemory=1000 Gres=gpu:4
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n2 CPUs=4 RealMemory=1000 Gres=gpu:4
+PartitionName=check Nodes=n1,n2 Default=YES MaxTime=10 OverSubscribe=NO
+CONF
+}
+
+cluster_idle() { [ "$(sinfo -h -o %T 2>/dev/null)" = idle ] && [ "$(sinfo -h -o %D)" = 2 ]; }
+
+# cluster_wait SECONDS COMMAND...: until it succeeds
+cluster_wait() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.2
+    done
+}
+
+# every process whose environment or command line names the folder: daemons, job steps, what they started
+cluster_processes() {
+    local p
+    for p in /proc/[0-9]*; do
+        p=${p#/proc/}
+        [ "$p" != $$ ] && [ "$p" != "$BASHPID" ] || continue
+        tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" | grep -qxF "SLURM_CONF=$cluster/slurm.conf" && echo "$p"
+    done
+}
+
+cluster_stop() {
+    [ -n "$cluster" ] || return 0
+    local p
+    # jobs first, so that slurmd ends their steps as it does at a site
+    if [ ${#cluster_pids[@]} -gt 1 ]; then
+        timeout 10 scancel --state=RUNNING,PENDING -u root 2>/dev/null
+        cluster_wait 10 cluster_empty
+    fi
+    for p in "${cluster_pids[@]}"; do kill "$p" 2>/dev/null; done
+    cluster_wait 5 cluster_ended
+    for p in "${cluster_pids[@]}" $(cluster_processes); do kill -9 "$p" 2>/dev/null; done
+    wait "${cluster_pids[@]}" 2>/dev/null
+    cluster_pids=()
+}
+cluster_empty() { [ -z "$(timeout 5 squeue -h 2>/dev/null)" ]; }
+cluster_ended() {
+    local p
+    for p in "${cluster_pids[@]}"; do ! kill -0 "$p" 2>/dev/null || return 1; done
+}
