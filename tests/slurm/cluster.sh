@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by tests/slurm/check: a SLURM of two nodes on this machine, in a folder of its own.
 #     cluster_start FOLDER     starts it, sets SLURM_CONF; not 0 with a reason when it does not come up
 #     cluster_stop             ends every process of it; the folder is the caller's to remove
@@ -57,8 +58,8 @@ cluster_configure() {
     local ctl n1 n2 i
     read -r ctl n1 n2 <<<"$(free_ports 3)"
     [ -n "$n2" ] || return 1
-    for i in 0 1 2 3; do : >"$cluster/gpu$i"; done
-    echo "Name=gpu File=$cluster/gpu[0-3]" >"$cluster/gres.conf"
+    for i in 0 1 2 3; do ln -s /dev/null "$cluster/nvidia$i"; done
+    echo "Name=gpu File=$cluster/nvidia[0-3] Flags=nvidia_gpu_env" >"$cluster/gres.conf"
     cat >"$cluster/slurm.conf" <<CONF
 ClusterName=spmm_check
 SlurmctldHost=$(hostname -s)(127.0.0.1)

@@ -1,0 +1,75 @@
+# shellcheck shell=bash source=jobs/site.env
+# Sourced by jobs/*.sbatch, in the folder that the job was submitted from: the root of the tree.
+#     run_study STUDY [RANKS]     runs a study, or its points of that many ranks, as site.env says; ends the job
+set -u
+if [ ! -f jobs/common.sh ]; then
+    echo "error: submit from the root of the tree: jobs/submit does" >&2
+    exit 2
+fi
+. "${SPMM_SITE:-jobs/site.env}"
+
+if [ -n "$SITE_MODULES" ]; then
+    set +u # what sites write there reads variables that are not set
+    type module >/dev/null 2>&1 || . /etc/profile
+    # shellcheck disable=SC2086 # words
+    module load $SITE_MODULES || exit 4
+    set -u
+fi
+
+# srun does not take this from the job any more (since 22.05), so both launchers are told below
+cpus=${SLURM_CPUS_PER_TASK:-1}
+export OMP_NUM_THREADS=$cpus OMP_PLACES=cores
+
+# launcher RANKS: the words before the program. Nodes are filled one after another, and not one rank on each: few
+# ranks are then neighbours. Of a node's GPUs each rank sees all and takes that of its number there: no --gpu-bind, with
+# which ranks could not write into each other's memory.
+launcher() {
+    local tasks=${SLURM_NTASKS_PER_NODE:-$1} words
+    case $SITE_LAUNCHER-$SITE_BIND in
+    srun-*)
+        words="srun --mpi=$SITE_MPI -N $((($1 + tasks - 1) / tasks)) -n {ranks} -c $cpus --distribution=block:block"
+        words+=" --cpu-bind=$SITE_BIND"
+        ;;
+    mpirun-cores) words="mpirun -np {ranks} --map-by ppr:$tasks:node:PE=$cpus --bind-to core" ;;
+    mpirun-none) words="mpirun -np {ranks} --map-by ppr:$tasks:node --bind-to none" ;;
+    *)
+        echo "error: site.env: SITE_LAUNCHER=$SITE_LAUNCHER SITE_BIND=$SITE_BIND: expected srun or mpirun, cores or none" >&2
+        return 2
+        ;;
+    esac
+    echo "$words $SITE_LAUNCHER_OPTIONS"
+}
+
+# Before its time limit SLURM sends SIGTERM to this shell alone (#SBATCH --signal=B:TERM@60): the study ends its run, has
+# whole records behind it, and says how to go on. The shell must outlive it, or SLURM would kill both.
+study_pid="" stopped=""
+stop() {
+    stopped=1
+    [ -z "$study_pid" ] || kill -TERM "$study_pid" 2>/dev/null
+}
+trap stop TERM INT
+
+run_study() {
+    local study=$1 ranks=${2:-} name status words
+    name=$(basename "$study" .study)${ranks:+.ranks-$ranks}
+    if [ "${ranks:-1}" -gt "${SLURM_NTASKS:-1}" ]; then
+        echo "error: $ranks ranks wanted, but the job has ${SLURM_NTASKS:-1}: more --nodes or --ntasks-per-node" >&2
+        exit 2
+    fi
+    words=$(launcher "${ranks:-${SLURM_NTASKS:-1}}") || exit 2
+    mkdir -p "$SITE_RECORDS" || exit 4
+    echo "job ${SLURM_JOB_ID:-}: $name on ${SLURM_JOB_NODELIST:-this node}, by: $words"
+    [ -z "$stopped" ] || exit 143
+    jobs/study --records "$SITE_RECORDS/$name.jsonl" --program "$SITE_PROGRAM" --launcher "$words" \
+        ${ranks:+--only "ranks=$ranks"} "$study" &
+    study_pid=$!
+    wait "$study_pid"
+    status=$?
+    # a signal ends the first wait, not the study
+    while kill -0 "$study_pid" 2>/dev/null; do
+        wait "$study_pid"
+        status=$?
+    done
+    [ -z "$stopped" ] || echo "stopped before the end; submit the same again, and it goes on" >&2
+    exit "$status"
+}
