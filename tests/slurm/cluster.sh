@@ -52,7 +52,7 @@ for x in s: x.bind(("127.0.0.1", 0))
 print(*(x.getsockname()[1] for x in s))' "$1"
 }
 
-# Each node claims 4 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on a real one, and bound to
+# Each node claims 6 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on a real one, and bound to
 # nothing (task/none). TmpFS holds the node's name: what srun's PMIx plugin makes there would clash otherwise.
 cluster_configure() {
     local ctl n1 n2 i
@@ -89,9 +89,9 @@ GresTypes=gpu
 ReturnToService=2
 KillWait=5
 MailProg=/bin/true
-NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n1 CPUs=4 RealMemory=1000 Gres=gpu:4
-NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n2 CPUs=4 RealMemory=1000 Gres=gpu:4
-PartitionName=check Nodes=n1,n2 Default=YES MaxTime=10 OverSubscribe=NO
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n1 CPUs=6 RealMemory=1000 Gres=gpu:4
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n2 CPUs=6 RealMemory=1000 Gres=gpu:4
+PartitionName=check Nodes=n1,n2 Default=YES MaxTime=INFINITE OverSubscribe=NO
 CONF
 }
 
