@@ -182,8 +182,11 @@ static void visit(sink *s, const sp_record *r)
     real(s, "median", r->apply.median);
     real(s, "mean", r->apply.mean);
     real(s, "stddev", r->apply.stddev);
+    real(s, "variance", r->apply.stddev * r->apply.stddev);
     real(s, "min", r->apply.min);
     real(s, "max", r->apply.max);
+    real(s, "median_low", r->apply.low);
+    real(s, "median_high", r->apply.high);
     close_group(s);
     real(s, "gflops", r->gflops);
     real(s, "imbalance", r->imbalance);

@@ -275,7 +275,7 @@ with test("a record has every field, numbers that fit together, and the CSV the 
     for group, fields in {"matrix": "source rows cols nnz field symmetry",
                           "run": "ranks grid device threads format kernel precision k partition exchange transport repeat",
                           "seconds": "read partition scatter convert exchange kernel apply gather verify total",
-                          "apply": "n median mean stddev min max",
+                          "apply": "n median mean stddev variance min max median_low median_high",
                           "error": "max_relative mean_relative wrong passed",
                           "memory": "root_peak_bytes rank_peak_bytes"}.items():
         for field in fields.split():
