@@ -288,6 +288,16 @@ with test("a record has every field, numbers that fit together, and the CSV the 
     assert sum(r["seconds"][p] for p in ("read", "scatter", "gather", "verify")) <= r["seconds"]["total"], r["seconds"]
     rows = list(csv.DictReader(open(table)))
     equal([row["run.k"] for row in rows], ["1", "8", "4"], "rows of the CSV")
+    equal(r["probe"], {"latency_seconds": None, "seconds_per_byte": None, "seconds_per_flop": None}, "not asked for")
+
+with test("--probe finds what a message, a byte and an operation take"):
+    for ranks in (1, 3):
+        p = run("-d", "cpu", "-k", 4, "--probe", "lap3d7:12", ranks=ranks).records[0]
+        assert p["copy_bytes_per_second"] > 1e8 and 1e-12 < p["probe"]["seconds_per_flop"] < 1e-6, p["probe"]
+        if ranks == 1:
+            equal(p["probe"]["latency_seconds"], None)
+        else:
+            assert 1e-9 < p["probe"]["latency_seconds"] < 1 and 1e-13 < p["probe"]["seconds_per_byte"] < 1e-3, p["probe"]
     equal(rows[1]["matrix.nnz"], str(r["matrix"]["nnz"]))
     equal(float(rows[1]["apply.median"]), a["median"])
 
