@@ -179,7 +179,7 @@ with test("one wrong element of Y fails the run: exit code 1, FAIL, the element 
 # every stage that the sources agree on; and the options that lead to those that a plain run leaves out
 STAGES = sorted({name for file in (ROOT / "src").glob("*.c") if file.stem != "nccl_found"
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
-LEADS_TO = {"sample": ("--verify", "sample"), "floor": ("-v",), "tune": ("--autotune",),
+LEADS_TO = {"sample": ("--verify", "sample"), "floor": ("-v",), "probe": ("--probe",), "tune": ("--autotune",),
             "conversions": ("--check-conversions",), "reduce": ("-g", "1x3"),
             "load": ("--io", "parallel")}
 # stages that one rank does not come to

@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import stat
 
 
 class RecordError(Exception):
@@ -20,6 +21,8 @@ class Recorder:
             return
         except OSError as error:
             raise RecordError(f"{path}: {error.strerror}") from error
+        if not stat.S_ISREG(os.fstat(self.fd).st_mode):
+            raise RecordError(f"{path}: not a regular file")
         if write:
             try:
                 fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
