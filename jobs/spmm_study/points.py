@@ -44,7 +44,8 @@ class StudyError(Exception):
 
 # ---- the file ----
 
-def read(path):
+def read(path, changes=()):
+    """changes: `key=word,word` that replace lines of the file."""
     values = {key: default.split() for key, (default, _) in DEFAULTS.items()}
     try:
         with open(path, encoding="utf-8") as file:
@@ -57,6 +58,9 @@ def read(path):
         if line:
             key, words = _parse(f"{path}:{number}", line, seen)
             values[key] = words
+    for change in changes:
+        key, words = _parse(f"--set {change}", change.replace(",", " ") if "matri" not in change else change, set())
+        values[key] = words
     if not values["matrices"]:
         raise StudyError(f"{path}: there is no line `matrices = ...`")
     name = values["name"][0] if values["name"] else re.sub(r"^.*/|\.study$", "", path)
