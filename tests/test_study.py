@@ -193,4 +193,20 @@ with test("kernels = all are those of the device, each in its own format"):
     have = [points.Kernel("a", "cpu", "csr"), points.Kernel("b", "cpu", "ell"), points.Kernel("c", "cuda", "csr")]
     equal([(s["kernel"], s["format"]) for s in points.points(study_of, have).values()], [("a", "csr"), ("b", "ell")])
 
+with test("jobs/conversions times the conversions of several matrices, some rounds of each, and goes on"):
+    path = scratch("conversions.jsonl")
+    words = [sys.executable, str(ROOT / "jobs/conversions"), "--program", str(PROGRAM), "--launcher", LAUNCHER, "--rounds",
+             "2", "--records", path, "--out", scratch("conversions"), str(ROOT / "matrices/cage4.mtx"), "lap2d5:9"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    equal(done.returncode, 0, done.stderr)
+    lines = [line for line in done.stdout.splitlines() if "COO to" in line]
+    equal((len(lines), {line[-4:].strip() for line in lines}), (18, {"yes"}), done.stdout)
+    within(lines[7], "COO to ELL, no padding  coo_to_ell_nopad_single_pass")
+    equal(len(records_of(path)), 4)
+    again = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    equal((len(records_of(path)), "round" in again), (4, False))
+    bad = subprocess.run(words[:-2] + ["none.mtx"], capture_output=True, text=True, check=False, timeout=60)
+    equal((bad.returncode, len(bad.stderr.splitlines())), (1, 1), bad.stderr)
+    within(bad.stderr, "none.mtx: exit code 3: spmm_mpi: error")
+
 finish()

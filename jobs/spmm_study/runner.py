@@ -1,6 +1,7 @@
 """Runs the points of a study that are missing, one after another."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -61,10 +62,9 @@ def _end(process):
     process.wait()
 
 
-def _last_line(file):
-    file.seek(0)
-    lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
-    # mpirun draws boxes around what it says of a rank that failed: the program's own line tells more
+def last_line(text):
+    """What a failed run said last; the lines that mpirun draws around its words are none."""
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     own = [line for line in lines if line.startswith("spmm_mpi: error")]
     return (own or lines or [""])[-1]
 
@@ -96,7 +96,7 @@ def run_one(words, json_file, timeout, signals):
         if code is None:
             _end(process)
             return {}, 124, f"ran longer than {timeout:.0f} s", time.monotonic() - start
-        wall, last = time.monotonic() - start, _last_line(output)
+        wall, last = time.monotonic() - start, _said(output)
     code = 128 - code if code < 0 else code
     try:
         with open(json_file, encoding="utf-8") as file:
@@ -104,6 +104,11 @@ def run_one(words, json_file, timeout, signals):
     except (OSError, ValueError, IndexError):
         return {}, code or 1, last or "it wrote no record", wall
     return record, code, "" if code == 0 else last, wall
+
+
+def _said(file):
+    file.seek(0)
+    return last_line(file.read().decode(errors="replace"))
 
 
 class Progress:
