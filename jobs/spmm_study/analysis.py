@@ -133,8 +133,8 @@ class Analysis:
         return (self.predict or tables.default_ranks(fitted)[:2]) if fitted else []
 
     def efficiency_figures(self, plots):
-        return [(f"Efficiency: {g.title}", plots.efficiency(g)) for g in self.strong
-                if any(one.first or one.serial for one in g.series)]
+        made = [(f"Efficiency: {g.title}", plots.efficiency(g)) for g in self.strong]
+        return [(caption, figure) for caption, figure in made if figure]
 
     def weak_figures(self, plots):
         return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in self.weak]
@@ -144,12 +144,13 @@ class Analysis:
         return [(caption, figure) for caption, figure in made if figure]
 
     def phase_figures(self, plots):
-        """Of each machine and matrix, those with most to tell first: several ranks, then many columns."""
+        """Of each machine and problem."""
         made = []
-        for (machine, name), points in series.by_key(self.points, lambda p: (p.machine, p.name)).items():
-            figure = plots.phases(points, machine)
+        problems = series.by_key(self.points, lambda p: (p.machine, p.weak or p.name, p.precision))
+        for (machine, name, precision), points in problems.items():
+            figure = plots.phases(series.for_bars(points, plots.MOST_BARS), machine)
             if figure:
-                made.append((f"Phases: {name}, {machine}", figure))
+                made.append((f"Phases: {name}, {precision}, {machine}", figure))
         return made
 
     def roofline_figures(self, plots):

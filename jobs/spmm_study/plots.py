@@ -7,10 +7,11 @@ import io
 import re
 
 import matplotlib
+import matplotlib.transforms
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from . import laws, series, tables
 
@@ -21,9 +22,10 @@ HATCHES = ["", "///", "...", "\\\\\\", "xxx", "---", "|||", "ooo"]
 GREYS = ["0.15", "0.92", "0.75", "0.55", "0.97", "0.65", "0.85", "0.45"]
 STYLE = {"svg.hashsalt": "spmm_mpi", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9, "axes.grid": True,
          "axes.axisbelow": True, "grid.color": "0.88", "grid.linewidth": 0.5, "hatch.linewidth": 0.6,
-         "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False}
+         "legend.fontsize": 8, "legend.frameon": False, "legend.handlelength": 3, "axes.spines.top": False, "axes.spines.right": False}
 MOST_TITLE = 76
 MOST_BARS = 16
+MOST_NAMED = 12
 
 
 # ---- common to all ----
@@ -60,7 +62,8 @@ def plain(value, _position=None):
 def log_axis(axis, low, high):
     """Plain numbers at 1, 2, 5 over few decades, at powers of ten over many."""
     decades = high / low if low > 0 else 1
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades < 300 else (1,), numticks=12))
+    subs = (1, 1.5, 2, 3, 5, 7) if decades < 12 else (1, 2, 5) if decades < 300 else (1,)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(plain))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
@@ -94,6 +97,14 @@ def value_limits(axes, values, room=1.25):
     log_axis(axes.yaxis, low, high)
 
 
+def doubling_limits(axes, values):
+    """The same for a speed-up: marked at powers of two, as the ranks are."""
+    value_limits(axes, values, 1.15)
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(FuncFormatter(plain))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
 def bars_of(values):
     """matplotlib's two lists of distances from (value, low, high)."""
     return [[max(0.0, v - low) for v, low, _ in values], [max(0.0, high - v) for v, _, high in values]]
@@ -120,9 +131,15 @@ def error_note(points):
     return "bars: 95 % interval of the median" if every else "bars: least to greatest"
 
 
+def series_first(axes):
+    """Handles and labels of a legend: what was measured before the lines that it is held against."""
+    pairs = sorted(zip(*axes.get_legend_handles_labels()), key=lambda pair: isinstance(pair[0], Line2D))
+    return [handle for handle, _ in pairs], [label for _, label in pairs]
+
+
 def legend_below(figure, axes, count, notes=""):
     """All entries under the plots, where they cover nothing."""
-    handles, labels = axes.get_legend_handles_labels()
+    handles, labels = series_first(axes)
     if notes:
         handles.append(Line2D([], [], linestyle=""))
         labels.append(notes)
@@ -193,7 +210,7 @@ def draw_speedups(axes, group, predict):
             values += [one.fit.speedup(p) for p in x]
     draw_ideal(axes, 1, max(counts), lambda p: p)
     count_axis(axes, counts)
-    value_limits(axes, values + [max(counts)], 1.15)
+    doubling_limits(axes, values + [max(counts)])
     axes.set_xlabel("ranks, p")
     axes.set_ylabel("speed-up over one rank")
 
@@ -211,29 +228,34 @@ def strong(group, predict=()):
     return figure
 
 
+def draw_efficiencies(axes, group, what, reference):
+    values, counts = [1.0], sorted({p.ranks for one in group.series for p in one.points})
+    for number, one in enumerate(group.series):
+        base = reference(one)
+        if not base:
+            continue
+        ratios = [(1.0, 1.0, 1.0) if p is base else ratio_of(base, p, 1 / p.ranks) for p in one.points]
+        values += [high for _, _, high in ratios]
+        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, number)
+    axes.axhline(1, color="0.5", linewidth=1, linestyle=(0, (8, 3)), label="ideal")
+    count_axis(axes, counts)
+    axes.set_ylim(0, 1.08 * max(values))
+    axes.set_xlabel("ranks, p")
+    axes.set_ylabel(f"efficiency over {what}")
+
+
 @styled
 def efficiency(group):
-    """Relative efficiency over ranks: solid; against the serial product, where it was run: without a line."""
-    figure, (axes,) = new_figure(5.2, 3.2)
-    values = []
-    for number, one in enumerate(group.series):
-        x = [p.ranks for p in one.points]
-        if one.first:
-            ratios = [ratio_of(one.first, p, 1 / p.ranks) if p.ranks > 1 else (1.0, 1.0, 1.0) for p in one.points]
-            draw_with_errors(axes, x, ratios, f"{one.label}: over one rank", number)
-            values += [high for _, _, high in ratios]
-        if one.serial:
-            y = [one.absolute(p) / p.ranks for p in one.points]
-            axes.plot(x, y, **{**look(number), "linestyle": "", "markersize": 9, "markerfacecolor": "none",
-                               "label": f"{one.label}: over the serial product"})
-            values += y
-    axes.axhline(1, color="0.5", linewidth=1, linestyle=(0, (8, 3)), label="ideal")
-    count_axis(axes, [p.ranks for one in group.series for p in one.points])
-    axes.set_ylim(0, 1.08 * max(values + [1.0]))
-    axes.set_xlabel("ranks, p")
-    axes.set_ylabel("efficiency, speed-up / p")
-    figure.suptitle(cut(group.title, 60), fontsize=10)
-    legend_below(figure, axes, 2, error_note([p for one in group.series for p in one.points]))
+    """Speed-up by p over ranks, over one rank and over the serial product; None where neither was run."""
+    panels = [("one rank", lambda one: one.first), ("the serial product", lambda one: one.serial)]
+    panels = [(what, of) for what, of in panels if any(of(one) for one in group.series)]
+    if not panels:
+        return None
+    figure, axes = new_figure(7.2 if len(panels) > 1 else 4.4, 3.1, len(panels))
+    for panel, (what, reference) in zip(axes, panels):
+        draw_efficiencies(panel, group, what, reference)
+    figure.suptitle(cut(group.title), fontsize=10)
+    legend_below(figure, axes[0], 3, error_note([p for one in group.series for p in one.points]))
     return figure
 
 
@@ -268,7 +290,7 @@ def draw_scaled(axes, group):
                       linestyle=(0, (1, 2.5)), label="Gustafson's law, fitted" if number == 0 else None)
     draw_ideal(axes, counts[0], counts[-1], lambda p: p)
     count_axis(axes, counts)
-    value_limits(axes, values + [counts[-1]], 1.15)
+    doubling_limits(axes, values + [counts[-1]])
     axes.set_xlabel("ranks, p")
     axes.set_ylabel("scaled speed-up")
 
@@ -337,6 +359,20 @@ def _bar_labels(points):
     return [" ".join(part[i] for i in differing if part[i]) for part in parts], ", ".join(common)
 
 
+def _bar_panels(count):
+    """A figure of two panels whose height, in inches, is that of the bars; names stand outside, and saving makes room."""
+    wide, high, bars = 7.2, 0.24 * count + 0.15, 2.9
+    figure = Figure(figsize=(wide, high))
+    return figure, [figure.add_axes([left / wide, 0, bars / wide, 1]) for left in (0, bars + 0.3)]
+
+
+def _legend_under(figure, axes, columns):
+    """At a fixed distance below the axis, however high the bars are."""
+    down = matplotlib.transforms.ScaledTranslation(0, -0.45, figure.dpi_scale_trans)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=axes.transAxes + down, ncol=columns,
+                columnspacing=1, handletextpad=0.5, handlelength=2, borderaxespad=0)
+
+
 @styled
 def phases(points, machine):
     """Stacked bars: one product's parts, and the phases around the products. None where nothing was recorded."""
@@ -344,19 +380,17 @@ def phases(points, machine):
     if not found:
         return None
     labels, common = _bar_labels(found)
-    figure, axes = new_figure(7.2, 1.7 + 0.24 * len(found), 2)
+    figure, axes = _bar_panels(len(found))
     product = [[1e3 * s for s in tables.product_phases(p)] for p in found]
     setup = [[1e3 * s for s in tables.setup_phases(p)] for p in found]
     _stack(axes[0], labels, tables.PRODUCT_PHASES, product)
     _stack(axes[1], [""] * len(labels), ["X" if n == "x" else n for n in tables.SETUP_PHASES], setup)
-    axes[0].set_title("one product")
-    axes[1].set_title("around the products, once")
-    for a in axes:
-        a.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5))
-        handles, names = a.get_legend_handles_labels()
-        a.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.9 / (0.24 * len(found) + 0.6)),
-                 ncol=1 if a is axes[0] else 3, columnspacing=1, handletextpad=0.5)
-    figure.suptitle(cut(f"{common}, {machine}" if common else machine), fontsize=10)
+    for panel, title, columns in zip(axes, ("one product", "around the products, once"), (1, 3)):
+        panel.set_title(title)
+        panel.xaxis.set_major_locator(MaxNLocator(5))
+        _legend_under(figure, panel, columns)
+    figure.text(0.5, 1, cut(f"{common}, {machine}" if common else machine), fontsize=10, ha="center", va="bottom",
+                transform=figure.transFigure + matplotlib.transforms.ScaledTranslation(0, 0.3, figure.dpi_scale_trans))
     return figure
 
 
@@ -382,10 +416,23 @@ def draw_roofline_points(axes, points, names, kernels_drawn):
                   markerfacecolor=FILLS[kernels_drawn.index(p.kernel) % len(FILLS)], zorder=3)
 
 
+def name_columns(axes, points):
+    """K beside the highest point of each problem, while there are few."""
+    best = {}
+    for p in points:
+        rate = p.gflops / series.devices(p)
+        if rate > best.get((p.name, p.k), (0, None))[0]:
+            best[p.name, p.k] = rate, p
+    if len(best) <= MOST_NAMED:
+        for rate, p in best.values():
+            axes.annotate(f"K={p.k}", (laws.intensity(p.flop, series.traffic(p)), rate), xytext=(-4, 4),
+                          textcoords="offset points", ha="right", fontsize=7)
+
+
 def _roofline_keys(names, kernels_drawn):
     keys = [Line2D([], [], color="black", marker=MARKERS[i % len(MARKERS)], linestyle="", label=cut(n, 28),
                    markerfacecolor="none") for i, n in enumerate(names)]
-    if len(kernels_drawn) <= len(FILLS):
+    if 1 < len(kernels_drawn) <= len(FILLS):
         keys += [Patch(facecolor=FILLS[i], edgecolor="black", label=k) for i, k in enumerate(kernels_drawn)]
     return keys
 
@@ -412,6 +459,7 @@ def roofline(machine, precision, points, peak=None):
     figure, (axes,) = new_figure(7.2, 3.6)
     lines = draw_ceilings(axes, copy, peak, low, high)
     draw_roofline_points(axes, points, names, drawn)
+    name_columns(axes, points)
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     log_axis(axes.xaxis, low, high)

@@ -230,6 +230,19 @@ def device_bandwidth(points):
     return max((bandwidth(p) / devices(p) for p in points if bandwidth(p)), default=None)
 
 
+# ---- phases ----
+
+def for_bars(points, most):
+    """At most that many points to draw as bars: of the most columns, and where they are still too many the fastest kernel
+    of each grid."""
+    columns = max(p.k for p in points)
+    found = [p for p in points if p.k == columns and not p.is_serial] or points
+    if len(found) > most:
+        best = by_key(found, lambda p: (p.source, p.grid))
+        found = [min(members, key=lambda p: p.spread.median) for members in best.values()]
+    return sorted(found, key=lambda p: (p.kernel, p.ranks, -p.grid[0], p.extras))[:most]
+
+
 # ---- cost models ----
 
 def probed(points, precision):
