@@ -17,20 +17,23 @@ def _ranks(text):
     return [int(w) for w in words]
 
 
-def _flops(text):
+def _peak(text):
+    """(part of a machine's name, flop/s)"""
+    name, _, number = text.rpartition("=")
     try:
-        value = float(text)
+        value = float(number)
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected GFLOP/s beyond 0")
-    return value * 1e9
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected GFLOP/s beyond 0, or NAME=GFLOP/s")
+    return name, value * 1e9
 
 
 def add_options(parser):
     parser.add_argument("--predict", metavar="LIST", type=_ranks, default=[],
                         help="numbers of ranks for the fitted laws, e.g. 8,16 (default: the next three doublings)")
-    parser.add_argument("--peak", metavar="GFLOPS", type=_flops, help="a device's peak, for the roofline")
+    parser.add_argument("--peak", metavar="GFLOPS", type=_peak, action="append", default=[],
+                        help="a device's peak, for the roofline; NAME=GFLOPS: of machines with NAME in their name")
 
 
 def drawing(program):
@@ -72,14 +75,18 @@ def _filled(found):
 
 
 class Analysis:
-    """Points of the records, grouped for each law. peak in flop/s."""
+    """Points of the records, grouped for each law. peaks: (part of a machine's name, flop/s)."""
 
-    def __init__(self, found, predict=(), peak=None):
-        self.records, self.predict, self.peak = found, list(predict), peak
+    def __init__(self, found, predict=(), peaks=()):
+        self.records, self.predict, self.peaks = found, list(predict), list(peaks)
         self.points = sorted(found.points, key=_order)
         self.strong, self.weak = series.strong(self.points), series.weak(self.points)
         self.sweeps = series.sweeps(self.points)
         self.rooflines = series.rooflines(self.points)
+
+    def peak(self, machine):
+        """In flop/s; None where nobody said. The last one given counts."""
+        return next((flops for name, flops in reversed(self.peaks) if name.lower() in machine.lower()), None)
 
     # ---- tables by section ----
 
@@ -103,7 +110,7 @@ class Analysis:
         return _filled([tables.phases_table(self.points)])
 
     def roofline_tables(self):
-        return [tables.roofline_table(key, points, self.peak) for key, points in self.rooflines.items()]
+        return [tables.roofline_table(key, points, self.peak(key[0])) for key, points in self.rooflines.items()]
 
     def failure_tables(self):
         return [tables.failures_table(self.records.failures)] if self.records.failures else []
@@ -154,7 +161,7 @@ class Analysis:
         return made
 
     def roofline_figures(self, plots):
-        return [(f"Roofline: {machine}, {precision}", plots.roofline(machine, precision, points, self.peak))
+        return [(f"Roofline: {machine}, {precision}", plots.roofline(machine, precision, points, self.peak(machine)))
                 for (machine, precision), points in self.rooflines.items()]
 
     def draw(self, plots, folder):

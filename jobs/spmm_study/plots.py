@@ -26,6 +26,7 @@ STYLE = {"svg.hashsalt": "spmm_mpi", "svg.fonttype": "path", "font.size": 9, "ax
 MOST_TITLE = 76
 MOST_BARS = 16
 MOST_NAMED = 12
+FAR = 20
 
 
 # ---- common to all ----
@@ -397,12 +398,13 @@ def phases(points, machine):
 # ---- roofline ----
 
 def draw_ceilings(axes, copy, peak, low, high):
+    """Lines, as far as they are seen: where the two meet far beyond the points, the peak bounds nothing here."""
     knee = min(max(peak / copy, low), high) if peak and copy else high
     lines = []
     if copy:
         lines += axes.plot([low, knee], [low * copy / 1e9, knee * copy / 1e9], "-", color="black", linewidth=1.5,
                            label=f"copy, {copy / 1e9:.4g} GB/s, measured")
-    if peak:
+    if peak and not (copy and knee == high):
         lines += axes.plot([knee if copy else low, high], [peak / 1e9] * 2, "--", color="black", linewidth=1.5,
                            label=f"peak, {peak / 1e9:g} GFLOP/s, as given")
     return lines
@@ -423,7 +425,7 @@ def name_columns(axes, points):
         rate = p.gflops / series.devices(p)
         if rate > best.get((p.name, p.k), (0, None))[0]:
             best[p.name, p.k] = rate, p
-    if len(best) <= MOST_NAMED:
+    if len(best) <= MOST_NAMED and len({name for name, _ in best}) <= 2:
         for rate, p in best.values():
             axes.annotate(f"K={p.k}", (laws.intensity(p.flop, series.traffic(p)), rate), xytext=(-4, 4),
                           textcoords="offset points", ha="right", fontsize=7)
@@ -456,6 +458,8 @@ def roofline(machine, precision, points, peak=None):
     drawn = list(dict.fromkeys(p.kernel for p in points))
     intensities = [laws.intensity(p.flop, series.traffic(p)) for p in points]
     low, high = min(intensities) / 1.6, max(intensities) * 1.6
+    if peak and copy and high < 2 * peak / copy < FAR * high:
+        high = 2 * peak / copy
     figure, (axes,) = new_figure(7.2, 3.6)
     lines = draw_ceilings(axes, copy, peak, low, high)
     draw_roofline_points(axes, points, names, drawn)
@@ -465,7 +469,7 @@ def roofline(machine, precision, points, peak=None):
     log_axis(axes.xaxis, low, high)
     rates = [p.gflops / series.devices(p) for p in points]
     tops = [laws.ceiling(i, copy, peak) / 1e9 for i in intensities] if copy else []
-    value_limits(axes, rates + tops + ([peak / 1e9] if peak else []))
+    value_limits(axes, rates + tops + ([peak / 1e9] if len(lines) > 1 or not copy and lines else []))
     each = " of each GPU" if any(series.devices(p) > 1 for p in points) else ""
     axes.set_xlabel("flop per byte of the least DRAM traffic")
     axes.set_ylabel(f"GFLOP/s{each}")
