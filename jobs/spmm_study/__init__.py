@@ -1,0 +1,1 @@
+"""Studies of spmm_mpi: running them, and reading what they recorded."""

@@ -1,0 +1,180 @@
+"""What jobs/scaling and jobs/report share: options, the analysis of records, its tables and figures in order."""
+import argparse
+import os
+import re
+import sys
+
+from . import series, tables
+from .records import RecordsError
+
+USAGE, BAD_RECORDS, BAD_OUTPUT = 2, 3, 4
+
+
+def _ranks(text):
+    words = text.split(",")
+    if not all(w.isdigit() and int(w) > 0 for w in words):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected numbers of ranks such as 8,16")
+    return [int(w) for w in words]
+
+
+def _peak(text):
+    """(part of a machine's name, flop/s)"""
+    name, _, number = text.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected GFLOP/s beyond 0, or NAME=GFLOP/s")
+    return name, value * 1e9
+
+
+def add_options(parser):
+    parser.add_argument("--predict", metavar="LIST", type=_ranks, default=[],
+                        help="numbers of ranks for the fitted laws, e.g. 8,16 (default: the next three doublings)")
+    parser.add_argument("--peak", metavar="GFLOPS", type=_peak, action="append", default=[],
+                        help="a device's peak, for the roofline; NAME=GFLOPS: of machines with NAME in their name")
+
+
+def drawing(program):
+    """The module plots; None, and a word about it, where matplotlib is missing."""
+    try:
+        from . import plots  # pylint: disable=import-outside-toplevel
+        return plots
+    except ImportError as error:
+        print(f"{program}: no plots: {error} ({sys.executable}); Debian and Ubuntu have it in the package "
+              "python3-matplotlib", file=sys.stderr)
+        return None
+
+
+def guarded(program, main):
+    """main's exit code, or the one of what went wrong, said in one line."""
+    try:
+        return main()
+    except RecordsError as error:
+        print(f"{program}: error: {error}", file=sys.stderr)
+        return BAD_RECORDS
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_OUTPUT
+    except OSError as error:
+        print(f"{program}: error: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        return BAD_OUTPUT
+
+
+def slug(text):
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:100]
+
+
+def _order(point):
+    return point.machine, point.source, point.precision, point.k, point.device, point.kernel, point.ranks, point.grid
+
+
+def _filled(found):
+    return [one for one in found if one is not None]
+
+
+class Analysis:
+    """Points of the records, grouped for each law. peaks: (part of a machine's name, flop/s)."""
+
+    def __init__(self, found, predict=(), peaks=()):
+        self.records, self.predict, self.peaks = found, list(predict), list(peaks)
+        self.points = sorted(found.points, key=_order)
+        self.strong, self.weak = series.strong(self.points), series.weak(self.points)
+        self.sweeps = series.sweeps(self.points)
+        self.rooflines = series.rooflines(self.points)
+
+    def peak(self, machine):
+        """In flop/s; None where nobody said. The last one given counts."""
+        return next((flops for name, flops in reversed(self.peaks) if name.lower() in machine.lower()), None)
+
+    # ---- tables by section ----
+
+    def strong_tables(self):
+        found = []
+        for group in self.strong:
+            found += [tables.strong_table(group, one) for one in group.series]
+            found.append(tables.prediction_table(group, self.predict))
+        return _filled(found)
+
+    def weak_tables(self):
+        return [tables.weak_table(group, one) for group in self.weak for one in group.series]
+
+    def model_tables(self):
+        return _filled(tables.models_table(group, self.points) for group in self.strong)
+
+    def kernel_tables(self):
+        return [tables.sweep_table(s) for s in self.sweeps]
+
+    def phase_tables(self):
+        return _filled([tables.phases_table(self.points)])
+
+    def roofline_tables(self):
+        return [tables.roofline_table(key, points, self.peak(key[0])) for key, points in self.rooflines.items()]
+
+    def failure_tables(self):
+        return [tables.failures_table(self.records.failures)] if self.records.failures else []
+
+    def sections(self):
+        """(heading, tables) of all that the records have something for."""
+        every = [("Points", [tables.points_table(self.points)] if self.points else []),
+                 ("Strong scaling", self.strong_tables()), ("Weak scaling", self.weak_tables()),
+                 ("Distributions and cost models", self.model_tables()), ("GFLOP/s over K", self.kernel_tables()),
+                 ("Phases", self.phase_tables()), ("Roofline", self.roofline_tables()),
+                 ("Failed runs", self.failure_tables())]
+        return [(heading, found) for heading, found in every if found]
+
+    def text(self):
+        """The tables of a terminal, a text each."""
+        found = [f"== {heading} ==\n\n" + "\n\n".join(tables.text(t) for t in made)
+                 for heading, made in self.sections()]
+        return found or ["no points"]
+
+    # ---- figures by section: (caption, figure) ----
+
+    def strong_figures(self, plots):
+        return [(f"Strong scaling: {g.title}", plots.strong(g, self._predicted(g))) for g in self.strong]
+
+    def _predicted(self, group):
+        fitted = [one for one in group.series if one.fit]
+        return (self.predict or tables.default_ranks(fitted)[:2]) if fitted else []
+
+    def efficiency_figures(self, plots):
+        made = [(f"Efficiency: {g.title}", plots.efficiency(g)) for g in self.strong]
+        return [(caption, figure) for caption, figure in made if figure]
+
+    def weak_figures(self, plots):
+        return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in self.weak]
+
+    def kernel_figures(self, plots):
+        made = [(f"GFLOP/s over K: {s.title}", plots.kernels(s)) for s in self.sweeps]
+        return [(caption, figure) for caption, figure in made if figure]
+
+    def phase_figures(self, plots):
+        """Of each machine and problem."""
+        made = []
+        problems = series.by_key(self.points, lambda p: (p.machine, p.weak or p.name, p.precision))
+        for (machine, name, precision), points in problems.items():
+            figure = plots.phases(series.for_bars(points, plots.MOST_BARS), machine)
+            if figure:
+                made.append((f"Phases: {name}, {precision}, {machine}", figure))
+        return made
+
+    def roofline_figures(self, plots):
+        return [(f"Roofline: {machine}, {precision}", plots.roofline(machine, precision, points, self.peak(machine)))
+                for (machine, precision), points in self.rooflines.items()]
+
+    def draw(self, plots, folder):
+        """All figures into the folder. Returns the names of the files."""
+        os.makedirs(folder, exist_ok=True)
+        made, names = [], set()
+        for figures in (self.strong_figures, self.efficiency_figures, self.weak_figures, self.kernel_figures,
+                        self.phase_figures, self.roofline_figures):
+            for caption, figure in figures(plots):
+                name, number = slug(caption), 1
+                while name in names:
+                    number += 1
+                    name = f"{slug(caption)}-{number}"
+                names.add(name)
+                made += plots.save(figure, os.path.join(folder, name))
+        return made

@@ -1,0 +1,210 @@
+"""One self-contained HTML page of an analysis: tables and inline SVG; no script, nothing from elsewhere."""
+import html
+
+from . import tables
+
+# more figures of one kind than anybody looks at; jobs/scaling --out draws them all
+MOST_FIGURES = 12
+
+CSS = """
+body { font: 15px/1.45 Georgia, "Times New Roman", serif; color: #111; max-width: 62em; margin: 2em auto; padding: 0 1em }
+h1 { font-size: 1.6em; margin-bottom: .2em } h2 { font-size: 1.25em; border-bottom: 1px solid #999; margin-top: 2em }
+.scroll { overflow-x: auto; margin: 1em 0 }
+table { border-collapse: collapse; font: 12px/1.35 "DejaVu Sans", Verdana, sans-serif; white-space: nowrap }
+caption { text-align: left; font-weight: bold; padding: .2em 0 }
+th, td { padding: .15em .6em; text-align: right } th { border-top: 1.5px solid; border-bottom: 1px solid }
+tbody tr:last-child td { border-bottom: 1.5px solid } .left { text-align: left }
+td.text { white-space: normal; min-width: 14em }
+.remark { font-size: .87em; color: #333; margin: .1em 0 } figure { margin: 1.2em 0; break-inside: avoid }
+figure svg { max-width: 100%; height: auto } figcaption { font-size: .9em }
+nav { font-size: .9em } code { font-size: .9em }
+@media print { body { max-width: none; margin: 0; font-size: 10pt } nav { display: none } .scroll { overflow: visible }
+  table { font-size: 6.5pt } th, td { padding: .1em .35em } tr { break-inside: avoid } h2 { break-after: avoid }
+  @page { size: A4 landscape; margin: 14mm } }
+"""
+
+EXPLAINED = {
+    "strong": "Time of one product of a fixed problem. S abs.: speed-up over the serial product; S rel.: over one rank "
+              "of the same kernel; E = S / p; e (K-F): the serial fraction (1/S - 1/p) / (1 - 1/p) by Karp and Flatt. "
+              "Predictions follow T(p) = T(1) (a + (1 - a) / p) + c (p - 1), or c log2 p, whichever fits better.",
+    "weak": "A problem that grows with the ranks. SS: scaled speed-up, p T(N) / T_p(p N), by the entries' true growth in "
+            "place of p (column `work`), over the serial product and over one rank; ideal: p. s (Gust.): the serial "
+            "share with SS = p - s (p - 1).",
+    "models": "Cost model: 2 nnz K / (P Q) T_calc + steps (m / P) K (T_calc + T_com) on a grid of P x Q; steps of the sum: "
+              "Q - 1 (linear) or log2 Q. `probe`: T_calc of the probe, the serial product's; `1 rank`: of this product on "
+              "one rank. `with the rest` adds what the model leaves out: received rows of X, latencies, imbalance.",
+    "kernels": "GFLOP/s: 2 nnz K over the median time.",
+    "phases": "Each phase is the slowest rank's.",
+    "roofline": "Flop per byte of the least DRAM traffic: nnz (s + 4) + 8 (m + 1) + s K (rows of X touched + m) bytes, s "
+                "bytes a number.",
+    "errors": "Relative to the serial CSR product.",
+}
+
+
+def escape(text):
+    """Text for HTML. What is no character (bytes of a broken log) becomes a mark."""
+    clean = "".join(c if c in "\t\n" or c >= " " else "\ufffd" for c in str(text))
+    return html.escape(clean.encode("utf-8", "replace").decode("utf-8"))
+
+
+def table_html(table):
+    def row(cells, tag):
+        made = []
+        for name, cell in zip(table.heading, cells):
+            names = ["left"] if name in table.left else []
+            names += ["text"] if tag == "td" and len(cell) > 60 else []
+            made.append(f'<{tag}{" class=" + chr(34) + " ".join(names) + chr(34) if names else ""}>{escape(cell)}</{tag}>')
+        return "<tr>" + "".join(made) + "</tr>"
+    body = "\n".join(row(cells, "td") for cells in table.rows)
+    remarks = "\n".join(f'<p class="remark">{escape(r)}</p>' for r in table.remarks)
+    return (f'<div class="scroll"><table><caption>{escape(table.title)}</caption>\n<thead>{row(table.heading, "th")}'
+            f"</thead>\n<tbody>{body}</tbody></table></div>\n{remarks}")
+
+
+class Page:
+    """Sections in order, and the names of those that had nothing to say."""
+
+    def __init__(self, title, plots):
+        self.title, self.plots = title, plots
+        self.parts, self.contents, self.missing, self.figures = [], [], [], 0
+
+    def figure_html(self, caption, figure):
+        self.figures += 1
+        name = f"figure{self.figures}"
+        drawn = self.plots.svg(figure, name).replace("<svg ", f'<svg id="{name}" role="img" '
+                                                     f'aria-label="{escape(caption)}" ', 1)
+        return f"<figure>{drawn}<figcaption>Figure {self.figures}. {escape(caption)}.</figcaption></figure>"
+
+    def section(self, name, heading, found, draw=(), why="", between=""):
+        """draw: functions that give [(caption, figure)]. Without tables, figures and text: left out, why."""
+        drawn = []
+        for function in draw if self.plots else ():
+            figures = function(self.plots)
+            drawn += [self.figure_html(c, f) for c, f in figures[:MOST_FIGURES]]
+            if len(figures) > MOST_FIGURES:
+                drawn.append(f'<p class="remark">{len(figures) - MOST_FIGURES} more such figures are left out; '
+                             "jobs/scaling --out draws all.</p>")
+        if not (found or drawn or between):
+            self.missing.append(f"{heading} ({why})" if why else heading)
+            return
+        intro = f"<p>{escape(EXPLAINED[name])}</p>" if name in EXPLAINED else ""
+        self.contents.append(f'<a href="#{name}">{escape(heading)}</a>')
+        self.parts.append("\n".join([f'<section id="{name}"><h2>{escape(heading)}</h2>', intro, between, *drawn,
+                                     *map(table_html, found), "</section>"]))
+
+    def html(self, lead):
+        left_out = ("<p>Left out, without data: " + escape("; ".join(self.missing)) + ".</p>") if self.missing else ""
+        no_plots = "" if self.plots else "<p>Without figures: matplotlib (package python3-matplotlib) was missing.</p>"
+        return "\n".join(['<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8">',
+                          '<meta name="viewport" content="width=device-width, initial-scale=1">',
+                          f"<title>{escape(self.title)}</title>", f"<style>{CSS}</style></head><body>",
+                          f"<h1>{escape(self.title)}</h1>", lead, f"<nav>{' · '.join(self.contents)}</nav>",
+                          *self.parts, no_plots, left_out, "</body></html>", ""])
+
+
+# ---- what is of the page alone ----
+
+def _distinct(values):
+    return ", ".join(dict.fromkeys(str(v) for v in values))
+
+
+def overview_table(study):
+    """What was run where: a row a machine and matrix."""
+    found = {}
+    for p in study.points:
+        found.setdefault((p.machine, p.name, p.rows, p.nnz), []).append(p)
+    rows = [[machine, name, f"{n:,}", f"{nnz:,}", _distinct(sorted({p.k for p in points})),
+             _distinct(sorted({p.precision for p in points})), _distinct(sorted({p.ranks for p in points})),
+             _distinct(sorted({p.kernel for p in points})), str(len(points)), str(sum(p.spread.rounds for p in points))]
+            for (machine, name, n, nnz), points in found.items()]
+    return tables.Table("What was run where", ["machine", "matrix", "rows", "entries", "K", "precision", "ranks", "kernels",
+                                               "points", "runs"], rows, ("machine", "matrix", "kernels", "K", "ranks"))
+
+
+def _flat(value):
+    if isinstance(value, dict):
+        return ", ".join(f"{k}={_flat(v)}" for k, v in value.items()) or tables.NONE
+    if isinstance(value, list):
+        return "; ".join(_flat(v) for v in value) or tables.NONE
+    return tables.NONE if value in (None, "") else str(value)
+
+
+def environment_tables(environments):
+    """A row a fact, a column an environment."""
+    if not environments:
+        return []
+    found = list(environments.values())
+    names = dict.fromkeys(n for e in found for n in e)
+    heading = ["fact"] + [str(e.get("id")) for e in found]
+    rows = [[str(name)] + [_memory(e.get(name)) if name == "memory_bytes" else _flat(e.get(name)) for e in found]
+            for name in names if name != "id"]
+    return [tables.Table("Environments", heading, rows, tuple(heading))]
+
+
+def _memory(value):
+    return tables.quantity(value) if isinstance(value, (int, float)) else _flat(value)
+
+
+def settings_table(study):
+    """What each study asked for: the values of every setting, and one command in full."""
+    asked, command = {}, {}
+    for p in study.points:
+        for r in p.runs:
+            of = r.get("study") or {}
+            name = str(of.get("name") or "runs without a study")
+            for key, value in (of.get("settings") or {}).items():
+                asked.setdefault(name, {}).setdefault(key, set()).add(str(value))
+            if of.get("command"):
+                command.setdefault(name, " ".join(map(str, of["command"])))
+    rows = []
+    for name, settings in asked.items():
+        rows += [[name, key, ", ".join(sorted(values, key=lambda v: (len(v), v)))] for key, values in settings.items()]
+        rows += [[name, "a command", command[name]]] if name in command else []
+    return [tables.Table("Settings", ["study", "setting", "values"], rows, ("study", "setting", "values"))] if rows else []
+
+
+def failure_lines(failures):
+    """The commands of what failed, to run them again by hand."""
+    found = [f for f in failures if f.command]
+    if not found:
+        return ""
+    items = "".join(f"<li><code>{escape(' '.join(map(str, f.command)))}</code></li>" for f in found[:20])
+    return f"<p>Commands of the failed runs:</p><ul>{items}</ul>"
+
+
+def _lead(study):
+    found = study.records
+    started = sorted(str((r.get("study") or {}).get("started") or "") for p in study.points for r in p.runs)
+    started = [s for s in started if s]
+    when = f", {started[0][:16]} to {started[-1][:16]}" if started else ""
+    remarks = "".join(f'<p class="remark">{escape(r)}</p>' for r in found.remarks)
+    return (f"<p>{len(study.points)} points, {found.runs} runs, {len(found.failures)} of them failed{escape(when)}. Times are "
+            "of one product, exchange included, in ms: median over rounds, its 95 % interval, mean ± standard deviation "
+            f"of all samples, least and greatest.</p>{remarks}")
+
+
+def report(study, title, plots):
+    """The page's text."""
+    page = Page(title, plots)
+    p = study.points
+    page.section("what", "What was run where", [overview_table(study)] if p else [])
+    page.section("strong", "Strong scaling", study.strong_tables(), [study.strong_figures, study.efficiency_figures],
+                 "no problem was run on two numbers of ranks")
+    page.section("weak", "Weak scaling", study.weak_tables(), [study.weak_figures], "no problem grows with the ranks")
+    page.section("models", "Distributions and cost models", study.model_tables(), (), "neither a probe nor one rank")
+    page.section("kernels", "Kernels over K", study.kernel_tables(), [study.kernel_figures], "one point")
+    page.section("phases", "Phases", study.phase_tables(), [study.phase_figures])
+    page.section("roofline", "Roofline", study.roofline_tables(), [study.roofline_figures])
+    page.section("errors", "Errors", [tables.errors_table(p)] if p else [])
+    page.section("failed", "Failed runs", study.failure_tables(), (), "none failed",
+                 failure_lines(study.records.failures))
+    page.section("points", "Every point", [tables.points_table(p)] if p else [])
+    page.section("environment", "Environments", environment_tables(study.records.environments))
+    page.section("settings", "Settings", settings_table(study))
+    return page.html(_lead(study))
+
+
+def title_of(study):
+    """Without --title."""
+    names = sorted({str(n) for p in study.points for n in p.studies if n})
+    return "spmm_mpi: " + (", ".join(names) if names else "measurements")

@@ -1,0 +1,358 @@
+"""Reads the records of studies (JSON Lines) and combines the rounds of a point.
+
+A line is an environment, a run as `spmm_mpi --json` writes it, with or without the group `study` that says which
+point of which study it is, or a failed run, which has that group alone.
+"""
+import json
+import os
+import statistics
+from dataclasses import dataclass, field
+
+BYTES = {"f64": 8, "f32": 4}
+SERIAL = "cpu_serial"
+# settings that have a place of their own in a point; any other is part of its key and label
+KNOWN = ("matrix", "weak", "k", "device", "kernel", "format", "precision", "threads", "ranks", "grid")
+UNSAID = (None, "", 0, "auto", "default")
+
+
+class RecordsError(Exception):
+    """A file of records that cannot be read: file, line, and why."""
+
+
+@dataclass
+class Spread:
+    """Times of a product, in seconds, of all rounds of a point. low and high bound the median with 95 %: None where
+    the records do not say."""
+    median: float
+    mean: float
+    variance: float
+    minimum: float
+    maximum: float
+    low: float
+    high: float
+    count: int
+    rounds: int
+
+    @property
+    def deviation(self):
+        return None if self.variance is None else self.variance ** 0.5
+
+    def bounds(self):
+        """What an error bar spans: the interval of the median where it is known, else all that was measured."""
+        if self.low is not None:
+            return self.low, self.high
+        return self.minimum, self.maximum
+
+
+def _mean_and_variance(groups):
+    """Mean and variance of all samples together, from (n, mean, variance) of each group (Chan, Golub and LeVeque
+    1979, the pairwise form of Welford's one-pass method)."""
+    count, mean, squares = 0, 0.0, 0.0
+    for n, group_mean, variance in groups:
+        step = group_mean - mean
+        total = count + n
+        squares += variance * (n - 1) + step * step * count * n / total
+        mean += step * n / total
+        count = total
+    return mean, squares / (count - 1) if count > 1 else 0.0
+
+
+def combine(applies):
+    """One Spread of the `apply` groups of several rounds: median of medians, and the widest of what bounds them."""
+    groups = [(a["n"], a["mean"], a["variance"] if a.get("variance") is not None else a["stddev"] ** 2)
+              for a in applies]
+    mean, variance = _mean_and_variance(groups)
+    told = all(a.get("median_low") is not None and a.get("median_high") is not None for a in applies)
+    return Spread(statistics.median(a["median"] for a in applies), mean, variance,
+                  min(a["min"] for a in applies), max(a["max"] for a in applies),
+                  min(a["median_low"] for a in applies) if told else None,
+                  max(a["median_high"] for a in applies) if told else None,
+                  sum(a["n"] for a in applies), len(applies))
+
+
+def short_name(source):
+    """A matrix as people call it."""
+    name = os.path.basename(source)
+    for ending in (".gz", ".mtx", ".spmm"):
+        name = name[:-len(ending)] if name.endswith(ending) else name
+    return name
+
+
+@dataclass
+class Point:
+    """All rounds of one combination of settings on one kind of machine."""
+    settings: dict
+    machine: str
+    cpu: str
+    runs: list = field(default_factory=list)
+    environments: set = field(default_factory=set)
+    studies: set = field(default_factory=set)
+    spread: Spread = None
+
+    def run(self, name):
+        return self.runs[0]["run"].get(name)
+
+    def middle(self, group, name):
+        """Median over the rounds of a number of the record; None where no round has it."""
+        found = [r[group][name] for r in self.runs if isinstance(r.get(group), dict)
+                 and isinstance(r[group].get(name), (int, float))]
+        return statistics.median(found) if found else None
+
+    def number(self, name):
+        """The same of a number that stands in no group."""
+        found = [r[name] for r in self.runs if isinstance(r.get(name), (int, float))]
+        return statistics.median(found) if found else None
+
+    def asked(self, name):
+        """What the study asked for, where that is more than a default; else what was run."""
+        value = self.settings.get(name)
+        return self.run(name) if value in (None, "", "all") else value
+
+    @property
+    def source(self):
+        return self.runs[0]["matrix"]["source"]
+
+    @property
+    def name(self):
+        return short_name(self.source)
+
+    @property
+    def weak(self):
+        return self.settings.get("weak") or None
+
+    @property
+    def rows(self):
+        return self.runs[0]["matrix"]["rows"]
+
+    @property
+    def cols(self):
+        return self.runs[0]["matrix"]["cols"]
+
+    @property
+    def nnz(self):
+        return self.runs[0]["matrix"]["nnz"]
+
+    @property
+    def k(self):
+        return self.run("k")
+
+    @property
+    def ranks(self):
+        return self.run("ranks")
+
+    @property
+    def threads(self):
+        return self.run("threads")
+
+    @property
+    def grid(self):
+        return tuple(self.run("grid"))
+
+    @property
+    def precision(self):
+        return self.run("precision")
+
+    @property
+    def device(self):
+        return self.run("device")
+
+    @property
+    def kernel(self):
+        return self.run("kernel")
+
+    @property
+    def format(self):
+        return self.run("format")
+
+    @property
+    def value_bytes(self):
+        return BYTES.get(self.precision, 8)
+
+    @property
+    def is_serial(self):
+        return self.kernel.startswith(SERIAL)
+
+    @property
+    def flop(self):
+        return 2.0 * self.nnz * self.k
+
+    @property
+    def gflops(self):
+        return self.flop / self.spread.median / 1e9 if self.spread.median > 0 else None
+
+    @property
+    def distribution(self):
+        p, q = self.grid
+        return "rows" if q == 1 else "columns" if p == 1 else "blocks"
+
+    @property
+    def moved_bytes(self):
+        """Of X, received by all ranks together in one product."""
+        rows = self.middle("moved", "all_rows")
+        return None if rows is None else rows * self.k * self.value_bytes
+
+    @property
+    def extras(self):
+        """Settings without a place of their own, as a text; options that were left at their default say nothing."""
+        found = sorted((n, v) for n, v in self.settings.items() if n not in KNOWN and v not in UNSAID)
+        return ", ".join(f"{n}={v}" for n, v in found)
+
+    def errors(self):
+        """(largest relative error, mean, wrong elements, elements with other bits) over the rounds."""
+        groups = [r["error"] for r in self.runs if isinstance(r.get("error"), dict)]
+
+        def most(name):
+            return max((g[name] for g in groups if g.get(name) is not None), default=None)
+        return most("max_relative"), most("mean_relative"), most("wrong"), most("different")
+
+
+@dataclass
+class Failure:
+    """A run without a result that counts."""
+    name: str
+    settings: dict
+    code: int
+    error: str
+    command: list
+    started: str
+    round: int
+
+
+@dataclass
+class Records:
+    points: list
+    failures: list
+    environments: dict
+    remarks: list
+    runs: int
+
+
+def _parse(path, number, line):
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise RecordsError(f"{path}:{number}: not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise RecordsError(f"{path}:{number}: not an object")
+    return found
+
+
+def _lines(path, remarks):
+    """(number, object) of each line; a last line that a killed job cut off is remarked upon, and left out."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError as error:
+        raise RecordsError(f"{path}: {error.strerror}") from None
+    ended = lines[-1] == ""
+    filled = [(n, text) for n, text in enumerate(lines, 1) if text.strip()]
+    for n, text in filled:
+        try:
+            found = _parse(path, n, text)
+        except RecordsError:
+            if n != filled[-1][0] or ended:
+                raise
+            remarks.append(f"{path}:{n}: the last line is cut off, and left out")
+            return
+        yield n, found
+
+
+def _check_run(record, where):
+    """The groups that everything else relies on."""
+    wanted = {"matrix": ("source", "rows", "cols", "nnz"),
+              "run": ("ranks", "grid", "device", "threads", "format", "kernel", "precision", "k"),
+              "apply": ("n", "median", "mean", "stddev", "min", "max")}
+    for group, names in wanted.items():
+        for name in names:
+            if not isinstance(record.get(group), dict) or record[group].get(name) is None:
+                raise RecordsError(f"{where}: neither an environment nor a run: no {group}.{name}")
+    grid = record["run"]["grid"]
+    if not isinstance(grid, list) or len(grid) != 2:
+        raise RecordsError(f"{where}: run.grid is {grid!r}, expected two numbers")
+
+
+def _nodes(environment):
+    slurm = environment.get("slurm") or {}
+    for name in ("nodes", "SLURM_JOB_NUM_NODES", "SLURM_NNODES"):
+        if str(slurm.get(name, "")).isdigit():
+            return int(slurm[name])
+    return 1
+
+
+def _machine(record, environment):
+    """(what multiplied, the CPU of its host), as people call them: hosts of one kind are one machine."""
+    run = record["run"]
+    cpu = environment.get("cpu") or run.get("host") or "unknown"
+    if run["device"] != "cpu":
+        return run.get("gpu") or "GPU", cpu
+    nodes = _nodes(environment)
+    return (f"{nodes} nodes, {cpu}" if nodes > 1 else cpu), cpu
+
+
+def _key(settings, machine, run):
+    ran = [run[n] for n in ("k", "ranks", "grid", "device", "kernel", "format", "precision", "threads")]
+    return json.dumps([settings, machine, ran], sort_keys=True, default=str)
+
+
+def _failure(study, error):
+    return Failure(str(study.get("point") or study.get("name") or ""), study.get("settings") or {},
+                   study.get("code"), error, study.get("command") or [], study.get("started") or "",
+                   study.get("round"))
+
+
+def _turn(study):
+    return study.get("name"), study.get("point"), study.get("round")
+
+
+def _add_run(record, study, environments, points):
+    environment = environments.get(study.get("environment"), {})
+    machine, cpu = _machine(record, environment)
+    settings = dict(study.get("settings") or {})
+    if "settings" not in study:
+        settings.update(matrix=record["matrix"]["source"], threads=0)  # what the user asked for is not known
+    key = _key(settings, machine, record["run"])
+    point = points.setdefault(key, Point(settings, machine, cpu))
+    point.runs.append(record)
+    point.environments.add(study.get("environment"))
+    point.studies.add(study.get("name"))
+
+
+def _changed(point, environments):
+    """Names of what differs between the rounds of a point, of what may change a time."""
+    found = [environments[e] for e in point.environments if e in environments]
+    names = ("commit", "compiler", "mpi", "program")
+    return [n for n in names if len({json.dumps(e.get(n)) for e in found}) > 1]
+
+
+def read(paths):
+    """Records of all files together. Raises RecordsError."""
+    remarks, environments, points, failures, runs = [], {}, {}, [], []
+    for path in paths:
+        for number, found in _lines(path, remarks):
+            where = f"{path}:{number}"
+            if isinstance(found.get("environment"), dict):
+                environments[found["environment"].get("id")] = found["environment"]
+                continue
+            study = found.get("study")
+            if study is not None and not isinstance(study, dict):
+                raise RecordsError(f"{where}: study is no object")
+            runs.append((where, found, study or {}))
+    done = {_turn(study) for _, _, study in runs if study.get("code") == 0}
+    for where, found, study in runs:
+        if study.get("code") not in (None, 0):
+            if _turn(study) in done:
+                continue  # it was tried again, and went well
+            failures.append(_failure(study, str(study.get("error") or "")))
+            continue
+        _check_run(found, where)
+        if (found.get("error") or {}).get("passed") is False:
+            failures.append(_failure({"code": 1, "point": short_name(found["matrix"]["source"]), **study,
+                                      "settings": study.get("settings") or found["run"]}, "wrong elements"))
+            continue
+        _add_run(found, study, environments, points)
+    for point in points.values():
+        point.spread = combine([r["apply"] for r in point.runs])
+    changed = sorted({n for p in points.values() for n in _changed(p, environments)})
+    if changed:
+        remarks.append("rounds of one point were run with different " + ", ".join(changed))
+    return Records(list(points.values()), failures, environments, remarks, len(runs))

@@ -1,0 +1,292 @@
+"""Points in the order that the laws want: strong and weak scaling, kernels over K."""
+from dataclasses import dataclass, field
+
+from . import laws
+
+ORDER = {"rows": 0, "columns": 1, "blocks": 2}
+
+
+@dataclass
+class Strong:
+    """One problem on several numbers of ranks. serial: the fastest serial product of the same matrix, K and precision."""
+    label: str
+    points: list
+    serial: object = None
+    fit: object = None
+
+    @property
+    def first(self):
+        return self.points[0] if self.points[0].ranks == 1 else None
+
+    @property
+    def most(self):
+        return self.points[-1].ranks
+
+    def absolute(self, point):
+        return laws.speedup(self.serial.spread.median, point.spread.median) if self.serial else None
+
+    def relative(self, point):
+        return laws.speedup(self.first.spread.median, point.spread.median) if self.first else None
+
+
+@dataclass
+class Weak:
+    """A problem that grows with the ranks."""
+    label: str
+    spec: str
+    points: list
+    serial: object = None
+    share: float = None
+
+    @property
+    def first(self):
+        return self.points[0] if self.points[0].ranks == 1 else None
+
+    def work_ratio(self, point):
+        return point.flop / self.first.flop
+
+    def scaled(self, point):
+        """Against one rank."""
+        return self._scaled(self.first, point)
+
+    def scaled_absolute(self, point):
+        """Against the serial product of the problem of one rank."""
+        return self._scaled(self.serial, point)
+
+    def _scaled(self, reference, point):
+        if not reference or not self.first:
+            return None
+        return laws.scaled_speedup(reference.spread.median, point.spread.median, self.work_ratio(point))
+
+
+@dataclass
+class Group:
+    """Series that belong into one picture: one machine, matrix, K, precision."""
+    machine: str
+    matrix: str
+    k: int
+    precision: str
+    series: list = field(default_factory=list)
+
+    @property
+    def title(self):
+        return f"{self.matrix}, K = {self.k}, {self.precision}, {self.machine}"
+
+
+@dataclass
+class Sweep:
+    """Kernels over K: one machine, matrix, precision, number of ranks. lines: {label: points by K}."""
+    machine: str
+    matrix: str
+    precision: str
+    ranks: int
+    lines: dict
+
+    @property
+    def title(self):
+        return (f"{self.matrix}, {self.precision}, {self.ranks} rank{'s' * (self.ranks != 1)}, {self.machine}")
+
+    @property
+    def columns(self):
+        return sorted({p.k for points in self.lines.values() for p in points})
+
+
+def serial_of(points, point):
+    """The fastest serial product of the same problem on the same CPU; None where nobody ran it."""
+    found = [p for p in points if p.is_serial and p.ranks == 1 and
+             (p.source, p.k, p.precision, p.cpu) == (point.source, point.k, point.precision, point.cpu)]
+    return min(found, key=lambda p: p.spread.median, default=None)
+
+
+def _threads_text(point):
+    asked = point.asked("threads")
+    return "all threads" if asked in (0, "0", "auto") else f"{asked} thread{'s' * (asked != 1)}"
+
+
+def _label(point, distribution):
+    """Of a series: what stays the same over its points."""
+    form = point.asked("format")
+    parts = [point.asked("kernel"), "" if form in ("auto", point.format) else form, distribution,
+             _threads_text(point) if point.device == "cpu" else "", point.extras]
+    return ", ".join(str(p) for p in parts if p)
+
+
+def _series_key(point, problem):
+    """Everything but ranks, grid, and the problem's growth."""
+    return (point.machine, problem, point.k, point.precision, point.device, str(point.asked("kernel")),
+            str(point.asked("format")), str(point.asked("threads")), point.extras)
+
+
+def _fastest_by_ranks(points):
+    """Of several grids with the same number of ranks the fastest counts."""
+    best = {}
+    for p in points:
+        if p.ranks not in best or p.spread.median < best[p.ranks].spread.median:
+            best[p.ranks] = p
+    return [best[r] for r in sorted(best)]
+
+
+def by_key(points, key):
+    found = {}
+    for p in points:
+        found.setdefault(key(p), []).append(p)
+    return found
+
+
+def _distributed(points):
+    """{distribution: points}; one rank is the beginning of each."""
+    alone = [p for p in points if p.ranks == 1]
+    kinds = by_key([p for p in points if p.ranks > 1], lambda p: p.distribution)
+    return {kind: alone + kinds[kind] for kind in sorted(kinds, key=ORDER.get)}
+
+
+def strong(points):
+    """Groups with series of at least two numbers of ranks."""
+    groups = {}
+    fixed = [p for p in points if not p.weak and not p.is_serial]
+    for parts in by_key(fixed, lambda p: _series_key(p, p.source)).values():
+        for kind, members in _distributed(parts).items():
+            members = _fastest_by_ranks(members)
+            if len(members) < 2:
+                continue
+            p = members[-1]
+            times = {m.ranks: m.spread.median for m in members}
+            key = p.machine, p.source, p.k, p.precision
+            group = groups.setdefault(key, Group(p.machine, p.name, p.k, p.precision))
+            group.series.append(Strong(_label(p, kind), members, serial_of(points, p), laws.fit_amdahl(times)))
+    return list(groups.values())
+
+
+def weak(points):
+    groups = {}
+    growing = [p for p in points if p.weak and not p.is_serial]
+    for parts in by_key(growing, lambda p: _series_key(p, p.weak)).values():
+        for kind, members in _distributed(parts).items():
+            members = _fastest_by_ranks(members)
+            if len(members) < 2:
+                continue
+            p = members[-1]
+            series = Weak(_label(p, kind), p.weak, members, serial_of(points, members[0]))
+            if series.first:
+                series.share = laws.fit_gustafson({m.ranks: series.scaled(m) for m in members})
+            key = p.machine, p.weak, p.k, p.precision
+            groups.setdefault(key, Group(p.machine, p.weak, p.k, p.precision)).series.append(series)
+    return list(groups.values())
+
+
+def _sweep_label(point):
+    form = "" if point.format in point.kernel.replace("_", "-") else f" ({point.format})"
+    grid = "" if point.grid[1] == 1 else f", {point.grid[0]}x{point.grid[1]}"
+    threads = f", {point.threads} thr." if point.device == "cpu" and not point.is_serial else ""
+    return f"{point.kernel}{form}{grid}{threads}" + (f", {point.extras}" if point.extras else "")
+
+
+def sweeps(points):
+    """Every comparison of kernels or of K: at least two points. With several choices of one kernel (asked for by name, and
+    taken by auto) the faster counts."""
+    found = []
+    fixed = [p for p in points if not p.weak]
+    # the CPU's serial product stands beside its kernels, not beside a GPU's
+    for key, parts in by_key(fixed, lambda p: (p.machine, p.source, p.precision, p.ranks)).items():
+        lines = {}
+        for p in parts:
+            line = lines.setdefault(_sweep_label(p), {})
+            if p.k not in line or p.spread.median < line[p.k].spread.median:
+                line[p.k] = p
+        if sum(len(line) for line in lines.values()) > 1:
+            machine, _, precision, ranks = key
+            found.append(Sweep(machine, parts[0].name, precision, ranks,
+                               {label: [line[k] for k in sorted(line)] for label, line in lines.items()}))
+    return found
+
+
+# ---- what a point moves, and could reach ----
+
+def traffic(point):
+    """The least DRAM bytes of all blocks together: each touches its own columns and those it receives; each of Q column
+    blocks writes its own part of Y."""
+    received = point.middle("moved", "all_rows") or 0
+    q = point.grid[1]
+    return laws.floor_bytes(point.nnz, point.rows * q, point.cols + received, point.k, point.value_bytes)
+
+
+def devices(point):
+    """How many devices share the point's work: GPUs, or the one machine of the CPU runs."""
+    return point.ranks if point.device != "cpu" else 1
+
+
+def bandwidth(point):
+    """Bytes/s of a copy, of all ranks together; None where not measured."""
+    return point.number("copy_bytes_per_second")
+
+
+def rooflines(points):
+    """{(machine, precision): points}. A GPU's are per GPU. Serial products are left out: one core is no device."""
+    return by_key([p for p in points if not p.is_serial and p.gflops], lambda p: (p.machine, p.precision))
+
+
+def device_bandwidth(points):
+    """Of one device: the fastest copy recorded on it; None without any."""
+    return max((bandwidth(p) / devices(p) for p in points if bandwidth(p)), default=None)
+
+
+# ---- phases ----
+
+def for_bars(points, most):
+    """At most that many points to draw as bars: of the most columns, and where they are still too many the fastest kernel
+    of each grid."""
+    columns = max(p.k for p in points)
+    found = [p for p in points if p.k == columns and not p.is_serial] or points
+    if len(found) > most:
+        best = by_key(found, lambda p: (p.source, p.grid))
+        found = [min(members, key=lambda p: p.spread.median) for members in best.values()]
+    return sorted(found, key=lambda p: (p.kernel, p.ranks, -p.grid[0], p.extras))[:most]
+
+
+# ---- cost models ----
+
+def probed(points, precision):
+    """(latency, seconds a byte, seconds a flop) by the probe: medians of what the points recorded; None without."""
+    def middle(members, name):
+        found = sorted(v for v in (p.middle("probe", name) for p in members) if v is not None)
+        return found[len(found) // 2] if found else None
+    # messages travel between ranks: a probe on one rank has none
+    several = [p for p in points if p.ranks > 1]
+    alike = [p for p in points if p.precision == precision]
+    return (middle(several, "latency_seconds"), middle(several, "seconds_per_byte"),
+            middle(alike, "seconds_per_flop"))
+
+
+@dataclass
+class Models:
+    """Seconds of the cost models of one point; None where a rate is missing."""
+    notes_probe: float = None
+    notes_one_rank: float = None
+    complete: float = None
+
+
+def _reduce_kind(point):
+    return point.runs[0].get("moved", {}).get("reduce") or "tree"
+
+
+def models(strong_series, point, others):
+    """The notes' model with T_calc of the probe, the same with T_calc of one rank of this very product, and that with
+    what the notes leave out. others: points of the machine, for the probe."""
+    latency, byte, flop = probed([p for p in others if p.machine == point.machine], point.precision)
+    product = laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes)
+    kind, made = _reduce_kind(point), Models()
+    if byte is None and point.grid[1] > 1:
+        return made
+    known = byte is not None or point.ranks == 1
+    byte, latency = byte or 0.0, latency or 0.0
+    if flop is not None and point.device == "cpu":
+        made.notes_probe = laws.model_seconds(product, laws.Rates(flop / max(1, point.threads), byte), kind)
+    if strong_series.first:
+        one = strong_series.first
+        rates = laws.Rates(one.spread.median / one.flop, byte, latency)
+        made.notes_one_rank = laws.model_seconds(product, rates, kind)
+        if known:
+            made.complete = made.notes_one_rank + laws.left_out_seconds(
+                product, rates, point.middle("moved", "rows") or 0, point.middle("moved", "neighbours") or 0,
+                point.number("imbalance") or 1, kind)
+    return made

@@ -1,0 +1,397 @@
+"""Tables of points and laws: built once, written as text for a terminal, as CSV, or as HTML by page.py."""
+import csv
+from dataclasses import dataclass, field
+
+from . import laws, series
+
+NONE = "-"
+
+
+@dataclass
+class Table:
+    """Cells are texts; columns named in `left` are aligned to the left, all others to the right."""
+    title: str
+    heading: list
+    rows: list
+    left: tuple = ()
+    remarks: list = field(default_factory=list)
+
+
+# ---- numbers as texts ----
+
+def number(value, digits=2):
+    return NONE if value is None else f"{value:.{digits}f}"
+
+
+def significant(value, digits=4):
+    """Without exponents where people read without them."""
+    if value is None:
+        return NONE
+    if value == 0:
+        return "0"
+    return f"{value:.{digits}g}" if 1e-3 <= abs(value) < 10 ** digits else f"{value:.0f}" \
+        if 1 <= abs(value) < 1e7 else f"{value:.2e}"
+
+
+def ms(seconds):
+    return NONE if seconds is None else significant(seconds * 1e3)
+
+
+def quantity(value):
+    """Bytes in a decimal unit."""
+    if value is None:
+        return NONE
+    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.0f} B"
+
+
+def grid(point):
+    return f"{point.grid[0]}x{point.grid[1]}"
+
+
+def interval(spread):
+    return NONE if spread.low is None else f"{ms(spread.low)} .. {ms(spread.high)}"
+
+
+def mean_and_deviation(spread):
+    return f"{ms(spread.mean)} ± {ms(spread.deviation)}"
+
+
+SPREAD_HEADING = ["median ms", "95 % of it", "mean ± dev.", "min", "max", "times"]
+
+
+def spread_cells(spread):
+    return [ms(spread.median), interval(spread), mean_and_deviation(spread), ms(spread.minimum), ms(spread.maximum),
+            f"{spread.rounds} x {spread.count // spread.rounds}"]
+
+
+def text(table):
+    """Aligned for a terminal."""
+    widths = [max(len(row[i]) for row in [table.heading] + table.rows) for i in range(len(table.heading))]
+    sides = [str.ljust if name in table.left else str.rjust for name in table.heading]
+    lines = [table.title]
+    for row in [table.heading] + table.rows:
+        lines.append("  " + "  ".join(side(cell, w) for side, cell, w in zip(sides, row, widths)).rstrip())
+    return "\n".join(lines + ["  " + remark for remark in table.remarks])
+
+
+# ---- every point ----
+
+def points_table(points):
+    heading = ["machine", "matrix", "K", "prec.", "kernel", "format", "ranks", "grid", "thr."] + SPREAD_HEADING + \
+        ["GFLOP/s", "imbalance", "X received"]
+    rows = [[p.machine, p.name, str(p.k), p.precision, p.kernel, p.format, str(p.ranks), grid(p), str(p.threads)] +
+            spread_cells(p.spread) + [significant(p.gflops), number(p.number("imbalance"), 3), quantity(p.moved_bytes)]
+            for p in points]
+    machines = {p.machine for p in points}
+    made = Table("Points", heading, rows, ("machine", "matrix", "kernel", "format"))
+    if len(machines) == 1:
+        made.title = f"Points, on {machines.pop()}"
+        made.heading, made.rows = heading[1:], [row[1:] for row in rows]
+    return made
+
+
+# ---- strong scaling ----
+
+def strong_table(group, one):
+    heading = ["ranks", "grid", "thr."] + SPREAD_HEADING + ["GFLOP/s", "S abs.", "E abs.", "S rel.", "E rel.",
+                                                            "e (K-F)", "imbalance", "X received"]
+    rows = []
+    for p in one.points:
+        absolute, relative = one.absolute(p), one.relative(p)
+        fraction = laws.karp_flatt(relative, p.ranks) if relative and p.ranks > 1 else None
+        rows.append([str(p.ranks), grid(p), str(p.threads)] + spread_cells(p.spread) + [significant(p.gflops)] +
+                    [number(v) for v in (absolute, absolute and absolute / p.ranks,
+                                         relative, relative and relative / p.ranks)] +
+                    [number(fraction, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
+    return Table(f"{group.title}: {one.label}", heading, rows, remarks=strong_remarks(one))
+
+
+def strong_remarks(one):
+    found = []
+    if one.serial:
+        found.append(f"absolute: against {one.serial.kernel}, {ms(one.serial.spread.median)} ms "
+                     f"({ms(one.serial.spread.minimum)} to {ms(one.serial.spread.maximum)})")
+    else:
+        found.append("no serial product of this matrix, K and precision was run: no absolute speed-up")
+    if not one.first:
+        found.append("not run on one rank: no relative speed-up, no fit")
+    if len({p.threads for p in one.points}) > 1:
+        found.append("threads a rank differ: ranks are not all that grows or shrinks")
+    return found + fit_remarks(one.fit)
+
+
+def fit_remarks(fit):
+    if not fit:
+        return []
+    steps = "(p - 1)" if fit.form == "p-1" else "log2 p"
+    found = [f"Amdahl with overhead: T(p) = {ms(fit.first)} ms ({fit.serial:.4f} + {1 - fit.serial:.4f} / p) + "
+             f"{ms(fit.overhead)} ms {steps}; residual {100 * fit.residual:.1f} %"]
+    peak = fit.peak()
+    if peak:
+        found.append(f"by that, speed-up is greatest on {peak[0]:.0f} ranks: {peak[1]:.2f}")
+    elif fit.serial > 0:
+        found.append(f"by that, speed-up never exceeds 1/a = {1 / fit.serial:.1f}")
+    if fit.points < 2:
+        found.append("one point beside one rank: a alone, overhead taken as none")
+    elif fit.points < 3:
+        found.append("two points beside one rank: as many as parameters, the residual says nothing")
+    elif not fit.determined:
+        found.append("both forms of the overhead fit about equally: what is predicted far away depends on the form")
+    return found
+
+
+def default_ranks(series_list):
+    """The next three doublings."""
+    most = max(s.most for s in series_list)
+    return [2 * most, 4 * most, 8 * most]
+
+
+def prediction_table(group, ranks):
+    """None where nothing could be fitted."""
+    fitted = [s for s in group.series if s.fit]
+    if not fitted:
+        return None
+    wanted = ranks or default_ranks(fitted)
+    heading = ["predicted for"] + [f"p = {p}: ms" if i == 0 else "S" for p in wanted for i in range(2)]
+    rows = [[s.label] + [cell for p in wanted for cell in (ms(s.fit.seconds(p)), number(s.fit.speedup(p)))]
+            for s in fitted]
+    return Table(f"{group.title}: what the fits of Amdahl's law with overhead say of more ranks", heading, rows,
+                 ("predicted for",))
+
+
+# ---- weak scaling ----
+
+def weak_table(group, one):
+    heading = ["ranks", "grid", "thr.", "matrix", "entries", "work"] + SPREAD_HEADING + \
+        ["GFLOP/s", "SS abs.", "SS rel.", "SS/p", "s (Gust.)", "imbalance", "X received"]
+    rows = []
+    for p in one.points:
+        scaled = one.scaled(p)
+        share = laws.gustafson_share(scaled, p.ranks) if scaled and p.ranks > 1 else None
+        rows.append([str(p.ranks), grid(p), str(p.threads), p.name, str(p.nnz),
+                     number(one.work_ratio(p), 3) if one.first else NONE] + spread_cells(p.spread) +
+                    [significant(p.gflops)] +
+                    [number(v) for v in (one.scaled_absolute(p), scaled, scaled and scaled / p.ranks)] +
+                    [number(share, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
+    return Table(f"{group.title}: {one.label}", heading, rows, ("matrix",), weak_remarks(one))
+
+
+def weak_remarks(one):
+    found = []
+    if not one.first:
+        found.append("not run on one rank: no scaled speed-up")
+    elif not one.serial:
+        found.append("no serial product of the matrix of one rank was run: no absolute scaled speed-up")
+    if one.share is not None:
+        found.append(f"Gustafson: SS(p) = p - s (p - 1) with s = {one.share:.4f}, least squares")
+    if len({p.threads for p in one.points}) > 1:
+        found.append("threads a rank differ: ranks are not all that grows or shrinks")
+    return found
+
+
+# ---- distributions and cost models ----
+
+def _quotient(measured, model):
+    return NONE if not model else number(measured / model)
+
+
+def models_table(group, points):
+    """None where no model could be evaluated: neither a probe nor one rank."""
+    rows, used = [], []
+    for one in group.series:
+        for p in one.points:
+            if p.ranks == 1 and one is not group.series[0]:
+                continue
+            made = series.models(one, p, points)
+            used += [made.notes_probe, made.notes_one_rank]
+            kind = p.distribution if p.ranks > 1 else "one rank"
+            rows.append([kind, str(p.ranks), grid(p), one.label, ms(p.spread.median), interval(p.spread),
+                         ms(made.notes_probe), ms(made.notes_one_rank), ms(made.complete),
+                         _quotient(p.spread.median, made.complete)])
+    if not any(used):
+        return None
+    heading = ["distribution", "ranks", "grid", "what ran", "measured ms", "95 % of it", "model, probe", "model, 1 rank",
+               "with the rest", "measured / that"]
+    return Table(group.title, heading, rows, ("distribution", "what ran"), models_remarks(group, points))
+
+
+def models_remarks(group, points):
+    members = [p for p in points if p.machine == group.machine]
+    latency, byte, flop = series.probed(members, group.precision)
+    if (latency, byte, flop) == (None, None, None):
+        return ["no probe in the records: T_com is unknown, so columns, blocks and what the model leaves out are not "
+                "modelled"]
+    probe = [f"{name} {value:.3g} s{unit}" for name, value, unit in
+             (("latency", latency, ""), ("T_com", byte, " a byte"), ("T_calc", flop, " a flop")) if value is not None]
+    return ["probe: " + ", ".join(probe)]
+
+
+# ---- kernels over K ----
+
+def sweep_table(sweep):
+    """GFLOP/s of the medians, and how far the times of a point lie apart."""
+    columns = sweep.columns
+    rows = []
+    for label, points in sweep.lines.items():
+        of = {p.k: p for p in points}
+        cells = [f"{significant(of[k].gflops, 3)} ({_apart(of[k].spread)})" if k in of else NONE for k in columns]
+        rows.append([label] + cells)
+    return Table(sweep.title, ["kernel"] + [f"K = {k}" for k in columns], rows, ("kernel",),
+                 ["GFLOP/s of the median; in brackets the spread, (max - min) / median"])
+
+
+def _apart(spread):
+    return f"{100 * (spread.maximum - spread.minimum) / spread.median:.0f} %" if spread.median > 0 else NONE
+
+
+# ---- phases ----
+
+SETUP_PHASES = ("read", "partition", "scatter", "convert", "x", "gather", "verify")
+PRODUCT_PHASES = ("kernel", "sum of partial Y", "rest: exchange, waiting")
+
+
+def product_phases(point):
+    """Seconds of one product's parts. Each is the slowest rank's, so the rest is what they leave of the median."""
+    kernel = point.middle("seconds", "kernel") or 0.0
+    reduce = point.middle("moved", "reduce_seconds") or 0.0
+    return kernel, reduce, max(0.0, point.spread.median - kernel - reduce)
+
+
+def setup_phases(point):
+    return [point.middle("seconds", name) or 0.0 for name in SETUP_PHASES]
+
+
+def phases_table(points):
+    found = [p for p in points if p.middle("seconds", "kernel") is not None]
+    if not found:
+        return None
+    heading = ["matrix", "K", "kernel", "ranks", "grid"] + [f"{name} ms" for name in SETUP_PHASES] + \
+        ["one product ms", "kernel", "sum", "rest", "exchange alone", "hidden"]
+    rows = []
+    for p in found:
+        hidden = p.middle("moved", "hidden")
+        rows.append([p.name, str(p.k), p.kernel, str(p.ranks), grid(p)] + [ms(s) for s in setup_phases(p)] +
+                    [ms(p.spread.median)] + [ms(s) for s in product_phases(p)] +
+                    [ms(p.middle("seconds", "exchange")), NONE if hidden is None else f"{100 * hidden:.0f} %"])
+    return Table("Phases, the slowest rank's", heading, rows, ("matrix", "kernel"),
+                 ["rest: what kernel and sum leave of the product's median: exchange that is not hidden, and waiting"])
+
+
+# ---- roofline ----
+
+def roofline_table(key, points, peak):
+    machine, precision = key
+    copy = series.device_bandwidth(points)
+    rows = []
+    for p in points:
+        count, intensity = series.devices(p), laws.intensity(p.flop, series.traffic(p))
+        top = laws.ceiling(intensity, copy, peak) / 1e9 if copy else None
+        rows.append([p.name, str(p.k), p.kernel, str(p.ranks), significant(intensity, 3),
+                     significant(p.gflops / count), significant(top), number(top and p.gflops / count / top)])
+    each = " per GPU" if any(series.devices(p) > 1 for p in points) else ""
+    return Table(f"{machine}, {precision}", ["matrix", "K", "kernel", "ranks", "flop/byte", f"GFLOP/s{each}",
+                                             "ceiling", "of it"], rows, ("matrix", "kernel"), ceiling_remarks(copy, peak))
+
+
+def ceiling_remarks(copy, peak):
+    found = ["flop/byte: by the least DRAM traffic of CSR; beyond 1 of the ceiling, data stayed in a cache"]
+    found.append(f"copy: {copy / 1e9:.1f} GB/s, measured" if copy else
+                 "no copy was timed (spmm_mpi -v or --kernel all does): no bandwidth ceiling")
+    found.append(f"peak: {peak / 1e9:g} GFLOP/s, as given" if peak else "no peak was given (--peak GFLOPS)")
+    return found
+
+
+# ---- what went wrong ----
+
+def failures_table(failures):
+    rows = [[f.name, str(f.code), str(f.round if f.round is not None else NONE), f.started, f.error] for f in failures]
+    return Table(f"Failed runs: {len(rows)}", ["point", "code", "round", "started", "last line"], rows,
+                 ("point", "started", "last line"))
+
+
+def errors_table(points):
+    rows = []
+    for p in points:
+        largest, mean, wrong, different = p.errors()
+        rows.append([p.name, str(p.k), p.precision, p.kernel, p.format, p.device, str(p.ranks), grid(p),
+                     *(NONE if e is None else f"{e:.2e}" for e in (largest, mean)),
+                     *(NONE if c is None else str(c) for c in (wrong, different))])
+    return Table("Errors against the serial product", ["matrix", "K", "prec.", "kernel", "format", "device", "ranks",
+                                                       "grid", "max rel.", "mean rel.", "wrong", "other bits"],
+                 rows, ("matrix", "kernel", "format", "device"),
+                 ["wrong: elements beyond what rounding can explain; such a run counts as failed"])
+
+
+# ---- CSV ----
+
+CSV_HEADING = [
+    "machine", "cpu", "source", "weak", "rows", "cols", "nnz", "k", "precision", "device", "kernel_asked", "kernel",
+    "format", "ranks", "grid_p", "grid_q", "threads", "extras", "rounds", "samples", "median_s", "median_low_s",
+    "median_high_s", "mean_s", "variance_s2", "stddev_s", "min_s", "max_s", "gflops", "speedup_absolute",
+    "efficiency_absolute", "speedup_relative", "efficiency_relative", "karp_flatt", "scaled_speedup_absolute",
+    "scaled_speedup", "scaled_efficiency", "gustafson_share", "amdahl_a", "amdahl_overhead_s", "amdahl_form",
+    "amdahl_fit_s", "imbalance", "received_rows_max", "received_rows_all", "received_bytes_all", "model_probe_s",
+    "model_one_rank_s", "model_complete_s", "flop_per_byte", "copy_bytes_per_second", "max_relative_error",
+    "wrong"]
+
+
+def _law_cells(point, strong_series, weak_series, points):
+    """What depends on the series that a point stands in, by column."""
+    cells = {}
+    if strong_series:
+        absolute, relative = strong_series.absolute(point), strong_series.relative(point)
+        cells.update(speedup_absolute=absolute, efficiency_absolute=absolute and absolute / point.ranks,
+                     speedup_relative=relative, efficiency_relative=relative and relative / point.ranks)
+        if relative and point.ranks > 1:
+            cells["karp_flatt"] = laws.karp_flatt(relative, point.ranks)
+        if strong_series.fit:
+            f = strong_series.fit
+            cells.update(amdahl_a=f.serial, amdahl_overhead_s=f.overhead, amdahl_form=f.form,
+                         amdahl_fit_s=f.seconds(point.ranks))
+        made = series.models(strong_series, point, points)
+        cells.update(model_probe_s=made.notes_probe, model_one_rank_s=made.notes_one_rank,
+                     model_complete_s=made.complete)
+    if weak_series:
+        scaled = weak_series.scaled(point)
+        cells.update(scaled_speedup_absolute=weak_series.scaled_absolute(point), scaled_speedup=scaled,
+                     scaled_efficiency=scaled and scaled / point.ranks)
+        if scaled and point.ranks > 1:
+            cells["gustafson_share"] = laws.gustafson_share(scaled, point.ranks)
+    return cells
+
+
+def _point_cells(p):
+    s, flop_per_byte = p.spread, laws.intensity(p.flop, series.traffic(p))
+    return dict(
+        machine=p.machine, cpu=p.cpu, source=p.source, weak=p.weak, rows=p.rows, cols=p.cols, nnz=p.nnz, k=p.k,
+        precision=p.precision, device=p.device, kernel_asked=p.asked("kernel"), kernel=p.kernel, format=p.format,
+        ranks=p.ranks, grid_p=p.grid[0], grid_q=p.grid[1], threads=p.threads, extras=p.extras, rounds=s.rounds,
+        samples=s.count, median_s=s.median, median_low_s=s.low, median_high_s=s.high, mean_s=s.mean,
+        variance_s2=s.variance, stddev_s=s.deviation, min_s=s.minimum, max_s=s.maximum, gflops=p.gflops,
+        imbalance=p.number("imbalance"), received_rows_max=p.middle("moved", "rows"),
+        received_rows_all=p.middle("moved", "all_rows"), received_bytes_all=p.moved_bytes,
+        flop_per_byte=flop_per_byte, copy_bytes_per_second=p.number("copy_bytes_per_second"),
+        max_relative_error=p.errors()[0], wrong=p.errors()[2])
+
+
+def _series_of(groups):
+    """{id of a point: its first series}. One rank stands in several; its numbers are the same in each but the fit's."""
+    found = {}
+    for group in groups:
+        for one in group.series:
+            for p in one.points:
+                found.setdefault(id(p), one)
+    return found
+
+
+def write_csv(file, points, strong_groups, weak_groups):
+    """A row a point; what is unknown is empty."""
+    strong_of, weak_of = _series_of(strong_groups), _series_of(weak_groups)
+    writer = csv.DictWriter(file, CSV_HEADING, restval="", lineterminator="\n")
+    writer.writeheader()
+    for p in points:
+        cells = {**_point_cells(p), **_law_cells(p, strong_of.get(id(p)), weak_of.get(id(p)), points)}
+        writer.writerow({name: "" if value is None else value for name, value in cells.items()})

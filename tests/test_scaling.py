@@ -1,0 +1,339 @@
+"""jobs/scaling and jobs/report: records made by known laws give the laws back, and the page is whole.
+limit: 120"""
+import csv
+import html.parser
+import io
+import json
+import math
+import os
+import subprocess
+import sys
+
+from command import ROOT, equal, finish, run, scratch, skip, test, within
+import made_records as made
+
+sys.path.insert(0, str(ROOT / "jobs"))
+from spmm_study import analysis, laws, page, records, series, tables  # noqa: E402
+
+try:
+    from spmm_study import plots
+except ImportError as error:
+    plots = None
+
+
+def near(found, expected, tolerance=1e-9):
+    assert found is not None and abs(found - expected) <= tolerance * max(1, abs(expected)), (found, expected)
+
+
+def analysed(*lines, name="made.jsonl", **options):
+    return analysis.Analysis(records.read([scratch(name, made.lines(lines))]), **options)
+
+
+def start(program, *args, env=None):
+    """A program of jobs/, as a user starts it."""
+    return subprocess.run([sys.executable, str(ROOT / "jobs" / program), *map(str, args)], capture_output=True, text=True,
+                          timeout=60, env={**os.environ, **(env or {})})
+
+
+def without_matplotlib():
+    """An environment in which it cannot be imported."""
+    folder = scratch("no-plots")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "matplotlib.py"), "w", encoding="utf-8") as file:
+        file.write("raise ImportError(\"No module named 'matplotlib'\")\n")
+    return {"PYTHONPATH": folder}
+
+
+class Checker(html.parser.HTMLParser):
+    """Every element ends where it should; collects ids, references and visible text."""
+    VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.references, self.words, self.headings, self.tags = [], [], [], [], [], set()
+        self.feed(text)
+        self.close()
+        equal(self.open, [], "elements left open")
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.add(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "xlink:href", "src"):
+                self.references.append(value)
+
+    def handle_endtag(self, tag):
+        equal(self.open.pop(), tag, "closing tag")
+
+    def handle_data(self, data):
+        self.words.append(data)
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+def checked_page(path):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    found = Checker(text)
+    assert "http://" not in text and "https://" not in text, "a reference to elsewhere"
+    equal(len(found.ids), len(set(found.ids)), "ids, and different ones")
+    for reference in found.references:
+        assert reference.startswith("#") and reference[1:] in found.ids, f"{reference} leads nowhere"
+    assert "script" not in found.tags
+    return found, text
+
+
+# ---- laws ----
+
+with test("Amdahl's law with overhead gives its serial fraction and overhead back, for both forms"):
+    for form, steps in laws.OVERHEADS.items():
+        for a, c in ((0.03, 2e-6), (0.0, 1e-5), (0.2, 0.0), (0.0, 0.0)):
+            fit = laws.fit_amdahl({p: 1e-3 * (a + (1 - a) / p) + c * steps(p) for p in (1, 2, 4, 8, 16)})
+            near(fit.serial, a, 1e-9)
+            near(fit.overhead * 1e6, c * 1e6, 1e-9)
+            near(fit.residual, 0, 1e-9)
+            assert c == 0 or fit.form == form, (fit.form, form)
+            near(fit.seconds(64), 1e-3 * (a + (1 - a) / 64) + c * steps(64))
+
+with test("the fit stays within its bounds on superlinear times, and says what few points cannot decide"):
+    fit = laws.fit_amdahl({1: 1.0, 2: 0.4, 4: 0.2})
+    equal((fit.serial, fit.overhead), (0.0, 0.0))
+    assert laws.fit_amdahl({2: 1.0, 4: 0.5}) is None and laws.fit_amdahl({1: 1.0}) is None
+    fit = laws.fit_amdahl({1: 1.0, 4: 0.4})
+    near(fit.serial, laws.karp_flatt(2.5, 4))
+    assert not fit.determined and any("one point" in r for r in tables.fit_remarks(fit))
+    fit = laws.fit_amdahl({1: 1.0, 2: 3.0, 4: 9.0})
+    assert 0 <= fit.serial <= 1 and fit.overhead > 0, fit
+
+with test("speed-up is greatest where the fit says"):
+    for form in laws.OVERHEADS:
+        fit = laws.Fit(1.0, 0.02, 1e-3, form, 0.0, 5)
+        p, best = fit.peak()
+        equal(p, min(range(1, 2000), key=fit.seconds), form)
+        near(best, 1 / fit.seconds(p))
+    assert laws.Fit(1.0, 0.02, 0.0, "p-1", 0.0, 5).peak() is None
+
+with test("Karp and Flatt's fraction is constant where only serial work limits, and the example's efficiencies come out"):
+    for p in (2, 3, 8, 100):
+        near(laws.karp_flatt(1 / (0.07 + 0.93 / p), p), 0.07)
+    for p, s, e in ((2, 1.88, 0.94), (4, 3.00, 0.75), (8, 3.75, 0.47)):
+        near(laws.efficiency(s, p), e, 5e-3)
+
+with test("Gustafson's share comes back from scaled speed-ups, and is kept within 0 and 1"):
+    near(laws.fit_gustafson({p: laws.gustafson(0.11, p) for p in (1, 2, 4, 8)}), 0.11)
+    near(laws.gustafson_share(laws.gustafson(0.11, 8), 8), 0.11)
+    equal((laws.fit_gustafson({2: 2.5}), laws.fit_gustafson({1: 1.0}), laws.fit_gustafson({2: 0.5})), (0.0, None, 1.0))
+
+with test("the cost models are the dense ones of the notes at K = 1 and nnz = m n"):
+    rates, m, n = laws.Rates(3.0, 5.0 / 8), 40, 30
+    for p, q in ((4, 1), (1, 4), (2, 8)):
+        product = laws.Product(m, m * n, 1, (p, q), 8)
+        near(laws.model_seconds(product, rates, "linear"), 2 * m * n / (p * q) * 3.0 + (q - 1) * m / p * (3.0 + 5.0))
+        near(laws.model_seconds(product, rates, "tree"), 2 * m * n / (p * q) * 3.0 + math.log2(q) * m / p * (3.0 + 5.0))
+    rates.latency = 7.0
+    near(laws.left_out_seconds(laws.Product(m, m * n, 2, (2, 8), 8), rates, 10, 3, 1.5),
+         10 * 2 * 5.0 + (3 + 3) * 7.0 + 0.5 * 2 * m * n * 2 / 16 * 3.0)
+
+with test("the roofline's floor counts what a CSR product must move, and the ceiling is the lower of the two"):
+    equal(laws.floor_bytes(100, 10, 12, 4, 8), 100 * 12 + 8 * 11 + 8 * 4 * 22)
+    equal((laws.ceiling(0.5, 100, 80), laws.ceiling(0.5, 100), laws.ceiling(2, 100, 80)), (50, 50, 80))
+
+# ---- records ----
+
+with test("rounds of a point are combined: median of medians, all samples' mean and variance, the widest bounds"):
+    samples = ([1.0, 2.0, 6.0], [2.0, 4.0, 5.0, 9.0], [3.0, 3.0])
+    groups = []
+    for s in samples:
+        mean = sum(s) / len(s)
+        variance = sum((v - mean) ** 2 for v in s) / (len(s) - 1)
+        groups.append({"n": len(s), "median": sorted(s)[len(s) // 2], "mean": mean, "stddev": variance ** 0.5,
+                       "variance": variance, "min": min(s), "max": max(s), "median_low": min(s), "median_high": max(s)})
+    every = sum(samples, [])
+    mean = sum(every) / len(every)
+    spread = records.combine(groups)
+    equal((spread.median, spread.minimum, spread.maximum, spread.low, spread.high, spread.count, spread.rounds),
+          (3.0, 1.0, 9.0, 1.0, 9.0, 9, 3))
+    near(spread.mean, mean)
+    near(spread.variance, sum((v - mean) ** 2 for v in every) / (len(every) - 1))
+    groups[1]["median_low"] = None
+    equal(records.combine(groups).low, None, "an interval that one round lacks")
+
+with test("strong scaling of records by a law: series, speed-ups against one rank and the serial product, the fit"):
+    rows = made.amdahl(1e-3, 0.05, 3e-6, math.log2)
+    study = analysed(made.environment(), made.run(2e-3, kernel="cpu_serial"), made.run(9e-3, kernel="cpu_serial", k=9), *rows)
+    equal([len(g.series) for g in study.strong], [1], "series")
+    one = study.strong[0].series[0]
+    equal([p.ranks for p in one.points], [1, 2, 4, 8, 16])
+    near(one.fit.serial, 0.05, 1e-6)
+    equal(one.fit.form, "log2 p")
+    near(one.absolute(one.points[0]), 2.0)
+    near(one.relative(one.points[1]), 1e-3 / rows[1]["apply"]["median"])
+    within(tables.text(study.strong_tables()[0]), "log2 p")
+
+with test("distributions are series of their own that begin with the same one rank; the fastest grid of a kind counts"):
+    study = analysed(made.run(1.0), made.run(0.5, ranks=4), made.run(0.6, ranks=4, grid=(1, 4)),
+                     made.run(0.9, ranks=8, grid=(2, 4)), made.run(0.8, ranks=8, grid=(4, 2)))
+    found = {s.label.split(", ")[1]: [p.spread.median for p in s.points] for s in study.strong[0].series}
+    equal(found, {"rows": [1.0, 0.5], "columns": [1.0, 0.6], "blocks": [1.0, 0.8]})
+
+with test("weak scaling by Gustafson's law gives its share back, by the entries' true growth"):
+    share, weak = 0.1, "uniform:{1000*ranks},10"
+    rows = [made.run(1e-3 * (w / laws.gustafson(share, p)), matrix=f"uniform:{1000 * p},10", rows=1000 * p,
+                     nnz=round(10000 * w), ranks=p, weak=weak) for p, w in ((1, 1), (2, 2.1), (4, 3.9), (8, 8))]
+    study = analysed(*rows, made.run(2e-3, matrix="uniform:1000,10", rows=1000, nnz=10000, kernel="cpu_serial"))
+    equal((len(study.strong), len(study.weak)), (0, 1))
+    one = study.weak[0].series[0]
+    near(one.share, share, 1e-6)
+    near(one.scaled(one.points[2]), laws.gustafson(share, 4), 1e-6)
+    near(one.scaled_absolute(one.points[2]), 2 * laws.gustafson(share, 4), 1e-6)
+
+with test("cost models use the probe's rates, or one rank's, and are left out without either"):
+    probe = (1e-6, 1e-9, 2e-9)
+    study = analysed(made.run(1e-3, probe=probe), made.run(6e-4, ranks=4, grid=(2, 2), probe=probe, received=400))
+    one = study.strong[0].series[0]
+    model = series.models(one, one.points[1], study.points)
+    p = one.points[1]
+    near(model.notes_probe, 2 * p.nnz * 8 / 4 * 2e-9 + p.rows / 2 * 8 * (2e-9 + 8e-9))
+    flop = 1e-3 / p.flop
+    near(model.notes_one_rank, 1e-3 / 4 + p.rows / 2 * 8 * (flop + 8e-9))
+    near(model.complete, model.notes_one_rank + 100 * 8 * 8e-9 + (2 + 1) * 1e-6 + 0.01 * 1e-3 / 4)
+    equal(analysed(made.run(1.0, ranks=2), made.run(1.0, ranks=4)).model_tables(), [], "without probe and one rank")
+
+with test("a cut last line is left out with a remark; a broken line elsewhere ends with file and line"):
+    text = made.lines([made.environment(), made.run(1.0), made.run(0.5, ranks=2)])
+    cut = scratch("cut.jsonl", text + made.lines([made.run(0.1, ranks=4)])[:200])
+    found = records.read([cut])
+    equal((len(found.points), len(found.remarks)), (2, 1))
+    within(found.remarks[0], f"{cut}:4: ")
+    broken = scratch("broken.jsonl", text[:-20] + "\n" + text)
+    done = start("scaling", broken)
+    equal(done.returncode, 3)
+    within(done.stderr, f"{broken}:3: ")
+
+with test("a failed point is listed with its exit code and last line, and not when it was tried again with success"):
+    study = analysed(made.run(1.0), made.failed(137, "Killed <here> & there", "p=1"), made.failed(4, "once", "again"))
+    within(tables.text(study.failure_tables()[0]), "137")
+    retried = made.run(1.0, ranks=2)
+    retried["study"]["point"] = "again"
+    study = analysed(made.run(1.0), made.failed(4, "once", "again"), retried)
+    equal(study.failure_tables(), [])
+    wrong = made.run(1.0)
+    wrong["error"]["passed"] = False
+    equal([len(x) for x in (analysed(wrong).points, analysed(wrong).records.failures)], [0, 1], "wrong elements")
+
+with test("plain records of spmm_mpi, without a study, scale too"):
+    rows = [made.run(1.0 / p, ranks=p, threads=3 - p) for p in (1, 2)]
+    for r in rows:
+        del r["study"], r["apply"]["variance"], r["apply"]["median_low"]
+    study = analysed(*rows)
+    near(study.strong[0].series[0].relative(study.strong[0].series[0].points[1]), 2.0)
+    within(tables.text(study.strong_tables()[0]), "threads a rank differ")
+
+with test("the CSV has a row a point with the laws' numbers"):
+    study = analysed(made.run(4.0, kernel="cpu_serial"), *made.amdahl(1.0, 0.1, 0.0, math.log2, (1, 2, 4)))
+    out = io.StringIO()
+    tables.write_csv(out, study.points, study.strong, study.weak)
+    rows = {(r["kernel"], r["ranks"]): r for r in csv.DictReader(io.StringIO(out.getvalue()))}
+    equal(len(rows), 4)
+    near(float(rows["cpu_csr", "4"]["karp_flatt"]), 0.1)
+    near(float(rows["cpu_csr", "4"]["speedup_absolute"]), 4.0 / 0.325)
+    near(float(rows["cpu_csr", "2"]["amdahl_a"]), 0.1)
+    equal(rows["cpu_serial", "1"]["karp_flatt"], "")
+
+# ---- the programs ----
+
+with test("zero points, one point and the options' mistakes end with the documented exit codes"):
+    empty, single = scratch("empty.jsonl", ""), scratch("single.jsonl", made.lines([made.run(1e-3)]))
+    result = start("scaling", empty)
+    equal((result.returncode, result.stdout), (0, "no points\n"))
+    equal(start("report", empty, "-o", scratch("empty.html")).returncode, 0)
+    checked_page(scratch("empty.html"))
+    done = start("scaling", single, "--out", scratch("single"), "--csv", scratch("single.csv"))
+    equal(done.returncode, 0, done.stderr)
+    equal(start("report", single, "-o", scratch("single.html")).returncode, 0)
+    found, _ = checked_page(scratch("single.html"))
+    assert "Strong scaling" not in found.headings and "Every point" in found.headings, found.headings
+    within("".join(found.words), "Left out, without data: Strong scaling (no problem was run on two numbers of ranks)")
+    for code, args in ((2, ()), (2, (single, "--predict", "0")), (2, (single, "--peak", "fast")),
+                       (3, (scratch("absent.jsonl"),)), (3, (scratch("list.jsonl", "[1]\n"),)),
+                       (3, (scratch("other.jsonl", "{\"a\": 1}\n"),)), (4, (single, "--csv", scratch("no/where.csv")))):
+        result = start("scaling", *args)
+        equal(result.returncode, code, f"{args}: {result.stderr}")
+        assert "Traceback" not in result.stderr, result.stderr
+    equal(start("report", single, "-o", scratch("no/where.html")).returncode, 4)
+    equal(start("report", single).returncode, 2)
+
+with test("without matplotlib there are tables only, and the package is named"):
+    two = scratch("two.jsonl", made.lines(made.amdahl(1.0, 0.1, 0.0, math.log2, (1, 2, 4))))
+    result = start("scaling", two, "--out", scratch("nothing"), env=without_matplotlib())
+    equal(result.returncode, 0, result.stderr)
+    within(result.stderr, "python3-matplotlib")
+    within(result.stdout, "Strong scaling")
+    assert not os.path.exists(scratch("nothing"))
+    result = start("report", two, "-o", scratch("plain.html"), env=without_matplotlib())
+    equal(result.returncode, 0, result.stderr)
+    found, text = checked_page(scratch("plain.html"))
+    assert "svg" not in found.tags and "python3-matplotlib" in text
+
+with test("text of the records is escaped"):
+    evil = "a<b>&\"c'\u0001</script><script>alert(1)</script>"
+    rows = [made.environment(cpu=evil, host=evil), made.run(1.0, matrix=evil), made.run(0.5, matrix=evil, ranks=2),
+            made.failed(1, evil, evil)]
+    text = page.report(analysed(*rows), evil, plots)
+    found = Checker(text)
+    assert "script" not in found.tags and "b" not in found.tags, found.tags
+    within("".join(found.words), "a<b>&\"c'")
+
+if plots:
+    with test("the page of a study that has everything is whole: every section, unique ids, nothing from elsewhere"):
+        everything = scratch("everything.jsonl", made.lines(made.everything()))
+        result = start("report", everything, "-o", scratch("all.html"), "--title", "All of <it>", "--peak", "H200=34000")
+        equal((result.returncode, result.stderr), (0, ""))
+        found, _ = checked_page(scratch("all.html"))
+        equal(found.headings, ["What was run where", "Strong scaling", "Weak scaling", "Distributions and cost models",
+                               "Kernels over K", "Phases", "Roofline", "Errors", "Failed runs", "Every point",
+                               "Environments", "Settings"])
+        assert "svg" in found.tags
+        within("".join(found.words), "no memory for 12 GB of X on rank 3")
+
+    with test("every plot is written as SVG and PNG, the same SVG for the same records"):
+        rows = made.amdahl(1e-3, 0.05, 3e-6, math.log2, (1, 2, 4), copy=1e10) + \
+            [made.run(2e-3, k=16), made.run(1e-3, weak="w:{ranks}"), made.run(1e-3, weak="w:{ranks}", ranks=2)]
+        texts = []
+        for folder in ("first", "second"):
+            files = analysed(*rows, peaks=[("", 1e11)]).draw(plots, scratch(folder))
+            texts.append([open(f, encoding="utf-8").read() for f in files if f.endswith(".svg")])
+            assert all(os.path.getsize(f) > 1000 for f in files)
+        kinds = {os.path.basename(f).split("-lap")[0].split("-w-")[0].split("-a-cpu")[0].split("-node1")[0] for f in files}
+        equal(kinds, {"strong-scaling", "efficiency", "weak-scaling", "gflop-s-over-k", "phases", "roofline"})
+        assert texts[0] == texts[1], "SVG of the same records"
+else:
+    skip("plots and their page", "matplotlib is missing")
+
+with test("real runs on 1 and 2 ranks become a page"):
+    real = []
+    for ranks in (1, 2):
+        result = run("-k", "4,8", "-d", "cpu", "-t", 1, "-v", "lap3d7:16", ranks=ranks)
+        equal((result.code, len(result.records)), (0, 2), result.err)
+        for number, record in enumerate(result.records):
+            settings = {"matrix": "lap3d7:16", "k": record["run"]["k"], "device": "cpu", "kernel": "auto", "format": "auto",
+                        "precision": "f64", "threads": 1, "ranks": ranks, "grid": f"{ranks}x1"}
+            record["study"] = {"name": "real", "point": f"{ranks} {number}", "round": 0, "settings": settings,
+                               "command": ["spmm_mpi"], "environment": "e1", "started": "", "wall_seconds": 1, "code": 0,
+                               "error": ""}
+            real.append(record)
+    path = scratch("real.jsonl", made.lines([made.environment(), *real]))
+    result = start("report", path, "-o", scratch("real.html"))
+    equal(result.returncode, 0, result.stderr)
+    found, _ = checked_page(scratch("real.html"))
+    assert "Strong scaling" in found.headings and "Roofline" in found.headings, found.headings
+    study = analysis.Analysis(records.read([path]))
+    equal([len(g.series) for g in study.strong], [1, 1])
+    assert series.device_bandwidth(study.points) > 1e8, "the copy that -v times"
+finish()
