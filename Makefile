@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 include mk/config.mk
 
-.PHONY: all run run-built check check-gpu check-asan asan bench-read deps deps-build deps-lint install uninstall format \
+.PHONY: all run run-built check check-slurm check-gpu check-asan asan bench-read deps deps-build deps-lint install uninstall format \
         lint clean help FORCE build build-tests link check-builds
 
 ## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi to it
@@ -31,6 +31,12 @@ check: deps
 check-gpu: deps
 	@+$(MAKE) $(J) CUDA=1 link build-tests
 	$(Q)$(RUN_TESTS) --gpu --record bench/records $(BUILDDIR)/cuda $(TESTS)
+
+## check-slurm    start a SLURM in a folder of its own, submit the jobs to it, take it down (as root; installs it)
+check-slurm:
+	$(Q)$(if $(filter 0,$(shell id -u)),$(call deps,build slurm),$(call deps,build))
+	@+$(MAKE) $(J) link
+	$(Q)MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/slurm/check
 
 ## asan           build with address and undefined-behaviour sanitizers, in build/asan
 asan:

@@ -18,6 +18,8 @@ test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $
 test   pkg-config     pkg-config  command -v pkg-config
 test   binutils       binutils    command -v nm
 test   iproute2       iproute2    PATH=$PATH:/usr/sbin:/sbin; command -v ip
+slurm  slurm-wlm      slurm       PATH=$PATH:/usr/sbin:/sbin; command -v slurmctld && command -v slurmd && command -v sbatch
+slurm  munge          munge       PATH=$PATH:/usr/sbin:/sbin; command -v munged
 figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $p -c 'import matplotlib' && exit 0; done; false
 lint   clang-format   clang       command -v clang-format
 lint   clang-tidy     clang       command -v clang-tidy

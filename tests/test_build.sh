@@ -77,7 +77,7 @@ else
 fi
 
 help=$(make help)
-for target in all run check check-gpu asan check-asan bench-read deps install uninstall format lint clean CUDA= METIS= NO_DEPS=1 V=; do
+for target in all run check check-slurm check-gpu asan check-asan bench-read deps install uninstall format lint clean CUDA= METIS= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
 ok "make help lists every target and variable" test -z "$missing"

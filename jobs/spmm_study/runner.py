@@ -11,6 +11,7 @@ import time
 from . import environment
 from .points import schedule
 
+GRACE = 1  # seconds between a signal to a run and the same to us
 PATIENCE = 10  # seconds between SIGTERM and SIGKILL of a run
 
 
@@ -33,6 +34,14 @@ class Signals:
     def check(self):
         if self.number:
             raise Interrupted(self.number)
+
+    def await_shortly(self):
+        """After a run that a signal ended: a batch system that ends a job tells all its processes, the run perhaps
+        before us. Then it is no failure of the run."""
+        end = time.monotonic() + GRACE
+        while time.monotonic() < end:
+            self.check()
+            time.sleep(0.02)
 
 
 def command_of(study, settings, launcher, program, json_file):
@@ -168,6 +177,8 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
             words = command_of(study, found[key], launcher, program, json_file)
             started = environment.now()
             record, code, error, wall = run_one(words, json_file, float(study.values["timeout"][0]), signals)
+            if code > 128:
+                signals.await_shortly()
             record["study"] = {"name": study.name, "point": key, "round": round_number, "settings": found[key],
                                "command": [w for w in words if w not in ("--json", json_file)],
                                "environment": surroundings["environment"]["id"], "started": started,
