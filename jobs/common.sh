@@ -19,6 +19,8 @@ fi
 # srun does not take this from the job any more (since 22.05), so both launchers are told below
 cpus=${SLURM_CPUS_PER_TASK:-1}
 export OMP_NUM_THREADS=$cpus OMP_PLACES=cores
+# where jobs are submitted without the environment, srun would leave this one behind, too
+unset SLURM_EXPORT_ENV
 
 # launcher RANKS: the words before the program. Nodes are filled one after another, and not one rank on each: few
 # ranks are then neighbours. Of a node's GPUs each rank sees all and takes that of its number there: no --gpu-bind, with

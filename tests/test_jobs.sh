@@ -24,8 +24,7 @@ refused() {
     fi
 }
 
-site 'SITE_RECORDS=$scratch/records'
-export scratch
+site "SITE_RECORDS=$scratch/records"
 submit cpu --dry-run
 text "jobs/submit --dry-run prints the line of sbatch" \
     "sbatch --output=$scratch/records/%x-%j.out jobs/cpu.sbatch jobs/studies/cpu.study" "$out"
@@ -46,6 +45,10 @@ text "a scaling study is an array of its numbers of ranks" \
     "--array=1,2,16 --output=records/%x-%A_%a.out --gpus-per-node=1 --comment=two\\ words jobs/strong.sbatch $scratch/own.study" "$out"
 text "its collecting job waits for the array, on the partition without GPUs" \
     "sbatch --account=proj --partition=cores --qos=low --exclusive --dependency=afterany:JOBID --output=records/%x-%j.out jobs/collect.sbatch $scratch/own.study" "$out"
+
+out=$(cd "$scratch" && SPMM_SITE=site.env "$root/jobs/submit" strong --dry-run --study own.study 2>&1)
+text "from another folder, files are of that folder" "SPMM_SITE=$scratch/site.env sbatch" "$out"
+text "from another folder, the study too" "jobs/strong.sbatch $scratch/own.study" "$out"
 
 refused "no name of a job is a usage error that lists them" "NAME: collect, cpu, gpu-node, many-nodes, strong, weak" --dry-run
 refused "an unknown job is named" "no job jobs/nix.sbatch" nix --dry-run
