@@ -53,7 +53,7 @@ print(*(x.getsockname()[1] for x in s))' "$1"
 }
 
 # Each node claims 6 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on a real one, and bound to
-# nothing (task/none). TmpFS holds the node's name: what srun's PMIx plugin makes there would clash otherwise.
+# nothing (no TaskPlugin, the default). TmpFS holds the node's name: what srun's PMIx plugin makes there would clash otherwise.
 cluster_configure() {
     local ctl n1 n2 i
     read -r ctl n1 n2 <<<"$(free_ports 3)"
@@ -76,15 +76,10 @@ SlurmctldLogFile=$cluster/log/slurmctld
 SlurmdLogFile=$cluster/log/slurmd.%n
 TmpFS=$cluster/tmp/%n
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,bf_interval=2,sched_interval=2
 SlurmdParameters=config_overrides
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-JobCompType=jobcomp/none
-MpiDefault=none
 GresTypes=gpu
 ReturnToService=2
 KillWait=5
