@@ -2,11 +2,7 @@
 # Sourced by jobs/*.sbatch, in the folder that the job was submitted from: the root of the tree.
 #     run_study STUDY [RANKS]     runs a study, or its points of that many ranks, as site.env says; ends the job
 set -u
-if [ ! -f jobs/common.sh ]; then
-    echo "error: submit from the root of the tree: jobs/submit does" >&2
-    exit 2
-fi
-. "${SPMM_SITE:-jobs/site.env}"
+. "${SPMM_SITE:-jobs/site.env}" || exit 2
 
 if [ -n "$SITE_MODULES" ]; then
     set +u # what sites write there reads variables that are not set
@@ -65,6 +61,7 @@ run_study() {
     jobs/study --records "$SITE_RECORDS/$name.jsonl" --program "$SITE_PROGRAM" --launcher "$words" \
         ${ranks:+--only "ranks=$ranks"} "$study" &
     study_pid=$!
+    [ -z "$stopped" ] || stop # a signal since the last look
     wait "$study_pid"
     status=$?
     # a signal ends the first wait, not the study

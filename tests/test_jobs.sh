@@ -66,6 +66,10 @@ fi
 rm "$scratch/site.env"
 refused "a missing site.env is named" "no file $scratch/site.env" cpu --dry-run
 
+out=$(cd "$scratch" && bash "$root/jobs/cpu.sbatch" 2>&1)
+ok "a job that was submitted from another folder ends" test $? = 2
+text "and names the file that is not there" "jobs/common.sh" "$out"
+
 # each job says what the time limit needs, and each study can be read
 for file in jobs/*.sbatch; do
     [ "$file" = jobs/collect.sbatch ] ||
