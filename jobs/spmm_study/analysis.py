@@ -74,6 +74,11 @@ def _filled(found):
     return [one for one in found if one is not None]
 
 
+def _drawn(made):
+    """What a figure came of."""
+    return [(caption, figure) for caption, figure in made if figure]
+
+
 class Analysis:
     """Points of the records, grouped for each law. peaks: (part of a machine's name, flop/s)."""
 
@@ -90,15 +95,16 @@ class Analysis:
 
     # ---- tables by section ----
 
-    def strong_tables(self):
+    def strong_tables(self, groups=None):
         found = []
-        for group in self.strong:
+        for group in self.strong if groups is None else groups:
             found += [tables.strong_table(group, one) for one in group.series]
             found.append(tables.prediction_table(group, self.predict))
         return _filled(found)
 
-    def weak_tables(self):
-        return [tables.weak_table(group, one) for group in self.weak for one in group.series]
+    def weak_tables(self, groups=None):
+        return [tables.weak_table(group, one) for group in (self.weak if groups is None else groups)
+                for one in group.series]
 
     def model_tables(self):
         return _filled(tables.models_table(group, self.points) for group in self.strong)
@@ -132,23 +138,22 @@ class Analysis:
 
     # ---- figures by section: (caption, figure) ----
 
-    def strong_figures(self, plots):
-        return [(f"Strong scaling: {g.title}", plots.strong(g, self._predicted(g))) for g in self.strong]
+    def strong_figures(self, plots, groups=None):
+        made = []
+        for g in self.strong if groups is None else groups:
+            made += [(f"Strong scaling: {g.title}", plots.strong(g, self._predicted(g))),
+                     (f"Efficiency: {g.title}", plots.efficiency(g))]
+        return _drawn(made)
 
     def _predicted(self, group):
         fitted = [one for one in group.series if one.fit]
         return (self.predict or tables.default_ranks(fitted)[:2]) if fitted else []
 
-    def efficiency_figures(self, plots):
-        made = [(f"Efficiency: {g.title}", plots.efficiency(g)) for g in self.strong]
-        return [(caption, figure) for caption, figure in made if figure]
-
-    def weak_figures(self, plots):
-        return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in self.weak]
+    def weak_figures(self, plots, groups=None):
+        return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in (self.weak if groups is None else groups)]
 
     def kernel_figures(self, plots):
-        made = [(f"GFLOP/s over K: {s.title}", plots.kernels(s)) for s in self.sweeps]
-        return [(caption, figure) for caption, figure in made if figure]
+        return _drawn((f"GFLOP/s over K: {s.title}", plots.kernels(s)) for s in self.sweeps)
 
     def phase_figures(self, plots):
         """Of each machine and problem."""
@@ -156,9 +161,8 @@ class Analysis:
         problems = series.by_key(self.points, lambda p: (p.machine, p.weak or p.name, p.precision))
         for (machine, name, precision), points in problems.items():
             figure = plots.phases(series.for_bars(points, plots.MOST_BARS), machine)
-            if figure:
-                made.append((f"Phases: {name}, {precision}, {machine}", figure))
-        return made
+            made.append((f"Phases: {name}, {precision}, {machine}", figure))
+        return _drawn(made)
 
     def roofline_figures(self, plots):
         return [(f"Roofline: {machine}, {precision}", plots.roofline(machine, precision, points, self.peak(machine)))
@@ -168,8 +172,8 @@ class Analysis:
         """All figures into the folder. Returns the names of the files."""
         os.makedirs(folder, exist_ok=True)
         made, names = [], set()
-        for figures in (self.strong_figures, self.efficiency_figures, self.weak_figures, self.kernel_figures,
-                        self.phase_figures, self.roofline_figures):
+        for figures in (self.strong_figures, self.weak_figures, self.kernel_figures, self.phase_figures,
+                        self.roofline_figures):
             for caption, figure in figures(plots):
                 name, number = slug(caption), 1
                 while name in names:

@@ -22,10 +22,13 @@ HATCHES = ["", "///", "...", "\\\\\\", "xxx", "---", "|||", "ooo"]
 GREYS = ["0.15", "0.92", "0.75", "0.55", "0.97", "0.65", "0.85", "0.45"]
 STYLE = {"svg.hashsalt": "spmm_mpi", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9, "axes.grid": True,
          "axes.axisbelow": True, "grid.color": "0.88", "grid.linewidth": 0.5, "hatch.linewidth": 0.6,
-         "legend.fontsize": 8, "legend.frameon": False, "legend.handlelength": 3, "axes.spines.top": False, "axes.spines.right": False}
+         "legend.fontsize": 8, "legend.frameon": False, "legend.handlelength": 3, "axes.spines.top": False,
+         "axes.spines.right": False}
 MOST_TITLE = 76
 MOST_BARS = 16
 MOST_NAMED = 12
+if "text.parse_math" in matplotlib.rcParams:
+    STYLE["text.parse_math"] = False  # a $ in a name is a $
 FAR = 20
 
 
@@ -46,6 +49,8 @@ def new_figure(wide, high, columns=1):
 
 
 def cut(text, most=MOST_TITLE):
+    """A title that fits, of characters that a font has."""
+    text = "".join(c if c.isprintable() else "?" for c in text)
     return text if len(text) <= most else text[:most - 1] + "…"
 
 
@@ -144,9 +149,9 @@ def legend_below(figure, axes, count, notes=""):
     if notes:
         handles.append(Line2D([], [], linestyle=""))
         labels.append(notes)
-    wide = max(1, int(13 * figure.get_size_inches()[0] / (6 + max(len(text) for text in labels))))
-    figure.legend(handles, labels, loc="outside lower center" if _outside() else "upper center", ncol=min(count, wide),
-                  **({} if _outside() else {"bbox_to_anchor": (0.5, 0)}))
+    wide = max(1, int(16 * figure.get_size_inches()[0] / (8 + max(len(text) for text in labels))))
+    place = {"loc": "outside lower center"} if _outside() else {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+    figure.legend(handles, [cut(text) for text in labels], ncol=min(count, wide), **place)
 
 
 def _outside():
@@ -344,7 +349,7 @@ def _stack(axes, labels, names, parts):
         axes.barh(places, widths, left=left, height=0.7, color=GREYS[n], edgecolor="black", linewidth=0.6,
                   hatch=HATCHES[n], label=name)
         left = [a + w for a, w in zip(left, widths)]
-    axes.set_yticks(list(places), labels)
+    axes.set_yticks(list(places), [cut(text, 48) for text in labels])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("ms")
@@ -361,7 +366,7 @@ def _bar_labels(points):
 
 
 def _bar_panels(count):
-    """A figure of two panels whose height, in inches, is that of the bars; names stand outside, and saving makes room."""
+    """A figure of two panels whose height, in inches, is that of the bars; names stand outside, saving makes room."""
     wide, high, bars = 7.2, 0.24 * count + 0.15, 2.9
     figure = Figure(figsize=(wide, high))
     return figure, [figure.add_axes([left / wide, 0, bars / wide, 1]) for left in (0, bars + 0.3)]
@@ -414,8 +419,8 @@ def draw_roofline_points(axes, points, names, kernels_drawn):
     """A marker a matrix, a filling a kernel."""
     for p in points:
         axes.plot([laws.intensity(p.flop, series.traffic(p))], [p.gflops / series.devices(p)], linestyle="",
-                  marker=MARKERS[names.index(p.name) % len(MARKERS)], color="black", markersize=5.5, markeredgewidth=0.9,
-                  markerfacecolor=FILLS[kernels_drawn.index(p.kernel) % len(FILLS)], zorder=3)
+                  marker=MARKERS[names.index(p.name) % len(MARKERS)], color="black", markersize=5.5,
+                  markeredgewidth=0.9, markerfacecolor=FILLS[kernels_drawn.index(p.kernel) % len(FILLS)], zorder=3)
 
 
 def name_columns(axes, points):

@@ -8,7 +8,7 @@ ORDER = {"rows": 0, "columns": 1, "blocks": 2}
 
 @dataclass
 class Strong:
-    """One problem on several numbers of ranks. serial: the fastest serial product of the same matrix, K and precision."""
+    """One problem on several numbers of ranks. serial: the fastest serial product of that matrix, K and precision."""
     label: str
     points: list
     serial: object = None
@@ -106,7 +106,7 @@ def _threads_text(point):
 def _label(point, distribution):
     """Of a series: what stays the same over its points."""
     form = point.asked("format")
-    parts = [point.asked("kernel"), "" if form in ("auto", point.format) else form, distribution,
+    parts = [point.asked("kernel"), "" if form in ("auto", point.format) else form, f"by {distribution}",
              _threads_text(point) if point.device == "cpu" else "", point.extras]
     return ", ".join(str(p) for p in parts if p)
 
@@ -182,8 +182,8 @@ def _sweep_label(point):
 
 
 def sweeps(points):
-    """Every comparison of kernels or of K: at least two points. With several choices of one kernel (asked for by name, and
-    taken by auto) the faster counts."""
+    """Every comparison of kernels or of K: at least two points. Of one kernel's several runs (asked for by name, and taken
+    by auto) the faster counts."""
     found = []
     fixed = [p for p in points if not p.weak]
     # the CPU's serial product stands beside its kernels, not beside a GPU's
@@ -233,8 +233,8 @@ def device_bandwidth(points):
 # ---- phases ----
 
 def for_bars(points, most):
-    """At most that many points to draw as bars: of the most columns, and where they are still too many the fastest kernel
-    of each grid."""
+    """At most that many points to draw as bars: of the most columns, and where they are still too many the fastest
+    kernel of each grid."""
     columns = max(p.k for p in points)
     found = [p for p in points if p.k == columns and not p.is_serial] or points
     if len(found) > most:

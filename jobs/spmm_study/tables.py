@@ -213,8 +213,8 @@ def models_table(group, points):
                          _quotient(p.spread.median, made.complete)])
     if not any(used):
         return None
-    heading = ["distribution", "ranks", "grid", "what ran", "measured ms", "95 % of it", "model, probe", "model, 1 rank",
-               "with the rest", "measured / that"]
+    heading = ["distribution", "ranks", "grid", "what ran", "measured ms", "95 % of it", "model, probe",
+               "model, 1 rank", "with the rest", "measured / that"]
     return Table(group.title, heading, rows, ("distribution", "what ran"), models_remarks(group, points))
 
 
@@ -292,8 +292,8 @@ def roofline_table(key, points, peak):
         rows.append([p.name, str(p.k), p.kernel, str(p.ranks), significant(intensity, 3),
                      significant(p.gflops / count), significant(top), number(top and p.gflops / count / top)])
     each = " per GPU" if any(series.devices(p) > 1 for p in points) else ""
-    return Table(f"{machine}, {precision}", ["matrix", "K", "kernel", "ranks", "flop/byte", f"GFLOP/s{each}",
-                                             "ceiling", "of it"], rows, ("matrix", "kernel"), ceiling_remarks(copy, peak))
+    heading = ["matrix", "K", "kernel", "ranks", "flop/byte", f"GFLOP/s{each}", "ceiling", "of it"]
+    return Table(f"{machine}, {precision}", heading, rows, ("matrix", "kernel"), ceiling_remarks(copy, peak))
 
 
 def ceiling_remarks(copy, peak):
