@@ -55,6 +55,10 @@ include mk/bench.mk
 ## bench-figures  make docs/PERFORMANCE.md's tables and plots anew from bench/records/
 include mk/bench-gpu.mk
 
+## study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
+## NAME           4 ranks on matrices/NAME.mtx, e.g. make cage9
+include mk/study.mk
+
 ## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
 deps:
 	$(Q)$(call deps,build test optional)

@@ -7,6 +7,7 @@
 #include "gather.h"
 #include "memory.h"
 #include "plan.h"
+#include "probe.h"
 
 /* ---- one run ---- */
 
@@ -449,10 +450,22 @@ static spmm_status compare_all(sp_job *job)
     return status;
 }
 
+/** --probe; the operations are those of the first K. */
+static spmm_status probe(sp_job *job)
+{
+    sp_probe p;
+    TRY(sp_probe_machine(&job->grid, &job->block.csr, job->options.k[0], &p));
+    job->record.probe.latency = p.latency;
+    job->record.probe.per_byte = p.per_byte;
+    job->record.probe.per_flop = p.per_flop;
+    return SPMM_OK;
+}
+
 spmm_status sp_job_multiply(sp_job *job)
 {
     const sp_options *o = &job->options;
-    if (o->verbosity >= 0 && (all_asked(job) || o->verbosity > 0)) TRY(measure_floor(job));
+    if (o->probe) TRY(probe(job));
+    if (o->probe || (o->verbosity >= 0 && (all_asked(job) || o->verbosity > 0))) TRY(measure_floor(job));
     if (sp_is_root(job) && o->verbosity >= 0) sp_report_table_head(stdout, name_width(job));
     if (all_asked(job)) return compare_all(job);
     for (int i = 0; i < o->k_count; i++)

@@ -189,6 +189,7 @@ static spmm_status set_json(sp_options *o, const char *t) { return o->json = t, 
 static spmm_status set_cache(sp_options *o, const char *t) { return o->cache = t, SPMM_OK; }
 static spmm_status set_csv(sp_options *o, const char *t) { return o->csv = t, SPMM_OK; }
 static spmm_status set_tune(sp_options *o, const char *t) { return (void)t, o->tune = 1, SPMM_OK; }
+static spmm_status set_probe(sp_options *o, const char *t) { return (void)t, o->probe = 1, SPMM_OK; }
 static spmm_status set_no_overlap(sp_options *o, const char *t)
 {
     return (void)t, o->no_overlap = 1, SPMM_OK;
@@ -262,6 +263,8 @@ static const option_row rows[] = {
     {'r', "repeat", "N", "timed products (default 10)", .set = set_repeat},
     {0, "warmup", "N", "products before the timed ones (default 2)", .set = set_warmup},
     {0, "verify", "NAME", "full (default), sample (1000 rows), none", .set = set_verify},
+    {0, "probe", NULL, "measure messages, operations and copies for a moment: the record has them",
+     .set = set_probe},
     {'o', "output", "FILE", "write Y as a Matrix Market array file", .set = set_output},
     {0, "json", "FILE", "append one JSON object a run", .set = set_json},
     {0, "csv", "FILE", "append one row a run, with a header when the file is new", .set = set_csv},

@@ -53,7 +53,7 @@ typedef struct sp_options {
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;
-    int no_overlap;
+    int no_overlap, probe;
     int slices; /**< 0: the plan's choice */
     sp_partition partition;
     spmm_precision precision;

@@ -116,6 +116,11 @@ void sp_report_phases(FILE *out, const sp_record *r)
         fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s", r->run.transport, s->exchange,
                 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)");
     fprintf(out, "\n");
+    if (r->probe.latency > 0)
+        fprintf(out, "         a message: %.2f us, and %.2f GB/s\n", 1e6 * r->probe.latency,
+                1e-9 / r->probe.per_byte);
+    if (r->probe.per_flop > 0)
+        fprintf(out, "         the serial product: %.2f ns an operation\n", 1e9 * r->probe.per_flop);
     if (r->floor.copy_rate > 0) {
         char bytes[32];
         fprintf(out, "         DRAM floor: %s at the %.1f GB/s of a copy: %.2f of the time\n",

@@ -55,6 +55,9 @@ typedef struct sp_record {
         double copy_rate; /**< bytes a second that all ranks' memories copy; 0: not measured */
         double share;     /**< time of the slowest rank's bytes at that rate, over the median apply */
     } floor;
+    struct {
+        double latency, per_byte, per_flop; /**< seconds, as sp_probe has them; 0: not measured */
+    } probe;
 } sp_record;
 
 /** What the whole run of the program starts with. */

@@ -163,6 +163,16 @@ static void moved_group(sink *s, const sp_record *r)
     close_group(s);
 }
 
+/** Of --probe. */
+static void probe_group(sink *s, const sp_record *r)
+{
+    open_group(s, "probe");
+    real(s, "latency_seconds", r->probe.latency > 0 ? r->probe.latency : NAN);
+    real(s, "seconds_per_byte", r->probe.per_byte > 0 ? r->probe.per_byte : NAN);
+    real(s, "seconds_per_flop", r->probe.per_flop > 0 ? r->probe.per_flop : NAN);
+    close_group(s);
+}
+
 /** Every field, once, whatever the form. */
 static void visit(sink *s, const sp_record *r)
 {
@@ -182,8 +192,11 @@ static void visit(sink *s, const sp_record *r)
     real(s, "median", r->apply.median);
     real(s, "mean", r->apply.mean);
     real(s, "stddev", r->apply.stddev);
+    real(s, "variance", r->apply.stddev * r->apply.stddev);
     real(s, "min", r->apply.min);
     real(s, "max", r->apply.max);
+    real(s, "median_low", r->apply.low);
+    real(s, "median_high", r->apply.high);
     close_group(s);
     real(s, "gflops", r->gflops);
     real(s, "imbalance", r->imbalance);
@@ -198,6 +211,7 @@ static void visit(sink *s, const sp_record *r)
     real(s, "floor_share", measured ? r->floor.share : NAN);
     real(s, "copy_bytes_per_second", measured ? r->floor.copy_rate : NAN);
     moved_group(s, r);
+    probe_group(s, r);
 }
 
 static spmm_status finish(FILE *f, const char *path)

@@ -9,9 +9,23 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/** The rank r, from 1, such that values r and n + 1 - r enclose the median with 95 % or more: the largest for which
+ *  fewer than r of n fair coins show heads with 2.5 % or less. 0: none. */
+static int rank_of_low(int n)
+{
+    /* logarithms: 2^-n is 0 from n = 1075 on */
+    double heads = -n * log(2), below = 0; /* log of the chance of i heads; chance of i or fewer */
+    for (int i = 0; i < n; i++) {
+        below += exp(heads);
+        if (below > 0.025) return i;
+        heads += log((double)(n - i) / (i + 1));
+    }
+    return 0;
+}
+
 sp_stats sp_stats_of(double *values, int n)
 {
-    sp_stats s = {.n = n};
+    sp_stats s = {.n = n, .low = NAN, .high = NAN};
     double squares = 0;
     if (n < 1) return s;
     for (int i = 0; i < n; i++) {
@@ -23,6 +37,9 @@ sp_stats sp_stats_of(double *values, int n)
     qsort(values, (size_t)n, sizeof *values, by_value);
     s.min = values[0];
     s.max = values[n - 1];
+    const int low = rank_of_low(n);
+    s.low = low > 0 ? values[low - 1] : NAN;
+    s.high = low > 0 ? values[n - low] : NAN;
     s.median = n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
     return s;
 }

@@ -179,7 +179,7 @@ with test("one wrong element of Y fails the run: exit code 1, FAIL, the element 
 # every stage that the sources agree on; and the options that lead to those that a plain run leaves out
 STAGES = sorted({name for file in (ROOT / "src").glob("*.c") if file.stem != "nccl_found"
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
-LEADS_TO = {"sample": ("--verify", "sample"), "floor": ("-v",), "tune": ("--autotune",),
+LEADS_TO = {"sample": ("--verify", "sample"), "floor": ("-v",), "probe": ("--probe",), "tune": ("--autotune",),
             "conversions": ("--check-conversions",), "reduce": ("-g", "1x3"),
             "load": ("--io", "parallel")}
 # stages that one rank does not come to
@@ -275,7 +275,7 @@ with test("a record has every field, numbers that fit together, and the CSV the 
     for group, fields in {"matrix": "source rows cols nnz field symmetry",
                           "run": "ranks grid device threads format kernel precision k partition exchange transport repeat",
                           "seconds": "read partition scatter convert exchange kernel apply gather verify total",
-                          "apply": "n median mean stddev min max",
+                          "apply": "n median mean stddev variance min max median_low median_high",
                           "error": "max_relative mean_relative wrong passed",
                           "memory": "root_peak_bytes rank_peak_bytes"}.items():
         for field in fields.split():
@@ -288,6 +288,16 @@ with test("a record has every field, numbers that fit together, and the CSV the 
     assert sum(r["seconds"][p] for p in ("read", "scatter", "gather", "verify")) <= r["seconds"]["total"], r["seconds"]
     rows = list(csv.DictReader(open(table)))
     equal([row["run.k"] for row in rows], ["1", "8", "4"], "rows of the CSV")
+    equal(r["probe"], {"latency_seconds": None, "seconds_per_byte": None, "seconds_per_flop": None}, "not asked for")
+
+with test("--probe finds what a message, a byte and an operation take"):
+    for ranks in (1, 3):
+        p = run("-d", "cpu", "-k", 4, "--probe", "lap3d7:12", ranks=ranks).records[0]
+        assert p["copy_bytes_per_second"] > 1e8 and 1e-12 < p["probe"]["seconds_per_flop"] < 1e-6, p["probe"]
+        if ranks == 1:
+            equal(p["probe"]["latency_seconds"], None)
+        else:
+            assert 1e-9 < p["probe"]["latency_seconds"] < 1 and 1e-13 < p["probe"]["seconds_per_byte"] < 1e-3, p["probe"]
     equal(rows[1]["matrix.nnz"], str(r["matrix"]["nnz"]))
     equal(float(rows[1]["apply.median"]), a["median"])
 

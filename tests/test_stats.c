@@ -30,5 +30,22 @@ int main(void)
         double v[] = {5, 1, 3};
         CHECK(sp_stats_of(v, 3).median == 3);
     }
+    TEST("the interval of the median is that of tables of order statistics, and there is none for 5 values") {
+        /* Conover, Practical Nonparametric Statistics: ranks for 95 % or more */
+        static const int ranks[][2] = {{6, 1}, {8, 1}, {9, 2}, {10, 2}, {20, 6}, {25, 8}, {100, 40}};
+        double v[5000];
+        for (int c = 0; c < 7; c++) {
+            const int n = ranks[c][0];
+            for (int i = 0; i < n; i++) v[i] = n - i;
+            const sp_stats s = sp_stats_of(v, n);
+            CHECK(s.low == ranks[c][1] && s.high == n + 1 - ranks[c][1]);
+        }
+        for (int i = 0; i < 5; i++) v[i] = i;
+        const sp_stats few = sp_stats_of(v, 5);
+        CHECK(isnan(few.low) && isnan(few.high));
+        for (int i = 0; i < 5000; i++) v[i] = i + 1; /* 2500 - 0.98 sqrt(5000), and what 2^-5000 is not */
+        const sp_stats many = sp_stats_of(v, 5000);
+        CHECK(many.low > 2425 && many.low < 2436 && many.low + many.high == 5001);
+    }
     return test_end();
 }

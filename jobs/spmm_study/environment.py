@@ -1,0 +1,74 @@
+"""What a study ran on and with, for whoever reads its records."""
+import datetime
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+
+VARIABLES = re.compile(r"^(OMP_|GOMP_|KMP_|OMPI_MCA_|PRTE_MCA_|UCX_|NCCL_|CUDA_VISIBLE_DEVICES|SPMM_)")
+SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST", "SLURM_NTASKS", "SLURM_CPUS_PER_TASK",
+         "SLURM_GPUS_ON_NODE", "SLURM_ARRAY_TASK_ID")
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def first_line(*command):
+    """Of what a command prints; "" where there is no such command."""
+    if not shutil.which(command[0]):
+        return ""
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return next((line.strip() for line in (result.stdout + result.stderr).splitlines() if line.strip()), "")
+
+
+def _cpu():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return re.search(r"^(?:model name|CPU part)\s*:\s*(.*)$", file.read(), re.MULTILINE)[1]
+    except (OSError, TypeError):
+        return platform.processor() or platform.machine()
+
+
+def _memory():
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        return None
+
+
+def _gpus():
+    if not shutil.which("nvidia-smi"):
+        return []
+    try:
+        text = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
+                              capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = [[part.strip() for part in line.split(",")] for line in text.splitlines()]
+    return [{"name": r[0], "driver": r[1], "memory": r[2]} for r in rows if len(r) == 3]
+
+
+def _commit(folder):
+    if not shutil.which("git") or not os.path.exists(os.path.join(folder, ".git")):
+        return ""
+    return first_line("git", "-C", folder, "describe", "--always", "--dirty")
+
+
+def describe(study, program, root):
+    """The record; its id is the same for the same surroundings, whenever it is made."""
+    facts = {"study": study, "host": socket.gethostname(), "system": platform.platform(), "cpu": _cpu(),
+             "cores": len(os.sched_getaffinity(0)), "memory_bytes": _memory(), "gpus": _gpus(),
+             "mpi": first_line("mpirun", "--version"), "compiler": first_line("cc", "--version"),
+             "nvcc": first_line("nvcc", "--version"), "commit": _commit(root), "program": first_line(program, "--version"),
+             "variables": {k: v for k, v in sorted(os.environ.items()) if VARIABLES.match(k)},
+             "slurm": {k: os.environ[k] for k in SLURM if k in os.environ}}
+    text = json.dumps({k: v for k, v in facts.items() if k != "slurm"}, sort_keys=True)
+    return {"environment": {"id": hashlib.sha256(text.encode()).hexdigest()[:8], "started": now(), **facts}}

@@ -1,0 +1,41 @@
+# Studies: runs of spmm_mpi over what jobs/studies/NAME.study lists, their records, tables, plots and page.
+RECORDS ?= records
+SET ?=
+STUDIES := $(patsubst jobs/studies/%.study,%,$(wildcard jobs/studies/*.study))
+# {ranks} are more than the cores in some studies
+study_launcher = $(MPIRUN) $(strip $(call mpirun_flags,1000000)) -np {ranks}
+
+.PHONY: study-conversions $(STUDIES:%=study-%)
+$(STUDIES:%=study-%): study-%:
+	@+$(MAKE) $(J) link
+	$(Q)mkdir -p '$(RECORDS)'
+	$(Q)SPMM_LAUNCHER='$(study_launcher)' jobs/study $(SET:%=--set '%') --records '$(RECORDS)/$*.jsonl' \
+	    jobs/studies/$*.study
+	$(Q)$(call deps,figures)
+	$(Q)$(study_python) jobs/scaling '$(RECORDS)/$*.jsonl' --out '$(RECORDS)/$*'
+	$(Q)$(study_python) jobs/report '$(RECORDS)/$*.jsonl' -o '$(RECORDS)/$*.html'
+
+study-conversions:
+	@+$(MAKE) $(J) link
+	$(Q)mkdir -p '$(RECORDS)'
+	$(Q)$(call deps,figures)
+	$(Q)SPMM_LAUNCHER='$(study_launcher)' $(study_python) jobs/conversions --records '$(RECORDS)/conversions.jsonl' \
+	    --out '$(RECORDS)/conversions'
+
+# a Python that has matplotlib, or any
+study_python = $$(for p in '$(PYTHON)' python3 /usr/bin/python3; do \
+    $$p -c 'import matplotlib' 2>/dev/null && echo $$p && exit; done; echo python3)
+
+# make NAME: a run on matrices/NAME.mtx
+MATRIX_NAMES := $(sort $(patsubst %.mtx,%,$(patsubst %.gz,%,$(notdir $(wildcard matrices/*.mtx matrices/*.mtx.gz)))))
+.PHONY: $(MATRIX_NAMES)
+$(MATRIX_NAMES):
+	@+$(MAKE) run MATRIX='$(firstword $(wildcard matrices/$@.mtx matrices/$@.mtx.gz))'
+# and of one that is not there, where to get it; a name with a dot or slash is a file that something needs
+.DEFAULT:
+	@case '$@' in \
+	*[./]*) echo "make: no rule to make '$@'" ;; \
+	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions)" ;; \
+	*) echo "make: no target '$@', and no matrices/$@.mtx: if it is a matrix of the SuiteSparse" \
+	    "Collection, look for it at https://sparse.tamu.edu and put $@.mtx into matrices/ (make help lists targets)" ;; \
+	esac >&2; exit 2
