@@ -176,6 +176,15 @@ with test("strong scaling of records by a law: series, speed-ups against one ran
     near(one.relative(one.points[1]), 1e-3 / rows[1]["apply"]["median"])
     within(tables.text(study.strong_tables()[0]), "log2 p")
 
+with test("scaling over threads of one rank gives its serial fraction back, beside a strong scaling of other threads"):
+    rows = [made.run(0.1 + 0.9 / t, threads=t) for t in (1, 2, 4, 8)] + [made.run(0.2, threads=4, ranks=2)]
+    study = analysed(*rows)
+    one = study.threaded[0].series[0]
+    equal(([one.size(p) for p in one.points], len(study.threaded), len(study.strong)), ([1, 2, 4, 8], 1, 1))
+    near(one.fit.serial, 0.1, 1e-6)
+    near(one.relative(one.points[-1]), 1 / 0.2125)
+    within(tables.text(study.threads_tables()[0]), "threads")
+
 with test("distributions are series of their own that begin with the same one rank; the fastest grid of a kind counts"):
     study = analysed(made.run(1.0), made.run(0.5, ranks=4), made.run(0.6, ranks=4, grid=(1, 4)),
                      made.run(0.9, ranks=8, grid=(2, 4)), made.run(0.8, ranks=8, grid=(4, 2)))

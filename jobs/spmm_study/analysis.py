@@ -86,6 +86,7 @@ class Analysis:
         self.records, self.predict, self.peaks = found, list(predict), list(peaks)
         self.points = sorted(found.points, key=_order)
         self.strong, self.weak = series.strong(self.points), series.weak(self.points)
+        self.threaded = series.threaded(self.points)
         self.sweeps = series.sweeps(self.points)
         self.rooflines = series.rooflines(self.points)
 
@@ -101,6 +102,9 @@ class Analysis:
             found += [tables.strong_table(group, one) for one in group.series]
             found.append(tables.prediction_table(group, self.predict))
         return _filled(found)
+
+    def threads_tables(self):
+        return self.strong_tables(self.threaded)
 
     def weak_tables(self, groups=None):
         return [tables.weak_table(group, one) for group in (self.weak if groups is None else groups)
@@ -124,10 +128,10 @@ class Analysis:
     def sections(self):
         """(heading, tables) of all that the records have something for."""
         every = [("Points", [tables.points_table(self.points)] if self.points else []),
-                 ("Strong scaling", self.strong_tables()), ("Weak scaling", self.weak_tables()),
-                 ("Distributions and cost models", self.model_tables()), ("GFLOP/s over K", self.kernel_tables()),
-                 ("Phases", self.phase_tables()), ("Roofline", self.roofline_tables()),
-                 ("Failed runs", self.failure_tables())]
+                 ("Strong scaling", self.strong_tables()), ("Scaling over threads", self.threads_tables()),
+                 ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables()),
+                 ("GFLOP/s over K", self.kernel_tables()), ("Phases", self.phase_tables()),
+                 ("Roofline", self.roofline_tables()), ("Failed runs", self.failure_tables())]
         return [(heading, found) for heading, found in every if found]
 
     def text(self):
@@ -141,9 +145,13 @@ class Analysis:
     def strong_figures(self, plots, groups=None):
         made = []
         for g in self.strong if groups is None else groups:
-            made += [(f"Strong scaling: {g.title}", plots.strong(g, self._predicted(g))),
-                     (f"Efficiency: {g.title}", plots.efficiency(g))]
+            what = "" if g.over == "ranks" else f" over {g.over}"
+            made += [(f"Strong scaling{what}: {g.title}", plots.strong(g, self._predicted(g))),
+                     (f"Efficiency{what}: {g.title}", plots.efficiency(g))]
         return _drawn(made)
+
+    def threads_figures(self, plots):
+        return self.strong_figures(plots, self.threaded)
 
     def _predicted(self, group):
         fitted = [one for one in group.series if one.fit]
@@ -172,8 +180,8 @@ class Analysis:
         """All figures into the folder. Returns the names of the files."""
         os.makedirs(folder, exist_ok=True)
         made, names = [], set()
-        for figures in (self.strong_figures, self.weak_figures, self.kernel_figures, self.phase_figures,
-                        self.roofline_figures):
+        for figures in (self.strong_figures, self.threads_figures, self.weak_figures, self.kernel_figures,
+                        self.phase_figures, self.roofline_figures):
             for caption, figure in figures(plots):
                 name, number = slug(caption), 1
                 while name in names:

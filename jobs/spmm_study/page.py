@@ -34,7 +34,7 @@ EXPLAINED = {
             "in place of p (column `work`), over the serial product and over one rank; ideal: p. s (Gust.): the serial "
             "share with SS = p - s (p - 1).",
     "models": "Cost model: 2 nnz K / (P Q) T_calc + steps (m / P) K (T_calc + T_com) on a grid of P x Q; steps of the "
-              "sum: Q - 1 (linear) or log2 Q. `probe`: T_calc of the probe, the serial product's; `1 rank`: of this "
+              "sum: Q - 1 (linear) or log2 Q. `probe`: T_calc of the probe, the serial product's at this K; `1 rank`: of this "
               "product on one rank. `with the rest` adds what the model leaves out: received rows of X, latencies, "
               "imbalance.",
     "kernels": "GFLOP/s: 2 nnz K over the median time.",
@@ -206,6 +206,9 @@ def report(study, title, plots):
     page.section("what", "What was run where", [([overview_table(study)], None)] if p else [])
     page.section("strong", "Strong scaling", _by_group(study.strong, study.strong_tables, study.strong_figures),
                  "no problem was run on two numbers of ranks")
+    page.section("threads", "Scaling over threads",
+                 _by_group(study.threaded, study.strong_tables, study.strong_figures),
+                 "nothing was run with two numbers of threads on the same ranks")
     page.section("weak", "Weak scaling", _by_group(study.weak, study.weak_tables, study.weak_figures),
                  "no problem grows with the ranks")
     page.section("models", "Distributions and cost models", [(study.model_tables(), None)],

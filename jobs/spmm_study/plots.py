@@ -30,6 +30,8 @@ MOST_NAMED = 12
 if "text.parse_math" in matplotlib.rcParams:
     STYLE["text.parse_math"] = False  # a $ in a name is a $
 FAR = 20
+LONGEST_BAR = 2
+APART = 1.018
 
 
 # ---- common to all ----
@@ -89,12 +91,16 @@ def count_axis(axes, counts):
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     low, high = min(counts), max(counts)
     margin = (high / low) ** 0.04 if high > low else 1.5
-    axes.set_xlim(low / margin, high * margin)
+    axes.set_xlim(low / margin / 1.03, high * margin * 1.03)
 
 
 def value_limits(axes, values, room=1.25):
-    """A logarithmic y axis around the values, never so narrow that noise fills it."""
-    low, high = min(values) / room, max(values) * room
+    """A logarithmic y axis around the values, (value, low, high) or numbers: never so narrow that noise fills it, and
+    not so wide that a few long error bars flatten everything: those are cut."""
+    triples = [v if isinstance(v, tuple) else (v, v, v) for v in values]
+    least, most = min(v for v, _, _ in triples), max(v for v, _, _ in triples)
+    low = max(min(a for _, a, _ in triples), least / LONGEST_BAR) / room
+    high = min(max(b for _, _, b in triples), most * LONGEST_BAR) * room
     if high / low < 4:
         widen = (4 / (high / low)) ** 0.5
         low, high = low / widen, high * widen
@@ -116,9 +122,12 @@ def bars_of(values):
     return [[max(0.0, v - low) for v, low, _ in values], [max(0.0, high - v) for v, _, high in values]]
 
 
-def draw_with_errors(axes, x, values, label, number):
-    axes.errorbar(x, [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8, label=label,
-                  **look(number))
+def draw_with_errors(axes, x, values, label, place):
+    """place: (number, count) of the series. Those of one x stand a little apart, or their bars would be one."""
+    number, count = place
+    aside = APART ** (number - (count - 1) / 2)
+    axes.errorbar([aside * v for v in x], [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8,
+                  label=label, **look(number))
 
 
 def times_of(points):
@@ -170,7 +179,7 @@ def draw_ideal(axes, low, high, value, label="ideal"):
 
 
 def _strong_counts(group, predict):
-    return sorted({p.ranks for one in group.series for p in one.points} | set(predict))
+    return sorted({one.size(p) for one in group.series for p in one.points} | set(predict))
 
 
 def draw_strong_times(axes, group, predict):
@@ -178,8 +187,8 @@ def draw_strong_times(axes, group, predict):
     values = []
     for number, one in enumerate(group.series):
         times = times_of(one.points)
-        values += [v for t in times for v in t]
-        draw_with_errors(axes, [p.ranks for p in one.points], times, one.label, number)
+        values += times
+        draw_with_errors(axes, [one.size(p) for p in one.points], times, one.label, (number, len(group.series)))
         if one.fit:
             x = _dense(1, max(counts))
             y = [1e3 * one.fit.seconds(p) for p in x]
@@ -188,8 +197,8 @@ def draw_strong_times(axes, group, predict):
                       label="Amdahl with overhead, fitted" if number == 0 else None)
     first = next((one.first for one in group.series if one.first), None)
     if first:
-        draw_ideal(axes, 1, max(counts), lambda p: 1e3 * first.spread.median / p, "ideal: one rank's time / p")
-        values.append(1e3 * first.spread.median / max(p.ranks for one in group.series for p in one.points))
+        draw_ideal(axes, 1, max(counts), lambda p: 1e3 * first.spread.median / p, f"ideal: one {group.over[:-1]}'s time / p")
+        values.append(1e3 * first.spread.median / max(one.most for one in group.series))
     serial = group.series[0].serial
     if serial:
         axes.axhline(1e3 * serial.spread.median, color="0.3", linewidth=1, linestyle=(0, (3, 1, 1, 1, 1, 1)),
@@ -197,7 +206,7 @@ def draw_strong_times(axes, group, predict):
         values.append(1e3 * serial.spread.median)
     count_axis(axes, counts)
     value_limits(axes, values)
-    axes.set_xlabel("ranks, p")
+    axes.set_xlabel(f"{group.over}, p")
     axes.set_ylabel("time of a product, ms")
 
 
@@ -207,9 +216,9 @@ def draw_speedups(axes, group, predict):
     for number, one in enumerate(group.series):
         if not one.first:
             continue
-        ratios = [ratio_of(one.first, p) if p.ranks > 1 else (1.0, 1.0, 1.0) for p in one.points]
-        values += [v for r in ratios for v in r]
-        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, number)
+        ratios = [ratio_of(one.first, p) if one.size(p) > 1 else (1.0, 1.0, 1.0) for p in one.points]
+        values += ratios
+        draw_with_errors(axes, [one.size(p) for p in one.points], ratios, one.label, (number, len(group.series)))
         if one.fit:
             x = _dense(1, max(counts))
             axes.plot(x, [one.fit.speedup(p) for p in x], color="black", linewidth=0.6, linestyle=(0, (1, 2.5)))
@@ -217,8 +226,8 @@ def draw_speedups(axes, group, predict):
     draw_ideal(axes, 1, max(counts), lambda p: p)
     count_axis(axes, counts)
     doubling_limits(axes, values + [max(counts)])
-    axes.set_xlabel("ranks, p")
-    axes.set_ylabel("speed-up over one rank")
+    axes.set_xlabel(f"{group.over}, p")
+    axes.set_ylabel(f"speed-up over one {group.over[:-1]}")
 
 
 @styled
@@ -235,25 +244,25 @@ def strong(group, predict=()):
 
 
 def draw_efficiencies(axes, group, what, reference):
-    values, counts = [1.0], sorted({p.ranks for one in group.series for p in one.points})
+    values, counts = [1.0], sorted({one.size(p) for one in group.series for p in one.points})
     for number, one in enumerate(group.series):
         base = reference(one)
         if not base:
             continue
-        ratios = [(1.0, 1.0, 1.0) if p is base else ratio_of(base, p, 1 / p.ranks) for p in one.points]
-        values += [high for _, _, high in ratios]
-        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, number)
+        ratios = [(1.0, 1.0, 1.0) if p is base else ratio_of(base, p, 1 / one.size(p)) for p in one.points]
+        values += [min(high, LONGEST_BAR * value) for value, _, high in ratios]
+        draw_with_errors(axes, [one.size(p) for p in one.points], ratios, one.label, (number, len(group.series)))
     axes.axhline(1, color="0.5", linewidth=1, linestyle=(0, (8, 3)), label="ideal")
     count_axis(axes, counts)
     axes.set_ylim(0, 1.08 * max(values))
-    axes.set_xlabel("ranks, p")
+    axes.set_xlabel(f"{group.over}, p")
     axes.set_ylabel(f"efficiency over {what}")
 
 
 @styled
 def efficiency(group):
     """Speed-up by p over ranks, over one rank and over the serial product; None where neither was run."""
-    panels = [("one rank", lambda one: one.first), ("the serial product", lambda one: one.serial)]
+    panels = [(f"one {group.over[:-1]}", lambda one: one.first), ("the serial product", lambda one: one.serial)]
     panels = [(what, of) for what, of in panels if any(of(one) for one in group.series)]
     if not panels:
         return None
@@ -271,8 +280,8 @@ def draw_weak_times(axes, group):
     values, counts = [], sorted({p.ranks for one in group.series for p in one.points})
     for number, one in enumerate(group.series):
         times = times_of(one.points)
-        values += [v for t in times for v in t]
-        draw_with_errors(axes, [p.ranks for p in one.points], times, one.label, number)
+        values += times
+        draw_with_errors(axes, [p.ranks for p in one.points], times, one.label, (number, len(group.series)))
     first = next((one.first for one in group.series if one.first), None)
     if first:
         draw_ideal(axes, counts[0], counts[-1], lambda p: 1e3 * first.spread.median)
@@ -288,8 +297,8 @@ def draw_scaled(axes, group):
         if not one.first:
             continue
         ratios = [ratio_of(one.first, p, one.work_ratio(p)) if p.ranks > 1 else (1.0, 1.0, 1.0) for p in one.points]
-        values += [v for r in ratios for v in r]
-        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, number)
+        values += ratios
+        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, (number, len(group.series)))
         if one.share is not None:
             x = _dense(1, counts[-1])
             axes.plot(x, [laws.gustafson(one.share, p) for p in x], color="black", linewidth=0.6,
@@ -327,8 +336,8 @@ def kernels(sweep):
     values = []
     for number, (label, points) in enumerate(lines):
         rates = [(p.gflops, *(p.flop / 1e9 / b for b in reversed(p.spread.bounds()))) for p in points]
-        values += [v for r in rates for v in r]
-        draw_with_errors(axes, [p.k for p in points], rates, label, number)
+        values += rates
+        draw_with_errors(axes, [p.k for p in points], rates, label, (number, len(lines)))
     count_axis(axes, columns)
     value_limits(axes, values)
     axes.set_xlabel("columns of X, K")

@@ -95,16 +95,24 @@ def points_table(points):
 
 # ---- strong scaling ----
 
+SIZES = {"ranks": ["ranks", "grid", "thr."], "threads": ["threads", "ranks"]}
+
+
+def size_cells(point, over):
+    by_ranks = [str(point.ranks), grid(point), str(point.threads)]
+    return by_ranks if over == "ranks" else [str(point.threads), str(point.ranks)]
+
+
 def strong_table(group, one):
-    heading = ["ranks", "grid", "thr."] + SPREAD_HEADING + ["GFLOP/s", "S abs.", "E abs.", "S rel.", "E rel.",
-                                                            "e (K-F)", "imbalance", "X received"]
+    heading = SIZES[one.over] + SPREAD_HEADING + ["GFLOP/s", "S abs.", "E abs.", "S rel.", "E rel."] + \
+        ["e (K-F)", "imbalance", "X received"]
     rows = []
     for p in one.points:
         absolute, relative = one.absolute(p), one.relative(p)
-        fraction = laws.karp_flatt(relative, p.ranks) if relative and p.ranks > 1 else None
-        rows.append([str(p.ranks), grid(p), str(p.threads)] + spread_cells(p.spread) + [significant(p.gflops)] +
-                    [number(v) for v in (absolute, absolute and absolute / p.ranks,
-                                         relative, relative and relative / p.ranks)] +
+        fraction = laws.karp_flatt(relative, one.size(p)) if relative and one.size(p) > 1 else None
+        rows.append(size_cells(p, one.over) + spread_cells(p.spread) + [significant(p.gflops)] +
+                    [number(v) for v in (absolute, absolute and absolute / one.size(p),
+                                         relative, relative and relative / one.size(p))] +
                     [number(fraction, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
     return Table(f"{group.title}: {one.label}", heading, rows, remarks=strong_remarks(one))
 
@@ -117,13 +125,13 @@ def strong_remarks(one):
     else:
         found.append("no serial product of this matrix, K and precision was run: no absolute speed-up")
     if not one.first:
-        found.append("not run on one rank: no relative speed-up, no fit")
-    if len({p.threads for p in one.points}) > 1:
+        found.append(f"not run on one {one.over[:-1]}: no relative speed-up, no fit")
+    if one.over == "ranks" and len({p.threads for p in one.points}) > 1:
         found.append("threads a rank differ: ranks are not all that grows or shrinks")
-    return found + fit_remarks(one.fit)
+    return found + fit_remarks(one.fit, one.over)
 
 
-def fit_remarks(fit):
+def fit_remarks(fit, over="ranks"):
     if not fit:
         return []
     steps = "(p - 1)" if fit.form == "p-1" else "log2 p"
@@ -131,13 +139,13 @@ def fit_remarks(fit):
              f"{ms(fit.overhead)} ms {steps}; residual {100 * fit.residual:.1f} %"]
     peak = fit.peak()
     if peak:
-        found.append(f"by that, speed-up is greatest on {peak[0]:.0f} ranks: {peak[1]:.2f}")
+        found.append(f"by that, speed-up is greatest on {peak[0]:.0f} {over}: {peak[1]:.2f}")
     elif fit.serial > 0:
         found.append(f"by that, speed-up never exceeds 1/a = {1 / fit.serial:.1f}")
     if fit.points < 2:
-        found.append("one point beside one rank: a alone, overhead taken as none")
+        found.append(f"one point beside one {over[:-1]}: a alone, overhead taken as none")
     elif fit.points < 3:
-        found.append("two points beside one rank: as many as parameters, the residual says nothing")
+        found.append(f"two points beside one {over[:-1]}: as many as parameters, the residual says nothing")
     elif not fit.determined:
         found.append("both forms of the overhead fit about equally: what is predicted far away depends on the form")
     return found
@@ -158,7 +166,7 @@ def prediction_table(group, ranks):
     heading = ["predicted for"] + [f"p = {p}: ms" if i == 0 else "S" for p in wanted for i in range(2)]
     rows = [[s.label] + [cell for p in wanted for cell in (ms(s.fit.seconds(p)), number(s.fit.speedup(p)))]
             for s in fitted]
-    return Table(f"{group.title}: what the fits of Amdahl's law with overhead say of more ranks", heading, rows,
+    return Table(f"{group.title}: what the fits of Amdahl's law with overhead say of more {group.over}", heading, rows,
                  ("predicted for",))
 
 
@@ -219,8 +227,7 @@ def models_table(group, points):
 
 
 def models_remarks(group, points):
-    members = [p for p in points if p.machine == group.machine]
-    latency, byte, flop = series.probed(members, group.precision)
+    latency, byte, flop = series.probed(points, group.series[0].points[0])
     if (latency, byte, flop) == (None, None, None):
         return ["no probe in the records: T_com is unknown, so columns, blocks and what the model leaves out are not "
                 "modelled"]
