@@ -225,6 +225,17 @@ with test("a cut last line is left out with a remark; a broken line elsewhere en
     equal(done.returncode, 3)
     within(done.stderr, f"{broken}:3: ")
 
+with test("a record of other types ends with file and line; a run without times or entries does no harm"):
+    for group, name, value in (("apply", "median", "fast"), ("run", "grid", [1]), ("run", "k", None),
+                               ("study", "settings", 3), ("matrix", "nnz", [])):
+        odd = made.run(1.0)
+        odd[group][name] = value
+        result = start("scaling", scratch("odd.jsonl", made.lines([made.run(1.0), odd])))
+        equal((result.returncode, "odd.jsonl:2: " in result.stderr), (3, True), f"{group}.{name}: {result.stderr}")
+    study = analysed(made.run(1.0, nnz=0), made.run(1.0, nnz=0, ranks=2), made.run(0.0, k=3))
+    equal((len(study.points), len(study.records.remarks)), (2, 1))
+    assert study.text() and page.report(study, "empty", plots)
+
 with test("a failed point is listed with its exit code and last line, and not when it was tried again with success"):
     study = analysed(made.run(1.0), made.failed(137, "Killed <here> & there", "p=1"), made.failed(4, "once", "again"))
     within(tables.text(study.failure_tables()[0]), "137")

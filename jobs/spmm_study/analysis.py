@@ -85,10 +85,11 @@ class Analysis:
     def __init__(self, found, predict=(), peaks=()):
         self.records, self.predict, self.peaks = found, list(predict), list(peaks)
         self.points = sorted(found.points, key=_order)
-        self.strong, self.weak = series.strong(self.points), series.weak(self.points)
-        self.threaded = series.threaded(self.points)
-        self.sweeps = series.sweeps(self.points)
-        self.rooflines = series.rooflines(self.points)
+        # an empty matrix has times, and no rates
+        working = [p for p in self.points if p.flop > 0]
+        self.strong, self.weak = series.strong(working), series.weak(working)
+        self.threaded, self.sweeps = series.threaded(working), series.sweeps(working)
+        self.rooflines = series.rooflines(working)
 
     def peak(self, machine):
         """In flop/s; None where nobody said. The last one given counts."""

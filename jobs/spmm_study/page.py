@@ -34,9 +34,9 @@ EXPLAINED = {
             "in place of p (column `work`), over the serial product and over one rank; ideal: p. s (Gust.): the serial "
             "share with SS = p - s (p - 1).",
     "models": "Cost model: 2 nnz K / (P Q) T_calc + steps (m / P) K (T_calc + T_com) on a grid of P x Q; steps of the "
-              "sum: Q - 1 (linear) or log2 Q. `probe`: T_calc of the probe, the serial product's at this K; `1 rank`: of this "
-              "product on one rank. `with the rest` adds what the model leaves out: received rows of X, latencies, "
-              "imbalance.",
+              "sum: Q - 1 (linear) or log2 Q. `probe`: T_calc of the probe, the serial product's at this K; `1 rank`: "
+              "of this product on one rank. `with the rest` adds what the model leaves out: received rows of X, "
+              "latencies, imbalance.",
     "kernels": "GFLOP/s: 2 nnz K over the median time.",
     "phases": "Each phase is the slowest rank's.",
     "roofline": "Flop per byte of the least DRAM traffic: nnz (s + 4) + 8 (m + 1) + s K (rows of X touched + m) bytes, "

@@ -197,7 +197,8 @@ def draw_strong_times(axes, group, predict):
                       label="Amdahl with overhead, fitted" if number == 0 else None)
     first = next((one.first for one in group.series if one.first), None)
     if first:
-        draw_ideal(axes, 1, max(counts), lambda p: 1e3 * first.spread.median / p, f"ideal: one {group.over[:-1]}'s time / p")
+        draw_ideal(axes, 1, max(counts), lambda p: 1e3 * first.spread.median / p,
+                   f"ideal: one {group.over[:-1]}'s time / p")
         values.append(1e3 * first.spread.median / max(one.most for one in group.series))
     serial = group.series[0].serial
     if serial:

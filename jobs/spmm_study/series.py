@@ -282,8 +282,8 @@ def for_bars(points, most):
 # ---- cost models ----
 
 def probed(points, point):
-    """(latency, seconds a byte, seconds a flop) by the probe on this point's machine: medians of what the points recorded;
-    None without. An operation's time depends on the matrix and K: it is of those alone."""
+    """(latency, seconds a byte, seconds a flop) by the probe on this point's machine: medians of the records; None
+    without. An operation's time depends on the matrix and K: it is of those alone."""
     def middle(members, name):
         found = [v for v in (p.middle("probe", name) for p in members) if v is not None]
         return statistics.median(found) if found else None
