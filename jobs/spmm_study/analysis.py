@@ -100,16 +100,14 @@ class Analysis:
     def strong_tables(self, groups=None):
         found = []
         for group in self.strong if groups is None else groups:
-            found += [tables.strong_table(group, one) for one in group.series]
-            found.append(tables.prediction_table(group, self.predict))
+            found += [tables.strong_table(group), tables.fits_table(group, self.predict)]
         return _filled(found)
 
     def threads_tables(self):
         return self.strong_tables(self.threaded)
 
     def weak_tables(self, groups=None):
-        return [tables.weak_table(group, one) for group in (self.weak if groups is None else groups)
-                for one in group.series]
+        return [tables.weak_table(group) for group in (self.weak if groups is None else groups)]
 
     def model_tables(self):
         return _filled(tables.models_table(group, self.points) for group in self.strong)
@@ -161,13 +159,17 @@ class Analysis:
     def weak_figures(self, plots, groups=None):
         return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in (self.weak if groups is None else groups)]
 
+    def model_figures(self, plots):
+        return _drawn((f"Cost models: {g.title}", plots.models(g, self.points)) for g in self.strong)
+
     def kernel_figures(self, plots):
         return _drawn((f"GFLOP/s over K: {s.title}", plots.kernels(s)) for s in self.sweeps)
 
     def phase_figures(self, plots):
         """Of each machine and problem."""
         made = []
-        problems = series.by_key(self.points, lambda p: (p.machine, p.weak or p.name, p.precision))
+        parallel = [p for p in self.points if not p.is_serial]
+        problems = series.by_key(parallel, lambda p: (p.machine, p.weak or p.name, p.precision))
         for (machine, name, precision), points in problems.items():
             figure = plots.phases(series.for_bars(points, plots.MOST_BARS), machine)
             made.append((f"Phases: {name}, {precision}, {machine}", figure))
@@ -181,8 +183,8 @@ class Analysis:
         """All figures into the folder. Returns the names of the files."""
         os.makedirs(folder, exist_ok=True)
         made, names = [], set()
-        for figures in (self.strong_figures, self.threads_figures, self.weak_figures, self.kernel_figures,
-                        self.phase_figures, self.roofline_figures):
+        for figures in (self.strong_figures, self.threads_figures, self.weak_figures, self.model_figures,
+                        self.kernel_figures, self.phase_figures, self.roofline_figures):
             for caption, figure in figures(plots):
                 name, number = slug(caption), 1
                 while name in names:

@@ -20,8 +20,7 @@ td.text { white-space: normal; min-width: 14em }
 figure svg { max-width: 100%; height: auto } figcaption { font-size: .9em }
 nav { font-size: .9em } code { font-size: .9em }
 @media print { body { max-width: none; margin: 0; font-size: 10pt } nav { display: none } .scroll { overflow: visible }
-  .figures { display: flex; flex-wrap: wrap; align-items: flex-end; gap: 0 2% }
-  figure { max-width: 49%; margin: .6em 0 }
+  figure { display: inline-block; width: 49%; margin: .6em 0; vertical-align: top }
   table { font-size: 6.5pt } th, td { padding: .1em .35em } tr { break-inside: avoid } h2 { break-after: avoid }
   @page { size: A4 landscape; margin: 14mm } }
 """
@@ -211,7 +210,7 @@ def report(study, title, plots):
                  "nothing was run with two numbers of threads on the same ranks")
     page.section("weak", "Weak scaling", _by_group(study.weak, study.weak_tables, study.weak_figures),
                  "no problem grows with the ranks")
-    page.section("models", "Distributions and cost models", [(study.model_tables(), None)],
+    page.section("models", "Distributions and cost models", [(study.model_tables(), study.model_figures)],
                  "neither a probe nor one rank")
     page.section("kernels", "Kernels over K", [(study.kernel_tables(), study.kernel_figures)], "one point")
     page.section("phases", "Phases", [(study.phase_tables(), study.phase_figures)])

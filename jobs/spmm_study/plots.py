@@ -324,6 +324,59 @@ def weak(group):
     return figure
 
 
+# ---- distributions and cost models ----
+
+MODELS = [("notes_probe", "model, T_calc of the probe", (0, (1, 1.2))),
+          ("notes_one_rank", "model, T_calc of one rank", (0, (5, 2))),
+          ("complete", "that with X, latency, imbalance", "-")]
+
+
+def _distributions(group):
+    """{distribution: its fastest series on the most ranks}."""
+    best = {}
+    for one in group.series:
+        last = one.points[-1]
+        rank = (-last.ranks, last.spread.median)
+        if last.distribution not in best or rank < best[last.distribution][0]:
+            best[last.distribution] = rank, one
+    return {kind: one for kind, (_, one) in sorted(best.items(), key=lambda item: series.ORDER[item[0]])}
+
+
+def draw_models(axes, one, points):
+    """Measured times and the models' lines. Returns all values, in milliseconds."""
+    ranks = [p.ranks for p in one.points]
+    values = times_of(one.points)
+    axes.errorbar(ranks, [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8, linestyle="",
+                  marker="o", color="black", markersize=5, label="measured")
+    made = [series.models(one, p, points) for p in one.points]
+    for name, label, dash in MODELS:
+        y = [getattr(m, name) for m in made]
+        if all(v is not None for v in y):
+            y = [1e3 * v for v in y]
+            values += y
+            axes.plot(ranks, y, color="0.35", linewidth=1.1, linestyle=dash, label=label)
+    return values
+
+
+@styled
+def models(group, points):
+    """A panel a distribution, each with its fastest series; None where no model could be evaluated."""
+    shown = _distributions(group)
+    if not any(any(vars(series.models(one, p, points)).values()) for one in shown.values() for p in one.points):
+        return None
+    figure, axes = new_figure(2.5 + 2.4 * len(shown) - 0.2, 2.9, len(shown))
+    values = [draw_models(panel, one, points) for panel, one in zip(axes, shown.values())]
+    for panel, one in zip(axes, shown.values()):
+        count_axis(panel, [p.ranks for p in one.points])
+        value_limits(panel, [v for some in values for v in some])
+        panel.set_title(cut(one.label, 34))
+        panel.set_xlabel("ranks, p")
+    axes[0].set_ylabel("time of a product, ms")
+    figure.suptitle(cut(group.title, 34 * len(shown)), fontsize=10)
+    legend_below(figure, axes[0], 2, error_note([p for one in shown.values() for p in one.points]))
+    return figure
+
+
 # ---- kernels over K ----
 
 @styled
