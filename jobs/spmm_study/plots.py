@@ -5,6 +5,7 @@ Needs matplotlib (Debian, Ubuntu: python3-matplotlib).
 """
 import io
 import re
+import textwrap
 
 import matplotlib
 import matplotlib.transforms
@@ -31,7 +32,7 @@ if "text.parse_math" in matplotlib.rcParams:
     STYLE["text.parse_math"] = False  # a $ in a name is a $
 FAR = 20
 LONGEST_BAR = 2
-APART = 1.018
+APART, MOST_APART = 1.018, 1.1
 
 
 # ---- common to all ----
@@ -50,10 +51,20 @@ def new_figure(wide, high, columns=1):
     return figure, [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
 
 
+def drawable(text):
+    """Of characters that a font has."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def cut(text, most=MOST_TITLE):
-    """A title that fits, of characters that a font has."""
-    text = "".join(c if c.isprintable() else "?" for c in text)
+    text = drawable(text)
     return text if len(text) <= most else text[:most - 1] + "…"
+
+
+def wrapped(text, wide=MOST_TITLE):
+    """On two lines at most."""
+    lines = textwrap.wrap(drawable(text), wide) or [""]
+    return "\n".join(lines[:1] + [cut(" ".join(lines[1:]), wide)] * (len(lines) > 1))
 
 
 def look(number):
@@ -125,7 +136,7 @@ def bars_of(values):
 def draw_with_errors(axes, x, values, label, place):
     """place: (number, count) of the series. Those of one x stand a little apart, or their bars would be one."""
     number, count = place
-    aside = APART ** (number - (count - 1) / 2)
+    aside = min(APART, MOST_APART ** (1 / count)) ** (number - (count - 1) / 2)
     axes.errorbar([aside * v for v in x], [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8,
                   label=label, **look(number))
 
@@ -239,7 +250,7 @@ def strong(group, predict=()):
     draw_strong_times(axes[0], group, predict)
     if related:
         draw_speedups(axes[1], group, predict)
-    figure.suptitle(cut(group.title), fontsize=10)
+    figure.suptitle(wrapped(group.title), fontsize=10)
     legend_below(figure, axes[0], 3, error_note([p for one in group.series for p in one.points]))
     return figure
 
@@ -270,7 +281,7 @@ def efficiency(group):
     figure, axes = new_figure(7.2 if len(panels) > 1 else 4.4, 3.1, len(panels))
     for panel, (what, reference) in zip(axes, panels):
         draw_efficiencies(panel, group, what, reference)
-    figure.suptitle(cut(group.title), fontsize=10)
+    figure.suptitle(wrapped(group.title), fontsize=10)
     legend_below(figure, axes[0], 3, error_note([p for one in group.series for p in one.points]))
     return figure
 
@@ -319,7 +330,7 @@ def weak(group):
     draw_weak_times(axes[0], group)
     if related:
         draw_scaled(axes[1], group)
-    figure.suptitle(cut(group.title), fontsize=10)
+    figure.suptitle(wrapped(group.title), fontsize=10)
     legend_below(figure, axes[-1], 3, error_note([p for one in group.series for p in one.points]))
     return figure
 
@@ -372,7 +383,7 @@ def models(group, points):
         panel.set_title(cut(one.label, 34))
         panel.set_xlabel("ranks, p")
     axes[0].set_ylabel("time of a product, ms")
-    figure.suptitle(cut(group.title, 34 * len(shown)), fontsize=10)
+    figure.suptitle(wrapped(group.title, 34 * len(shown)), fontsize=10)
     legend_below(figure, axes[0], 2, error_note([p for one in shown.values() for p in one.points]))
     return figure
 
@@ -396,7 +407,7 @@ def kernels(sweep):
     value_limits(axes, values)
     axes.set_xlabel("columns of X, K")
     axes.set_ylabel("GFLOP/s")
-    axes.set_title(cut(sweep.title) + "\n" + error_note([p for _, points in lines for p in points]))
+    axes.set_title(wrapped(sweep.title) + "\n" + error_note([p for _, points in lines for p in points]))
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
@@ -458,7 +469,7 @@ def phases(points, machine):
         panel.set_title(title)
         panel.xaxis.set_major_locator(MaxNLocator(5))
         _legend_under(figure, panel, columns)
-    figure.text(0.5, 1, cut(f"{common}, {machine}" if common else machine), fontsize=10, ha="center", va="bottom",
+    figure.text(0.5, 1, wrapped(f"{common}, {machine}" if common else machine), fontsize=10, ha="center", va="bottom",
                 transform=figure.transFigure + matplotlib.transforms.ScaledTranslation(0, 0.3, figure.dpi_scale_trans))
     return figure
 
@@ -541,7 +552,7 @@ def roofline(machine, precision, points, peak=None):
     each = " of each GPU" if any(series.devices(p) > 1 for p in points) else ""
     axes.set_xlabel("flop per byte of the least DRAM traffic")
     axes.set_ylabel(f"GFLOP/s{each}")
-    axes.set_title(cut(f"{machine}, {precision}: the fastest kernel of each matrix, K and ranks"))
+    axes.set_title(wrapped(f"{machine}, {precision}: the fastest kernel of each matrix, K and ranks"))
     axes.legend(handles=lines + _roofline_keys(names, drawn), loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 

@@ -269,13 +269,14 @@ def device_bandwidth(points):
 # ---- phases ----
 
 def for_bars(points, most):
-    """At most that many points to draw as bars: of the most columns, and where they are still too many the fastest
-    kernel of each grid."""
+    """At most that many points to draw as bars: of the most columns, and where those are too many the fastest kernels
+    of each grid."""
     columns = max(p.k for p in points)
-    found = [p for p in points if p.k == columns and not p.is_serial] or points
+    found = [p for p in points if p.k == columns]
     if len(found) > most:
-        best = by_key(found, lambda p: (p.source, p.grid))
-        found = [min(members, key=lambda p: p.spread.median) for members in best.values()]
+        grids = by_key(found, lambda p: (p.source, p.grid)).values()
+        each = max(1, most // len(grids))
+        found = [p for members in grids for p in sorted(members, key=lambda p: p.spread.median)[:each]]
     return sorted(found, key=lambda p: (p.kernel, p.ranks, -p.grid[0], p.extras))[:most]
 
 
