@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from . import laws, series
 
 NONE = "-"
+# residual of a fit beyond which nothing should be predicted by it
+POOR = 0.1
 
 
 @dataclass
@@ -135,6 +137,8 @@ def strong_remarks(group):
 
 def fit_note(fit):
     """How far the fit can be trusted."""
+    if fit.residual > POOR:
+        return "poor: the law does not describe these times"
     if fit.points < 2:
         return "one point beside p = 1: a alone"
     if fit.points < 3:
