@@ -40,7 +40,7 @@ def run(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, gri
                     "exchange": 0.05 * seconds, "kernel": 0.9 * seconds, "apply": seconds, "gather": 0.002,
                     "verify": 0.005, "total": 0.1},
         "apply": apply_group(seconds, **apply_options),
-        "gflops": 2e-9 * nnz * k / seconds, "imbalance": 1.01,
+        "gflops": 2e-9 * nnz * k / seconds if seconds else 0.0, "imbalance": 1.01,
         "error": {"max_relative": 1e-16, "mean_relative": 1e-18, "checked": rows * k, "wrong": 0, "different": 0,
                   "passed": True},
         "floor_share": 0.5 if copy else None, "copy_bytes_per_second": copy,

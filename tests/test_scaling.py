@@ -3,7 +3,6 @@ limit: 120"""
 import csv
 import html.parser
 import io
-import json
 import math
 import os
 import subprocess
@@ -17,7 +16,7 @@ from spmm_study import analysis, laws, page, records, series, tables  # noqa: E4
 
 try:
     from spmm_study import plots
-except ImportError as error:
+except ImportError:
     plots = None
 
 
@@ -31,8 +30,8 @@ def analysed(*lines, name="made.jsonl", **options):
 
 def start(program, *args, env=None):
     """A program of jobs/, as a user starts it."""
-    return subprocess.run([sys.executable, str(ROOT / "jobs" / program), *map(str, args)], capture_output=True, text=True,
-                          timeout=60, env={**os.environ, **(env or {})})
+    command = [sys.executable, str(ROOT / "jobs" / program), *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **(env or {})})
 
 
 def without_matplotlib():
@@ -107,7 +106,7 @@ with test("the fit stays within its bounds on superlinear times, and says what f
     assert laws.fit_amdahl({2: 1.0, 4: 0.5}) is None and laws.fit_amdahl({1: 1.0}) is None
     fit = laws.fit_amdahl({1: 1.0, 4: 0.4})
     near(fit.serial, laws.karp_flatt(2.5, 4))
-    assert not fit.determined and any("one point" in r for r in tables.fit_remarks(fit))
+    assert not fit.determined and "one point" in tables.fit_note(fit)
     fit = laws.fit_amdahl({1: 1.0, 2: 3.0, 4: 9.0})
     assert 0 <= fit.serial <= 1 and fit.overhead > 0, fit
 
@@ -119,7 +118,7 @@ with test("speed-up is greatest where the fit says"):
         near(best, 1 / fit.seconds(p))
     assert laws.Fit(1.0, 0.02, 0.0, "p-1", 0.0, 5).peak() is None
 
-with test("Karp and Flatt's fraction is constant where only serial work limits, and the example's efficiencies come out"):
+with test("Karp and Flatt's fraction is constant where only serial work limits; the notes' efficiencies come out"):
     for p in (2, 3, 8, 100):
         near(laws.karp_flatt(1 / (0.07 + 0.93 / p), p), 0.07)
     for p, s, e in ((2, 1.88, 0.94), (4, 3.00, 0.75), (8, 3.75, 0.47)):
@@ -166,7 +165,8 @@ with test("rounds of a point are combined: median of medians, all samples' mean 
 
 with test("strong scaling of records by a law: series, speed-ups against one rank and the serial product, the fit"):
     rows = made.amdahl(1e-3, 0.05, 3e-6, math.log2)
-    study = analysed(made.environment(), made.run(2e-3, kernel="cpu_serial"), made.run(9e-3, kernel="cpu_serial", k=9), *rows)
+    serial = [made.run(2e-3, kernel="cpu_serial"), made.run(9e-3, kernel="cpu_serial", k=9)]
+    study = analysed(made.environment(), *serial, *rows)
     equal([len(g.series) for g in study.strong], [1], "series")
     one = study.strong[0].series[0]
     equal([p.ranks for p in one.points], [1, 2, 4, 8, 16])
@@ -174,12 +174,21 @@ with test("strong scaling of records by a law: series, speed-ups against one ran
     equal(one.fit.form, "log2 p")
     near(one.absolute(one.points[0]), 2.0)
     near(one.relative(one.points[1]), 1e-3 / rows[1]["apply"]["median"])
-    within(tables.text(study.strong_tables()[0]), "log2 p")
+    within(tables.text(study.strong_tables()[1]), "log2 p")
+
+with test("scaling over threads of one rank gives its serial fraction back, beside a strong scaling of other threads"):
+    rows = [made.run(0.1 + 0.9 / t, threads=t) for t in (1, 2, 4, 8)] + [made.run(0.2, threads=4, ranks=2)]
+    study = analysed(*rows)
+    one = study.threaded[0].series[0]
+    equal(([one.size(p) for p in one.points], len(study.threaded), len(study.strong)), ([1, 2, 4, 8], 1, 1))
+    near(one.fit.serial, 0.1, 1e-6)
+    near(one.relative(one.points[-1]), 1 / 0.2125)
+    within(tables.text(study.threads_tables()[0]), "threads")
 
 with test("distributions are series of their own that begin with the same one rank; the fastest grid of a kind counts"):
     study = analysed(made.run(1.0), made.run(0.5, ranks=4), made.run(0.6, ranks=4, grid=(1, 4)),
                      made.run(0.9, ranks=8, grid=(2, 4)), made.run(0.8, ranks=8, grid=(4, 2)))
-    found = {s.label.split(", ")[1]: [p.spread.median for p in s.points] for s in study.strong[0].series}
+    found = {s.label.split(", ")[1][3:]: [p.spread.median for p in s.points] for s in study.strong[0].series}
     equal(found, {"rows": [1.0, 0.5], "columns": [1.0, 0.6], "blocks": [1.0, 0.8]})
 
 with test("weak scaling by Gustafson's law gives its share back, by the entries' true growth"):
@@ -215,6 +224,17 @@ with test("a cut last line is left out with a remark; a broken line elsewhere en
     done = start("scaling", broken)
     equal(done.returncode, 3)
     within(done.stderr, f"{broken}:3: ")
+
+with test("a record of other types ends with file and line; a run without times or entries does no harm"):
+    for group, name, value in (("apply", "median", "fast"), ("run", "grid", [1]), ("run", "k", None),
+                               ("study", "settings", 3), ("matrix", "nnz", [])):
+        odd = made.run(1.0)
+        odd[group][name] = value
+        result = start("scaling", scratch("odd.jsonl", made.lines([made.run(1.0), odd])))
+        equal((result.returncode, "odd.jsonl:2: " in result.stderr), (3, True), f"{group}.{name}: {result.stderr}")
+    study = analysed(made.run(1.0, nnz=0), made.run(1.0, nnz=0, ranks=2), made.run(0.0, k=3))
+    equal((len(study.points), len(study.records.remarks)), (2, 1))
+    assert study.text() and page.report(study, "empty", plots)
 
 with test("a failed point is listed with its exit code and last line, and not when it was tried again with success"):
     study = analysed(made.run(1.0), made.failed(137, "Killed <here> & there", "p=1"), made.failed(4, "once", "again"))
@@ -293,8 +313,9 @@ with test("text of the records is escaped"):
 if plots:
     with test("the page of a study that has everything is whole: every section, unique ids, nothing from elsewhere"):
         everything = scratch("everything.jsonl", made.lines(made.everything()))
-        result = start("report", everything, "-o", scratch("all.html"), "--title", "All of <it>", "--peak", "H200=34000")
-        equal((result.returncode, result.stderr), (0, ""))
+        result = start("report", everything, "-o", scratch("all.html"), "--title", "All of <it>", "--peak",
+                       "H200=34000")
+        equal(result.returncode, 0, result.stderr)
         found, _ = checked_page(scratch("all.html"))
         equal(found.headings, ["What was run where", "Strong scaling", "Weak scaling", "Distributions and cost models",
                                "Kernels over K", "Phases", "Roofline", "Errors", "Failed runs", "Every point",
@@ -310,8 +331,9 @@ if plots:
             files = analysed(*rows, peaks=[("", 1e11)]).draw(plots, scratch(folder))
             texts.append([open(f, encoding="utf-8").read() for f in files if f.endswith(".svg")])
             assert all(os.path.getsize(f) > 1000 for f in files)
-        kinds = {os.path.basename(f).split("-lap")[0].split("-w-")[0].split("-a-cpu")[0].split("-node1")[0] for f in files}
-        equal(kinds, {"strong-scaling", "efficiency", "weak-scaling", "gflop-s-over-k", "phases", "roofline"})
+        kinds = ("strong-scaling", "efficiency", "weak-scaling", "gflop-s-over-k", "phases", "roofline")
+        for kind in (*kinds, "cost-models"):
+            assert any(os.path.basename(f).startswith(kind) for f in files), (kind, files)
         assert texts[0] == texts[1], "SVG of the same records"
 else:
     skip("plots and their page", "matplotlib is missing")
@@ -322,11 +344,11 @@ with test("real runs on 1 and 2 ranks become a page"):
         result = run("-k", "4,8", "-d", "cpu", "-t", 1, "-v", "lap3d7:16", ranks=ranks)
         equal((result.code, len(result.records)), (0, 2), result.err)
         for number, record in enumerate(result.records):
-            settings = {"matrix": "lap3d7:16", "k": record["run"]["k"], "device": "cpu", "kernel": "auto", "format": "auto",
-                        "precision": "f64", "threads": 1, "ranks": ranks, "grid": f"{ranks}x1"}
+            settings = {"matrix": "lap3d7:16", "k": record["run"]["k"], "device": "cpu", "kernel": "auto",
+                        "format": "auto", "precision": "f64", "threads": 1, "ranks": ranks, "grid": f"{ranks}x1"}
             record["study"] = {"name": "real", "point": f"{ranks} {number}", "round": 0, "settings": settings,
-                               "command": ["spmm_mpi"], "environment": "e1", "started": "", "wall_seconds": 1, "code": 0,
-                               "error": ""}
+                               "command": ["spmm_mpi"], "environment": "e1", "started": "", "wall_seconds": 1,
+                               "code": 0, "error": ""}
             real.append(record)
     path = scratch("real.jsonl", made.lines([made.environment(), *real]))
     result = start("report", path, "-o", scratch("real.html"))

@@ -74,15 +74,22 @@ def _filled(found):
     return [one for one in found if one is not None]
 
 
+def _drawn(made):
+    """What a figure came of."""
+    return [(caption, figure) for caption, figure in made if figure]
+
+
 class Analysis:
     """Points of the records, grouped for each law. peaks: (part of a machine's name, flop/s)."""
 
     def __init__(self, found, predict=(), peaks=()):
         self.records, self.predict, self.peaks = found, list(predict), list(peaks)
         self.points = sorted(found.points, key=_order)
-        self.strong, self.weak = series.strong(self.points), series.weak(self.points)
-        self.sweeps = series.sweeps(self.points)
-        self.rooflines = series.rooflines(self.points)
+        # an empty matrix has times, and no rates
+        working = [p for p in self.points if p.flop > 0]
+        self.strong, self.weak = series.strong(working), series.weak(working)
+        self.threaded, self.sweeps = series.threaded(working), series.sweeps(working)
+        self.rooflines = series.rooflines(working)
 
     def peak(self, machine):
         """In flop/s; None where nobody said. The last one given counts."""
@@ -90,15 +97,17 @@ class Analysis:
 
     # ---- tables by section ----
 
-    def strong_tables(self):
+    def strong_tables(self, groups=None):
         found = []
-        for group in self.strong:
-            found += [tables.strong_table(group, one) for one in group.series]
-            found.append(tables.prediction_table(group, self.predict))
+        for group in self.strong if groups is None else groups:
+            found += [tables.strong_table(group), tables.fits_table(group, self.predict)]
         return _filled(found)
 
-    def weak_tables(self):
-        return [tables.weak_table(group, one) for group in self.weak for one in group.series]
+    def threads_tables(self):
+        return self.strong_tables(self.threaded)
+
+    def weak_tables(self, groups=None):
+        return [tables.weak_table(group) for group in (self.weak if groups is None else groups)]
 
     def model_tables(self):
         return _filled(tables.models_table(group, self.points) for group in self.strong)
@@ -118,10 +127,10 @@ class Analysis:
     def sections(self):
         """(heading, tables) of all that the records have something for."""
         every = [("Points", [tables.points_table(self.points)] if self.points else []),
-                 ("Strong scaling", self.strong_tables()), ("Weak scaling", self.weak_tables()),
-                 ("Distributions and cost models", self.model_tables()), ("GFLOP/s over K", self.kernel_tables()),
-                 ("Phases", self.phase_tables()), ("Roofline", self.roofline_tables()),
-                 ("Failed runs", self.failure_tables())]
+                 ("Strong scaling", self.strong_tables()), ("Scaling over threads", self.threads_tables()),
+                 ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables()),
+                 ("GFLOP/s over K", self.kernel_tables()), ("Phases", self.phase_tables()),
+                 ("Roofline", self.roofline_tables()), ("Failed runs", self.failure_tables())]
         return [(heading, found) for heading, found in every if found]
 
     def text(self):
@@ -132,33 +141,39 @@ class Analysis:
 
     # ---- figures by section: (caption, figure) ----
 
-    def strong_figures(self, plots):
-        return [(f"Strong scaling: {g.title}", plots.strong(g, self._predicted(g))) for g in self.strong]
+    def strong_figures(self, plots, groups=None):
+        made = []
+        for g in self.strong if groups is None else groups:
+            what = "" if g.over == "ranks" else f" over {g.over}"
+            made += [(f"Strong scaling{what}: {g.title}", plots.strong(g, self._predicted(g))),
+                     (f"Efficiency{what}: {g.title}", plots.efficiency(g))]
+        return _drawn(made)
+
+    def threads_figures(self, plots):
+        return self.strong_figures(plots, self.threaded)
 
     def _predicted(self, group):
         fitted = [one for one in group.series if one.fit]
         return (self.predict or tables.default_ranks(fitted)[:2]) if fitted else []
 
-    def efficiency_figures(self, plots):
-        made = [(f"Efficiency: {g.title}", plots.efficiency(g)) for g in self.strong]
-        return [(caption, figure) for caption, figure in made if figure]
+    def weak_figures(self, plots, groups=None):
+        return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in (self.weak if groups is None else groups)]
 
-    def weak_figures(self, plots):
-        return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in self.weak]
+    def model_figures(self, plots):
+        return _drawn((f"Cost models: {g.title}", plots.models(g, self.points)) for g in self.strong)
 
     def kernel_figures(self, plots):
-        made = [(f"GFLOP/s over K: {s.title}", plots.kernels(s)) for s in self.sweeps]
-        return [(caption, figure) for caption, figure in made if figure]
+        return _drawn((f"GFLOP/s over K: {s.title}", plots.kernels(s)) for s in self.sweeps)
 
     def phase_figures(self, plots):
         """Of each machine and problem."""
         made = []
-        problems = series.by_key(self.points, lambda p: (p.machine, p.weak or p.name, p.precision))
+        parallel = [p for p in self.points if not p.is_serial]
+        problems = series.by_key(parallel, lambda p: (p.machine, p.weak or p.name, p.precision))
         for (machine, name, precision), points in problems.items():
             figure = plots.phases(series.for_bars(points, plots.MOST_BARS), machine)
-            if figure:
-                made.append((f"Phases: {name}, {precision}, {machine}", figure))
-        return made
+            made.append((f"Phases: {name}, {precision}, {machine}", figure))
+        return _drawn(made)
 
     def roofline_figures(self, plots):
         return [(f"Roofline: {machine}, {precision}", plots.roofline(machine, precision, points, self.peak(machine)))
@@ -168,8 +183,8 @@ class Analysis:
         """All figures into the folder. Returns the names of the files."""
         os.makedirs(folder, exist_ok=True)
         made, names = [], set()
-        for figures in (self.strong_figures, self.efficiency_figures, self.weak_figures, self.kernel_figures,
-                        self.phase_figures, self.roofline_figures):
+        for figures in (self.strong_figures, self.threads_figures, self.weak_figures, self.model_figures,
+                        self.kernel_figures, self.phase_figures, self.roofline_figures):
             for caption, figure in figures(plots):
                 name, number = slug(caption), 1
                 while name in names:

@@ -126,9 +126,9 @@ def _fit_form(first, others, form):
 
 
 def fit_amdahl(times):
-    """Least-squares fit of Amdahl's law with overhead [A; N, 1.2.6] to {p: seconds}; T1 is the measured one. None without
-    T1 and another point. The notes' T_overhead does not say how it grows with p: both forms of OVERHEADS are tried, and
-    the smaller residual is taken. One point beside T1 gives a alone, which is Karp and Flatt's."""
+    """Least-squares fit of Amdahl's law with overhead [A; N, 1.2.6] to {p: seconds}; T1 is the measured one. None
+    without T1 and another point. The notes do not say how T_overhead grows with p: both forms of OVERHEADS are tried,
+    and the smaller residual is taken. One point beside T1 gives a alone, which is Karp and Flatt's."""
     others = sorted((p, t) for p, t in times.items() if p > 1)
     if 1 not in times or not others:
         return None

@@ -7,7 +7,8 @@ from . import tables
 MOST_FIGURES = 12
 
 CSS = """
-body { font: 15px/1.45 Georgia, "Times New Roman", serif; color: #111; max-width: 62em; margin: 2em auto; padding: 0 1em }
+body { font: 15px/1.45 Georgia, "Times New Roman", serif; color: #111; max-width: 62em; margin: 2em auto;
+  padding: 0 1em }
 h1 { font-size: 1.6em; margin-bottom: .2em } h2 { font-size: 1.25em; border-bottom: 1px solid #999; margin-top: 2em }
 .scroll { overflow-x: auto; margin: 1em 0 }
 table { border-collapse: collapse; font: 12px/1.35 "DejaVu Sans", Verdana, sans-serif; white-space: nowrap }
@@ -19,6 +20,7 @@ td.text { white-space: normal; min-width: 14em }
 figure svg { max-width: 100%; height: auto } figcaption { font-size: .9em }
 nav { font-size: .9em } code { font-size: .9em }
 @media print { body { max-width: none; margin: 0; font-size: 10pt } nav { display: none } .scroll { overflow: visible }
+  figure { display: inline-block; width: 49%; margin: .6em 0; vertical-align: top }
   table { font-size: 6.5pt } th, td { padding: .1em .35em } tr { break-inside: avoid } h2 { break-after: avoid }
   @page { size: A4 landscape; margin: 14mm } }
 """
@@ -27,16 +29,17 @@ EXPLAINED = {
     "strong": "Time of one product of a fixed problem. S abs.: speed-up over the serial product; S rel.: over one rank "
               "of the same kernel; E = S / p; e (K-F): the serial fraction (1/S - 1/p) / (1 - 1/p) by Karp and Flatt. "
               "Predictions follow T(p) = T(1) (a + (1 - a) / p) + c (p - 1), or c log2 p, whichever fits better.",
-    "weak": "A problem that grows with the ranks. SS: scaled speed-up, p T(N) / T_p(p N), by the entries' true growth in "
-            "place of p (column `work`), over the serial product and over one rank; ideal: p. s (Gust.): the serial "
+    "weak": "A problem that grows with the ranks. SS: scaled speed-up, p T(N) / T_p(p N), by the entries' true growth "
+            "in place of p (column `work`), over the serial product and over one rank; ideal: p. s (Gust.): the serial "
             "share with SS = p - s (p - 1).",
-    "models": "Cost model: 2 nnz K / (P Q) T_calc + steps (m / P) K (T_calc + T_com) on a grid of P x Q; steps of the sum: "
-              "Q - 1 (linear) or log2 Q. `probe`: T_calc of the probe, the serial product's; `1 rank`: of this product on "
-              "one rank. `with the rest` adds what the model leaves out: received rows of X, latencies, imbalance.",
+    "models": "Cost model: 2 nnz K / (P Q) T_calc + steps (m / P) K (T_calc + T_com) on a grid of P x Q; steps of the "
+              "sum: Q - 1 (linear) or log2 Q. `probe`: T_calc of the probe, the serial product's at this K; `1 rank`: "
+              "of this product on one rank. `with the rest` adds what the model leaves out: received rows of X, "
+              "latencies, imbalance.",
     "kernels": "GFLOP/s: 2 nnz K over the median time.",
     "phases": "Each phase is the slowest rank's.",
-    "roofline": "Flop per byte of the least DRAM traffic: nnz (s + 4) + 8 (m + 1) + s K (rows of X touched + m) bytes, s "
-                "bytes a number.",
+    "roofline": "Flop per byte of the least DRAM traffic: nnz (s + 4) + 8 (m + 1) + s K (rows of X touched + m) bytes, "
+                "s bytes a number.",
     "errors": "Relative to the serial CSR product.",
 }
 
@@ -53,7 +56,8 @@ def table_html(table):
         for name, cell in zip(table.heading, cells):
             names = ["left"] if name in table.left else []
             names += ["text"] if tag == "td" and len(cell) > 60 else []
-            made.append(f'<{tag}{" class=" + chr(34) + " ".join(names) + chr(34) if names else ""}>{escape(cell)}</{tag}>')
+            kind = f' class="{" ".join(names)}"' if names else ""
+            made.append(f"<{tag}{kind}>{escape(cell)}</{tag}>")
         return "<tr>" + "".join(made) + "</tr>"
     body = "\n".join(row(cells, "td") for cells in table.rows)
     remarks = "\n".join(f'<p class="remark">{escape(r)}</p>' for r in table.remarks)
@@ -75,22 +79,28 @@ class Page:
                                                      f'aria-label="{escape(caption)}" ', 1)
         return f"<figure>{drawn}<figcaption>Figure {self.figures}. {escape(caption)}.</figcaption></figure>"
 
-    def section(self, name, heading, found, draw=(), why="", between=""):
-        """draw: functions that give [(caption, figure)]. Without tables, figures and text: left out, why."""
-        drawn = []
-        for function in draw if self.plots else ():
-            figures = function(self.plots)
-            drawn += [self.figure_html(c, f) for c, f in figures[:MOST_FIGURES]]
-            if len(figures) > MOST_FIGURES:
-                drawn.append(f'<p class="remark">{len(figures) - MOST_FIGURES} more such figures are left out; '
-                             "jobs/scaling --out draws all.</p>")
-        if not (found or drawn or between):
+    def figures_html(self, draw, room):
+        """The first figures, as many as there is room for, and how many were drawn."""
+        figures = draw(self.plots) if self.plots and room > 0 else []
+        drawn = "".join(self.figure_html(c, f) for c, f in figures[:room])
+        return (f'<div class="figures">{drawn}</div>' if drawn else ""), min(len(figures), room)
+
+    def section(self, name, heading, blocks, why="", lead=""):
+        """blocks: (tables, function that gives [(caption, figure)] or None). Without anything: left out, and why."""
+        body, room = [lead] if lead else [], MOST_FIGURES
+        for found, draw in blocks:
+            drawn, count = self.figures_html(draw, room) if draw else ("", 0)
+            room -= count
+            body += [part for part in (drawn, *map(table_html, found)) if part]
+        if not body:
             self.missing.append(f"{heading} ({why})" if why else heading)
             return
+        if self.plots and room <= 0:
+            body.append(f'<p class="remark">No more than {MOST_FIGURES} figures of a section are shown; jobs/scaling '
+                        "--out draws all.</p>")
         intro = f"<p>{escape(EXPLAINED[name])}</p>" if name in EXPLAINED else ""
         self.contents.append(f'<a href="#{name}">{escape(heading)}</a>')
-        self.parts.append("\n".join([f'<section id="{name}"><h2>{escape(heading)}</h2>', intro, between, *drawn,
-                                     *map(table_html, found), "</section>"]))
+        self.parts.append("\n".join([f'<section id="{name}"><h2>{escape(heading)}</h2>', intro, *body, "</section>"]))
 
     def html(self, lead):
         left_out = ("<p>Left out, without data: " + escape("; ".join(self.missing)) + ".</p>") if self.missing else ""
@@ -117,8 +127,8 @@ def overview_table(study):
              _distinct(sorted({p.precision for p in points})), _distinct(sorted({p.ranks for p in points})),
              _distinct(sorted({p.kernel for p in points})), str(len(points)), str(sum(p.spread.rounds for p in points))]
             for (machine, name, n, nnz), points in found.items()]
-    return tables.Table("What was run where", ["machine", "matrix", "rows", "entries", "K", "precision", "ranks", "kernels",
-                                               "points", "runs"], rows, ("machine", "matrix", "kernels", "K", "ranks"))
+    heading = ["machine", "matrix", "rows", "entries", "K", "precision", "ranks", "kernels", "points", "runs"]
+    return tables.Table("What was run where", heading, rows, ("machine", "matrix", "kernels", "K", "ranks"))
 
 
 def _flat(value):
@@ -160,7 +170,8 @@ def settings_table(study):
     for name, settings in asked.items():
         rows += [[name, key, ", ".join(sorted(values, key=lambda v: (len(v), v)))] for key, values in settings.items()]
         rows += [[name, "a command", command[name]]] if name in command else []
-    return [tables.Table("Settings", ["study", "setting", "values"], rows, ("study", "setting", "values"))] if rows else []
+    heading = ("study", "setting", "values")
+    return [tables.Table("Settings", list(heading), rows, heading)] if rows else []
 
 
 def failure_lines(failures):
@@ -178,29 +189,38 @@ def _lead(study):
     started = [s for s in started if s]
     when = f", {started[0][:16]} to {started[-1][:16]}" if started else ""
     remarks = "".join(f'<p class="remark">{escape(r)}</p>' for r in found.remarks)
-    return (f"<p>{len(study.points)} points, {found.runs} runs, {len(found.failures)} of them failed{escape(when)}. Times are "
-            "of one product, exchange included, in ms: median over rounds, its 95 % interval, mean ± standard deviation "
-            f"of all samples, least and greatest.</p>{remarks}")
+    return (f"<p>{len(study.points)} points, {found.runs} runs, {len(found.failures)} of them failed{escape(when)}. "
+            "Times are of one product, exchange included, in ms: median over rounds, its 95 % interval, mean ± "
+            f"standard deviation of all samples, least and greatest.</p>{remarks}")
+
+
+def _by_group(groups, make_tables, make_figures):
+    """Blocks of a section: each problem's figures stand by its tables."""
+    return [(make_tables([g]), lambda plots, g=g: make_figures(plots, [g])) for g in groups]
 
 
 def report(study, title, plots):
     """The page's text."""
-    page = Page(title, plots)
-    p = study.points
-    page.section("what", "What was run where", [overview_table(study)] if p else [])
-    page.section("strong", "Strong scaling", study.strong_tables(), [study.strong_figures, study.efficiency_figures],
+    page, p = Page(title, plots), study.points
+    page.section("what", "What was run where", [([overview_table(study)], None)] if p else [])
+    page.section("strong", "Strong scaling", _by_group(study.strong, study.strong_tables, study.strong_figures),
                  "no problem was run on two numbers of ranks")
-    page.section("weak", "Weak scaling", study.weak_tables(), [study.weak_figures], "no problem grows with the ranks")
-    page.section("models", "Distributions and cost models", study.model_tables(), (), "neither a probe nor one rank")
-    page.section("kernels", "Kernels over K", study.kernel_tables(), [study.kernel_figures], "one point")
-    page.section("phases", "Phases", study.phase_tables(), [study.phase_figures])
-    page.section("roofline", "Roofline", study.roofline_tables(), [study.roofline_figures])
-    page.section("errors", "Errors", [tables.errors_table(p)] if p else [])
-    page.section("failed", "Failed runs", study.failure_tables(), (), "none failed",
+    page.section("threads", "Scaling over threads",
+                 _by_group(study.threaded, study.strong_tables, study.strong_figures),
+                 "nothing was run with two numbers of threads on the same ranks")
+    page.section("weak", "Weak scaling", _by_group(study.weak, study.weak_tables, study.weak_figures),
+                 "no problem grows with the ranks")
+    page.section("models", "Distributions and cost models", [(study.model_tables(), study.model_figures)],
+                 "neither a probe nor one rank")
+    page.section("kernels", "Kernels over K", [(study.kernel_tables(), study.kernel_figures)], "one point")
+    page.section("phases", "Phases", [(study.phase_tables(), study.phase_figures)])
+    page.section("roofline", "Roofline", [(study.roofline_tables(), study.roofline_figures)])
+    page.section("errors", "Errors", [([tables.errors_table(p)], None)] if p else [])
+    page.section("failed", "Failed runs", [(study.failure_tables(), None)], "none failed",
                  failure_lines(study.records.failures))
-    page.section("points", "Every point", [tables.points_table(p)] if p else [])
-    page.section("environment", "Environments", environment_tables(study.records.environments))
-    page.section("settings", "Settings", settings_table(study))
+    page.section("points", "Every point", [([tables.points_table(p)], None)] if p else [])
+    page.section("environment", "Environments", [(environment_tables(study.records.environments), None)])
+    page.section("settings", "Settings", [(settings_table(study), None)])
     return page.html(_lead(study))
 
 

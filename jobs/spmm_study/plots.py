@@ -5,6 +5,7 @@ Needs matplotlib (Debian, Ubuntu: python3-matplotlib).
 """
 import io
 import re
+import textwrap
 
 import matplotlib
 import matplotlib.transforms
@@ -22,11 +23,16 @@ HATCHES = ["", "///", "...", "\\\\\\", "xxx", "---", "|||", "ooo"]
 GREYS = ["0.15", "0.92", "0.75", "0.55", "0.97", "0.65", "0.85", "0.45"]
 STYLE = {"svg.hashsalt": "spmm_mpi", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9, "axes.grid": True,
          "axes.axisbelow": True, "grid.color": "0.88", "grid.linewidth": 0.5, "hatch.linewidth": 0.6,
-         "legend.fontsize": 8, "legend.frameon": False, "legend.handlelength": 3, "axes.spines.top": False, "axes.spines.right": False}
+         "legend.fontsize": 8, "legend.frameon": False, "legend.handlelength": 3, "axes.spines.top": False,
+         "axes.spines.right": False}
 MOST_TITLE = 76
 MOST_BARS = 16
 MOST_NAMED = 12
+if "text.parse_math" in matplotlib.rcParams:
+    STYLE["text.parse_math"] = False  # a $ in a name is a $
 FAR = 20
+LONGEST_BAR = 2
+APART, MOST_APART = 1.018, 1.1
 
 
 # ---- common to all ----
@@ -45,8 +51,20 @@ def new_figure(wide, high, columns=1):
     return figure, [figure.add_subplot(1, columns, i + 1) for i in range(columns)]
 
 
+def drawable(text):
+    """Of characters that a font has."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def cut(text, most=MOST_TITLE):
+    text = drawable(text)
     return text if len(text) <= most else text[:most - 1] + "…"
+
+
+def wrapped(text, wide=MOST_TITLE):
+    """On two lines at most."""
+    lines = textwrap.wrap(drawable(text), wide) or [""]
+    return "\n".join(lines[:1] + [cut(" ".join(lines[1:]), wide)] * (len(lines) > 1))
 
 
 def look(number):
@@ -84,12 +102,16 @@ def count_axis(axes, counts):
     axes.xaxis.set_major_formatter(FuncFormatter(plain))
     low, high = min(counts), max(counts)
     margin = (high / low) ** 0.04 if high > low else 1.5
-    axes.set_xlim(low / margin, high * margin)
+    axes.set_xlim(low / margin / 1.03, high * margin * 1.03)
 
 
 def value_limits(axes, values, room=1.25):
-    """A logarithmic y axis around the values, never so narrow that noise fills it."""
-    low, high = min(values) / room, max(values) * room
+    """A logarithmic y axis around the values, (value, low, high) or numbers: never so narrow that noise fills it, and
+    not so wide that a few long error bars flatten everything: those are cut."""
+    triples = [v if isinstance(v, tuple) else (v, v, v) for v in values]
+    least, most = min(v for v, _, _ in triples), max(v for v, _, _ in triples)
+    low = max(min(a for _, a, _ in triples), least / LONGEST_BAR) / room
+    high = min(max(b for _, _, b in triples), most * LONGEST_BAR) * room
     if high / low < 4:
         widen = (4 / (high / low)) ** 0.5
         low, high = low / widen, high * widen
@@ -111,9 +133,12 @@ def bars_of(values):
     return [[max(0.0, v - low) for v, low, _ in values], [max(0.0, high - v) for v, _, high in values]]
 
 
-def draw_with_errors(axes, x, values, label, number):
-    axes.errorbar(x, [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8, label=label,
-                  **look(number))
+def draw_with_errors(axes, x, values, label, place):
+    """place: (number, count) of the series. Those of one x stand a little apart, or their bars would be one."""
+    number, count = place
+    aside = min(APART, MOST_APART ** (1 / count)) ** (number - (count - 1) / 2)
+    axes.errorbar([aside * v for v in x], [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8,
+                  label=label, **look(number))
 
 
 def times_of(points):
@@ -144,9 +169,9 @@ def legend_below(figure, axes, count, notes=""):
     if notes:
         handles.append(Line2D([], [], linestyle=""))
         labels.append(notes)
-    wide = max(1, int(13 * figure.get_size_inches()[0] / (6 + max(len(text) for text in labels))))
-    figure.legend(handles, labels, loc="outside lower center" if _outside() else "upper center", ncol=min(count, wide),
-                  **({} if _outside() else {"bbox_to_anchor": (0.5, 0)}))
+    wide = max(1, int(16 * figure.get_size_inches()[0] / (8 + max(len(text) for text in labels))))
+    place = {"loc": "outside lower center"} if _outside() else {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+    figure.legend(handles, [cut(text) for text in labels], ncol=min(count, wide), **place)
 
 
 def _outside():
@@ -165,7 +190,7 @@ def draw_ideal(axes, low, high, value, label="ideal"):
 
 
 def _strong_counts(group, predict):
-    return sorted({p.ranks for one in group.series for p in one.points} | set(predict))
+    return sorted({one.size(p) for one in group.series for p in one.points} | set(predict))
 
 
 def draw_strong_times(axes, group, predict):
@@ -173,8 +198,8 @@ def draw_strong_times(axes, group, predict):
     values = []
     for number, one in enumerate(group.series):
         times = times_of(one.points)
-        values += [v for t in times for v in t]
-        draw_with_errors(axes, [p.ranks for p in one.points], times, one.label, number)
+        values += times
+        draw_with_errors(axes, [one.size(p) for p in one.points], times, one.label, (number, len(group.series)))
         if one.fit:
             x = _dense(1, max(counts))
             y = [1e3 * one.fit.seconds(p) for p in x]
@@ -183,8 +208,9 @@ def draw_strong_times(axes, group, predict):
                       label="Amdahl with overhead, fitted" if number == 0 else None)
     first = next((one.first for one in group.series if one.first), None)
     if first:
-        draw_ideal(axes, 1, max(counts), lambda p: 1e3 * first.spread.median / p, "ideal: one rank's time / p")
-        values.append(1e3 * first.spread.median / max(p.ranks for one in group.series for p in one.points))
+        draw_ideal(axes, 1, max(counts), lambda p: 1e3 * first.spread.median / p,
+                   f"ideal: one {group.over[:-1]}'s time / p")
+        values.append(1e3 * first.spread.median / max(one.most for one in group.series))
     serial = group.series[0].serial
     if serial:
         axes.axhline(1e3 * serial.spread.median, color="0.3", linewidth=1, linestyle=(0, (3, 1, 1, 1, 1, 1)),
@@ -192,7 +218,7 @@ def draw_strong_times(axes, group, predict):
         values.append(1e3 * serial.spread.median)
     count_axis(axes, counts)
     value_limits(axes, values)
-    axes.set_xlabel("ranks, p")
+    axes.set_xlabel(f"{group.over}, p")
     axes.set_ylabel("time of a product, ms")
 
 
@@ -202,9 +228,9 @@ def draw_speedups(axes, group, predict):
     for number, one in enumerate(group.series):
         if not one.first:
             continue
-        ratios = [ratio_of(one.first, p) if p.ranks > 1 else (1.0, 1.0, 1.0) for p in one.points]
-        values += [v for r in ratios for v in r]
-        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, number)
+        ratios = [ratio_of(one.first, p) if one.size(p) > 1 else (1.0, 1.0, 1.0) for p in one.points]
+        values += ratios
+        draw_with_errors(axes, [one.size(p) for p in one.points], ratios, one.label, (number, len(group.series)))
         if one.fit:
             x = _dense(1, max(counts))
             axes.plot(x, [one.fit.speedup(p) for p in x], color="black", linewidth=0.6, linestyle=(0, (1, 2.5)))
@@ -212,8 +238,8 @@ def draw_speedups(axes, group, predict):
     draw_ideal(axes, 1, max(counts), lambda p: p)
     count_axis(axes, counts)
     doubling_limits(axes, values + [max(counts)])
-    axes.set_xlabel("ranks, p")
-    axes.set_ylabel("speed-up over one rank")
+    axes.set_xlabel(f"{group.over}, p")
+    axes.set_ylabel(f"speed-up over one {group.over[:-1]}")
 
 
 @styled
@@ -224,38 +250,38 @@ def strong(group, predict=()):
     draw_strong_times(axes[0], group, predict)
     if related:
         draw_speedups(axes[1], group, predict)
-    figure.suptitle(cut(group.title), fontsize=10)
+    figure.suptitle(wrapped(group.title), fontsize=10)
     legend_below(figure, axes[0], 3, error_note([p for one in group.series for p in one.points]))
     return figure
 
 
 def draw_efficiencies(axes, group, what, reference):
-    values, counts = [1.0], sorted({p.ranks for one in group.series for p in one.points})
+    values, counts = [1.0], sorted({one.size(p) for one in group.series for p in one.points})
     for number, one in enumerate(group.series):
         base = reference(one)
         if not base:
             continue
-        ratios = [(1.0, 1.0, 1.0) if p is base else ratio_of(base, p, 1 / p.ranks) for p in one.points]
-        values += [high for _, _, high in ratios]
-        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, number)
+        ratios = [(1.0, 1.0, 1.0) if p is base else ratio_of(base, p, 1 / one.size(p)) for p in one.points]
+        values += [min(high, LONGEST_BAR * value) for value, _, high in ratios]
+        draw_with_errors(axes, [one.size(p) for p in one.points], ratios, one.label, (number, len(group.series)))
     axes.axhline(1, color="0.5", linewidth=1, linestyle=(0, (8, 3)), label="ideal")
     count_axis(axes, counts)
     axes.set_ylim(0, 1.08 * max(values))
-    axes.set_xlabel("ranks, p")
+    axes.set_xlabel(f"{group.over}, p")
     axes.set_ylabel(f"efficiency over {what}")
 
 
 @styled
 def efficiency(group):
     """Speed-up by p over ranks, over one rank and over the serial product; None where neither was run."""
-    panels = [("one rank", lambda one: one.first), ("the serial product", lambda one: one.serial)]
+    panels = [(f"one {group.over[:-1]}", lambda one: one.first), ("the serial product", lambda one: one.serial)]
     panels = [(what, of) for what, of in panels if any(of(one) for one in group.series)]
     if not panels:
         return None
     figure, axes = new_figure(7.2 if len(panels) > 1 else 4.4, 3.1, len(panels))
     for panel, (what, reference) in zip(axes, panels):
         draw_efficiencies(panel, group, what, reference)
-    figure.suptitle(cut(group.title), fontsize=10)
+    figure.suptitle(wrapped(group.title), fontsize=10)
     legend_below(figure, axes[0], 3, error_note([p for one in group.series for p in one.points]))
     return figure
 
@@ -266,8 +292,8 @@ def draw_weak_times(axes, group):
     values, counts = [], sorted({p.ranks for one in group.series for p in one.points})
     for number, one in enumerate(group.series):
         times = times_of(one.points)
-        values += [v for t in times for v in t]
-        draw_with_errors(axes, [p.ranks for p in one.points], times, one.label, number)
+        values += times
+        draw_with_errors(axes, [p.ranks for p in one.points], times, one.label, (number, len(group.series)))
     first = next((one.first for one in group.series if one.first), None)
     if first:
         draw_ideal(axes, counts[0], counts[-1], lambda p: 1e3 * first.spread.median)
@@ -283,8 +309,8 @@ def draw_scaled(axes, group):
         if not one.first:
             continue
         ratios = [ratio_of(one.first, p, one.work_ratio(p)) if p.ranks > 1 else (1.0, 1.0, 1.0) for p in one.points]
-        values += [v for r in ratios for v in r]
-        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, number)
+        values += ratios
+        draw_with_errors(axes, [p.ranks for p in one.points], ratios, one.label, (number, len(group.series)))
         if one.share is not None:
             x = _dense(1, counts[-1])
             axes.plot(x, [laws.gustafson(one.share, p) for p in x], color="black", linewidth=0.6,
@@ -304,8 +330,61 @@ def weak(group):
     draw_weak_times(axes[0], group)
     if related:
         draw_scaled(axes[1], group)
-    figure.suptitle(cut(group.title), fontsize=10)
+    figure.suptitle(wrapped(group.title), fontsize=10)
     legend_below(figure, axes[-1], 3, error_note([p for one in group.series for p in one.points]))
+    return figure
+
+
+# ---- distributions and cost models ----
+
+MODELS = [("notes_probe", "model, T_calc of the probe", (0, (1, 1.2))),
+          ("notes_one_rank", "model, T_calc of one rank", (0, (5, 2))),
+          ("complete", "that with X, latency, imbalance", "-")]
+
+
+def _distributions(group):
+    """{distribution: its fastest series on the most ranks}."""
+    best = {}
+    for one in group.series:
+        last = one.points[-1]
+        rank = (-last.ranks, last.spread.median)
+        if last.distribution not in best or rank < best[last.distribution][0]:
+            best[last.distribution] = rank, one
+    return {kind: one for kind, (_, one) in sorted(best.items(), key=lambda item: series.ORDER[item[0]])}
+
+
+def draw_models(axes, one, points):
+    """Measured times and the models' lines. Returns all values, in milliseconds."""
+    ranks = [p.ranks for p in one.points]
+    values = times_of(one.points)
+    axes.errorbar(ranks, [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8, linestyle="",
+                  marker="o", color="black", markersize=5, label="measured")
+    made = [series.models(one, p, points) for p in one.points]
+    for name, label, dash in MODELS:
+        y = [getattr(m, name) for m in made]
+        if all(v is not None for v in y):
+            y = [1e3 * v for v in y]
+            values += y
+            axes.plot(ranks, y, color="0.35", linewidth=1.1, linestyle=dash, label=label)
+    return values
+
+
+@styled
+def models(group, points):
+    """A panel a distribution, each with its fastest series; None where no model could be evaluated."""
+    shown = _distributions(group)
+    if not any(any(vars(series.models(one, p, points)).values()) for one in shown.values() for p in one.points):
+        return None
+    figure, axes = new_figure(2.5 + 2.4 * len(shown) - 0.2, 2.9, len(shown))
+    values = [draw_models(panel, one, points) for panel, one in zip(axes, shown.values())]
+    for panel, one in zip(axes, shown.values()):
+        count_axis(panel, [p.ranks for p in one.points])
+        value_limits(panel, [v for some in values for v in some])
+        panel.set_title(cut(one.label, 34))
+        panel.set_xlabel("ranks, p")
+    axes[0].set_ylabel("time of a product, ms")
+    figure.suptitle(wrapped(group.title, 34 * len(shown)), fontsize=10)
+    legend_below(figure, axes[0], 2, error_note([p for one in shown.values() for p in one.points]))
     return figure
 
 
@@ -322,13 +401,13 @@ def kernels(sweep):
     values = []
     for number, (label, points) in enumerate(lines):
         rates = [(p.gflops, *(p.flop / 1e9 / b for b in reversed(p.spread.bounds()))) for p in points]
-        values += [v for r in rates for v in r]
-        draw_with_errors(axes, [p.k for p in points], rates, label, number)
+        values += rates
+        draw_with_errors(axes, [p.k for p in points], rates, label, (number, len(lines)))
     count_axis(axes, columns)
     value_limits(axes, values)
     axes.set_xlabel("columns of X, K")
     axes.set_ylabel("GFLOP/s")
-    axes.set_title(cut(sweep.title) + "\n" + error_note([p for _, points in lines for p in points]))
+    axes.set_title(wrapped(sweep.title) + "\n" + error_note([p for _, points in lines for p in points]))
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
@@ -344,7 +423,7 @@ def _stack(axes, labels, names, parts):
         axes.barh(places, widths, left=left, height=0.7, color=GREYS[n], edgecolor="black", linewidth=0.6,
                   hatch=HATCHES[n], label=name)
         left = [a + w for a, w in zip(left, widths)]
-    axes.set_yticks(list(places), labels)
+    axes.set_yticks(list(places), [cut(text, 48) for text in labels])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("ms")
@@ -361,7 +440,7 @@ def _bar_labels(points):
 
 
 def _bar_panels(count):
-    """A figure of two panels whose height, in inches, is that of the bars; names stand outside, and saving makes room."""
+    """A figure of two panels whose height, in inches, is that of the bars; names stand outside, saving makes room."""
     wide, high, bars = 7.2, 0.24 * count + 0.15, 2.9
     figure = Figure(figsize=(wide, high))
     return figure, [figure.add_axes([left / wide, 0, bars / wide, 1]) for left in (0, bars + 0.3)]
@@ -390,7 +469,7 @@ def phases(points, machine):
         panel.set_title(title)
         panel.xaxis.set_major_locator(MaxNLocator(5))
         _legend_under(figure, panel, columns)
-    figure.text(0.5, 1, cut(f"{common}, {machine}" if common else machine), fontsize=10, ha="center", va="bottom",
+    figure.text(0.5, 1, wrapped(f"{common}, {machine}" if common else machine), fontsize=10, ha="center", va="bottom",
                 transform=figure.transFigure + matplotlib.transforms.ScaledTranslation(0, 0.3, figure.dpi_scale_trans))
     return figure
 
@@ -414,8 +493,8 @@ def draw_roofline_points(axes, points, names, kernels_drawn):
     """A marker a matrix, a filling a kernel."""
     for p in points:
         axes.plot([laws.intensity(p.flop, series.traffic(p))], [p.gflops / series.devices(p)], linestyle="",
-                  marker=MARKERS[names.index(p.name) % len(MARKERS)], color="black", markersize=5.5, markeredgewidth=0.9,
-                  markerfacecolor=FILLS[kernels_drawn.index(p.kernel) % len(FILLS)], zorder=3)
+                  marker=MARKERS[names.index(p.name) % len(MARKERS)], color="black", markersize=5.5,
+                  markeredgewidth=0.9, markerfacecolor=FILLS[kernels_drawn.index(p.kernel) % len(FILLS)], zorder=3)
 
 
 def name_columns(axes, points):
@@ -473,7 +552,7 @@ def roofline(machine, precision, points, peak=None):
     each = " of each GPU" if any(series.devices(p) > 1 for p in points) else ""
     axes.set_xlabel("flop per byte of the least DRAM traffic")
     axes.set_ylabel(f"GFLOP/s{each}")
-    axes.set_title(cut(f"{machine}, {precision}: the fastest kernel of each matrix, K and ranks"))
+    axes.set_title(wrapped(f"{machine}, {precision}: the fastest kernel of each matrix, K and ranks"))
     axes.legend(handles=lines + _roofline_keys(names, drawn), loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 

@@ -257,17 +257,21 @@ def _lines(path, remarks):
         yield n, found
 
 
+WANTED = {"matrix": {"source": str, "rows": int, "cols": int, "nnz": int},
+          "run": {"ranks": int, "grid": list, "device": str, "threads": int, "format": str, "kernel": str,
+                  "precision": str, "k": int},
+          "apply": {"n": int, "median": float, "mean": float, "stddev": float, "min": float, "max": float}}
+
+
 def _check_run(record, where):
     """The groups that everything else relies on."""
-    wanted = {"matrix": ("source", "rows", "cols", "nnz"),
-              "run": ("ranks", "grid", "device", "threads", "format", "kernel", "precision", "k"),
-              "apply": ("n", "median", "mean", "stddev", "min", "max")}
-    for group, names in wanted.items():
-        for name in names:
-            if not isinstance(record.get(group), dict) or record[group].get(name) is None:
-                raise RecordsError(f"{where}: neither an environment nor a run: no {group}.{name}")
+    for group, names in WANTED.items():
+        found = record.get(group) if isinstance(record.get(group), dict) else {}
+        for name, kind in names.items():
+            if not isinstance(found.get(name), (int, float) if kind is float else kind):
+                raise RecordsError(f"{where}: neither an environment nor a run: {group}.{name} is {found.get(name)!r}")
     grid = record["run"]["grid"]
-    if not isinstance(grid, list) or len(grid) != 2:
+    if len(grid) != 2 or not all(isinstance(n, int) and n > 0 for n in grid) or record["run"]["ranks"] < 1:
         raise RecordsError(f"{where}: run.grid is {grid!r}, expected two numbers")
 
 
@@ -335,7 +339,9 @@ def read(paths):
                 continue
             study = found.get("study")
             if study is not None and not isinstance(study, dict):
-                raise RecordsError(f"{where}: study is no object")
+                raise RecordsError(f"{where}: study is {study!r}, expected an object")
+            if study and not isinstance(study.get("settings") or {}, dict):
+                raise RecordsError(f"{where}: study.settings is {study['settings']!r}, expected an object")
             runs.append((where, found, study or {}))
     done = {_turn(study) for _, _, study in runs if study.get("code") == 0}
     for where, found, study in runs:
@@ -348,6 +354,9 @@ def read(paths):
         if (found.get("error") or {}).get("passed") is False:
             failures.append(_failure({"code": 1, "point": short_name(found["matrix"]["source"]), **study,
                                       "settings": study.get("settings") or found["run"]}, "wrong elements"))
+            continue
+        if found["apply"]["n"] < 1 or found["apply"]["median"] <= 0:
+            remarks.append(f"{where}: no time was measured, and the run is left out")
             continue
         _add_run(found, study, environments, points)
     for point in points.values():

@@ -1,4 +1,5 @@
 """Points in the order that the laws want: strong and weak scaling, kernels over K."""
+import statistics
 from dataclasses import dataclass, field
 
 from . import laws
@@ -8,19 +9,25 @@ ORDER = {"rows": 0, "columns": 1, "blocks": 2}
 
 @dataclass
 class Strong:
-    """One problem on several numbers of ranks. serial: the fastest serial product of the same matrix, K and precision."""
+    """One problem on several numbers of ranks, or of threads. serial: the fastest serial product of that matrix,
+    K and precision."""
     label: str
     points: list
     serial: object = None
     fit: object = None
+    over: str = "ranks"
+
+    def size(self, point):
+        """p of the laws."""
+        return point.ranks if self.over == "ranks" else point.threads
 
     @property
     def first(self):
-        return self.points[0] if self.points[0].ranks == 1 else None
+        return self.points[0] if self.size(self.points[0]) == 1 else None
 
     @property
     def most(self):
-        return self.points[-1].ranks
+        return self.size(self.points[-1])
 
     def absolute(self, point):
         return laws.speedup(self.serial.spread.median, point.spread.median) if self.serial else None
@@ -69,6 +76,11 @@ class Group:
     series: list = field(default_factory=list)
 
     @property
+    def over(self):
+        """What grows."""
+        return getattr(self.series[0], "over", "ranks")
+
+    @property
     def title(self):
         return f"{self.matrix}, K = {self.k}, {self.precision}, {self.machine}"
 
@@ -103,10 +115,15 @@ def _threads_text(point):
     return "all threads" if asked in (0, "0", "auto") else f"{asked} thread{'s' * (asked != 1)}"
 
 
+def _kernel_label(point):
+    """As the study asked for it; of auto with a format asked for, both."""
+    kernel, form = point.asked("kernel"), point.asked("format")
+    return f"{kernel} ({form})" if kernel == "auto" and form != "auto" else str(kernel)
+
+
 def _label(point, distribution):
     """Of a series: what stays the same over its points."""
-    form = point.asked("format")
-    parts = [point.asked("kernel"), "" if form in ("auto", point.format) else form, distribution,
+    parts = [_kernel_label(point), f"by {distribution}",
              _threads_text(point) if point.device == "cpu" else "", point.extras]
     return ", ".join(str(p) for p in parts if p)
 
@@ -157,6 +174,25 @@ def strong(points):
     return list(groups.values())
 
 
+def threaded(points):
+    """Groups with series of at least two numbers of threads on the same ranks: one process, above all."""
+    groups = {}
+    fixed = [p for p in points if p.device == "cpu" and not p.weak and not p.is_serial]
+    keys = by_key(fixed, lambda p: (p.machine, p.source, p.k, p.precision, str(p.asked("kernel")),
+                                    str(p.asked("format")), p.extras, p.grid))
+    for key, members in keys.items():
+        best = by_key(members, lambda p: p.threads)
+        if len(best) < 2:
+            continue
+        members = [min(best[t], key=lambda p: p.spread.median) for t in sorted(best)]
+        p = members[0]
+        label = f"{_kernel_label(p)}, {p.ranks} rank" + (f"s as {p.grid[0]}x{p.grid[1]}" if p.ranks > 1 else "")
+        fit = laws.fit_amdahl({m.threads: m.spread.median for m in members})
+        groups.setdefault(key[:4], Group(p.machine, p.name, p.k, p.precision)).series.append(
+            Strong(label + (f", {p.extras}" if p.extras else ""), members, serial_of(points, p), fit, "threads"))
+    return list(groups.values())
+
+
 def weak(points):
     groups = {}
     growing = [p for p in points if p.weak and not p.is_serial]
@@ -182,7 +218,7 @@ def _sweep_label(point):
 
 
 def sweeps(points):
-    """Every comparison of kernels or of K: at least two points. With several choices of one kernel (asked for by name, and
+    """Every comparison of kernels or of K: at least two points. Of one kernel's several runs (asked for by name, and
     taken by auto) the faster counts."""
     found = []
     fixed = [p for p in points if not p.weak]
@@ -233,28 +269,29 @@ def device_bandwidth(points):
 # ---- phases ----
 
 def for_bars(points, most):
-    """At most that many points to draw as bars: of the most columns, and where they are still too many the fastest kernel
+    """At most that many points to draw as bars: of the most columns, and where those are too many the fastest kernels
     of each grid."""
     columns = max(p.k for p in points)
-    found = [p for p in points if p.k == columns and not p.is_serial] or points
+    found = [p for p in points if p.k == columns]
     if len(found) > most:
-        best = by_key(found, lambda p: (p.source, p.grid))
-        found = [min(members, key=lambda p: p.spread.median) for members in best.values()]
+        grids = by_key(found, lambda p: (p.source, p.grid)).values()
+        each = max(1, most // len(grids))
+        found = [p for members in grids for p in sorted(members, key=lambda p: p.spread.median)[:each]]
     return sorted(found, key=lambda p: (p.kernel, p.ranks, -p.grid[0], p.extras))[:most]
 
 
 # ---- cost models ----
 
-def probed(points, precision):
-    """(latency, seconds a byte, seconds a flop) by the probe: medians of what the points recorded; None without."""
+def probed(points, point):
+    """(latency, seconds a byte, seconds a flop) by the probe on this point's machine: medians of the records; None
+    without. An operation's time depends on the matrix and K: it is of those alone."""
     def middle(members, name):
-        found = sorted(v for v in (p.middle("probe", name) for p in members) if v is not None)
-        return found[len(found) // 2] if found else None
+        found = [v for v in (p.middle("probe", name) for p in members) if v is not None]
+        return statistics.median(found) if found else None
+    machine = [p for p in points if p.machine == point.machine]
+    alike = [p for p in machine if (p.source, p.k, p.precision) == (point.source, point.k, point.precision)]
     # messages travel between ranks: a probe on one rank has none
-    several = [p for p in points if p.ranks > 1]
-    alike = [p for p in points if p.precision == precision]
-    return (middle(several, "latency_seconds"), middle(several, "seconds_per_byte"),
-            middle(alike, "seconds_per_flop"))
+    return (middle(machine, "latency_seconds"), middle(machine, "seconds_per_byte"), middle(alike, "seconds_per_flop"))
 
 
 @dataclass
@@ -271,8 +308,8 @@ def _reduce_kind(point):
 
 def models(strong_series, point, others):
     """The notes' model with T_calc of the probe, the same with T_calc of one rank of this very product, and that with
-    what the notes leave out. others: points of the machine, for the probe."""
-    latency, byte, flop = probed([p for p in others if p.machine == point.machine], point.precision)
+    what the notes leave out. others: all points, for the probe."""
+    latency, byte, flop = probed(others, point)
     product = laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes)
     kind, made = _reduce_kind(point), Models()
     if byte is None and point.grid[1] > 1:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from . import laws, series
 
 NONE = "-"
+# residual of a fit beyond which nothing should be predicted by it
+POOR = 0.1
 
 
 @dataclass
@@ -95,52 +97,53 @@ def points_table(points):
 
 # ---- strong scaling ----
 
-def strong_table(group, one):
-    heading = ["ranks", "grid", "thr."] + SPREAD_HEADING + ["GFLOP/s", "S abs.", "E abs.", "S rel.", "E rel.",
-                                                            "e (K-F)", "imbalance", "X received"]
+SIZES = {"ranks": ["ranks", "grid", "thr."], "threads": ["threads", "ranks"]}
+
+
+def size_cells(point, over):
+    by_ranks = [str(point.ranks), grid(point), str(point.threads)]
+    return by_ranks if over == "ranks" else [str(point.threads), str(point.ranks)]
+
+
+def strong_table(group):
+    """All series of a problem, one below the other."""
+    heading = ["what ran"] + SIZES[group.over] + SPREAD_HEADING + \
+        ["GFLOP/s", "S abs.", "E abs.", "S rel.", "E rel.", "e (K-F)", "imbalance", "X received"]
     rows = []
-    for p in one.points:
-        absolute, relative = one.absolute(p), one.relative(p)
-        fraction = laws.karp_flatt(relative, p.ranks) if relative and p.ranks > 1 else None
-        rows.append([str(p.ranks), grid(p), str(p.threads)] + spread_cells(p.spread) + [significant(p.gflops)] +
-                    [number(v) for v in (absolute, absolute and absolute / p.ranks,
-                                         relative, relative and relative / p.ranks)] +
-                    [number(fraction, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
-    return Table(f"{group.title}: {one.label}", heading, rows, remarks=strong_remarks(one))
+    for one in group.series:
+        for p in one.points:
+            absolute, relative, size = one.absolute(p), one.relative(p), one.size(p)
+            fraction = laws.karp_flatt(relative, size) if relative and size > 1 else None
+            rows.append([one.label] + size_cells(p, group.over) + spread_cells(p.spread) + [significant(p.gflops)] +
+                        [number(v) for v in (absolute, absolute and absolute / size)] +
+                        [number(v) for v in (relative, relative and relative / size)] +
+                        [number(fraction, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
+    return Table(group.title, heading, rows, ("what ran",), strong_remarks(group))
 
 
-def strong_remarks(one):
-    found = []
-    if one.serial:
-        found.append(f"absolute: against {one.serial.kernel}, {ms(one.serial.spread.median)} ms "
-                     f"({ms(one.serial.spread.minimum)} to {ms(one.serial.spread.maximum)})")
+def strong_remarks(group):
+    serial = group.series[0].serial
+    if serial:
+        found = [f"absolute: against {serial.kernel}, {ms(serial.spread.median)} ms "
+                 f"({ms(serial.spread.minimum)} to {ms(serial.spread.maximum)})"]
     else:
-        found.append("no serial product of this matrix, K and precision was run: no absolute speed-up")
-    if not one.first:
-        found.append("not run on one rank: no relative speed-up, no fit")
-    if len({p.threads for p in one.points}) > 1:
+        found = ["no serial product of this matrix, K and precision was run: no absolute speed-up"]
+    if any(not one.first for one in group.series):
+        found.append(f"where one {group.over[:-1]} was not run: no relative speed-up, no fit")
+    if group.over == "ranks" and any(len({p.threads for p in one.points}) > 1 for one in group.series):
         found.append("threads a rank differ: ranks are not all that grows or shrinks")
-    return found + fit_remarks(one.fit)
-
-
-def fit_remarks(fit):
-    if not fit:
-        return []
-    steps = "(p - 1)" if fit.form == "p-1" else "log2 p"
-    found = [f"Amdahl with overhead: T(p) = {ms(fit.first)} ms ({fit.serial:.4f} + {1 - fit.serial:.4f} / p) + "
-             f"{ms(fit.overhead)} ms {steps}; residual {100 * fit.residual:.1f} %"]
-    peak = fit.peak()
-    if peak:
-        found.append(f"by that, speed-up is greatest on {peak[0]:.0f} ranks: {peak[1]:.2f}")
-    elif fit.serial > 0:
-        found.append(f"by that, speed-up never exceeds 1/a = {1 / fit.serial:.1f}")
-    if fit.points < 2:
-        found.append("one point beside one rank: a alone, overhead taken as none")
-    elif fit.points < 3:
-        found.append("two points beside one rank: as many as parameters, the residual says nothing")
-    elif not fit.determined:
-        found.append("both forms of the overhead fit about equally: what is predicted far away depends on the form")
     return found
+
+
+def fit_note(fit):
+    """How far the fit can be trusted."""
+    if fit.residual > POOR:
+        return "poor: the law does not describe these times"
+    if fit.points < 2:
+        return "one point beside p = 1: a alone"
+    if fit.points < 3:
+        return "two points beside p = 1: the residual says nothing"
+    return "" if fit.determined else "both forms of g fit about equally"
 
 
 def default_ranks(series_list):
@@ -149,45 +152,51 @@ def default_ranks(series_list):
     return [2 * most, 4 * most, 8 * most]
 
 
-def prediction_table(group, ranks):
-    """None where nothing could be fitted."""
+def fits_table(group, ranks):
+    """Amdahl's law with overhead and what it says of other p; None where nothing could be fitted."""
     fitted = [s for s in group.series if s.fit]
     if not fitted:
         return None
     wanted = ranks or default_ranks(fitted)
-    heading = ["predicted for"] + [f"p = {p}: ms" if i == 0 else "S" for p in wanted for i in range(2)]
-    rows = [[s.label] + [cell for p in wanted for cell in (ms(s.fit.seconds(p)), number(s.fit.speedup(p)))]
-            for s in fitted]
-    return Table(f"{group.title}: what the fits of Amdahl's law with overhead say of more ranks", heading, rows,
-                 ("predicted for",))
+    heading = ["what ran", "a", "c ms", "g", "residual", "S at most", "at p"] + [f"S({p})" for p in wanted] + ["note"]
+    rows = []
+    for one in fitted:
+        fit = one.fit
+        p, most = fit.peak() or (None, 1 / fit.serial if fit.serial > 0 else None)
+        rows.append([one.label, number(fit.serial, 4), ms(fit.overhead), fit.form if fit.overhead > 0 else NONE,
+                     f"{100 * fit.residual:.1f} %", number(most), "beyond any" if p is None else f"{p:.0f}"] +
+                    [number(fit.speedup(q)) for q in wanted] + [fit_note(fit)])
+    return Table(f"{group.title}: Amdahl's law with overhead, T(p) = T(1) (a + (1 - a) / p) + c g(p)", heading, rows,
+                 ("what ran", "g", "note"))
 
 
 # ---- weak scaling ----
 
-def weak_table(group, one):
-    heading = ["ranks", "grid", "thr.", "matrix", "entries", "work"] + SPREAD_HEADING + \
+def weak_table(group):
+    heading = ["what ran", "ranks", "grid", "thr.", "matrix", "entries", "work"] + SPREAD_HEADING + \
         ["GFLOP/s", "SS abs.", "SS rel.", "SS/p", "s (Gust.)", "imbalance", "X received"]
     rows = []
-    for p in one.points:
-        scaled = one.scaled(p)
-        share = laws.gustafson_share(scaled, p.ranks) if scaled and p.ranks > 1 else None
-        rows.append([str(p.ranks), grid(p), str(p.threads), p.name, str(p.nnz),
-                     number(one.work_ratio(p), 3) if one.first else NONE] + spread_cells(p.spread) +
-                    [significant(p.gflops)] +
-                    [number(v) for v in (one.scaled_absolute(p), scaled, scaled and scaled / p.ranks)] +
-                    [number(share, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
-    return Table(f"{group.title}: {one.label}", heading, rows, ("matrix",), weak_remarks(one))
+    for one in group.series:
+        for p in one.points:
+            scaled = one.scaled(p)
+            share = laws.gustafson_share(scaled, p.ranks) if scaled and p.ranks > 1 else None
+            rows.append([one.label] + size_cells(p, "ranks") +
+                        [p.name, str(p.nnz), number(one.work_ratio(p), 3) if one.first else NONE] +
+                        spread_cells(p.spread) + [significant(p.gflops)] +
+                        [number(v) for v in (one.scaled_absolute(p), scaled, scaled and scaled / p.ranks)] +
+                        [number(share, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
+    return Table(group.title, heading, rows, ("what ran", "matrix"), weak_remarks(group))
 
 
-def weak_remarks(one):
+def weak_remarks(group):
     found = []
-    if not one.first:
-        found.append("not run on one rank: no scaled speed-up")
-    elif not one.serial:
+    if any(not one.first for one in group.series):
+        found.append("where one rank was not run: no scaled speed-up")
+    if not group.series[0].serial:
         found.append("no serial product of the matrix of one rank was run: no absolute scaled speed-up")
-    if one.share is not None:
-        found.append(f"Gustafson: SS(p) = p - s (p - 1) with s = {one.share:.4f}, least squares")
-    if len({p.threads for p in one.points}) > 1:
+    found += [f"{one.label}: Gustafson's SS(p) = p - s (p - 1) with s = {one.share:.4f}, least squares"
+              for one in group.series if one.share is not None]
+    if any(len({p.threads for p in one.points}) > 1 for one in group.series):
         found.append("threads a rank differ: ranks are not all that grows or shrinks")
     return found
 
@@ -213,14 +222,13 @@ def models_table(group, points):
                          _quotient(p.spread.median, made.complete)])
     if not any(used):
         return None
-    heading = ["distribution", "ranks", "grid", "what ran", "measured ms", "95 % of it", "model, probe", "model, 1 rank",
-               "with the rest", "measured / that"]
+    heading = ["distribution", "ranks", "grid", "what ran", "measured ms", "95 % of it", "model, probe",
+               "model, 1 rank", "with the rest", "measured / that"]
     return Table(group.title, heading, rows, ("distribution", "what ran"), models_remarks(group, points))
 
 
 def models_remarks(group, points):
-    members = [p for p in points if p.machine == group.machine]
-    latency, byte, flop = series.probed(members, group.precision)
+    latency, byte, flop = series.probed(points, group.series[0].points[0])
     if (latency, byte, flop) == (None, None, None):
         return ["no probe in the records: T_com is unknown, so columns, blocks and what the model leaves out are not "
                 "modelled"]
@@ -292,8 +300,8 @@ def roofline_table(key, points, peak):
         rows.append([p.name, str(p.k), p.kernel, str(p.ranks), significant(intensity, 3),
                      significant(p.gflops / count), significant(top), number(top and p.gflops / count / top)])
     each = " per GPU" if any(series.devices(p) > 1 for p in points) else ""
-    return Table(f"{machine}, {precision}", ["matrix", "K", "kernel", "ranks", "flop/byte", f"GFLOP/s{each}",
-                                             "ceiling", "of it"], rows, ("matrix", "kernel"), ceiling_remarks(copy, peak))
+    heading = ["matrix", "K", "kernel", "ranks", "flop/byte", f"GFLOP/s{each}", "ceiling", "of it"]
+    return Table(f"{machine}, {precision}", heading, rows, ("matrix", "kernel"), ceiling_remarks(copy, peak))
 
 
 def ceiling_remarks(copy, peak):
