@@ -127,7 +127,7 @@ with test("SIGTERM ends it with whole records and its run with it, and the same 
 with test("a run that SIGTERM ends just before the study, as a batch system may, is no failed run"):
     both = scratch("both.jsonl")
     command = [sys.executable, str(ROOT / "jobs/study"), "--program", str(PROGRAM), "--records", both,
-               "--launcher", "sh " + scratch("ended.sh", "sleep 1; exit 143\n"),
+               "--launcher", "sh " + scratch("ended.sh", "sleep 1; exit 1\n"),
                study_file("matrices = lap2d5:30\ndevices = cpu\nrounds = 1\n")]
     job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while not (os.path.exists(both) and os.path.getsize(both)):  # the environment, written before the first run

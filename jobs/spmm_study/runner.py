@@ -11,7 +11,7 @@ import time
 from . import environment
 from .points import schedule
 
-GRACE = 1  # seconds between a signal to a run and the same to us
+GRACE = 1  # seconds between a signal to a run and the same to us, at most
 PATIENCE = 10  # seconds between SIGTERM and SIGKILL of a run
 
 
@@ -36,8 +36,8 @@ class Signals:
             raise Interrupted(self.number)
 
     def await_shortly(self):
-        """After a run that a signal ended: a batch system that ends a job tells all its processes, the run perhaps
-        before us. Then it is no failure of the run."""
+        """After a run that ended without a word of its own: a batch system that ends a job tells all its processes, the
+        run perhaps before us, and mpirun's exit code may be any then. That is no failure of the run."""
         end = time.monotonic() + GRACE
         while time.monotonic() < end:
             self.check()
@@ -177,7 +177,7 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
             words = command_of(study, found[key], launcher, program, json_file)
             started = environment.now()
             record, code, error, wall = run_one(words, json_file, float(study.values["timeout"][0]), signals)
-            if code > 128:
+            if code != 0 and not record and not error.startswith("spmm_mpi: error"):
                 signals.await_shortly()
             record["study"] = {"name": study.name, "point": key, "round": round_number, "settings": found[key],
                                "command": [w for w in words if w not in ("--json", json_file)],
