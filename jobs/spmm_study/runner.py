@@ -180,7 +180,9 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
             if code != 0 and not record and not error.startswith("spmm_mpi: error"):
                 signals.await_shortly()
             record["study"] = {"name": study.name, "point": key, "round": round_number, "settings": found[key],
-                               "command": [w for w in words if w not in ("--json", json_file)],
+                               # where the program lies is nobody else's business
+                               "command": [os.path.basename(w) if w == program else w for w in words
+                                           if w not in ("--json", json_file)],
                                "environment": surroundings["environment"]["id"], "started": started,
                                "wall_seconds": round(wall, 3), "code": code, "error": error}
             recorder.append(record)
