@@ -22,7 +22,7 @@ static inline float sp_seed_fma_f32(float a, float x, float sum) { return fmaf(a
 
 #if defined(__x86_64__)
 /* one instruction instead of a call where the processor has it; the same bits either way */
-#define SP_SEED_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#define SP_SEED_CLONES __attribute__((target_clones("fma", "default")))
 #else
 #define SP_SEED_CLONES
 #endif
