@@ -61,7 +61,7 @@ void sp_slices_destroy(sp_slices *slices)
 static spmm_status fill_on_gpu(sp_slices *slices, const spmm_multivector *x, sp_queue queue)
 {
     const int64_t size = (int64_t)sp_value_size(x->precision), bytes = slices->width * size;
-    const int64_t apart = slices->count > 1 ? (char *)slices->x[1].data - (char *)slices->x[0].data : 0;
+    const int64_t apart = (char *)slices->x[1].data - (char *)slices->x[0].data;
     if ((uintptr_t)x->data % VECTOR == 0 && x->ld * size % VECTOR == 0)
         return sp_cuda_split(x->data, x->ld * size, x->rows, slices->count, bytes, slices->x[0].data, apart,
                              sp_device_queue(queue));

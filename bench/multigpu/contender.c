@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "exchange.h"
 #include "plan.h"
 
 /* seconds of a round of a contender, and how many products that may be */
@@ -51,11 +52,10 @@ const char *contender_way(const contender *c)
 
 const char *contender_transport(const contender *c)
 {
-    static const char *const names[] = {"none", "mpi", "staged", "cuda-aware", "nccl", "peer"};
     sp_plan_facts facts;
     if (c->theirs) return "nccl";
     sp_plan_facts_of(c->plan, &facts);
-    return names[facts.transport];
+    return facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_words[facts.transport];
 }
 
 /* ---- times ---- */
