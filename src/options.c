@@ -1,24 +1,12 @@
 #include "options.h"
 
-#include <errno.h>
-#include <getopt.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exchange.h"
 #include "gen.h"
-
-/** Sets its field from the option's text (NULL for options without one). */
-typedef spmm_status (*set_fn)(sp_options *o, const char *text);
-
-typedef struct option_row {
-    char letter; /* 0: none */
-    const char *name, *argument, *help;
-    set_fn set;
-    const char *const *words; /* instead of set: the words that it takes, .. */
-    size_t field;             /* .. and the enum or int of sp_options that becomes the index of one */
-} option_row;
+#include "option_table.h"
 
 static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
 static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
@@ -38,89 +26,49 @@ const char *sp_exchange_word(spmm_exchange exchange) { return exchange_words[exc
 const char *sp_transport_word(spmm_transport transport) { return sp_transport_words[transport]; }
 const char *sp_reduce_word(spmm_reduce reduce) { return reduce_words[reduce]; }
 
-/** Index of text among words, or an error that lists them. */
-static spmm_status word(const char *option, const char *text, const char *const *words, int *index)
+static spmm_status set_columns(void *options, const char *text)
 {
-    char list[128] = "";
-    for (*index = 0; words[*index]; ++*index) {
-        if (strcmp(text, words[*index]) == 0) return SPMM_OK;
-        if (*index) strcat(list, ", ");
-        strcat(list, words[*index]);
-    }
-    return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected one of %s", option, text, list);
-}
-
-static spmm_status number(const char *option, const char *text, int64_t least, int64_t most, int64_t *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || *value < least || *value > most)
-        return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected a whole number from %lld to %lld", option, text,
-                       (long long)least, (long long)most);
-    return SPMM_OK;
-}
-
-static spmm_status small_number(const char *option, const char *text, int least, int *value)
-{
-    int64_t wide;
-    TRY(number(option, text, least, 1000000000, &wide));
-    *value = (int)wide;
-    return SPMM_OK;
-}
-
-/** Numbers with commas between them. list: [SP_MAX_COLUMNS] */
-static spmm_status numbers(const char *option, const char *text, int64_t most, int64_t *list, int *count)
-{
-    char item[32];
-    for (*count = 0;; text++) {
-        const size_t n = strcspn(text, ",");
-        if (*count == SP_MAX_COLUMNS)
-            return sp_fail(SPMM_ERR_USAGE, "--%s: more than %d numbers", option, SP_MAX_COLUMNS);
-        snprintf(item, sizeof item, "%.*s", (int)n, text);
-        TRY(number(option, item, 1, most, &list[(*count)++]));
-        text += n;
-        if (!*text) return SPMM_OK;
-    }
-}
-
-static spmm_status set_columns(sp_options *o, const char *text)
-{
+    sp_options *const o = options;
     o->k_given = 1;
-    return numbers("columns", text, 1 << 24, o->k, &o->k_count);
+    return sp_option_numbers("columns", text, 1 << 24, o->k, SP_MAX_COLUMNS, &o->k_count);
 }
 
-static spmm_status set_plan_ranks(sp_options *o, const char *text)
+static spmm_status set_plan_ranks(void *options, const char *text)
 {
-    return numbers("plan-ranks", text, 1 << 20, o->plan_ranks, &o->plan_count);
+    sp_options *const o = options;
+    return sp_option_numbers("plan-ranks", text, 1 << 20, o->plan_ranks, SP_MAX_COLUMNS, &o->plan_count);
 }
 
-static spmm_status set_kernel(sp_options *o, const char *text)
+static spmm_status set_kernel(void *options, const char *text)
 {
+    sp_options *const o = options;
     o->kernel = strcmp(text, "auto") == 0 ? NULL : text;
     if (o->kernel && strcmp(text, "all") != 0 && !sp_kernel_find(text))
         return sp_fail(SPMM_ERR_USAGE, "--kernel %.100s: no such kernel; --list-kernels names them", text);
     return SPMM_OK;
 }
 
-static spmm_status set_block_size(sp_options *o, const char *text)
+static spmm_status set_block_size(void *options, const char *text)
 {
+    sp_options *const o = options;
     int64_t value;
-    TRY(number("block-size", text, 0, 1024, &value));
+    TRY(sp_option_number("block-size", text, 0, 1024, &value));
     o->shape.block = (int)value;
     return sp_shape_check(o->shape);
 }
 
-static spmm_status set_subwarp(sp_options *o, const char *text)
+static spmm_status set_subwarp(void *options, const char *text)
 {
+    sp_options *const o = options;
     int64_t value;
-    TRY(number("subwarp", text, 0, 32, &value));
+    TRY(sp_option_number("subwarp", text, 0, 32, &value));
     o->shape.subwarp = (int)value;
     return sp_shape_check(o->shape);
 }
 
-static spmm_status set_grid(sp_options *o, const char *text)
+static spmm_status set_grid(void *options, const char *text)
 {
+    sp_options *const o = options;
     int end = 0;
     o->grid_auto = strcmp(text, "auto") == 0;
     o->p = o->q = 0;
@@ -130,8 +78,9 @@ static spmm_status set_grid(sp_options *o, const char *text)
     return SPMM_OK;
 }
 
-static spmm_status set_x(sp_options *o, const char *text)
+static spmm_status set_x(void *options, const char *text)
 {
+    sp_options *const o = options;
     o->x_file = NULL;
     if (strcmp(text, "ones") == 0) {
         o->x_kind = SP_X_ONES;
@@ -141,7 +90,7 @@ static spmm_status set_x(sp_options *o, const char *text)
         o->x_kind = SP_X_UNIFORM;
     } else if (strncmp(text, "uniform:", 8) == 0) {
         int64_t seed;
-        TRY(number("x uniform:SEED", text + 8, 0, INT64_MAX, &seed));
+        TRY(sp_option_number("x uniform:SEED", text + 8, 0, INT64_MAX, &seed));
         o->x_kind = SP_X_UNIFORM;
         o->x_seed = (uint64_t)seed;
     } else {
@@ -150,17 +99,19 @@ static spmm_status set_x(sp_options *o, const char *text)
     return SPMM_OK;
 }
 
-static spmm_status set_verify(sp_options *o, const char *text)
+static spmm_status set_verify(void *options, const char *text)
 {
+    sp_options *const o = options;
     int index;
-    TRY(word("verify", text, verify_words, &index));
+    TRY(sp_option_word("verify", text, verify_words, &index));
     o->verify_given = 1;
     o->verify = (sp_verify_mode)index;
     return SPMM_OK;
 }
 
-static spmm_status set_ell_limit(sp_options *o, const char *text)
+static spmm_status set_ell_limit(void *options, const char *text)
 {
+    sp_options *const o = options;
     char *end;
     o->ell_limit = strtod(text, &end);
     if (end == text || *end || !(o->ell_limit > 0))
@@ -168,83 +119,31 @@ static spmm_status set_ell_limit(sp_options *o, const char *text)
     return SPMM_OK;
 }
 
-static spmm_status set_threads(sp_options *o, const char *t)
-{
-    return small_number("threads", t, 1, &o->threads);
-}
-static spmm_status set_slices(sp_options *o, const char *t)
-{
-    return small_number("slices", t, 1, &o->slices);
-}
-static spmm_status set_repeat(sp_options *o, const char *t)
-{
-    return small_number("repeat", t, 1, &o->repeat);
-}
-static spmm_status set_warmup(sp_options *o, const char *t)
-{
-    return small_number("warmup", t, 0, &o->warmup);
-}
-static spmm_status set_output(sp_options *o, const char *t) { return o->output = t, SPMM_OK; }
-static spmm_status set_json(sp_options *o, const char *t) { return o->json = t, SPMM_OK; }
-static spmm_status set_cache(sp_options *o, const char *t) { return o->cache = t, SPMM_OK; }
-static spmm_status set_csv(sp_options *o, const char *t) { return o->csv = t, SPMM_OK; }
-static spmm_status set_tune(sp_options *o, const char *t) { return (void)t, o->tune = 1, SPMM_OK; }
-static spmm_status set_probe(sp_options *o, const char *t) { return (void)t, o->probe = 1, SPMM_OK; }
-static spmm_status set_no_overlap(sp_options *o, const char *t)
-{
-    return (void)t, o->no_overlap = 1, SPMM_OK;
-}
-static spmm_status set_nonfinite(sp_options *o, const char *t)
-{
-    return (void)t, o->allow_nonfinite = 1, SPMM_OK;
-}
-static spmm_status set_quiet(sp_options *o, const char *t) { return (void)t, o->verbosity = -1, SPMM_OK; }
-static spmm_status set_verbose(sp_options *o, const char *t) { return (void)t, o->verbosity = 1, SPMM_OK; }
-
-static spmm_status act(sp_options *o, sp_action action)
-{
-    if (o->action < action) o->action = action; /* help wins over the rest */
-    return SPMM_OK;
-}
-static spmm_status do_conversions(sp_options *o, const char *t)
-{
-    return (void)t, act(o, SP_ACTION_CHECK_CONVERSIONS);
-}
-static spmm_status do_scatter(sp_options *o, const char *t)
-{
-    return (void)t, act(o, SP_ACTION_SCATTER_ONLY);
-}
-static spmm_status do_dry_run(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_DRY_RUN); }
-static spmm_status do_kernels(sp_options *o, const char *t)
-{
-    return (void)t, act(o, SP_ACTION_LIST_KERNELS);
-}
-static spmm_status do_devices(sp_options *o, const char *t)
-{
-    return (void)t, act(o, SP_ACTION_LIST_DEVICES);
-}
-static spmm_status do_version(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_VERSION); }
-static spmm_status do_help(sp_options *o, const char *t) { return (void)t, act(o, SP_ACTION_HELP); }
-
-#define WORDS(list, member) .words = list, .field = offsetof(sp_options, member)
+#define FIELD(member) .field = offsetof(sp_options, member)
+#define CALL(function) .kind = SP_OPTION_CALL, .call = function
+#define WORDS(list, member) .kind = SP_OPTION_WORD, .words = list, FIELD(member)
+#define TEXT(member) .kind = SP_OPTION_TEXT, FIELD(member)
+#define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
+#define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
+/* the greatest action wins, help over the rest */
+#define ACTION(name) .kind = SP_OPTION_RAISE, FIELD(action), .value = SP_ACTION_##name
 /** THE table of options. */
-static const option_row rows[] = {
-    {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)",
-     .set = set_columns},
+static const sp_option_row rows[] = {
+    {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      WORDS(device_words, device)},
     {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", WORDS(format_words, format)},
-    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", .set = set_kernel},
+    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel)},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
-     .set = set_tune},
+     FLAG(tune, 1)},
     {0, "tune", NULL, "the same; Open MPI 4's mpirun takes the word for its own option, and warns",
-     .set = set_tune},
+     FLAG(tune, 1)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
-     .set = set_block_size},
+     CALL(set_block_size)},
     {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that",
-     .set = set_subwarp},
+     CALL(set_subwarp)},
     {'g', "grid", "PxQ", "process grid: P row blocks by Q column blocks of A, or auto (default: ranks x 1)",
-     .set = set_grid},
+     CALL(set_grid)},
     {0, "partition", "NAME",
      "blocks: nnz (balanced by entries, default), rows (even), graph (renumbered by METIS)",
      WORDS(partition_words, partition)},
@@ -255,39 +154,40 @@ static const option_row rows[] = {
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
      WORDS(reduce_words, reduce)},
     {0, "slices", "N", "exchange X in N slices of columns, beside products of those before (default: chosen)",
-     .set = set_slices},
-    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", .set = set_no_overlap},
+     COUNT(slices, 1)},
+    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(precision_words, precision)},
-    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", .set = set_x},
-    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", .set = set_threads},
-    {'r', "repeat", "N", "timed products (default 10)", .set = set_repeat},
-    {0, "warmup", "N", "products before the timed ones (default 2)", .set = set_warmup},
-    {0, "verify", "NAME", "full (default), sample (1000 rows), none", .set = set_verify},
+    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x)},
+    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
+    {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
+    {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0)},
+    {0, "verify", "NAME", "full (default), sample (1000 rows), none", CALL(set_verify)},
     {0, "probe", NULL, "measure messages, operations and copies for a moment: the record has them",
-     .set = set_probe},
-    {'o', "output", "FILE", "write Y as a Matrix Market array file", .set = set_output},
-    {0, "json", "FILE", "append one JSON object a run", .set = set_json},
-    {0, "csv", "FILE", "append one row a run, with a header when the file is new", .set = set_csv},
-    {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", .set = set_ell_limit},
-    {0, "allow-nonfinite", NULL, "accept inf and nan in files", .set = set_nonfinite},
+     FLAG(probe, 1)},
+    {'o', "output", "FILE", "write Y as a Matrix Market array file", TEXT(output)},
+    {0, "json", "FILE", "append one JSON object a run", TEXT(json)},
+    {0, "csv", "FILE", "append one row a run, with a header when the file is new", TEXT(csv)},
+    {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit)},
+    {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1)},
     {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
      WORDS(io_words, io_parallel)},
     {0, "cache", "FILE", "write the matrix in binary form, as FILE.spmm: a MATRIX that needs no parsing",
-     .set = set_cache},
-    {0, "scatter-only", NULL, "print what each rank holds, and end", .set = do_scatter},
-    {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", .set = do_dry_run},
-    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", .set = set_plan_ranks},
+     TEXT(cache)},
+    {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY)},
+    {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", ACTION(DRY_RUN)},
+    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", CALL(set_plan_ranks)},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end",
-     .set = do_conversions},
-    {0, "list-kernels", NULL, "name the kernels, and end", .set = do_kernels},
-    {0, "list-devices", NULL, "name the devices and the transports between them, and end", .set = do_devices},
-    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", .set = set_quiet},
+     ACTION(CHECK_CONVERSIONS)},
+    {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
+    {0, "list-devices", NULL, "name the devices and the transports between them, and end",
+     ACTION(LIST_DEVICES)},
+    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
     {'v', "verbose", NULL, "print a row a rank, the phases of each run and its share of the DRAM floor",
-     .set = set_verbose},
-    {0, "version", NULL, "print the version, and end", .set = do_version},
-    {'h', "help", NULL, "print this, and end", .set = do_help},
+     FLAG(verbosity, 1)},
+    {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
+    {'h', "help", NULL, "print this, and end", ACTION(HELP)},
 };
-enum { ROWS = sizeof rows / sizeof rows[0], FIRST_LONG = 256 };
+static const sp_option_table table = {rows, sizeof rows / sizeof rows[0]};
 
 void sp_options_help(FILE *out)
 {
@@ -305,43 +205,10 @@ void sp_options_help(FILE *out)
             n += snprintf(form + n, sizeof form - (size_t)n, "%s%s", j ? "," : "", kind[i].args[j]);
         fprintf(out, "  %-30s %s\n", form, kind[i].what);
     }
-    fprintf(out, "\nOptions:\n");
-    for (int i = 0; i < ROWS; i++) {
-        char form[64], letter[8] = "    ";
-        if (rows[i].letter) snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
-        snprintf(form, sizeof form, "%s--%s%s%s", letter, rows[i].name, rows[i].argument ? " " : "",
-                 rows[i].argument ? rows[i].argument : "");
-        fprintf(out, "  %-30s %s\n", form, rows[i].help);
-    }
+    fprintf(out, "\n");
+    sp_option_help(&table, out);
     fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
                  "4 resources (memory, device, MPI, output).\n");
-}
-
-static spmm_status set_word(const option_row *row, sp_options *o, const char *text)
-{
-    return word(row->name, text, row->words, (int *)((char *)o + row->field));
-}
-
-/** The table as getopt_long wants it. Long-only options get codes from FIRST_LONG up. */
-static void getopt_tables(char *letters, struct option *longs)
-{
-    *letters++ = ':'; /* a missing argument is told apart from an unknown option */
-    for (int i = 0; i < ROWS; i++) {
-        longs[i] = (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
-                                   FIRST_LONG + i};
-        if (!rows[i].letter) continue;
-        *letters++ = rows[i].letter;
-        if (rows[i].argument) *letters++ = ':';
-    }
-    *letters = '\0';
-    longs[ROWS] = (struct option){NULL, 0, NULL, 0};
-}
-
-static const option_row *find_row(int code)
-{
-    for (int i = 0; i < ROWS; i++)
-        if (code == FIRST_LONG + i || (rows[i].letter && code == rows[i].letter)) return &rows[i];
-    return NULL;
 }
 
 /** With --io parallel no rank has the whole matrix. */
@@ -386,8 +253,6 @@ static spmm_status check(const sp_options *o)
 
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
 {
-    char letters[2 * ROWS + 2];
-    struct option longs[ROWS + 1];
     *o = (sp_options){.matrix = "lap3d27:32",
                       .k = {64},
                       .k_count = 1,
@@ -395,27 +260,6 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
                       .repeat = 10,
                       .warmup = 2,
                       .ell_limit = 3.0};
-    getopt_tables(letters, longs);
-    opterr = 0; /* rank 0 prints the message, not getopt on every rank */
-    optind = 0; /* start anew: the tests parse more than once */
-    for (int code; (code = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
-        const char *const seen = argv[optind > 0 ? optind - 1 : 0];
-        if (code == ':') {
-            const option_row *row = find_row(optopt);
-            return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", seen,
-                           row ? row->argument : "an argument");
-        }
-        const option_row *row = code == '?' ? NULL : find_row(code);
-        if (!row && optopt && optopt < FIRST_LONG)
-            return sp_fail(SPMM_ERR_USAGE, "unknown option -%c; --help lists them", optopt);
-        if (!row)
-            return sp_fail(SPMM_ERR_USAGE,
-                           "unknown option, or one that takes no argument: %.100s; --help lists them", seen);
-        TRY(row->words ? set_word(row, o, optarg) : row->set(o, optarg));
-    }
-    if (argc - optind > 1)
-        return sp_fail(SPMM_ERR_USAGE, "more than one matrix: %.100s and %.100s", argv[optind],
-                       argv[optind + 1]);
-    if (optind < argc) o->matrix = argv[optind];
+    TRY(sp_option_read(&table, argc, argv, "matrix", o, &o->matrix));
     return check(o);
 }

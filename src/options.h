@@ -1,4 +1,4 @@
-/** argv -> struct. One table makes the parser and --help. No MPI. */
+/** spmm_mpi's argv -> struct, by one table, which makes --help too. No MPI. */
 #ifndef SP_OPTIONS_H
 #define SP_OPTIONS_H
 

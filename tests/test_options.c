@@ -85,11 +85,33 @@ int main(void)
         refused("--subwarp 64", "subwarp");
         refused("--autotune=1", "--autotune");
     }
+    TEST("a count keeps to its bounds, of which the message tells") {
+        CHECK_INT(parse("--slices 1 --warmup 0 -r 1000000000"), SPMM_OK);
+        CHECK(o.slices == 1 && o.warmup == 0 && o.repeat == 1000000000);
+        refused("--slices 0", "--slices 0: expected a whole number from 1 to 1000000000");
+        refused("-r 1000000001", "--repeat 1000000001: expected a whole number from 1 to 1000000000");
+        refused("--warmup 1.5", "--warmup 1.5: expected a whole number from 0 to 1000000000");
+    }
+    TEST("of an option given twice the last counts, of actions the greatest: help wins") {
+        CHECK_INT(parse("-q -v --json a --json b --cache c -t 2 -t 4"), SPMM_OK);
+        CHECK(o.verbosity == 1 && o.threads == 4 && o.action == SP_ACTION_MULTIPLY && !o.csv);
+        CHECK_TEXT(o.json, "b");
+        CHECK_TEXT(o.cache, "c");
+        CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);
+        CHECK(o.verbosity == -1 && o.probe == 1 && o.no_overlap == 1 && o.action == SP_ACTION_HELP);
+    }
+    TEST("a list has at most 64 numbers") {
+        char list[256] = "-k 1";
+        for (int i = 1; i < 64; i++) strcat(list, ",2");
+        CHECK_INT(parse(list), SPMM_OK);
+        CHECK_INT(o.k_count, 64);
+        refused(strcat(list, ",3"), "--columns: more than 64 numbers");
+    }
     TEST("unknown options and too many matrices are refused by name") {
         refused("--colums 3", "--colums");
         refused("-z", "-z");
         refused("--help=3", "--help=3");
-        refused("a.mtx b.mtx", "b.mtx");
+        refused("a.mtx b.mtx", "more than one matrix: a.mtx and b.mtx");
     }
     TEST("what does not go together is refused") {
         refused("--kernel cpu_csr -d cuda", "cpu");
