@@ -8,6 +8,7 @@
 #include "gen.h"
 #include "graph.h"
 #include "memory.h"
+#include "sink.h"
 #include "spmm_file.h"
 
 spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
@@ -141,8 +142,8 @@ spmm_status sp_job_read_x(sp_job *job)
 spmm_status sp_job_check_outputs(const sp_job *job)
 {
     spmm_status status = SPMM_OK;
-    if (sp_is_root(job)) status = sp_report_check(job->options.json);
-    if (status == SPMM_OK && sp_is_root(job)) status = sp_report_check(job->options.csv);
+    if (sp_is_root(job)) status = sp_sink_check(job->options.json);
+    if (status == SPMM_OK && sp_is_root(job)) status = sp_sink_check(job->options.csv);
     return sp_agree(job->grid.comm, "read", status);
 }
 

@@ -1,0 +1,44 @@
+/** Fields of a record -> a file, as JSON Lines or CSV. One function visits the fields, whatever the form. Knows no
+ *  record. Rank 0 alone calls this. */
+#ifndef SP_SINK_H
+#define SP_SINK_H
+
+#include <stdint.h>
+
+#include "status.h"
+
+/** Where the fields go: a JSON object, a CSV header or a CSV row. */
+typedef struct sp_sink sp_sink;
+
+/** Hands every field of a record to the sink, once, by the functions below. The same fields in the same order for
+ *  every record, since the CSV header is that of the first. New ones belong at the end, where readers of columns
+ *  do not miss them. */
+typedef void (*sp_sink_visit)(sp_sink *sink, const void *record);
+
+/* One field each. name: as JSON has it; in a group the CSV's column is GROUP.NAME */
+void sp_sink_text(sp_sink *s, const char *name, const char *value); /**< not NULL */
+void sp_sink_whole(sp_sink *s, const char *name, int64_t value);
+void sp_sink_real(sp_sink *s, const char *name, double value); /**< inf and nan: null in JSON, empty in CSV */
+void sp_sink_truth(sp_sink *s, const char *name, int value);   /**< true or false */
+
+/** Two whole numbers: an array in JSON, two columns in CSV.
+ *  \param [in] name           of the array
+ *  \param [in] first, second  of the columns
+ *  \param [in] pair           [2] */
+void sp_sink_pair(sp_sink *s, const char *name, const char *first, const char *second, const int *pair);
+
+/** The fields until sp_sink_close() are a group: an object in JSON. Groups do not nest; `group` must last as long. */
+void sp_sink_open(sp_sink *s, const char *group);
+void sp_sink_close(sp_sink *s);
+
+/** Can this file be appended to? Asked before the work, not after it; makes the file where there is none.
+ *  \param [in] path  NULL: SPMM_OK
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
+spmm_status sp_sink_check(const char *path);
+
+/** Append the record: a line with one JSON object, or a row. The CSV gets its header when the file is new or empty.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
+spmm_status sp_sink_json(const char *path, sp_sink_visit visit, const void *record);
+spmm_status sp_sink_csv(const char *path, sp_sink_visit visit, const void *record);
+
+#endif
