@@ -1,7 +1,6 @@
 #include "place.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,6 +63,21 @@ spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, s
     if (!use) return SPMM_OK;
     int which;
     return sp_node_sharers(comm, place->gpu.pci, &which, &place->gpu_sharers);
+}
+
+static const char *plural(int count) { return count == 1 ? "" : "s"; }
+
+void sp_place_print(FILE *out, const sp_place *place)
+{
+    if (place->device == SPMM_CUDA) {
+        fprintf(out, "device     cuda: %s", place->gpu.name);
+        if (place->gpu_sharers > 1) fprintf(out, ", shared by %d ranks", place->gpu_sharers);
+        fprintf(out, "\n");
+    } else {
+        fprintf(out, "device     cpu: %d thread%s a rank (%d core%s shared by %d rank%s)\n", place->threads,
+                plural(place->threads), place->cores, plural(place->cores), place->core_sharers,
+                plural(place->core_sharers));
+    }
 }
 
 spmm_status spmm_device_open(MPI_Comm comm)

@@ -2,6 +2,8 @@
 #ifndef SP_PLACE_H
 #define SP_PLACE_H
 
+#include <stdio.h>
+
 #include "comm.h"
 #include "device.h"
 
@@ -28,5 +30,8 @@ typedef struct sp_place {
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_NO_DEVICE (cuda without a GPU; says why),
  *          SPMM_ERR_DEVICE */
 spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_place *place);
+
+/** Prints the line "device" of a report: the GPU, or threads and cores, and how many ranks share them. */
+void sp_place_print(FILE *out, const sp_place *place);
 
 #endif

@@ -26,7 +26,6 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
 {
     static const char *const partition[] = {"entries", "even blocks", "a cut graph"};
     char text[32];
-    const int threads = ranks[0].place.threads;
     fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VERSION);
     fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s %s", r->matrix.source,
             (long long)r->matrix.rows, (long long)r->matrix.cols, (long long)r->matrix.nnz, r->matrix.field,
@@ -38,15 +37,7 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)p->duplicates);
     fprintf(out, "ranks      %d as a %d x %d grid, rows by %s, imbalance %.3f\n", r->run.ranks,
             r->run.grid[0], r->run.grid[1], partition[o->partition], r->imbalance);
-    if (ranks[0].place.device == SPMM_CUDA) {
-        fprintf(out, "device     cuda: %s", ranks[0].place.gpu.name);
-        if (ranks[0].place.gpu_sharers > 1) fprintf(out, ", shared by %d ranks", ranks[0].place.gpu_sharers);
-        fprintf(out, "\n");
-    } else {
-        fprintf(out, "device     cpu: %d thread%s a rank (%d core%s shared by %d rank%s)\n", threads,
-                threads == 1 ? "" : "s", ranks[0].place.cores, ranks[0].place.cores == 1 ? "" : "s",
-                ranks[0].place.core_sharers, ranks[0].place.core_sharers == 1 ? "" : "s");
-    }
+    sp_place_print(out, &ranks[0].place);
     fprintf(out, "X          %s, %s\n", r->run.x, r->run.precision);
     exchange_line(out, r);
     if (p->read_bytes > 0)

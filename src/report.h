@@ -89,9 +89,6 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
 
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
 
-/** Can this file be appended to? Asked before the work, not after it. NULL: SPMM_OK. */
-spmm_status sp_report_check(const char *path);
-
 /** Append the record. The CSV gets its header when the file is new or empty.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
 spmm_status sp_report_json(const char *path, const sp_record *r);
