@@ -1,5 +1,6 @@
 #include "comm.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     fflush(stdout);
-    fprintf(stderr, "spmm_mpi: error: rank %d: %s\n", rank, spmm_error_message());
+    fprintf(stderr, "%s: error: rank %d: %s\n", program_invocation_short_name, rank, spmm_error_message());
     fflush(stderr);
     MPI_Abort(comm, sp_exit_code(status));
 }

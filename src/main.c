@@ -1,19 +1,10 @@
 /** spmm_mpi: options -> stages -> exit code. */
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "exchange.h"
 #include "job.h"
-
-/** Rank 0's one line about an error. */
-static void complain(int rank, spmm_status status)
-{
-    if (rank != 0) return;
-    fflush(stdout);
-    fprintf(stderr, "spmm_mpi: error: %s\n", spmm_error_message());
-    if (status == SPMM_ERR_USAGE) fprintf(stderr, "spmm_mpi: see spmm_mpi --help\n");
-}
+#include "program.h"
 
 static const char *exactness(const sp_kernel *kernel, char *text, size_t n)
 {
@@ -69,21 +60,12 @@ static void list_transports(void)
     }
 }
 
-/** What the launcher says this process's rank is; 0 without one. For what is told without MPI. */
-static int launched_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i])) return atoi(getenv(names[i]));
-    return 0;
-}
-
 /** The options that are answered without starting MPI, which a login node may not let start. 1: that was
  *  all. */
 static int answer(sp_action action)
 {
     if (action != SP_ACTION_HELP && action != SP_ACTION_VERSION && action != SP_ACTION_LIST_KERNELS) return 0;
-    if (launched_rank() != 0) return 1;
+    if (sp_program_rank() != 0) return 1;
     if (action == SP_ACTION_HELP) sp_options_help(stdout);
     if (action == SP_ACTION_VERSION) printf("spmm_mpi %s\n", SPMM_VERSION);
     if (action == SP_ACTION_LIST_KERNELS) list_kernels();
@@ -150,26 +132,18 @@ static spmm_status work(sp_job *job)
     return job->failed ? sp_fail(SPMM_ERR_VERIFY, "Y differs from the serial product") : SPMM_OK;
 }
 
-/** A last look at the standard output: a full disk must not pass for success. */
-static spmm_status flushed(spmm_status status)
-{
-    if (status == SPMM_OK && (fflush(stdout) != 0 || ferror(stdout)))
-        return sp_fail(SPMM_ERR_OUTPUT, "cannot write to the standard output");
-    return status;
-}
-
 int main(int argc, char **argv)
 {
     static sp_job job;
     int rank, provided;
     spmm_status status = sp_options_parse(argc, argv, &job.options);
-    if (status == SPMM_OK && answer(job.options.action)) return sp_exit_code(flushed(status));
+    if (status == SPMM_OK && answer(job.options.action)) return sp_exit_code(sp_program_flushed(status));
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     job.start = MPI_Wtime();
     if (status == SPMM_OK) status = work(&job);
-    if (rank == 0) status = flushed(status);
-    if (status != SPMM_OK) complain(rank, status);
+    if (rank == 0) status = sp_program_flushed(status);
+    if (status != SPMM_OK) sp_program_complain(rank, status);
     sp_job_destroy(&job);
     MPI_Finalize();
     return sp_exit_code(status);
