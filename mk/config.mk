@@ -148,7 +148,7 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/
           $(if $(NCCL_FOUND),src/nccl_none.c,src/nccl_found.c) \
           $(if $(METIS_FOUND),src/graph_none.c,src/graph_metis.c)
 # what only the program needs besides main.c; it is in no library
-PROGRAM_ONLY := $(patsubst %,src/%.c,job job_layout job_load job_run job_time job_tune layout tune floor options option_table conversions report report_file sink program)
+PROGRAM_ONLY := $(patsubst %,src/%.c,job job_layout job_load job_run job_time job_tune layout tune floor options option_table conversions report report_file sink program series_csv series_csv_parse)
 LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY) src/main.c,$(wildcard src/*.c kernels/*.c)) \
                $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/*.cu))
 object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))

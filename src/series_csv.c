@@ -1,0 +1,277 @@
+#include "series_csv.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+#include "memory.h"
+#include "numparse.h"
+#include "series_csv_parse.h"
+
+typedef struct text {
+    char *at;
+    int64_t bytes, room;
+} text;
+
+/** Whole lines of the file; their bytes lie in `text`, whose length is not theirs. */
+typedef struct piece {
+    sp_chunk chunk;
+    int64_t number; /* pieces before it */
+    text text;
+} piece;
+
+/** What the threads share; all that changes is touched under the lock only. */
+typedef struct reading {
+    sp_source *source;
+    int64_t piece_bytes;
+    text kept;             /* read, but behind the last newline of the last piece */
+    int64_t lines, pieces; /* handed out so far */
+    sp_csv_format format;
+    sp_csv_values *parsed; /* [parsed_room], of which [pieces] are used */
+    int64_t parsed_room;
+    sp_read_error error; /* the first one in the file, so far */
+    int done;            /* no further pieces: the file ends, or an error is certain */
+    pthread_mutex_t lock;
+    const sp_read_options *options;
+    double next_progress; /* seconds; thread 0's */
+} reading;
+
+/* ---- the file in pieces ---- */
+
+/** Room for so many bytes and the pad; what is there stays. */
+static spmm_status reserve(text *t, int64_t bytes)
+{
+    if (bytes + SP_CHUNK_PAD <= t->room) return SPMM_OK;
+    const int64_t room = bytes + bytes / 2 + SP_CHUNK_PAD;
+    void *at;
+    TRY(sp_alloc(&at, room, 1, "the text of a CSV file"));
+    if (t->bytes > 0) memcpy(at, t->at, (size_t)t->bytes);
+    sp_free(t->at);
+    t->at = at;
+    t->room = room;
+    return SPMM_OK;
+}
+
+static spmm_status copy_text(text *to, const char *from, int64_t bytes)
+{
+    to->bytes = 0;
+    TRY(reserve(to, bytes));
+    if (bytes > 0) memcpy(to->at, from, (size_t)bytes);
+    to->bytes = bytes;
+    return SPMM_OK;
+}
+
+/** Reads until a line is whole; *newline is the last one, NULL at the end of the file. */
+static spmm_status read_lines(reading *r, text *t, char **newline, sp_read_error *error)
+{
+    *newline = NULL;
+    while (!*newline) {
+        /* long lines in steps that grow with them, so that their number does not */
+        const int64_t step = r->piece_bytes > t->bytes / 8 ? r->piece_bytes : t->bytes / 8;
+        int64_t got;
+        TRY(reserve(t, t->bytes + step));
+        const spmm_status status = sp_source_read(r->source, t->at + t->bytes, step, &got);
+        /* a damaged file's last, broken line is not looked at */
+        if (status != SPMM_OK)
+            return sp_error_set(error, status, r->lines + 1, "%s", sp_source_error(r->source));
+        if (got == 0) return SPMM_OK;
+        *newline = memrchr(t->at + t->bytes, '\n', (size_t)got);
+        t->bytes += got;
+    }
+    return SPMM_OK;
+}
+
+/** Fills the next piece; its chunk has no bytes at the end of the file. One thread at a time. */
+static spmm_status fill(reading *r, piece *c, sp_read_error *error)
+{
+    text *const t = &c->text;
+    char *newline;
+    c->chunk = (sp_chunk){0};
+    TRY(copy_text(t, r->kept.at, r->kept.bytes));
+    r->kept.bytes = 0;
+    TRY(read_lines(r, t, &newline, error));
+    if (!newline) {
+        if (t->bytes == 0) return SPMM_OK;
+        newline = t->at + t->bytes;
+        t->at[t->bytes++] = '\n'; /* in the pad, which has room for it */
+    }
+    const int64_t bytes = newline + 1 - t->at;
+    TRY(copy_text(&r->kept, newline + 1, t->bytes - bytes));
+    memset(t->at + bytes, 'x', SP_CHUNK_PAD - 1);
+    if (r->pieces == 0 && bytes > 3 && memcmp(t->at, "\xEF\xBB\xBF", 3) == 0) memset(t->at, ' ', 3);
+    c->number = r->pieces++;
+    c->chunk = (sp_chunk){.text = t->at, .bytes = bytes, .first_line = r->lines + 1};
+    c->chunk.lines = sp_count_lines(t->at, bytes, &c->chunk.entries);
+    r->lines += c->chunk.lines;
+    return SPMM_OK;
+}
+
+static spmm_status open_reading(reading *r, const char *path)
+{
+    TRY(sp_source_open(path, &r->source));
+    r->piece_bytes = sp_stream_chunk_default();
+    return SPMM_OK;
+}
+
+/* ---- the format ---- */
+
+/** Reads the file's first series beforehand. What is wrong up to there is left to the reader proper, which finds it
+ *  again. */
+static spmm_status detect_format(const char *path, sp_csv_format *f)
+{
+    reading r = {0};
+    piece c = {0};
+    sp_read_error error = {0};
+    f->separator = ',';
+    TRY(open_reading(&r, path));
+    spmm_status status = SPMM_OK;
+    do {
+        status = fill(&r, &c, &error);
+    } while (status == SPMM_OK && c.chunk.bytes > 0 && !sp_csv_find_format(&c.chunk, f));
+    sp_free(c.text.at);
+    sp_free(r.kept.at);
+    sp_source_close(r.source);
+    if (status != SPMM_OK && error.status == SPMM_OK) return status; /* no memory */
+    if (f->values > INT32_MAX)
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s:%lld: found %lld values, expected at most %d", path,
+                       (long long)f->first_line, (long long)f->values, INT32_MAX);
+    return SPMM_OK;
+}
+
+/* ---- the threads ---- */
+
+/** Makes the table of pieces longer, if need be. */
+static spmm_status reserve_parsed(reading *r)
+{
+    if (r->pieces < r->parsed_room) return SPMM_OK;
+    const int64_t room = 2 * r->parsed_room + 64;
+    void *table;
+    TRY(sp_alloc_zero(&table, room, sizeof *r->parsed, "the pieces of a CSV file"));
+    if (r->pieces > 0) memcpy(table, r->parsed, (size_t)r->pieces * sizeof *r->parsed);
+    sp_free(r->parsed);
+    r->parsed = table;
+    r->parsed_room = room;
+    return SPMM_OK;
+}
+
+static void keep_first_error(reading *r, const sp_read_error *e)
+{
+    if (e->status == SPMM_OK) return;
+    if (r->error.status == SPMM_OK || e->line < r->error.line) r->error = *e;
+    r->done = 1;
+}
+
+/** Hands out the next piece; 0 when there is none. Pieces come in the order of the file, so whoever stops the others
+ *  knows that all earlier text is being looked at. */
+static int next_piece(reading *r, piece *c, double *fraction)
+{
+    sp_read_error error = {0};
+    int more = 0;
+    pthread_mutex_lock(&r->lock);
+    if (!r->done) {
+        spmm_status status = reserve_parsed(r);
+        if (status == SPMM_OK) status = fill(r, c, &error);
+        if (status != SPMM_OK && error.status == SPMM_OK)
+            sp_error_set(&error, status, 0, "%s", spmm_error_message());
+        keep_first_error(r, &error);
+        more = status == SPMM_OK && c->chunk.bytes > 0;
+        r->done |= !more;
+    }
+    *fraction = sp_source_fraction(r->source);
+    pthread_mutex_unlock(&r->lock);
+    return more;
+}
+
+static void report_progress(reading *r, double fraction)
+{
+    const sp_read_options *const o = r->options;
+    if (!o->progress || omp_get_thread_num() != 0 || omp_get_wtime() < r->next_progress) return;
+    r->next_progress = omp_get_wtime() + 0.1;
+    o->progress(o->progress_context, fraction);
+}
+
+static void read_pieces(reading *r)
+{
+    const int64_t most = sp_source_bytes_left_at_most(r->source) / r->piece_bytes + 1;
+    const int threads = r->options->threads < most ? r->options->threads : (int)most;
+#pragma omp parallel num_threads(threads < 1 ? 1 : threads)
+    {
+        piece c = {0};
+        double fraction;
+        while (next_piece(r, &c, &fraction)) {
+            sp_read_error error = {0};
+            sp_csv_values out = {0};
+            sp_csv_parse(&r->format, &c.chunk, &out, &error);
+            pthread_mutex_lock(&r->lock);
+            r->parsed[c.number] = out;
+            keep_first_error(r, &error);
+            pthread_mutex_unlock(&r->lock);
+            report_progress(r, fraction);
+        }
+        sp_free(c.text.at);
+    }
+}
+
+/* ---- all of it ---- */
+
+/** Copies the pieces' series to their rows, and frees them. */
+static void put_together(reading *r, spmm_multivector *x)
+{
+    const size_t size = sp_value_size(x->precision), row = (size_t)x->k * size, ld = (size_t)x->ld * size;
+#pragma omp parallel for schedule(dynamic) num_threads(r->options->threads < 1 ? 1 : r->options->threads)
+    for (int64_t c = 0; c < r->pieces; c++) {
+        sp_csv_values *const from = &r->parsed[c];
+        char *const to = (char *)x->data + (size_t)from->first * ld;
+        for (int64_t i = 0; i < from->series; i++)
+            memcpy(to + (size_t)i * ld, (char *)from->values + (size_t)i * row, row);
+        sp_free(from->values);
+        from->values = NULL;
+    }
+}
+
+static spmm_status make_multivector(reading *r, const char *path, spmm_multivector *x)
+{
+    int64_t series = 0;
+    for (int64_t c = 0; c < r->pieces; c++) {
+        r->parsed[c].first = series;
+        series += r->parsed[c].series;
+    }
+    if (series == 0)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s:%lld: found %s, expected a line of values", path,
+                       (long long)(r->lines > 0 ? r->lines : 1),
+                       r->lines > 0 ? "only blank lines and comments" : "an empty file");
+    if (series > INT32_MAX)
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %lld series, expected at most %d", path,
+                       (long long)series, INT32_MAX);
+    TRY(spmm_multivector_create(series, r->format.values, r->format.precision, SPMM_CPU, x));
+    put_together(r, x);
+    if (r->options->progress) r->options->progress(r->options->progress_context, 1.0);
+    return SPMM_OK;
+}
+
+static spmm_status end_reading(reading *r, const char *path, spmm_status status)
+{
+    sp_source_close(r->source);
+    for (int64_t c = 0; c < r->pieces; c++) sp_free(r->parsed[c].values);
+    sp_free(r->parsed);
+    sp_free(r->kept.at);
+    pthread_mutex_destroy(&r->lock);
+    if (r->error.status == SPMM_OK) return status;
+    if (r->error.line == 0) return sp_fail(r->error.status, "%s: %s", path, r->error.text);
+    return sp_fail(r->error.status, "%s:%lld: %s", path, (long long)r->error.line, r->error.text);
+}
+
+spmm_status sp_read_csv(const char *path, const sp_read_options *options, spmm_multivector *x)
+{
+    reading r = {.options = options};
+    memset(x, 0, sizeof *x);
+    r.format.precision = options->precision;
+    r.format.allow_nonfinite = options->allow_nonfinite;
+    sp_numparse_init();
+    TRY(detect_format(path, &r.format));
+    TRY(open_reading(&r, path));
+    pthread_mutex_init(&r.lock, NULL);
+    read_pieces(&r);
+    spmm_status status = r.error.status;
+    if (status == SPMM_OK) status = make_multivector(&r, path, x);
+    return end_reading(&r, path, status);
+}
