@@ -100,12 +100,13 @@ help:
 
 # --- below: what the targets above are made of ------------------------------------------------
 
-build: $(B)/spmm_mpi $(B)/libspmm.a $(B)/libspmm.so
+build: $(B)/spmm_mpi $(B)/series_mpi $(B)/libspmm.a $(B)/libspmm.so
 	@:
-build-tests: $(TEST_PROGRAMS)
+build-tests: $(TEST_PROGRAMS) $(SERIES_TESTS)
 	@:
 link: build
-	@[ "$$(readlink spmm_mpi)" = $(B)/spmm_mpi ] || ln -sfn $(B)/spmm_mpi spmm_mpi
+	@for p in spmm_mpi series_mpi; do \
+	    [ "$$(readlink $$p)" = $(B)/$$p ] || ln -sfn $(B)/$$p $$p; done
 
 RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/run
 
@@ -166,5 +167,7 @@ $(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/program.a $(B)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 .SECONDARY:
+
+include mk/series.mk
 
 -include $(wildcard $(B)/*/*.d)

@@ -14,7 +14,7 @@ enum { TILE = 32, TILE_ROWS = 8 };
  *  odd pitch keeps a tile's columns in different banks. */
 template <typename T>
 __global__ void __launch_bounds__(TILE *TILE_ROWS)
-    transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt)
+    transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt, int64_t ldxt)
 {
     __shared__ T tile[TILE][TILE + 1];
     const int64_t across = (k + TILE - 1) / TILE, tiles = across * ((rows + TILE - 1) / TILE);
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(TILE *TILE_ROWS)
         __syncthreads();
         for (int r = (int)threadIdx.y; r < TILE; r += TILE_ROWS)
             if (column + r < k && row + threadIdx.x < rows)
-                xt[(column + r) * rows + row + threadIdx.x] = tile[threadIdx.x][r];
+                xt[(column + r) * ldxt + row + threadIdx.x] = tile[threadIdx.x][r];
         __syncthreads();
     }
 }
@@ -54,7 +54,7 @@ spmm_status transpose_x(const sp_launch *l, cudaStream_t stream, const char *id,
     if (tiles > 0) {
         const unsigned grid = grid_of(tiles, 1);
         const dim3 block(TILE, TILE_ROWS);
-        transpose_kernel<T><<<grid, block, 0, stream>>>(a->x, a->ldx, a->cols, a->k, (T *)s->xt);
+        transpose_kernel<T><<<grid, block, 0, stream>>>(a->x, a->ldx, a->cols, a->k, (T *)s->xt, a->cols);
         TRY(sp_device_launched(id));
     }
     a->x = (const T *)s->xt;

@@ -6,6 +6,10 @@ CUDA ?= auto
 METIS ?= auto
 ##                   METIS_LIBS="-lmetis -lGKlib"  what to link, where -lmetis is not all
 METIS_LIBS ?= -lmetis
+## BLAS=auto|1|0     multiply series with a BLAS when cblas.h and one are found | demand it | leave it out
+BLAS ?= auto
+##                   BLAS_LIBS=-lopenblas  what to link
+BLAS_LIBS ?= -lopenblas
 ## NCCL=auto|1|0     move rows between GPUs with NCCL when it is found | demand it | leave it out
 NCCL ?= auto
 ##                   NCCL_HOME=DIR  where NCCL is, if not with the system's headers and libraries
@@ -148,14 +152,18 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/
           $(if $(NCCL_FOUND),src/nccl_none.c,src/nccl_found.c) \
           $(if $(METIS_FOUND),src/graph_none.c,src/graph_metis.c)
 # what only the program needs besides main.c; it is in no library
-PROGRAM_ONLY := $(patsubst %,src/%.c,job job_layout job_load job_run job_time job_tune layout tune floor options option_table conversions report report_file sink program series_csv series_csv_parse)
-LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY) src/main.c,$(wildcard src/*.c kernels/*.c)) \
-               $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/*.cu))
+PROGRAM_ONLY := $(patsubst %,src/%.c,job job_layout job_load job_run job_time job_tune layout tune floor copy_rate options option_table conversions report report_file sink program)
+# what only series_mpi needs besides series_main.c (mk/series.mk)
+SERIES_ALL := $(filter-out src/series_main.c,$(wildcard src/series_*.c src/pearson*.c kernels/series_*.c \
+                  kernels/cpu_series*.c kernels/no_cuda_series.c kernels/no_blas.c kernels/no_cublas.c))
+LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY) $(SERIES_ALL) src/main.c src/series_main.c,$(wildcard src/*.c kernels/*.c)) \
+               $(if $(filter 1,$(WITH_CUDA)),$(filter-out kernels/cuda_series%,$(wildcard kernels/*.cu)))
 object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))
 LIB_OBJECTS := $(call object,$(LIB_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(wildcard $(PROGRAM_ONLY)))
 # tests/install_client.c is compiled by its test, against an installed libspmm
-TEST_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c)))
+SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c))
+TEST_PROGRAMS := $(filter-out $(SERIES_TESTS),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c))))
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 
 # --- running ----------------------------------------------------------------------------------

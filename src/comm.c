@@ -166,6 +166,20 @@ spmm_status sp_sum(MPI_Comm comm, double *values, int count)
     return SP_MPI(MPI_Bcast(values, count, MPI_DOUBLE, 0, comm));
 }
 
+spmm_status sp_gather_everywhere(MPI_Comm comm, double *values, const int64_t *begin, int size)
+{
+    int *count;
+    TRY(sp_agree(comm, "gather", sp_alloc((void **)&count, 2 * (int64_t)size, sizeof *count, "counts")));
+    for (int r = 0; r < size; r++) {
+        count[r] = (int)(begin[r + 1] - begin[r]);
+        count[size + r] = (int)begin[r];
+    }
+    const spmm_status status = SP_MPI(
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values, count, count + size, MPI_DOUBLE, comm));
+    sp_free(count);
+    return status;
+}
+
 static spmm_status node_comm(MPI_Comm comm, MPI_Comm *node)
 {
     int rank;

@@ -59,6 +59,10 @@ spmm_status sp_slowest(MPI_Comm comm, double *values, int count);
 /** Elementwise sum over the ranks, in place: the same bits on every rank. Collective. */
 spmm_status sp_sum(MPI_Comm comm, double *values, int count);
 
+/** Every rank gets all ranks' values: rank r has values[begin[r] .. begin[r+1]-1] before, and all after. begin is the
+ *  same everywhere, [size + 1], its last at most 2^31 - 1. Collective. */
+spmm_status sp_gather_everywhere(MPI_Comm comm, double *values, const int64_t *begin, int size);
+
 /** The ranks of comm that share this rank's node: how many, and which of them this is. Collective. */
 spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "copy_rate.h"
 #include "floor.h"
 #include "gather.h"
 #include "memory.h"
@@ -372,39 +373,12 @@ done:
 
 /* ---- all runs ---- */
 
-/** The least time of a copy that all ranks do at once. */
-static spmm_status time_copies(const sp_job *job, const sp_copy_probe *probe, double *least)
-{
-    enum { COPIES = 5 };
-    spmm_status status = SPMM_OK;
-    for (int i = 0; i < COPIES; i++) {
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
-        const double start = MPI_Wtime();
-        if (status == SPMM_OK) status = sp_copy_probe_run(probe);
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
-        const double seconds = MPI_Wtime() - start;
-        if (i == 0 || seconds < *least) *least = seconds;
-    }
-    return sp_agree(job->grid.comm, "floor", status);
-}
-
-/** Measures what products are held against. Where a rank lacks the memory for it there is no copy rate. */
+/** Measures what products are held against. */
 static spmm_status measure_floor(sp_job *job)
 {
-    sp_copy_probe probe;
-    int rank, ranks, there;
-    double least = 0;
-    TRY(sp_node_rank(job->grid.comm, &rank, &ranks));
-    if (job->place.device == SPMM_CUDA) ranks = job->place.gpu_sharers;
     TRY(sp_agree(job->grid.comm, "floor", sp_touched_columns(&job->block.csr, &job->touched)));
     job->peak_bytes = sp_peak_bytes();
-    spmm_status status = sp_copy_probe_create(job->place.device, job->place.threads, ranks, &probe);
-    status = sp_all(job->grid.comm, status == SPMM_OK, &there);
-    if (status == SPMM_OK && there) {
-        status = time_copies(job, &probe, &least);
-        job->copy_rate = least > 0 ? 2 * (double)probe.bytes / least : 0;
-    }
-    sp_copy_probe_destroy(&probe);
+    const spmm_status status = sp_copy_rate(&job->grid, &job->place, &job->copy_rate);
     sp_peak_restart();
     return status;
 }

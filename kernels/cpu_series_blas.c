@@ -1,0 +1,34 @@
+/** Numerators by a BLAS through its C interface. Row-major rows of series are columns to BLAS: c := a^T b. */
+#include <cblas.h>
+
+#include "series.h"
+#include "status.h"
+
+/* OpenBLAS's; others take their threads from OpenMP or the environment */
+extern void openblas_set_num_threads(int threads) __attribute__((weak));
+
+/* BLAS counts in int */
+static int fits(const sp_dots *d)
+{
+    return d->rows <= INT32_MAX && d->cols <= INT32_MAX && d->length <= INT32_MAX && d->ld <= INT32_MAX;
+}
+
+static spmm_status dots(const sp_dots *d)
+{
+    const int m = (int)d->rows, n = (int)d->cols, k = (int)d->length, ld = (int)d->ld;
+    if (!fits(d))
+        return sp_fail(SPMM_ERR_LIMIT, "series of %lld values: a BLAS counts to 2^31 - 1",
+                       (long long)d->length);
+    if (openblas_set_num_threads) openblas_set_num_threads(d->threads);
+    if (d->triangle && d->precision == SPMM_F64)
+        cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, m, k, 1, d->a, ld, 0, d->c, m);
+    else if (d->triangle)
+        cblas_ssyrk(CblasColMajor, CblasUpper, CblasTrans, m, k, 1, d->a, ld, 0, d->c, m);
+    else if (d->precision == SPMM_F64)
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, 1, d->a, ld, d->b, ld, 0, d->c, m);
+    else
+        cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, 1, d->a, ld, d->b, ld, 0, d->c, m);
+    return SPMM_OK;
+}
+
+const sp_series_ops sp_series_cpu_blas = {.dots = dots};

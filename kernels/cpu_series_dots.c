@@ -1,0 +1,20 @@
+/** Numerators on the CPU without a BLAS: what a build without one has, and a second opinion on one. */
+#include "series.h"
+
+#define T double
+#define NAME(x) x##_f64
+#include "series_dots_impl.h"
+#define T float
+#define NAME(x) x##_f32
+#include "series_dots_impl.h"
+
+static spmm_status dots(const sp_dots *d)
+{
+    if (d->precision == SPMM_F64)
+        dots_f64(d);
+    else
+        dots_f32(d);
+    return SPMM_OK;
+}
+
+const sp_series_ops sp_series_cpu_dots = {.dots = dots};

@@ -1,0 +1,88 @@
+/** Sums, deviations and centred copies of series on the CPU. */
+#include <math.h>
+
+#include "series.h"
+
+typedef enum way { LANES_WAY, SERIAL_WAY, PAIRWISE_WAY, COMPENSATED_WAY } way;
+
+#define T double
+#define NAME(x) x##_f64
+#include "series_sum_impl.h"
+#define T float
+#define NAME(x) x##_f32
+#include "series_sum_impl.h"
+
+/* ---- means ---- */
+
+static void sum_series(const sp_series_launch *l, way how, int threads)
+{
+    const sp_series *const x = l->x;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t m = 0; m < x->count; m++)
+        l->mean[m] = x->v.precision == SPMM_F64 ? one_f64(x, how, m, l->divisor)
+                                                : one_f32(x, how, m, l->divisor);
+}
+
+static spmm_status lanes(const sp_series_launch *l) { return sum_series(l, LANES_WAY, l->threads), SPMM_OK; }
+static spmm_status serial(const sp_series_launch *l) { return sum_series(l, SERIAL_WAY, 1), SPMM_OK; }
+static spmm_status pairwise(const sp_series_launch *l)
+{
+    return sum_series(l, PAIRWISE_WAY, l->threads), SPMM_OK;
+}
+static spmm_status compensated(const sp_series_launch *l)
+{
+    return sum_series(l, COMPENSATED_WAY, l->threads), SPMM_OK;
+}
+
+static spmm_status columns(const sp_series_launch *l)
+{
+    const int64_t count = l->x->count;
+    const int parts = l->threads;
+#pragma omp parallel for schedule(static) num_threads(l->threads)
+    for (int p = 0; p < parts; p++) {
+        const int64_t from = count * p / parts, to = count * (p + 1) / parts;
+        if (l->x->v.precision == SPMM_F64)
+            columns_f64(l->x, from, to, l->divisor, l->mean);
+        else
+            columns_f32(l->x, from, to, l->divisor, l->mean);
+    }
+    return SPMM_OK;
+}
+
+const sp_series_ops sp_series_cpu_sum = {.run = lanes};
+const sp_series_ops sp_series_cpu_sum_columns = {.run = columns};
+const sp_series_ops sp_series_cpu_sum_serial = {.run = serial};
+const sp_series_ops sp_series_cpu_sum_pairwise = {.run = pairwise};
+const sp_series_ops sp_series_cpu_sum_compensated = {.run = compensated};
+
+/* ---- deviations ---- */
+
+static void spread(const sp_series_launch *l, int wide, int threads)
+{
+    const sp_series *const x = l->x;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t m = 0; m < x->count; m++)
+        l->spread[m] = x->v.precision == SPMM_F64
+                           ? spread_f64((const double *)x->v.data + m * x->v.ld, x->length, l->mean[m], wide)
+                           : spread_f32((const float *)x->v.data + m * x->v.ld, x->length, l->mean[m], wide);
+}
+
+static spmm_status spread_by_threads(const sp_series_launch *l) { return spread(l, 32, l->threads), SPMM_OK; }
+static spmm_status spread_by_one(const sp_series_launch *l) { return spread(l, 1, 1), SPMM_OK; }
+
+const sp_series_ops sp_series_cpu_spread = {.run = spread_by_threads};
+const sp_series_ops sp_series_cpu_spread_serial = {.run = spread_by_one};
+
+/* ---- copies; series_centre.c chooses the device ---- */
+
+void sp_cpu_centre(const sp_series *x, const sp_spread *s, spmm_multivector *z, int threads)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t m = 0; m < x->count; m++)
+        if (x->v.precision == SPMM_F64)
+            centre_f64((const double *)x->v.data + m * x->v.ld, x->length, &s[m],
+                       (double *)z->data + m * z->ld);
+        else
+            centre_f32((const float *)x->v.data + m * x->v.ld, x->length, &s[m],
+                       (float *)z->data + m * z->ld);
+}

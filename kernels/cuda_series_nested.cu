@@ -1,0 +1,65 @@
+/** sum_nested: as sum_global, but each block launches what is left of its series itself. Dynamic parallelism needs
+ *  relocatable code: this file alone is compiled and linked so (mk/series.mk). */
+#include "cuda_series.cuh"
+
+namespace {
+
+enum {
+    NESTED_THREADS = MAX_BLOCK,
+    PENDING = 2048 /* launches that a GPU keeps for later unless told otherwise */
+};
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    nested_rest_kernel(T *all, unsigned n, const T divisor, double *mean)
+{
+    for (unsigned left = n; left > 1; left = (left + 1) / 2) {
+        const unsigned half = (left + 1) / 2;
+        if (threadIdx.x < left - half) all[threadIdx.x] += all[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) *mean = (double)(all[0] / divisor);
+}
+
+/** A block a series, from series `from` on. */
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    nested_kernel(const series_view<T> s, int64_t from, T *work, const T divisor, double *mean)
+{
+    const int64_t m = from + blockIdx.x;
+    volatile T *const sum = work + m * blockDim.x + threadIdx.x;
+    *sum = 0;
+    for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) *sum = *sum + s.v[m * s.across + i];
+    __threadfence(); /* the child sees what its launching thread sees, and that is what was before the barrier */
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    nested_rest_kernel<T><<<1, (blockDim.x + 1) / 2, 0, cudaStreamFireAndForget>>>(
+        work + m * blockDim.x, blockDim.x, divisor, mean + m);
+    if (cudaGetLastError() == cudaSuccess) return;
+    T total = 0; /* refused: by hand */
+    for (unsigned t = 0; t < blockDim.x; t++) total += work[m * blockDim.x + t];
+    mean[m] = (double)(total / divisor);
+}
+
+int64_t nested_bytes(const sp_series *x, int block)
+{
+    return x->count * (block ? block : NESTED_THREADS) * (int64_t)sp_value_size(x->v.precision);
+}
+
+/** Launches of so many series at a time as may be pending. */
+template <typename T> spmm_status run_nested(const sp_series_launch *l, cudaStream_t stream)
+{
+    const int block = l->block ? l->block : NESTED_THREADS;
+    for (int64_t from = 0; from < l->x->count; from += PENDING) {
+        const int64_t left = l->x->count - from;
+        const unsigned grid = left < (int64_t)PENDING ? (unsigned)left : (unsigned)PENDING;
+        nested_kernel<T><<<grid, block, 0, stream>>>(view_of<T>(l->x), from, (T *)l->work, (T)l->divisor, l->mean);
+        TRY(sp_device_launched("sum_nested"));
+    }
+    return SPMM_OK;
+}
+
+} // namespace
+
+const sp_series_ops sp_series_sum_nested = {series_run<run_nested<double>, run_nested<float>>, NULL,
+                                            nested_bytes, NULL};

@@ -1,0 +1,156 @@
+/** Deviations of series, their centred copies and their other layout, on the GPU. */
+#include "cuda_seed_columns.cuh"
+#include "cuda_series.cuh"
+
+namespace {
+
+/* ---- deviations ---- */
+
+enum { SPREAD_THREADS = 512 };
+
+/** The largest and, negated, the smallest value over the block, in every thread. */
+template <typename T> __device__ inline void block_extent(T &high, T &low)
+{
+    __shared__ T highs[MAX_BLOCK / WARP], lows[MAX_BLOCK / WARP];
+    for (int away = WARP / 2; away > 0; away /= 2) {
+        high = fmax(high, __shfl_xor_sync(ALL_LANES, high, away));
+        low = fmin(low, __shfl_xor_sync(ALL_LANES, low, away));
+    }
+    __syncthreads(); /* the series before has been read */
+    if (threadIdx.x % WARP == 0) {
+        highs[threadIdx.x / WARP] = high;
+        lows[threadIdx.x / WARP] = low;
+    }
+    __syncthreads();
+    for (unsigned w = 0; w < blockDim.x / WARP; w++) {
+        high = fmax(high, highs[w]);
+        low = fmin(low, lows[w]);
+    }
+}
+
+/** One thread's value, to all. */
+template <typename T> __device__ inline T of_first(T value)
+{
+    __shared__ T first;
+    __syncthreads();
+    if (threadIdx.x == 0) first = value;
+    __syncthreads();
+    return first;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    spread_kernel(const series_view<T> s, const double *mean, sp_spread *spread)
+{
+    for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
+        const T *const v = s.v + m * s.across, about = (T)mean[m];
+        T high = v[0], low = v[0], off = 0, square = 0;
+#pragma unroll 4
+        for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) {
+            const T x = v[i];
+            high = fmax(high, x);
+            low = fmin(low, x);
+            off += x - about;
+        }
+        block_extent(high, low);
+        const T centre = about + of_first(shuffled_sum(off)) / (T)s.length;
+        sp_spread of = {(double)centre, 0, 0, 0};
+        if (high == low) {
+            of.centre = (double)low;
+            of.constant = 1;
+        } else {
+            of.exponent = ilogb(fmax(centre - low, high - centre));
+            const T one = (T)sp_scale(of.exponent, 0), two = (T)sp_scale(of.exponent, 1);
+#pragma unroll 4
+            for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) {
+                const T d = (v[i] - centre) * one * two;
+                square += d * d;
+            }
+            of.deviation = sqrt((double)shuffled_sum(square));
+        }
+        if (threadIdx.x == 0) spread[m] = of;
+    }
+}
+
+template <typename T> spmm_status run_spread(const sp_series_launch *l, cudaStream_t stream)
+{
+    const int block = l->block ? l->block : SPREAD_THREADS;
+    spread_kernel<T><<<grid_of(l->x->count, 1), block, 0, stream>>>(view_of<T>(l->x), l->mean, l->spread);
+    return sp_device_launched("spread_block");
+}
+
+/* ---- centred copies ---- */
+
+enum { CENTRE_THREADS = 256 };
+
+template <typename T>
+__global__ void __launch_bounds__(CENTRE_THREADS)
+    centre_kernel(const series_view<T> s, const sp_spread *spread, T *z, int64_t ldz)
+{
+    enum { WIDE = VECTOR_BYTES / sizeof(T) };
+    using vector = typename vector_of<T, WIDE>::type;
+    for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
+        const sp_spread of = spread[m];
+        const T about = (T)of.centre, one = (T)sp_scale(of.exponent, 0), two = (T)sp_scale(of.exponent, 1);
+        const T *const from = s.v + m * s.across;
+        T *const to = z + m * ldz;
+        const int64_t vectors = s.length / WIDE;
+#pragma unroll 4
+        for (int64_t i = threadIdx.x; i < vectors; i += CENTRE_THREADS) {
+            union {
+                vector v;
+                T t[WIDE];
+            } x;
+            x.v = ((const vector *)from)[i];
+            for (int j = 0; j < WIDE; j++) x.t[j] = of.constant ? T(0) : (x.t[j] - about) * one * two;
+            ((vector *)to)[i] = x.v;
+        }
+        for (int64_t i = vectors * WIDE + threadIdx.x; i < s.length; i += CENTRE_THREADS)
+            to[i] = of.constant ? T(0) : (from[i] - about) * one * two;
+    }
+}
+
+template <typename T>
+void centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, cudaStream_t stream)
+{
+    centre_kernel<T>
+        <<<grid_of(x->count, 1), CENTRE_THREADS, 0, stream>>>(view_of<T>(x), spread, (T *)z->data, z->ld);
+}
+
+/* ---- the other layout ---- */
+
+template <typename T> void transpose(const spmm_multivector *from, spmm_multivector *to, cudaStream_t stream)
+{
+    const int64_t tiles = ((from->rows + TILE - 1) / TILE) * ((from->k + TILE - 1) / TILE);
+    transpose_kernel<T><<<grid_of(tiles, 1), dim3(TILE, TILE_ROWS), 0, stream>>>(
+        (const T *)from->data, from->ld, from->rows, from->k, (T *)to->data, to->ld);
+}
+
+} // namespace
+
+const sp_series_ops sp_series_spread_block = {series_run<run_spread<double>, run_spread<float>>, NULL, NULL,
+                                              NULL};
+
+spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z)
+{
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (x->count == 0) return SPMM_OK;
+    if (x->v.precision == SPMM_F64)
+        centre<double>(x, spread, z, stream);
+    else
+        centre<float>(x, spread, z, stream);
+    return sp_device_launched("centred series");
+}
+
+spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to)
+{
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (from->v.rows == 0 || from->v.k == 0) return SPMM_OK;
+    if (from->v.precision == SPMM_F64)
+        transpose<double>(&from->v, &to->v, stream);
+    else
+        transpose<float>(&from->v, &to->v, stream);
+    return sp_device_launched("transposed series");
+}

@@ -1,0 +1,322 @@
+/** Means of series as the reports and the CUDA book that the project continues have them: docs/SERIES.md compares them.
+ *  A block works on one series at a time, but for sum_blocks. Any length and any block size, not powers of two alone. */
+#include "cuda_series.cuh"
+
+namespace {
+
+/** Thread t's sum of every blockDim.x-th value from `from` up to `to`. */
+template <typename T> __device__ inline T strided(const T *v, int64_t from, int64_t to)
+{
+    T sum = 0;
+    for (int64_t i = from + threadIdx.x; i < to; i += blockDim.x) sum += v[i];
+    return sum;
+}
+
+/** The block's values, one a thread, in shared memory. */
+template <typename T> __device__ inline T *put_shared(T mine)
+{
+    T *const all = shared_memory<T>();
+    __syncthreads(); /* the series before has been read */
+    all[threadIdx.x] = mine;
+    __syncthreads();
+    return all;
+}
+
+/* ---- the ways that a block adds its threads' values; the sum is thread 0's ---- */
+
+/** Pairs at distance 1, 2, 4, ..: neighbours, which keeps the order. */
+struct neighboured {
+    static const bool ordered = false;
+    template <typename T> static __device__ T add(T mine)
+    {
+        T *const all = put_shared(mine);
+        for (unsigned away = 1; away < blockDim.x; away *= 2) {
+            if (threadIdx.x % (2 * away) == 0 && threadIdx.x + away < blockDim.x)
+                all[threadIdx.x] += all[threadIdx.x + away];
+            __syncthreads();
+        }
+        return all[0];
+    }
+};
+
+/** Pairs of the two halves. */
+struct interleaved {
+    static const bool ordered = false;
+    template <typename T> static __device__ T add(T mine)
+    {
+        T *const all = put_shared(mine);
+        for (unsigned n = blockDim.x; n > 1; n = (n + 1) / 2) {
+            const unsigned half = (n + 1) / 2;
+            if (threadIdx.x < n - half) all[threadIdx.x] += all[threadIdx.x + half];
+            __syncthreads();
+        }
+        return all[0];
+    }
+};
+
+/** The same for blocks of a power of two, each step written out; the last warp needs no barrier of the block. */
+struct unrolled {
+    static const bool ordered = false;
+    template <typename T> static __device__ T add(T mine)
+    {
+        T *const all = put_shared(mine);
+        const unsigned n = blockDim.x, t = threadIdx.x;
+        if (n & (n - 1)) return interleaved::add(mine);
+        if (n >= 1024 && t < 512) all[t] += all[t + 512];
+        __syncthreads();
+        if (n >= 512 && t < 256) all[t] += all[t + 256];
+        __syncthreads();
+        if (n >= 256 && t < 128) all[t] += all[t + 128];
+        __syncthreads();
+        if (n >= 128 && t < 64) all[t] += all[t + 64];
+        __syncthreads();
+        if (t < WARP) {
+            /* (threads of a warp do not run in step since Volta: volatile alone, as the report has it, is a race) */
+            T sum = n >= 64 ? all[t] + all[t + 32] : all[t];
+#pragma unroll
+            for (int away = WARP / 2; away > 0; away /= 2) {
+                all[t] = sum;
+                __syncwarp();
+                if ((int)t < away) sum += all[t + away];
+                __syncwarp();
+            }
+            if (t == 0) all[0] = sum;
+        }
+        return all[0];
+    }
+};
+
+struct shuffled {
+    static const bool ordered = false;
+    template <typename T> static __device__ T add(T mine) { return shuffled_sum(mine); }
+};
+
+/** For operations that do not commute: a thread has consecutive values, and pairs are neighbours. */
+struct in_order {
+    static const bool ordered = true;
+    template <typename T> static __device__ T add(T mine) { return neighboured::add(mine); }
+};
+
+template <typename W, typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    series_kernel(const series_view<T> s, const T divisor, double *mean)
+{
+    for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
+        const T *const v = s.v + m * s.across;
+        T mine = 0;
+        if (W::ordered) {
+            const int64_t each = (s.length + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
+            for (int64_t i = from; i < from + each && i < s.length; i++) mine += v[i];
+        } else {
+            mine = strided(v, 0, s.length);
+        }
+        const T sum = W::add(mine);
+        if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
+    }
+}
+
+template <typename W, typename T> spmm_status run_series(const sp_series_launch *l, cudaStream_t stream)
+{
+    int block;
+    TRY(series_block(l, series_kernel<W, T>, sizeof(T), &block));
+    series_kernel<W, T><<<grid_of(l->x->count, 1), block, block * sizeof(T), stream>>>(
+        view_of<T>(l->x), (T)l->divisor, l->mean);
+    return sp_device_launched("a sum by blocks");
+}
+
+/* ---- several blocks a series: the one that comes last adds their sums ---- */
+
+enum { PARTS = 4 };
+
+template <typename T> struct parts_of {
+    T sum[PARTS];
+    unsigned finished; /* blocks of the series; 0 between launches */
+};
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    blocks_kernel(const series_view<T> s, const T divisor, double *mean, parts_of<T> *parts)
+{
+    __shared__ int last;
+    const int p = blockIdx.y;
+    const int64_t from = s.length * p / PARTS, to = s.length * (p + 1) / PARTS;
+    for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
+        const T sum = shuffled_sum(strided(s.v + m * s.across, from, to));
+        if (threadIdx.x == 0) {
+            parts[m].sum[p] = sum;
+            __threadfence(); /* the sum comes before the count */
+            last = atomicAdd(&parts[m].finished, 1u) == PARTS - 1;
+            if (last) {
+                T total = 0;
+                __threadfence();
+                for (int q = 0; q < PARTS; q++) total += *(volatile T *)&parts[m].sum[q];
+                mean[m] = (double)(total / divisor);
+                parts[m].finished = 0;
+            }
+        }
+    }
+}
+
+int64_t blocks_bytes(const sp_series *x, int block)
+{
+    (void)block;
+    return x->count * (int64_t)sizeof(parts_of<double>);
+}
+
+template <typename T> spmm_status run_blocks(const sp_series_launch *l, cudaStream_t stream)
+{
+    int block;
+    TRY(series_block(l, blocks_kernel<T>, 0, &block));
+    blocks_kernel<T><<<dim3(grid_of(l->x->count, 1), PARTS), block, 0, stream>>>(
+        view_of<T>(l->x), (T)l->divisor, l->mean, (parts_of<T> *)l->work);
+    return sp_device_launched("sum_blocks");
+}
+
+/* ---- resident blocks and a queue of series ---- */
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    queue_kernel(const series_view<T> s, const T divisor, double *mean, work_queue *queue)
+{
+    __shared__ unsigned long long taken;
+    for (;;) {
+        if (threadIdx.x == 0) taken = atomicAdd(&queue->next, 1ull);
+        __syncthreads();
+        const int64_t m = (int64_t)taken;
+        __syncthreads(); /* before it is taken anew */
+        if (m >= s.count) break;
+        const T sum = shuffled_sum(strided(s.v + m * s.across, 0, s.length));
+        if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
+    }
+    /* the last one to leave makes the queue ready for the next launch */
+    if (threadIdx.x == 0 && atomicAdd(&queue->left, 1u) == gridDim.x - 1) {
+        queue->next = 0;
+        queue->left = 0;
+    }
+}
+
+int64_t queue_bytes(const sp_series *x, int block)
+{
+    (void)x, (void)block;
+    return (int64_t)sizeof(work_queue);
+}
+
+template <typename T> spmm_status run_queue(const sp_series_launch *l, cudaStream_t stream)
+{
+    int block, resident;
+    TRY(series_block(l, queue_kernel<T>, 0, &block));
+    TRY(count_resident((const void *)queue_kernel<T>, block, 0, &resident));
+    queue_kernel<T>
+        <<<resident, block, 0, stream>>>(view_of<T>(l->x), (T)l->divisor, l->mean, (work_queue *)l->work);
+    return sp_device_launched("sum_queue");
+}
+
+/* ---- compensated: Knuth's two-sum keeps what an addition loses (cpu_series_sum.c has the sources) ---- */
+
+template <typename T> struct exact {
+    T sum, rest;
+};
+
+template <typename T> __device__ inline void two_sum(exact<T> &e, T x, T rest)
+{
+    const T total = e.sum + x, big = total - e.sum;
+    e.rest += ((e.sum - (total - big)) + (x - big)) + rest;
+    e.sum = total;
+}
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    compensated_kernel(const series_view<T> s, const T divisor, double *mean)
+{
+    exact<T> *const all = shared_memory<exact<T>>();
+    for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
+        const T *const v = s.v + m * s.across;
+        exact<T> mine = {0, 0};
+        for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) two_sum(mine, v[i], T(0));
+        __syncthreads();
+        all[threadIdx.x] = mine;
+        __syncthreads();
+        for (unsigned n = blockDim.x; n > 1; n = (n + 1) / 2) {
+            const unsigned half = (n + 1) / 2;
+            if (threadIdx.x < n - half)
+                two_sum(all[threadIdx.x], all[threadIdx.x + half].sum, all[threadIdx.x + half].rest);
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) mean[m] = (double)((all[0].sum + all[0].rest) / divisor);
+    }
+}
+
+template <typename T> spmm_status run_compensated(const sp_series_launch *l, cudaStream_t stream)
+{
+    int block;
+    TRY(series_block(l, compensated_kernel<T>, sizeof(exact<T>), &block));
+    compensated_kernel<T><<<grid_of(l->x->count, 1), block, block * sizeof(exact<T>), stream>>>(
+        view_of<T>(l->x), (T)l->divisor, l->mean);
+    return sp_device_launched("sum_compensated");
+}
+
+/* ---- sums in global memory, and a second launch for the rest ---- */
+
+/** work[m * blockDim.x + t] becomes thread t's sum of series m: in global memory at each step, not in a register. */
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK) global_kernel(const series_view<T> s, T *work)
+{
+    for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
+        volatile T *const sum = work + m * blockDim.x + threadIdx.x;
+        *sum = 0;
+        for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) *sum = *sum + s.v[m * s.across + i];
+    }
+}
+
+/** Pairs of halves, still there. n: how many sums a series has; blocks have half as many threads or more. */
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    global_rest_kernel(T *work, int64_t count, unsigned n, const T divisor, double *mean)
+{
+    for (int64_t m = blockIdx.x; m < count; m += gridDim.x) {
+        T *const all = work + m * n;
+        for (unsigned left = n; left > 1; left = (left + 1) / 2) {
+            const unsigned half = (left + 1) / 2;
+            if (threadIdx.x < left - half) all[threadIdx.x] += all[threadIdx.x + half];
+            __syncthreads();
+        }
+        if (threadIdx.x == 0) mean[m] = (double)(all[0] / divisor);
+    }
+}
+
+enum { GLOBAL_THREADS = MAX_BLOCK }; /* the report's choice */
+
+int64_t global_bytes(const sp_series *x, int block)
+{
+    return x->count * (block ? block : GLOBAL_THREADS) * (int64_t)sp_value_size(x->v.precision);
+}
+
+template <typename T> spmm_status run_global(const sp_series_launch *l, cudaStream_t stream)
+{
+    const int block = l->block ? l->block : GLOBAL_THREADS;
+    const unsigned grid = grid_of(l->x->count, 1);
+    global_kernel<T><<<grid, block, 0, stream>>>(view_of<T>(l->x), (T *)l->work);
+    TRY(sp_device_launched("sum_global"));
+    global_rest_kernel<T>
+        <<<grid, block, 0, stream>>>((T *)l->work, l->x->count, (unsigned)block, (T)l->divisor, l->mean);
+    return sp_device_launched("sum_global");
+}
+
+} // namespace
+
+#define BY_BLOCKS(id, way)                                                                                   \
+    const sp_series_ops sp_series_##id = {series_run<run_series<way, double>, run_series<way, float>>, NULL, \
+                                          NULL, NULL};
+BY_BLOCKS(sum_neighboured, neighboured)
+BY_BLOCKS(sum_interleaved, interleaved)
+BY_BLOCKS(sum_unrolled, unrolled)
+BY_BLOCKS(sum_shuffle, shuffled)
+BY_BLOCKS(sum_ordered, in_order)
+const sp_series_ops sp_series_sum_blocks = {series_run<run_blocks<double>, run_blocks<float>>, NULL,
+                                            blocks_bytes, NULL};
+const sp_series_ops sp_series_sum_queue = {series_run<run_queue<double>, run_queue<float>>, NULL, queue_bytes,
+                                           NULL};
+const sp_series_ops sp_series_sum_compensated = {series_run<run_compensated<double>, run_compensated<float>>,
+                                                 NULL, NULL, NULL};
+const sp_series_ops sp_series_sum_global = {series_run<run_global<double>, run_global<float>>, NULL,
+                                            global_bytes, NULL};

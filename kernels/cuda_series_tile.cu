@@ -1,0 +1,134 @@
+/** Blocks of coefficients on the GPU. */
+#include "cuda_series.cuh"
+
+namespace {
+
+enum { TALLY_THREADS = 512 };
+
+/** *to becomes the value where that is lower, or with `higher` where it is higher. */
+__device__ inline void extend(double *to, double value, bool higher)
+{
+    unsigned long long *const bits = (unsigned long long *)to;
+    unsigned long long seen = *(volatile unsigned long long *)bits;
+    for (;;) {
+        const double now = __longlong_as_double((long long)seen);
+        if (higher ? value <= now : value >= now) return;
+        const unsigned long long before = atomicCAS(bits, seen,
+                                                    (unsigned long long)__double_as_longlong(value));
+        if (before == seen) return;
+        seen = before;
+    }
+}
+
+/** A thread's share of the pairs, the histogram in shared memory until the end. */
+template <typename T>
+__global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T *c, sp_tally *tally)
+{
+    __shared__ unsigned bin[SP_BINS];
+    __shared__ double lows[TALLY_THREADS / WARP], highs[TALLY_THREADS / WARP];
+    for (int b = threadIdx.x; b < SP_BINS; b += TALLY_THREADS) bin[b] = 0;
+    __syncthreads();
+    double low = 2, high = -2;
+    for (int64_t j = blockIdx.x; j < t.cols; j += gridDim.x) {
+        const double wcol = t.wcol[j];
+        T *const column = c + j * t.rows;
+#pragma unroll 4
+        for (int64_t i = threadIdx.x; i < t.rows; i += TALLY_THREADS) {
+            const double weight = t.wrow[i] * wcol;
+            const bool pair = weight != 0 && !(t.triangle && i >= j);
+            const double product = (double)column[i] * weight;
+            const T r = (T)fmin(fmax(product, -1.0), 1.0); /* rounding */
+            column[i] = pair ? r : (T)NAN;
+            if (!pair) continue;
+            low = fmin(low, (double)r);
+            high = fmax(high, (double)r);
+            atomicAdd(&bin[sp_bin((double)r)], 1u);
+        }
+    }
+    for (int away = WARP / 2; away > 0; away /= 2) {
+        low = fmin(low, __shfl_down_sync(ALL_LANES, low, away));
+        high = fmax(high, __shfl_down_sync(ALL_LANES, high, away));
+    }
+    if (threadIdx.x % WARP == 0) {
+        lows[threadIdx.x / WARP] = low;
+        highs[threadIdx.x / WARP] = high;
+    }
+    __syncthreads();
+    unsigned long long pairs = 0;
+    for (int b = threadIdx.x; b < SP_BINS; b += TALLY_THREADS)
+        if (bin[b]) {
+            atomicAdd((unsigned long long *)&tally->bin[b], (unsigned long long)bin[b]);
+            pairs += bin[b];
+        }
+    if (pairs) atomicAdd((unsigned long long *)&tally->pairs, pairs);
+    if (threadIdx.x < TALLY_THREADS / WARP) {
+        extend(&tally->low, lows[threadIdx.x], false);
+        extend(&tally->high, highs[threadIdx.x], true);
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(TALLY_THREADS)
+    find_kernel(const sp_tile t, const T *c, double low, double high, sp_pair *pair, unsigned long long room,
+                unsigned long long *count)
+{
+    for (int64_t j = blockIdx.x; j < t.cols; j += gridDim.x)
+#pragma unroll 4
+        for (int64_t i = threadIdx.x; i < t.rows; i += TALLY_THREADS) {
+            const double r = (double)c[j * t.rows + i];
+            if (!(r <= low || r >= high)) continue;
+            const unsigned long long at = atomicAdd(count, 1ull);
+            if (at >= room) continue;
+            pair[at] = sp_pair_of(r, t.first_row + i, t.first_col + j);
+        }
+}
+
+} // namespace
+
+spmm_status sp_cuda_tally(const sp_tile *t, sp_tally *tally)
+{
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (t->rows == 0 || t->cols == 0) return SPMM_OK;
+    int resident;
+    const void *const kernel = t->precision == SPMM_F64 ? (const void *)tally_kernel<double>
+                                                        : (const void *)tally_kernel<float>;
+    TRY(count_resident(kernel, TALLY_THREADS, 0, &resident));
+    const unsigned grid = t->cols < resident ? (unsigned)t->cols : (unsigned)resident;
+    if (t->precision == SPMM_F64)
+        tally_kernel<double><<<grid, TALLY_THREADS, 0, stream>>>(*t, (double *)t->c, tally);
+    else
+        tally_kernel<float><<<grid, TALLY_THREADS, 0, stream>>>(*t, (float *)t->c, tally);
+    return sp_device_launched("the histogram");
+}
+
+static spmm_status find(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
+                        unsigned long long *count, cudaStream_t stream)
+{
+    const unsigned grid = grid_of(t->cols, 1);
+    if (t->precision == SPMM_F64)
+        find_kernel<double><<<grid, TALLY_THREADS, 0, stream>>>(*t, (const double *)t->c, low, high, pair,
+                                                                (unsigned long long)room, count);
+    else
+        find_kernel<float><<<grid, TALLY_THREADS, 0, stream>>>(*t, (const float *)t->c, low, high, pair,
+                                                               (unsigned long long)room, count);
+    return sp_device_launched("a search for pairs");
+}
+
+spmm_status sp_cuda_find(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
+                         int64_t *found)
+{
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    void *memory = NULL;
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (t->rows == 0 || t->cols == 0) return SPMM_OK;
+    TRY(sp_device_alloc(&memory, 256 + room * (int64_t)sizeof(sp_pair), "pairs"));
+    sp_pair *const list = (sp_pair *)((char *)memory + 256);
+    spmm_status status = sp_device_zero(memory, 256);
+    if (status == SPMM_OK) status = find(t, low, high, list, room, (unsigned long long *)memory, stream);
+    if (status == SPMM_OK) status = sp_device_download(found, memory, sizeof *found);
+    const int64_t there = status != SPMM_OK ? 0 : *found < room ? *found : room;
+    if (there > 0) status = sp_device_download(pair, list, there * (int64_t)sizeof(sp_pair));
+    sp_device_free(memory);
+    return status;
+}

@@ -1,0 +1,52 @@
+/** The CUDA side of series.h in a build without CUDA: listed, but missing. */
+#include "series.h"
+#include "status.h"
+
+#define CPU(id)
+#define CUDA(id) const sp_series_ops sp_series_##id = {.missing = "this build was made without CUDA"};
+#define SERIES(id, device, step, layout, what) device(id)
+#include "series.def"
+#undef SERIES
+
+static spmm_status refuse(void)
+{
+    return sp_fail(SPMM_ERR_NO_DEVICE, "series on a GPU: this build was made without CUDA");
+}
+
+spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z)
+{
+    (void)x, (void)spread, (void)z;
+    return refuse();
+}
+
+spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to)
+{
+    (void)from, (void)to;
+    return refuse();
+}
+
+spmm_status sp_cuda_tally(const sp_tile *tile, sp_tally *tally)
+{
+    (void)tile, (void)tally;
+    return refuse();
+}
+
+spmm_status sp_cuda_find(const sp_tile *tile, double low, double high, sp_pair *pair, int64_t room,
+                         int64_t *found)
+{
+    (void)tile, (void)low, (void)high, (void)pair, (void)room;
+    *found = 0;
+    return refuse();
+}
+
+spmm_status sp_cuda_combine(const spmm_multivector *z, const double *weight, double *sum)
+{
+    (void)z, (void)weight, (void)sum;
+    return refuse();
+}
+
+spmm_status sp_cuda_project(const spmm_multivector *z, const double *sum, double *dot)
+{
+    (void)z, (void)sum, (void)dot;
+    return refuse();
+}

@@ -1,0 +1,46 @@
+/** Philox4x32-10 on the CPU (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011): four
+ *  random words of a counter and a key, for several counters side by side. */
+#ifndef SP_PHILOX_H
+#define SP_PHILOX_H
+
+#include <stdint.h>
+
+enum { SP_PHILOX_LANES = 16, SP_PHILOX_ROUNDS = 10 };
+
+static const uint32_t sp_philox_multiplier[2] = {0xD2511F53u, 0xCD9E8D57u};
+static const uint32_t sp_philox_weyl[2] = {0x9E3779B9u, 0xBB67AE85u}; /* the golden ratio, sqrt(3) - 1 */
+
+/** c[w][l]: word w of lane l; counters become random numbers. */
+static inline void sp_philox(uint32_t c[4][SP_PHILOX_LANES], uint32_t key0, uint32_t key1)
+{
+    for (int round = 0; round < SP_PHILOX_ROUNDS; round++) {
+        for (int l = 0; l < SP_PHILOX_LANES; l++) {
+            const uint64_t a = (uint64_t)c[0][l] * sp_philox_multiplier[0],
+                           b = (uint64_t)c[2][l] * sp_philox_multiplier[1];
+            c[0][l] = (uint32_t)(b >> 32) ^ c[1][l] ^ key0;
+            c[1][l] = (uint32_t)b;
+            c[2][l] = (uint32_t)(a >> 32) ^ c[3][l] ^ key1;
+            c[3][l] = (uint32_t)a;
+        }
+        key0 += sp_philox_weyl[0];
+        key1 += sp_philox_weyl[1];
+    }
+}
+
+/** The same for one counter. */
+static inline void sp_philox_one(const uint32_t counter[4], uint32_t key0, uint32_t key1, uint32_t random[4])
+{
+    for (int w = 0; w < 4; w++) random[w] = counter[w];
+    for (int round = 0; round < SP_PHILOX_ROUNDS; round++) {
+        const uint64_t a = (uint64_t)random[0] * sp_philox_multiplier[0],
+                       b = (uint64_t)random[2] * sp_philox_multiplier[1];
+        random[0] = (uint32_t)(b >> 32) ^ random[1] ^ key0;
+        random[1] = (uint32_t)b;
+        random[2] = (uint32_t)(a >> 32) ^ random[3] ^ key1;
+        random[3] = (uint32_t)a;
+        key0 += sp_philox_weyl[0];
+        key1 += sp_philox_weyl[1];
+    }
+}
+
+#endif

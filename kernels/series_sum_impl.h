@@ -1,0 +1,138 @@
+/* Included once per type T by cpu_series_sum.c; NAME(x) gives it the type's name. */
+
+enum { NAME(PAIRWISE) = 128 };
+
+/** LANES sums side by side, added pairwise at the end. */
+static T NAME(sum_lanes)(const T *v, int64_t n)
+{
+    enum { LANES = 32 };
+    T sum[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int l = 0; l < LANES; l++) sum[l] += v[i + l];
+    for (int l = 0; i + l < n; l++) sum[l] += v[i + l];
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) sum[l] += sum[l + half];
+    return sum[0];
+}
+
+static T NAME(sum_plain)(const T *v, int64_t stride, int64_t n)
+{
+    T sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += v[i * stride];
+    return sum;
+}
+
+/** Halves at a multiple of 128, so that what a sum is made of does not depend on where it lies in memory (Higham: The
+ *  accuracy of floating point summation, SIAM J. Sci. Comput. 14(4), 1993). */
+static T NAME(sum_pairwise)(const T *v, int64_t n)
+{
+    if (n <= NAME(PAIRWISE)) return NAME(sum_plain)(v, 1, n);
+    const int64_t half = (n / 2 + NAME(PAIRWISE) - 1) / NAME(PAIRWISE) * NAME(PAIRWISE);
+    return NAME(sum_pairwise)(v, half) + NAME(sum_pairwise)(v + half, n - half);
+}
+
+/** Kahan's correction in Neumaier's form (Zeitschrift fuer Angewandte Mathematik und Mechanik 54, 1974); *rest: what
+ *  the sum lacks. */
+static T NAME(sum_compensated)(const T *v, int64_t n, T *rest)
+{
+    T sum = 0, lost = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const T x = v[i], total = sum + x, big = total - sum;
+        lost += (sum - (total - big)) + (x - big); /* Knuth's two-sum: no branch on which is larger */
+        sum = total;
+    }
+    *rest = lost;
+    return sum;
+}
+
+static void NAME(columns)(const sp_series *x, int64_t from, int64_t to, double divisor, double *mean)
+{
+    enum { WIDE = 64 };
+    for (int64_t m = from; m < to; m += WIDE) {
+        const int width = to - m < WIDE ? (int)(to - m) : WIDE;
+        T sum[WIDE] = {0};
+        for (int64_t i = 0; i < x->length; i++) {
+            const T *const row = (const T *)x->v.data + i * x->v.ld + m;
+            for (int l = 0; l < width; l++) sum[l] += row[l];
+        }
+        for (int l = 0; l < width; l++) mean[m + l] = (double)(sum[l] / (T)divisor);
+    }
+}
+
+/** The sum of series m, over the divisor. */
+static double NAME(one)(const sp_series *x, way how, int64_t m, double divisor)
+{
+    const int rows = x->layout == SP_SERIES_MAJOR;
+    const T *const v = (const T *)x->v.data + m * (rows ? x->v.ld : 1);
+    T rest = 0, sum = 0;
+    switch (how) {
+    case LANES_WAY: sum = NAME(sum_lanes)(v, x->length); break;
+    case SERIAL_WAY: sum = NAME(sum_plain)(v, rows ? 1 : x->v.ld, x->length); break;
+    case PAIRWISE_WAY: sum = NAME(sum_pairwise)(v, x->length); break;
+    case COMPENSATED_WAY: sum = NAME(sum_compensated)(v, x->length, &rest); break;
+    }
+    return (double)((sum + rest) / (T)divisor);
+}
+
+/** The sum of v - about, and of its scaled squares: 32 sums side by side, as sum_lanes has them, or one. */
+static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int lanes, T *sum, T *squares)
+{
+    enum { LANES = 32 };
+    T off[LANES] = {0}, square[LANES] = {0};
+    int64_t i = 0;
+    if (lanes == LANES)
+        for (; i + LANES <= n; i += LANES)
+            for (int l = 0; l < LANES; l++) {
+                const T d = (v[i + l] - about) * one * two;
+                off[l] += d;
+                square[l] += d * d;
+            }
+    for (; i < n; i++) {
+        const T d = (v[i] - about) * one * two;
+        off[0] += d;
+        square[0] += d * d;
+    }
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++) {
+            off[l] += off[l + half];
+            square[l] += square[l + half];
+        }
+    *sum = off[0];
+    *squares = square[0];
+}
+
+/** Extent and centre, then squares: of differences whose largest is scaled to [1, 2) they neither overflow nor
+ *  vanish. */
+static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
+{
+    T low = v[0], high = v[0], off, squares;
+    sp_spread s = {.centre = mean};
+    for (int64_t i = 0; i < n; i++) {
+        low = v[i] < low ? v[i] : low;
+        high = v[i] > high ? v[i] : high;
+    }
+    if (low == high) {
+        s.centre = (double)low;
+        s.constant = 1;
+        return s;
+    }
+    NAME(differences)(v, n, (T)mean, 1, 1, lanes, &off, &squares);
+    const T centre = (T)mean + off / (T)n, below = centre - low, above = high - centre;
+    s.centre = (double)centre;
+    s.exponent = ilogb((double)(below > above ? below : above));
+    const T one = (T)sp_scale(s.exponent, 0), two = (T)sp_scale(s.exponent, 1);
+    NAME(differences)(v, n, centre, one, two, lanes, &off, &squares);
+    s.deviation = sqrt((double)squares);
+    return s;
+}
+
+/** One row of z. */
+static void NAME(centre)(const T *v, int64_t n, const sp_spread *s, T *z)
+{
+    const T about = (T)s->centre, one = (T)sp_scale(s->exponent, 0), two = (T)sp_scale(s->exponent, 1);
+    for (int64_t i = 0; i < n; i++) z[i] = s->constant ? 0 : (v[i] - about) * one * two;
+}
+
+#undef T
+#undef NAME

@@ -1,0 +1,133 @@
+/** Blocks of coefficients on the CPU, and which device does what there is one way of. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+#include "series.h"
+
+#define T double
+#define NAME(x) x##_f64
+#include "series_tile_impl.h"
+#define T float
+#define NAME(x) x##_f32
+#include "series_tile_impl.h"
+
+spmm_status sp_tally_create(spmm_device space, sp_tally **tally)
+{
+    const sp_tally none = {.low = 2, .high = -2};
+    *tally = NULL;
+    if (space == SPMM_CPU) {
+        TRY(sp_alloc((void **)tally, 1, sizeof none, "a histogram"));
+        **tally = none;
+        return SPMM_OK;
+    }
+    TRY(sp_device_alloc((void **)tally, sizeof none, "a histogram"));
+    const spmm_status status = sp_device_upload(*tally, &none, sizeof none);
+    if (status != SPMM_OK) {
+        sp_device_free(*tally);
+        *tally = NULL;
+    }
+    return status;
+}
+
+void sp_tally_destroy(spmm_device space, sp_tally *tally)
+{
+    if (space == SPMM_CPU)
+        sp_free(tally);
+    else
+        sp_device_free(tally);
+}
+
+void sp_tally_add(sp_tally *to, const sp_tally *from)
+{
+    to->pairs += from->pairs;
+    to->low = from->low < to->low ? from->low : to->low;
+    to->high = from->high > to->high ? from->high : to->high;
+    for (int b = 0; b < SP_BINS; b++) to->bin[b] += from->bin[b];
+}
+
+static spmm_status tally_on_cpu(const sp_tile *t, sp_tally *tally)
+{
+    spmm_status status = SPMM_OK;
+#pragma omp parallel num_threads(t->threads)
+    {
+        sp_tally *mine;
+        const spmm_status made = sp_tally_create(SPMM_CPU, &mine); /* too large for some stacks */
+#pragma omp for schedule(static)
+        for (int64_t j = 0; j < t->cols; j++) {
+            if (made != SPMM_OK) continue;
+            if (t->precision == SPMM_F64)
+                coefficients_f64(t, j, mine);
+            else
+                coefficients_f32(t, j, mine);
+        }
+#pragma omp critical
+        {
+            if (made == SPMM_OK)
+                sp_tally_add(tally, mine);
+            else
+                status = made;
+        }
+        sp_tally_destroy(SPMM_CPU, mine);
+    }
+    return status == SPMM_OK ? SPMM_OK : sp_fail(status, "no memory for a thread's histogram");
+}
+
+static spmm_status find_on_cpu(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
+                               int64_t *found)
+{
+    for (int64_t j = 0; j < t->cols; j++)
+        if (t->precision == SPMM_F64)
+            find_f64(t, j, low, high, pair, room, found);
+        else
+            find_f32(t, j, low, high, pair, room, found);
+    return SPMM_OK;
+}
+
+static int on_gpu(const spmm_multivector *v) { return v->space == SPMM_CUDA; }
+
+spmm_status sp_tile_tally(const sp_tile *tile, sp_tally *tally)
+{
+    return tile->space == SPMM_CUDA ? sp_cuda_tally(tile, tally) : tally_on_cpu(tile, tally);
+}
+
+spmm_status sp_tile_find(const sp_tile *tile, double low, double high, sp_pair *pair, int64_t room,
+                         int64_t *found)
+{
+    *found = 0;
+    return tile->space == SPMM_CUDA ? sp_cuda_find(tile, low, high, pair, room, found)
+                                    : find_on_cpu(tile, low, high, pair, room, found);
+}
+
+spmm_status sp_series_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads)
+{
+    if (on_gpu(&x->v)) return sp_cuda_centre(x, spread, z);
+    sp_cpu_centre(x, spread, z, threads);
+    return SPMM_OK;
+}
+
+enum { EDGE = 32 }; /* of a block that is turned while it is in the cache */
+
+#define TURN(T)                                               \
+    for (int64_t r = i; r < from->rows && r < i + EDGE; r++)  \
+        for (int64_t c = j; c < from->k && c < j + EDGE; c++) \
+            ((T *)to->data)[c * to->ld + r] = ((const T *)from->data)[r * from->ld + c];
+
+static void transpose_block(const spmm_multivector *from, spmm_multivector *to, int64_t i, int64_t j)
+{
+    if (from->precision == SPMM_F64)
+        TURN(double)
+    else
+        TURN(float)
+}
+
+spmm_status sp_series_transpose(const sp_series *from, sp_series *to, int threads)
+{
+    if (on_gpu(&from->v)) return sp_cuda_transpose(from, to);
+#pragma omp parallel for schedule(static) collapse(2) num_threads(threads)
+    for (int64_t i = 0; i < from->v.rows; i += EDGE)
+        for (int64_t j = 0; j < from->v.k; j += EDGE) transpose_block(&from->v, &to->v, i, j);
+    return SPMM_OK;
+}

@@ -1,0 +1,36 @@
+/* Included once per type T by series_tile.c; NAME(x) gives it the type's name. */
+
+/** Column j: numerators become coefficients; those that are no pair's become NaN. */
+static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_tally *tally)
+{
+    T *const c = (T *)t->c + j * t->rows;
+    for (int64_t i = 0; i < t->rows; i++) {
+        const double weight = t->wrow[i] * t->wcol[j];
+        if (weight == 0 || (t->triangle && i >= j)) {
+            c[i] = (T)NAN;
+            continue;
+        }
+        double r = (double)c[i] * weight;
+        r = r < -1 ? -1 : r > 1 ? 1 : r; /* rounding */
+        c[i] = (T)r;
+        r = (double)c[i];
+        tally->pairs++;
+        tally->bin[sp_bin(r)]++;
+        if (r < tally->low) tally->low = r;
+        if (r > tally->high) tally->high = r;
+    }
+}
+
+static void NAME(find)(const sp_tile *t, int64_t j, double low, double high, sp_pair *pair, int64_t room,
+                       int64_t *found)
+{
+    const T *const c = (const T *)t->c + j * t->rows;
+    for (int64_t i = 0; i < t->rows; i++)
+        if ((double)c[i] <= low || (double)c[i] >= high) {
+            if (*found < room) pair[*found] = sp_pair_of((double)c[i], t->first_row + i, t->first_col + j);
+            ++*found;
+        }
+}
+
+#undef T
+#undef NAME

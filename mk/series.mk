@@ -1,0 +1,50 @@
+# series_mpi: its kernels, and the libraries that it alone is linked with: a BLAS, cuBLAS, CUDA's device runtime.
+
+BLAS_FOUND :=
+ifneq ($(BLAS),0)
+  BLAS_FOUND := $(shell t=$$(mktemp) && printf '\043include <cblas.h>\nint main(void) { return cblas_dasum(0, 0, 1) != 0; }\n' \
+      | $(MPICC) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(BLAS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
+endif
+ifeq ($(filter auto 0 1,$(BLAS)),)
+  problem := BLAS=$(BLAS) is not one of auto, 1 and 0
+else ifeq ($(problem)$(BLAS)$(BLAS_FOUND),1)
+  problem := BLAS=1 needs cblas.h and a BLAS: install libopenblas-dev, set BLAS_LIBS= (and CFLAGS=-I, LDFLAGS=-L), or use BLAS=0
+endif
+
+# where the toolkit has its libraries, or the HPC SDK beside it its mathematical ones; those of NAME
+cuda_library = $(if $(filter 1,$(WITH_CUDA)),$(firstword $(wildcard $(addsuffix /lib$(1).so,$(CUDA_LIB) \
+    $(CUDA_TOP)/lib64 $(addprefix $(CUDA_TOP)/../,../math_libs/lib64 math_libs/lib64) /usr/lib/x86_64-linux-gnu))))
+cuda_header = $(firstword $(wildcard $(addsuffix /$(1),$(CUDA_INCLUDE) $(CUDA_TOP)/include \
+    $(addprefix $(CUDA_TOP)/../,../math_libs/include math_libs/include) /usr/include)))
+# beside it lie those that it needs: the loader looks there too
+cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
+
+CUBLAS_SO := $(call cuda_library,cublas)
+CUBLAS_H := $(if $(CUBLAS_SO),$(call cuda_header,cublas_v2.h))
+CUBLAS_LIBS := $(if $(CUBLAS_H),$(call cuda_link,$(CUBLAS_SO)) -lcublas)
+
+SERIES_SOURCES := $(filter-out $(if $(filter 1,$(WITH_CUDA)),kernels/no_cuda_series.c) \
+    $(if $(BLAS_FOUND),kernels/no_blas.c,kernels/cpu_series_blas.c) \
+    $(if $(filter 1,$(WITH_CUDA)),$(if $(CUBLAS_H),kernels/no_cublas.c,kernels/cuda_series_blas.cu),kernels/no_cublas.c), \
+    $(SERIES_ALL) $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/cuda_series*.cu)))
+SERIES_OBJECTS := $(call object,$(SERIES_SOURCES))
+NESTED := $(if $(filter 1,$(WITH_CUDA)),$(B)/kernels/cuda_series_nested.cu.o $(B)/nested_link.o)
+SERIES_LIBS = $(CUBLAS_LIBS) $(if $(NESTED),$(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudadevrt) $(CUDA_LIBS) \
+              $(if $(BLAS_FOUND),$(BLAS_LIBS)) $(LIBS)
+
+# relocatable device code, and what its link makes of it
+$(B)/kernels/cuda_series_nested.cu.o: private NVCCFLAGS += -rdc=true
+$(B)/nested_link.o: $(B)/kernels/cuda_series_nested.cu.o $(B)/nvcc-flags
+	$(call say,DLINK,$@)
+	$(Q)$(NVCC) $(GENCODE) -Xcompiler -fPIC -dlink $< -o $@ -lcudadevrt
+
+$(B)/series-flags: FORCE
+	@$(call stamp,$(SERIES_OBJECTS) $(SERIES_LIBS))
+$(B)/series.a: $(SERIES_OBJECTS) $(NESTED) $(B)/series-flags
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$(sort $^))
+$(B)/series_mpi: $(B)/src/series_main.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
+	$(call say,LD,$@)
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(SERIES_LIBS)
+$(SERIES_TESTS): $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
+	$(call say,LD,$@)
+	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(SERIES_LIBS)

@@ -1,0 +1,296 @@
+#include "pearson.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "exchange.h"
+#include "memory.h"
+#include "multivector.h"
+#include "pearson_parts.h"
+
+/** Elements of a tile at most, where memory allows it. A GPU's product of 8192 x 8192 runs at its full speed; a CPU's
+ *  of 1024 x 1024 does, and is soon in the cache for the histogram. */
+enum { GPU_EDGE = 8192, CPU_EDGE = 1024, LEAST_EDGE = 128 };
+
+/* ---- who meets whom ---- */
+
+static int64_t count_of(const sp_pearson *p, int rank) { return p->begin[rank + 1] - p->begin[rank]; }
+
+/** Do the two ranks of step d share out a pair of blocks? */
+static int shared(const sp_pearson *p, int d) { return d > 0 && 2 * d == p->grid->size; }
+
+/** Of the block of `rank`, what its partner in step d gets: all, or where the partner has the higher number of two that
+ *  share out, the second half. first: relative to the block. */
+static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t *first, int64_t *rows)
+{
+    const int64_t count = count_of(p, rank), half = count / 2;
+    *first = shared(p, d) && partner > rank ? half : 0;
+    *rows = count - *first;
+}
+
+static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
+{
+    const int size = p->grid->size, me = p->grid->rank, from = (me + d) % size, to = (me - d + size) % size;
+    int64_t first, rows;
+    *h = (sp_halo){
+        .kind = SPMM_EXCHANGE_HALO, .before = p->z.before, .own = p->z.rows, .behind = p->z.behind};
+    TRY(sp_alloc_zero((void **)&h->source, 1, sizeof *h->source, "a message"));
+    TRY(sp_alloc_zero((void **)&h->target, 1, sizeof *h->target, "a message"));
+    sent_rows(p, from, me, d, &first, &rows);
+    if (rows > 0) {
+        h->source[0] = (sp_source){.rank = from, .first = d % 2 ? p->z.before + p->z.rows : 0, .rows = rows};
+        h->sources = 1;
+    }
+    sent_rows(p, me, to, d, &first, &rows);
+    if (rows > 0) {
+        h->target[0] = (sp_target){.rank = to, .first = first, .rows = rows};
+        h->targets = 1;
+        h->sent = rows;
+    }
+    return SPMM_OK;
+}
+
+/* ---- set-up ---- */
+
+/** NCCL where it works (two ranks on one GPU are beyond it), else through host memory. Peers would need memory of
+ *  their own for each exchange. */
+static spmm_status create_exchange(sp_pearson *p, int d)
+{
+    const int64_t row_bytes = p->z.ld * (int64_t)sp_value_size(p->z.precision);
+    TRY(sp_agree(p->grid->comm, "pearson", step_halo(p, d, &p->halo[d])));
+    if (p->space == SPMM_CPU)
+        return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CPU, SPMM_TRANSPORT_AUTO, p->threads,
+                                  &p->exchange[d]);
+    if (p->transport == SPMM_TRANSPORT_NCCL &&
+        sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_NCCL, p->threads,
+                           &p->exchange[d]) == SPMM_OK)
+        return SPMM_OK;
+    p->transport = SPMM_TRANSPORT_STAGED;
+    return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_STAGED, p->threads,
+                              &p->exchange[d]);
+}
+
+static spmm_status allocate(sp_pearson *p, const sp_series *x)
+{
+    const spmm_precision precision = x->v.precision;
+    int64_t most = 0;
+    for (int r = 0; r < p->grid->size; r++)
+        if (count_of(p, r) > most) most = count_of(p, r);
+    TRY(sp_alloc_zero((void **)&p->halo, p->steps, sizeof *p->halo, "exchanges"));
+    TRY(sp_alloc_zero((void **)&p->exchange, p->steps, sizeof(sp_exchange *), "exchanges"));
+    TRY(sp_multivector_create(p->steps > 2 ? most : 0, x->count, p->steps > 1 ? most : 0, x->length,
+                              precision, p->space, &p->z));
+    TRY(sp_alloc((void **)&p->host_spread, x->count, sizeof(sp_spread), "deviations"));
+    TRY(sp_alloc((void **)&p->host_weight, p->begin[p->grid->size], sizeof(double), "weights"));
+    TRY(sp_tally_create(p->space, &p->tally));
+    if (p->space == SPMM_CUDA)
+        TRY(sp_device_alloc((void **)&p->weight, p->begin[p->grid->size] * 8, "weights"));
+    else
+        p->weight = p->host_weight;
+    return SPMM_OK;
+}
+
+/** The tile: as large as is good, or as memory allows. */
+static spmm_status allocate_tile(sp_pearson *p)
+{
+    const int64_t size = (int64_t)sp_value_size(p->z.precision),
+                  most = p->z.rows > p->z.behind ? p->z.rows : p->z.behind;
+    spmm_status status;
+    p->edge = p->space == SPMM_CUDA ? GPU_EDGE : CPU_EDGE;
+    if (p->edge > most) p->edge = most > 0 ? most : 1;
+    for (;;) {
+        const int64_t bytes = p->edge * p->edge * size;
+        status = p->space == SPMM_CUDA
+                     ? sp_device_alloc(&p->tile, bytes, "a block of coefficients")
+                     : sp_alloc(&p->tile, p->edge * p->edge, (size_t)size, "a block of coefficients");
+        if (status != SPMM_ERR_MEMORY || p->edge <= LEAST_EDGE) return status;
+        p->edge /= 2;
+    }
+}
+
+spmm_status sp_pearson_create(const sp_grid *grid, const sp_series *series, const int64_t *begin,
+                              const sp_series_kernel *kernel, int threads, sp_pearson **pearson)
+{
+    sp_pearson *p;
+    *pearson = NULL;
+    TRY(sp_agree(grid->comm, "pearson", sp_alloc_zero((void **)&p, 1, sizeof *p, "coefficients")));
+    p->grid = grid;
+    p->series = series;
+    p->begin = begin;
+    p->kernel = kernel;
+    p->threads = threads;
+    p->space = series->v.space;
+    p->steps = grid->size / 2 + 1;
+    int there = 0;
+    spmm_status status = allocate(p, series);
+    if (status == SPMM_OK) status = allocate_tile(p);
+    TRY_GOTO(sp_agree(grid->comm, "pearson", status), failed);
+    if (p->space == SPMM_CUDA && grid->size > 1)
+        TRY_GOTO(sp_transport_there(grid->comm, SPMM_TRANSPORT_NCCL, SPMM_CUDA, &there, NULL), failed);
+    p->transport = there ? SPMM_TRANSPORT_NCCL : SPMM_TRANSPORT_STAGED;
+    for (int d = 1; d < p->steps; d++) TRY_GOTO(create_exchange(p, d), failed);
+    *pearson = p;
+    return SPMM_OK;
+failed:
+    sp_pearson_destroy(p);
+    return status;
+}
+
+void sp_pearson_destroy(sp_pearson *p)
+{
+    if (!p) return;
+    for (int d = 1; d < p->steps && p->exchange && p->halo; d++) {
+        sp_exchange_destroy(p->exchange[d]);
+        sp_halo_destroy(&p->halo[d]);
+    }
+    sp_free(p->exchange);
+    sp_free(p->halo);
+    spmm_multivector_destroy(&p->z);
+    if (p->space == SPMM_CUDA) {
+        sp_device_free(p->weight);
+        sp_device_free(p->tile);
+    } else {
+        sp_free(p->tile);
+    }
+    sp_free(p->host_spread);
+    sp_free(p->host_weight);
+    if (p->tally) sp_tally_destroy(p->space, p->tally);
+    sp_free(p);
+}
+
+int64_t sp_pearson_received(const sp_pearson *p)
+{
+    int64_t rows = 0;
+    for (int d = 1; d < p->steps; d++)
+        if (p->halo[d].sources) rows += p->halo[d].source[0].rows;
+    return rows * p->z.ld * (int64_t)sp_value_size(p->z.precision);
+}
+
+const char *sp_pearson_transport(const sp_pearson *p)
+{
+    return p->steps > 1 ? sp_transport_words[sp_exchange_transport(p->exchange[1])] : "none";
+}
+
+/* ---- a pass ---- */
+
+/** Every rank's 1 / deviation, where the tiles are. */
+static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
+{
+    const int64_t count = p->series->count, all = p->begin[p->grid->size];
+    double *const mine = p->host_weight + p->begin[p->grid->rank];
+    const sp_spread *s = spread;
+    spmm_status status = SPMM_OK;
+    if (p->space == SPMM_CUDA) {
+        status = sp_device_download(p->host_spread, spread, count * (int64_t)sizeof *spread);
+        s = p->host_spread;
+    }
+    for (int64_t m = 0; m < count && status == SPMM_OK; m++) mine[m] = s[m].constant ? 0 : 1 / s[m].deviation;
+    TRY(sp_agree(p->grid->comm, "pearson", status));
+    TRY(sp_gather_everywhere(p->grid->comm, p->host_weight, p->begin, p->grid->size));
+    if (p->space == SPMM_CUDA) status = sp_device_upload(p->weight, p->host_weight, all * 8);
+    return sp_agree(p->grid->comm, "pearson", status);
+}
+
+/** Rows of z that step d multiplies: this rank's own with another's (or its own, d = 0). Numbers are global. */
+typedef struct meeting {
+    const char *a, *b;
+    int64_t first_a, rows_a, first_b, rows_b;
+    int same;
+} meeting;
+
+static meeting meet(const sp_pearson *p, int d)
+{
+    const int me = p->grid->rank, other = (me + d) % p->grid->size;
+    const int64_t row = p->z.ld * (int64_t)sp_value_size(p->z.precision);
+    const char *const own = p->z.data;
+    meeting m = {own, own, p->begin[me], p->z.rows, p->begin[me], p->z.rows, 1};
+    if (d == 0) return m;
+    int64_t first, rows;
+    sent_rows(p, other, me, d, &first, &rows);
+    m.same = 0;
+    m.b = d % 2 ? own + p->z.rows * row : own - p->z.before * row;
+    m.first_b = p->begin[other] + first;
+    m.rows_b = rows;
+    /* the lower of two that share out has all of the other's, and leaves its own second half to it */
+    if (shared(p, d) && me < other) m.rows_a = p->z.rows / 2;
+    return m;
+}
+
+/** One tile of a meeting: numerators, coefficients, histogram, and what else is wanted. */
+static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j,
+                           sp_pearson_collection *collect)
+{
+    const int64_t row = p->z.ld * (int64_t)sp_value_size(p->z.precision);
+    const int64_t rows = m->rows_a - i < p->edge ? m->rows_a - i : p->edge,
+                  cols = m->rows_b - j < p->edge ? m->rows_b - j : p->edge;
+    const int triangle = m->same && i == j;
+    const sp_dots dots = {m->a + i * row, m->b + j * row, rows,    cols,     p->z.k,
+                          p->z.ld,        p->z.precision, p->tile, triangle, p->threads};
+    const sp_tile tile = {p->tile,
+                          rows,
+                          cols,
+                          m->first_a + i,
+                          m->first_b + j,
+                          p->z.precision,
+                          p->space,
+                          triangle,
+                          p->weight + m->first_a + i,
+                          p->weight + m->first_b + j,
+                          p->threads};
+    TRY(p->kernel->ops->dots(&dots));
+    TRY(sp_tile_tally(&tile, p->tally));
+    return collect ? sp_pearson_look(p, &tile, collect) : SPMM_OK;
+}
+
+static spmm_status do_meeting(sp_pearson *p, int d, sp_pearson_collection *collect)
+{
+    const meeting m = meet(p, d);
+    for (int64_t j = 0; j < m.rows_b; j += p->edge)
+        for (int64_t i = 0; i < m.rows_a && !(m.same && i > j); i += p->edge)
+            TRY(do_tile(p, &m, i, j, collect));
+    return SPMM_OK;
+}
+
+/** Products, each beside the arrival of the next one's series. A rank that failed still takes part in the exchanges,
+ *  so that none waits for it. */
+static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection *collect)
+{
+    for (int d = 0; d < p->steps; d++) {
+        sp_exchange *const next = d + 1 < p->steps ? p->exchange[d + 1] : NULL;
+        spmm_status begun = status;
+        /* kernels queued so far are waited for: the room's last ones are among them, this step's are not yet */
+        if (next && status == SPMM_OK) begun = sp_exchange_begin(next, p->z.data);
+        if (next && status != SPMM_OK) sp_exchange_skip(next);
+        if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, collect) : begun;
+        if (next && begun == SPMM_OK) {
+            const spmm_status ended = sp_exchange_end(next);
+            if (status == SPMM_OK) status = ended;
+        }
+    }
+    return status;
+}
+
+spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
+                           sp_pearson_seconds *seconds)
+{
+    const sp_tally none = {.low = 2, .high = -2};
+    const double start = MPI_Wtime();
+    TRY(share_weights(p, spread));
+    spmm_status status = sp_series_centre(p->series, spread, &p->z, p->threads);
+    if (status == SPMM_OK && p->space == SPMM_CUDA) status = sp_device_upload(p->tally, &none, sizeof none);
+    if (p->space == SPMM_CPU) *p->tally = none;
+    const double centred = MPI_Wtime();
+    status = ring(p, status, collect);
+    if (p->space == SPMM_CUDA) {
+        const spmm_status ended = sp_device_sync();
+        if (status == SPMM_OK) status = ended;
+    }
+    if (seconds) *seconds = (sp_pearson_seconds){centred - start, MPI_Wtime() - centred};
+    return sp_agree(p->grid->comm, "pearson", status);
+}
+
+spmm_status sp_pearson_pass(sp_pearson *p, const sp_spread *spread, sp_pearson_seconds *seconds)
+{
+    return sp_pearson_run(p, spread, NULL, seconds);
+}

@@ -1,0 +1,364 @@
+/** What is looked for in tiles of coefficients: extreme pairs, those of wanted series, and each series' mean. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+#include "multivector.h"
+#include "pearson_parts.h"
+
+enum { ROOM = 1 << 16, TAG_PICKED = 71, TAG_PAIRS = 72, STRIP_BYTES = 64 << 20 };
+
+/** The best pairs so far: of sign +1 the greatest coefficients, of -1 the least. */
+typedef struct best {
+    int sign, top, count;
+    sp_pair *pair; /* [top + ROOM], the first `sorted` best first */
+} best;
+
+/** Coefficients among wanted series from one tile: wanted rows r0 .. r0+rows-1 by columns c0 .. */
+typedef struct picked {
+    struct picked *next;
+    int64_t r0, rows, c0, cols;
+    double value[]; /* [cols][rows]; NaN: no pair's */
+} picked;
+
+struct sp_pearson_collection {
+    const sp_pearson_wanted *wanted;
+    best most, least;
+    sp_pair *found; /* [ROOM] */
+    picked *list;
+};
+
+/* ---- the best pairs ---- */
+
+static int by_most(const void *a, const void *b)
+{
+    const sp_pair *const x = a, *const y = b;
+    if (x->r != y->r) return x->r > y->r ? -1 : 1;
+    if (x->i != y->i) return x->i < y->i ? -1 : 1;
+    return (x->j > y->j) - (x->j < y->j);
+}
+
+static int by_least(const void *a, const void *b)
+{
+    const sp_pair *const x = a, *const y = b;
+    if (x->r != y->r) return x->r < y->r ? -1 : 1;
+    return by_most(a, b);
+}
+
+static void trim(best *b)
+{
+    qsort(b->pair, (size_t)b->count, sizeof *b->pair, b->sign > 0 ? by_most : by_least);
+    if (b->count > b->top) b->count = b->top;
+}
+
+static void add(best *b, const sp_pair *pair)
+{
+    if (b->count == b->top + ROOM) trim(b);
+    b->pair[b->count++] = *pair;
+}
+
+/** From where on a coefficient may be among the best: where that many are beyond it, or the list's last. */
+static double threshold(const best *b, const sp_tally *t)
+{
+    const int end = b->sign > 0 ? 0 : SP_BINS - 1;
+    int64_t beyond = 0;
+    int bin = SP_BINS - 1 - end;
+    for (; bin != end; bin -= b->sign) {
+        beyond += t->bin[bin];
+        if (beyond >= b->top) break;
+    }
+    /* a little beyond the bin's edge, whose side rounding may have decided */
+    const double edge = 2.0 * (bin + (b->sign < 0)) / SP_BINS - 1 - b->sign * 1e-9;
+    if (b->count < b->top) return edge;
+    const double last = b->pair[b->top - 1].r;
+    return b->sign > 0 ? fmax(edge, last) : fmin(edge, last);
+}
+
+/** All of a tile on the host, for coefficients so alike that a bin holds more than there is room for. */
+static spmm_status scan_tile(const sp_tile *t, sp_pearson_collection *c, double low, double high)
+{
+    const size_t size = sp_value_size(t->precision);
+    void *column = NULL;
+    if (t->space == SPMM_CUDA) TRY(sp_alloc(&column, t->rows, size, "a column of coefficients"));
+    spmm_status status = SPMM_OK;
+    for (int64_t j = 0; j < t->cols && status == SPMM_OK; j++) {
+        const void *from = (const char *)t->c + (size_t)(j * t->rows) * size;
+        if (column) status = sp_device_download(column, from, t->rows * (int64_t)size);
+        if (column) from = column;
+        for (int64_t i = 0; i < t->rows && status == SPMM_OK; i++) {
+            const double r = t->precision == SPMM_F64 ? ((const double *)from)[i]
+                                                      : (double)((const float *)from)[i];
+            const sp_pair pair = sp_pair_of(r, t->first_row + i, t->first_col + j);
+            if (r >= high) add(&c->most, &pair);
+            if (r <= low) add(&c->least, &pair);
+        }
+    }
+    sp_free(column);
+    return status;
+}
+
+static spmm_status look_for_best(const sp_pearson *p, const sp_tile *tile, sp_pearson_collection *c)
+{
+    sp_tally *t;
+    int64_t found = 0;
+    if (c->wanted->top == 0) return SPMM_OK;
+    TRY(sp_alloc((void **)&t, 1, sizeof *t, "a histogram"));
+    spmm_status status = SPMM_OK;
+    if (p->space == SPMM_CUDA)
+        status = sp_device_download(t, p->tally, sizeof *t);
+    else
+        *t = *p->tally;
+    trim(&c->most);
+    trim(&c->least);
+    const double high = threshold(&c->most, t), low = threshold(&c->least, t);
+    sp_free(t);
+    if (status == SPMM_OK) status = sp_tile_find(tile, low, high, c->found, ROOM, &found);
+    if (status != SPMM_OK) return status;
+    if (found > ROOM) return scan_tile(tile, c, low, high);
+    for (int64_t i = 0; i < found; i++) {
+        if (c->found[i].r >= high) add(&c->most, &c->found[i]);
+        if (c->found[i].r <= low) add(&c->least, &c->found[i]);
+    }
+    return SPMM_OK;
+}
+
+/* ---- coefficients among wanted series ---- */
+
+/** The first wanted series of that number or above. */
+static int64_t wanted_from(const sp_pearson_wanted *w, int64_t number)
+{
+    int64_t low = 0, high = w->count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (w->series[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void pick_column(const sp_tile *t, const sp_pearson_wanted *w, const void *column, picked *to,
+                        int64_t c)
+{
+    for (int64_t r = 0; r < to->rows; r++) {
+        const int64_t i = w->series[to->r0 + r] - t->first_row;
+        to->value[c * to->rows + r] = t->precision == SPMM_F64 ? ((const double *)column)[i]
+                                                               : (double)((const float *)column)[i];
+    }
+}
+
+/** Runs of wanted columns that are neighbours come from a GPU together. */
+static spmm_status pick_columns(const sp_tile *t, const sp_pearson_wanted *w, picked *to)
+{
+    const int64_t size = (int64_t)sp_value_size(t->precision), bytes = t->rows * size;
+    const int64_t most = bytes < STRIP_BYTES ? STRIP_BYTES / bytes : 1;
+    void *strip = NULL;
+    spmm_status status = SPMM_OK;
+    if (t->space == SPMM_CUDA) TRY(sp_alloc(&strip, most, (size_t)bytes, "columns of coefficients"));
+    for (int64_t c = 0, run; c < to->cols && status == SPMM_OK; c += run) {
+        const int64_t *const number = w->series + to->c0 + c;
+        const char *from = (const char *)t->c + (number[0] - t->first_col) * bytes;
+        for (run = 1; c + run < to->cols && run < most && number[run] == number[0] + run;) run++;
+        if (strip) status = sp_device_download(strip, from, run * bytes);
+        if (strip) from = strip;
+        for (int64_t k = 0; k < run && status == SPMM_OK; k++) pick_column(t, w, from + k * bytes, to, c + k);
+    }
+    sp_free(strip);
+    return status;
+}
+
+static spmm_status pick(const sp_tile *t, sp_pearson_collection *c)
+{
+    const sp_pearson_wanted *const w = c->wanted;
+    const int64_t r0 = wanted_from(w, t->first_row), rows = wanted_from(w, t->first_row + t->rows) - r0,
+                  c0 = wanted_from(w, t->first_col), cols = wanted_from(w, t->first_col + t->cols) - c0;
+    picked *p;
+    if (rows == 0 || cols == 0) return SPMM_OK;
+    TRY(sp_alloc((void **)&p, (int64_t)sizeof *p + rows * cols * 8, 1, "coefficients"));
+    *p = (picked){c->list, r0, rows, c0, cols};
+    c->list = p;
+    return pick_columns(t, w, p);
+}
+
+spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect)
+{
+    TRY(look_for_best(p, tile, collect));
+    return pick(tile, collect);
+}
+
+/* ---- all ranks' together ---- */
+
+static void put(spmm_multivector *all, const picked *p, const double *value)
+{
+    double *const to = all->data;
+    for (int64_t c = 0; c < p->cols; c++)
+        for (int64_t r = 0; r < p->rows; r++) {
+            const double v = value[c * p->rows + r];
+            if (isnan(v)) continue;
+            to[(p->r0 + r) * all->ld + p->c0 + c] = v;
+            to[(p->c0 + c) * all->ld + p->r0 + r] = v;
+        }
+}
+
+static spmm_status send_picked(const sp_pearson *p, const sp_pearson_collection *c)
+{
+    const picked end = {.rows = -1};
+    for (const picked *at = c->list; at; at = at->next) {
+        TRY(sp_send(p->grid->comm, 0, TAG_PICKED, at, sizeof *at));
+        TRY(sp_send(p->grid->comm, 0, TAG_PICKED, at->value, at->rows * at->cols * 8));
+    }
+    return sp_send(p->grid->comm, 0, TAG_PICKED, &end, sizeof end);
+}
+
+static spmm_status receive_picked(const sp_pearson *p, int rank, spmm_multivector *all)
+{
+    for (;;) {
+        picked head;
+        double *value;
+        TRY(sp_recv(p->grid->comm, rank, TAG_PICKED, &head, sizeof head));
+        if (head.rows < 0) return SPMM_OK;
+        if (sp_alloc((void **)&value, head.rows * head.cols, 8, "coefficients") != SPMM_OK)
+            sp_abandon(p->grid->comm, SPMM_ERR_MEMORY); /* the senders would wait for ever */
+        const spmm_status status = sp_recv(p->grid->comm, rank, TAG_PICKED, value, head.rows * head.cols * 8);
+        if (status == SPMM_OK) put(all, &head, value);
+        sp_free(value);
+        TRY(status);
+    }
+}
+
+static spmm_status gather_picked(const sp_pearson *p, const sp_pearson_collection *c,
+                                 sp_pearson_result *result)
+{
+    const sp_pearson_wanted *const w = c->wanted;
+    spmm_multivector *const all = &result->coefficients;
+    spmm_status status = SPMM_OK;
+    const int root = p->grid->rank == 0;
+    if (w->count == 0) return SPMM_OK;
+    if (root) status = spmm_multivector_create(w->count, w->count, SPMM_F64, SPMM_CPU, all);
+    TRY(sp_agree(p->grid->comm, "pearson", status));
+    if (!root) return sp_agree(p->grid->comm, "pearson", send_picked(p, c));
+    for (int64_t i = 0; i < w->count; i++)
+        if (p->host_weight[w->series[i]] != 0) ((double *)all->data)[i * all->ld + i] = 1;
+    for (const picked *at = c->list; at; at = at->next) put(all, at, at->value);
+    for (int r = 1; r < p->grid->size && status == SPMM_OK; r++) status = receive_picked(p, r, all);
+    return sp_agree(p->grid->comm, "pearson", status);
+}
+
+static spmm_status gather_best(const sp_pearson *p, best *b, sp_pair **pair, int *count)
+{
+    const int size = p->grid->size, root = p->grid->rank == 0;
+    const int64_t bytes = (int64_t)b->top * (int64_t)sizeof(sp_pair);
+    sp_pair *all = NULL;
+    if (b->top == 0) return SPMM_OK;
+    trim(b);
+    for (int i = b->count; i < b->top; i++) b->pair[i] = (sp_pair){NAN, -1, -1};
+    const spmm_status made = root ? sp_alloc((void **)&all, size, (size_t)bytes, "pairs") : SPMM_OK;
+    TRY(sp_agree(p->grid->comm, "pearson", made));
+    TRY(sp_collect(p->grid->comm, b->pair, (int)bytes, all));
+    if (!root) return SPMM_OK;
+    int n = 0;
+    for (int i = 0; i < size * b->top; i++)
+        if (all[i].i >= 0) all[n++] = all[i];
+    qsort(all, (size_t)n, sizeof *all, b->sign > 0 ? by_most : by_least);
+    *pair = all;
+    *count = n < b->top ? n : b->top;
+    return SPMM_OK;
+}
+
+/** The sum of a series' coefficients with all, itself included, is its product with the sum of all: no pair of them
+ *  is needed. */
+static spmm_status mean_coefficients(const sp_pearson *p, sp_pearson_result *result)
+{
+    const int64_t all = p->begin[p->grid->size], mine = p->begin[p->grid->rank], length = p->z.k;
+    double *sum = NULL, *mean = NULL;
+    spmm_status status = sp_alloc_zero((void **)&sum, length, sizeof *sum, "a sum over series");
+    if (status == SPMM_OK) status = sp_alloc_zero((void **)&mean, all, sizeof *mean, "mean coefficients");
+    if (status == SPMM_OK) status = sp_series_combine(&p->z, p->weight + mine, sum, p->threads);
+    TRY_GOTO(sp_agree(p->grid->comm, "pearson", status), done);
+    TRY_GOTO(sp_sum(p->grid->comm, sum, (int)length), done);
+    TRY_GOTO(sp_agree(p->grid->comm, "pearson", sp_series_project(&p->z, sum, mean + mine, p->threads)),
+             done);
+    TRY_GOTO(sp_gather_everywhere(p->grid->comm, mean, p->begin, p->grid->size), done);
+    result->constant = 0;
+    for (int64_t m = 0; m < all; m++) result->constant += p->host_weight[m] == 0;
+    const double others = (double)(all - result->constant - 1);
+    for (int64_t m = 0; m < all; m++)
+        mean[m] = p->host_weight[m] == 0 || others < 1 ? 0 : (mean[m] * p->host_weight[m] - 1) / others;
+    if (p->grid->rank == 0) {
+        result->mean = mean;
+        mean = NULL;
+    }
+done:
+    sp_free(sum);
+    sp_free(mean);
+    return status;
+}
+
+static spmm_status gather_tally(const sp_pearson *p, sp_tally *all)
+{
+    sp_tally *of = NULL;
+    const int root = p->grid->rank == 0;
+    spmm_status status = SPMM_OK;
+    if (p->space == SPMM_CUDA)
+        status = sp_device_download(all, p->tally, sizeof *all);
+    else
+        *all = *p->tally;
+    if (status == SPMM_OK && root) status = sp_alloc((void **)&of, p->grid->size, sizeof *of, "histograms");
+    TRY(sp_agree(p->grid->comm, "pearson", status));
+    status = sp_collect(p->grid->comm, all, sizeof *all, of);
+    for (int r = 1; root && r < p->grid->size && status == SPMM_OK; r++) sp_tally_add(all, &of[r]);
+    sp_free(of);
+    return status;
+}
+
+static spmm_status begin_collection(const sp_pearson_wanted *wanted, sp_pearson_collection *c)
+{
+    *c = (sp_pearson_collection){
+        .wanted = wanted, .most = {.sign = 1, .top = wanted->top}, .least = {.sign = -1, .top = wanted->top}};
+    TRY(sp_alloc((void **)&c->most.pair, wanted->top + ROOM, sizeof(sp_pair), "pairs"));
+    TRY(sp_alloc((void **)&c->least.pair, wanted->top + ROOM, sizeof(sp_pair), "pairs"));
+    return sp_alloc((void **)&c->found, ROOM, sizeof(sp_pair), "pairs");
+}
+
+static void end_collection(sp_pearson_collection *c)
+{
+    while (c->list) {
+        picked *const next = c->list->next;
+        sp_free(c->list);
+        c->list = next;
+    }
+    sp_free(c->most.pair);
+    sp_free(c->least.pair);
+    sp_free(c->found);
+}
+
+spmm_status sp_pearson_collect(sp_pearson *p, const sp_spread *spread, const sp_pearson_wanted *wanted,
+                               sp_pearson_result *result)
+{
+    sp_pearson_collection c;
+    memset(result, 0, sizeof *result);
+    spmm_status status;
+    TRY_GOTO(sp_agree(p->grid->comm, "pearson", begin_collection(wanted, &c)), done);
+    TRY_GOTO(sp_pearson_run(p, spread, &c, NULL), done);
+    TRY_GOTO(gather_tally(p, &result->tally), done);
+    TRY_GOTO(gather_best(p, &c.most, &result->most, &result->most_count), done);
+    TRY_GOTO(gather_best(p, &c.least, &result->least, &result->least_count), done);
+    TRY_GOTO(gather_picked(p, &c, result), done);
+    status = mean_coefficients(p, result);
+done:
+    end_collection(&c);
+    return status;
+}
+
+void sp_pearson_result_destroy(sp_pearson_result *r)
+{
+    if (!r) return;
+    sp_free(r->most);
+    sp_free(r->least);
+    sp_free(r->mean);
+    spmm_multivector_destroy(&r->coefficients);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,215 @@
+/** --accuracy: how many sums and means agree with exact ones, by precision, length and algorithm. */
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+#include "multivector.h"
+#include "options.h"
+#include "partition.h"
+#include "series_job.h"
+#include "sink.h"
+
+enum { TIMES = 5, SERIES = 2048, LEAST = 32, MOST = 65536, TOLERANCES = 8 };
+
+/** One row of the table. */
+typedef struct row {
+    const sp_series_job *job;
+    const char *kernel, *precision;
+    int64_t count, length;
+    double sums[TOLERANCES], means[TOLERANCES]; /* shares that agree to each tolerance */
+    double worst;                               /* largest relative error */
+    double seconds;
+} row;
+
+/* Plain, then better ones. */
+static const char *const of_cpu[] = {"cpu_sum_serial", "cpu_sum", "cpu_sum_pairwise", "cpu_sum_compensated",
+                                     NULL};
+static const char *const of_cuda[] = {"sum_ordered", "sum_interleaved", "sum_stream", "sum_compensated",
+                                      NULL};
+
+static void head(const sp_series_options *o)
+{
+    printf("series_mpi %s: sums beside their long double reference; from %g on, within %g %%, seed %lld\n",
+           SPMM_VERSION, o->walk.start, 100 * o->walk.epsilon, (long long)o->walk.seed);
+    printf("\n%-4s %8s %8s  %-20s %11s %9s", "", "M", "N", "kernel", "worst rel.", "ms");
+    for (int t = 0; t < o->tolerances; t++) printf("  sums %-7.2g", o->tolerance[t]);
+    for (int t = 0; t < o->tolerances; t++) printf(" means %-7.2g", o->tolerance[t]);
+    printf("\n");
+}
+
+static void visit(sp_sink *s, const void *record)
+{
+    const row *const r = record;
+    const sp_series_options *const o = &r->job->options;
+    char name[32];
+    sp_sink_text(s, "program", "series_mpi --accuracy");
+    sp_sink_text(s, "version", SPMM_VERSION);
+    sp_sink_text(s, "precision", r->precision);
+    sp_sink_text(s, "kernel", r->kernel);
+    sp_sink_text(s, "device", sp_device_word(r->job->place.device));
+    sp_sink_whole(s, "ranks", r->job->grid.size);
+    sp_sink_whole(s, "count", r->count);
+    sp_sink_whole(s, "length", r->length);
+    sp_sink_real(s, "epsilon", o->walk.epsilon);
+    sp_sink_real(s, "start", o->walk.start);
+    sp_sink_real(s, "seconds", r->seconds);
+    sp_sink_real(s, "worst_relative", r->worst);
+    for (int t = 0; t < o->tolerances; t++) {
+        snprintf(name, sizeof name, "sums_within_%g", o->tolerance[t]);
+        sp_sink_real(s, name, r->sums[t]);
+        snprintf(name, sizeof name, "means_within_%g", o->tolerance[t]);
+        sp_sink_real(s, name, r->means[t]);
+    }
+}
+
+static spmm_status show(const row *r)
+{
+    const sp_series_options *const o = &r->job->options;
+    if (o->verbosity >= 0) {
+        printf("%-4s %8lld %8lld  %-20s %11.2e %9.4g", r->precision, (long long)r->count,
+               (long long)r->length, r->kernel, r->worst, 1e3 * r->seconds);
+        for (int t = 0; t < o->tolerances; t++) printf("  %8.2f %%  ", 100 * r->sums[t]);
+        for (int t = 0; t < o->tolerances; t++) printf("  %8.2f %%  ", 100 * r->means[t]);
+        printf("\n");
+        fflush(stdout);
+    }
+    if (o->json) TRY(sp_sink_json(o->json, visit, r));
+    return o->csv ? sp_sink_csv(o->csv, visit, r) : SPMM_OK;
+}
+
+/** This rank's sums and their references: how many agree, and the worst. Sums with divisor 1 and means with the length
+ *  are different roundings of the same sum: both from the sum. */
+static void count_agreeing(const sp_series_options *o, const double *sum, const long double *exact,
+                           int64_t count, row *r)
+{
+    for (int64_t m = 0; m < count; m++) {
+        const double error = (double)fabsl(sum[m] - exact[m]), size = (double)fabsl(exact[m]);
+        if (size > 0 && error / size > r->worst) r->worst = error / size;
+        for (int t = 0; t < o->tolerances; t++) {
+            r->sums[t] += error <= o->tolerance[t];
+            r->means[t] += error / (double)r->length <= o->tolerance[t];
+        }
+    }
+}
+
+/** Runs and times a kernel on series that are there. */
+static spmm_status time_kernel(sp_series_job *job, const sp_series_kernel *k, row *r)
+{
+    double seconds[TIMES];
+    const sp_series_launch l = {.x = &job->x,
+                                .divisor = 1,
+                                .mean = job->mean,
+                                .work = job->work,
+                                .threads = job->place.threads,
+                                .block = job->options.block};
+    for (int i = -1; i < TIMES; i++) {
+        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        const double start = MPI_Wtime();
+        spmm_status status = k->ops->run(&l);
+        if (status == SPMM_OK && job->place.device == SPMM_CUDA) status = sp_device_sync();
+        TRY(sp_agree(job->grid.comm, "step", status));
+        if (i >= 0) seconds[i] = MPI_Wtime() - start;
+    }
+    TRY(sp_slowest(job->grid.comm, seconds, TIMES));
+    r->seconds = sp_stats_of(seconds, TIMES).median;
+    return SPMM_OK;
+}
+
+static spmm_status measure(sp_series_job *job, const char *kernel, const long double *exact, double *host,
+                           row *r)
+{
+    const sp_series_kernel *const k = sp_series_find(kernel);
+    const int64_t bytes = k->ops->work_bytes ? k->ops->work_bytes(&job->x, job->options.block) : 0;
+    const double *sum = job->mean;
+    r->kernel = kernel;
+    r->worst = 0;
+    memset(r->sums, 0, sizeof r->sums);
+    memset(r->means, 0, sizeof r->means);
+    sp_series_free(job, job->work);
+    job->work = NULL;
+    TRY(sp_agree(job->grid.comm, "step",
+                 bytes ? sp_series_alloc(job, bytes, "workspace", &job->work) : SPMM_OK));
+    TRY(time_kernel(job, k, r));
+    spmm_status status = SPMM_OK;
+    if (job->place.device == SPMM_CUDA) {
+        status = sp_device_download(host, job->mean, job->x.count * 8);
+        sum = host;
+    }
+    TRY(sp_agree(job->grid.comm, "step", status));
+    count_agreeing(&job->options, sum, exact, job->x.count, r);
+    TRY(sp_sum(job->grid.comm, r->sums, TOLERANCES));
+    TRY(sp_sum(job->grid.comm, r->means, TOLERANCES));
+    TRY(sp_slowest(job->grid.comm, &r->worst, 1));
+    for (int t = 0; t < TOLERANCES; t++) {
+        r->sums[t] /= (double)r->count;
+        r->means[t] /= (double)r->count;
+    }
+    return sp_agree(job->grid.comm, "report", sp_series_root(job) ? show(r) : SPMM_OK);
+}
+
+/** Exact to long double: of the values as they are stored, whatever their precision. */
+static spmm_status refer(const sp_series_job *job, long double *exact)
+{
+    spmm_multivector host = {0};
+    const spmm_multivector *v = &job->x.v;
+    if (v->space == SPMM_CUDA) {
+        TRY(spmm_multivector_create(v->rows, v->k, v->precision, SPMM_CPU, &host));
+        const spmm_status status = spmm_multivector_copy(v, &host);
+        v = &host;
+        if (status != SPMM_OK) {
+            spmm_multivector_destroy(&host);
+            return status;
+        }
+    }
+#pragma omp parallel for schedule(static) num_threads(job->place.threads)
+    for (int64_t m = 0; m < v->rows; m++) {
+        exact[m] = 0;
+        for (int64_t i = 0; i < v->k; i++) exact[m] += sp_multivector_get(v, m, i);
+    }
+    spmm_multivector_destroy(&host);
+    return SPMM_OK;
+}
+
+static spmm_status make_series(sp_series_job *job, int64_t count, int64_t length, spmm_precision precision)
+{
+    const int size = job->grid.size, rank = job->grid.rank;
+    const int64_t first = count * rank / size, mine = count * (rank + 1) / size - first;
+    TRY(sp_series_create(mine, length, first, SP_SERIES_MAJOR, precision, job->place.device, &job->x));
+    TRY(sp_series_alloc(job, mine * 8, "sums", (void **)&job->mean));
+    const sp_series_launch l = {.x = &job->x, .walk = &job->options.walk, .threads = job->place.threads};
+    TRY(sp_series_default(SP_GENERATE, job->place.device, SP_SERIES_MAJOR)->ops->run(&l));
+    return job->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
+static spmm_status one_case(sp_series_job *job, int64_t count, int64_t length, spmm_precision precision)
+{
+    const char *const *const names = job->place.device == SPMM_CUDA ? of_cuda : of_cpu;
+    row r = {.job = job, .precision = sp_precision_word(precision), .count = count, .length = length};
+    long double *exact = NULL;
+    double *host = NULL;
+    spmm_status status = make_series(job, count, length, precision);
+    if (status == SPMM_OK) status = sp_alloc((void **)&exact, job->x.count, sizeof *exact, "exact sums");
+    if (status == SPMM_OK) status = sp_alloc((void **)&host, job->x.count, sizeof *host, "sums");
+    if (status == SPMM_OK) status = refer(job, exact);
+    TRY_GOTO(sp_agree(job->grid.comm, "series", status), done);
+    for (int i = 0; names[i]; i++) TRY_GOTO(measure(job, names[i], exact, host, &r), done);
+done:
+    sp_free(exact);
+    sp_free(host);
+    spmm_multivector_destroy(&job->x.v);
+    sp_series_free(job, job->mean);
+    job->mean = NULL;
+    return status;
+}
+
+spmm_status sp_series_accuracy(sp_series_job *job)
+{
+    const sp_series_options *const o = &job->options;
+    const int64_t count = o->series_given ? o->series : SERIES, from = o->length_given ? o->length : LEAST,
+                  to = o->length_given ? o->length : MOST;
+    if (sp_series_root(job) && o->verbosity >= 0) head(o);
+    for (int p = SPMM_F32; p >= SPMM_F64; p--)
+        for (int64_t n = from; n <= to; n *= 2) TRY(one_case(job, count, n, (spmm_precision)p));
+    return SPMM_OK;
+}

@@ -1,0 +1,378 @@
+/** The sequential program, on some series or all, and what kernels found beside what it finds. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+#include "gather.h"
+#include "memory.h"
+#include "multivector.h"
+#include "series_job.h"
+
+enum { SAMPLED = 64 };
+
+/* ---- which ---- */
+
+static spmm_status choose(sp_series_job *job)
+{
+    sp_series_sample *const s = &job->sample;
+    const int64_t begin = job->begin[job->grid.rank], end = job->begin[job->grid.rank + 1];
+    s->count = job->options.verify == SP_VERIFY_NONE                                    ? 0
+               : job->options.verify == SP_VERIFY_FULL || job->count < (int64_t)SAMPLED ? job->count
+                                                                                        : (int64_t)SAMPLED;
+    TRY(sp_alloc((void **)&s->number, s->count, sizeof *s->number, "numbers of series"));
+    for (int64_t i = 0; i < s->count; i++)
+        s->number[i] = job->count / s->count * i + job->count % s->count * i / s->count;
+    while (s->first < s->count && s->number[s->first] < begin) s->first++;
+    while (s->first + s->local < s->count && s->number[s->first + s->local] < end) s->local++;
+    return SPMM_OK;
+}
+
+/** This rank's series number m to a row of host memory. */
+static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
+{
+    const sp_series *const x = &job->x;
+    const int64_t size = (int64_t)sp_value_size(x->v.precision), local = m - x->first;
+    const int rows = x->layout == SP_SERIES_MAJOR;
+    const char *const from = (const char *)x->v.data + local * (rows ? x->v.ld : 1) * size;
+    if (x->v.space == SPMM_CUDA && rows) return sp_device_download(row, from, x->length * size);
+    if (x->v.space == SPMM_CUDA)
+        return sp_device_copy_2d(row, size, from, x->v.ld * size, size, x->length, 1);
+    for (int64_t i = 0; i < x->length; i++)
+        memcpy((char *)row + i * size, from + i * (rows ? 1 : x->v.ld) * size, (size_t)size);
+    return SPMM_OK;
+}
+
+/** The sampled series, on rank 0. */
+static spmm_status gather_sampled(const sp_series_job *job, spmm_multivector *all)
+{
+    const sp_series_sample *const s = &job->sample;
+    spmm_multivector mine;
+    spmm_status status = spmm_multivector_create(s->local, job->length, job->options.precision, SPMM_CPU,
+                                                 &mine);
+    for (int64_t i = 0; i < s->local && status == SPMM_OK; i++)
+        status = fetch(job, s->number[s->first + i],
+                       (char *)mine.data + i * mine.ld * (int64_t)sp_value_size(mine.precision));
+    status = sp_agree(job->grid.comm, "check", status);
+    if (status == SPMM_OK) status = sp_gather(&job->grid, &mine, s->count, all);
+    spmm_multivector_destroy(&mine);
+    return status;
+}
+
+/* ---- the sequential program ---- */
+
+/** Seconds for all series, from those for the sampled ones. */
+static void note(sp_series_job *job, sp_step step, double start)
+{
+    const double count = (double)job->sample.count, all = (double)job->count;
+    const double share = step == SP_PEARSON ? count * (count - 1) / (all * (all - 1)) : count / all;
+    job->sample.seconds[step] = share > 0 ? (MPI_Wtime() - start) / share : NAN;
+    job->sample.share[step] = share;
+}
+
+/** Series after series, as a program of one thread makes them. */
+static spmm_status generate(sp_series_job *job)
+{
+    sp_series_sample *const s = &job->sample;
+    const double start = MPI_Wtime();
+    for (int64_t i = 0; i < s->count; i++) {
+        sp_series one = s->series;
+        one.count = 1;
+        one.first = s->number[i];
+        one.v.data = (char *)one.v.data + i * one.v.ld * (int64_t)sp_value_size(one.v.precision);
+        const sp_series_launch l = {.x = &one, .walk = &job->options.walk, .threads = 1};
+        TRY(sp_series_find("cpu_walk_serial")->ops->run(&l));
+    }
+    note(job, SP_GENERATE, start);
+    return SPMM_OK;
+}
+
+#define PAIRS(T)                                                                                          \
+    for (int64_t i = 0; i < z->rows; i++)                                                                 \
+        for (int64_t j = i + 1; j < z->rows; j++) {                                                       \
+            const T *const a = (const T *)z->data + i * z->ld, *const b = (const T *)z->data + j * z->ld; \
+            T sum = 0;                                                                                    \
+            for (int64_t k = 0; k < z->k; k++) sum += a[k] * b[k];                                        \
+            if (!spread[i].constant && !spread[j].constant)                                               \
+                total += (double)sum / (spread[i].deviation * spread[j].deviation);                       \
+        }
+
+/** Every pair's coefficient; their sum is of no use but that the compiler cannot leave them out. */
+static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
+{
+    double total = 0;
+    if (z->precision == SPMM_F64)
+        PAIRS(double)
+    else
+        PAIRS(float)
+    return total;
+}
+
+/** The steps after the first. */
+static spmm_status compute(sp_series_job *job)
+{
+    sp_series_sample *const s = &job->sample;
+    double *mean = NULL;
+    sp_spread *spread = NULL;
+    spmm_multivector z = {0};
+    spmm_status status;
+    TRY_GOTO(sp_alloc((void **)&mean, s->count, sizeof *mean, "means"), done);
+    TRY_GOTO(sp_alloc((void **)&spread, s->count, sizeof *spread, "deviations"), done);
+    TRY_GOTO(spmm_multivector_create(s->count, job->length, job->options.precision, SPMM_CPU, &z), done);
+    const sp_series_launch l = {
+        .x = &s->series, .divisor = (double)job->length, .mean = mean, .spread = spread, .threads = 1};
+    double start = MPI_Wtime();
+    TRY_GOTO(sp_series_find("cpu_sum_serial")->ops->run(&l), done);
+    note(job, SP_MEAN, start);
+    start = MPI_Wtime();
+    TRY_GOTO(sp_series_find("cpu_spread_serial")->ops->run(&l), done);
+    note(job, SP_DEVIATION, start);
+    if (!job->options.step[SP_PEARSON] || s->count < 2) goto done;
+    start = MPI_Wtime();
+    sp_cpu_centre(&s->series, spread, &z, 1);
+    volatile double kept = all_pairs(&z, spread);
+    (void)kept;
+    note(job, SP_PEARSON, start);
+done:
+    sp_free(mean);
+    sp_free(spread);
+    spmm_multivector_destroy(&z);
+    return status;
+}
+
+/* ---- what is true, as far as long double goes ---- */
+
+static void refer(sp_series_sample *s, int64_t i, int64_t length)
+{
+    long double sum = 0, absolute = 0, squares = 0, off = 0;
+    const spmm_multivector *const v = &s->series.v;
+    const double first = sp_multivector_get(v, i, 0);
+    s->constant[i] = 1;
+    for (int64_t k = 0; k < length; k++) {
+        const double x = sp_multivector_get(v, i, k);
+        sum += x;
+        absolute += fabs(x);
+        if (x != first) s->constant[i] = 0;
+    }
+    const long double mean = sum / length;
+    for (int64_t k = 0; k < length; k++) {
+        const long double d = sp_multivector_get(v, i, k) - mean;
+        squares += d * d;
+        off += fabsl(d);
+    }
+    s->sum[i] = (double)sum;
+    s->absolute[i] = (double)absolute;
+    s->centre[i] = (double)mean;
+    s->spread[i] = (double)sqrtl(squares);
+    s->off[i] = (double)(off / length);
+}
+
+static spmm_status make_reference(sp_series_job *job)
+{
+    sp_series_sample *const s = &job->sample;
+    double **const list[] = {&s->sum, &s->absolute, &s->centre, &s->spread, &s->off};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        TRY(sp_alloc((void **)list[i], s->count, sizeof(double), "the reference"));
+    TRY(sp_alloc((void **)&s->constant, s->count, sizeof *s->constant, "the reference"));
+#pragma omp parallel for schedule(static) num_threads(job->place.threads)
+    for (int64_t i = 0; i < s->count; i++) refer(s, i, job->length);
+    return SPMM_OK;
+}
+
+static spmm_status make_on_root(sp_series_job *job)
+{
+    sp_series_sample *const s = &job->sample;
+    if (!job->options.file) {
+        TRY(sp_series_create(s->count, job->length, 0, SP_SERIES_MAJOR, job->options.precision, SPMM_CPU,
+                             &s->series));
+        TRY(generate(job));
+    }
+    TRY(compute(job));
+    return make_reference(job);
+}
+
+spmm_status sp_series_sample_make(sp_series_job *job)
+{
+    sp_series_sample *const s = &job->sample;
+    for (int i = 0; i < SP_STEPS; i++) s->seconds[i] = NAN;
+    TRY(sp_agree(job->grid.comm, "check", choose(job)));
+    if (s->count == 0) return SPMM_OK;
+    if (job->options.file) {
+        TRY(gather_sampled(job, &s->series.v));
+        s->series.count = s->count;
+        s->series.length = job->length;
+    }
+    return sp_agree(job->grid.comm, "check", sp_series_root(job) ? make_on_root(job) : SPMM_OK);
+}
+
+/* ---- checks ---- */
+
+/** Higham's gamma_n; infinite where it means nothing. */
+static double gamma_of(double n, spmm_precision precision)
+{
+    const double nu = n * (precision == SPMM_F64 ? 0x1p-53 : 0x1p-24);
+    return nu < 1 ? nu / (1 - nu) : INFINITY;
+}
+
+static void compare(sp_series_record *r, int64_t row, double found, double expected, double bound)
+{
+    const double error = fabs(found - expected);
+    r->check.done = 1;
+    r->check.checked++;
+    if (bound > 0 && error / bound > r->check.worst) r->check.worst = error / bound;
+    if (error <= bound) return; /* not so where one is NaN */
+    if (r->check.wrong++ > 0) return;
+    r->check.row = row;
+    r->check.found = found;
+    r->check.expected = expected;
+}
+
+/** How far the centre may be from the mean, in units of the deviation over sqrt(length). */
+static double centre_error(const sp_series_job *job, int64_t i)
+{
+    const sp_series_sample *const s = &job->sample;
+    const spmm_precision p = job->options.precision;
+    const double n = (double)job->length, unit = p == SPMM_F64 ? 0x1p-53 : 0x1p-24;
+    if (s->spread[i] == 0) return 0;
+    return sqrt(n) * (2 * unit * fabs(s->centre[i]) + gamma_of(n + 8, p) * s->off[i]) / s->spread[i];
+}
+
+static spmm_status check_values(sp_series_job *job, sp_series_record *r)
+{
+    const sp_series_sample *const s = &job->sample;
+    spmm_multivector all = {0};
+    TRY(gather_sampled(job, &all));
+    for (int64_t i = 0; i < s->count && sp_series_root(job); i++)
+        for (int64_t k = 0; k < job->length; k++) {
+            const double found = sp_multivector_get(&all, i, k),
+                         expected = sp_multivector_get(&s->series.v, i, k);
+            compare(r, s->number[i], found, expected, 0);
+        }
+    spmm_multivector_destroy(&all);
+    return SPMM_OK;
+}
+
+/** One number of every rank's series on all ranks; mine: in the rank's memory, `stride` doubles apart. */
+static spmm_status gather_numbers(const sp_series_job *job, const double *mine, double *all)
+{
+    const int64_t begin = job->begin[job->grid.rank];
+    memcpy(all + begin, mine, (size_t)job->x.count * sizeof *mine);
+    return sp_gather_everywhere(job->grid.comm, all, job->begin, job->grid.size);
+}
+
+static spmm_status download(const sp_series_job *job, void *to, const void *from, int64_t bytes)
+{
+    if (job->place.device == SPMM_CUDA) return sp_device_download(to, from, bytes);
+    memcpy(to, from, (size_t)bytes);
+    return SPMM_OK;
+}
+
+static spmm_status check_means(sp_series_job *job, sp_series_record *r)
+{
+    const sp_series_sample *const s = &job->sample;
+    const spmm_precision p = job->options.precision;
+    const double n = (double)job->length, unit = p == SPMM_F64 ? 0x1p-53 : 0x1p-24,
+                 tiny = p == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
+    double *mine = NULL, *all = NULL;
+    spmm_status status = sp_alloc((void **)&mine, job->x.count, sizeof *mine, "means");
+    if (status == SPMM_OK) status = sp_alloc((void **)&all, job->count, sizeof *all, "means");
+    if (status == SPMM_OK) status = download(job, mine, job->mean, job->x.count * 8);
+    TRY_GOTO(sp_agree(job->grid.comm, "check", status), done);
+    TRY_GOTO(gather_numbers(job, mine, all), done);
+    for (int64_t i = 0; i < s->count && sp_series_root(job); i++)
+        compare(r, s->number[i], all[s->number[i]], s->centre[i],
+                2 * (gamma_of(n, p) * s->absolute[i] / n + unit * fabs(s->centre[i])) + n * tiny);
+done:
+    sp_free(mine);
+    sp_free(all);
+    return status;
+}
+
+/** all: [3 * count]: deviations, exponents, and what is constant. */
+static void compare_deviations(const sp_series_job *job, const double *all, sp_series_record *r)
+{
+    const sp_series_sample *const s = &job->sample;
+    const double n = (double)job->length;
+    for (int64_t i = 0; i < s->count; i++) {
+        const int64_t m = s->number[i];
+        const double found = ldexp(all[m], (int)all[job->count + m]), off = centre_error(job, i);
+        const double bound = 2 * (gamma_of(n + 8, job->options.precision) + off * off);
+        compare(r, m, all[2 * job->count + m], s->constant[i], 0.5);
+        if (!s->constant[i] && bound < 1) compare(r, m, found, s->spread[i], bound * s->spread[i]);
+    }
+}
+
+static spmm_status check_deviations(sp_series_job *job, sp_series_record *r)
+{
+    const int64_t count = job->x.count;
+    sp_spread *spread = NULL;
+    double *mine = NULL, *all = NULL;
+    spmm_status status = sp_alloc((void **)&spread, count, sizeof *spread, "deviations");
+    if (status == SPMM_OK) status = sp_alloc((void **)&mine, 3 * count, sizeof *mine, "deviations");
+    if (status == SPMM_OK) status = sp_alloc((void **)&all, 3 * job->count, sizeof *all, "deviations");
+    if (status == SPMM_OK) status = download(job, spread, job->spread, count * (int64_t)sizeof *spread);
+    TRY_GOTO(sp_agree(job->grid.comm, "check", status), done);
+    for (int64_t m = 0; m < count; m++) {
+        mine[m] = spread[m].deviation;
+        mine[count + m] = spread[m].exponent;
+        mine[2 * count + m] = spread[m].constant;
+    }
+    for (int i = 0; i < 3; i++) TRY_GOTO(gather_numbers(job, mine + i * count, all + i * job->count), done);
+    if (sp_series_root(job)) compare_deviations(job, all, r);
+done:
+    sp_free(spread);
+    sp_free(mine);
+    sp_free(all);
+    return status;
+}
+
+spmm_status sp_series_check(sp_series_job *job, sp_step step, sp_series_record *record)
+{
+    if (job->sample.count == 0) return SPMM_OK;
+    switch (step) {
+    case SP_GENERATE: return check_values(job, record);
+    case SP_MEAN: return check_means(job, record);
+    case SP_DEVIATION: return check_deviations(job, record);
+    case SP_PEARSON:
+    case SP_STEPS: break;
+    }
+    return SPMM_OK;
+}
+
+static double coefficient(const sp_series_sample *s, int64_t i, int64_t j, int64_t length)
+{
+    long double sum = 0, squares_i = 0, squares_j = 0;
+    long double mean_i = 0, mean_j = 0;
+    const spmm_multivector *const v = &s->series.v;
+    for (int64_t k = 0; k < length; k++) {
+        mean_i += sp_multivector_get(v, i, k);
+        mean_j += sp_multivector_get(v, j, k);
+    }
+    mean_i /= length;
+    mean_j /= length;
+    for (int64_t k = 0; k < length; k++) {
+        const long double a = sp_multivector_get(v, i, k) - mean_i, b = sp_multivector_get(v, j, k) - mean_j;
+        sum += a * b;
+        squares_i += a * a;
+        squares_j += b * b;
+    }
+    return (double)(sum / (sqrtl(squares_i) * sqrtl(squares_j)));
+}
+
+void sp_series_check_pearson(const sp_series_job *job, const spmm_multivector *coefficients,
+                             sp_series_record *r)
+{
+    const sp_series_sample *const s = &job->sample;
+    const double gamma = gamma_of((double)job->length + 16, job->options.precision);
+#pragma omp parallel for schedule(dynamic) num_threads(job->place.threads)
+    for (int64_t i = 0; i < s->count; i++)
+        for (int64_t j = i + 1; j < s->count; j++) {
+            const int none = s->constant[i] || s->constant[j];
+            const double a = centre_error(job, i), b = centre_error(job, j),
+                         found = sp_multivector_get(coefficients, i, j),
+                         expected = none ? 0 : coefficient(s, i, j, job->length),
+                         bound = none ? 0 : 2 * (2 * gamma + a * b + a * a + b * b);
+#pragma omp critical
+            compare(r, s->number[i], found, expected, bound);
+        }
+}

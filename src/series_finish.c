@@ -1,0 +1,64 @@
+/** What becomes of the coefficients: checked, printed, written. */
+#include <string.h>
+
+#include "memory.h"
+#include "multivector.h"
+#include "series_job.h"
+
+/** Of all coefficients those of the sampled series. */
+static spmm_status select_sampled(const sp_series_job *job, const spmm_multivector *all,
+                                  spmm_multivector *some)
+{
+    const sp_series_sample *const s = &job->sample;
+    TRY(spmm_multivector_create(s->count, s->count > 0 ? s->count : 1, SPMM_F64, SPMM_CPU, some));
+    for (int64_t i = 0; i < s->count; i++)
+        for (int64_t j = 0; j < s->count; j++)
+            ((double *)some->data)[i * some->ld + j] = sp_multivector_get(all, s->number[i], s->number[j]);
+    return SPMM_OK;
+}
+
+static spmm_status on_root(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
+                           int everything)
+{
+    const spmm_multivector *sampled = &result->coefficients;
+    spmm_multivector some = {0};
+    r->tally = result->tally;
+    r->pearson.constant = result->constant;
+    spmm_status status = SPMM_OK;
+    if (everything && job->sample.count > 0) {
+        status = select_sampled(job, &result->coefficients, &some);
+        sampled = &some;
+    }
+    if (status == SPMM_OK && job->sample.count > 0) sp_series_check_pearson(job, sampled, r);
+    spmm_multivector_destroy(&some);
+    if (status != SPMM_OK) return status;
+    if (r->check.wrong) job->failed++;
+    if (job->options.verbosity >= 0) {
+        sp_series_report_step(stdout, r);
+        sp_series_report_pairs(stdout, &job->options, r, result, job->count);
+    }
+    TRY(sp_series_report_files(&job->options, r));
+    return job->options.output ? sp_multivector_write(&result->coefficients, job->options.output) : SPMM_OK;
+}
+
+spmm_status sp_series_finish_pearson(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
+                                     int everything)
+{
+    const spmm_status status = sp_series_root(job) ? on_root(job, r, result, everything) : SPMM_OK;
+    return sp_agree(job->grid.comm, "output", status);
+}
+
+void sp_series_job_destroy(sp_series_job *job)
+{
+    sp_series_sample *const s = &job->sample;
+    void *const of_sample[] = {s->number, s->sum, s->absolute, s->centre, s->spread, s->off, s->constant};
+    for (size_t i = 0; i < sizeof of_sample / sizeof *of_sample; i++) sp_free(of_sample[i]);
+    spmm_multivector_destroy(&s->series.v);
+    spmm_multivector_destroy(&job->x.v);
+    spmm_multivector_destroy(&job->rows.v);
+    sp_series_free(job, job->mean);
+    sp_series_free(job, job->spread);
+    sp_series_free(job, job->work);
+    sp_ranges_destroy(&job->ranges);
+    sp_grid_destroy(&job->grid);
+}

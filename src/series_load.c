@@ -1,0 +1,167 @@
+/** Series: from a file, read on rank 0 and sent out, or room for generated ones. */
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+#include "multivector.h"
+#include "partition.h"
+#include "read.h"
+#include "read_source.h"
+#include "series_csv.h"
+#include "series_job.h"
+#include "sink.h"
+
+enum { TAG_SERIES = 73 };
+
+spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_layout layout,
+                             spmm_precision precision, spmm_device space, sp_series *x)
+{
+    *x = (sp_series){count, length, first, layout, {0}};
+    /* (a rank without series has rows of the full length, or a column: a multivector has one at least) */
+    if (layout == SP_SERIES_MAJOR) return spmm_multivector_create(count, length, precision, space, &x->v);
+    return spmm_multivector_create(length, count > 0 ? count : 1, precision, space, &x->v);
+}
+
+spmm_status sp_series_alloc(const sp_series_job *job, int64_t bytes, const char *what, void **p)
+{
+    if (job->place.device == SPMM_CPU) return sp_alloc_zero(p, bytes, 1, what);
+    TRY(sp_device_alloc(p, bytes, what));
+    const spmm_status status = sp_device_zero(*p, bytes);
+    if (status != SPMM_OK) {
+        sp_device_free(*p);
+        *p = NULL;
+    }
+    return status;
+}
+
+void sp_series_free(const sp_series_job *job, void *p)
+{
+    if (job->place.device == SPMM_CPU)
+        sp_free(p);
+    else
+        sp_device_free(p);
+}
+
+/* ---- a file ---- */
+
+/** Matrix Market files say so in their first bytes; gzipped ones have it behind the inflation. */
+static int is_matrix_market(const char *path)
+{
+    static const char banner[] = "%%MatrixMarket";
+    char text[sizeof banner] = "";
+    int64_t got = 0;
+    sp_source *source;
+    if (sp_source_open(path, &source) != SPMM_OK) return 0; /* the reader will say why */
+    if (sp_source_read(source, text, sizeof text - 1, &got) != SPMM_OK) got = 0;
+    sp_source_close(source);
+    return got == (int64_t)sizeof text - 1 && strncmp(text, banner, sizeof text - 1) == 0;
+}
+
+/** Rank 0: all series, series-major. */
+static spmm_status read_file(const sp_series_job *job, sp_series *all)
+{
+    const sp_series_options *const o = &job->options;
+    const sp_read_options options = {.precision = o->precision, .threads = job->place.threads};
+    sp_series columns = {.layout = SP_INDEX_MAJOR};
+    *all = (sp_series){.layout = SP_SERIES_MAJOR};
+    if (!is_matrix_market(o->file)) {
+        TRY(sp_read_csv(o->file, &options, &all->v));
+        all->count = all->v.rows;
+        all->length = all->v.k;
+        return SPMM_OK;
+    }
+    TRY(sp_read_dense(o->file, &options, &columns.v));
+    spmm_status status = SPMM_OK;
+    if (columns.v.rows < 1 || columns.v.k < 1)
+        status = sp_fail(SPMM_ERR_SYNTAX, "%s: %lld series of %lld values", o->file, (long long)columns.v.k,
+                         (long long)columns.v.rows);
+    if (status == SPMM_OK)
+        status = sp_series_create(columns.v.k, columns.v.rows, 0, SP_SERIES_MAJOR, o->precision, SPMM_CPU,
+                                  all);
+    if (status == SPMM_OK) status = sp_series_transpose(&columns, all, job->place.threads);
+    spmm_multivector_destroy(&columns.v);
+    return status;
+}
+
+/* ---- on every rank ---- */
+
+static spmm_status share_out(sp_series_job *job)
+{
+    spmm_status status = sp_ranges_create(job->grid.size, 1, &job->ranges);
+    if (status == SPMM_OK && sp_series_root(job)) {
+        sp_partition_even(job->count, job->grid.size, job->ranges.row_begin);
+        job->ranges.col_begin[1] = job->count;
+    }
+    TRY(sp_agree(job->grid.comm, "series", status));
+    TRY(sp_ranges_share(&job->grid, 0, job->count, job->count, &job->ranges));
+    job->begin = job->ranges.row_begin;
+    return SPMM_OK;
+}
+
+/** From rank 0's host memory to where each rank computes, in the layout asked for. */
+static spmm_status send_out(sp_series_job *job, const sp_series *all)
+{
+    const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
+    const spmm_precision precision = job->options.precision;
+    sp_series mine = {0}, turned = {0};
+    spmm_status status = sp_series_create(count, job->length, first, SP_SERIES_MAJOR, precision, SPMM_CPU,
+                                          &mine);
+    TRY_GOTO(sp_agree(job->grid.comm, "series", status), done);
+    TRY_GOTO(sp_scatter_rows(&job->grid, &job->ranges, all->v.data,
+                             mine.v.ld * (int64_t)sp_value_size(precision), mine.v.data, TAG_SERIES),
+             done);
+    if (job->x.layout == SP_INDEX_MAJOR) {
+        status = sp_series_create(count, job->length, first, SP_INDEX_MAJOR, precision, SPMM_CPU, &turned);
+        if (status == SPMM_OK && count > 0) status = sp_series_transpose(&mine, &turned, job->place.threads);
+    }
+    if (status == SPMM_OK)
+        status = spmm_multivector_copy(job->x.layout == SP_INDEX_MAJOR ? &turned.v : &mine.v, &job->x.v);
+    status = sp_agree(job->grid.comm, "series", status);
+done:
+    spmm_multivector_destroy(&mine.v);
+    spmm_multivector_destroy(&turned.v);
+    return status;
+}
+
+static spmm_status make_room(sp_series_job *job)
+{
+    const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
+    TRY(sp_series_create(count, job->length, first, job->options.layout, job->options.precision,
+                         job->place.device, &job->x));
+    TRY(sp_series_alloc(job, count * 8, "means", (void **)&job->mean));
+    return sp_series_alloc(job, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);
+}
+
+static spmm_status check_outputs(const sp_series_job *job)
+{
+    spmm_status status = SPMM_OK;
+    if (sp_series_root(job)) status = sp_sink_check(job->options.json);
+    if (sp_series_root(job) && status == SPMM_OK) status = sp_sink_check(job->options.csv);
+    return sp_agree(job->grid.comm, "series", status);
+}
+
+spmm_status sp_series_load(sp_series_job *job)
+{
+    const double start = MPI_Wtime();
+    int64_t shape[2] = {job->options.series, job->options.length};
+    sp_series all = {0};
+    spmm_status status = SPMM_OK;
+    TRY(check_outputs(job));
+    if (job->options.file) {
+        if (sp_series_root(job)) status = read_file(job, &all);
+        shape[0] = all.count;
+        shape[1] = all.length;
+        TRY_GOTO(sp_agree(job->grid.comm, "series", status), done);
+    }
+    TRY_GOTO(sp_bcast(job->grid.comm, 0, shape, sizeof shape), done);
+    job->count = shape[0];
+    job->length = shape[1];
+    TRY_GOTO(share_out(job), done);
+    TRY_GOTO(sp_agree(job->grid.comm, "series", make_room(job)), done);
+    if (job->options.file) TRY_GOTO(send_out(job, &all), done);
+    job->read_seconds = MPI_Wtime() - start;
+done:
+    spmm_multivector_destroy(&all.v);
+    return status;
+}

@@ -1,0 +1,117 @@
+/** series_mpi: options -> series -> steps -> exit code. */
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "copy_rate.h"
+#include "device.h"
+#include "options.h"
+#include "program.h"
+#include "series_job.h"
+
+static void list_kernels(void)
+{
+    int count;
+    const sp_series_kernel *const k = sp_series_kernels(&count);
+    printf("%-20s  %-7s %-10s %-7s %s\n", "kernel", "device", "step", "layout", "what it is");
+    for (int i = 0; i < count; i++)
+        printf("%-20s  %-7s %-10s %-7s %s%s%s\n", k[i].id, sp_device_word(k[i].device),
+               sp_step_word(k[i].step), sp_layout_word(k[i].layout), k[i].what,
+               k[i].ops->missing ? "; missing: " : "", k[i].ops->missing ? k[i].ops->missing : "");
+}
+
+/** What is answered without MPI. 1: that was all. */
+static int answer(sp_series_action action)
+{
+    if (action == SP_SERIES_MEASURE || action == SP_SERIES_ACCURACY) return 0;
+    if (sp_program_rank() != 0) return 1;
+    if (action == SP_SERIES_HELP) sp_series_options_help(stdout);
+    if (action == SP_SERIES_VERSION) printf("series_mpi %s\n", SPMM_VERSION);
+    if (action == SP_SERIES_LIST_KERNELS) list_kernels();
+    return 1;
+}
+
+static spmm_status place(sp_series_job *job)
+{
+    const sp_series_options *const o = &job->options;
+    sp_device_choice choice = o->device;
+    if (choice == SP_DEVICE_AUTO && o->kernels > 0)
+        choice = o->kernel[0]->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
+    TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &job->grid));
+    TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
+    omp_set_num_threads(job->place.threads);
+    return SPMM_OK;
+}
+
+/** What all records have in common. */
+static spmm_status describe(sp_series_job *job)
+{
+    const sp_series_options *const o = &job->options;
+    sp_series_record *const r = &job->record;
+    TRY(sp_copy_rate(&job->grid, &job->place, &job->copy_rate));
+    TRY(sp_sum(job->grid.comm, &job->copy_rate, 1));
+    r->copy_rate = job->copy_rate;
+    r->series.source = o->file ? o->file : "generated";
+    r->series.count = job->count;
+    r->series.length = job->length;
+    r->series.start = o->file ? NAN : o->walk.start;
+    r->series.epsilon = o->file ? NAN : o->walk.epsilon;
+    r->series.seed = o->file ? 0 : (int64_t)o->walk.seed;
+    r->series.layout = sp_layout_word(o->layout);
+    r->run.ranks = job->grid.size;
+    r->run.threads = job->place.threads;
+    r->run.warmup = o->warmup;
+    r->run.block = o->block;
+    r->run.device = sp_device_word(job->place.device);
+    r->run.gpu = job->place.device == SPMM_CUDA ? job->place.gpu.name : "";
+    r->run.host = job->place.host;
+    r->run.precision = sp_precision_word(o->precision);
+    r->run.verify = sp_verify_word(o->verify);
+    return SPMM_OK;
+}
+
+static spmm_status work(sp_series_job *job)
+{
+    const int talks = job->options.verbosity >= 0;
+    TRY(place(job));
+    if (job->options.action == SP_SERIES_ACCURACY) return sp_series_accuracy(job);
+    TRY(sp_series_load(job));
+    TRY(describe(job));
+    TRY(sp_series_sample_make(job));
+    if (sp_series_root(job) && talks)
+        sp_series_report_head(stdout, &job->record, &job->place, job->read_seconds);
+    TRY(sp_series_measure(job));
+    if (!sp_series_root(job)) return SPMM_OK;
+    if (talks && job->options.verify == SP_VERIFY_SAMPLE && job->sample.count < job->count)
+        printf("\n* the sequential program ran on %lld series and their pairs: its times are in proportion\n",
+               (long long)job->sample.count);
+    if (job->options.verify == SP_VERIFY_NONE)
+        printf("DONE, not verified\n");
+    else
+        printf("%s\n", job->failed ? "FAIL" : "PASS");
+    return SPMM_OK;
+}
+
+static spmm_status judged(const sp_series_job *job)
+{
+    int failed = job->failed;
+    TRY(sp_bcast(job->grid.comm, 0, &failed, sizeof failed));
+    return failed ? sp_fail(SPMM_ERR_VERIFY, "results differ from the sequential program's") : SPMM_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static sp_series_job job;
+    int rank, provided;
+    spmm_status status = sp_series_options_parse(argc, argv, &job.options);
+    if (status == SPMM_OK && answer(job.options.action)) return sp_exit_code(sp_program_flushed(status));
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (status == SPMM_OK) status = work(&job);
+    if (status == SPMM_OK) status = judged(&job);
+    if (rank == 0) status = sp_program_flushed(status);
+    if (status != SPMM_OK) sp_program_complain(rank, status);
+    sp_series_job_destroy(&job);
+    MPI_Finalize();
+    return sp_exit_code(status);
+}

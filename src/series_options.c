@@ -1,0 +1,253 @@
+#include "series_options.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../kernels/kernel.h"
+#include "option_table.h"
+
+static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
+static const char *const precision_words[] = {"f64", "f32", NULL};
+static const char *const layout_words[] = {"series", "index", NULL};
+static const char *const verify_words[] = {"full", "sample", "none", NULL};
+static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};
+
+const char *sp_step_word(sp_step step) { return step_words[step]; }
+const char *sp_layout_word(sp_layout layout)
+{
+    return layout == SP_ANY_LAYOUT ? "any" : layout_words[layout];
+}
+
+/** One item of a list with commas, cut short where it is too long to be any. Returns what follows it, NULL at the
+ *  end. */
+static const char *item_of(const char *text, char *item, size_t room)
+{
+    const size_t n = strcspn(text, ",");
+    snprintf(item, room, "%.*s", (int)n, text);
+    return text[n] ? text + n + 1 : NULL;
+}
+
+static spmm_status set_number(const char *name, const char *text, double least, double most, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text || *end || !(*value >= least && *value <= most))
+        return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected a number from %g to %g", name, text, least,
+                       most);
+    return SPMM_OK;
+}
+
+static spmm_status set_series(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    o->series_given = 1;
+    return sp_option_number("series", text, 1, INT32_MAX, &o->series);
+}
+
+static spmm_status set_length(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    o->length_given = 1;
+    return sp_option_number("length", text, 1, INT32_MAX, &o->length);
+}
+
+static spmm_status set_start(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    return set_number("start", text, -1e300, 1e300, &o->walk.start);
+}
+
+static spmm_status set_epsilon(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    TRY(set_number("epsilon", text, 0, 100, &o->walk.epsilon));
+    o->walk.epsilon /= 100;
+    return SPMM_OK;
+}
+
+static spmm_status set_seed(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    int64_t seed;
+    TRY(sp_option_number("seed", text, 0, INT64_MAX, &seed));
+    o->walk.seed = (uint64_t)seed;
+    return SPMM_OK;
+}
+
+static spmm_status set_bound(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    return set_number("bound", text, -1, 1, &o->bound);
+}
+
+static spmm_status set_block_size(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    int64_t value;
+    TRY(sp_option_number("block-size", text, 0, 1024, &value));
+    o->block = (int)value;
+    return sp_shape_check((sp_shape){.block = o->block});
+}
+
+static spmm_status set_steps(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    char item[32];
+    memset(o->step, 0, sizeof o->step);
+    for (o->steps_given = 1; text;) {
+        int index;
+        text = item_of(text, item, sizeof item);
+        TRY(sp_option_word("steps", item, step_words, &index));
+        o->step[index] = 1;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status set_kernel(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    char item[64];
+    while (text) {
+        text = item_of(text, item, sizeof item);
+        const sp_series_kernel *const kernel = sp_series_find(item);
+        if (strcmp(item, "auto") == 0) continue;
+        if (strcmp(item, "all") == 0) {
+            o->all_kernels = 1;
+            continue;
+        }
+        if (!kernel)
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel; --list-kernels names them", item);
+        if (o->kernels == SP_SERIES_KERNELS)
+            return sp_fail(SPMM_ERR_USAGE, "--kernel: more than %d of them", SP_SERIES_KERNELS);
+        o->kernel[o->kernels++] = kernel;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status set_tolerance(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    char item[32];
+    for (o->tolerances = 0; text;) {
+        text = item_of(text, item, sizeof item);
+        if (o->tolerances == (int)(sizeof o->tolerance / sizeof *o->tolerance))
+            return sp_fail(SPMM_ERR_USAGE, "--tolerance: more than %d numbers", o->tolerances);
+        TRY(set_number("tolerance", item, 0, 1e300, &o->tolerance[o->tolerances++]));
+    }
+    return SPMM_OK;
+}
+
+#define FIELD(member) .field = offsetof(sp_series_options, member)
+#define CALL(function) .kind = SP_OPTION_CALL, .call = function
+#define WORDS(list, member) .kind = SP_OPTION_WORD, .words = list, FIELD(member)
+#define TEXT(member) .kind = SP_OPTION_TEXT, FIELD(member)
+#define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
+#define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
+#define ACTION(name) .kind = SP_OPTION_RAISE, FIELD(action), .value = SP_SERIES_##name
+/** THE table of options. */
+static const sp_option_row rows[] = {
+    {'m', "series", "M", "series to generate (default 8192)", CALL(set_series)},
+    {'n', "length", "N", "values of each (default 8192)", CALL(set_length)},
+    {0, "start", "V", "the first value of each (default 100)", CALL(set_start)},
+    {0, "epsilon", "PCT", "the most that a value differs from the one before, in percent (default 1)",
+     CALL(set_epsilon)},
+    {0, "seed", "S", "of the random numbers (default 1)", CALL(set_seed)},
+    {0, "layout", "NAME", "values lie by series (default) or by index: those of all series side by side",
+     WORDS(layout_words, layout)},
+    {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
+     WORDS(device_words, device)},
+    {'p', "precision", "NAME", "f64 (default), f32", WORDS(precision_words, precision)},
+    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
+    {0, "steps", "LIST", "measured: of generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
+    {0, "kernel", "LIST", "names of --list-kernels, one or more a step, or all (compared in a table)",
+     CALL(set_kernel)},
+    {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
+     CALL(set_block_size)},
+    {'r', "repeat", "N", "timed runs a step (default 10; at least 3 of a step that takes over a second)",
+     COUNT(repeat, 1)},
+    {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0)},
+    {0, "top", "K", "pairs to name, of the most and of the least alike (default 5)", COUNT(top, 0)},
+    {0, "bound", "R", "series with a mean coefficient below it stand apart (default 0)", CALL(set_bound)},
+    {0, "verify", "NAME",
+     "against the sequential program: sample (64 series and their pairs, default), full, none",
+     WORDS(verify_words, verify)},
+    {0, "accuracy", NULL, "a table of how exact sums are, by precision, length and algorithm, and end",
+     ACTION(ACCURACY)},
+    {0, "tolerance", "LIST", "of --accuracy: differences that count as equal (default 0.1,0.01,0.001)",
+     CALL(set_tolerance)},
+    {'o', "output", "FILE", "write all coefficients as a Matrix Market array file", TEXT(output)},
+    {0, "json", "FILE", "append one JSON object a step and kernel", TEXT(json)},
+    {0, "csv", "FILE", "append one row a step and kernel, with a header when the file is new", TEXT(csv)},
+    {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
+    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
+    {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
+    {'h', "help", NULL, "print this, and end", ACTION(HELP)},
+};
+static const sp_option_table table = {rows, sizeof rows / sizeof *rows};
+
+void sp_series_options_help(FILE *out)
+{
+    fprintf(
+        out,
+        "Usage: mpirun -np N series_mpi [OPTIONS] [FILE]\n\n"
+        "How alike are series of measurements? Their means, deviations and Pearson's coefficient of every pair,\n"
+        "on N ranks, each on its cores or its GPU, checked against the sequential program.\n\n"
+        "FILE is a Matrix Market array, a column a series, or CSV, a line a series; plain or gzipped. Without\n"
+        "one series are generated, each value the one before changed by a random share.\n\n");
+    sp_option_help(&table, out);
+    fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
+                 "4 resources (memory, device, MPI, output).\n");
+}
+
+static spmm_status check_kernels(const sp_series_options *o)
+{
+    for (int i = 0; i < o->kernels; i++) {
+        const sp_series_kernel *const k = o->kernel[i];
+        if (k->ops->missing) return sp_fail(SPMM_ERR_NO_DEVICE, "--kernel %s: %s", k->id, k->ops->missing);
+        if (o->device != SP_DEVICE_AUTO && (int)o->device != 1 + (int)k->device)
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", k->id,
+                           device_words[1 + k->device], device_words[o->device]);
+        if (k->device != o->kernel[0]->device)
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s and %s run on different devices", o->kernel[0]->id,
+                           k->id);
+        if (k->step == SP_MEAN && k->layout != SP_ANY_LAYOUT && k->layout != o->layout)
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes --layout %s", k->id, layout_words[k->layout]);
+        if (o->steps_given && !o->step[k->step])
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s is of step %s, which --steps leaves out", k->id,
+                           step_words[k->step]);
+    }
+    return SPMM_OK;
+}
+
+static spmm_status check(const sp_series_options *o)
+{
+    TRY(check_kernels(o));
+    if (o->file && (o->series_given || o->length_given))
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--series and --length are of generated series: leave them out, or the file");
+    if (o->file && o->steps_given && o->step[SP_GENERATE])
+        return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are those of %.100s", o->file);
+    if (o->action == SP_SERIES_ACCURACY && o->file)
+        return sp_fail(SPMM_ERR_USAGE, "--accuracy generates its series: leave %.100s out", o->file);
+    if (o->output && !o->step[SP_PEARSON])
+        return sp_fail(SPMM_ERR_USAGE, "--output takes the coefficients: --steps must have pearson");
+    return SPMM_OK;
+}
+
+spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
+{
+    *o = (sp_series_options){.series = 8192,
+                             .length = 8192,
+                             .walk = {.start = 100, .epsilon = 0.01, .seed = 1},
+                             .step = {1, 1, 1, 1},
+                             .warmup = 1,
+                             .top = 5,
+                             .verify = SP_VERIFY_SAMPLE,
+                             .tolerance = {1e-1, 1e-2, 1e-3},
+                             .tolerances = 3};
+    TRY(sp_option_read(&table, argc, argv, "file", o, &o->file));
+    TRY(check(o));
+    if (o->file) o->step[SP_GENERATE] = 0;
+    return SPMM_OK;
+}

@@ -1,0 +1,236 @@
+#include "series_report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "memory.h"
+#include "sink.h"
+
+/* ---- text ---- */
+
+void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_place *place, double read_seconds)
+{
+    fprintf(out, "series_mpi %s: Pearson's coefficients of series of measurements\n", SPMM_VERSION);
+    fprintf(out, "series     %s, %lld series of %lld values, %s, by %s\n", r->series.source,
+            (long long)r->series.count, (long long)r->series.length, r->run.precision, r->series.layout);
+    if (strcmp(r->series.source, "generated") == 0)
+        fprintf(out, "           from %g on, each value within %g %% of the one before, seed %lld\n",
+                r->series.start, 100 * r->series.epsilon, (long long)r->series.seed);
+    else
+        fprintf(out, "read       %.3f s, sending out included\n", read_seconds);
+    fprintf(out, "ranks      %d\n", r->run.ranks);
+    sp_place_print(out, place);
+    if (r->copy_rate > 0)
+        fprintf(out, "copies     %.4g GB/s, read and written, all ranks: `share` is of that\n",
+                r->copy_rate / 1e9);
+}
+
+double sp_series_share(const sp_series_record *r)
+{
+    return r->copy_rate > 0 && r->seconds.median > 0 ? r->bytes / r->seconds.median / r->copy_rate : NAN;
+}
+
+void sp_series_report_table_head(FILE *out)
+{
+    fprintf(out, "\n%-10s %-20s %10s %21s %9s %6s %9s %11s %9s  %s\n", "step", "kernel", "median ms",
+            "mean +- deviation", "GB/s", "share", "GFLOP/s", "serial ms", "speed-up", "check");
+}
+
+static void verdict(FILE *out, const sp_series_record *r)
+{
+    if (!r->check.done)
+        fprintf(out, "not checked\n");
+    else if (r->check.wrong == 0)
+        fprintf(out, "ok\n");
+    else
+        fprintf(out, "%lld of %lld wrong, series %lld: %.9g instead of %.9g\n", (long long)r->check.wrong,
+                (long long)r->check.checked, (long long)r->check.row, r->check.found, r->check.expected);
+}
+
+void sp_series_report_step(FILE *out, const sp_series_record *r)
+{
+    const double s = r->seconds.median, share = sp_series_share(r);
+    char serial[32] = "-", speedup[32] = "-", of_copy[16] = "-", spread[48];
+    if (isfinite(r->sequential)) {
+        snprintf(serial, sizeof serial, "%.4g%s", 1e3 * r->sequential, r->measured < 1 ? "*" : "");
+        snprintf(speedup, sizeof speedup, "%.4g", r->sequential / s);
+    }
+    if (isfinite(share)) snprintf(of_copy, sizeof of_copy, "%.2f", share);
+    snprintf(spread, sizeof spread, "%.4g +- %.2g", 1e3 * r->seconds.mean, 1e3 * r->seconds.stddev);
+    fprintf(out, "%-10s %-20s %10.4g %21s %9.4g %6s %9.4g %11s %9s  ", sp_step_word(r->step), r->kernel,
+            1e3 * s, spread, r->bytes / s / 1e9, of_copy, r->flops / s / 1e9, serial, speedup);
+    verdict(out, r);
+    fflush(out);
+}
+
+double sp_tally_quantile(const sp_tally *t, double share)
+{
+    const double wanted = share * (double)t->pairs;
+    double before = 0;
+    if (t->pairs == 0) return NAN;
+    if (share <= 0) return t->low;
+    if (share >= 1) return t->high;
+    for (int b = 0; b < SP_BINS; b++) {
+        const double here = (double)t->bin[b];
+        if (here > 0 && before + here >= wanted) {
+            const double at = 2.0 * (b + (wanted - before) / here) / SP_BINS - 1;
+            return at < t->low ? t->low : at > t->high ? t->high : at;
+        }
+        before += here;
+    }
+    return t->high;
+}
+
+static void histogram(FILE *out, const sp_tally *t)
+{
+    enum { ROWS = 20, WIDTH = 50, EACH = SP_BINS / ROWS };
+    int64_t row[ROWS] = {0}, most = 1;
+    for (int b = 0; b < SP_BINS; b++) {
+        const int at = (int)((int64_t)b * ROWS / SP_BINS);
+        row[at] += t->bin[b];
+        if (row[at] > most) most = row[at];
+    }
+    for (int i = 0; i < ROWS; i++) {
+        const int width = (int)((double)row[i] / (double)most * WIDTH + 0.5);
+        fprintf(out, "  %5.2f .. %5.2f %12lld  %.*s\n", -1 + 2.0 * i / ROWS, -1 + 2.0 * (i + 1) / ROWS,
+                (long long)row[i], width > 0 ? width : row[i] > 0,
+                "##################################################");
+    }
+}
+
+static void pairs(FILE *out, const char *what, const sp_pair *pair, int count)
+{
+    if (count == 0) return;
+    fprintf(out, "%s\n", what);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "  series %8lld and %8lld  %+.9f\n", (long long)pair[i].i, (long long)pair[i].j,
+                pair[i].r);
+}
+
+/** The series whose mean coefficient is below the bound, the lowest first, `top` of them. */
+static void outsiders(FILE *out, const sp_series_options *o, const sp_pearson_result *result, int64_t count)
+{
+    int64_t below = 0;
+    double after = -INFINITY;
+    for (int64_t m = 0; m < count; m++) below += result->mean[m] < o->bound;
+    fprintf(out, "series that stand apart, with a mean coefficient below %g: %lld of %lld\n", o->bound,
+            (long long)below, (long long)count);
+    int64_t last = -1;
+    for (int i = 0; i < o->top && i < below; i++) {
+        int64_t best = -1;
+        for (int64_t m = 0; m < count; m++) {
+            const double r = result->mean[m];
+            if (r >= o->bound || r < after || (r == after && m <= last)) continue;
+            if (best < 0 || r < result->mean[best]) best = m;
+        }
+        if (best < 0) break;
+        after = result->mean[best];
+        last = best;
+        fprintf(out, "  series %8lld  %+.9f\n", (long long)best, after);
+    }
+}
+
+void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_series_record *r,
+                            const sp_pearson_result *result, int64_t count)
+{
+    const sp_tally *const t = &r->tally;
+    char text[32];
+    if (r->run.ranks > 1)
+        fprintf(out, "           a rank received %s at most, by %s\n",
+                sp_bytes_text(text, sizeof text, r->pearson.received_bytes), r->pearson.transport);
+    fprintf(out, "\ncoefficients of %lld pairs", (long long)t->pairs);
+    if (r->pearson.constant)
+        fprintf(out, "; %lld series are constant and have none", (long long)r->pearson.constant);
+    fprintf(out, "\n");
+    if (t->pairs == 0) return;
+    fprintf(
+        out,
+        "  minimum %+.6f  5 %% %+.4f  25 %% %+.4f  median %+.4f  75 %% %+.4f  95 %% %+.4f  maximum %+.6f\n",
+        t->low, sp_tally_quantile(t, 0.05), sp_tally_quantile(t, 0.25), sp_tally_quantile(t, 0.5),
+        sp_tally_quantile(t, 0.75), sp_tally_quantile(t, 0.95), t->high);
+    histogram(out, t);
+    pairs(out, "most alike", result->most, result->most_count);
+    pairs(out, "least alike", result->least, result->least_count);
+    outsiders(out, o, result, count);
+}
+
+/* ---- files ---- */
+
+static void visit(sp_sink *s, const void *record)
+{
+    const sp_series_record *const r = record;
+    const sp_tally *const t = &r->tally;
+    const int pairs_there = t->pairs > 0;
+    sp_sink_text(s, "program", "series_mpi");
+    sp_sink_text(s, "version", SPMM_VERSION);
+    sp_sink_open(s, "series");
+    sp_sink_text(s, "source", r->series.source);
+    sp_sink_whole(s, "count", r->series.count);
+    sp_sink_whole(s, "length", r->series.length);
+    sp_sink_real(s, "start", r->series.start);
+    sp_sink_real(s, "epsilon", r->series.epsilon);
+    sp_sink_whole(s, "seed", r->series.seed);
+    sp_sink_text(s, "layout", r->series.layout);
+    sp_sink_close(s);
+    sp_sink_open(s, "run");
+    sp_sink_whole(s, "ranks", r->run.ranks);
+    sp_sink_text(s, "device", r->run.device);
+    sp_sink_text(s, "gpu", r->run.gpu);
+    sp_sink_text(s, "host", r->run.host);
+    sp_sink_whole(s, "threads", r->run.threads);
+    sp_sink_text(s, "precision", r->run.precision);
+    sp_sink_whole(s, "block", r->run.block);
+    sp_sink_whole(s, "repeat", r->run.repeat);
+    sp_sink_whole(s, "warmup", r->run.warmup);
+    sp_sink_whole(s, "batch", r->run.batch);
+    sp_sink_text(s, "verify", r->run.verify);
+    sp_sink_close(s);
+    sp_sink_text(s, "step", sp_step_word(r->step));
+    sp_sink_text(s, "kernel", r->kernel);
+    sp_sink_open(s, "seconds");
+    sp_sink_whole(s, "n", r->seconds.n);
+    sp_sink_real(s, "median", r->seconds.median);
+    sp_sink_real(s, "mean", r->seconds.mean);
+    sp_sink_real(s, "stddev", r->seconds.stddev);
+    sp_sink_real(s, "variance", r->seconds.stddev * r->seconds.stddev);
+    sp_sink_real(s, "min", r->seconds.min);
+    sp_sink_real(s, "max", r->seconds.max);
+    sp_sink_real(s, "median_low", r->seconds.low);
+    sp_sink_real(s, "median_high", r->seconds.high);
+    sp_sink_real(s, "sequential", r->sequential);
+    sp_sink_real(s, "sequential_measured_share", isfinite(r->sequential) ? r->measured : NAN);
+    sp_sink_real(s, "centre", r->step == SP_PEARSON ? r->pearson.centre_seconds : NAN);
+    sp_sink_close(s);
+    sp_sink_open(s, "roofline");
+    sp_sink_real(s, "bytes", r->bytes);
+    sp_sink_real(s, "flops", r->flops);
+    sp_sink_real(s, "copy_bytes_per_second", r->copy_rate > 0 ? r->copy_rate : NAN);
+    sp_sink_real(s, "copy_share", sp_series_share(r));
+    sp_sink_real(s, "gflops", r->seconds.median > 0 ? r->flops / r->seconds.median / 1e9 : NAN);
+    sp_sink_close(s);
+    sp_sink_open(s, "check");
+    sp_sink_whole(s, "checked", r->check.checked);
+    sp_sink_whole(s, "wrong", r->check.wrong);
+    sp_sink_real(s, "worst_of_bound", r->check.done ? r->check.worst : NAN);
+    sp_sink_truth(s, "passed", r->check.done && r->check.wrong == 0);
+    sp_sink_close(s);
+    sp_sink_open(s, "pearson");
+    sp_sink_text(s, "transport", r->step == SP_PEARSON ? r->pearson.transport : "none");
+    sp_sink_real(s, "received_bytes", r->step == SP_PEARSON ? r->pearson.received_bytes : NAN);
+    sp_sink_whole(s, "pairs", t->pairs);
+    sp_sink_whole(s, "constant_series", r->pearson.constant);
+    sp_sink_real(s, "min", pairs_there ? t->low : NAN);
+    sp_sink_real(s, "q05", sp_tally_quantile(t, 0.05));
+    sp_sink_real(s, "q25", sp_tally_quantile(t, 0.25));
+    sp_sink_real(s, "q50", sp_tally_quantile(t, 0.5));
+    sp_sink_real(s, "q75", sp_tally_quantile(t, 0.75));
+    sp_sink_real(s, "q95", sp_tally_quantile(t, 0.95));
+    sp_sink_real(s, "max", pairs_there ? t->high : NAN);
+    sp_sink_close(s);
+}
+
+spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r)
+{
+    if (o->json) TRY(sp_sink_json(o->json, visit, r));
+    return o->csv ? sp_sink_csv(o->csv, visit, r) : SPMM_OK;
+}

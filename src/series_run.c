@@ -1,0 +1,288 @@
+/** The measured steps. */
+#include <math.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+#include "multivector.h"
+#include "series_job.h"
+
+/* a step that is not told how often runs for about so long, within these counts */
+enum { REPEAT = 10, LEAST_REPEAT = 3, LONG_SECONDS = 10, MOST_BATCH = 1000 };
+/* and a run shorter than that is timed with others */
+static const double SHORT_SECONDS = 1e-3;
+
+/* ---- one run ---- */
+
+/** What runs: a kernel of a step, or a pass of the coefficients. */
+typedef struct task {
+    sp_series_job *job;
+    const sp_series_kernel *kernel;
+    sp_pearson *pearson;
+    double centre; /* of the last pass */
+} task;
+
+static sp_series_launch launch_of(const task *t)
+{
+    sp_series_job *const job = t->job;
+    sp_series *const x = t->kernel->step == SP_DEVIATION && job->rows.length ? &job->rows : &job->x;
+    return (sp_series_launch){.x = x,
+                              .walk = &job->options.walk,
+                              .divisor = (double)job->length,
+                              .mean = job->mean,
+                              .spread = job->spread,
+                              .work = job->work,
+                              .threads = job->place.threads,
+                              .block = job->options.block};
+}
+
+/** `batch` runs, one behind the other; complete on return. A pass is collective, what else is local. */
+static spmm_status run_batch(task *t, int batch)
+{
+    const sp_series_launch l = launch_of(t);
+    for (int i = 0; i < batch; i++) {
+        sp_pearson_seconds seconds;
+        if (t->pearson) TRY(sp_pearson_pass(t->pearson, t->job->spread, &seconds));
+        if (t->pearson) t->centre = seconds.centre;
+        if (!t->pearson) TRY(t->kernel->ops->run(&l));
+    }
+    return t->job->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
+/** From the moment that all ranks start to that when the last one is done. */
+static spmm_status time_batch(task *t, int batch, double *seconds)
+{
+    MPI_Comm comm = t->job->grid.comm;
+    TRY(SP_MPI(MPI_Barrier(comm)));
+    const double start = MPI_Wtime();
+    const spmm_status status = run_batch(t, batch);
+    *seconds = (MPI_Wtime() - start) / batch;
+    TRY(sp_agree(comm, "step", status));
+    return sp_slowest(comm, seconds, 1);
+}
+
+/** How often, and how many at a time, from the time of one. */
+static void plan_runs(const sp_series_options *o, double once, sp_series_record *r)
+{
+    r->run.batch = once >= SHORT_SECONDS               ? 1
+                   : once * MOST_BATCH < SHORT_SECONDS ? MOST_BATCH
+                                                       : (int)ceil(SHORT_SECONDS / once);
+    r->run.repeat = o->repeat;
+    if (o->repeat) return;
+    r->run.repeat = once * REPEAT <= LONG_SECONDS ? REPEAT : (int)(LONG_SECONDS / once);
+    if (r->run.repeat < LEAST_REPEAT) r->run.repeat = LEAST_REPEAT;
+}
+
+static spmm_status time_task(task *t, sp_series_record *r)
+{
+    const sp_series_options *const o = &t->job->options;
+    double once, *seconds = NULL, *centre = NULL;
+    TRY(time_batch(t, 1, &once)); /* also warms up */
+    if (o->warmup > 0) TRY(time_batch(t, 1, &once));
+    for (int i = 1; i < o->warmup; i++) TRY(time_batch(t, 1, &once));
+    plan_runs(o, once, r);
+    if (t->pearson) r->run.batch = 1;
+    spmm_status status = sp_alloc((void **)&seconds, 2 * (int64_t)r->run.repeat, sizeof *seconds, "times");
+    TRY(sp_agree(t->job->grid.comm, "step", status));
+    centre = seconds + r->run.repeat;
+    for (int i = 0; i < r->run.repeat && status == SPMM_OK; i++) {
+        status = time_batch(t, r->run.batch, &seconds[i]);
+        centre[i] = t->centre;
+    }
+    if (status == SPMM_OK) status = sp_slowest(t->job->grid.comm, centre, r->run.repeat);
+    r->seconds = sp_stats_of(seconds, r->run.repeat);
+    r->pearson.centre_seconds = sp_stats_of(centre, r->run.repeat).median;
+    sp_free(seconds);
+    return status;
+}
+
+/* ---- what a step moves and computes, at least ---- */
+
+static void note_work(const sp_series_job *job, sp_series_record *r)
+{
+    const double m = (double)job->count, n = (double)job->length,
+                 s = (double)sp_value_size(job->options.precision);
+    const double pairs = m * (m - 1) / 2;
+    switch (r->step) {
+    case SP_GENERATE: /* a share and an fma each; the random numbers' integers are not counted */
+        r->bytes = s * m * n;
+        r->flops = 3 * m * n;
+        break;
+    case SP_MEAN:
+        r->bytes = s * m * n + 8 * m;
+        r->flops = m * n;
+        break;
+    case SP_DEVIATION: /* x - mean and its sum; then x - centre, scaled, squared, summed */
+        r->bytes = s * m * n + (8 + sizeof(sp_spread)) * m;
+        r->flops = 6 * m * n;
+        break;
+    case SP_PEARSON: /* x read, z written and read once; coefficients written and read once */
+        r->bytes = 3 * s * m * n + 2 * s * pairs;
+        r->flops = 2 * m * n + pairs * (2 * n + 2);
+        break;
+    case SP_STEPS: break;
+    }
+}
+
+/* ---- one kernel of a step ---- */
+
+static spmm_status give_work(sp_series_job *job, const sp_series_kernel *k)
+{
+    sp_series_free(job, job->work);
+    job->work = NULL;
+    if (!k->ops->work_bytes) return SPMM_OK;
+    return sp_series_alloc(job, k->ops->work_bytes(&job->x, job->options.block), "a kernel's workspace",
+                           &job->work);
+}
+
+static sp_series_record record_of(const sp_series_job *job, const sp_series_kernel *k)
+{
+    sp_series_record r = job->record;
+    r.step = k->step;
+    r.kernel = k->id;
+    r.sequential = job->sample.seconds[k->step];
+    r.measured = job->sample.share[k->step];
+    r.check.row = -1;
+    r.pearson.transport = "none";
+    note_work(job, &r);
+    return r;
+}
+
+static spmm_status report(sp_series_job *job, const sp_series_record *r)
+{
+    spmm_status status = SPMM_OK;
+    if (sp_series_root(job)) {
+        if (job->options.verbosity >= 0) sp_series_report_step(stdout, r);
+        status = sp_series_report_files(&job->options, r);
+        if (r->check.wrong) job->failed++;
+    }
+    return sp_agree(job->grid.comm, "report", status);
+}
+
+/** measured 0: its result alone is wanted. */
+static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int measured)
+{
+    task t = {.job = job, .kernel = k};
+    sp_series_record r = record_of(job, k);
+    double once;
+    TRY(sp_agree(job->grid.comm, "step", give_work(job, k)));
+    if (!measured) return time_batch(&t, 1, &once);
+    TRY(time_task(&t, &r));
+    TRY(sp_series_check(job, k->step, &r));
+    return report(job, &r);
+}
+
+/** The coefficients are passes of all ranks, and found again with what is wanted. */
+static spmm_status run_pearson(sp_series_job *job, const sp_series_kernel *k)
+{
+    task t = {.job = job, .kernel = k};
+    sp_series_record r = record_of(job, k);
+    sp_pearson_result result = {0};
+    int64_t *numbers = NULL;
+    spmm_status status;
+    TRY(sp_pearson_create(&job->grid, job->rows.length ? &job->rows : &job->x, job->begin, k,
+                          job->place.threads, &t.pearson));
+    TRY_GOTO(time_task(&t, &r), done);
+    r.pearson.transport = sp_pearson_transport(t.pearson);
+    r.pearson.received_bytes = (double)sp_pearson_received(t.pearson);
+    TRY_GOTO(sp_slowest(job->grid.comm, &r.pearson.received_bytes, 1), done);
+    sp_pearson_wanted wanted = {job->sample.count, job->sample.number, job->options.top};
+    if (job->options.output && job->sample.count < job->count) {
+        status = sp_alloc((void **)&numbers, job->count, sizeof *numbers, "numbers of series");
+        TRY_GOTO(sp_agree(job->grid.comm, "pearson", status), done);
+        for (int64_t m = 0; m < job->count; m++) numbers[m] = m;
+        wanted.count = job->count;
+        wanted.series = numbers;
+    }
+    TRY_GOTO(sp_pearson_collect(t.pearson, job->spread, &wanted, &result), done);
+    status = sp_series_finish_pearson(job, &r, &result, numbers != NULL);
+done:
+    sp_free(numbers);
+    sp_pearson_result_destroy(&result);
+    sp_pearson_destroy(t.pearson);
+    return status;
+}
+
+/* ---- all kernels of a step ---- */
+
+/** A kernel that was asked for, or where none was, the default; NULL behind the last. */
+static const sp_series_kernel *pick(const sp_series_job *job, sp_step step, int which)
+{
+    const sp_series_options *const o = &job->options;
+    const sp_layout layout = step == SP_MEAN || step == SP_GENERATE ? o->layout : SP_SERIES_MAJOR;
+    int count, named = 0, seen = 0;
+    const sp_series_kernel *const k = sp_series_kernels(&count);
+    for (int i = 0; i < o->kernels; i++)
+        if (o->kernel[i]->step == step && named++ == which) return o->kernel[i];
+    if (named) return NULL;
+    if (!o->all_kernels) return which == 0 ? sp_series_default(step, job->place.device, layout) : NULL;
+    for (int i = 0; i < count; i++)
+        if (k[i].step == step && k[i].device == job->place.device && !k[i].ops->missing &&
+            (k[i].layout == SP_ANY_LAYOUT || k[i].layout == layout) && seen++ == which)
+            return &k[i];
+    return NULL;
+}
+
+static spmm_status no_kernel(const sp_series_job *job, sp_step step)
+{
+    int count;
+    const sp_series_kernel *const k = sp_series_kernels(&count);
+    for (int i = 0; i < count; i++)
+        if (k[i].step == step && k[i].device == job->place.device && k[i].ops->missing)
+            return sp_fail(SPMM_ERR_NO_DEVICE,
+                           "step %s: kernel %s: %s; leave the step out, or take another --device",
+                           sp_step_word(step), k[i].id, k[i].ops->missing);
+    return sp_fail(SPMM_ERR_INTERNAL, "step %s has no kernel here", sp_step_word(step));
+}
+
+/** Sums beyond the range of the precision are no means. */
+static spmm_status check_finite(const sp_series_job *job)
+{
+    const int64_t count = job->x.count;
+    double *mean;
+    TRY(sp_alloc((void **)&mean, count, sizeof *mean, "means"));
+    spmm_status status = SPMM_OK;
+    if (job->place.device == SPMM_CUDA)
+        status = sp_device_download(mean, job->mean, count * 8);
+    else
+        memcpy(mean, job->mean, (size_t)count * 8);
+    for (int64_t m = 0; m < count && status == SPMM_OK; m++)
+        if (!isfinite(mean[m]))
+            status = sp_fail(SPMM_ERR_LIMIT, "series %lld: its sum, or a value, is beyond the range of %s",
+                             (long long)(job->x.first + m), job->record.run.precision);
+    sp_free(mean);
+    return status;
+}
+
+/** Deviations and coefficients want series one after another. */
+static spmm_status turn(sp_series_job *job)
+{
+    if (job->x.layout == SP_SERIES_MAJOR || job->rows.length) return SPMM_OK;
+    TRY(sp_series_create(job->x.count, job->length, job->x.first, SP_SERIES_MAJOR, job->options.precision,
+                         job->place.device, &job->rows));
+    if (job->x.count > 0) TRY(sp_series_transpose(&job->x, &job->rows, job->place.threads));
+    return job->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
+static spmm_status run_step(sp_series_job *job, sp_step step)
+{
+    const int measured = job->options.step[step];
+    if (step == SP_DEVIATION || step == SP_PEARSON) TRY(sp_agree(job->grid.comm, "step", turn(job)));
+    if (!pick(job, step, 0)) return no_kernel(job, step);
+    for (int i = 0; i == 0 || measured; i++) {
+        const sp_series_kernel *const k = pick(job, step, i);
+        if (!k) break;
+        TRY(step == SP_PEARSON ? run_pearson(job, k) : run_kernel(job, k, measured));
+    }
+    return step == SP_MEAN ? sp_agree(job->grid.comm, "step", check_finite(job)) : SPMM_OK;
+}
+
+spmm_status sp_series_measure(sp_series_job *job)
+{
+    int last = 0;
+    for (int s = 0; s < SP_STEPS; s++)
+        if (job->options.step[s]) last = s;
+    if (sp_series_root(job) && job->options.verbosity >= 0) sp_series_report_table_head(stdout);
+    for (int s = job->options.file ? SP_MEAN : SP_GENERATE; s <= last; s++) TRY(run_step(job, (sp_step)s));
+    return SPMM_OK;
+}
