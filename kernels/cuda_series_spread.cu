@@ -6,7 +6,7 @@ namespace {
 
 /* ---- deviations ---- */
 
-enum { SPREAD_THREADS = 512 };
+enum { SPREAD_THREADS = 256 };
 
 /** The largest and, negated, the smallest value over the block, in every thread. */
 template <typename T> __device__ inline void block_extent(T &high, T &low)
@@ -38,6 +38,25 @@ template <typename T> __device__ inline T of_first(T value)
     return first;
 }
 
+/** `each` of a thread's values: every blockDim.x-th vector, and what is left behind the last one. */
+template <typename T, typename F> __device__ inline void for_values(const T *v, int64_t n, F each)
+{
+    enum { WIDE = VECTOR_BYTES / sizeof(T) };
+    using vector = typename vector_of<T, WIDE>::type;
+    const int64_t vectors = n / WIDE;
+#pragma unroll 4
+    for (int64_t i = threadIdx.x; i < vectors; i += blockDim.x) {
+        union {
+            vector v;
+            T t[WIDE];
+        } x;
+        x.v = ((const vector *)v)[i];
+#pragma unroll
+        for (int j = 0; j < WIDE; j++) each(x.t[j]);
+    }
+    for (int64_t i = vectors * WIDE + threadIdx.x; i < n; i += blockDim.x) each(v[i]);
+}
+
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     spread_kernel(const series_view<T> s, const double *mean, sp_spread *spread)
@@ -45,13 +64,11 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
         const T *const v = s.v + m * s.across, about = (T)mean[m];
         T high = v[0], low = v[0], off = 0, square = 0;
-#pragma unroll 4
-        for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) {
-            const T x = v[i];
+        for_values(v, s.length, [&](T x) {
             high = fmax(high, x);
             low = fmin(low, x);
             off += x - about;
-        }
+        });
         block_extent(high, low);
         const T centre = about + of_first(shuffled_sum(off)) / (T)s.length;
         sp_spread of = {(double)centre, 0, 0, 0};
@@ -61,11 +78,10 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         } else {
             of.exponent = ilogb(fmax(centre - low, high - centre));
             const T one = (T)sp_scale(of.exponent, 0), two = (T)sp_scale(of.exponent, 1);
-#pragma unroll 4
-            for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) {
-                const T d = (v[i] - centre) * one * two;
+            for_values(v, s.length, [&](T x) {
+                const T d = (x - centre) * one * two;
                 square += d * d;
-            }
+            });
             of.deviation = sqrt((double)shuffled_sum(square));
         }
         if (threadIdx.x == 0) spread[m] = of;

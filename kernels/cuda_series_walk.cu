@@ -55,88 +55,143 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
 
 /* ---- tiles: random numbers need no order, only the walk does ---- */
 
-/* SIDE series at a time, TILE values of each; MAKERS warps make shares and write results, one more warp walks */
-enum {
-    SIDE = WARP,
-    TILE = 64,
-    MAKERS = 8,
-    TILE_PITCH = SIDE + 1,
-    TILE_THREADS = (MAKERS + 1) * WARP,
-    STAGES = 3
+/* SIDE series at a time, TILE values of each; MAKERS warps make shares and write results, one more warp walks. A
+   thread works on 16 bytes at a time, four or two values of one series. The first versions had a value at a time and
+   cuRAND's function, which adds up its round keys anew for each counter: twice as many instructions. */
+enum { SIDE = WARP, STAGES = 3, ROUNDS = 10 };
+
+/** Keys of the rounds, made once: as a kernel's parameter they are operands that cost nothing. */
+struct round_keys {
+    unsigned x[ROUNDS], y[ROUNDS];
 };
 
-template <typename T> struct tile_of {
-    T share[TILE][TILE_PITCH]; /* and in its place the value */
+round_keys keys_of(uint64_t seed)
+{
+    round_keys k;
+    for (int r = 0; r < ROUNDS; r++) {
+        k.x[r] = (unsigned)seed + (unsigned)r * PHILOX_W32_0;
+        k.y[r] = (unsigned)(seed >> 32) + (unsigned)r * PHILOX_W32_1;
+    }
+    return k;
+}
+
+/** As curand_Philox4x32_10(). */
+__device__ inline uint4 philox(uint4 c, const round_keys &key)
+{
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) {
+        const uint64_t a = (uint64_t)c.x * PHILOX_M4x32_0, b = (uint64_t)c.z * PHILOX_M4x32_1;
+        c = make_uint4((unsigned)(b >> 32) ^ c.y ^ key.x[r], (unsigned)b,
+                       (unsigned)(a >> 32) ^ c.w ^ key.y[r], (unsigned)a);
+    }
+    return c;
+}
+
+/** 16 bytes of one series. */
+template <typename T> union some_of {
+    enum { WIDE = VECTOR_BYTES / sizeof(T) };
+    typename vector_of<T, WIDE>::type vector;
+    T value[WIDE];
+};
+
+/** Shares, and in their place values. The 16 bytes more put neighbouring series' vectors into different banks. */
+template <typename T, int TILE> struct tile_of {
+    enum { WIDE = VECTOR_BYTES / sizeof(T), PITCH = TILE / WIDE + 1 };
+    some_of<T> row[SIDE][PITCH];
 };
 
 /** Shares of a tile from index `from` on. A thread makes four at a time, those of one counter. */
-template <typename T>
-__device__ inline void make_shares(tile_of<T> &tile, uint64_t number, int64_t from, T scale, uint2 key)
+template <int MAKERS, typename T, int TILE>
+__device__ inline void make_shares(tile_of<T, TILE> &tile, uint64_t number, int64_t from, T scale,
+                                   const round_keys &key)
 {
+    enum { WIDE = tile_of<T, TILE>::WIDE };
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
     for (int b = warp; b < TILE / 4; b += MAKERS) {
         const uint64_t block = (uint64_t)from / 4 + b;
-        const uint4 random = curand_Philox4x32_10(
+        const uint4 random = philox(
             make_uint4((unsigned)block, (unsigned)(block >> 32), (unsigned)number, (unsigned)(number >> 32)),
             key);
-        tile.share[4 * b][lane] = scale * number_of(random.x, T());
-        tile.share[4 * b + 1][lane] = scale * number_of(random.y, T());
-        tile.share[4 * b + 2][lane] = scale * number_of(random.z, T());
-        tile.share[4 * b + 3][lane] = scale * number_of(random.w, T());
+        const unsigned word[4] = {random.x, random.y, random.z, random.w};
+#pragma unroll
+        for (int v = 0; v < 4; v += WIDE) {
+            some_of<T> share;
+#pragma unroll
+            for (int w = 0; w < WIDE; w++) share.value[w] = scale * number_of(word[v + w], T());
+            tile.row[lane][(4 * b + v) / WIDE].vector = share.vector;
+        }
     }
 }
 
 /** One warp: a lane walks its series. */
-template <typename T> __device__ inline T walk(tile_of<T> &tile, T value, bool starts)
+template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile, T value, bool starts)
 {
-    enum { AHEAD = 16 };
-    const int lane = threadIdx.x % WARP;
-    if (starts) tile.share[0][lane] = 0; /* value 0 is the start */
+    enum { WIDE = tile_of<T, TILE>::WIDE, AHEAD = 4 };
+    some_of<T> *const row = tile.row[threadIdx.x % WARP];
+    if (starts) row[0].value[0] = 0; /* value 0 is the start */
 #pragma unroll 1
-    for (int i = 0; i < TILE; i += AHEAD) {
-        T share[AHEAD];
+    for (int i = 0; i < TILE / WIDE; i += AHEAD) {
+        some_of<T> share[AHEAD];
 #pragma unroll
-        for (int j = 0; j < AHEAD; j++) share[j] = tile.share[i + j][lane];
+        for (int j = 0; j < AHEAD; j++) share[j].vector = row[i + j].vector;
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            value = step(value, share[j]);
-            tile.share[i + j][lane] = value;
+#pragma unroll
+            for (int w = 0; w < WIDE; w++) share[j].value[w] = value = step(value, share[j].value[w]);
+            row[i + j].vector = share[j].vector;
         }
     }
     return value;
 }
 
-/** Values of a tile to where they belong, neighbours by neighbouring lanes. */
-template <typename T>
-__device__ inline void write_tile(const tile_of<T> &tile, const series_view<T> &s, int64_t m, int64_t from)
+/** Values of a tile to where they belong, neighbouring ones by neighbouring lanes: along a series (rows) or along an
+ *  index. A whole tile by vectors, one at an edge value by value. */
+template <bool rows, int MAKERS, typename T, int TILE>
+__device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_view<T> &s, int64_t m,
+                                  int64_t from)
 {
+    enum { WIDE = tile_of<T, TILE>::WIDE, VECTORS = TILE / WIDE };
+    using vector = typename vector_of<T, WIDE>::type;
+    static_assert(SIDE % MAKERS == 0 && VECTORS % WARP == 0 && VECTORS % MAKERS == 0,
+                  "as much for every warp");
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int64_t values = s.length - from, series = s.count - m;
-    if (s.along == 1) {
-        using pair = typename vector_of<T, 2>::type;
+    if (s.length - from < TILE || s.count - m < SIDE) {
+        const int values = s.length - from < TILE ? (int)(s.length - from) : TILE,
+                  series = s.count - m < SIDE ? (int)(s.count - m) : SIDE;
+        T *const to = s.v + m * s.across + from * s.along;
+#pragma unroll 1
+        for (int outer = warp; outer < (rows ? series : values); outer += MAKERS)
+#pragma unroll 1
+            for (int inner = lane; inner < (rows ? values : series); inner += WARP) {
+                const int r = rows ? outer : inner, i = rows ? inner : outer;
+                to[r * s.across + i * s.along] = ((const T *)tile.row[r])[i];
+            }
+    } else if (rows) {
+        T *to = s.v + (m + warp) * s.across + from + lane * WIDE;
 #pragma unroll
-        for (int r = warp; r < SIDE; r += MAKERS) {
-            T *const to = s.v + (m + r) * s.across + from + 2 * lane;
-            const T a = tile.share[2 * lane][r], b = tile.share[2 * lane + 1][r];
-            if (r < series && 2 * lane + 1 < values) __stcs((pair *)to, pair{a, b});
-            if (r < series && 2 * lane + 1 == values) *to = a;
-        }
+        for (int r = 0; r < SIDE / MAKERS; r++, to += MAKERS * s.across)
+#pragma unroll
+            for (int i = 0; i < VECTORS; i += WARP)
+                __stcs((vector *)(to + i * WIDE), tile.row[warp + r * MAKERS][lane + i].vector);
     } else {
+        T *to = s.v + (from + warp * WIDE) * s.along + m + lane;
 #pragma unroll
-        for (int i = warp; i < TILE; i += MAKERS)
-            if (i < values && lane < series)
-                __stcs(s.v + (from + i) * s.along + m + lane, tile.share[i][lane]);
+        for (int i = 0; i < VECTORS / MAKERS; i++, to += MAKERS * WIDE * s.along) {
+            const some_of<T> some = tile.row[lane][warp + i * MAKERS];
+#pragma unroll
+            for (int w = 0; w < WIDE; w++) __stcs(to + w * s.along, some.value[w]);
+        }
     }
 }
 
 /** In step k tile k is made, tile k - 1 walked and tile k - 2 written. */
-template <typename T>
-__global__ void __launch_bounds__(TILE_THREADS)
-    walk_tiles_kernel(const series_view<T> s, const T start, const T scale, const uint2 key)
+template <bool rows, typename T, int MAKERS, int TILE>
+__global__ void __launch_bounds__((MAKERS + 1) * WARP)
+    walk_tiles_kernel(const series_view<T> s, const T start, const T scale, const round_keys key)
 {
-    extern __shared__ double tiles_shared[];
-    tile_of<T> *const tile = (tile_of<T> *)tiles_shared; /* [STAGES] */
+    extern __shared__ double2 tiles_shared[];
+    tile_of<T, TILE> *const tile = (tile_of<T, TILE> *)tiles_shared; /* [STAGES] */
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const int64_t tiles = (s.length + TILE - 1) / TILE;
     for (int64_t m = (int64_t)blockIdx.x * SIDE; m < s.count; m += (int64_t)gridDim.x * SIDE) {
@@ -148,8 +203,9 @@ __global__ void __launch_bounds__(TILE_THREADS)
             if (warp == MAKERS) {
                 if (k >= 1 && k <= tiles) value = walk(tile[before], value, k == 1);
             } else {
-                if (k < tiles) make_shares(tile[stage], (uint64_t)(s.first + m + lane), k * TILE, scale, key);
-                if (k >= 2) write_tile(tile[oldest], s, m, (k - 2) * TILE);
+                if (k < tiles)
+                    make_shares<MAKERS>(tile[stage], (uint64_t)(s.first + m + lane), k * TILE, scale, key);
+                if (k >= 2) write_tile<rows, MAKERS>(tile[oldest], s, m, (k - 2) * TILE);
             }
             __syncthreads();
             stage = oldest;
@@ -157,16 +213,33 @@ __global__ void __launch_bounds__(TILE_THREADS)
     }
 }
 
+template <bool rows, typename T, int MAKERS, int TILE>
+spmm_status launch_tiles(const sp_series_launch *l, cudaStream_t stream)
+{
+    const int shared = STAGES * (int)sizeof(tile_of<T, TILE>);
+    TRY(seed_check(cudaFuncSetAttribute(walk_tiles_kernel<rows, T, MAKERS, TILE>,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+                   "walk_tiles"));
+    walk_tiles_kernel<rows, T, MAKERS, TILE>
+        <<<grid_of(l->x->count, SIDE), (MAKERS + 1) * WARP, shared, stream>>>(
+            view_of<T>(l->x), (T)l->walk->start, (T)l->walk->epsilon * (T)0x1p-31, keys_of(l->walk->seed));
+    return sp_device_launched("walk_tiles");
+}
+
+/* Measured on an H200: 32 KB of f64 are best made by few warps, each with much to do between barriers; for f32, where the
+   random numbers take the time and not the memory, more of them and longer tiles. */
+template <bool rows> spmm_status of_type(const sp_series_launch *l, cudaStream_t stream, double)
+{
+    return launch_tiles<rows, double, 4, 128>(l, stream);
+}
+template <bool rows> spmm_status of_type(const sp_series_launch *l, cudaStream_t stream, float)
+{
+    return launch_tiles<rows, float, 8, 256>(l, stream);
+}
+
 template <typename T> spmm_status run_tiles(const sp_series_launch *l, cudaStream_t stream)
 {
-    const int shared = STAGES * (int)sizeof(tile_of<T>);
-    const uint2 key = make_uint2((unsigned)l->walk->seed, (unsigned)(l->walk->seed >> 32));
-    TRY(seed_check(
-        cudaFuncSetAttribute(walk_tiles_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-        "walk_tiles"));
-    walk_tiles_kernel<T><<<grid_of(l->x->count, SIDE), TILE_THREADS, shared, stream>>>(
-        view_of<T>(l->x), (T)l->walk->start, (T)l->walk->epsilon * (T)0x1p-31, key);
-    return sp_device_launched("walk_tiles");
+    return l->x->layout == SP_SERIES_MAJOR ? of_type<true>(l, stream, T()) : of_type<false>(l, stream, T());
 }
 
 } // namespace

@@ -164,7 +164,7 @@ PROGRAM_OBJECTS := $(call object,$(wildcard $(PROGRAM_ONLY)))
 # tests/install_client.c is compiled by its test, against an installed libspmm
 SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c))
 TEST_PROGRAMS := $(filter-out $(SERIES_TESTS),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c))))
-BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wildcard bench/*.c)))
 
 # --- running ----------------------------------------------------------------------------------
 

@@ -45,6 +45,6 @@ $(B)/series.a: $(SERIES_OBJECTS) $(NESTED) $(B)/series-flags
 $(B)/series_mpi: $(B)/src/series_main.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(SERIES_LIBS)
-$(SERIES_TESTS): $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
+$(SERIES_TESTS) $(B)/bench/bench_series: $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(SERIES_LIBS)

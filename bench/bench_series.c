@@ -1,0 +1,173 @@
+/** Coefficients of all pairs of series beside the bare product that they need, in one run, and over ranks.
+ *
+ *      [mpirun -np R] bench_series [--device cpu|cuda] [--commit TEXT] [M N]...     default 8192 8192
+ *
+ *  A line a shape and precision, as CSV: medians and extremes of the pass (centred copies, numerators, coefficients,
+ *  histogram), and on one rank of the BLAS's syrk and gemm on the same series, alternating with it. */
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "memory.h"
+#include "multivector.h"
+#include "partition.h"
+#include "pearson.h"
+#include "place.h"
+#include "stats.h"
+
+enum { TIMES = 15 };
+
+typedef struct bench {
+    sp_grid grid;
+    sp_place place;
+    sp_series x;
+    double *mean;
+    sp_spread *spread;
+    void *numerators;
+} bench;
+
+static spmm_status get(const bench *b, int64_t bytes, void **p)
+{
+    return b->place.device == SPMM_CUDA ? sp_device_alloc(p, bytes, "series")
+                                        : sp_alloc(p, bytes, 1, "series");
+}
+
+static void put_back(const bench *b, void *p)
+{
+    if (b->place.device == SPMM_CUDA)
+        sp_device_free(p);
+    else
+        sp_free(p);
+}
+
+static spmm_status wait_for(const bench *b)
+{
+    return b->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
+/** Series, means and deviations by the defaults. */
+static spmm_status prepare(bench *b)
+{
+    static const sp_step steps[] = {SP_GENERATE, SP_MEAN, SP_DEVIATION};
+    const sp_walk walk = {.start = 100, .epsilon = 0.01, .seed = 1};
+    TRY(get(b, b->x.count * 8, (void **)&b->mean));
+    TRY(get(b, b->x.count * (int64_t)sizeof *b->spread, (void **)&b->spread));
+    if (b->grid.size == 1)
+        TRY(get(b, b->x.count * b->x.count * (int64_t)sp_value_size(b->x.v.precision), &b->numerators));
+    const sp_series_launch l = {.x = &b->x,
+                                .walk = &walk,
+                                .divisor = (double)b->x.length,
+                                .mean = b->mean,
+                                .spread = b->spread,
+                                .threads = b->place.threads};
+    for (int i = 0; i < 3; i++)
+        TRY(sp_series_default(steps[i], b->place.device, SP_SERIES_MAJOR)->ops->run(&l));
+    return wait_for(b);
+}
+
+/** The product alone, of the series as they are: its time does not depend on their values. */
+static spmm_status bare(const bench *b, const sp_series_kernel *kernel, int triangle, double *seconds)
+{
+    const sp_dots d = {b->x.v.data, b->x.v.data,      b->x.count,    b->x.count, b->x.length,
+                       b->x.v.ld,   b->x.v.precision, b->numerators, triangle,   b->place.threads};
+    const double start = MPI_Wtime();
+    TRY(kernel->ops->dots(&d));
+    TRY(wait_for(b));
+    *seconds = MPI_Wtime() - start;
+    return SPMM_OK;
+}
+
+static spmm_status pass(const bench *b, sp_pearson *p, double *seconds)
+{
+    TRY(SP_MPI(MPI_Barrier(b->grid.comm)));
+    const double start = MPI_Wtime();
+    TRY(sp_pearson_pass(p, b->spread, NULL));
+    *seconds = MPI_Wtime() - start;
+    return sp_slowest(b->grid.comm, seconds, 1);
+}
+
+static spmm_status measure(const bench *b, sp_pearson *p, const sp_series_kernel *kernel, int64_t count,
+                           const char *commit)
+{
+    double ours[TIMES], syrk[TIMES] = {0}, gemm[TIMES] = {0}, warm;
+    for (int i = -2; i < TIMES; i++) {
+        TRY(pass(b, p, i < 0 ? &warm : &ours[i]));
+        if (b->grid.size > 1) continue;
+        TRY(bare(b, kernel, 1, i < 0 ? &warm : &syrk[i]));
+        TRY(bare(b, kernel, 0, i < 0 ? &warm : &gemm[i]));
+    }
+    const sp_stats o = sp_stats_of(ours, TIMES), s = sp_stats_of(syrk, TIMES), g = sp_stats_of(gemm, TIMES);
+    if (b->grid.rank == 0)
+        printf("%lld,%lld,%s,%s,%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%s\n", (long long)count,
+               (long long)b->x.length, b->x.v.precision == SPMM_F64 ? "f64" : "f32",
+               b->place.device == SPMM_CUDA ? b->place.gpu.name : "cpu", sp_pearson_transport(p),
+               b->grid.size, 1e3 * o.median, 1e3 * o.min, 1e3 * o.max, 1e3 * s.median, 1e3 * g.median,
+               s.median > 0 ? o.median / (s.median < g.median ? s.median : g.median) : 0, commit);
+    return SPMM_OK;
+}
+
+static spmm_status one(bench *b, int64_t count, int64_t length, spmm_precision precision, const char *commit)
+{
+    const sp_series_kernel *const kernel = sp_series_default(SP_PEARSON, b->place.device, SP_SERIES_MAJOR);
+    const int r = b->grid.rank;
+    sp_pearson *p = NULL;
+    int64_t *begin;
+    if (!kernel) return sp_fail(SPMM_ERR_NO_DEVICE, "this build has no BLAS for that device");
+    TRY(sp_alloc((void **)&begin, b->grid.size + 1, sizeof *begin, "blocks"));
+    sp_partition_even(count, b->grid.size, begin);
+    b->x = (sp_series){begin[r + 1] - begin[r], length, begin[r], SP_SERIES_MAJOR, {0}};
+    spmm_status status = spmm_multivector_create(b->x.count, length, precision, b->place.device, &b->x.v);
+    if (status == SPMM_OK) status = prepare(b);
+    status = sp_agree(b->grid.comm, "series", status);
+    if (status == SPMM_OK) status = sp_pearson_create(&b->grid, &b->x, begin, kernel, b->place.threads, &p);
+    if (status == SPMM_OK) status = measure(b, p, kernel, count, commit);
+    sp_pearson_destroy(p);
+    spmm_multivector_destroy(&b->x.v);
+    put_back(b, b->mean);
+    put_back(b, b->spread);
+    put_back(b, b->numerators);
+    b->mean = NULL;
+    b->spread = NULL;
+    b->numerators = NULL;
+    sp_free(begin);
+    return status;
+}
+
+static spmm_status work(int argc, char **argv)
+{
+    bench b = {.mean = NULL};
+    const char *commit = "";
+    sp_device_choice device = SP_DEVICE_AUTO;
+    int i = 1;
+    for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+        if (strcmp(argv[i], "--commit") == 0) commit = argv[i + 1];
+        if (strcmp(argv[i], "--device") == 0)
+            device = strcmp(argv[i + 1], "cpu") == 0 ? SP_DEVICE_CPU : SP_DEVICE_CUDA;
+    }
+    TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &b.grid));
+    TRY(sp_place_rank(b.grid.comm, device, 0, &b.place));
+    if (b.grid.rank == 0)
+        printf(
+            "series,length,precision,device,transport,ranks,pass_ms,pass_min_ms,pass_max_ms,syrk_ms,gemm_ms,"
+            "pass_over_best,commit\n");
+    spmm_status status = SPMM_OK;
+    for (int p = SPMM_F64; p <= SPMM_F32 && status == SPMM_OK; p++) {
+        if (i + 1 >= argc) status = one(&b, 8192, 8192, (spmm_precision)p, commit);
+        for (int j = i; j + 1 < argc && status == SPMM_OK; j += 2)
+            status = one(&b, atoll(argv[j]), atoll(argv[j + 1]), (spmm_precision)p, commit);
+    }
+    sp_grid_destroy(&b.grid);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    const spmm_status status = work(argc, argv);
+    if (status != SPMM_OK) fprintf(stderr, "bench_series: error: %s\n", spmm_error_message());
+    MPI_Finalize();
+    return sp_exit_code(status);
+}
