@@ -162,7 +162,7 @@ object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))
 LIB_OBJECTS := $(call object,$(LIB_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(wildcard $(PROGRAM_ONLY)))
 # tests/install_client.c is compiled by its test, against an installed libspmm
-SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c))
+SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c tests/test_gpu_pearson.c))
 TEST_PROGRAMS := $(filter-out $(SERIES_TESTS),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c))))
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wildcard bench/*.c)))
 

@@ -91,13 +91,14 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
     return SPMM_OK;
 }
 
-/** The tile: as large as is good, or as memory allows. */
+/** The tile: as large as is good, or as memory allows, or as SPMM_TILE_EDGE says (tests make it tiny). */
 static spmm_status allocate_tile(sp_pearson *p)
 {
     const int64_t size = (int64_t)sp_value_size(p->z.precision),
                   most = p->z.rows > p->z.behind ? p->z.rows : p->z.behind;
+    const char *const told = getenv("SPMM_TILE_EDGE");
     spmm_status status;
-    p->edge = p->space == SPMM_CUDA ? GPU_EDGE : CPU_EDGE;
+    p->edge = told && atoi(told) > 0 ? atoi(told) : p->space == SPMM_CUDA ? GPU_EDGE : CPU_EDGE;
     if (p->edge > most) p->edge = most > 0 ? most : 1;
     for (;;) {
         const int64_t bytes = p->edge * p->edge * size;

@@ -25,7 +25,7 @@ typedef struct sp_pearson_result {
     int64_t constant;            /**< series that have no coefficient */
     sp_pair *most, *least;       /**< [most_count], [least_count], best first; equals by their numbers */
     int most_count, least_count; /**< `top`, or as many pairs as there are */
-    double *mean; /**< [all series]: of a series' coefficients with all others; 0 of a constant one */
+    double *mean; /**< [all series]: of a series' coefficients with all others; NaN where there is none */
     spmm_multivector
         coefficients; /**< [count x count] of the wanted series, f64: 1 on the diagonal, 0 in a constant
                                         one's row and column */

@@ -286,7 +286,7 @@ static spmm_status mean_coefficients(const sp_pearson *p, sp_pearson_result *res
     for (int64_t m = 0; m < all; m++) result->constant += p->host_weight[m] == 0;
     const double others = (double)(all - result->constant - 1);
     for (int64_t m = 0; m < all; m++)
-        mean[m] = p->host_weight[m] == 0 || others < 1 ? 0 : (mean[m] * p->host_weight[m] - 1) / others;
+        mean[m] = p->host_weight[m] == 0 || others < 1 ? NAN : (mean[m] * p->host_weight[m] - 1) / others;
     if (p->grid->rank == 0) {
         result->mean = mean;
         mean = NULL;

@@ -110,17 +110,20 @@ static void pairs(FILE *out, const char *what, const sp_pair *pair, int count)
 /** The series whose mean coefficient is below the bound, the lowest first, `top` of them. */
 static void outsiders(FILE *out, const sp_series_options *o, const sp_pearson_result *result, int64_t count)
 {
-    int64_t below = 0;
+    int64_t below = 0, live = 0; /* a constant series' is NaN, and below nothing */
     double after = -INFINITY;
-    for (int64_t m = 0; m < count; m++) below += result->mean[m] < o->bound;
+    for (int64_t m = 0; m < count; m++) {
+        below += result->mean[m] < o->bound;
+        live += !isnan(result->mean[m]);
+    }
     fprintf(out, "series that stand apart, with a mean coefficient below %g: %lld of %lld\n", o->bound,
-            (long long)below, (long long)count);
+            (long long)below, (long long)live);
     int64_t last = -1;
     for (int i = 0; i < o->top && i < below; i++) {
         int64_t best = -1;
         for (int64_t m = 0; m < count; m++) {
             const double r = result->mean[m];
-            if (r >= o->bound || r < after || (r == after && m <= last)) continue;
+            if (!(r < o->bound) || r < after || (r == after && m <= last)) continue;
             if (best < 0 || r < result->mean[best]) best = m;
         }
         if (best < 0) break;

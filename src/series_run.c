@@ -159,6 +159,18 @@ static spmm_status report(sp_series_job *job, const sp_series_record *r)
     return sp_agree(job->grid.comm, "report", status);
 }
 
+/** On demand (sp_fault) the first result is wrong, so that tests see it found. */
+static spmm_status spoil(const sp_series_job *job, sp_step step)
+{
+    static const double wrong = 12345.678;
+    void *const at = step == SP_GENERATE ? job->x.v.data : step == SP_MEAN ? (void *)job->mean : (void *)&job->spread->deviation;
+    const int64_t bytes = step == SP_GENERATE ? (int64_t)sp_value_size(job->options.precision) : 8;
+    if (sp_fault("step", job->grid.rank) != SP_FAULT_WRONG || job->x.count == 0) return SPMM_OK;
+    if (job->place.device == SPMM_CUDA) return sp_device_upload(at, &wrong, bytes);
+    memcpy(at, &wrong, (size_t)bytes);
+    return SPMM_OK;
+}
+
 /** measured 0: its result alone is wanted. */
 static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int measured)
 {
@@ -168,6 +180,7 @@ static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int
     TRY(sp_agree(job->grid.comm, "step", give_work(job, k)));
     if (!measured) return time_batch(&t, 1, &once);
     TRY(time_task(&t, &r));
+    TRY(sp_agree(job->grid.comm, "step", spoil(job, k->step)));
     TRY(sp_series_check(job, k->step, &r));
     return report(job, &r);
 }

@@ -8,6 +8,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("SPMM_MPI", str(ROOT / "spmm_mpi"))
+SERIES = os.path.join(os.path.dirname(PROGRAM), "series_mpi")
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 MATRICES = sorted(p for p in (ROOT / "matrices").iterdir() if ".mtx" in p.name)
 SCRATCH = tempfile.TemporaryDirectory(prefix="spmm-command.")
@@ -20,7 +21,7 @@ class Result:
 
     def error_lines(self):
         """Lines that the program, not mpirun, printed about an error."""
-        return [line for line in self.err.splitlines() if line.startswith("spmm_mpi: error: ")]
+        return [line for line in self.err.splitlines() if line.startswith(("spmm_mpi: error: ", "series_mpi: error: "))]
 
 
 def scratch(name, text=None):
@@ -32,13 +33,14 @@ def scratch(name, text=None):
     return path
 
 
-def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, records=True, launcher=None):
-    """mpirun -np ranks spmm_mpi args; launcher: instead of mpirun -np ranks. A run beyond its limit raises: nothing
+def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, records=True, launcher=None,
+        program=PROGRAM):
+    """mpirun -np ranks program args; launcher: instead of mpirun -np ranks. A run beyond its limit raises: nothing
     may hang."""
     path = scratch("records.jsonl")
     if os.path.exists(path):
         os.remove(path)
-    command = [*(launcher or [*MPIRUN, "-np", str(ranks)]), PROGRAM, *map(str, args)]
+    command = [*(launcher or [*MPIRUN, "-np", str(ranks)]), program, *map(str, args)]
     if records and "--json" not in args:
         command += ["--json", path]
     done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,

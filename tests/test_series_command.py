@@ -1,0 +1,261 @@
+"""series_mpi: results beside numpy's, input files, exit codes, messages, faults.
+limit: 600"""
+import json
+import os
+import re
+
+from command import ROOT, SERIES, equal, finish, run, scratch, skip, test, within
+
+try:
+    import numpy
+    import scipy.io
+except ImportError:
+    numpy = None
+
+CPU = ("-d", "cpu", "-t", 1, "-r", 1, "--warmup", 0)
+
+
+def series(*args, **more):
+    return run(*CPU, *args, program=SERIES, **more)
+
+
+def passed(result, what=""):
+    equal(result.code, 0, f"{what}: exit code; {result.err[-500:]}")
+    equal(result.out.splitlines()[-1], "PASS", what)
+    for r in result.records:
+        assert r["check"]["passed"] and r["check"]["wrong"] == 0, f"{what}: {r}"
+
+
+def coefficients(*args, **more):
+    """The matrix that -o writes."""
+    path = scratch("r.mtx")
+    if os.path.exists(path):
+        os.remove(path)
+    result = series("-o", path, *args, **more)
+    passed(result, args)
+    return scipy.io.mmread(path), result
+
+
+def csv(name, data, separator=","):
+    return scratch(name, "\n".join(separator.join(f"{v:.17g}" for v in row) for row in data) + "\n")
+
+
+def array(name, data):
+    path = scratch(name)
+    scipy.io.mmwrite(path, data.T, precision=17)
+    return path
+
+
+def right(data):
+    with numpy.errstate(all="ignore"):
+        r = numpy.corrcoef(data)
+    r = numpy.atleast_2d(r)
+    constant = [i for i, row in enumerate(data) if (row == row[0]).all()]
+    r[constant, :] = 0
+    r[:, constant] = 0
+    return r, constant
+
+
+def near(found, expected, tolerance, what):
+    equal(found.shape, expected.shape, what)
+    worst = abs(found - expected).max()
+    assert worst <= tolerance, f"{what}: differs by {worst}"
+
+
+def beside_numpy():
+    random = numpy.random.default_rng(1)
+    data = random.standard_normal((23, 57)).cumsum(axis=1)
+    data[4] = 7.25
+    data[9] = -3 * data[8] + 1
+    expected, constant = right(data)
+
+    with test("coefficients of CSV and Matrix Market files are numpy's, on 1 to 5 ranks, in both layouts"):
+        files = [csv("a.csv", data), csv("b.csv", data, ";"), csv("c.csv", data, "\t"), array("a.mtx", data)]
+        for ranks in (1, 2, 3, 4, 5):
+            for i, file in enumerate(files):
+                layout = ("series", "index")[(ranks + i) % 2]
+                found, result = coefficients("--layout", layout, file, ranks=ranks)
+                near(found, expected, 1e-13, f"{file} on {ranks}")
+                pearson = result.records[-1]
+                equal(pearson["pearson"]["constant_series"], len(constant), "constant series")
+                equal(pearson["pearson"]["pairs"], 22 * 21 // 2, "pairs")
+                within(result.out, "1 series are constant and have none")
+                assert not re.search(r"\bnan\b", result.out), result.out
+
+    with test("single precision is numpy's to its precision"):
+        found, _ = coefficients("-p", "f32", csv("a.csv", data), ranks=2)
+        near(found, expected, 1e-4, "f32")
+
+    with test("the pairs named are the extreme ones, and means, quantiles and outsiders are numpy's"):
+        _, result = coefficients("--top", 4, "--bound", 0.05, csv("a.csv", data), ranks=3)
+        live = [i for i in range(23) if i not in constant]
+        pairs = sorted(((expected[i, j], i, j) for i in live for j in live if i < j), reverse=True)
+        named = [(int(a), int(b), float(r)) for a, b, r in
+                 re.findall(r"series +(\d+) and +(\d+) +([+-][\d.]+)", result.out)]
+        equal(len(named), 8, "pairs")
+        for (i, j, r), (e, a, b) in zip(named, pairs[:4] + pairs[::-1][:4]):
+            equal((i, j), (a, b), "pair")
+            assert abs(r - e) < 1e-8
+        mean = {i: (expected[i, live].sum() - 1) / (len(live) - 1) for i in live}
+        below = sorted((m, i) for i, m in mean.items() if m < 0.05)
+        within(result.out, f"below 0.05: {len(below)} of 22")
+        listed = re.findall(r"^  series +(\d+)  ([+-][\d.]+)$", result.out, re.M)
+        for (i, r), (m, e) in zip(listed, below):
+            assert abs(float(r) - m) < 1e-8, (listed, below)
+        values = [p[0] for p in pairs]
+        p = result.records[-1]["pearson"]
+        assert abs(p["min"] - min(values)) < 1e-9 and abs(p["max"] - max(values)) < 1e-9
+        for name, share in (("q05", .05), ("q25", .25), ("q50", .5), ("q75", .75), ("q95", .95)):
+            low, high = numpy.quantile(values, [max(share - .02, 0), min(share + .02, 1)])
+            assert low - 1e-3 <= p[name] <= high + 1e-3, (name, p[name], low, high)
+
+    with test("values of 1e300 and of 1e-300 have coefficients like any other"):
+        for scale in (1e300, 1e-300):
+            found, _ = coefficients(csv("big.csv", data * scale), ranks=2)
+            near(found, expected, 1e-12, f"times {scale}")
+
+    with test("one or two values, one series, and fewer series than ranks"):
+        for m, n, ranks in ((1, 1, 1), (1, 5, 3), (2, 1, 2), (3, 2, 5), (2, 9, 4)):
+            some = random.standard_normal((m, n))
+            want, _ = right(some) if n > 1 else (numpy.zeros((m, m)), None)
+            found, _ = coefficients(csv("few.csv", some), ranks=ranks)
+            near(found, want, 1e-12, f"{m} x {n} on {ranks}")
+
+
+if numpy is None:
+    skip("coefficients are numpy's", "no numpy")
+else:
+    beside_numpy()
+
+with test("generated series give the same coefficients for any number of ranks, kernel and layout"):
+    texts = set()
+    for ranks in (1, 2, 5):
+        for layout in ("series", "index"):
+            result = series("-m", 40, "-n", 101, "--layout", layout, "--verify", "full", "--kernel", "all", ranks=ranks)
+            passed(result, f"{ranks} {layout}")
+            texts.add(tuple(round(result.records[-1]["pearson"][q], 9) for q in ("min", "q25", "q50", "q75", "max")))
+            steps = [r["step"] for r in result.records]
+            equal(sorted(set(steps)), ["deviation", "generate", "mean", "pearson"], "steps")
+    equal(len(texts), 1, f"{texts}")
+
+with test("a record has what its run was, and each step's bytes, operations and share of the copy bandwidth"):
+    result = series("-m", 30, "-n", 64, "--epsilon", 2.5, "--start", -4, "--seed", 9, "-p", "f32", ranks=2)
+    passed(result)
+    equal([r["step"] for r in result.records], ["generate", "mean", "deviation", "pearson"], "steps")
+    r = result.records[1]
+    equal(r["series"] | {"source": ""}, {"source": "", "count": 30, "length": 64, "start": -4, "epsilon": 0.025, "seed": 9,
+                                         "layout": "series"}, "series")
+    equal((r["run"]["ranks"], r["run"]["precision"], r["run"]["device"], r["seconds"]["n"]), (2, "f32", "cpu", 1), "run")
+    equal((r["roofline"]["bytes"], r["roofline"]["flops"]), (30 * 64 * 4 + 30 * 8, 30 * 64), "work")
+    share = r["roofline"]["bytes"] / r["seconds"]["median"] / r["roofline"]["copy_bytes_per_second"]
+    assert abs(share / r["roofline"]["copy_share"] - 1) < 1e-6
+
+with test("a CSV file gets one header and a row a step"):
+    path = scratch("out.csv")
+    for _ in range(2):
+        passed(series("-m", 5, "-n", 9, "--csv", path))
+    lines = open(path).read().splitlines()
+    equal(len(lines), 9, "lines")
+    within(lines[0], "roofline.copy_share")
+    assert all(len(line.split(",")) == len(lines[0].split(",")) for line in lines)
+
+with test("steps that are left out are not measured, and what they need is made all the same"):
+    for steps in ("mean", "pearson", "generate", "generate,deviation"):
+        result = series("-m", 9, "-n", 20, "--steps", steps, ranks=2)
+        passed(result, steps)
+        equal([r["step"] for r in result.records], steps.split(","), steps)
+
+with test("--accuracy shows that f32 loses what f64 keeps, and compensation wins some of it back"):
+    path = scratch("accuracy.jsonl")
+    result = run("-d", "cpu", "-t", 1, "--accuracy", "-m", 64, "-n", 4096, "--json", path, program=SERIES, ranks=2)
+    equal(result.code, 0, result.err)
+    rows = {(r["precision"], r["kernel"]): r for r in map(json.loads, open(path))}
+    equal(len(rows), 8, "rows")
+    plain, better = rows["f32", "cpu_sum_serial"], rows["f32", "cpu_sum_compensated"]
+    assert plain["sums_within_0.1"] < 0.9 and plain["worst_relative"] > 3 * better["worst_relative"]
+    assert better["worst_relative"] < 1.2e-7
+    assert all(r["sums_within_0.001"] == 1 for (p, _), r in rows.items() if p == "f64")
+
+with test("a usage error is exit code 2, one line and a hint"):
+    for args, part in ((("--no-such",), "--no-such"), (("-m", "0"), "--series 0"), (("--epsilon", "101"), "0 to 100"),
+                       (("--steps", "sum"), "generate, mean"), (("--kernel", "csr_rows"), "--list-kernels"),
+                       (("--kernel", "cpu_sum,walk_tiles"), "walk_tiles"), (("-m", "5", "file"), "--series"),
+                       (("--steps", "generate", "file"), "generate"), (("-o", "r", "--steps", "mean"), "--output"),
+                       (("--layout", "index", "--kernel", "cpu_sum"), "--layout series"),
+                       (("--steps", "generate", "--kernel", "cpu_sum"), "--steps"), (("--accuracy", "file"), "--accuracy"),
+                       (("a", "b"), "more than one")):
+        result = run(*args, program=SERIES, ranks=2, records=False)
+        if part == "walk_tiles" and result.code == 4:
+            continue # a build without CUDA says that first
+        equal(result.code, 2, f"{args}: {result.err}")
+        equal(len(result.error_lines()), 1, f"{args}: {result.err}")
+        within(result.error_lines()[0], part)
+        within(result.err, "see series_mpi --help")
+
+with test("a wrong input is exit code 3, and names file and line"):
+    for name, text, part in (("short", "1,2,3\n4,5\n", ":2: found 2 values, expected 3"),
+                             ("text", "1,2\n3,x\n", ':2: found "x"'), ("header", "time,value\n1,2\n", ":1:"),
+                             ("nan", "1,2\nnan,3\n", ":2:"), ("empty", "", "empty"), ("comments", "# a\n\n", ""),
+                             ("range", "1,2\n1,1e999\n", ":2:"),
+                             ("sparse", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "after 3 of 4 entries"),
+                             ("none", "%%MatrixMarket matrix array real general\n0 0\n", "")):
+        path = scratch(f"{name}.csv", text)
+        for ranks in (1, 3):
+            result = series(path, ranks=ranks, records=False)
+            equal(result.code, 3, f"{name}: {result.err}")
+            equal(len(result.error_lines()), 1, f"{name}: {result.err}")
+            within(result.error_lines()[0], path)
+            within(result.error_lines()[0], part)
+    equal(series("no/such/file").code, 3, "no file")
+
+with test("sums beyond the range of the precision are refused, not averaged"):
+    path = scratch("huge.csv", "1e308,1e308,1e308\n1,2,3\n")
+    result = series(path, ranks=2)
+    equal(result.code, 4, result.err)
+    within(result.err, "series 0: its sum, or a value, is beyond the range of f64")
+    equal(series("-p", "f32", scratch("huge32.csv", "3e38,3e38,3e38\n1,2,3\n")).code, 4, "f32")
+
+with test("a result that is wrong fails the run, with the series that it is"):
+    for steps in ("generate", "mean", "deviation"):
+        result = series("-m", 9, "-n", 20, "--steps", steps, ranks=2, env={"SPMM_FAULT": "step:0:wrong"})
+        equal(result.code, 1, f"{steps}: {result.err}")
+        within(result.out, "wrong, series 0: ")
+        equal(result.out.splitlines()[-1], "FAIL", steps)
+        equal(result.records[0]["check"]["passed"], False, steps)
+    result = series("-m", 9, "-n", 20, ranks=2, env={"SPMM_FAULT": "step:0:wrong"})
+    equal(result.code, 1, "all steps")
+
+STAGES = sorted({name for pattern in ("series_*.c", "pearson*.c") for file in (ROOT / "src").glob(pattern)
+                 for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
+
+with test("a rank that fails or is killed at any stage ends the job, with one message and no output file"):
+    assert {"series", "step", "pearson", "check", "report", "output"} <= set(STAGES), STAGES
+    for stage in STAGES:
+        for ranks, bad in ((1, 0), (3, 2)):
+            path = scratch("fault.mtx")
+            result = series("-m", 12, "-n", 30, "-o", path, ranks=ranks, limit=30, env={"SPMM_FAULT": f"{stage}:{bad}"})
+            equal(result.code, 4, f"{stage}: {result.err}")
+            equal(len(result.error_lines()), 1, f"{stage}: {result.err}")
+            within(result.error_lines()[0], f"stage {stage}")
+            assert "PASS" not in result.out, stage
+            assert stage == "output" or not os.path.exists(path), stage
+            if os.path.exists(path):
+                os.remove(path)
+        result = series("-m", 12, "-n", 30, ranks=3, limit=30, env={"SPMM_FAULT": f"{stage}:1:kill"})
+        assert result.code not in (0, 1), f"{stage} killed: {result.code}"
+
+with test("a full disk is exit code 4"):
+    if os.path.exists("/dev/full"):
+        for args in (("-o", "/dev/full"), ("--json", "/dev/full"), ("--csv", "/dev/full")):
+            result = run(*CPU, "-m", 30, "-n", 30, *args, program=SERIES, records=False)
+            equal(result.code, 4, f"{args}: {result.err}")
+            within(result.err, "/dev/full")
+
+with test("help, version and kernels are told once, from any number of ranks"):
+    for option, part in (("--help", "--epsilon PCT"), ("--version", "series_mpi 0."), ("--list-kernels", "cpu_walk ")):
+        for ranks in (1, 2):
+            result = run(option, program=SERIES, ranks=ranks, records=False)
+            equal(result.code, 0, option)
+            equal(result.out.count(part), 1, option)
+
+finish()

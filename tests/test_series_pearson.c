@@ -1,0 +1,11 @@
+/* MPI: 1 2 3 4 5 */
+/* limit: 180 */
+#include "series_pearson.h"
+
+int main(int argc, char **argv)
+{
+    int size;
+    test_mpi_begin(&argc, &argv, &size);
+    test_pearson(SPMM_CPU);
+    return test_mpi_end();
+}
