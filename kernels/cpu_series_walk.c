@@ -7,10 +7,12 @@
 /* a fused multiply-add that the processor lacks is a slow function of libm, with the same result: the loops are
    compiled for those that have it, too */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define WITH_FMA __attribute__((target_clones("fma", "default")))
+#define WITH_FMA __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define WITH_FMA
 #endif
+
+enum { STRETCH = 64 };
 
 #define T double
 #define NAME(x) x##_f64

@@ -14,6 +14,7 @@ static const uint32_t sp_philox_weyl[2] = {0x9E3779B9u, 0xBB67AE85u}; /* the gol
 static inline void sp_philox(uint32_t c[4][SP_PHILOX_LANES], uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < SP_PHILOX_ROUNDS; round++) {
+#pragma omp simd
         for (int l = 0; l < SP_PHILOX_LANES; l++) {
             const uint64_t a = (uint64_t)c[0][l] * sp_philox_multiplier[0],
                            b = (uint64_t)c[2][l] * sp_philox_multiplier[1];

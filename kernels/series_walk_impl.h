@@ -1,31 +1,41 @@
 /* Included once per type T by cpu_series_walk.c; NAME(x) gives it the type's name, FMA is its fused multiply-add. */
 
-/** Series m .. m + lanes - 1 of x, side by side: a lane waits for its own value before, the others do not. */
+/** Series m .. m + lanes - 1 of x, side by side: a lane waits for its own value before, the others do not. A stretch of
+ *  values is made in the cache, and then put where it belongs, series by series. */
 WITH_FMA static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, int lanes)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,
                   across = x->layout == SP_SERIES_MAJOR ? x->v.ld : 1;
     const T scale = (T)w->epsilon * (T)0x1p-31;
     T *const to = (T *)x->v.data + m * across;
-    T value[SP_PHILOX_LANES];
+    T value[SP_PHILOX_LANES], made[STRETCH][SP_PHILOX_LANES];
     for (int l = 0; l < SP_PHILOX_LANES; l++) value[l] = (T)w->start;
-    for (int64_t block = 0; 4 * block < x->length; block++) {
-        uint32_t c[4][SP_PHILOX_LANES];
-        for (int l = 0; l < SP_PHILOX_LANES; l++) {
-            const uint64_t number = (uint64_t)(x->first + m + l);
-            c[0][l] = (uint32_t)block;
-            c[1][l] = (uint32_t)((uint64_t)block >> 32);
-            c[2][l] = (uint32_t)number;
-            c[3][l] = (uint32_t)(number >> 32);
+    for (int64_t from = 0; from < x->length; from += STRETCH) {
+        for (int i = 0; i < STRETCH; i += 4) {
+            uint32_t c[4][SP_PHILOX_LANES];
+            const uint64_t block = (uint64_t)(from + i) / 4;
+            for (int l = 0; l < SP_PHILOX_LANES; l++) {
+                const uint64_t number = (uint64_t)(x->first + m + l);
+                c[0][l] = (uint32_t)block;
+                c[1][l] = (uint32_t)(block >> 32);
+                c[2][l] = (uint32_t)number;
+                c[3][l] = (uint32_t)(number >> 32);
+            }
+            sp_philox(c, (uint32_t)w->seed, (uint32_t)(w->seed >> 32));
+            for (int j = 0; j < 4; j++) {
+                const T by = from + i + j > 0 ? scale : 0; /* value 0 is the start */
+#pragma omp simd
+                for (int l = 0; l < SP_PHILOX_LANES; l++)
+                    made[i + j][l] = value[l] = FMA(value[l], by * (T)(int32_t)c[j][l], value[l]);
+            }
         }
-        sp_philox(c, (uint32_t)w->seed, (uint32_t)(w->seed >> 32));
-        const int words = x->length - 4 * block < 4 ? (int)(x->length - 4 * block) : 4;
-        for (int i = 0; i < words; i++) {
-            const int64_t index = 4 * block + i;
-            for (int l = 0; l < SP_PHILOX_LANES; l++)
-                if (index > 0) value[l] = FMA(value[l], scale * (T)(int32_t)c[i][l], value[l]);
-            for (int l = 0; l < lanes; l++) to[index * along + l * across] = value[l];
-        }
+        const int values = x->length - from < STRETCH ? (int)(x->length - from) : STRETCH;
+        if (along == 1)
+            for (int l = 0; l < lanes; l++)
+                for (int i = 0; i < values; i++) to[l * across + from + i] = made[i][l];
+        else
+            for (int i = 0; i < values; i++)
+                for (int l = 0; l < lanes; l++) to[(from + i) * along + l] = made[i][l];
     }
 }
 

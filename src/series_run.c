@@ -163,7 +163,9 @@ static spmm_status report(sp_series_job *job, const sp_series_record *r)
 static spmm_status spoil(const sp_series_job *job, sp_step step)
 {
     static const double wrong = 12345.678;
-    void *const at = step == SP_GENERATE ? job->x.v.data : step == SP_MEAN ? (void *)job->mean : (void *)&job->spread->deviation;
+    void *const at = step == SP_GENERATE ? job->x.v.data
+                     : step == SP_MEAN   ? (void *)job->mean
+                                         : (void *)&job->spread->deviation;
     const int64_t bytes = step == SP_GENERATE ? (int64_t)sp_value_size(job->options.precision) : 8;
     if (sp_fault("step", job->grid.rank) != SP_FAULT_WRONG || job->x.count == 0) return SPMM_OK;
     if (job->place.device == SPMM_CUDA) return sp_device_upload(at, &wrong, bytes);

@@ -51,7 +51,8 @@ static double right_coefficient(int64_t a, int64_t b, int64_t n)
 static void *room(spmm_device space, int64_t bytes)
 {
     void *p = NULL;
-    const spmm_status status = space == SPMM_CPU ? sp_alloc(&p, bytes, 1, "test") : sp_device_alloc(&p, bytes, "test");
+    const spmm_status status = space == SPMM_CPU ? sp_alloc(&p, bytes, 1, "test")
+                                                 : sp_device_alloc(&p, bytes, "test");
     if (status != SPMM_OK) MPI_Abort(MPI_COMM_WORLD, 2);
     return p;
 }
@@ -96,7 +97,8 @@ static void set_up(fixture *f, int64_t count, int64_t length, spmm_precision p, 
     fill(f);
     double *const mean = room(space, f->x.count * 8);
     f->spread = room(space, f->x.count * (int64_t)sizeof *f->spread);
-    const sp_series_launch l = {.x = &f->x, .divisor = (double)length, .mean = mean, .spread = f->spread, .threads = 1};
+    const sp_series_launch l = {
+        .x = &f->x, .divisor = (double)length, .mean = mean, .spread = f->spread, .threads = 1};
     CHECK_INT(sp_series_default(SP_MEAN, space, SP_SERIES_MAJOR)->ops->run(&l), SPMM_OK);
     CHECK_INT(sp_series_default(SP_DEVIATION, space, SP_SERIES_MAJOR)->ops->run(&l), SPMM_OK);
     if (space == SPMM_CUDA) CHECK_INT(sp_device_sync(), SPMM_OK);
@@ -154,7 +156,9 @@ static void check_result(const fixture *f, const sp_pearson_result *r, int top, 
         CHECK(fabs(most->r - right_coefficient(most->i, most->j, f->length)) <= tolerance);
         CHECK(fabs(least->r - right_coefficient(least->i, least->j, f->length)) <= tolerance);
     }
-    if (pairs > 0) CHECK(fabs(r->tally.high - sorted[0]) <= tolerance && fabs(r->tally.low - sorted[pairs - 1]) <= tolerance);
+    if (pairs > 0)
+        CHECK(fabs(r->tally.high - sorted[0]) <= tolerance &&
+              fabs(r->tally.low - sorted[pairs - 1]) <= tolerance);
     const double others = (double)(f->count - constant - 1);
     for (int64_t m = 0; m < f->count; m++) {
         const int none = is_constant(f, m) || others < 1;
@@ -203,7 +207,8 @@ static void check_ties(const sp_series_kernel *k)
     if (f.grid.rank == 0) {
         CHECK_INT(result.tally.pairs, COUNT * (COUNT - 1) / 2);
         CHECK_INT(result.most_count, 3);
-        for (int n = 0; n < 3; n++) CHECK(fabs(result.most[n].r - 1) < 1e-12 && fabs(result.least[n].r - 1) < 1e-12);
+        for (int n = 0; n < 3; n++)
+            CHECK(fabs(result.most[n].r - 1) < 1e-12 && fabs(result.least[n].r - 1) < 1e-12);
     }
     sp_pearson_result_destroy(&result);
     tear_down(&f);
@@ -222,7 +227,8 @@ static void test_pearson(spmm_device device)
             SKIP(k[i].id, k[i].ops->missing);
             continue;
         }
-        snprintf(name, sizeof name, "%s: coefficients, extremes and means are right for any share of the series", k[i].id);
+        snprintf(name, sizeof name,
+                 "%s: coefficients, extremes and means are right for any share of the series", k[i].id);
         TEST(name) {
             for (int c = 0; c < 7; c++)
                 for (int n = 0; n < 4; n++)
