@@ -10,7 +10,7 @@ include mk/config.mk
 .PHONY: all run run-built check check-slurm check-gpu check-asan asan bench-read deps deps-build deps-lint install uninstall format \
         lint clean help FORCE build build-tests link check-builds
 
-## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi to it
+## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
 all:
 	@+$(MAKE) $(J) link
 
@@ -72,9 +72,9 @@ deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' CFLAGS='$(CFLAGS)' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' BLAS='$(BLAS)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' sh mk/deps.sh $(1))
 
-## install        put the program, libspmm, headers, spmm.pc and man page under PREFIX
+## install        put the programs, libspmm, headers, spmm.pc and man page under PREFIX
 ## uninstall      remove them
 include mk/install.mk
 
@@ -88,9 +88,9 @@ format: deps-lint
 lint: deps-lint
 	$(Q)MPICC='$(MPICC)' JOBS=$(NPROC) sh mk/lint.sh $(FORMATTED)
 
-## clean          remove build/ and ./spmm_mpi
+## clean          remove build/, ./spmm_mpi and ./series_mpi
 clean:
-	$(Q)rm -rf $(BUILDDIR) spmm_mpi
+	$(Q)rm -rf $(BUILDDIR) spmm_mpi series_mpi
 
 ## help           this list
 help:

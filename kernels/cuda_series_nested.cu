@@ -53,7 +53,8 @@ template <typename T> spmm_status run_nested(const sp_series_launch *l, cudaStre
     for (int64_t from = 0; from < l->x->count; from += PENDING) {
         const int64_t left = l->x->count - from;
         const unsigned grid = left < (int64_t)PENDING ? (unsigned)left : (unsigned)PENDING;
-        nested_kernel<T><<<grid, block, 0, stream>>>(view_of<T>(l->x), from, (T *)l->work, (T)l->divisor, l->mean);
+        nested_kernel<T>
+            <<<grid, block, 0, stream>>>(view_of<T>(l->x), from, (T *)l->work, (T)l->divisor, l->mean);
         TRY(sp_device_launched("sum_nested"));
     }
     return SPMM_OK;

@@ -126,7 +126,7 @@ enum { SP_BINS = 4096 };
 /** The bin of a coefficient: equal parts of [-1, 1]. */
 SP_BOTH static inline int sp_bin(double r)
 {
-    const int bin = (int)((r + 1) * (SP_BINS / 2));
+    const int bin = (int)((r + 1) * 0.5 * SP_BINS);
     return bin < 0 ? 0 : bin < SP_BINS ? bin : SP_BINS - 1;
 }
 

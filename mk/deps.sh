@@ -14,6 +14,7 @@ build  openmpi-bin    openmpi     command -v mpirun
 build  zlib1g-dev     zlib        echo '#include <zlib.h>' | gcc -fsyntax-only -x c -
 build  g++            gcc         test -z "$NVCC" || command -v g++
 optional libmetis-dev metis       test "$METIS" = 0 || echo '#include <metis.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
+optional libopenblas-dev openblas  test "$BLAS" = 0 || { echo '#include <cblas.h>' && echo 'int main(void) { return 0; }'; } | $MPICC $CFLAGS -x c - -o /dev/null ${BLAS_LIBS:--lopenblas}
 test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse' && exit 0; done; false
 test   pkg-config     pkg-config  command -v pkg-config
 test   binutils       binutils    command -v nm

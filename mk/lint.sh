@@ -31,6 +31,7 @@ for file in $c_files; do
     *.h) continue ;;
     src/device_cuda*.c) [ -n "$cuda" ] || continue ;;
     src/nccl_found.c) [ -n "$cuda" ] && echo '#include <nccl.h>' | gcc -fsyntax-only $cuda -x c - 2>/dev/null || continue ;;
+    kernels/cpu_series_blas.c) echo '#include <cblas.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
     src/graph_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
     esac
     tidy="$tidy $file"

@@ -15,9 +15,13 @@ static void list_kernels(void)
     const sp_series_kernel *const k = sp_series_kernels(&count);
     printf("%-20s  %-7s %-10s %-7s %s\n", "kernel", "device", "step", "layout", "what it is");
     for (int i = 0; i < count; i++)
-        printf("%-20s  %-7s %-10s %-7s %s%s%s\n", k[i].id, sp_device_word(k[i].device),
-               sp_step_word(k[i].step), sp_layout_word(k[i].layout), k[i].what,
-               k[i].ops->missing ? "; missing: " : "", k[i].ops->missing ? k[i].ops->missing : "");
+        printf("%-20s  %-7s %-10s %-7s %s\n", k[i].id, sp_device_word(k[i].device), sp_step_word(k[i].step),
+               sp_layout_word(k[i].layout), k[i].what);
+    const char *why;
+    if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
+    for (int i = 0; i < count; i++)
+        if (k[i].step == SP_PEARSON && k[i].ops->missing && (k[i].device == SPMM_CPU || sp_device_built()))
+            printf("%s: %s\n", k[i].id, k[i].ops->missing);
 }
 
 /** What is answered without MPI. 1: that was all. */

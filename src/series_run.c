@@ -264,7 +264,7 @@ static spmm_status check_finite(const sp_series_job *job)
     for (int64_t m = 0; m < count && status == SPMM_OK; m++)
         if (!isfinite(mean[m]))
             status = sp_fail(SPMM_ERR_LIMIT, "series %lld: its sum, or a value, is beyond the range of %s",
-                             (long long)(job->x.first + m), job->record.run.precision);
+                             (long long)job->x.first + m, job->record.run.precision);
     sp_free(mean);
     return status;
 }
