@@ -13,7 +13,7 @@
 #include "random.h"
 #include "test_mpi.h"
 
-/** Everything that a case has, on this rank. */
+/** Everything that a case has, on this rank. One grid serves all cases: on GPUs it starts NCCL, which takes a second. */
 typedef struct fixture {
     sp_grid grid;
     int64_t count, length, *begin;
@@ -81,11 +81,12 @@ static void fill(fixture *f)
     spmm_multivector_destroy(&host.v);
 }
 
-static void set_up(fixture *f, int64_t count, int64_t length, spmm_precision p, const sp_series_kernel *k)
+static void set_up(fixture *f, const sp_grid *grid, int64_t count, int64_t length, spmm_precision p,
+                   const sp_series_kernel *k)
 {
     const spmm_device space = k->device;
     memset(f, 0, sizeof *f);
-    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &f->grid), SPMM_OK);
+    f->grid = *grid;
     f->count = count;
     f->length = length;
     f->begin = calloc((size_t)f->grid.size + 1, sizeof *f->begin);
@@ -114,7 +115,6 @@ static void tear_down(fixture *f)
     done_with(f->x.v.space, f->spread);
     spmm_multivector_destroy(&f->x.v);
     free(f->begin);
-    sp_grid_destroy(&f->grid);
 }
 
 static int is_constant(const fixture *f, int64_t m) { return f->length == 1 || m == 2; }
@@ -168,14 +168,15 @@ static void check_result(const fixture *f, const sp_pearson_result *r, int top, 
     free(sum);
 }
 
-static void check_case(int64_t count, int64_t length, spmm_precision p, const sp_series_kernel *k, int top)
+static void check_case(const sp_grid *grid, int64_t count, int64_t length, spmm_precision p,
+                       const sp_series_kernel *k, int top)
 {
     fixture f;
     sp_pearson_result result;
     int64_t *const all = calloc((size_t)count, sizeof *all);
     for (int64_t m = 0; m < count; m++) all[m] = m;
     const sp_pearson_wanted wanted = {count, all, top};
-    set_up(&f, count, length, p, k);
+    set_up(&f, grid, count, length, p, k);
     for (int i = 0; i < 2; i++) CHECK_INT(sp_pearson_pass(f.pearson, f.spread, NULL), SPMM_OK);
     CHECK_INT(sp_pearson_collect(f.pearson, f.spread, &wanted, &result), SPMM_OK);
     if (f.grid.rank == 0) check_result(&f, &result, top, p == SPMM_F64 ? 1e-13 : 2e-5);
@@ -185,13 +186,13 @@ static void check_case(int64_t count, int64_t length, spmm_precision p, const sp
 }
 
 /** So many equal coefficients that no list of candidates holds them. */
-static void check_ties(const sp_series_kernel *k)
+static void check_ties(const sp_grid *grid, const sp_series_kernel *k)
 {
     fixture f;
     sp_pearson_result result;
     const sp_pearson_wanted wanted = {0, NULL, 3};
     enum { COUNT = 420, LENGTH = 4 };
-    set_up(&f, COUNT, LENGTH, SPMM_F64, k);
+    set_up(&f, grid, COUNT, LENGTH, SPMM_F64, k);
     double host[LENGTH] = {1, 2, 4, 3};
     for (int64_t m = 0; m < f.x.count; m++) {
         double *const to = (double *)f.x.v.data + m * f.x.v.ld;
@@ -219,7 +220,9 @@ static void test_pearson(spmm_device device)
     static const int64_t counts[] = {1, 2, 3, 6, 7, 13, 30}, lengths[] = {1, 2, 9, 100};
     static const char *const edges[] = {"0", "1", "3"};
     int kernels;
+    sp_grid grid;
     const sp_series_kernel *const k = sp_series_kernels(&kernels);
+    if (sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid) != SPMM_OK) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < kernels; i++) {
         char name[160];
         if (k[i].step != SP_PEARSON || k[i].device != device) continue;
@@ -235,13 +238,15 @@ static void test_pearson(spmm_device device)
                     for (int p = 0; p < 2; p++) {
                         /* two values, and a float's error, make coefficients of +-1 of their own accord */
                         setenv("SPMM_TILE_EDGE", edges[(c + n) % 3], 1);
-                        check_case(counts[c], lengths[n], (spmm_precision)p, &k[i], 1 + (c * 7 + n) % 40);
+                        check_case(&grid, counts[c], lengths[n], (spmm_precision)p, &k[i],
+                                   1 + (c * 7 + n) % 40);
                     }
             unsetenv("SPMM_TILE_EDGE");
         }
         snprintf(name, sizeof name, "%s: more equal coefficients than are looked at together", k[i].id);
-        TEST(name) { check_ties(&k[i]); }
+        TEST(name) { check_ties(&grid, &k[i]); }
     }
+    sp_grid_destroy(&grid);
 }
 
 #endif
