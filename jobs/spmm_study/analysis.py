@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from . import series, tables
+from . import series, steps, tables
 from .records import RecordsError
 
 USAGE, BAD_RECORDS, BAD_OUTPUT = 2, 3, 4
@@ -90,6 +90,13 @@ class Analysis:
         self.strong, self.weak = series.strong(working), series.weak(working)
         self.threaded, self.sweeps = series.threaded(working), series.sweeps(working)
         self.rooflines = series.rooflines(working)
+        self.steps = steps.measurements(found.steps)
+        self.step_groups = [group for m in self.steps for group in steps.strong(m)]
+
+    @property
+    def measured(self):
+        """Every point: of products, and of steps of series."""
+        return self.points + [p for m in self.steps for p in m.points]
 
     def peak(self, machine):
         """In flop/s; None where nobody said. The last one given counts."""
@@ -121,6 +128,15 @@ class Analysis:
     def roofline_tables(self):
         return [tables.roofline_table(key, points, self.peak(key[0])) for key, points in self.rooflines.items()]
 
+    def step_tables(self, measurements=None):
+        return [steps.table(m) for m in (self.steps if measurements is None else measurements)]
+
+    def step_scaling_tables(self, groups=None):
+        found = []
+        for group in self.step_groups if groups is None else groups:
+            found += [steps.strong_table(group), tables.fits_table(group, self.predict)]
+        return _filled(found)
+
     def failure_tables(self):
         return [tables.failures_table(self.records.failures)] if self.records.failures else []
 
@@ -130,7 +146,8 @@ class Analysis:
                  ("Strong scaling", self.strong_tables()), ("Scaling over threads", self.threads_tables()),
                  ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables()),
                  ("GFLOP/s over K", self.kernel_tables()), ("Phases", self.phase_tables()),
-                 ("Roofline", self.roofline_tables()), ("Failed runs", self.failure_tables())]
+                 ("Roofline", self.roofline_tables()), ("Steps of series", self.step_tables()),
+                 ("Steps of series over ranks", self.step_scaling_tables()), ("Failed runs", self.failure_tables())]
         return [(heading, found) for heading, found in every if found]
 
     def text(self):
@@ -179,12 +196,34 @@ class Analysis:
         return [(f"Roofline: {machine}, {precision}", plots.roofline(machine, precision, points, self.peak(machine)))
                 for (machine, precision), points in self.rooflines.items()]
 
+    def step_figures(self, plots, measurements=None):
+        return _drawn((f"Roofline: {m.title}",
+                       plots.steps_roofline(m.title, steps.roofline_points(m), series.device_bandwidth(m.points),
+                                            self.peak(m.points[0].machine)))
+                      for m in (self.steps if measurements is None else measurements))
+
+    def step_scaling_figures(self, plots, groups=None):
+        return self.strong_figures(plots, self.step_groups if groups is None else groups)
+
+    def write_csv(self, path):
+        """A row a point into the file; steps of series have other columns, and where there are both, a file of their
+        own. Returns the names of files that nobody asked for."""
+        own = path if not self.points else "-series".join(os.path.splitext(path))
+        if self.points or not self.steps:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                tables.write_csv(file, self.points, self.strong, self.weak)
+        if self.steps:
+            with open(own, "w", encoding="utf-8", newline="") as file:
+                steps.write_csv(file, self.steps, self.step_groups)
+        return [own] if self.steps and own != path else []
+
     def draw(self, plots, folder):
         """All figures into the folder. Returns the names of the files."""
         os.makedirs(folder, exist_ok=True)
         made, names = [], set()
         for figures in (self.strong_figures, self.threads_figures, self.weak_figures, self.model_figures,
-                        self.kernel_figures, self.phase_figures, self.roofline_figures):
+                        self.kernel_figures, self.phase_figures, self.roofline_figures, self.step_figures,
+                        self.step_scaling_figures):
             for caption, figure in figures(plots):
                 name, number = slug(caption), 1
                 while name in names:

@@ -1,7 +1,7 @@
 """One self-contained HTML page of an analysis: tables and inline SVG; no script, nothing from elsewhere."""
 import html
 
-from . import tables
+from . import series, steps, tables
 
 # more figures of one kind than anybody looks at; jobs/scaling --out draws them all
 MOST_FIGURES = 12
@@ -40,6 +40,12 @@ EXPLAINED = {
     "phases": "Each phase is the slowest rank's.",
     "roofline": "Flop per byte of the least DRAM traffic: nnz (s + 4) + 8 (m + 1) + s K (rows of X touched + m) bytes, "
                 "s bytes a number.",
+    "series": "Steps of series_mpi: times of one step, and what it makes of the bandwidth that a copy has. Speed-up: "
+              "over the sequential program. Roofline: flop per byte of the least that a step moves, under the fastest "
+              "copy measured; the flat line is the peak that was given, or the best measured.",
+    "series-ranks": "Time of a step on the same series. S abs.: speed-up over the sequential program; S rel.: over one "
+                    "rank of the same kernel; E = S / p; e (K-F): the serial fraction (1/S - 1/p) / (1 - 1/p) by Karp "
+                    "and Flatt.",
     "errors": "Relative to the serial CSR product.",
 }
 
@@ -131,6 +137,17 @@ def overview_table(study):
     return tables.Table("What was run where", heading, rows, ("machine", "matrix", "kernels", "K", "ranks"))
 
 
+def series_overview_table(study):
+    """A row a machine and shape of series."""
+    found = series.by_key([p for m in study.steps for p in m.points], lambda p: (p.machine, steps.shape_text(p)))
+    rows = [[machine, shape, _distinct(p.step for p in points), _distinct(sorted({p.precision for p in points})),
+             _distinct(sorted({p.ranks for p in points})), _distinct(sorted({p.kernel for p in points})),
+             str(len(points)), str(sum(p.spread.rounds for p in points))]
+            for (machine, shape), points in found.items()]
+    heading = ["machine", "series", "steps", "precision", "ranks", "kernels", "points", "records"]
+    return tables.Table("Steps of series", heading, rows, ("machine", "series", "steps", "kernels", "ranks"))
+
+
 def _flat(value):
     if isinstance(value, dict):
         return ", ".join(f"{k}={_flat(v)}" for k, v in value.items()) or tables.NONE
@@ -158,7 +175,7 @@ def _memory(value):
 def settings_table(study):
     """What each study asked for: the values of every setting, and one command in full."""
     asked, command = {}, {}
-    for p in study.points:
+    for p in study.measured:
         for r in p.runs:
             of = r.get("study") or {}
             name = str(of.get("name") or "runs without a study")
@@ -185,12 +202,14 @@ def failure_lines(failures):
 
 def _lead(study):
     found = study.records
-    started = sorted(str((r.get("study") or {}).get("started") or "") for p in study.points for r in p.runs)
+    started = sorted(str((r.get("study") or {}).get("started") or "") for p in study.measured for r in p.runs)
     started = [s for s in started if s]
     when = f", {started[0][:16]} to {started[-1][:16]}" if started else ""
     remarks = "".join(f'<p class="remark">{escape(r)}</p>' for r in found.remarks)
-    return (f"<p>{len(study.points)} points, {found.runs} runs, {len(found.failures)} of them failed{escape(when)}. "
-            "Times are of one product, exchange included, in ms: median over rounds, its 95 % interval, mean ± "
+    what = "step" if study.steps and not study.points else "product, exchange included" + \
+        (", or step" if study.steps else "")
+    return (f"<p>{len(study.measured)} points, {found.runs} runs, {len(found.failures)} of them failed{escape(when)}. "
+            f"Times are of one {what}, in ms: median over rounds, its 95 % interval, mean ± "
             f"standard deviation of all samples, least and greatest.</p>{remarks}")
 
 
@@ -199,10 +218,8 @@ def _by_group(groups, make_tables, make_figures):
     return [(make_tables([g]), lambda plots, g=g: make_figures(plots, [g])) for g in groups]
 
 
-def report(study, title, plots):
-    """The page's text."""
-    page, p = Page(title, plots), study.points
-    page.section("what", "What was run where", [([overview_table(study)], None)] if p else [])
+def _product_sections(page, study):
+    p = study.points
     page.section("strong", "Strong scaling", _by_group(study.strong, study.strong_tables, study.strong_figures),
                  "no problem was run on two numbers of ranks")
     page.section("threads", "Scaling over threads",
@@ -216,9 +233,28 @@ def report(study, title, plots):
     page.section("phases", "Phases", [(study.phase_tables(), study.phase_figures)])
     page.section("roofline", "Roofline", [(study.roofline_tables(), study.roofline_figures)])
     page.section("errors", "Errors", [([tables.errors_table(p)], None)] if p else [])
+
+
+def _series_sections(page, study):
+    page.section("series", "Steps of series", _by_group(study.steps, study.step_tables, study.step_figures))
+    page.section("series-ranks", "Steps of series over ranks",
+                 _by_group(study.step_groups, study.step_scaling_tables, study.step_scaling_figures),
+                 "no step was run on two numbers of ranks")
+
+
+def report(study, title, plots):
+    """The page's text."""
+    page, p = Page(title, plots), study.points
+    overview = ([overview_table(study)] if p else []) + ([series_overview_table(study)] if study.steps else [])
+    page.section("what", "What was run where", [(overview, None)])
+    if p or not study.steps:
+        _product_sections(page, study)
+    if study.steps:
+        _series_sections(page, study)
     page.section("failed", "Failed runs", [(study.failure_tables(), None)], "none failed",
                  failure_lines(study.records.failures))
-    page.section("points", "Every point", [([tables.points_table(p)], None)] if p else [])
+    if p or not study.steps:
+        page.section("points", "Every point", [([tables.points_table(p)], None)] if p else [])
     page.section("environment", "Environments", [(environment_tables(study.records.environments), None)])
     page.section("settings", "Settings", [(settings_table(study), None)])
     return page.html(_lead(study))
@@ -226,5 +262,6 @@ def report(study, title, plots):
 
 def title_of(study):
     """Without --title."""
-    names = sorted({str(n) for p in study.points for n in p.studies if n})
-    return "spmm_mpi: " + (", ".join(names) if names else "measurements")
+    names = sorted({str(n) for p in study.measured for n in p.studies if n})
+    program = "series_mpi" if study.steps and not study.points else "spmm_mpi"
+    return f"{program}: " + (", ".join(names) if names else "measurements")

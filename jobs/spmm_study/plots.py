@@ -4,6 +4,7 @@ hatch. Each function takes data and returns a matplotlib Figure; save() and svg(
 Needs matplotlib (Debian, Ubuntu: python3-matplotlib).
 """
 import io
+import math
 import re
 import textwrap
 
@@ -33,6 +34,8 @@ if "text.parse_math" in matplotlib.rcParams:
 FAR = 20
 LONGEST_BAR = 2
 APART, MOST_APART = 1.018, 1.1
+# of the numbers beside points, in points of the page: high and wide, distance, half a marker
+TEXT_HIGH, TEXT_WIDE, TEXT_OFF, MARKED = 8, 4.5, 6, 3
 
 
 # ---- common to all ----
@@ -214,12 +217,12 @@ def draw_strong_times(axes, group, predict):
     serial = group.series[0].serial
     if serial:
         axes.axhline(1e3 * serial.spread.median, color="0.3", linewidth=1, linestyle=(0, (3, 1, 1, 1, 1, 1)),
-                     label=f"serial product ({serial.kernel})")
+                     label=group.serial_label)
         values.append(1e3 * serial.spread.median)
     count_axis(axes, counts)
     value_limits(axes, values)
     axes.set_xlabel(f"{group.over}, p")
-    axes.set_ylabel("time of a product, ms")
+    axes.set_ylabel(f"time of {group.timed}, ms")
 
 
 def draw_speedups(axes, group, predict):
@@ -274,7 +277,7 @@ def draw_efficiencies(axes, group, what, reference):
 @styled
 def efficiency(group):
     """Speed-up by p over ranks, over one rank and over the serial product; None where neither was run."""
-    panels = [(f"one {group.over[:-1]}", lambda one: one.first), ("the serial product", lambda one: one.serial)]
+    panels = [(f"one {group.over[:-1]}", lambda one: one.first), (group.serially, lambda one: one.serial)]
     panels = [(what, of) for what, of in panels if any(of(one) for one in group.series)]
     if not panels:
         return None
@@ -476,8 +479,9 @@ def phases(points, machine):
 
 # ---- roofline ----
 
-def draw_ceilings(axes, copy, peak, low, high):
-    """Lines, as far as they are seen: where the two meet far beyond the points, the peak bounds nothing here."""
+def draw_ceilings(axes, copy, peak, low, high, name=None):
+    """Lines, as far as they are seen: where the two meet far beyond the points, the peak bounds nothing here. name: of
+    the flat line, if that is not the peak that was given."""
     knee = min(max(peak / copy, low), high) if peak and copy else high
     lines = []
     if copy:
@@ -485,7 +489,7 @@ def draw_ceilings(axes, copy, peak, low, high):
                            label=f"copy, {copy / 1e9:.4g} GB/s, measured")
     if peak and not (copy and knee == high):
         lines += axes.plot([knee if copy else low, high], [peak / 1e9] * 2, "--", color="black", linewidth=1.5,
-                           label=f"peak, {peak / 1e9:g} GFLOP/s, as given")
+                           label=name or f"peak, {peak / 1e9:g} GFLOP/s, as given")
     return lines
 
 
@@ -508,6 +512,17 @@ def name_columns(axes, points):
         for rate, p in best.values():
             axes.annotate(f"K={p.k}", (laws.intensity(p.flop, series.traffic(p)), rate), xytext=(-4, 4),
                           textcoords="offset points", ha="right", fontsize=7)
+
+
+def roofline_limits(axes, low, high, values):
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    log_axis(axes.xaxis, low, high)
+    value_limits(axes, values)
+
+
+def _rate_label(points):
+    return "GFLOP/s" + (" of each GPU" if any(series.devices(p) > 1 for p in points) else "")
 
 
 def _roofline_keys(names, kernels_drawn):
@@ -543,17 +558,98 @@ def roofline(machine, precision, points, peak=None):
     lines = draw_ceilings(axes, copy, peak, low, high)
     draw_roofline_points(axes, points, names, drawn)
     name_columns(axes, points)
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    log_axis(axes.xaxis, low, high)
     rates = [p.gflops / series.devices(p) for p in points]
     tops = [laws.ceiling(i, copy, peak) / 1e9 for i in intensities] if copy else []
-    value_limits(axes, rates + tops + ([peak / 1e9] if len(lines) > 1 or not copy and lines else []))
-    each = " of each GPU" if any(series.devices(p) > 1 for p in points) else ""
+    roofline_limits(axes, low, high, rates + tops + ([peak / 1e9] if len(lines) > 1 or not copy and lines else []))
     axes.set_xlabel("flop per byte of the least DRAM traffic")
-    axes.set_ylabel(f"GFLOP/s{each}")
+    axes.set_ylabel(_rate_label(points))
     axes.set_title(wrapped(f"{machine}, {precision}: the fastest kernel of each matrix, K and ranks"))
     axes.legend(handles=lines + _roofline_keys(names, drawn), loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return figure
+
+
+# ---- steps of series ----
+
+def _crosses(box, other):
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+
+
+def _text_places(points, words):
+    """Offsets (x, y) of a text beside each point, all in points of the page: at its right or left, as near to its
+    height as the texts before it and the markers leave room."""
+    taken = [(x - MARKED, y - MARKED, x + MARKED, y + MARKED) for x, y in points]
+    places, steps_away = [], [up * TEXT_HIGH / 2 for up in range(2 * len(points) + 1)]
+    for (x, y), word in zip(points, words):
+        wide = TEXT_WIDE * len(word)
+        tries = [(left, y + up * sign) for up in steps_away for left in (x + TEXT_OFF, x - TEXT_OFF - wide)
+                 for sign in (1, -1)]
+        left, middle = next(((a, b) for a, b in tries if not any(
+            _crosses((a, b - TEXT_HIGH / 2, a + wide, b + TEXT_HIGH / 2), box) for box in taken)), tries[0])
+        taken.append((left, middle - TEXT_HIGH / 2, left + wide, middle + TEXT_HIGH / 2))
+        places.append((left - x, middle - y))
+    return places
+
+
+def _heaps(points):
+    """(first, last) of points, in points of the page, that follow one another and lie on top of each other."""
+    heaps = []
+    for n, (x, y) in enumerate(points):
+        there = points[heaps[-1][0]] if heaps else (-math.inf, -math.inf)
+        if abs(x - there[0]) < MARKED and abs(y - there[1]) < TEXT_HIGH / 2:
+            heaps[-1][1] = n
+        else:
+            heaps.append([n, n])
+    return heaps
+
+
+def number_points(axes, places):
+    """A number beside each of the points, or from which to which beside several on top of each other; with a line
+    where it stands higher or lower."""
+    axes.figure.draw_without_rendering()
+    on_page = [tuple(axes.transData.transform(place) * 72 / axes.figure.dpi) for place in places]
+    heaps = _heaps(on_page)
+    words = [str(a + 1) if a == b else f"{a + 1}-{b + 1}" for a, b in heaps]
+    middles = [tuple((v + w) / 2 for v, w in zip(on_page[a], on_page[b])) for a, b in heaps]
+    for word, (a, b), (aside, up) in zip(words, heaps, _text_places(middles, words)):
+        line = {"arrowstyle": "-", "linewidth": 0.4, "color": "0.4", "shrinkA": 0, "shrinkB": 2}
+        middle = [math.sqrt(v * w) for v, w in zip(places[a], places[b])]
+        axes.annotate(word, middle, xytext=(aside, up), textcoords="offset points", fontsize=7, va="center", zorder=4,
+                      arrowprops=line if abs(up) > 3 else None,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4})
+
+
+def draw_steps(axes, points, places):
+    """A marker a step. Returns the lines of the legend, a number each."""
+    names, keys = list(dict.fromkeys(p.step for p in points)), []
+    for number, (p, (x, y)) in enumerate(zip(points, places), 1):
+        marker = {**look(names.index(p.step)), "linestyle": ""}
+        axes.plot([x], [y], zorder=3, **marker)
+        keys.append(Line2D([], [], label=cut(f"{number} {p.step}: {p.kernel}", 34), **marker))
+    return keys
+
+
+@styled
+def steps_roofline(title, points, copy=None, peak=None):
+    """GFLOP/s over flop per byte of what a step must move, under the copy's bandwidth (bytes/s) and the peak
+    (flop/s), or the most that was measured; a marker a step, a number a kernel. Numbers of a step go down with the
+    rate. None without points."""
+    if not points:
+        return None
+    places = [(laws.intensity(p.flop, p.bytes), p.gflops / series.devices(p)) for p in points]
+    rates = [rate for _, rate in places]
+    low, high = min(x for x, _ in places) / 3, max(x for x, _ in places) * 3
+    top = peak or max(rates) * 1e9
+    figure, (axes,) = new_figure(7.2, max(3.6, 0.165 * (len(points) + 3)))
+    best = None if peak else f"best measured, {tables.significant(max(rates))} GFLOP/s"
+    lines = draw_ceilings(axes, copy, top, low, high, best)
+    tops = [laws.ceiling(x, copy, top) / 1e9 for x, _ in places] if copy else []
+    roofline_limits(axes, low, high, rates + tops + [top / 1e9])
+    keys = draw_steps(axes, points, places)
+    axes.set_xlabel("flop/byte, of what the step must move")
+    axes.set_ylabel(_rate_label(points))
+    axes.set_title(wrapped(title))
+    axes.legend(handles=lines + keys, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    number_points(axes, places)
     return figure
 
 

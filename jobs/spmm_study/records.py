@@ -1,7 +1,7 @@
 """Reads the records of studies (JSON Lines) and combines the rounds of a point.
 
 A line is an environment, a run as `spmm_mpi --json` writes it, with or without the group `study` that says which
-point of which study it is, or a failed run, which has that group alone.
+point of which study it is, a failed run, which has that group alone, or a step as `series_mpi --json` writes it.
 """
 import json
 import os
@@ -79,8 +79,8 @@ def short_name(source):
 
 
 @dataclass
-class Point:
-    """All rounds of one combination of settings on one kind of machine."""
+class Measured:
+    """All rounds of one combination of settings on one kind of machine. Those derived know their `flop`."""
     settings: dict
     machine: str
     cpu: str
@@ -107,6 +107,30 @@ class Point:
         """What the study asked for, where that is more than a default; else what was run."""
         value = self.settings.get(name)
         return self.run(name) if value in (None, "", "all") else value
+
+    @property
+    def ranks(self):
+        return self.run("ranks")
+
+    @property
+    def threads(self):
+        return self.run("threads")
+
+    @property
+    def precision(self):
+        return self.run("precision")
+
+    @property
+    def device(self):
+        return self.run("device")
+
+    @property
+    def gflops(self):
+        return self.flop / self.spread.median / 1e9 if self.spread.median > 0 else None
+
+
+class Point(Measured):
+    """A product of a matrix by one kernel."""
 
     @property
     def source(self):
@@ -137,24 +161,8 @@ class Point:
         return self.run("k")
 
     @property
-    def ranks(self):
-        return self.run("ranks")
-
-    @property
-    def threads(self):
-        return self.run("threads")
-
-    @property
     def grid(self):
         return tuple(self.run("grid"))
-
-    @property
-    def precision(self):
-        return self.run("precision")
-
-    @property
-    def device(self):
-        return self.run("device")
 
     @property
     def kernel(self):
@@ -177,8 +185,9 @@ class Point:
         return 2.0 * self.nnz * self.k
 
     @property
-    def gflops(self):
-        return self.flop / self.spread.median / 1e9 if self.spread.median > 0 else None
+    def copy_rate(self):
+        """Bytes/s of a copy, of all ranks together; None where not measured."""
+        return self.number("copy_bytes_per_second")
 
     @property
     def distribution(self):
@@ -206,6 +215,61 @@ class Point:
         return most("max_relative"), most("mean_relative"), most("wrong"), most("different")
 
 
+class StepPoint(Measured):
+    """A step of series_mpi by one kernel. Runs whose check found something wrong are a point of their own."""
+
+    @property
+    def shape(self):
+        """(source, series, values of each, layout)"""
+        return tuple(self.runs[0]["series"][n] for n in ("source", "count", "length", "layout"))
+
+    @property
+    def step(self):
+        return self.runs[0]["step"]
+
+    @property
+    def kernel(self):
+        """With the threads of a block, where somebody chose them."""
+        block = self.run("block")
+        return self.runs[0]["kernel"] + (f", block {block}" if block else "")
+
+    @property
+    def flop(self):
+        return self.middle("roofline", "flops") or 0
+
+    @property
+    def bytes(self):
+        """The least that the step moves."""
+        return self.middle("roofline", "bytes") or 0
+
+    @property
+    def rate(self):
+        """Of those bytes, a second."""
+        return self.bytes / self.spread.median
+
+    @property
+    def copy_rate(self):
+        return self.middle("roofline", "copy_bytes_per_second")
+
+    @property
+    def copy_share(self):
+        return self.rate / self.copy_rate if self.copy_rate else None
+
+    @property
+    def wrong(self):
+        """(wrong, checked) of the worst round."""
+        return max((r["check"]["wrong"], r["check"]["checked"]) for r in self.runs)
+
+    @property
+    def is_wrong(self):
+        return self.wrong[0] > 0
+
+    @property
+    def is_checked(self):
+        """All rounds, without a finding."""
+        return all(r["check"].get("passed") is True for r in self.runs)
+
+
 @dataclass
 class Failure:
     """A run without a result that counts."""
@@ -225,6 +289,7 @@ class Records:
     environments: dict
     remarks: list
     runs: int
+    steps: list = field(default_factory=list)
 
 
 def _parse(path, number, line):
@@ -263,16 +328,37 @@ WANTED = {"matrix": {"source": str, "rows": int, "cols": int, "nnz": int},
           "apply": {"n": int, "median": float, "mean": float, "stddev": float, "min": float, "max": float}}
 
 
-def _check_run(record, where):
-    """The groups that everything else relies on."""
-    for group, names in WANTED.items():
+STEP_PROGRAM, ACCURACY_PROGRAM = "series_mpi", "series_mpi --accuracy"
+STEP_WANTED = {"series": {"source": str, "count": int, "length": int, "layout": str},
+               "run": {"ranks": int, "device": str, "threads": int, "precision": str},
+               "seconds": WANTED["apply"], "roofline": {"bytes": float, "flops": float},
+               "check": {"checked": int, "wrong": int}}
+
+
+def _check_groups(record, where, wanted, what):
+    for group, names in wanted.items():
         found = record.get(group) if isinstance(record.get(group), dict) else {}
         for name, kind in names.items():
             if not isinstance(found.get(name), (int, float) if kind is float else kind):
-                raise RecordsError(f"{where}: neither an environment nor a run: {group}.{name} is {found.get(name)!r}")
+                raise RecordsError(f"{where}: neither an environment nor {what}: {group}.{name} is "
+                                   f"{found.get(name)!r}")
+
+
+def _check_run(record, where):
+    """The groups that everything else relies on."""
+    _check_groups(record, where, WANTED, "a run")
     grid = record["run"]["grid"]
     if len(grid) != 2 or not all(isinstance(n, int) and n > 0 for n in grid) or record["run"]["ranks"] < 1:
         raise RecordsError(f"{where}: run.grid is {grid!r}, expected two numbers")
+
+
+def _check_step(record, where):
+    _check_groups(record, where, STEP_WANTED, "a step of series")
+    for name in ("step", "kernel"):
+        if not isinstance(record.get(name), str):
+            raise RecordsError(f"{where}: {name} is {record.get(name)!r}, expected a text")
+    if record["run"]["ranks"] < 1:
+        raise RecordsError(f"{where}: run.ranks is {record['run']['ranks']}")
 
 
 def _nodes(environment):
@@ -321,6 +407,18 @@ def _add_run(record, study, environments, points):
     point.studies.add(study.get("name"))
 
 
+def _add_step(record, study, environments, points):
+    machine, cpu = _machine(record, environments.get(study.get("environment"), {}))
+    point = StepPoint(dict(study.get("settings") or {}), machine, cpu, [record])
+    key = json.dumps([machine, cpu, point.device, point.precision, point.shape, point.step, point.kernel, point.ranks,
+                      point.threads, point.is_wrong])
+    if key in points:
+        points[key].runs.append(record)
+    point = points.setdefault(key, point)
+    point.environments.add(study.get("environment"))
+    point.studies.add(study.get("name"))
+
+
 def _changed(point, environments):
     """Names of what differs between the rounds of a point, of what may change a time."""
     found = [environments[e] for e in point.environments if e in environments]
@@ -328,14 +426,32 @@ def _changed(point, environments):
     return [n for n in names if len({json.dumps(e.get(n)) for e in found}) > 1]
 
 
+def _read_step(found, where, study, result, points):
+    """Adds a step of series_mpi to the points. One with something wrong is listed with the failures, too."""
+    _check_step(found, where)
+    check, run = found["check"], found["run"]
+    if check["wrong"] > 0:
+        name = f"{found['step']} {found['kernel']}, {run['precision']}, {run['device']}"
+        result.failures.append(_failure({"code": 1, "point": name, **study, "settings": study.get("settings") or run},
+                                        f"{check['wrong']} of {check['checked']} checked are wrong"))
+    if found["seconds"]["n"] < 1 or found["seconds"]["median"] <= 0:
+        result.remarks.append(f"{where}: no time was measured, and the step is left out")
+        return
+    _add_step(found, study, result.environments, points)
+
+
 def read(paths):
     """Records of all files together. Raises RecordsError."""
-    remarks, environments, points, failures, runs = [], {}, {}, [], []
+    remarks, environments, points, steps, failures, runs = [], {}, {}, {}, [], []
+    result, unread = Records([], failures, environments, remarks, 0), 0
     for path in paths:
         for number, found in _lines(path, remarks):
             where = f"{path}:{number}"
             if isinstance(found.get("environment"), dict):
                 environments[found["environment"].get("id")] = found["environment"]
+                continue
+            if found.get("program") == ACCURACY_PROGRAM:
+                unread += 1
                 continue
             study = found.get("study")
             if study is not None and not isinstance(study, dict):
@@ -343,12 +459,17 @@ def read(paths):
             if study and not isinstance(study.get("settings") or {}, dict):
                 raise RecordsError(f"{where}: study.settings is {study['settings']!r}, expected an object")
             runs.append((where, found, study or {}))
+    if unread:
+        remarks.append(f"lines of {ACCURACY_PROGRAM}, which are of no step, are left out: {unread}")
     done = {_turn(study) for _, _, study in runs if study.get("code") == 0}
     for where, found, study in runs:
         if study.get("code") not in (None, 0):
             if _turn(study) in done:
                 continue  # it was tried again, and went well
             failures.append(_failure(study, str(study.get("error") or "")))
+            continue
+        if found.get("program") == STEP_PROGRAM:
+            _read_step(found, where, study, result, steps)
             continue
         _check_run(found, where)
         if (found.get("error") or {}).get("passed") is False:
@@ -361,7 +482,11 @@ def read(paths):
         _add_run(found, study, environments, points)
     for point in points.values():
         point.spread = combine([r["apply"] for r in point.runs])
-    changed = sorted({n for p in points.values() for n in _changed(p, environments)})
+    for point in steps.values():
+        point.spread = combine([r["seconds"] for r in point.runs])
+    every = [*points.values(), *steps.values()]
+    changed = sorted({n for p in every for n in _changed(p, environments)})
     if changed:
         remarks.append("rounds of one point were run with different " + ", ".join(changed))
-    return Records(list(points.values()), failures, environments, remarks, len(runs))
+    result.points, result.steps, result.runs = list(points.values()), list(steps.values()), len(runs)
+    return result

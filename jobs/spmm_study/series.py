@@ -68,7 +68,10 @@ class Weak:
 
 @dataclass
 class Group:
-    """Series that belong into one picture: one machine, matrix, K, precision."""
+    """Series that belong into one picture: one machine, matrix, K, precision. timed: what a time is of; serially: what
+    absolute speed-up is over."""
+    timed, serially = "a product", "the serial product"
+    unserial = "no serial product of this matrix, K and precision was run: no absolute speed-up"
     machine: str
     matrix: str
     k: int
@@ -83,6 +86,10 @@ class Group:
     @property
     def title(self):
         return f"{self.matrix}, K = {self.k}, {self.precision}, {self.machine}"
+
+    @property
+    def serial_label(self):
+        return f"serial product ({self.series[0].serial.kernel})"
 
 
 @dataclass
@@ -253,7 +260,7 @@ def devices(point):
 
 def bandwidth(point):
     """Bytes/s of a copy, of all ranks together; None where not measured."""
-    return point.number("copy_bytes_per_second")
+    return point.copy_rate
 
 
 def rooflines(points):

@@ -105,19 +105,24 @@ def size_cells(point, over):
     return by_ranks if over == "ranks" else [str(point.threads), str(point.ranks)]
 
 
+LAWS_HEADING = ["S abs.", "E abs.", "S rel.", "E rel.", "e (K-F)"]
+
+
+def law_cells(one, point):
+    """Of a point of the series."""
+    absolute, relative, size = one.absolute(point), one.relative(point), one.size(point)
+    fraction = laws.karp_flatt(relative, size) if relative and size > 1 else None
+    return [number(v) for v in (absolute, absolute and absolute / size, relative, relative and relative / size)] + \
+        [number(fraction, 3)]
+
+
 def strong_table(group):
     """All series of a problem, one below the other."""
-    heading = ["what ran"] + SIZES[group.over] + SPREAD_HEADING + \
-        ["GFLOP/s", "S abs.", "E abs.", "S rel.", "E rel.", "e (K-F)", "imbalance", "X received"]
-    rows = []
-    for one in group.series:
-        for p in one.points:
-            absolute, relative, size = one.absolute(p), one.relative(p), one.size(p)
-            fraction = laws.karp_flatt(relative, size) if relative and size > 1 else None
-            rows.append([one.label] + size_cells(p, group.over) + spread_cells(p.spread) + [significant(p.gflops)] +
-                        [number(v) for v in (absolute, absolute and absolute / size)] +
-                        [number(v) for v in (relative, relative and relative / size)] +
-                        [number(fraction, 3), number(p.number("imbalance"), 3), quantity(p.moved_bytes)])
+    heading = ["what ran"] + SIZES[group.over] + SPREAD_HEADING + ["GFLOP/s"] + LAWS_HEADING + \
+        ["imbalance", "X received"]
+    rows = [[one.label] + size_cells(p, group.over) + spread_cells(p.spread) + [significant(p.gflops)] +
+            law_cells(one, p) + [number(p.number("imbalance"), 3), quantity(p.moved_bytes)]
+            for one in group.series for p in one.points]
     return Table(group.title, heading, rows, ("what ran",), strong_remarks(group))
 
 
@@ -127,7 +132,7 @@ def strong_remarks(group):
         found = [f"absolute: against {serial.kernel}, {ms(serial.spread.median)} ms "
                  f"({ms(serial.spread.minimum)} to {ms(serial.spread.maximum)})"]
     else:
-        found = ["no serial product of this matrix, K and precision was run: no absolute speed-up"]
+        found = [group.unserial]
     if any(not one.first for one in group.series):
         found.append(f"where one {group.over[:-1]} was not run: no relative speed-up, no fit")
     if group.over == "ranks" and any(len({p.threads for p in one.points}) > 1 for one in group.series):
@@ -335,30 +340,41 @@ def errors_table(points):
 
 # ---- CSV ----
 
+CSV_SPREAD = ["rounds", "samples", "median_s", "median_low_s", "median_high_s", "mean_s", "variance_s2", "stddev_s",
+              "min_s", "max_s"]
+CSV_STRONG = ["speedup_absolute", "efficiency_absolute", "speedup_relative", "efficiency_relative", "karp_flatt",
+              "amdahl_a", "amdahl_overhead_s", "amdahl_form", "amdahl_fit_s"]
 CSV_HEADING = [
     "machine", "cpu", "source", "weak", "rows", "cols", "nnz", "k", "precision", "device", "kernel_asked", "kernel",
-    "format", "ranks", "grid_p", "grid_q", "threads", "extras", "rounds", "samples", "median_s", "median_low_s",
-    "median_high_s", "mean_s", "variance_s2", "stddev_s", "min_s", "max_s", "gflops", "speedup_absolute",
-    "efficiency_absolute", "speedup_relative", "efficiency_relative", "karp_flatt", "scaled_speedup_absolute",
-    "scaled_speedup", "scaled_efficiency", "gustafson_share", "amdahl_a", "amdahl_overhead_s", "amdahl_form",
-    "amdahl_fit_s", "imbalance", "received_rows_max", "received_rows_all", "received_bytes_all", "model_probe_s",
-    "model_one_rank_s", "model_complete_s", "flop_per_byte", "copy_bytes_per_second", "max_relative_error",
-    "wrong"]
+    "format", "ranks", "grid_p", "grid_q", "threads", "extras", *CSV_SPREAD, "gflops", *CSV_STRONG[:5],
+    "scaled_speedup_absolute", "scaled_speedup", "scaled_efficiency", "gustafson_share", *CSV_STRONG[5:], "imbalance",
+    "received_rows_max", "received_rows_all", "received_bytes_all", "model_probe_s", "model_one_rank_s",
+    "model_complete_s", "flop_per_byte", "copy_bytes_per_second", "max_relative_error", "wrong"]
 
 
-def _law_cells(point, strong_series, weak_series, points):
+def strong_values(point, one):
     """What depends on the series that a point stands in, by column."""
+    absolute, relative, size = one.absolute(point), one.relative(point), one.size(point)
+    cells = dict(speedup_absolute=absolute, efficiency_absolute=absolute and absolute / size,
+                 speedup_relative=relative, efficiency_relative=relative and relative / size)
+    if relative and size > 1:
+        cells["karp_flatt"] = laws.karp_flatt(relative, size)
+    if one.fit:
+        f = one.fit
+        cells.update(amdahl_a=f.serial, amdahl_overhead_s=f.overhead, amdahl_form=f.form, amdahl_fit_s=f.seconds(size))
+    return cells
+
+
+def spread_values(s):
+    return dict(rounds=s.rounds, samples=s.count, median_s=s.median, median_low_s=s.low, median_high_s=s.high,
+                mean_s=s.mean, variance_s2=s.variance, stddev_s=s.deviation, min_s=s.minimum, max_s=s.maximum)
+
+
+def _law_values(point, strong_series, weak_series, points):
+    """The same of all laws and models."""
     cells = {}
     if strong_series:
-        absolute, relative = strong_series.absolute(point), strong_series.relative(point)
-        cells.update(speedup_absolute=absolute, efficiency_absolute=absolute and absolute / point.ranks,
-                     speedup_relative=relative, efficiency_relative=relative and relative / point.ranks)
-        if relative and point.ranks > 1:
-            cells["karp_flatt"] = laws.karp_flatt(relative, point.ranks)
-        if strong_series.fit:
-            f = strong_series.fit
-            cells.update(amdahl_a=f.serial, amdahl_overhead_s=f.overhead, amdahl_form=f.form,
-                         amdahl_fit_s=f.seconds(point.ranks))
+        cells.update(strong_values(point, strong_series))
         made = series.models(strong_series, point, points)
         cells.update(model_probe_s=made.notes_probe, model_one_rank_s=made.notes_one_rank,
                      model_complete_s=made.complete)
@@ -372,20 +388,18 @@ def _law_cells(point, strong_series, weak_series, points):
 
 
 def _point_cells(p):
-    s, flop_per_byte = p.spread, laws.intensity(p.flop, series.traffic(p))
+    flop_per_byte = laws.intensity(p.flop, series.traffic(p))
     return dict(
         machine=p.machine, cpu=p.cpu, source=p.source, weak=p.weak, rows=p.rows, cols=p.cols, nnz=p.nnz, k=p.k,
         precision=p.precision, device=p.device, kernel_asked=p.asked("kernel"), kernel=p.kernel, format=p.format,
-        ranks=p.ranks, grid_p=p.grid[0], grid_q=p.grid[1], threads=p.threads, extras=p.extras, rounds=s.rounds,
-        samples=s.count, median_s=s.median, median_low_s=s.low, median_high_s=s.high, mean_s=s.mean,
-        variance_s2=s.variance, stddev_s=s.deviation, min_s=s.minimum, max_s=s.maximum, gflops=p.gflops,
+        ranks=p.ranks, grid_p=p.grid[0], grid_q=p.grid[1], threads=p.threads, extras=p.extras, gflops=p.gflops,
         imbalance=p.number("imbalance"), received_rows_max=p.middle("moved", "rows"),
         received_rows_all=p.middle("moved", "all_rows"), received_bytes_all=p.moved_bytes,
         flop_per_byte=flop_per_byte, copy_bytes_per_second=p.number("copy_bytes_per_second"),
-        max_relative_error=p.errors()[0], wrong=p.errors()[2])
+        max_relative_error=p.errors()[0], wrong=p.errors()[2], **spread_values(p.spread))
 
 
-def _series_of(groups):
+def series_of(groups):
     """{id of a point: its first series}. One rank stands in several; its numbers are the same in each but the fit's."""
     found = {}
     for group in groups:
@@ -395,11 +409,16 @@ def _series_of(groups):
     return found
 
 
-def write_csv(file, points, strong_groups, weak_groups):
-    """A row a point; what is unknown is empty."""
-    strong_of, weak_of = _series_of(strong_groups), _series_of(weak_groups)
-    writer = csv.DictWriter(file, CSV_HEADING, restval="", lineterminator="\n")
+def write_rows(file, heading, rows):
+    """rows: values by column; None and what is not there are empty."""
+    writer = csv.DictWriter(file, heading, restval="", lineterminator="\n")
     writer.writeheader()
-    for p in points:
-        cells = {**_point_cells(p), **_law_cells(p, strong_of.get(id(p)), weak_of.get(id(p)), points)}
+    for cells in rows:
         writer.writerow({name: "" if value is None else value for name, value in cells.items()})
+
+
+def write_csv(file, points, strong_groups, weak_groups):
+    """A row a point."""
+    strong_of, weak_of = series_of(strong_groups), series_of(weak_groups)
+    write_rows(file, CSV_HEADING, (
+        {**_point_cells(p), **_law_values(p, strong_of.get(id(p)), weak_of.get(id(p)), points)} for p in points))
