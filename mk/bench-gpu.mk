@@ -1,12 +1,8 @@
 # bench_gpu: our CUDA kernels beside cuSPARSE, which this program alone links, where it is found.
 
-# where the toolkit has its libraries, or the HPC SDK beside it its mathematical ones
-CUSPARSE_SO := $(if $(filter 1,$(WITH_CUDA)),$(firstword $(wildcard $(addsuffix /libcusparse.so,$(CUDA_LIB) \
-    $(CUDA_TOP)/lib64 $(addprefix $(CUDA_TOP)/../,../math_libs/lib64 math_libs/lib64) /usr/lib/x86_64-linux-gnu))))
-CUSPARSE_H := $(if $(CUSPARSE_SO),$(firstword $(wildcard $(addsuffix /cusparse.h,$(CUDA_INCLUDE) $(CUDA_TOP)/include \
-    $(addprefix $(CUDA_TOP)/../,../math_libs/include math_libs/include) /usr/include))))
-# its other libraries lie beside it; the loader looks there too
-CUSPARSE_LIBS := $(if $(CUSPARSE_H),-L$(dir $(CUSPARSE_SO)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(CUSPARSE_SO))) -lcusparse)
+CUSPARSE_SO := $(call cuda_library,cusparse)
+CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
+CUSPARSE_LIBS := $(if $(CUSPARSE_H),$(call cuda_link,$(CUSPARSE_SO)) -lcusparse)
 
 BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),%/peer_none.c,%/peer_cusparse.c %/peer_formats.c), \
     $(wildcard bench/gpu/*.c)))

@@ -145,6 +145,14 @@ ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)
   ALL_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(abspath $(CUDA_INCLUDE)))
 endif
 
+# where the toolkit has its libraries, or the HPC SDK beside it its mathematical ones; $(1): cublas, cusparse, .. and headers
+cuda_library = $(if $(filter 1,$(WITH_CUDA)),$(firstword $(wildcard $(addsuffix /lib$(1).so,$(CUDA_LIB) \
+    $(CUDA_TOP)/lib64 $(addprefix $(CUDA_TOP)/../,../math_libs/lib64 math_libs/lib64) /usr/lib/x86_64-linux-gnu))))
+cuda_header = $(firstword $(wildcard $(addsuffix /$(1),$(CUDA_INCLUDE) $(CUDA_TOP)/include \
+    $(addprefix $(CUDA_TOP)/../,../math_libs/include math_libs/include) /usr/include)))
+# beside it lie those that it needs: the loader looks there too
+cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
+
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other

@@ -11,14 +11,6 @@ else ifeq ($(problem)$(BLAS)$(BLAS_FOUND),1)
   problem := BLAS=1 needs cblas.h and a BLAS: install libopenblas-dev, set BLAS_LIBS= (and CFLAGS=-I, LDFLAGS=-L), or use BLAS=0
 endif
 
-# where the toolkit has its libraries, or the HPC SDK beside it its mathematical ones; those of NAME
-cuda_library = $(if $(filter 1,$(WITH_CUDA)),$(firstword $(wildcard $(addsuffix /lib$(1).so,$(CUDA_LIB) \
-    $(CUDA_TOP)/lib64 $(addprefix $(CUDA_TOP)/../,../math_libs/lib64 math_libs/lib64) /usr/lib/x86_64-linux-gnu))))
-cuda_header = $(firstword $(wildcard $(addsuffix /$(1),$(CUDA_INCLUDE) $(CUDA_TOP)/include \
-    $(addprefix $(CUDA_TOP)/../,../math_libs/include math_libs/include) /usr/include)))
-# beside it lie those that it needs: the loader looks there too
-cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
-
 CUBLAS_SO := $(call cuda_library,cublas)
 CUBLAS_H := $(if $(CUBLAS_SO),$(call cuda_header,cublas_v2.h))
 CUBLAS_LIBS := $(if $(CUBLAS_H),$(call cuda_link,$(CUBLAS_SO)) -lcublas)

@@ -33,6 +33,15 @@ typedef struct sp_option_row {
     };
 } sp_option_row;
 
+/* For the rows of a table: all but its first four members, of a struct whose type the file calls OPTIONS. */
+#define FIELD(member) .field = offsetof(OPTIONS, member)
+#define CALL(function) .kind = SP_OPTION_CALL, .call = function
+#define WORDS(list, member) .kind = SP_OPTION_WORD, .words = list, FIELD(member)
+#define TEXT(member) .kind = SP_OPTION_TEXT, FIELD(member)
+#define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
+#define RAISE(member, number) .kind = SP_OPTION_RAISE, FIELD(member), .value = number
+#define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
+
 typedef struct sp_option_table {
     const sp_option_row *rows; /**< [count], in --help's order */
     int count;                 /**< at most SP_OPTION_ROWS */

@@ -6,22 +6,23 @@
 
 #include "exchange.h"
 #include "gen.h"
+#define OPTIONS sp_options
 #include "option_table.h"
 
-static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
+const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
 static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
-static const char *const precision_words[] = {"f64", "f32", NULL};
-static const char *const verify_words[] = {"full", "sample", "none", NULL};
+const char *const sp_precision_words[] = {"f64", "f32", NULL};
+const char *const sp_verify_words[] = {"full", "sample", "none", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
 static const char *const exchange_words[] = {"auto", "halo", "bcast", NULL};
 static const char *const reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};
 
 const char *sp_format_word(spmm_format format) { return format_words[1 + (int)format]; }
-const char *sp_device_word(spmm_device device) { return device_words[1 + (int)device]; }
-const char *sp_precision_word(spmm_precision precision) { return precision_words[precision]; }
+const char *sp_device_word(spmm_device device) { return sp_device_words[1 + (int)device]; }
+const char *sp_precision_word(spmm_precision precision) { return sp_precision_words[precision]; }
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
-const char *sp_verify_word(sp_verify_mode mode) { return verify_words[mode]; }
+const char *sp_verify_word(sp_verify_mode mode) { return sp_verify_words[mode]; }
 const char *sp_exchange_word(spmm_exchange exchange) { return exchange_words[exchange]; }
 const char *sp_transport_word(spmm_transport transport) { return sp_transport_words[transport]; }
 const char *sp_reduce_word(spmm_reduce reduce) { return reduce_words[reduce]; }
@@ -103,7 +104,7 @@ static spmm_status set_verify(void *options, const char *text)
 {
     sp_options *const o = options;
     int index;
-    TRY(sp_option_word("verify", text, verify_words, &index));
+    TRY(sp_option_word("verify", text, sp_verify_words, &index));
     o->verify_given = 1;
     o->verify = (sp_verify_mode)index;
     return SPMM_OK;
@@ -119,19 +120,12 @@ static spmm_status set_ell_limit(void *options, const char *text)
     return SPMM_OK;
 }
 
-#define FIELD(member) .field = offsetof(sp_options, member)
-#define CALL(function) .kind = SP_OPTION_CALL, .call = function
-#define WORDS(list, member) .kind = SP_OPTION_WORD, .words = list, FIELD(member)
-#define TEXT(member) .kind = SP_OPTION_TEXT, FIELD(member)
-#define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
-#define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
-/* the greatest action wins, help over the rest */
-#define ACTION(name) .kind = SP_OPTION_RAISE, FIELD(action), .value = SP_ACTION_##name
+#define ACTION(name) RAISE(action, SP_ACTION_##name) /* help wins over the rest */
 /** THE table of options. */
 static const sp_option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
-     WORDS(device_words, device)},
+     WORDS(sp_device_words, device)},
     {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", WORDS(format_words, format)},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel)},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
@@ -156,7 +150,7 @@ static const sp_option_row rows[] = {
     {0, "slices", "N", "exchange X in N slices of columns, beside products of those before (default: chosen)",
      COUNT(slices, 1)},
     {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1)},
-    {'p', "precision", "NAME", "f64 (default), f32", WORDS(precision_words, precision)},
+    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x)},
     {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
@@ -232,7 +226,7 @@ static spmm_status check(const sp_options *o)
     if (sp_gen_is_spec(o->matrix)) TRY(sp_gen_check(o->matrix));
     if (kernel && o->device != SP_DEVICE_AUTO && (int)o->device != 1 + (int)kernel->device)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", kernel->id,
-                       sp_device_word(kernel->device), device_words[o->device]);
+                       sp_device_word(kernel->device), sp_device_words[o->device]);
     if (kernel && o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes format %s, not %s", kernel->id,
                        sp_format_word(kernel->format), format_words[o->format]);

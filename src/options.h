@@ -77,6 +77,10 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
 /** Prints what --help prints. */
 void sp_options_help(FILE *out);
 
+/** The words of --device, --precision and --verify, by sp_device_choice, spmm_precision and sp_verify_mode; NULL behind
+ *  the last. */
+extern const char *const sp_device_words[], *const sp_precision_words[], *const sp_verify_words[];
+
 /** The word that an option takes for an enum's value: "csr", "nnz", ... */
 const char *sp_format_word(spmm_format format);
 const char *sp_device_word(spmm_device device);

@@ -103,15 +103,7 @@ static void visit(sp_sink *s, const void *record)
     run_group(s, r);
     seconds_group(s, &r->seconds);
     sp_sink_open(s, "apply");
-    sp_sink_whole(s, "n", r->apply.n);
-    sp_sink_real(s, "median", r->apply.median);
-    sp_sink_real(s, "mean", r->apply.mean);
-    sp_sink_real(s, "stddev", r->apply.stddev);
-    sp_sink_real(s, "variance", r->apply.stddev * r->apply.stddev);
-    sp_sink_real(s, "min", r->apply.min);
-    sp_sink_real(s, "max", r->apply.max);
-    sp_sink_real(s, "median_low", r->apply.low);
-    sp_sink_real(s, "median_high", r->apply.high);
+    sp_sink_stats(s, &r->apply);
     sp_sink_close(s);
     sp_sink_real(s, "gflops", r->gflops);
     sp_sink_real(s, "imbalance", r->imbalance);

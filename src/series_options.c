@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "../kernels/kernel.h"
+#include "options.h"
+#define OPTIONS sp_series_options
 #include "option_table.h"
 
-static const char *const device_words[] = {"auto", "cpu", "cuda", NULL};
-static const char *const precision_words[] = {"f64", "f32", NULL};
 static const char *const layout_words[] = {"series", "index", NULL};
-static const char *const verify_words[] = {"full", "sample", "none", NULL};
 static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};
 
 const char *sp_step_word(sp_step step) { return step_words[step]; }
@@ -138,13 +137,7 @@ static spmm_status set_tolerance(void *options, const char *text)
     return SPMM_OK;
 }
 
-#define FIELD(member) .field = offsetof(sp_series_options, member)
-#define CALL(function) .kind = SP_OPTION_CALL, .call = function
-#define WORDS(list, member) .kind = SP_OPTION_WORD, .words = list, FIELD(member)
-#define TEXT(member) .kind = SP_OPTION_TEXT, FIELD(member)
-#define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
-#define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
-#define ACTION(name) .kind = SP_OPTION_RAISE, FIELD(action), .value = SP_SERIES_##name
+#define ACTION(name) RAISE(action, SP_SERIES_##name)
 /** THE table of options. */
 static const sp_option_row rows[] = {
     {'m', "series", "M", "series to generate (default 8192)", CALL(set_series)},
@@ -156,8 +149,8 @@ static const sp_option_row rows[] = {
     {0, "layout", "NAME", "values lie by series (default) or by index: those of all series side by side",
      WORDS(layout_words, layout)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
-     WORDS(device_words, device)},
-    {'p', "precision", "NAME", "f64 (default), f32", WORDS(precision_words, precision)},
+     WORDS(sp_device_words, device)},
+    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
     {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
     {0, "steps", "LIST", "measured: of generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
     {0, "kernel", "LIST", "names of --list-kernels, one or more a step, or all (compared in a table)",
@@ -171,7 +164,7 @@ static const sp_option_row rows[] = {
     {0, "bound", "R", "series with a mean coefficient below it stand apart (default 0)", CALL(set_bound)},
     {0, "verify", "NAME",
      "against the sequential program: sample (64 series and their pairs, default), full, none",
-     WORDS(verify_words, verify)},
+     WORDS(sp_verify_words, verify)},
     {0, "accuracy", NULL, "a table of how exact sums are, by precision, length and algorithm, and end",
      ACTION(ACCURACY)},
     {0, "tolerance", "LIST", "of --accuracy: differences that count as equal (default 0.1,0.01,0.001)",
@@ -207,7 +200,7 @@ static spmm_status check_kernels(const sp_series_options *o)
         if (k->ops->missing) return sp_fail(SPMM_ERR_NO_DEVICE, "--kernel %s: %s", k->id, k->ops->missing);
         if (o->device != SP_DEVICE_AUTO && (int)o->device != 1 + (int)k->device)
             return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", k->id,
-                           device_words[1 + k->device], device_words[o->device]);
+                           sp_device_words[1 + k->device], sp_device_words[o->device]);
         if (k->device != o->kernel[0]->device)
             return sp_fail(SPMM_ERR_USAGE, "--kernel %s and %s run on different devices", o->kernel[0]->id,
                            k->id);

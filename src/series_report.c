@@ -36,6 +36,13 @@ void sp_series_report_table_head(FILE *out)
             "mean +- deviation", "GB/s", "share", "GFLOP/s", "serial ms", "speed-up", "check");
 }
 
+/** Four digits, but no power of ten for what is large. */
+static const char *number(char *text, size_t room, double value)
+{
+    snprintf(text, room, fabs(value) >= 999.5 ? "%.0f" : "%.4g", value);
+    return text;
+}
+
 static void verdict(FILE *out, const sp_series_record *r)
 {
     if (!r->check.done)
@@ -50,15 +57,19 @@ static void verdict(FILE *out, const sp_series_record *r)
 void sp_series_report_step(FILE *out, const sp_series_record *r)
 {
     const double s = r->seconds.median, share = sp_series_share(r);
-    char serial[32] = "-", speedup[32] = "-", of_copy[16] = "-", spread[48];
+    char serial[32] = "-", speedup[32] = "-", of_copy[16] = "-", spread[48], text[4][32];
     if (isfinite(r->sequential)) {
-        snprintf(serial, sizeof serial, "%.4g%s", 1e3 * r->sequential, r->measured < 1 ? "*" : "");
-        snprintf(speedup, sizeof speedup, "%.4g", r->sequential / s);
+        number(serial, sizeof serial - 1, 1e3 * r->sequential);
+        if (r->measured < 1) strcat(serial, "*");
+        number(speedup, sizeof speedup, r->sequential / s);
     }
     if (isfinite(share)) snprintf(of_copy, sizeof of_copy, "%.2f", share);
-    snprintf(spread, sizeof spread, "%.4g +- %.2g", 1e3 * r->seconds.mean, 1e3 * r->seconds.stddev);
-    fprintf(out, "%-10s %-20s %10.4g %21s %9.4g %6s %9.4g %11s %9s  ", sp_step_word(r->step), r->kernel,
-            1e3 * s, spread, r->bytes / s / 1e9, of_copy, r->flops / s / 1e9, serial, speedup);
+    snprintf(spread, sizeof spread, "%s +- %.2g", number(text[0], sizeof text[0], 1e3 * r->seconds.mean),
+             1e3 * r->seconds.stddev);
+    fprintf(out, "%-10s %-20s %10s %21s %9s %6s %9s %11s %9s  ", sp_step_word(r->step), r->kernel,
+            number(text[1], sizeof text[1], 1e3 * s), spread,
+            number(text[2], sizeof text[2], r->bytes / s / 1e9), of_copy,
+            number(text[3], sizeof text[3], r->flops / s / 1e9), serial, speedup);
     verdict(out, r);
     fflush(out);
 }
@@ -191,15 +202,7 @@ static void visit(sp_sink *s, const void *record)
     sp_sink_text(s, "step", sp_step_word(r->step));
     sp_sink_text(s, "kernel", r->kernel);
     sp_sink_open(s, "seconds");
-    sp_sink_whole(s, "n", r->seconds.n);
-    sp_sink_real(s, "median", r->seconds.median);
-    sp_sink_real(s, "mean", r->seconds.mean);
-    sp_sink_real(s, "stddev", r->seconds.stddev);
-    sp_sink_real(s, "variance", r->seconds.stddev * r->seconds.stddev);
-    sp_sink_real(s, "min", r->seconds.min);
-    sp_sink_real(s, "max", r->seconds.max);
-    sp_sink_real(s, "median_low", r->seconds.low);
-    sp_sink_real(s, "median_high", r->seconds.high);
+    sp_sink_stats(s, &r->seconds);
     sp_sink_real(s, "sequential", r->sequential);
     sp_sink_real(s, "sequential_measured_share", isfinite(r->sequential) ? r->measured : NAN);
     sp_sink_real(s, "centre", r->step == SP_PEARSON ? r->pearson.centre_seconds : NAN);

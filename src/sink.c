@@ -73,6 +73,19 @@ void sp_sink_pair(sp_sink *s, const char *name, const char *first, const char *s
     }
 }
 
+void sp_sink_stats(sp_sink *s, const sp_stats *stats)
+{
+    sp_sink_whole(s, "n", stats->n);
+    sp_sink_real(s, "median", stats->median);
+    sp_sink_real(s, "mean", stats->mean);
+    sp_sink_real(s, "stddev", stats->stddev);
+    sp_sink_real(s, "variance", stats->stddev * stats->stddev);
+    sp_sink_real(s, "min", stats->min);
+    sp_sink_real(s, "max", stats->max);
+    sp_sink_real(s, "median_low", stats->low);
+    sp_sink_real(s, "median_high", stats->high);
+}
+
 void sp_sink_open(sp_sink *s, const char *group)
 {
     s->group = group;

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "stats.h"
 #include "status.h"
 
 /** Where the fields go: a JSON object, a CSV header or a CSV row. */
@@ -20,6 +21,9 @@ void sp_sink_text(sp_sink *s, const char *name, const char *value); /**< not NUL
 void sp_sink_whole(sp_sink *s, const char *name, int64_t value);
 void sp_sink_real(sp_sink *s, const char *name, double value); /**< inf and nan: null in JSON, empty in CSV */
 void sp_sink_truth(sp_sink *s, const char *name, int value);   /**< true or false */
+
+/** n, median, mean, stddev, variance, min, max, median_low and median_high. */
+void sp_sink_stats(sp_sink *s, const sp_stats *stats);
 
 /** Two whole numbers: an array in JSON, two columns in CSV.
  *  \param [in] name           of the array
