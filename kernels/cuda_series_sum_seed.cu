@@ -70,19 +70,17 @@ struct unrolled {
         __syncthreads();
         if (n >= 128 && t < 64) all[t] += all[t + 64];
         __syncthreads();
-        if (t < WARP) {
-            /* (threads of a warp do not run in step since Volta: volatile alone, as the report has it, is a race) */
-            T sum = n >= 64 ? all[t] + all[t + 32] : all[t];
+        if (t >= WARP) return T(0);
+        /* (threads of a warp do not run in step since Volta: volatile alone, as the report has it, is a race) */
+        T sum = n >= 64 ? all[t] + all[t + 32] : all[t];
 #pragma unroll
-            for (int away = WARP / 2; away > 0; away /= 2) {
-                all[t] = sum;
-                __syncwarp();
-                if ((int)t < away) sum += all[t + away];
-                __syncwarp();
-            }
-            if (t == 0) all[0] = sum;
+        for (int away = WARP / 2; away > 0; away /= 2) {
+            all[t] = sum;
+            __syncwarp();
+            if ((int)t < away) sum += all[t + away];
+            __syncwarp();
         }
-        return all[0];
+        return sum;
     }
 };
 

@@ -36,10 +36,12 @@ __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T
         for (int64_t i = threadIdx.x; i < t.rows; i += TALLY_THREADS) {
             const double weight = t.wrow[i] * wcol;
             const bool pair = weight != 0 && !(t.triangle && i >= j);
-            const double product = (double)column[i] * weight;
-            const T r = (T)fmin(fmax(product, -1.0), 1.0); /* rounding */
-            column[i] = pair ? r : (T)NAN;
-            if (!pair) continue;
+            if (!pair) {
+                column[i] = (T)NAN;
+                continue;
+            }
+            const T r = (T)fmin(fmax((double)column[i] * weight, -1.0), 1.0); /* rounding */
+            column[i] = r;
             low = fmin(low, (double)r);
             high = fmax(high, (double)r);
             atomicAdd(&bin[sp_bin((double)r)], 1u);
