@@ -213,6 +213,8 @@ static spmm_status check_kernels(const sp_series_options *o)
     return SPMM_OK;
 }
 
+enum { MOST_TOP = 1000000 }; /* pairs of all ranks are sorted on one */
+
 static spmm_status check(const sp_series_options *o)
 {
     TRY(check_kernels(o));
@@ -223,6 +225,7 @@ static spmm_status check(const sp_series_options *o)
         return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are those of %.100s", o->file);
     if (o->action == SP_SERIES_ACCURACY && o->file)
         return sp_fail(SPMM_ERR_USAGE, "--accuracy generates its series: leave %.100s out", o->file);
+    if (o->top > MOST_TOP) return sp_fail(SPMM_ERR_USAGE, "--top %d: expected at most %d", o->top, MOST_TOP);
     if (o->output && !o->step[SP_PEARSON])
         return sp_fail(SPMM_ERR_USAGE, "--output takes the coefficients: --steps must have pearson");
     return SPMM_OK;

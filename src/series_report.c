@@ -1,6 +1,7 @@
 #include "series_report.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
@@ -118,30 +119,34 @@ static void pairs(FILE *out, const char *what, const sp_pair *pair, int count)
                 pair[i].r);
 }
 
+typedef struct outsider {
+    double mean;
+    int64_t series;
+} outsider;
+
+static int by_mean(const void *a, const void *b)
+{
+    const outsider *const x = a, *const y = b;
+    if (x->mean != y->mean) return x->mean < y->mean ? -1 : 1;
+    return (x->series > y->series) - (x->series < y->series);
+}
+
 /** The series whose mean coefficient is below the bound, the lowest first, `top` of them. */
 static void outsiders(FILE *out, const sp_series_options *o, const sp_pearson_result *result, int64_t count)
 {
+    outsider *list;
     int64_t below = 0, live = 0; /* a constant series' is NaN, and below nothing */
-    double after = -INFINITY;
+    if (sp_alloc((void **)&list, count, sizeof *list, "series that stand apart") != SPMM_OK) return;
     for (int64_t m = 0; m < count; m++) {
-        below += result->mean[m] < o->bound;
+        if (result->mean[m] < o->bound) list[below++] = (outsider){result->mean[m], m};
         live += !isnan(result->mean[m]);
     }
+    qsort(list, (size_t)below, sizeof *list, by_mean);
     fprintf(out, "series that stand apart, with a mean coefficient below %g: %lld of %lld\n", o->bound,
             (long long)below, (long long)live);
-    int64_t last = -1;
-    for (int i = 0; i < o->top && i < below; i++) {
-        int64_t best = -1;
-        for (int64_t m = 0; m < count; m++) {
-            const double r = result->mean[m];
-            if (!(r < o->bound) || r < after || (r == after && m <= last)) continue;
-            if (best < 0 || r < result->mean[best]) best = m;
-        }
-        if (best < 0) break;
-        after = result->mean[best];
-        last = best;
-        fprintf(out, "  series %8lld  %+.9f\n", (long long)best, after);
-    }
+    for (int64_t i = 0; i < o->top && i < below; i++)
+        fprintf(out, "  series %8lld  %+.9f\n", (long long)list[i].series, list[i].mean);
+    sp_free(list);
 }
 
 void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_series_record *r,

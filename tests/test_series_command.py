@@ -183,7 +183,7 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("--steps", "generate", "file"), "generate"), (("-o", "r", "--steps", "mean"), "--output"),
                        (("--layout", "index", "--kernel", "cpu_sum"), "--layout series"),
                        (("--steps", "generate", "--kernel", "cpu_sum"), "--steps"), (("--accuracy", "file"), "--accuracy"),
-                       (("a", "b"), "more than one")):
+                       (("a", "b"), "more than one"), (("--top", "2000000"), "--top")):
         result = run(*args, program=SERIES, ranks=2, records=False)
         if part == "walk_tiles" and result.code == 4:
             continue # a build without CUDA says that first
