@@ -3,7 +3,7 @@
 
 namespace {
 
-enum { TALLY_THREADS = 512 };
+enum { TALLY_THREADS = 1024 };
 
 /** *to becomes the value where that is lower, or with `higher` where it is higher. */
 __device__ inline void extend(double *to, double value, bool higher)
@@ -20,23 +20,43 @@ __device__ inline void extend(double *to, double value, bool higher)
     }
 }
 
+/** The block's extremes, in thread 0. */
+__device__ inline void block_extremes(double &low, double &high)
+{
+    __shared__ double lows[TALLY_THREADS / WARP], highs[TALLY_THREADS / WARP];
+    for (int pass = 0; pass < 2; pass++) {
+        for (int away = WARP / 2; away > 0; away /= 2) {
+            low = fmin(low, __shfl_down_sync(ALL_LANES, low, away));
+            high = fmax(high, __shfl_down_sync(ALL_LANES, high, away));
+        }
+        if (pass == 1) break;
+        if (threadIdx.x % WARP == 0) {
+            lows[threadIdx.x / WARP] = low;
+            highs[threadIdx.x / WARP] = high;
+        }
+        __syncthreads();
+        /* every warp does it: no branch around the shuffles */
+        low = lows[threadIdx.x % (TALLY_THREADS / WARP)];
+        high = highs[threadIdx.x % (TALLY_THREADS / WARP)];
+    }
+}
+
 /** A thread's share of the pairs, the histogram in shared memory until the end. */
 template <typename T>
 __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T *c, sp_tally *tally)
 {
     __shared__ unsigned bin[SP_BINS];
-    __shared__ double lows[TALLY_THREADS / WARP], highs[TALLY_THREADS / WARP];
     for (int b = threadIdx.x; b < SP_BINS; b += TALLY_THREADS) bin[b] = 0;
     __syncthreads();
     double low = 2, high = -2;
     for (int64_t j = blockIdx.x; j < t.cols; j += gridDim.x) {
         const double wcol = t.wcol[j];
         T *const column = c + j * t.rows;
+        const int64_t pairs = sp_tile_pairs(&t, j);
 #pragma unroll 4
-        for (int64_t i = threadIdx.x; i < t.rows; i += TALLY_THREADS) {
+        for (int64_t i = threadIdx.x; i < pairs; i += TALLY_THREADS) {
             const double weight = t.wrow[i] * wcol;
-            const bool pair = weight != 0 && !(t.triangle && i >= j);
-            if (!pair) {
+            if (weight == 0) {
                 column[i] = (T)NAN;
                 continue;
             }
@@ -47,25 +67,21 @@ __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T
             atomicAdd(&bin[sp_bin((double)r)], 1u);
         }
     }
-    for (int away = WARP / 2; away > 0; away /= 2) {
-        low = fmin(low, __shfl_down_sync(ALL_LANES, low, away));
-        high = fmax(high, __shfl_down_sync(ALL_LANES, high, away));
-    }
-    if (threadIdx.x % WARP == 0) {
-        lows[threadIdx.x / WARP] = low;
-        highs[threadIdx.x / WARP] = high;
-    }
+    block_extremes(low, high);
     __syncthreads();
     unsigned long long pairs = 0;
-    for (int b = threadIdx.x; b < SP_BINS; b += TALLY_THREADS)
-        if (bin[b]) {
-            atomicAdd((unsigned long long *)&tally->bin[b], (unsigned long long)bin[b]);
-            pairs += bin[b];
-        }
-    if (pairs) atomicAdd((unsigned long long *)&tally->pairs, pairs);
-    if (threadIdx.x < TALLY_THREADS / WARP) {
-        extend(&tally->low, lows[threadIdx.x], false);
-        extend(&tally->high, highs[threadIdx.x], true);
+    /* each block begins elsewhere: in step they would all wait for the same bins */
+    for (int n = threadIdx.x; n < SP_BINS; n += TALLY_THREADS) {
+        const int b = (int)((n + blockIdx.x * 37u * WARP) % SP_BINS);
+        if (!bin[b]) continue;
+        atomicAdd((unsigned long long *)&tally->bin[b], (unsigned long long)bin[b]);
+        pairs += bin[b];
+    }
+    pairs = shuffled_sum(pairs); /* one addition a block: those to one address queue up */
+    if (threadIdx.x == 0) {
+        atomicAdd((unsigned long long *)&tally->pairs, pairs);
+        extend(&tally->low, low, false);
+        extend(&tally->high, high, true);
     }
 }
 
@@ -76,7 +92,7 @@ __global__ void __launch_bounds__(TALLY_THREADS)
 {
     for (int64_t j = blockIdx.x; j < t.cols; j += gridDim.x)
 #pragma unroll 4
-        for (int64_t i = threadIdx.x; i < t.rows; i += TALLY_THREADS) {
+        for (int64_t i = threadIdx.x; i < sp_tile_pairs(&t, j); i += TALLY_THREADS) {
             const double r = (double)c[j * t.rows + i];
             if (!(r <= low || r >= high)) continue;
             const unsigned long long at = atomicAdd(count, 1ull);

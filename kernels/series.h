@@ -142,6 +142,12 @@ typedef struct sp_tile {
     int threads;
 } sp_tile;
 
+/** Pairs are elements (0 .. that - 1, j) of the tile; below them, in a triangle, may be anything. */
+SP_BOTH static inline int64_t sp_tile_pairs(const sp_tile *tile, int64_t j)
+{
+    return tile->triangle && j < tile->rows ? j : tile->rows;
+}
+
 /** One pair. */
 typedef struct sp_pair {
     double r;
@@ -169,7 +175,7 @@ void sp_tally_destroy(spmm_device space, sp_tally *tally);
 /** Both in host memory. */
 void sp_tally_add(sp_tally *to, const sp_tally *from);
 
-/** Makes coefficients of a tile's numerators, within [-1, 1], and adds them to *tally. Those that are no pair's become
+/** Makes coefficients of a tile's numerators, within [-1, 1], and adds them to *tally. Those of constant series become
  *  NaN. On a GPU: queued. */
 spmm_status sp_tile_tally(const sp_tile *tile, sp_tally *tally);
 

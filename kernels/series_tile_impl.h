@@ -1,12 +1,12 @@
 /* Included once per type T by series_tile.c; NAME(x) gives it the type's name. */
 
-/** Column j: numerators become coefficients; those that are no pair's become NaN. */
+/** Column j: numerators become coefficients; those of constant series become NaN. */
 static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_tally *tally)
 {
     T *const c = (T *)t->c + j * t->rows;
-    for (int64_t i = 0; i < t->rows; i++) {
+    for (int64_t i = 0; i < sp_tile_pairs(t, j); i++) {
         const double weight = t->wrow[i] * t->wcol[j];
-        if (weight == 0 || (t->triangle && i >= j)) {
+        if (weight == 0) {
             c[i] = (T)NAN;
             continue;
         }
@@ -25,7 +25,7 @@ static void NAME(find)(const sp_tile *t, int64_t j, double low, double high, sp_
                        int64_t *found)
 {
     const T *const c = (const T *)t->c + j * t->rows;
-    for (int64_t i = 0; i < t->rows; i++)
+    for (int64_t i = 0; i < sp_tile_pairs(t, j); i++)
         if ((double)c[i] <= low || (double)c[i] >= high) {
             if (*found < room) pair[*found] = sp_pair_of((double)c[i], t->first_row + i, t->first_col + j);
             ++*found;

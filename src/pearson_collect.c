@@ -87,7 +87,7 @@ static spmm_status scan_tile(const sp_tile *t, sp_pearson_collection *c, double 
         const void *from = (const char *)t->c + (size_t)(j * t->rows) * size;
         if (column) status = sp_device_download(column, from, t->rows * (int64_t)size);
         if (column) from = column;
-        for (int64_t i = 0; i < t->rows && status == SPMM_OK; i++) {
+        for (int64_t i = 0; i < sp_tile_pairs(t, j) && status == SPMM_OK; i++) {
             const double r = t->precision == SPMM_F64 ? ((const double *)from)[i]
                                                       : (double)((const float *)from)[i];
             const sp_pair pair = sp_pair_of(r, t->first_row + i, t->first_col + j);
@@ -143,10 +143,12 @@ static int64_t wanted_from(const sp_pearson_wanted *w, int64_t number)
 static void pick_column(const sp_tile *t, const sp_pearson_wanted *w, const void *column, picked *to,
                         int64_t c)
 {
+    const int64_t pairs = sp_tile_pairs(t, w->series[to->c0 + c] - t->first_col);
     for (int64_t r = 0; r < to->rows; r++) {
         const int64_t i = w->series[to->r0 + r] - t->first_row;
-        to->value[c * to->rows + r] = t->precision == SPMM_F64 ? ((const double *)column)[i]
-                                                               : (double)((const float *)column)[i];
+        to->value[c * to->rows + r] = i >= pairs                 ? NAN
+                                      : t->precision == SPMM_F64 ? ((const double *)column)[i]
+                                                                 : (double)((const float *)column)[i];
     }
 }
 
