@@ -33,10 +33,9 @@ static spmm_status on_root(sp_series_job *job, sp_series_record *r, const sp_pea
     spmm_multivector_destroy(&some);
     if (status != SPMM_OK) return status;
     if (r->check.wrong) job->failed++;
-    if (job->options.verbosity >= 0) {
-        sp_series_report_step(stdout, r);
+    if (job->options.verbosity >= 0) sp_series_report_step(stdout, r);
+    if (job->options.verbosity >= 0 && job->last_kernel)
         sp_series_report_pairs(stdout, &job->options, r, result, job->count);
-    }
     TRY(sp_series_report_files(&job->options, r));
     return job->options.output ? sp_multivector_write(&result->coefficients, job->options.output) : SPMM_OK;
 }

@@ -44,6 +44,7 @@ typedef struct sp_series_job {
     sp_series_sample sample;
 
     sp_series_record record; /**< what all steps have in common */
+    int last_kernel; /**< 1: no further one of the step follows, whose row would belong under this one's */
     int failed;
 } sp_series_job;
 

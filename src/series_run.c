@@ -287,6 +287,7 @@ static spmm_status run_step(sp_series_job *job, sp_step step)
     for (int i = 0; i == 0 || measured; i++) {
         const sp_series_kernel *const k = pick(job, step, i);
         if (!k) break;
+        job->last_kernel = !measured || !pick(job, step, i + 1);
         TRY(step == SP_PEARSON ? run_pearson(job, k) : run_kernel(job, k, measured));
     }
     return step == SP_MEAN ? sp_agree(job->grid.comm, "step", check_finite(job)) : SPMM_OK;
