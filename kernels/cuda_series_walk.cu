@@ -75,11 +75,28 @@ round_keys keys_of(uint64_t seed)
     return k;
 }
 
-/** As curand_Philox4x32_10(). */
-__device__ inline uint4 philox(uint4 c, const round_keys &key)
+/** What the first two rounds make of a series' number alone. */
+struct first_rounds {
+    unsigned x, y, high; /* words 0 and 1 after the first round; the number's upper half */
+    uint64_t product;    /* of word 0, in the second */
+};
+
+__device__ inline first_rounds begin_rounds(uint64_t number, const round_keys &key)
 {
+    const uint64_t b = (uint64_t)(unsigned)number * PHILOX_M4x32_1;
+    const unsigned x = (unsigned)(b >> 32) ^ key.x[0];
+    return {x, (unsigned)b, (unsigned)(number >> 32), (uint64_t)x * PHILOX_M4x32_0};
+}
+
+/** As curand_Philox4x32_10() of counter (block, 0, number). */
+__device__ inline uint4 philox(unsigned block, const first_rounds &f, const round_keys &key)
+{
+    const uint64_t first = (uint64_t)block * PHILOX_M4x32_0;
+    const uint64_t second = (uint64_t)((unsigned)(first >> 32) ^ f.high ^ key.y[0]) * PHILOX_M4x32_1;
+    uint4 c = make_uint4((unsigned)(second >> 32) ^ f.y ^ key.x[1], (unsigned)second,
+                         (unsigned)(f.product >> 32) ^ (unsigned)first ^ key.y[1], (unsigned)f.product);
 #pragma unroll
-    for (int r = 0; r < ROUNDS; r++) {
+    for (int r = 2; r < ROUNDS; r++) {
         const uint64_t a = (uint64_t)c.x * PHILOX_M4x32_0, b = (uint64_t)c.z * PHILOX_M4x32_1;
         c = make_uint4((unsigned)(b >> 32) ^ c.y ^ key.x[r], (unsigned)b,
                        (unsigned)(a >> 32) ^ c.w ^ key.y[r], (unsigned)a);
@@ -102,17 +119,14 @@ template <typename T, int TILE> struct tile_of {
 
 /** Shares of a tile from index `from` on. A thread makes four at a time, those of one counter. */
 template <int MAKERS, typename T, int TILE>
-__device__ inline void make_shares(tile_of<T, TILE> &tile, uint64_t number, int64_t from, T scale,
+__device__ inline void make_shares(tile_of<T, TILE> &tile, const first_rounds &number, int64_t from, T scale,
                                    const round_keys &key)
 {
     enum { WIDE = tile_of<T, TILE>::WIDE };
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
     for (int b = warp; b < TILE / 4; b += MAKERS) {
-        const uint64_t block = (uint64_t)from / 4 + b;
-        const uint4 random = philox(
-            make_uint4((unsigned)block, (unsigned)(block >> 32), (unsigned)number, (unsigned)(number >> 32)),
-            key);
+        const uint4 random = philox((unsigned)(from / 4) + b, number, key);
         const unsigned word[4] = {random.x, random.y, random.z, random.w};
 #pragma unroll
         for (int v = 0; v < 4; v += WIDE) {
@@ -146,7 +160,7 @@ template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile,
 }
 
 /** Values of a tile to where they belong, neighbouring ones by neighbouring lanes: along a series (rows) or along an
- *  index. A whole tile by vectors, one at an edge value by value. */
+ *  index. The last tile of series, which may be shorter, value by value. */
 template <bool rows, int MAKERS, typename T, int TILE>
 __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_view<T> &s, int64_t m,
                                   int64_t from)
@@ -156,25 +170,27 @@ __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_vie
     static_assert(SIDE % MAKERS == 0 && VECTORS % WARP == 0 && VECTORS % MAKERS == 0,
                   "as much for every warp");
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    if (s.length - from < TILE || s.count - m < SIDE) {
-        const int values = s.length - from < TILE ? (int)(s.length - from) : TILE,
-                  series = s.count - m < SIDE ? (int)(s.count - m) : SIDE;
+    const int series = s.count - m < SIDE ? (int)(s.count - m) : SIDE;
+    if (s.length - from < TILE) {
+        const int values = (int)(s.length - from);
         T *const to = s.v + m * s.across + from * s.along;
 #pragma unroll 1
-        for (int outer = warp; outer < (rows ? series : values); outer += MAKERS)
-#pragma unroll 1
-            for (int inner = lane; inner < (rows ? values : series); inner += WARP) {
-                const int r = rows ? outer : inner, i = rows ? inner : outer;
-                to[r * s.across + i * s.along] = ((const T *)tile.row[r])[i];
-            }
+        for (int n = threadIdx.x; n < SIDE * VECTORS; n += MAKERS * WARP) {
+            const int r = rows ? n / VECTORS : n % SIDE, i = rows ? n % VECTORS : n / SIDE;
+            const some_of<T> some = tile.row[r][i];
+#pragma unroll
+            for (int w = 0; w < WIDE; w++) /* known bounds keep `some` in registers */
+                if (r < series && i * WIDE + w < values)
+                    to[r * s.across + (i * WIDE + w) * s.along] = some.value[w];
+        }
     } else if (rows) {
         T *to = s.v + (m + warp) * s.across + from + lane * WIDE;
 #pragma unroll
         for (int r = 0; r < SIDE / MAKERS; r++, to += MAKERS * s.across)
 #pragma unroll
-            for (int i = 0; i < VECTORS; i += WARP)
+            for (int i = 0; i < VECTORS && warp + r * MAKERS < series; i += WARP)
                 __stcs((vector *)(to + i * WIDE), tile.row[warp + r * MAKERS][lane + i].vector);
-    } else {
+    } else if (lane < series) {
         T *to = s.v + (from + warp * WIDE) * s.along + m + lane;
 #pragma unroll
         for (int i = 0; i < VECTORS / MAKERS; i++, to += MAKERS * WIDE * s.along) {
@@ -195,6 +211,7 @@ __global__ void __launch_bounds__((MAKERS + 1) * WARP)
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const int64_t tiles = (s.length + TILE - 1) / TILE;
     for (int64_t m = (int64_t)blockIdx.x * SIDE; m < s.count; m += (int64_t)gridDim.x * SIDE) {
+        const first_rounds number = begin_rounds((uint64_t)(s.first + m + lane), key);
         T value = start;
         int stage = 0; /* k % STAGES */
         for (int64_t k = 0; k < tiles + 2; k++) {
@@ -203,8 +220,7 @@ __global__ void __launch_bounds__((MAKERS + 1) * WARP)
             if (warp == MAKERS) {
                 if (k >= 1 && k <= tiles) value = walk(tile[before], value, k == 1);
             } else {
-                if (k < tiles)
-                    make_shares<MAKERS>(tile[stage], (uint64_t)(s.first + m + lane), k * TILE, scale, key);
+                if (k < tiles) make_shares<MAKERS>(tile[stage], number, k * TILE, scale, key);
                 if (k >= 2) write_tile<rows, MAKERS>(tile[oldest], s, m, (k - 2) * TILE);
             }
             __syncthreads();
@@ -217,6 +233,8 @@ template <bool rows, typename T, int MAKERS, int TILE>
 spmm_status launch_tiles(const sp_series_launch *l, cudaStream_t stream)
 {
     const int shared = STAGES * (int)sizeof(tile_of<T, TILE>);
+    if (l->x->length > INT64_C(4) << 32)
+        return sp_fail(SPMM_ERR_LIMIT, "walk_tiles: series of %lld values", (long long)l->x->length);
     TRY(seed_check(cudaFuncSetAttribute(walk_tiles_kernel<rows, T, MAKERS, TILE>,
                                         cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
                    "walk_tiles"));
