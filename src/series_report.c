@@ -159,7 +159,7 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
                 sp_bytes_text(text, sizeof text, r->pearson.received_bytes), r->pearson.transport);
     fprintf(out, "\ncoefficients of %lld pairs", (long long)t->pairs);
     if (r->pearson.constant)
-        fprintf(out, "; %lld series are constant and have none", (long long)r->pearson.constant);
+        fprintf(out, "; constant series, which have none: %lld", (long long)r->pearson.constant);
     fprintf(out, "\n");
     if (t->pairs == 0) return;
     fprintf(

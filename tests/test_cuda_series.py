@@ -72,7 +72,7 @@ with test("coefficients of a file are numpy's, constant series have none"):
             path = scratch("r.mtx")
             result = passed(series(*CUDA, "-o", path, file, ranks=ranks, env={"SPMM_TILE_EDGE": "16"}), f"{ranks}")
             assert abs(scipy.io.mmread(path) - want).max() < 1e-12
-            within(result.out, "1 series are constant and have none")
+            within(result.out, "constant series, which have none: 1")
             os.remove(path)
 
 with test("a wrong result is found, and a rank that fails ends the job"):
