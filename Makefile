@@ -158,7 +158,9 @@ $(B)/libspmm.so: $(B)/libspmm.so.$(VERSION)
 	@ln -sf $(<F) $(B)/$(SONAME) && ln -sf $(SONAME) $@ && touch -h $@
 
 KEEP := $(if $(filter 1,$(SANITIZE)),$(B)/mk/keep_modules.o)
-link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
+# MORE_LIBS: of those programs that are linked with more
+MORE_LIBS :=
+link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(MORE_LIBS) $(CUDA_LIBS) $(LIBS)
 $(B)/spmm_mpi: $(B)/src/main.o $(KEEP) $(B)/program.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)

@@ -8,7 +8,7 @@ namespace {
 
 enum { SPREAD_THREADS = 256 };
 
-/** The largest and, negated, the smallest value over the block, in every thread. */
+/** The largest and the smallest value over the block, in every thread. */
 template <typename T> __device__ inline void block_extent(T &high, T &low)
 {
     __shared__ T highs[MAX_BLOCK / WARP], lows[MAX_BLOCK / WARP];

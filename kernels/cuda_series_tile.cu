@@ -43,7 +43,7 @@ __device__ inline void block_extremes(double &low, double &high)
 
 /** A thread's share of the pairs, the histogram in shared memory until the end. */
 template <typename T>
-__global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T *c, sp_tally *tally)
+__global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T *c, sp_histogram *tally)
 {
     __shared__ unsigned bin[SP_BINS];
     for (int b = threadIdx.x; b < SP_BINS; b += TALLY_THREADS) bin[b] = 0;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(TALLY_THREADS)
 
 } // namespace
 
-spmm_status sp_cuda_tally(const sp_tile *t, sp_tally *tally)
+spmm_status sp_cuda_tally(const sp_tile *t, sp_histogram *tally)
 {
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;

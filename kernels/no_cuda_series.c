@@ -25,7 +25,7 @@ spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to)
     return refuse();
 }
 
-spmm_status sp_cuda_tally(const sp_tile *tile, sp_tally *tally)
+spmm_status sp_cuda_tally(const sp_tile *tile, sp_histogram *tally)
 {
     (void)tile, (void)tally;
     return refuse();

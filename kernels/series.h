@@ -162,22 +162,28 @@ SP_BOTH static inline sp_pair sp_pair_of(double r, int64_t i, int64_t j)
 }
 
 /** What is known of the coefficients so far, in the memory of the device that has them: */
-typedef struct sp_tally {
+typedef struct sp_histogram {
     int64_t pairs;
     double low, high; /**< 2 and -2 without pairs */
     int64_t bin[SP_BINS];
-} sp_tally;
+} sp_histogram;
 
-/** A tally without pairs, in the memory of that device. The caller destroys it by sp_tally_destroy(). */
-spmm_status sp_tally_create(spmm_device space, sp_tally **tally);
-void sp_tally_destroy(spmm_device space, sp_tally *tally);
+/** A tally without pairs, in the memory of that device. The caller destroys it by sp_histogram_destroy(). */
+spmm_status sp_histogram_create(spmm_device space, sp_histogram **tally);
+void sp_histogram_destroy(spmm_device space, sp_histogram *tally);
+
+/** Without pairs again. On a GPU: complete on return. */
+spmm_status sp_histogram_clear(spmm_device space, sp_histogram *tally);
+
+/** To host memory, from that of the device; behind all that was queued. */
+spmm_status sp_histogram_read(spmm_device space, const sp_histogram *from, sp_histogram *to);
 
 /** Both in host memory. */
-void sp_tally_add(sp_tally *to, const sp_tally *from);
+void sp_histogram_add(sp_histogram *to, const sp_histogram *from);
 
 /** Makes coefficients of a tile's numerators, within [-1, 1], and adds them to *tally. Those of constant series become
  *  NaN. On a GPU: queued. */
-spmm_status sp_tile_tally(const sp_tile *tile, sp_tally *tally);
+spmm_status sp_tile_tally(const sp_tile *tile, sp_histogram *tally);
 
 /** Pairs of a tile (of coefficients) with a coefficient of `low` or less, or of `high` or more.
  *
@@ -199,7 +205,7 @@ spmm_status sp_series_project(const spmm_multivector *z, const double *sum, doub
 void sp_cpu_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads);
 spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z);
 spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to);
-spmm_status sp_cuda_tally(const sp_tile *tile, sp_tally *tally);
+spmm_status sp_cuda_tally(const sp_tile *tile, sp_histogram *tally);
 spmm_status sp_cuda_find(const sp_tile *tile, double low, double high, sp_pair *pair, int64_t room,
                          int64_t *found);
 spmm_status sp_cuda_combine(const spmm_multivector *z, const double *weight, double *sum);

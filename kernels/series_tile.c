@@ -14,25 +14,34 @@
 #define NAME(x) x##_f32
 #include "series_tile_impl.h"
 
-spmm_status sp_tally_create(spmm_device space, sp_tally **tally)
+spmm_status sp_histogram_clear(spmm_device space, sp_histogram *tally)
 {
-    const sp_tally none = {.low = 2, .high = -2};
-    *tally = NULL;
-    if (space == SPMM_CPU) {
-        TRY(sp_alloc((void **)tally, 1, sizeof none, "a histogram"));
-        **tally = none;
-        return SPMM_OK;
-    }
-    TRY(sp_device_alloc((void **)tally, sizeof none, "a histogram"));
-    const spmm_status status = sp_device_upload(*tally, &none, sizeof none);
+    const sp_histogram none = {.low = 2, .high = -2};
+    if (space == SPMM_CUDA) return sp_device_upload(tally, &none, sizeof none);
+    *tally = none;
+    return SPMM_OK;
+}
+
+spmm_status sp_histogram_read(spmm_device space, const sp_histogram *from, sp_histogram *to)
+{
+    if (space == SPMM_CUDA) return sp_device_download(to, from, sizeof *to);
+    *to = *from;
+    return SPMM_OK;
+}
+
+spmm_status sp_histogram_create(spmm_device space, sp_histogram **tally)
+{
+    TRY(space == SPMM_CPU ? sp_alloc((void **)tally, 1, sizeof **tally, "a histogram")
+                          : sp_device_alloc((void **)tally, sizeof **tally, "a histogram"));
+    const spmm_status status = sp_histogram_clear(space, *tally);
     if (status != SPMM_OK) {
-        sp_device_free(*tally);
+        sp_histogram_destroy(space, *tally);
         *tally = NULL;
     }
     return status;
 }
 
-void sp_tally_destroy(spmm_device space, sp_tally *tally)
+void sp_histogram_destroy(spmm_device space, sp_histogram *tally)
 {
     if (space == SPMM_CPU)
         sp_free(tally);
@@ -40,7 +49,7 @@ void sp_tally_destroy(spmm_device space, sp_tally *tally)
         sp_device_free(tally);
 }
 
-void sp_tally_add(sp_tally *to, const sp_tally *from)
+void sp_histogram_add(sp_histogram *to, const sp_histogram *from)
 {
     to->pairs += from->pairs;
     to->low = from->low < to->low ? from->low : to->low;
@@ -48,13 +57,13 @@ void sp_tally_add(sp_tally *to, const sp_tally *from)
     for (int b = 0; b < SP_BINS; b++) to->bin[b] += from->bin[b];
 }
 
-static spmm_status tally_on_cpu(const sp_tile *t, sp_tally *tally)
+static spmm_status tally_on_cpu(const sp_tile *t, sp_histogram *tally)
 {
     spmm_status status = SPMM_OK;
 #pragma omp parallel num_threads(t->threads)
     {
-        sp_tally *mine;
-        const spmm_status made = sp_tally_create(SPMM_CPU, &mine); /* too large for some stacks */
+        sp_histogram *mine;
+        const spmm_status made = sp_histogram_create(SPMM_CPU, &mine); /* too large for some stacks */
 #pragma omp for schedule(static)
         for (int64_t j = 0; j < t->cols; j++) {
             if (made != SPMM_OK) continue;
@@ -66,11 +75,11 @@ static spmm_status tally_on_cpu(const sp_tile *t, sp_tally *tally)
 #pragma omp critical
         {
             if (made == SPMM_OK)
-                sp_tally_add(tally, mine);
+                sp_histogram_add(tally, mine);
             else
                 status = made;
         }
-        sp_tally_destroy(SPMM_CPU, mine);
+        sp_histogram_destroy(SPMM_CPU, mine);
     }
     return status == SPMM_OK ? SPMM_OK : sp_fail(status, "no memory for a thread's histogram");
 }
@@ -88,7 +97,7 @@ static spmm_status find_on_cpu(const sp_tile *t, double low, double high, sp_pai
 
 static int on_gpu(const spmm_multivector *v) { return v->space == SPMM_CUDA; }
 
-spmm_status sp_tile_tally(const sp_tile *tile, sp_tally *tally)
+spmm_status sp_tile_tally(const sp_tile *tile, sp_histogram *tally)
 {
     return tile->space == SPMM_CUDA ? sp_cuda_tally(tile, tally) : tally_on_cpu(tile, tally);
 }

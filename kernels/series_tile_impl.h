@@ -1,7 +1,7 @@
 /* Included once per type T by series_tile.c; NAME(x) gives it the type's name. */
 
 /** Column j: numerators become coefficients; those of constant series become NaN. */
-static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_tally *tally)
+static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *tally)
 {
     T *const c = (T *)t->c + j * t->rows;
     for (int64_t i = 0; i < sp_tile_pairs(t, j); i++) {

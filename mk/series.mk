@@ -21,8 +21,8 @@ SERIES_SOURCES := $(filter-out $(if $(filter 1,$(WITH_CUDA)),kernels/no_cuda_ser
     $(SERIES_ALL) $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/cuda_series*.cu)))
 SERIES_OBJECTS := $(call object,$(SERIES_SOURCES))
 NESTED := $(if $(filter 1,$(WITH_CUDA)),$(B)/kernels/cuda_series_nested.cu.o $(B)/nested_link.o)
-SERIES_LIBS = $(CUBLAS_LIBS) $(if $(NESTED),$(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudadevrt) $(CUDA_LIBS) \
-              $(if $(BLAS_FOUND),$(BLAS_LIBS)) $(LIBS)
+SERIES_LIBS = $(CUBLAS_LIBS) $(if $(NESTED),$(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudadevrt) \
+              $(if $(BLAS_FOUND),$(BLAS_LIBS))
 
 # relocatable device code, and what its link makes of it
 $(B)/kernels/cuda_series_nested.cu.o: private NVCCFLAGS += -rdc=true
@@ -34,9 +34,10 @@ $(B)/series-flags: FORCE
 	@$(call stamp,$(SERIES_OBJECTS) $(SERIES_LIBS))
 $(B)/series.a: $(SERIES_OBJECTS) $(NESTED) $(B)/series-flags
 	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$(sort $^))
+$(B)/series_mpi $(SERIES_TESTS) $(B)/bench/bench_series: private MORE_LIBS = $(SERIES_LIBS)
 $(B)/series_mpi: $(B)/src/series_main.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
 	$(call say,LD,$@)
-	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(SERIES_LIBS)
+	$(Q)$(link_program)
 $(SERIES_TESTS) $(B)/bench/bench_series: $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
 	$(call say,LD,$@)
-	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(SERIES_LIBS)
+	$(Q)$(link_program)

@@ -83,7 +83,7 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
                               precision, p->space, &p->z));
     TRY(sp_alloc((void **)&p->host_spread, x->count, sizeof(sp_spread), "deviations"));
     TRY(sp_alloc((void **)&p->host_weight, p->begin[p->grid->size], sizeof(double), "weights"));
-    TRY(sp_tally_create(p->space, &p->tally));
+    TRY(sp_histogram_create(p->space, &p->tally));
     if (p->space == SPMM_CUDA)
         TRY(sp_device_alloc((void **)&p->weight, p->begin[p->grid->size] * 8, "weights"));
     else
@@ -156,7 +156,7 @@ void sp_pearson_destroy(sp_pearson *p)
     }
     sp_free(p->host_spread);
     sp_free(p->host_weight);
-    if (p->tally) sp_tally_destroy(p->space, p->tally);
+    if (p->tally) sp_histogram_destroy(p->space, p->tally);
     sp_free(p);
 }
 
@@ -273,25 +273,22 @@ static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection
 }
 
 spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
-                           sp_pearson_seconds *seconds)
+                           double *centre)
 {
-    const sp_tally none = {.low = 2, .high = -2};
     const double start = MPI_Wtime();
     TRY(share_weights(p, spread));
     spmm_status status = sp_series_centre(p->series, spread, &p->z, p->threads);
-    if (status == SPMM_OK && p->space == SPMM_CUDA) status = sp_device_upload(p->tally, &none, sizeof none);
-    if (p->space == SPMM_CPU) *p->tally = none;
-    const double centred = MPI_Wtime();
+    if (status == SPMM_OK) status = sp_histogram_clear(p->space, p->tally);
+    if (centre) *centre = MPI_Wtime() - start;
     status = ring(p, status, collect);
     if (p->space == SPMM_CUDA) {
         const spmm_status ended = sp_device_sync();
         if (status == SPMM_OK) status = ended;
     }
-    if (seconds) *seconds = (sp_pearson_seconds){centred - start, MPI_Wtime() - centred};
     return sp_agree(p->grid->comm, "pearson", status);
 }
 
-spmm_status sp_pearson_pass(sp_pearson *p, const sp_spread *spread, sp_pearson_seconds *seconds)
+spmm_status sp_pearson_pass(sp_pearson *p, const sp_spread *spread, double *centre)
 {
-    return sp_pearson_run(p, spread, NULL, seconds);
+    return sp_pearson_run(p, spread, NULL, centre);
 }

@@ -21,7 +21,7 @@ typedef struct sp_pearson_wanted {
 
 /** What all ranks found. Arrays are rank 0's only, NULL elsewhere. */
 typedef struct sp_pearson_result {
-    sp_tally tally;              /**< all ranks' */
+    sp_histogram tally;          /**< all ranks' */
     int64_t constant;            /**< series that have no coefficient */
     sp_pair *most, *least;       /**< [most_count], [least_count], best first; equals by their numbers */
     int most_count, least_count; /**< `top`, or as many pairs as there are */
@@ -45,18 +45,12 @@ spmm_status sp_pearson_create(const sp_grid *grid, const sp_series *series, cons
 /** Collective; accepts NULL on all ranks. */
 void sp_pearson_destroy(sp_pearson *pearson);
 
-/** Seconds of this rank in a pass. */
-typedef struct sp_pearson_seconds {
-    double centre;   /**< centred copies and all ranks' deviations */
-    double multiply; /**< the rest */
-} sp_pearson_seconds;
-
 /** One pass: centred copies of the series, numerators, coefficients, their histogram.
  *
  *  Collective. \param [in] spread  this rank's, [series->count], in the memory of the series
- *  \param [out] seconds  may be NULL
+ *  \param [out] centre  seconds that this rank took for centred copies and all ranks' deviations; may be NULL
  *  \return the same status on every rank */
-spmm_status sp_pearson_pass(sp_pearson *pearson, const sp_spread *spread, sp_pearson_seconds *seconds);
+spmm_status sp_pearson_pass(sp_pearson *pearson, const sp_spread *spread, double *centre);
 
 /** A pass like that which also collects what is wanted.
  *

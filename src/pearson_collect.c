@@ -60,7 +60,7 @@ static void add(best *b, const sp_pair *pair)
 }
 
 /** From where on a coefficient may be among the best: where that many are beyond it, or the list's last. */
-static double threshold(const best *b, const sp_tally *t)
+static double threshold(const best *b, const sp_histogram *t)
 {
     const int end = b->sign > 0 ? 0 : SP_BINS - 1;
     int64_t beyond = 0;
@@ -101,15 +101,11 @@ static spmm_status scan_tile(const sp_tile *t, sp_pearson_collection *c, double 
 
 static spmm_status look_for_best(const sp_pearson *p, const sp_tile *tile, sp_pearson_collection *c)
 {
-    sp_tally *t;
+    sp_histogram *t;
     int64_t found = 0;
     if (c->wanted->top == 0) return SPMM_OK;
     TRY(sp_alloc((void **)&t, 1, sizeof *t, "a histogram"));
-    spmm_status status = SPMM_OK;
-    if (p->space == SPMM_CUDA)
-        status = sp_device_download(t, p->tally, sizeof *t);
-    else
-        *t = *p->tally;
+    spmm_status status = sp_histogram_read(p->space, p->tally, t);
     trim(&c->most);
     trim(&c->least);
     const double high = threshold(&c->most, t), low = threshold(&c->least, t);
@@ -299,19 +295,15 @@ done:
     return status;
 }
 
-static spmm_status gather_tally(const sp_pearson *p, sp_tally *all)
+static spmm_status gather_tally(const sp_pearson *p, sp_histogram *all)
 {
-    sp_tally *of = NULL;
+    sp_histogram *of = NULL;
     const int root = p->grid->rank == 0;
-    spmm_status status = SPMM_OK;
-    if (p->space == SPMM_CUDA)
-        status = sp_device_download(all, p->tally, sizeof *all);
-    else
-        *all = *p->tally;
+    spmm_status status = sp_histogram_read(p->space, p->tally, all);
     if (status == SPMM_OK && root) status = sp_alloc((void **)&of, p->grid->size, sizeof *of, "histograms");
     TRY(sp_agree(p->grid->comm, "pearson", status));
     status = sp_collect(p->grid->comm, all, sizeof *all, of);
-    for (int r = 1; root && r < p->grid->size && status == SPMM_OK; r++) sp_tally_add(all, &of[r]);
+    for (int r = 1; root && r < p->grid->size && status == SPMM_OK; r++) sp_histogram_add(all, &of[r]);
     sp_free(of);
     return status;
 }

@@ -19,7 +19,7 @@ struct sp_pearson {
     sp_exchange **exchange;
     int64_t edge; /**< of a tile */
     void *tile;   /**< [edge * edge] */
-    sp_tally *tally;
+    sp_histogram *tally;
     sp_spread *host_spread;
     double *host_weight, *weight; /**< [all series]; the latter where the tiles are */
 };
@@ -28,7 +28,7 @@ struct sp_pearson {
 typedef struct sp_pearson_collection sp_pearson_collection;
 
 spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
-                           sp_pearson_seconds *seconds);
+                           double *centre);
 
 /** Looks at a tile of coefficients. Local; complete on return. */
 spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect);

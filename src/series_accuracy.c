@@ -120,24 +120,14 @@ static spmm_status measure(sp_series_job *job, const char *kernel, const long do
                            row *r)
 {
     const sp_series_kernel *const k = sp_series_find(kernel);
-    const int64_t bytes = k->ops->work_bytes ? k->ops->work_bytes(&job->x, job->options.block) : 0;
-    const double *sum = job->mean;
     r->kernel = kernel;
     r->worst = 0;
     memset(r->sums, 0, sizeof r->sums);
     memset(r->means, 0, sizeof r->means);
-    sp_series_free(job, job->work);
-    job->work = NULL;
-    TRY(sp_agree(job->grid.comm, "step",
-                 bytes ? sp_series_alloc(job, bytes, "workspace", &job->work) : SPMM_OK));
+    TRY(sp_agree(job->grid.comm, "step", sp_series_give_work(job, k)));
     TRY(time_kernel(job, k, r));
-    spmm_status status = SPMM_OK;
-    if (job->place.device == SPMM_CUDA) {
-        status = sp_device_download(host, job->mean, job->x.count * 8);
-        sum = host;
-    }
-    TRY(sp_agree(job->grid.comm, "step", status));
-    count_agreeing(&job->options, sum, exact, job->x.count, r);
+    TRY(sp_agree(job->grid.comm, "step", sp_series_download(job, host, job->mean, job->x.count * 8)));
+    count_agreeing(&job->options, host, exact, job->x.count, r);
     TRY(sp_sum(job->grid.comm, r->sums, TOLERANCES));
     TRY(sp_sum(job->grid.comm, r->means, TOLERANCES));
     TRY(sp_slowest(job->grid.comm, &r->worst, 1));
@@ -174,7 +164,8 @@ static spmm_status refer(const sp_series_job *job, long double *exact)
 static spmm_status make_series(sp_series_job *job, int64_t count, int64_t length, spmm_precision precision)
 {
     const int size = job->grid.size, rank = job->grid.rank;
-    const int64_t first = count * rank / size, mine = count * (rank + 1) / size - first;
+    const int64_t first = sp_partition_share(count, size, rank),
+                  mine = sp_partition_share(count, size, rank + 1) - first;
     TRY(sp_series_create(mine, length, first, SP_SERIES_MAJOR, precision, job->place.device, &job->x));
     TRY(sp_series_alloc(job, mine * 8, "sums", (void **)&job->mean));
     const sp_series_launch l = {.x = &job->x, .walk = &job->options.walk, .threads = job->place.threads};

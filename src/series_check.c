@@ -160,7 +160,6 @@ static void refer(sp_series_sample *s, int64_t i, int64_t length)
         squares += d * d;
         off += fabsl(d);
     }
-    s->sum[i] = (double)sum;
     s->absolute[i] = (double)absolute;
     s->centre[i] = (double)mean;
     s->spread[i] = (double)sqrtl(squares);
@@ -170,7 +169,7 @@ static void refer(sp_series_sample *s, int64_t i, int64_t length)
 static spmm_status make_reference(sp_series_job *job)
 {
     sp_series_sample *const s = &job->sample;
-    double **const list[] = {&s->sum, &s->absolute, &s->centre, &s->spread, &s->off};
+    double **const list[] = {&s->absolute, &s->centre, &s->spread, &s->off};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         TRY(sp_alloc((void **)list[i], s->count, sizeof(double), "the reference"));
     TRY(sp_alloc((void **)&s->constant, s->count, sizeof *s->constant, "the reference"));
@@ -207,10 +206,13 @@ spmm_status sp_series_sample_make(sp_series_job *job)
 
 /* ---- checks ---- */
 
+/** The unit round-off. */
+static double unit_of(spmm_precision precision) { return precision == SPMM_F64 ? 0x1p-53 : 0x1p-24; }
+
 /** Higham's gamma_n; infinite where it means nothing. */
 static double gamma_of(double n, spmm_precision precision)
 {
-    const double nu = n * (precision == SPMM_F64 ? 0x1p-53 : 0x1p-24);
+    const double nu = n * unit_of(precision);
     return nu < 1 ? nu / (1 - nu) : INFINITY;
 }
 
@@ -232,7 +234,7 @@ static double centre_error(const sp_series_job *job, int64_t i)
 {
     const sp_series_sample *const s = &job->sample;
     const spmm_precision p = job->options.precision;
-    const double n = (double)job->length, unit = p == SPMM_F64 ? 0x1p-53 : 0x1p-24;
+    const double n = (double)job->length, unit = unit_of(p);
     if (s->spread[i] == 0) return 0;
     return sqrt(n) * (2 * unit * fabs(s->centre[i]) + gamma_of(n + 8, p) * s->off[i]) / s->spread[i];
 }
@@ -252,7 +254,7 @@ static spmm_status check_values(sp_series_job *job, sp_series_record *r)
     return SPMM_OK;
 }
 
-/** One number of every rank's series on all ranks; mine: in the rank's memory, `stride` doubles apart. */
+/** One number of every rank's series on all ranks. mine: [x.count], host memory; all: [count]. */
 static spmm_status gather_numbers(const sp_series_job *job, const double *mine, double *all)
 {
     const int64_t begin = job->begin[job->grid.rank];
@@ -260,23 +262,16 @@ static spmm_status gather_numbers(const sp_series_job *job, const double *mine, 
     return sp_gather_everywhere(job->grid.comm, all, job->begin, job->grid.size);
 }
 
-static spmm_status download(const sp_series_job *job, void *to, const void *from, int64_t bytes)
-{
-    if (job->place.device == SPMM_CUDA) return sp_device_download(to, from, bytes);
-    memcpy(to, from, (size_t)bytes);
-    return SPMM_OK;
-}
-
 static spmm_status check_means(sp_series_job *job, sp_series_record *r)
 {
     const sp_series_sample *const s = &job->sample;
     const spmm_precision p = job->options.precision;
-    const double n = (double)job->length, unit = p == SPMM_F64 ? 0x1p-53 : 0x1p-24,
+    const double n = (double)job->length, unit = unit_of(p),
                  tiny = p == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
     double *mine = NULL, *all = NULL;
     spmm_status status = sp_alloc((void **)&mine, job->x.count, sizeof *mine, "means");
     if (status == SPMM_OK) status = sp_alloc((void **)&all, job->count, sizeof *all, "means");
-    if (status == SPMM_OK) status = download(job, mine, job->mean, job->x.count * 8);
+    if (status == SPMM_OK) status = sp_series_download(job, mine, job->mean, job->x.count * 8);
     TRY_GOTO(sp_agree(job->grid.comm, "check", status), done);
     TRY_GOTO(gather_numbers(job, mine, all), done);
     for (int64_t i = 0; i < s->count && sp_series_root(job); i++)
@@ -310,7 +305,8 @@ static spmm_status check_deviations(sp_series_job *job, sp_series_record *r)
     spmm_status status = sp_alloc((void **)&spread, count, sizeof *spread, "deviations");
     if (status == SPMM_OK) status = sp_alloc((void **)&mine, 3 * count, sizeof *mine, "deviations");
     if (status == SPMM_OK) status = sp_alloc((void **)&all, 3 * job->count, sizeof *all, "deviations");
-    if (status == SPMM_OK) status = download(job, spread, job->spread, count * (int64_t)sizeof *spread);
+    if (status == SPMM_OK)
+        status = sp_series_download(job, spread, job->spread, count * (int64_t)sizeof *spread);
     TRY_GOTO(sp_agree(job->grid.comm, "check", status), done);
     for (int64_t m = 0; m < count; m++) {
         mine[m] = spread[m].deviation;

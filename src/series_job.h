@@ -17,7 +17,7 @@ typedef struct sp_series_sample {
     int64_t first;   /**< from this one of the list on */
     /* rank 0's: */
     sp_series series; /**< the sequential program's, or those of the file: series-major, [count x length] */
-    double *sum, *absolute;        /**< [count] of the values, and of their absolute values */
+    double *absolute; /**< [count] the sum of the absolute values */
     double *centre, *spread, *off; /**< [count] the mean, sqrt(sum (x - mean)^2), mean |x - mean| */
     int *constant;                 /**< [count] */
     double
@@ -34,7 +34,6 @@ typedef struct sp_series_job {
     const int64_t *begin;  /**< first series of each rank, [R + 1]: ranges' */
     int64_t count, length; /**< of all ranks' series */
     double read_seconds;
-    double copy_rate; /**< of all ranks together; 0: not measured */
 
     sp_series x;    /**< this rank's, where it computes, in the layout asked for */
     sp_series rows; /**< the same series-major, where x is not; zeroed otherwise */
@@ -69,6 +68,12 @@ spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_la
 /** An array in the memory where the rank computes, zeroed. */
 spmm_status sp_series_alloc(const sp_series_job *job, int64_t bytes, const char *what, void **p);
 void sp_series_free(const sp_series_job *job, void *p);
+
+/** job->work becomes what that kernel needs for job->x, instead of what another one had. Local. */
+spmm_status sp_series_give_work(sp_series_job *job, const sp_series_kernel *k);
+
+/** From the memory where the rank computes to the host's. Local; complete on return. */
+spmm_status sp_series_download(const sp_series_job *job, void *to, const void *from, int64_t bytes);
 
 /** Compares the sampled series, means or deviations of all ranks with the sequential program's; rank 0 fills in the
  *  record's check. Collective. */

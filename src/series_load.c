@@ -35,6 +35,22 @@ spmm_status sp_series_alloc(const sp_series_job *job, int64_t bytes, const char 
     return status;
 }
 
+spmm_status sp_series_give_work(sp_series_job *job, const sp_series_kernel *k)
+{
+    sp_series_free(job, job->work);
+    job->work = NULL;
+    if (!k->ops->work_bytes) return SPMM_OK;
+    return sp_series_alloc(job, k->ops->work_bytes(&job->x, job->options.block), "a kernel's workspace",
+                           &job->work);
+}
+
+spmm_status sp_series_download(const sp_series_job *job, void *to, const void *from, int64_t bytes)
+{
+    if (job->place.device == SPMM_CUDA) return sp_device_download(to, from, bytes);
+    memcpy(to, from, (size_t)bytes);
+    return SPMM_OK;
+}
+
 void sp_series_free(const sp_series_job *job, void *p)
 {
     if (job->place.device == SPMM_CPU)

@@ -1,7 +1,5 @@
 /** series_mpi: options -> series -> steps -> exit code. */
 #include <omp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "copy_rate.h"
 #include "device.h"
@@ -52,9 +50,8 @@ static spmm_status describe(sp_series_job *job)
 {
     const sp_series_options *const o = &job->options;
     sp_series_record *const r = &job->record;
-    TRY(sp_copy_rate(&job->grid, &job->place, &job->copy_rate));
-    TRY(sp_sum(job->grid.comm, &job->copy_rate, 1));
-    r->copy_rate = job->copy_rate;
+    TRY(sp_copy_rate(&job->grid, &job->place, &r->copy_rate));
+    TRY(sp_sum(job->grid.comm, &r->copy_rate, 1));
     r->series.source = o->file ? o->file : "generated";
     r->series.count = job->count;
     r->series.length = job->length;

@@ -75,7 +75,7 @@ void sp_series_report_step(FILE *out, const sp_series_record *r)
     fflush(out);
 }
 
-double sp_tally_quantile(const sp_tally *t, double share)
+double sp_histogram_quantile(const sp_histogram *t, double share)
 {
     const double wanted = share * (double)t->pairs;
     double before = 0;
@@ -93,7 +93,7 @@ double sp_tally_quantile(const sp_tally *t, double share)
     return t->high;
 }
 
-static void histogram(FILE *out, const sp_tally *t)
+static void histogram(FILE *out, const sp_histogram *t)
 {
     enum { ROWS = 20, WIDTH = 50, EACH = SP_BINS / ROWS };
     int64_t row[ROWS] = {0}, most = 1;
@@ -152,7 +152,7 @@ static void outsiders(FILE *out, const sp_series_options *o, const sp_pearson_re
 void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_series_record *r,
                             const sp_pearson_result *result, int64_t count)
 {
-    const sp_tally *const t = &r->tally;
+    const sp_histogram *const t = &r->tally;
     char text[32];
     if (r->run.ranks > 1)
         fprintf(out, "           a rank received %s at most, by %s\n",
@@ -165,8 +165,8 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
     fprintf(
         out,
         "  minimum %+.6f  5 %% %+.4f  25 %% %+.4f  median %+.4f  75 %% %+.4f  95 %% %+.4f  maximum %+.6f\n",
-        t->low, sp_tally_quantile(t, 0.05), sp_tally_quantile(t, 0.25), sp_tally_quantile(t, 0.5),
-        sp_tally_quantile(t, 0.75), sp_tally_quantile(t, 0.95), t->high);
+        t->low, sp_histogram_quantile(t, 0.05), sp_histogram_quantile(t, 0.25), sp_histogram_quantile(t, 0.5),
+        sp_histogram_quantile(t, 0.75), sp_histogram_quantile(t, 0.95), t->high);
     histogram(out, t);
     pairs(out, "most alike", result->most, result->most_count);
     pairs(out, "least alike", result->least, result->least_count);
@@ -178,7 +178,7 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
 static void visit(sp_sink *s, const void *record)
 {
     const sp_series_record *const r = record;
-    const sp_tally *const t = &r->tally;
+    const sp_histogram *const t = &r->tally;
     const int pairs_there = t->pairs > 0;
     sp_sink_text(s, "program", "series_mpi");
     sp_sink_text(s, "version", SPMM_VERSION);
@@ -231,11 +231,11 @@ static void visit(sp_sink *s, const void *record)
     sp_sink_whole(s, "pairs", t->pairs);
     sp_sink_whole(s, "constant_series", r->pearson.constant);
     sp_sink_real(s, "min", pairs_there ? t->low : NAN);
-    sp_sink_real(s, "q05", sp_tally_quantile(t, 0.05));
-    sp_sink_real(s, "q25", sp_tally_quantile(t, 0.25));
-    sp_sink_real(s, "q50", sp_tally_quantile(t, 0.5));
-    sp_sink_real(s, "q75", sp_tally_quantile(t, 0.75));
-    sp_sink_real(s, "q95", sp_tally_quantile(t, 0.95));
+    sp_sink_real(s, "q05", sp_histogram_quantile(t, 0.05));
+    sp_sink_real(s, "q25", sp_histogram_quantile(t, 0.25));
+    sp_sink_real(s, "q50", sp_histogram_quantile(t, 0.5));
+    sp_sink_real(s, "q75", sp_histogram_quantile(t, 0.75));
+    sp_sink_real(s, "q95", sp_histogram_quantile(t, 0.95));
     sp_sink_real(s, "max", pairs_there ? t->high : NAN);
     sp_sink_close(s);
 }

@@ -43,7 +43,7 @@ typedef struct sp_series_record {
         double received_bytes; /**< by a rank, at most */
         double centre_seconds; /**< of centred copies and deviations, the slowest rank's median */
     } pearson;                 /**< SP_PEARSON */
-    sp_tally tally;            /**< SP_PEARSON; pairs 0 otherwise */
+    sp_histogram tally;        /**< SP_PEARSON; pairs 0 otherwise */
 } sp_series_record;
 
 void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_place *place, double read_seconds);
@@ -55,7 +55,7 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
                             const sp_pearson_result *result, int64_t count);
 
 /** The coefficient that the given share of the pairs does not exceed, to half a bin of the histogram. */
-double sp_tally_quantile(const sp_tally *tally, double share);
+double sp_histogram_quantile(const sp_histogram *tally, double share);
 
 /** Append the record.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */

@@ -41,9 +41,7 @@ static spmm_status run_batch(task *t, int batch)
 {
     const sp_series_launch l = launch_of(t);
     for (int i = 0; i < batch; i++) {
-        sp_pearson_seconds seconds;
-        if (t->pearson) TRY(sp_pearson_pass(t->pearson, t->job->spread, &seconds));
-        if (t->pearson) t->centre = seconds.centre;
+        if (t->pearson) TRY(sp_pearson_pass(t->pearson, t->job->spread, &t->centre));
         if (!t->pearson) TRY(t->kernel->ops->run(&l));
     }
     return t->job->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
@@ -126,15 +124,6 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
 
 /* ---- one kernel of a step ---- */
 
-static spmm_status give_work(sp_series_job *job, const sp_series_kernel *k)
-{
-    sp_series_free(job, job->work);
-    job->work = NULL;
-    if (!k->ops->work_bytes) return SPMM_OK;
-    return sp_series_alloc(job, k->ops->work_bytes(&job->x, job->options.block), "a kernel's workspace",
-                           &job->work);
-}
-
 static sp_series_record record_of(const sp_series_job *job, const sp_series_kernel *k)
 {
     sp_series_record r = job->record;
@@ -179,7 +168,7 @@ static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int
     task t = {.job = job, .kernel = k};
     sp_series_record r = record_of(job, k);
     double once;
-    TRY(sp_agree(job->grid.comm, "step", give_work(job, k)));
+    TRY(sp_agree(job->grid.comm, "step", sp_series_give_work(job, k)));
     if (!measured) return time_batch(&t, 1, &once);
     TRY(time_task(&t, &r));
     TRY(sp_agree(job->grid.comm, "step", spoil(job, k->step)));
@@ -256,11 +245,7 @@ static spmm_status check_finite(const sp_series_job *job)
     const int64_t count = job->x.count;
     double *mean;
     TRY(sp_alloc((void **)&mean, count, sizeof *mean, "means"));
-    spmm_status status = SPMM_OK;
-    if (job->place.device == SPMM_CUDA)
-        status = sp_device_download(mean, job->mean, count * 8);
-    else
-        memcpy(mean, job->mean, (size_t)count * 8);
+    spmm_status status = sp_series_download(job, mean, job->mean, count * 8);
     for (int64_t m = 0; m < count && status == SPMM_OK; m++)
         if (!isfinite(mean[m]))
             status = sp_fail(SPMM_ERR_LIMIT, "series %lld: its sum, or a value, is beyond the range of %s",

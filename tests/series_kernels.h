@@ -465,8 +465,8 @@ static void test_tiles(spmm_device space, const char *where)
                              .threads = 2};
                 t.c = device_memory(space, COLS * rows * size);
                 double *const w = device_memory(space, sizeof weights);
-                sp_tally *tally, found;
-                CHECK_INT(sp_tally_create(space, &tally), SPMM_OK);
+                sp_histogram *tally, found;
+                CHECK_INT(sp_histogram_create(space, &tally), SPMM_OK);
                 if (space == SPMM_CUDA) {
                     CHECK_INT(sp_device_upload(t.c, host, COLS * rows * size), SPMM_OK);
                     CHECK_INT(sp_device_upload(w, weights, sizeof weights), SPMM_OK);
@@ -479,7 +479,7 @@ static void test_tiles(spmm_device space, const char *where)
                 CHECK_INT(sp_tile_tally(&t, tally), SPMM_OK);
                 if (space == SPMM_CUDA) CHECK_INT(sp_device_sync(), SPMM_OK);
                 to_host(space, &found, tally, sizeof found);
-                sp_tally right = {.low = 2, .high = -2};
+                sp_histogram right = {.low = 2, .high = -2};
                 int64_t extreme = 0;
                 for (int j = 0; j < COLS; j++)
                     for (int i = 0; i < rows; i++) {
@@ -505,7 +505,7 @@ static void test_tiles(spmm_device space, const char *where)
                 }
                 CHECK_INT(sp_tile_find(&t, -0.5, 0.75, pair, 3, &count), SPMM_OK);
                 CHECK_INT(count, extreme);
-                sp_tally_destroy(space, tally);
+                sp_histogram_destroy(space, tally);
                 device_release(space, t.c);
                 device_release(space, w);
             }
