@@ -83,10 +83,10 @@ static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
     sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->place.threads);
     if (!job->perm) return SPMM_OK;
     TRY(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &renumbered));
-    TRY(sp_multivector_permute(x, job->perm, 0, &renumbered));
-    spmm_multivector_destroy(x);
-    *x = renumbered;
-    return SPMM_OK;
+    const spmm_status status = sp_multivector_permute(x, job->perm, 0, &renumbered);
+    spmm_multivector_destroy(status == SPMM_OK ? x : &renumbered);
+    if (status == SPMM_OK) *x = renumbered;
+    return status;
 }
 
 /** This rank's rows of X: made in place, or rank 0's, and put where the kernel wants them. */
@@ -214,7 +214,8 @@ static spmm_status products(sp_job *job, run *r)
     return job->copy_rate > 0 ? floor_share(job, r) : SPMM_OK;
 }
 
-/** Keeps the sampled rows of this rank's Y, in place. */
+/** Keeps the sampled rows of this rank's Y, in place: they increase strictly, so the i-th is row i or a later one, and
+ *  no row is overwritten before it was copied. */
 static void pick_rows(const sp_job *job, spmm_multivector *y)
 {
     const size_t bytes = (size_t)y->ld * sp_value_size(y->precision);

@@ -126,11 +126,11 @@ void sp_sample_rows(const int64_t *begin, int blocks, int64_t *rows, int64_t *fi
     int64_t taken = 0;
     for (int b = 0; b < blocks; b++) {
         const int64_t size = begin[b + 1] - begin[b];
-        int64_t share = all <= SP_SAMPLE_ROWS ? size : (int64_t)((double)size / (double)all * SP_SAMPLE_ROWS);
+        /* whole numbers: share <= size makes the rows differ, which a rounded quotient does not */
+        int64_t share = all <= SP_SAMPLE_ROWS ? size : size * SP_SAMPLE_ROWS / all;
         if (share == 0 && size > 0) share = 1;
         first[b] = taken;
-        for (int64_t i = 0; i < share; i++)
-            rows[taken++] = begin[b] + (int64_t)((double)i / (double)share * (double)size);
+        for (int64_t i = 0; i < share; i++) rows[taken++] = begin[b] + i * size / share;
     }
     first[blocks] = taken;
 }

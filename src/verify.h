@@ -30,9 +30,10 @@ typedef struct sp_error {
 spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_multivector *y, int threads,
                       sp_error *error);
 
-/** The rows to look at in mode sample: at most SP_SAMPLE_ROWS, increasing, evenly spaced within each
- *  block and some from every block that has rows.
- *  \param [in]  begin  block boundaries, [blocks + 1]
+/** The rows to look at in mode sample: strictly increasing, evenly spaced within each block, at least one of every
+ *  block that has rows; all rows of a matrix of at most SP_SAMPLE_ROWS, else at most SP_SAMPLE_ROWS and one per block.
+ *  Local.
+ *  \param [in]  begin  block boundaries, [blocks + 1], at most 2^31
  *  \param [out] rows   [SP_SAMPLE_ROWS + blocks]
  *  \param [out] first  first[b] is where block b's rows start in rows, [blocks + 1] */
 void sp_sample_rows(const int64_t *begin, int blocks, int64_t *rows, int64_t *first);

@@ -157,6 +157,10 @@ with test("a sample is verified instead of all, over every block"):
     assert 990 <= checked <= 1003, checked
     result = run(*FAST, "--verify", "sample", "-o", scratch("y.mtx"), "lap2d5:5", ranks=3)
     verified(result, "sample of few rows", 1)
+    for matrix, ranks in (("uniform:100,3", 1), ("uniform:161,3", 2), ("uniform:901,3", 1), ("uniform:1000,3", 3)):
+        result = run(*FAST, "--verify", "sample", matrix, ranks=ranks)
+        verified(result, f"every row of {matrix}", 1)
+        equal(result.records[0]["error"]["checked"], int(matrix[8:-2]) * result.records[0]["run"]["k"], matrix)
     equal(result.records[0]["error"]["checked"], 25 * 64)
 
 with test("without verifying nothing claims to be verified"):

@@ -137,5 +137,31 @@ int main(void)
             }
         }
     }
+    TEST("a sample of any matrix of up to 3000 rows has no row twice, and all of up to 1000") {
+        static int64_t rows[SP_SAMPLE_ROWS + 7], first[8];
+        for (int64_t size = 1; size <= 3000; size++) {
+            const int64_t shapes[4][8] = {
+                {0, size},
+                {0, size / 2, size},
+                {0, size / 3, size - size / 3, size},
+                {0, 0, size / 7, size / 5, size / 2, size / 2, size - size / 9, size},
+            };
+            const int blocks[] = {1, 2, 3, 7};
+            for (int n = 0; n < 4; n++) {
+                const int64_t *const bounds = shapes[n];
+                int bad = 0;
+                sp_sample_rows(bounds, blocks[n], rows, first);
+                const int64_t count = first[blocks[n]];
+                bad += size <= SP_SAMPLE_ROWS
+                           ? count != size
+                           : count < SP_SAMPLE_ROWS - blocks[n] || count > SP_SAMPLE_ROWS + blocks[n];
+                for (int b = 0; b < blocks[n]; b++)
+                    for (int64_t i = first[b]; i < first[b + 1]; i++)
+                        bad += rows[i] < bounds[b] || rows[i] >= bounds[b + 1] ||
+                               (i > 0 && rows[i] <= rows[i - 1]);
+                CHECK_INT(bad, 0);
+            }
+        }
+    }
     return test_end();
 }
