@@ -71,11 +71,20 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     MPI_Abort(comm, sp_exit_code(status));
 }
 
+enum { MOST_CHUNK_BYTES = 1 << 30 };
+static _Atomic int64_t chunk_bytes; /* 0: not yet known */
+
+void sp_set_chunk_bytes(int64_t bytes) { chunk_bytes = bytes; }
+
 int64_t sp_chunk_bytes(void)
 {
+    int64_t known = chunk_bytes;
+    if (known > 0) return known;
     const char *text = getenv("SPMM_CHUNK_BYTES");
     const long long value = text ? atoll(text) : 0;
-    return value >= 1 && value <= (1 << 30) ? value : 1 << 30;
+    known = value >= 1 && value <= MOST_CHUNK_BYTES ? value : MOST_CHUNK_BYTES;
+    chunk_bytes = known;
+    return known;
 }
 
 spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes)
@@ -206,7 +215,7 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
     char mine[KEY_BYTES] = "", *all;
     snprintf(mine, sizeof mine, "%s", key);
     spmm_status status = sp_alloc((void **)&all, size, KEY_BYTES, "the keys of a node's ranks");
-    status = sp_agree(node, "place", status);
+    status = sp_agree(comm, "place", status);
     if (status == SPMM_OK)
         status = SP_MPI(MPI_Allgather(mine, KEY_BYTES, MPI_CHAR, all, KEY_BYTES, MPI_CHAR, node));
     *place = *sharers = 0;

@@ -28,6 +28,31 @@ void sp_abandon(MPI_Comm comm, spmm_status status);
 typedef enum sp_fault_kind { SP_FAULT_NONE, SP_FAULT_FAIL, SP_FAULT_KILL, SP_FAULT_WRONG } sp_fault_kind;
 sp_fault_kind sp_fault(const char *stage, int rank);
 
+/** The tags of all point-to-point messages, so that no two kinds of message that may be under way at once on one
+ *  communicator are mistaken for each other. */
+typedef enum sp_tag {
+    SP_TAG_LENGTHS = 1, /* scatter: a block of A, and X */
+    SP_TAG_JA,
+    SP_TAG_AS,
+    SP_TAG_X,
+    SP_TAG_OLD_ROWS, /* the numbers that rows had before --partition graph */
+    SP_TAG_Y,        /* gather */
+    SP_TAG_GATHER_STARTS,
+    SP_TAG_GATHER_JA,
+    SP_TAG_GATHER_AS,
+    SP_TAG_PART_BEGIN, /* parallel reading: where the next rank's part begins; counts of entries */
+    SP_TAG_TALLY,
+    SP_TAG_HALO_LIST, /* halo: which rows are wanted */
+    SP_TAG_ROWS,      /* exchange: rows of X */
+    SP_TAG_PEER_SETUP,
+    SP_TAG_PEER_INVITE,
+    SP_TAG_PEER_WRITTEN,
+    SP_TAG_PARTIAL, /* reduce: a partial Y */
+    SP_TAG_PROBE,
+    SP_TAG_SERIES, /* series_mpi: series, picked coefficients */
+    SP_TAG_PICKED
+} sp_tag;
+
 /** Messages of any number of bytes, in chunks of at most SPMM_CHUNK_BYTES (environment; default
  *  1 GiB, so that counts stay below 2^31 whatever the MPI library). Blocking.
  *  sp_bcast is collective over comm. */
@@ -35,8 +60,11 @@ spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t by
 spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes);
 spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes);
 
-/** That bound. */
+/** That bound: 1 to 2^30, read from the environment once. Local. */
 int64_t sp_chunk_bytes(void);
+
+/** Another bound from now on, the same on every rank; 0: the environment's, read anew. For tests. Local. */
+void sp_set_chunk_bytes(int64_t bytes);
 
 /** The same without waiting: the chunks' requests are put at request + *count, and *count grows by as many;
  *  room for sp_chunks(bytes) of them. Data must not be touched before they are complete. */

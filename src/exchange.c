@@ -197,10 +197,21 @@ static int64_t most_bytes(spmm_transport transport, spmm_device space)
     return space == SPMM_CUDA && transport == SPMM_TRANSPORT_STAGED && chunk > STAGE ? STAGE : chunk;
 }
 
+/** Memory for what a rank that failed receives and drops (sp_exchange_skip): it is reserved now, because a rank may fail
+ *  for want of memory. Until then its pages are not touched, so that none are taken. */
+static spmm_status reserve_drop(sp_exchange *x)
+{
+    int64_t most = 1;
+    for (int i = 0; i < x->ins; i++)
+        if (x->in[i].bytes > most) most = x->in[i].bytes;
+    return sp_alloc(&x->drop, most, 1, "rows to drop");
+}
+
 static spmm_status allocate(sp_exchange *x)
 {
     const sp_halo *const h = x->halo;
     TRY(create_lists(x, most_bytes(x->transport, x->space)));
+    if (!x->way->skip) TRY(reserve_drop(x));
     if (x->space == SPMM_CPU)
         return sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send");
     if (x->transport != SPMM_TRANSPORT_PEER)
@@ -365,6 +376,7 @@ void sp_exchange_destroy(sp_exchange *x)
     sp_free(x->request);
     sp_free(x->status);
     sp_free(x->done);
+    sp_free(x->drop);
     if (x->space == SPMM_CPU) {
         sp_free(x->send);
     } else {
@@ -406,22 +418,16 @@ spmm_status sp_exchange_end(sp_exchange *x) { return x->way->end(x); }
 /** Receives into memory that is thrown away, and sends empty messages, which nobody else does. */
 void sp_exchange_skip(sp_exchange *x)
 {
-    void *scratch = NULL;
-    int64_t most = 1;
     if (x->way->skip) {
         x->way->skip(x);
         return;
     }
-    for (int i = 0; i < x->ins; i++)
-        if (x->in[i].bytes > most) most = x->in[i].bytes;
-    if (sp_alloc(&scratch, most, 1, "rows to drop") != SPMM_OK) return;
     for (int i = 0; i < x->outs; i++)
         MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[i]);
     for (int i = 0; i < x->ins; i++)
-        MPI_Recv(scratch, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS, x->comm,
+        MPI_Recv(x->drop, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS, x->comm,
                  MPI_STATUS_IGNORE);
     MPI_Waitall(x->outs, x->request, MPI_STATUSES_IGNORE);
-    sp_free(scratch);
 }
 
 spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)

@@ -15,8 +15,6 @@
 #include "exchange_ways.h"
 #include "memory.h"
 
-enum { TAG_SETUP = 42, TAG_INVITE = 43, TAG_WRITTEN = 44 };
-
 typedef struct room {
     char *memory;
     int64_t bytes;
@@ -219,11 +217,11 @@ static spmm_status tell_places(const sp_exchange *x)
 {
     peer *const p = x->state;
     for (int i = 0; i < x->outs; i++)
-        TRY(SP_MPI(MPI_Irecv(&p->guest[i].offset, 1, MPI_INT64_T, x->out[i].peer, TAG_SETUP, x->comm,
+        TRY(SP_MPI(MPI_Irecv(&p->guest[i].offset, 1, MPI_INT64_T, x->out[i].peer, SP_TAG_PEER_SETUP, x->comm,
                              &p->request[i])));
     for (int i = 0; i < x->ins; i++) {
         p->place[i] = x->in[i].at;
-        TRY(SP_MPI(MPI_Isend(&p->place[i], 1, MPI_INT64_T, x->in[i].peer, TAG_SETUP, x->comm,
+        TRY(SP_MPI(MPI_Isend(&p->place[i], 1, MPI_INT64_T, x->in[i].peer, SP_TAG_PEER_SETUP, x->comm,
                              &p->request[x->outs + i])));
     }
     return sp_wait(p->request, x->ins + x->outs);
@@ -260,12 +258,13 @@ static spmm_status invite(const sp_exchange *x, const char *base)
     p->sent.room = at;
     if (at >= 0) p->sent.shared = p->rooms[at].shared;
     for (int i = 0; i < x->outs; i++)
-        TRY(SP_MPI(MPI_Irecv(&p->invited[i], sizeof(invitation), MPI_BYTE, x->out[i].peer, TAG_INVITE,
+        TRY(SP_MPI(MPI_Irecv(&p->invited[i], sizeof(invitation), MPI_BYTE, x->out[i].peer, SP_TAG_PEER_INVITE,
                              x->comm, &come[i])));
     for (int i = 0; i < x->ins; i++) {
-        TRY(SP_MPI(MPI_Irecv(&p->told[i], 1, MPI_INT32_T, x->in[i].peer, TAG_WRITTEN, x->comm, &told[i])));
         TRY(SP_MPI(
-            MPI_Isend(&p->sent, sizeof(invitation), MPI_BYTE, x->in[i].peer, TAG_INVITE, x->comm, &sent[i])));
+            MPI_Irecv(&p->told[i], 1, MPI_INT32_T, x->in[i].peer, SP_TAG_PEER_WRITTEN, x->comm, &told[i])));
+        TRY(SP_MPI(MPI_Isend(&p->sent, sizeof(invitation), MPI_BYTE, x->in[i].peer, SP_TAG_PEER_INVITE,
+                             x->comm, &sent[i])));
     }
     return sp_wait(come, x->outs);
 }
@@ -277,7 +276,8 @@ static spmm_status tell(const sp_exchange *x, int written)
     MPI_Request *const sent = p->request + x->outs + 2 * x->ins;
     for (int i = 0; i < x->outs; i++) {
         p->tell[i] = written;
-        TRY(SP_MPI(MPI_Isend(&p->tell[i], 1, MPI_INT32_T, x->out[i].peer, TAG_WRITTEN, x->comm, &sent[i])));
+        TRY(SP_MPI(
+            MPI_Isend(&p->tell[i], 1, MPI_INT32_T, x->out[i].peer, SP_TAG_PEER_WRITTEN, x->comm, &sent[i])));
     }
     return SPMM_OK;
 }

@@ -4,8 +4,6 @@
 
 #include "exchange.h"
 
-enum { SP_TAG_ROWS = 41 };
-
 /** Consecutive rows to or from one neighbour; offsets in bytes. */
 typedef struct sp_message {
     int peer;
@@ -45,6 +43,7 @@ struct sp_exchange {
     MPI_Request *request; /**< [ins + outs] */
     MPI_Status *status;   /**< [ins + outs] */
     int *done;            /**< [ins] */
+    void *drop;           /**< host memory of the longest incoming message; NULL where the way has a skip */
     char *send;           /**< packed rows, in X's memory */
     int32_t *list;        /**< on a GPU: the halo's list */
     int now;              /**< 1: kernels queued before need not be waited for */

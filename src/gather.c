@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "multivector.h"
 
-enum { ROOT = 0, TAG_Y = 21, TAG_STARTS, TAG_JA, TAG_AS };
+enum { ROOT = 0 };
 
 static spmm_status receive_blocks(const sp_grid *grid, const int64_t *block_rows, spmm_multivector *y)
 {
@@ -14,7 +14,8 @@ static spmm_status receive_blocks(const sp_grid *grid, const int64_t *block_rows
     int64_t at = 0;
     for (int r = 0; r < grid->size; r++) {
         if (r != ROOT)
-            TRY(sp_recv(grid->comm, r, TAG_Y, (char *)y->data + at * row_bytes, block_rows[r] * row_bytes));
+            TRY(sp_recv(grid->comm, r, SP_TAG_Y, (char *)y->data + at * row_bytes,
+                        block_rows[r] * row_bytes));
         at += block_rows[r];
     }
     return SPMM_OK;
@@ -37,7 +38,7 @@ spmm_status sp_gather(const sp_grid *grid, const spmm_multivector *block, int64_
         memcpy(y->data, block->data, (size_t)sp_multivector_bytes(block));
         status = receive_blocks(grid, block_rows, y);
     } else {
-        status = sp_send(grid->comm, ROOT, TAG_Y, block->data, sp_multivector_bytes(block));
+        status = sp_send(grid->comm, ROOT, SP_TAG_Y, block->data, sp_multivector_bytes(block));
     }
     TRY_GOTO(sp_agree(grid->comm, "gather", status), failed);
     sp_free(block_rows);
@@ -89,7 +90,7 @@ static spmm_status make_room(const sp_grid *grid, spmm_precision precision, int6
 static spmm_status starts_of(const sp_grid *grid, const spmm_csr *piece, int r, pieces *s)
 {
     const int64_t rows = s->size[r][0];
-    if (r != ROOT) return sp_recv(grid->comm, r, TAG_STARTS, s->start, (rows + 1) * 8);
+    if (r != ROOT) return sp_recv(grid->comm, r, SP_TAG_GATHER_STARTS, s->start, (rows + 1) * 8);
     memcpy(s->start, piece->irp, (size_t)(rows + 1) * 8);
     return SPMM_OK;
 }
@@ -102,8 +103,8 @@ static spmm_status entries_of(const sp_grid *grid, const spmm_csr *piece, int r,
         memcpy(s->as, piece->as, (size_t)(nnz * size));
         return SPMM_OK;
     }
-    TRY(sp_recv(grid->comm, r, TAG_JA, s->ja, nnz * 4));
-    return sp_recv(grid->comm, r, TAG_AS, s->as, nnz * size);
+    TRY(sp_recv(grid->comm, r, SP_TAG_GATHER_JA, s->ja, nnz * 4));
+    return sp_recv(grid->comm, r, SP_TAG_GATHER_AS, s->as, nnz * size);
 }
 
 /** Appends a piece's entries to its rows; pieces of a process row come in the order of their columns. */
@@ -145,9 +146,9 @@ static spmm_status put_together(const sp_grid *grid, const spmm_csr *piece, cons
 static spmm_status send_piece(const sp_grid *grid, const spmm_csr *piece)
 {
     for (int pass = 0; pass < 2; pass++)
-        TRY(sp_send(grid->comm, ROOT, TAG_STARTS, piece->irp, (piece->rows + 1) * 8));
-    TRY(sp_send(grid->comm, ROOT, TAG_JA, piece->ja, piece->nnz * 4));
-    return sp_send(grid->comm, ROOT, TAG_AS, piece->as,
+        TRY(sp_send(grid->comm, ROOT, SP_TAG_GATHER_STARTS, piece->irp, (piece->rows + 1) * 8));
+    TRY(sp_send(grid->comm, ROOT, SP_TAG_GATHER_JA, piece->ja, piece->nnz * 4));
+    return sp_send(grid->comm, ROOT, SP_TAG_GATHER_AS, piece->as,
                    piece->nnz * (int64_t)sp_value_size(piece->precision));
 }
 

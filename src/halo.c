@@ -5,7 +5,7 @@
 
 #include "memory.h"
 
-enum { TAG_LIST = 31, WORD = 64 };
+enum { WORD = 64 };
 
 /** A halo is worth its packing and renumbering below this share of what a broadcast moves. */
 static const double WORTH = 0.9;
@@ -139,11 +139,13 @@ static spmm_status exchange_lists(setup *s, sp_halo *h)
     TRY(sp_agree(s->grid->comm, "halo",
                  sp_alloc((void **)&s->request, chunks, sizeof(MPI_Request), "the halo's messages")));
     for (int p = 0; p < s->parts; p++) {
-        TRY(sp_irecv(s->grid->col_comm, p, TAG_LIST, h->list + in, 4 * s->send[p], s->request, &count));
+        TRY(sp_irecv(s->grid->col_comm, p, SP_TAG_HALO_LIST, h->list + in, 4 * s->send[p], s->request,
+                     &count));
         in += s->send[p];
     }
     for (int p = 0; p < s->parts; p++) {
-        TRY(sp_isend(s->grid->col_comm, p, TAG_LIST, s->wanted + out, 4 * s->receive[p], s->request, &count));
+        TRY(sp_isend(s->grid->col_comm, p, SP_TAG_HALO_LIST, s->wanted + out, 4 * s->receive[p], s->request,
+                     &count));
         out += s->receive[p];
     }
     return sp_wait(s->request, count);

@@ -7,8 +7,6 @@
 #include "layout.h"
 #include "memory.h"
 
-enum { TAG_OLD = 61 };
-
 static int talks(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
 
 static int64_t greatest_k(const sp_job *job)
@@ -98,7 +96,8 @@ static spmm_status share_old_numbers(sp_job *job)
         for (int64_t i = 0; status == SPMM_OK && i < job->a.cols; i++) old[job->perm[i]] = i;
     }
     status = sp_agree(job->grid.comm, "partition", status);
-    if (status == SPMM_OK) status = sp_scatter_rows(&job->grid, r, old, sizeof *old, job->x_old, TAG_OLD);
+    if (status == SPMM_OK)
+        status = sp_scatter_rows(&job->grid, r, old, sizeof *old, job->x_old, SP_TAG_OLD_ROWS);
     sp_free(old);
     return status;
 }

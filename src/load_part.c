@@ -134,7 +134,6 @@ static spmm_status open_part(const sp_grid *grid, sp_part *p)
 spmm_status sp_part_open(const sp_grid *grid, const char *path, const sp_read_options *options,
                          const sp_opening *opening, sp_part *p)
 {
-    enum { TAG = 21 };
     *p = (sp_part){.path = path,
                    .opening = opening,
                    .options = *options,
@@ -147,8 +146,8 @@ spmm_status sp_part_open(const sp_grid *grid, const char *path, const sp_read_op
     /* a part ends where the next one begins */
     const int before = grid->rank > 0 ? grid->rank - 1 : MPI_PROC_NULL;
     const int behind = grid->rank + 1 < grid->size ? grid->rank + 1 : MPI_PROC_NULL;
-    TRY(SP_MPI(MPI_Sendrecv(&p->begin, 1, MPI_INT64_T, before, TAG, &p->end, 1, MPI_INT64_T, behind, TAG,
-                            grid->comm, MPI_STATUS_IGNORE)));
+    TRY(SP_MPI(MPI_Sendrecv(&p->begin, 1, MPI_INT64_T, before, SP_TAG_PART_BEGIN, &p->end, 1, MPI_INT64_T,
+                            behind, SP_TAG_PART_BEGIN, grid->comm, MPI_STATUS_IGNORE)));
     sp_part_rewind(p);
     return SPMM_OK;
 }

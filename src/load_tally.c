@@ -100,14 +100,14 @@ static int64_t common(const int64_t *a, const int64_t *b, int64_t *first)
 static spmm_status swap(MPI_Comm comm, int to, const int64_t *out, int64_t sent, int from, int64_t *in,
                         int64_t received)
 {
-    enum { TAG = 22 };
     const int64_t chunk = sp_chunk_bytes() > (int64_t)sizeof *in ? sp_chunk_bytes() / (int64_t)sizeof *in : 1;
     for (int64_t at = 0; at < sent || at < received; at += chunk) {
         const int64_t s = sent - at < chunk ? sent - at : chunk,
                       r = received - at < chunk ? received - at : chunk;
         TRY(SP_MPI(MPI_Sendrecv(out + (s > 0 ? at : 0), s > 0 ? (int)s : 0, MPI_INT64_T,
-                                s > 0 ? to : MPI_PROC_NULL, TAG, in + (r > 0 ? at : 0), r > 0 ? (int)r : 0,
-                                MPI_INT64_T, r > 0 ? from : MPI_PROC_NULL, TAG, comm, MPI_STATUS_IGNORE)));
+                                s > 0 ? to : MPI_PROC_NULL, SP_TAG_TALLY, in + (r > 0 ? at : 0),
+                                r > 0 ? (int)r : 0, MPI_INT64_T, r > 0 ? from : MPI_PROC_NULL, SP_TAG_TALLY,
+                                comm, MPI_STATUS_IGNORE)));
     }
     return SPMM_OK;
 }

@@ -8,7 +8,7 @@
 #include "multivector.h"
 #include "pearson_parts.h"
 
-enum { ROOM = 1 << 16, TAG_PICKED = 71, TAG_PAIRS = 72, STRIP_BYTES = 64 << 20 };
+enum { ROOM = 1 << 16, STRIP_BYTES = 64 << 20 };
 
 /** The best pairs so far: of sign +1 the greatest coefficients, of -1 the least. */
 typedef struct best {
@@ -205,10 +205,10 @@ static spmm_status send_picked(const sp_pearson *p, const sp_pearson_collection 
 {
     const picked end = {.rows = -1};
     for (const picked *at = c->list; at; at = at->next) {
-        TRY(sp_send(p->grid->comm, 0, TAG_PICKED, at, sizeof *at));
-        TRY(sp_send(p->grid->comm, 0, TAG_PICKED, at->value, at->rows * at->cols * 8));
+        TRY(sp_send(p->grid->comm, 0, SP_TAG_PICKED, at, sizeof *at));
+        TRY(sp_send(p->grid->comm, 0, SP_TAG_PICKED, at->value, at->rows * at->cols * 8));
     }
-    return sp_send(p->grid->comm, 0, TAG_PICKED, &end, sizeof end);
+    return sp_send(p->grid->comm, 0, SP_TAG_PICKED, &end, sizeof end);
 }
 
 static spmm_status receive_picked(const sp_pearson *p, int rank, spmm_multivector *all)
@@ -216,11 +216,12 @@ static spmm_status receive_picked(const sp_pearson *p, int rank, spmm_multivecto
     for (;;) {
         picked head;
         double *value;
-        TRY(sp_recv(p->grid->comm, rank, TAG_PICKED, &head, sizeof head));
+        TRY(sp_recv(p->grid->comm, rank, SP_TAG_PICKED, &head, sizeof head));
         if (head.rows < 0) return SPMM_OK;
         if (sp_alloc((void **)&value, head.rows * head.cols, 8, "coefficients") != SPMM_OK)
             sp_abandon(p->grid->comm, SPMM_ERR_MEMORY); /* the senders would wait for ever */
-        const spmm_status status = sp_recv(p->grid->comm, rank, TAG_PICKED, value, head.rows * head.cols * 8);
+        const spmm_status status = sp_recv(p->grid->comm, rank, SP_TAG_PICKED, value,
+                                           head.rows * head.cols * 8);
         if (status == SPMM_OK) put(all, &head, value);
         sp_free(value);
         TRY(status);

@@ -526,13 +526,6 @@ void sp_plan_skip(spmm_plan *p)
     const char *const why = spmm_error_message();
     memcpy(text, why, strlen(why) + 1); /* what follows may fail too, and is not the reason */
     sp_plan_skip_exchange(p);
-    if (p->reduction) {
-        if (!p->y.data)
-            (void)spmm_multivector_create(p->halo->local.rows, p->k, p->precision, space_of(p), &p->y);
-        if (p->y.data) {
-            spoil(&p->y);
-            (void)sp_reduction_run(p->reduction, p->y.data);
-        }
-    }
+    if (p->reduction) sp_reduction_skip(p->reduction);
     sp_set_message(text);
 }

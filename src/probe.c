@@ -8,7 +8,7 @@
 #include "serial.h"
 #include "stats.h"
 
-enum { TAG_PROBE = 61, SMALL = 8, MIDDLE = 64 << 10, LARGE = 4 << 20, TRIALS = 9 };
+enum { SMALL = 8, MIDDLE = 64 << 10, LARGE = 4 << 20, TRIALS = 9 };
 
 /* ---- messages ---- */
 
@@ -18,9 +18,9 @@ static spmm_status to_and_fro(const sp_grid *g, char *data, int bytes, int count
     const int last = g->size - 1, other = g->rank == 0 ? last : 0;
     const double start = MPI_Wtime();
     for (int i = 0; i < count && (g->rank == 0 || g->rank == last); i++) {
-        if (g->rank == 0) TRY(SP_MPI(MPI_Send(data, bytes, MPI_BYTE, other, TAG_PROBE, g->comm)));
-        TRY(SP_MPI(MPI_Recv(data, bytes, MPI_BYTE, other, TAG_PROBE, g->comm, MPI_STATUS_IGNORE)));
-        if (g->rank != 0) TRY(SP_MPI(MPI_Send(data, bytes, MPI_BYTE, other, TAG_PROBE, g->comm)));
+        if (g->rank == 0) TRY(SP_MPI(MPI_Send(data, bytes, MPI_BYTE, other, SP_TAG_PROBE, g->comm)));
+        TRY(SP_MPI(MPI_Recv(data, bytes, MPI_BYTE, other, SP_TAG_PROBE, g->comm, MPI_STATUS_IGNORE)));
+        if (g->rank != 0) TRY(SP_MPI(MPI_Send(data, bytes, MPI_BYTE, other, SP_TAG_PROBE, g->comm)));
     }
     *seconds = (MPI_Wtime() - start) / (2.0 * count);
     return SPMM_OK;

@@ -6,8 +6,6 @@
 #include "memory.h"
 #include "sp_nccl.h"
 
-enum { TAG_PARTIAL = 51 };
-
 struct sp_reduction {
     MPI_Comm comm; /* the process row */
     int rank, size;
@@ -42,20 +40,26 @@ static void add(const sp_reduction *r, void *sum, const void *other)
     }
 }
 
+/* Below, y is NULL on a rank that failed (sp_reduction_skip): it sends NaNs and drops what it receives, both by way of
+   the buffer. */
+
+static void fill_with_nan(void *p, int64_t bytes) { memset(p, 0xff, (size_t)bytes); }
+
 static spmm_status send(const sp_reduction *r, int to, const void *y)
 {
-    return sp_send(r->comm, to, TAG_PARTIAL, y, bytes_of(r));
+    if (!y) fill_with_nan(r->buffer, bytes_of(r));
+    return sp_send(r->comm, to, SP_TAG_PARTIAL, y ? y : r->buffer, bytes_of(r));
 }
 
 static spmm_status receive(const sp_reduction *r, int from, void *y)
 {
-    return sp_recv(r->comm, from, TAG_PARTIAL, y, bytes_of(r));
+    return sp_recv(r->comm, from, SP_TAG_PARTIAL, y ? y : r->buffer, bytes_of(r));
 }
 
 static spmm_status add_from(const sp_reduction *r, int from, void *y)
 {
     TRY(receive(r, from, r->buffer));
-    add(r, y, r->buffer);
+    if (y) add(r, y, r->buffer);
     return SPMM_OK;
 }
 
@@ -75,16 +79,22 @@ static spmm_status tree(const sp_reduction *r, void *y)
     return SPMM_OK;
 }
 
-/** Sends y and receives the partner's partial at the same time; a sum of two does not depend on their order. */
+/** Sends y and receives the partner's partial at the same time; a sum of two does not depend on their order. There is
+ *  no second buffer for NaNs: a rank that failed sends empty messages, which the partner takes for NaNs. */
 static spmm_status swap(const sp_reduction *r, int partner, void *y)
 {
     const int64_t bytes = bytes_of(r), chunk = sp_chunk_bytes();
     for (int64_t at = 0; at < bytes; at += chunk) {
         const int n = (int)(bytes - at < chunk ? bytes - at : chunk);
-        TRY(SP_MPI(MPI_Sendrecv((char *)y + at, n, MPI_BYTE, partner, TAG_PARTIAL, (char *)r->buffer + at, n,
-                                MPI_BYTE, partner, TAG_PARTIAL, r->comm, MPI_STATUS_IGNORE)));
+        char *const in = (char *)r->buffer + at;
+        MPI_Status received;
+        int got = 0;
+        TRY(SP_MPI(MPI_Sendrecv(y ? (char *)y + at : NULL, y ? n : 0, MPI_BYTE, partner, SP_TAG_PARTIAL, in,
+                                n, MPI_BYTE, partner, SP_TAG_PARTIAL, r->comm, &received)));
+        TRY(SP_MPI(MPI_Get_count(&received, MPI_BYTE, &got)));
+        if (got < n) fill_with_nan(in, n);
     }
-    add(r, y, r->buffer);
+    if (y) add(r, y, r->buffer);
     return SPMM_OK;
 }
 
@@ -107,6 +117,8 @@ static spmm_status by_mpi(const sp_reduction *r, void *y)
     MPI_Datatype type = r->precision == SPMM_F64 ? MPI_DOUBLE : MPI_FLOAT;
     const int64_t size = (int64_t)sp_value_size(r->precision);
     const int64_t most = sp_chunk_bytes() > size ? sp_chunk_bytes() / size : 1;
+    if (!y) fill_with_nan(r->buffer, bytes_of(r));
+    if (!y) y = r->buffer;
     for (int64_t at = 0; at < r->elements; at += most) {
         const int n = (int)(r->elements - at < most ? r->elements - at : most);
         void *const part = (char *)y + at * size;
@@ -140,11 +152,29 @@ spmm_status sp_reduction_run(sp_reduction *r, void *y)
     if (r->method == SPMM_REDUCE_NCCL)
         return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_queue(SP_QUEUE_MAIN));
     const spmm_status fetched = fetch(r, y);
-    if (fetched != SPMM_OK) memset(r->mirror, 0xff, (size_t)bytes_of(r)); /* the others wait: they get NaNs */
-    TRY(on_host(r, r->mirror));
+    TRY(on_host(r, fetched == SPMM_OK ? r->mirror : NULL)); /* the others wait: they get NaNs */
     TRY(fetched);
     if (r->rank != 0 && !sp_reduce_everywhere(r->method)) return SPMM_OK;
     return sp_device_queue_copy(y, r->mirror, bytes_of(r), SP_QUEUE_MAIN);
+}
+
+/** NCCL sums from GPU memory, and cannot be told of a failure. */
+static spmm_status skip_nccl(const sp_reduction *r)
+{
+    void *y = NULL;
+    spmm_status status = sp_device_alloc(&y, bytes_of(r), "a partial Y");
+    if (status == SPMM_OK) status = sp_device_nan(y, bytes_of(r));
+    if (status == SPMM_OK)
+        status = sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_queue(SP_QUEUE_MAIN));
+    if (status == SPMM_OK) status = sp_device_sync();
+    sp_device_free(y);
+    return status;
+}
+
+void sp_reduction_skip(sp_reduction *r)
+{
+    const spmm_status status = r->method == SPMM_REDUCE_NCCL ? skip_nccl(r) : on_host(r, NULL);
+    if (status != SPMM_OK) sp_abandon(r->comm, status); /* the others would wait for ever */
 }
 
 static spmm_status allocate(sp_reduction *r)

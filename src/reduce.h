@@ -33,6 +33,11 @@ void sp_reduction_destroy(sp_reduction *reduction);
  *  \param [in,out] y  [elements], in the reduction's memory space */
 spmm_status sp_reduction_run(sp_reduction *reduction, void *y);
 
+/** Instead of sp_reduction_run(), by a rank that has no partial Y because it failed: it contributes NaNs, so that nobody
+ *  takes the sum for one, and drops what it receives. Collective like it. Needs no memory but on a GPU with NCCL, where
+ *  a failure to allocate Y there ends all ranks (sp_abandon()). */
+void sp_reduction_skip(sp_reduction *reduction);
+
 /** What is done; never SPMM_REDUCE_AUTO. NULL: SPMM_REDUCE_AUTO, there is nothing to sum. */
 spmm_reduce sp_reduction_method(const sp_reduction *reduction);
 

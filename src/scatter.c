@@ -7,7 +7,7 @@
 #include "partition.h"
 
 /* PACK: entries of a column block that travel at a time, so that root packs in bounded memory */
-enum { TAG_LENGTHS = 11, TAG_JA, TAG_AS, TAG_X, PACK = 1 << 20 };
+enum { PACK = 1 << 20 };
 
 /* ---- ranges ---- */
 
@@ -120,8 +120,8 @@ static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const pi
     const int64_t size = (int64_t)sp_value_size(a->precision);
     if (b->whole) {
         const int64_t at = a->irp[b->row];
-        TRY(sp_send(grid->comm, to, TAG_JA, a->ja + at, nnz * 4));
-        return sp_send(grid->comm, to, TAG_AS, (const char *)a->as + at * size, nnz * size);
+        TRY(sp_send(grid->comm, to, SP_TAG_JA, a->ja + at, nnz * 4));
+        return sp_send(grid->comm, to, SP_TAG_AS, (const char *)a->as + at * size, nnz * size);
     }
     int32_t *ja = NULL;
     char *as = NULL;
@@ -132,8 +132,8 @@ static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const pi
     TRY_GOTO(sp_alloc((void **)&as, room, (size_t)size, "entries to send"), done);
     for (int64_t left = nnz; left > 0;) {
         const int64_t n = pack(a, b, &c, portion(0, left), ja, as);
-        TRY_GOTO(sp_send(grid->comm, to, TAG_JA, ja, n * 4), done);
-        TRY_GOTO(sp_send(grid->comm, to, TAG_AS, as, n * size), done);
+        TRY_GOTO(sp_send(grid->comm, to, SP_TAG_JA, ja, n * 4), done);
+        TRY_GOTO(sp_send(grid->comm, to, SP_TAG_AS, as, n * size), done);
         left -= n;
     }
 done:
@@ -147,8 +147,8 @@ static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spm
     const int64_t size = (int64_t)sp_value_size(block->precision);
     for (int64_t at = 0, n; at < block->nnz; at += n) {
         n = portion(whole, block->nnz - at);
-        TRY(sp_recv(grid->comm, root, TAG_JA, block->ja + at, n * 4));
-        TRY(sp_recv(grid->comm, root, TAG_AS, (char *)block->as + at * size, n * size));
+        TRY(sp_recv(grid->comm, root, SP_TAG_JA, block->ja + at, n * 4));
+        TRY(sp_recv(grid->comm, root, SP_TAG_AS, (char *)block->as + at * size, n * size));
     }
     return SPMM_OK;
 }
@@ -235,7 +235,7 @@ static spmm_status send_blocks(const sp_grid *grid, int root, const spmm_csr *a,
         const int64_t rows = b.end - b.row;
         row_starts(a, &b, scratch);
         if (r != root) {
-            TRY(sp_send(grid->comm, r, TAG_LENGTHS, scratch, (rows + 1) * 8));
+            TRY(sp_send(grid->comm, r, SP_TAG_LENGTHS, scratch, (rows + 1) * 8));
             TRY(send_entries(grid, a, &b, scratch[rows], r));
         }
         sent += scratch[rows];
@@ -300,7 +300,7 @@ static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *rang
 
 static spmm_status receive_block(const sp_grid *grid, int root, spmm_csr *block)
 {
-    TRY(sp_recv(grid->comm, root, TAG_LENGTHS, block->irp, (block->rows + 1) * 8));
+    TRY(sp_recv(grid->comm, root, SP_TAG_LENGTHS, block->irp, (block->rows + 1) * 8));
     return receive_entries(grid, root, grid->dims[1] == 1, block);
 }
 
@@ -366,7 +366,7 @@ spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spm
                          spmm_multivector *x)
 {
     return sp_scatter_rows(grid, ranges, whole->data, x->ld * (int64_t)sp_value_size(x->precision), x->data,
-                           TAG_X);
+                           SP_TAG_X);
 }
 
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block)

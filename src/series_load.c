@@ -12,8 +12,6 @@
 #include "series_job.h"
 #include "sink.h"
 
-enum { TAG_SERIES = 73 };
-
 spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_layout layout,
                              spmm_precision precision, spmm_device space, sp_series *x)
 {
@@ -125,7 +123,7 @@ static spmm_status send_out(sp_series_job *job, const sp_series *all)
                                           &mine);
     TRY_GOTO(sp_agree(job->grid.comm, "series", status), done);
     TRY_GOTO(sp_scatter_rows(&job->grid, &job->ranges, all->v.data,
-                             mine.v.ld * (int64_t)sp_value_size(precision), mine.v.data, TAG_SERIES),
+                             mine.v.ld * (int64_t)sp_value_size(precision), mine.v.data, SP_TAG_SERIES),
              done);
     if (job->x.layout == SP_INDEX_MAJOR) {
         status = sp_series_create(count, job->length, first, SP_INDEX_MAJOR, precision, SPMM_CPU, &turned);

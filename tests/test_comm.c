@@ -37,11 +37,11 @@ int main(int argc, char **argv)
         unsetenv("SPMM_FAULT");
     }
     TEST("messages longer than a chunk arrive whole, whatever the chunk") {
-        const char *const chunks[] = {"1", "7", "64", "1000000"};
+        const int64_t chunks[] = {1, 7, 64, 1000000};
         enum { BYTES = 1000 };
         for (int c = 0; c < 4; c++) {
             unsigned char data[BYTES];
-            setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
+            sp_set_chunk_bytes(chunks[c]);
             for (int bytes = 0; bytes <= BYTES; bytes = bytes < 3 ? bytes + 1 : bytes * 7) {
                 for (int i = 0; i < BYTES; i++) data[i] = (unsigned char)(me == 0 ? i * 31 : 0);
                 CHECK_INT(sp_bcast(MPI_COMM_WORLD, 0, data, bytes), SPMM_OK);
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
                 }
             }
         }
-        unsetenv("SPMM_CHUNK_BYTES");
+        sp_set_chunk_bytes(0);
     }
     TEST("ranks of a node are numbered, and those with equal keys are counted") {
         int rank, n, place, sharers;
@@ -105,12 +105,12 @@ int main(int argc, char **argv)
         }
     }
     TEST("messages that are not waited for arrive in chunks of any size") {
-        const char *const chunks[] = {"3", "7", ""};
+        const int64_t chunks[] = {3, 7, 0};
         for (int c = 0; c < 3; c++) {
             char out[24] = "", in[24] = "";
             MPI_Request request[20];
             int count = 0;
-            setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
+            sp_set_chunk_bytes(chunks[c]);
             snprintf(out, sizeof out, "from %d.", me);
             CHECK_INT(sp_irecv(MPI_COMM_WORLD, (me + 1) % size, 5, in, 24, request, &count), SPMM_OK);
             CHECK_INT(sp_isend(MPI_COMM_WORLD, (me + size - 1) % size, 5, out, 24, request, &count), SPMM_OK);
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
             snprintf(out, sizeof out, "from %d.", (me + 1) % size);
             CHECK(strcmp(in, out) == 0);
         }
-        unsetenv("SPMM_CHUNK_BYTES");
+        sp_set_chunk_bytes(0);
     }
     return test_mpi_end();
 }

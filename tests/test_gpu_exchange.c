@@ -1,6 +1,7 @@
 /* Several GPUs through the public interface: rows of X and partial Y on the move, by every transport, exchange and
  * reduction that is there, give what CPUs give.
  * MPI: 1 2 4 */
+#include "comm.h"
 #include "gpu_products.h"
 
 static int there[6]; /* by spmm_transport */
@@ -197,7 +198,7 @@ static void check_pieces(int size)
 {
     spmm_block block;
     reference r;
-    setenv("SPMM_CHUNK_BYTES", "1000", 1);
+    sp_set_chunk_bytes(1000);
     for (int q = 1; q <= size; q += size > 1 ? size - 1 : 1) {
         make_block("uniform:400,7", SPMM_F64, INTEGERS, size / q, q, &block);
         reference_create(&block, 5, INTEGERS, SPMM_REDUCE_AUTO, &r);
@@ -210,7 +211,7 @@ static void check_pieces(int size)
         reference_destroy(&r);
         spmm_block_destroy(&block);
     }
-    unsetenv("SPMM_CHUNK_BYTES");
+    sp_set_chunk_bytes(0);
 }
 
 int main(int argc, char **argv)

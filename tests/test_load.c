@@ -180,7 +180,7 @@ static void check_grids(const spmm_csr *a, int64_t stored, int64_t duplicates, c
             for (int b = 0; b < BOUNDS; b++) {
                 sp_load l;
                 chunk_bytes("SPMM_READ_CHUNK_BYTES", bounds[b].read);
-                chunk_bytes("SPMM_CHUNK_BYTES", bounds[b].send);
+                sp_set_chunk_bytes(bounds[b].send);
                 options->threads = 1 + turn++ % 3;
                 CHECK_INT(
                     (binary ? sp_load_spmm : sp_load_text)(&grid, path, options, (sp_partition)partition, &l),
@@ -192,7 +192,7 @@ static void check_grids(const spmm_csr *a, int64_t stored, int64_t duplicates, c
         sp_grid_destroy(&grid);
     }
     chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
-    chunk_bytes("SPMM_CHUNK_BYTES", 0);
+    sp_set_chunk_bytes(0);
 }
 
 static void test_blocks(void)

@@ -1,5 +1,7 @@
 /* MPI: 1 2 3 4 6 */
+#include <malloc.h>
 #include <math.h>
+#include <sys/resource.h>
 
 #include "comm.h"
 #include "multivector.h"
@@ -50,6 +52,52 @@ static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan
     }
 }
 
+/** Address space that this process may have: what it has, and a little. restore: what limit_memory() returned. */
+static struct rlimit limit_memory(void)
+{
+    struct rlimit old, now;
+    long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    CHECK(f && fscanf(f, "%lld", &pages) == 1);
+    if (f) fclose(f);
+    CHECK_INT(getrlimit(RLIMIT_AS, &old), 0);
+    now = old;
+    now.rlim_cur = (rlim_t)pages * 4096 + (4 << 20);
+    CHECK_INT(setrlimit(RLIMIT_AS, &now), 0);
+    return old;
+}
+
+/** One product in which rank `bad` has a wrong X and no memory left. Nobody may wait for it, and who depends on it must
+ *  not get a product: the others fail, or have NaNs. */
+static void fail_without_memory(const spmm_block *block, const spmm_plan_options *options, int bad)
+{
+    enum { K = 64 };
+    spmm_plan *plan;
+    spmm_multivector x, y;
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, K, options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    sp_multivector_generate(&x, SP_X_ONES, 0, 0, 1);
+    if (test_.rank == bad) {
+        const struct rlimit old = limit_memory();
+        x.k--;
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_ERR_USAGE);
+        x.k++;
+        CHECK_INT(setrlimit(RLIMIT_AS, &old), 0);
+    } else {
+        const spmm_status status = spmm_apply(plan, 1, &x, 0, &y);
+        CHECK(status == SPMM_OK || status == SPMM_ERR_MPI);
+        if (status == SPMM_OK && y.rows > 0 && block->q > 1 && test_.rank / block->q == bad / block->q)
+            CHECK(isnan(sp_multivector_get(&y, y.rows / 2, 1)));
+    }
+    /* the plan still works */
+    CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+    if (y.rows > 0) CHECK(!isnan(sp_multivector_get(&y, y.rows / 2, 1)));
+    spmm_plan_destroy(plan);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+}
+
 int main(int argc, char **argv)
 {
     int size;
@@ -96,6 +144,24 @@ int main(int argc, char **argv)
                 spmm_csr_destroy(&a);
             }
     }
+    TEST("a rank that failed for want of memory keeps no other waiting") {
+        (void)mallopt(M_MMAP_THRESHOLD,
+                      1 << 20); /* memory that is freed goes back, so that a limit is felt */
+        CHECK_INT(spmm_csr_generate("lap2d5:300", SPMM_F64, &a), SPMM_OK);
+        for (int q = 1; q <= size; q++) {
+            if (size % q) continue;
+            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+            for (int r = SPMM_REDUCE_LINEAR; r <= (q > 1 ? SPMM_REDUCE_BUTTERFLY : SPMM_REDUCE_LINEAR); r++)
+                for (int bad = 0; bad < size; bad += 1 + size / 3)
+                    fail_without_memory(&block,
+                                        &(spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST,
+                                                             .reduce = (spmm_reduce)r,
+                                                             .threads = 1},
+                                        bad);
+            spmm_block_destroy(&block);
+        }
+        spmm_csr_destroy(&a);
+    }
     TEST("X may be cut into slices of columns, whatever is exchanged") {
         for (int q = 1; q <= size; q++) {
             if (size % q) continue;
@@ -112,7 +178,7 @@ int main(int argc, char **argv)
         }
     }
     TEST("messages longer than a bound are cut, and arrive") {
-        setenv("SPMM_CHUNK_BYTES", "56", 1);
+        sp_set_chunk_bytes(56);
         CHECK_INT(spmm_csr_generate("uniform:40,6", SPMM_F64, &a), SPMM_OK);
         for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = 1;
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 1, size, &block), SPMM_OK);
@@ -124,7 +190,7 @@ int main(int argc, char **argv)
         multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST}, 3);
         spmm_block_destroy(&block);
         spmm_csr_destroy(&a);
-        unsetenv("SPMM_CHUNK_BYTES");
+        sp_set_chunk_bytes(0);
     }
     TEST("Y of one product can be the X of the next") {
         spmm_plan *plan;

@@ -91,13 +91,13 @@ int main(int argc, char **argv)
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
 
     TEST("each rank gets its block on every grid, in chunks of any size, however root keeps its matrix") {
-        const char *const chunks[] = {"3", "100", ""};
+        const int64_t chunks[] = {3, 100, 0};
         for (int c = 0; c < 3; c++) {
-            setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
+            sp_set_chunk_bytes(chunks[c]);
             for (int q = 1; q <= size; q++)
                 if (size % q == 0) scatter_on(size, q, c == 1 ? size - 1 : 0);
         }
-        unsetenv("SPMM_CHUNK_BYTES");
+        sp_set_chunk_bytes(0);
     }
     TEST("the public scatter works from any root, and the blocks tile the matrix") {
         for (int root = 0; root < size; root++)
@@ -166,12 +166,12 @@ int main(int argc, char **argv)
         }
     }
     TEST("gathered blocks stand in rank order, empty ones included") {
-        const char *const chunks[] = {"5", ""};
+        const int64_t chunks[] = {5, 0};
         for (int c = 0; c < 2; c++) {
             spmm_multivector mine, y;
             const int64_t rows = me == 1 ? 0 : 3 + me;
             int64_t all = 0, first = 0;
-            setenv("SPMM_CHUNK_BYTES", chunks[c], 1);
+            sp_set_chunk_bytes(chunks[c]);
             MPI_Allreduce(&rows, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
             MPI_Exscan(&rows, &first, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
             if (me == 0) first = 0;
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
             spmm_multivector_destroy(&mine);
             spmm_multivector_destroy(&y);
         }
-        unsetenv("SPMM_CHUNK_BYTES");
+        sp_set_chunk_bytes(0);
     }
     sp_grid_destroy(&grid);
     return test_mpi_end();
