@@ -31,6 +31,7 @@ sp_fault_kind sp_fault(const char *stage, int rank)
     char *end;
     if (strtol(text + n + 1, &end, 10) != rank) return SP_FAULT_NONE;
     if (strcmp(end, ":kill") == 0) return SP_FAULT_KILL;
+    if (strcmp(end, ":stop") == 0) return SP_FAULT_STOP;
     return strcmp(end, ":wrong") == 0 ? SP_FAULT_WRONG : SP_FAULT_FAIL;
 }
 
@@ -38,6 +39,7 @@ static spmm_status with_fault(const char *stage, int rank, spmm_status local)
 {
     const sp_fault_kind fault = sp_fault(stage, rank);
     if (fault == SP_FAULT_KILL) raise(SIGKILL);
+    if (fault == SP_FAULT_STOP) raise(SIGSTOP);
     if (fault == SP_FAULT_FAIL)
         return sp_fail(SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage %s as told", stage);
     return local;
@@ -66,7 +68,9 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     fflush(stdout);
-    fprintf(stderr, "%s: error: rank %d: %s\n", program_invocation_short_name, rank, spmm_error_message());
+    fprintf(stderr, "%s: error: ", program_invocation_short_name);
+    if (rank > 0) fprintf(stderr, "rank %d: ", rank); /* as sp_agree() has it */
+    fprintf(stderr, "%s\n", spmm_error_message());
     fflush(stderr);
     MPI_Abort(comm, sp_exit_code(status));
 }

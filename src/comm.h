@@ -23,9 +23,15 @@ spmm_status sp_agree(MPI_Comm comm, const char *stage, spmm_status local);
 void sp_abandon(MPI_Comm comm, spmm_status status);
 
 /** Faults on demand, for tests: the environment variable SPMM_FAULT=STAGE:RANK[:KIND] makes that rank
- *  fail there (KIND fail, the default), kill itself (kill), or, in stage `apply`, spoil one element
+ *  fail there (KIND fail, the default), kill itself (kill), stop (stop) until SIGCONT, or, in stage `apply`, spoil one element
  *  of Y (wrong). The stages are those of sp_agree's callers. */
-typedef enum sp_fault_kind { SP_FAULT_NONE, SP_FAULT_FAIL, SP_FAULT_KILL, SP_FAULT_WRONG } sp_fault_kind;
+typedef enum sp_fault_kind {
+    SP_FAULT_NONE,
+    SP_FAULT_FAIL,
+    SP_FAULT_KILL,
+    SP_FAULT_STOP,
+    SP_FAULT_WRONG
+} sp_fault_kind;
 sp_fault_kind sp_fault(const char *stage, int rank);
 
 /** The tags of all point-to-point messages, so that no two kinds of message that may be under way at once on one

@@ -167,6 +167,8 @@ static const sp_option_row rows[] = {
      WORDS(io_words, io_parallel)},
     {0, "cache", "FILE", "write the matrix in binary form, as FILE.spmm: a MATRIX that needs no parsing",
      TEXT(cache)},
+    {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait for ever)",
+     COUNT(timeout, 1)},
     {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY)},
     {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", ACTION(DRY_RUN)},
     {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", CALL(set_plan_ranks)},

@@ -62,6 +62,7 @@ typedef struct sp_options {
     const char *x_file; /**< NULL: generated */
     int threads;        /**< 0: default */
     int repeat, warmup;
+    int timeout; /**< seconds; 0: none */
     sp_verify_mode verify;
     const char *output, *json, *csv; /**< NULL: none */
     double ell_limit;

@@ -6,6 +6,7 @@
 #include "options.h"
 #include "program.h"
 #include "series_job.h"
+#include "watch.h"
 
 static void list_kernels(void)
 {
@@ -104,15 +105,18 @@ int main(int argc, char **argv)
 {
     static sp_series_job job;
     int rank, provided;
+    sp_watch *watch = NULL;
     spmm_status status = sp_series_options_parse(argc, argv, &job.options);
     if (status == SPMM_OK && answer(job.options.action)) return sp_exit_code(sp_program_flushed(status));
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(&argc, &argv, sp_watch_thread_level(job.options.timeout), &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (status == SPMM_OK) status = sp_watch_start(MPI_COMM_WORLD, job.options.timeout, &watch);
     if (status == SPMM_OK) status = work(&job);
     if (status == SPMM_OK) status = judged(&job);
     if (rank == 0) status = sp_program_flushed(status);
     if (status != SPMM_OK) sp_program_complain(rank, status);
     sp_series_job_destroy(&job);
+    sp_watch_stop(watch);
     MPI_Finalize();
     return sp_exit_code(status);
 }

@@ -172,6 +172,8 @@ static const sp_option_row rows[] = {
     {'o', "output", "FILE", "write all coefficients as a Matrix Market array file", TEXT(output)},
     {0, "json", "FILE", "append one JSON object a step and kernel", TEXT(json)},
     {0, "csv", "FILE", "append one row a step and kernel, with a header when the file is new", TEXT(csv)},
+    {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait for ever)",
+     COUNT(timeout, 1)},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},

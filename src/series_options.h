@@ -29,6 +29,7 @@ typedef struct sp_series_options {
     int threads; /**< 0: default */
     int repeat;  /**< 0: default */
     int warmup;
+    int timeout;        /**< seconds; 0: none */
     int block;          /**< threads of a CUDA block; 0: the kernel's choice */
     int step[SP_STEPS]; /**< 1: is measured */
     int steps_given;

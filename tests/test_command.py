@@ -150,6 +150,26 @@ with test("ones, index and a seed make X, and X may come from a file"):
     result = run(*FAST, "-k", 3, "-x", x, "lap2d5:6")
     equal(result.code, 2, "K unlike the file's")
 
+STOPPED = "did not answer for 1 s (--timeout): stopped, or lost with its node"
+with test("with --timeout a rank that is stopped ends the job, and is named, wherever it stops; without, nothing changes"):
+    for stage, rank in (("read", 2), ("apply", 0), ("apply", 1), ("report", 1)):
+        start = time.monotonic()
+        result = run(*FAST, "--timeout", 1, "lap2d5:20", ranks=3, env={"SPMM_FAULT": f"{stage}:{rank}:stop"}, limit=20)
+        equal(result.code, 4, result.err)
+        assert time.monotonic() - start < 10, "took too long"
+        within(result.error_lines()[0], f"rank {rank} (on ")
+        within(result.error_lines()[0], STOPPED)
+    verified(run(*FAST, "--timeout", 1, "lap2d5:20", ranks=3), "nothing stopped", 1)
+    verified(run(*FAST, "--timeout", 1, "lap2d5:20", ranks=1), "one rank", 1)
+    result = run(*FAST, "--timeout", 1, "-k", "0", "lap2d5:20", ranks=2, records=False)
+    equal(result.code, 2, "a usage error beside it")
+
+with test("ranks that compute for longer than --timeout are not taken for stopped ones"):
+    start = time.monotonic()
+    result = run("-d", "cpu", "-t", 1, "-k", 64, "-r", 30, "--timeout", 1, "lap3d27:40", ranks=2)
+    verified(result, "a long run", 1)
+    assert time.monotonic() - start > 1.5, "not long enough to tell"
+
 with test("a sample is verified instead of all, over every block"):
     result = run(*FAST, "--verify", "sample", "lap3d7:20", ranks=3)
     verified(result, "sample", 1)
@@ -157,11 +177,11 @@ with test("a sample is verified instead of all, over every block"):
     assert 990 <= checked <= 1003, checked
     result = run(*FAST, "--verify", "sample", "-o", scratch("y.mtx"), "lap2d5:5", ranks=3)
     verified(result, "sample of few rows", 1)
+    equal(result.records[0]["error"]["checked"], 25 * 64)
     for matrix, ranks in (("uniform:100,3", 1), ("uniform:161,3", 2), ("uniform:901,3", 1), ("uniform:1000,3", 3)):
         result = run(*FAST, "--verify", "sample", matrix, ranks=ranks)
         verified(result, f"every row of {matrix}", 1)
         equal(result.records[0]["error"]["checked"], int(matrix[8:-2]) * result.records[0]["run"]["k"], matrix)
-    equal(result.records[0]["error"]["checked"], 25 * 64)
 
 with test("without verifying nothing claims to be verified"):
     result = run(*FAST, "--verify", "none", "lap2d5:9", ranks=2)
@@ -185,9 +205,9 @@ STAGES = sorted({name for file in (ROOT / "src").glob("*.c") if file.stem != "nc
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
 LEADS_TO = {"sample": ("--verify", "sample"), "floor": ("-v",), "probe": ("--probe",), "tune": ("--autotune",),
             "conversions": ("--check-conversions",), "reduce": ("-g", "1x3"),
-            "load": ("--io", "parallel")}
+            "load": ("--io", "parallel"), "watch": ("--timeout", 9)}
 # stages that one rank does not come to
-SHARED = ("exchange", "reduce")
+SHARED = ("exchange", "reduce", "watch")
 # stages after Y was written
 WRITTEN = ("output", "verify", "report")
 

@@ -244,6 +244,12 @@ with test("a rank that fails or is killed at any stage ends the job, with one me
         result = series("-m", 12, "-n", 30, ranks=3, limit=30, env={"SPMM_FAULT": f"{stage}:1:kill"})
         assert result.code not in (0, 1), f"{stage} killed: {result.code}"
 
+with test("with --timeout a rank that is stopped ends the job, and is named"):
+    result = series("-m", 12, "-n", 30, "--timeout", 1, ranks=3, limit=20, env={"SPMM_FAULT": "pearson:1:stop"})
+    equal(result.code, 4, result.err)
+    within(result.error_lines()[0], "rank 1 (on ")
+    passed(series("-m", 12, "-n", 30, "--timeout", 1, ranks=3))
+
 with test("a full disk is exit code 4"):
     if os.path.exists("/dev/full"):
         for args in (("-o", "/dev/full"), ("--json", "/dev/full"), ("--csv", "/dev/full")):
