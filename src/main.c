@@ -143,6 +143,7 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, sp_watch_thread_level(job.options.timeout), &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     job.start = MPI_Wtime();
+    if (status == SPMM_OK) sp_program_warn(rank, job.options.verbosity, job.options.notes);
     if (status == SPMM_OK) status = sp_watch_start(MPI_COMM_WORLD, job.options.timeout, &watch);
     if (status == SPMM_OK) status = work(&job);
     if (rank == 0) status = sp_program_flushed(status);

@@ -1,32 +1,58 @@
 #include "option_table.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_COUNT = 1000000000, FIRST_LONG = 256 };
+#include "words.h"
+
+enum { MOST_COUNT = 1000000000, LEAST_LONG = 2 /* letters of a long option */ };
+
+/* ---- values ---- */
 
 spmm_status sp_option_word(const char *option, const char *text, const char *const *words, int *index)
 {
     char list[256] = "";
+    sp_guess guess = {.typed = text};
     for (*index = 0; words[*index]; ++*index) {
         const size_t n = strlen(list);
         if (strcmp(text, words[*index]) == 0) return SPMM_OK;
         snprintf(list + n, sizeof list - n, "%s%s", *index ? ", " : "", words[*index]);
+        sp_guess_offer(&guess, words[*index]);
     }
-    return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected one of %s", option, text, list);
+    return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one of %s%s", option, SHOWN(text), list,
+                   MEANT(&guess, "", ""));
+}
+
+/** \return 1: the text is a whole number within the bounds, and nothing else */
+static int read_whole(const char *text, int64_t least, int64_t most, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && *value >= least && *value <= most;
 }
 
 spmm_status sp_option_number(const char *option, const char *text, int64_t least, int64_t most,
                              int64_t *value)
 {
-    char *end;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    if (end == text || *end || errno || *value < least || *value > most)
-        return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected a whole number from %lld to %lld", option, text,
-                       (long long)least, (long long)most);
+    if (read_whole(text, least, most, value)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected a whole number from %lld to %lld", option, SHOWN(text),
+                   (long long)least, (long long)most);
+}
+
+spmm_status sp_option_item(const char *option, const char *text, const char **rest, char *item, size_t room)
+{
+    const size_t n = strcspn(*rest, ",");
+    if (n == 0)
+        return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one value, or several with one comma between",
+                       option, SHOWN(text));
+    if (n >= room)
+        return sp_fail(SPMM_ERR_USAGE, "--%s %s: a value of more than %zu letters", option, SHOWN(text),
+                       room - 1);
+    snprintf(item, room, "%.*s", (int)n, *rest);
+    *rest = (*rest)[n] ? *rest + n + 1 : NULL;
     return SPMM_OK;
 }
 
@@ -34,14 +60,16 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
                               int *count)
 {
     char item[32];
-    for (*count = 0;; text++) {
-        const size_t n = strcspn(text, ",");
+    const char *rest = text;
+    for (*count = 0; rest;) {
         if (*count == room) return sp_fail(SPMM_ERR_USAGE, "--%s: more than %d numbers", option, room);
-        snprintf(item, sizeof item, "%.*s", (int)n, text);
-        TRY(sp_option_number(option, item, 1, most, &list[(*count)++]));
-        text += n;
-        if (!*text) return SPMM_OK;
+        TRY(sp_option_item(option, text, &rest, item, sizeof item));
+        if (!read_whole(item, 1, most, &list[(*count)++]))
+            return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected a whole number from 1 to %lld%s%s", option,
+                           SHOWN(text), (long long)most, strcmp(item, text) != 0 ? ", not " : "",
+                           strcmp(item, text) != 0 ? SHOWN(item) : "");
     }
+    return SPMM_OK;
 }
 
 void sp_option_help(const sp_option_table *table, FILE *out)
@@ -56,6 +84,19 @@ void sp_option_help(const sp_option_table *table, FILE *out)
     }
 }
 
+/* ---- the command line ---- */
+
+/** A command line on its way through the table. */
+typedef struct reader {
+    const sp_option_table *table;
+    void *options;
+    int argc, at; /* argv[at] is the next word */
+    char **argv;
+    const char *
+        given[SP_OPTION_ROWS]; /* of each row: its argument, or its name where it takes none; NULL: not yet */
+    char *notes;               /* [SP_MESSAGE_BYTES] */
+} reader;
+
 static spmm_status set(const sp_option_row *row, void *options, const char *text)
 {
     void *const at = (char *)options + row->field;
@@ -63,7 +104,10 @@ static spmm_status set(const sp_option_row *row, void *options, const char *text
     switch (row->kind) {
     case SP_OPTION_CALL: return row->call(options, text);
     case SP_OPTION_WORD: return sp_option_word(row->name, text, row->words, at);
-    case SP_OPTION_TEXT: *(const char **)at = text; break;
+    case SP_OPTION_TEXT:
+        if (!*text) return sp_fail(SPMM_ERR_USAGE, "--%s \"\": expected the name of a file", row->name);
+        *(const char **)at = text;
+        break;
     case SP_OPTION_FLAG: *(int *)at = row->value; break;
     case SP_OPTION_RAISE:
         if (*(int *)at < row->value) *(int *)at = row->value;
@@ -76,58 +120,189 @@ static spmm_status set(const sp_option_row *row, void *options, const char *text
     return SPMM_OK;
 }
 
-/** The table as getopt_long wants it. Long-only options get codes from FIRST_LONG up. */
-static void getopt_tables(const sp_option_table *table, char *letters, struct option *longs)
+static void note(reader *r, const char *text)
 {
-    *letters++ = ':'; /* a missing argument is told apart from an unknown option */
-    for (int i = 0; i < table->count; i++) {
-        const sp_option_row *row = &table->rows[i];
-        longs[i] = (struct option){row->name, row->argument ? required_argument : no_argument, NULL,
-                                   FIRST_LONG + i};
-        if (!row->letter) continue;
-        *letters++ = row->letter;
-        if (row->argument) *letters++ = ':';
-    }
-    *letters = '\0';
-    longs[table->count] = (struct option){NULL, 0, NULL, 0};
+    const size_t n = strlen(r->notes);
+    snprintf(r->notes + n, SP_MESSAGE_BYTES - n, "%s%s", n ? "; " : "", text);
 }
 
-static const sp_option_row *find_row(const sp_option_table *table, int code)
+/** Notes what the option overrides: itself with another argument, or another one that sets the same to something else. */
+static void note_overridden(reader *r, int index, const char *text)
+{
+    char line[320];
+    const sp_option_row *const rows = r->table->rows, *const row = &rows[index];
+    if (row->argument && r->given[index] && strcmp(r->given[index], text) != 0) {
+        snprintf(line, sizeof line, "--%s is given twice: %s counts, and not %s", row->name, SHOWN(text),
+                 SHOWN(r->given[index]));
+        note(r, line);
+    }
+    for (int i = 0; i < r->table->count; i++) {
+        const sp_option_row *const other = &rows[i];
+        if (!r->given[i] || row->argument || other->argument || other->kind != row->kind) continue;
+        if (row->kind == SP_OPTION_CALL || other->field != row->field || other->value == row->value) continue;
+        const int later = row->kind == SP_OPTION_FLAG || row->value > other->value;
+        snprintf(line, sizeof line, "--%s and --%s: the %s counts", other->name, row->name,
+                 later ? "latter" : "former");
+        note(r, line);
+    }
+}
+
+static spmm_status apply(reader *r, int index, const char *text)
+{
+    const sp_option_row *const row = &r->table->rows[index];
+    note_overridden(r, index, text);
+    r->given[index] = row->argument ? text : row->name;
+    return set(row, r->options, text);
+}
+
+/** The argument of an option that takes one: what stands in the same word, or else the next one. word: as it was typed */
+static spmm_status argument_of(reader *r, int index, const char *word, const char *same, const char **text)
+{
+    *text = same;
+    if (same) return SPMM_OK;
+    if (r->at >= r->argc)
+        return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", word, r->table->rows[index].argument);
+    *text = r->argv[r->at++];
+    return SPMM_OK;
+}
+
+/** "--threads, --tune or --transport": the options that begin like that. */
+static void list_beginning(const sp_option_table *table, const char *text, size_t n, int count, char *list,
+                           size_t room)
+{
+    size_t used = 0;
+    for (int i = 0; i < table->count && used < room; i++) {
+        if (strncmp(table->rows[i].name, text, n) != 0) continue;
+        used += (size_t)snprintf(list + used, room - used, "--%s%s", table->rows[i].name,
+                                 --count > 1  ? ", "
+                                 : count == 1 ? " or "
+                                              : "");
+    }
+}
+
+/** \return the row of that name, or of the one name that begins so; -1: of none; -2: of several, *count of them */
+static int find_long(const sp_option_table *table, const char *text, size_t n, int *count)
+{
+    int found = -1;
+    *count = 0;
+    for (int i = 0; i < table->count; i++) {
+        if (n == 0 || strncmp(table->rows[i].name, text, n) != 0) continue;
+        if (!table->rows[i].name[n]) return i;
+        found = i;
+        ++*count;
+    }
+    return *count > 1 ? -2 : found;
+}
+
+static sp_guess guess_long(const sp_option_table *table, const char *name)
+{
+    sp_guess guess = {.typed = name};
+    for (int i = 0; i < table->count; i++) sp_guess_offer(&guess, table->rows[i].name);
+    return guess;
+}
+
+/** --NAME, --NAME=ARGUMENT, or the beginning of a name that no other has. */
+static spmm_status read_long(reader *r, const char *word)
+{
+    const char *const text = word + 2, *argument = NULL;
+    const size_t n = strcspn(text, "=");
+    char name[64], list[256];
+    int count;
+    const int index = find_long(r->table, text, n, &count);
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), text);
+    if (index == -2) {
+        list_beginning(r->table, text, n, count, list, sizeof list);
+        return sp_fail(SPMM_ERR_USAGE, "--%s: ambiguous: %s", name, list);
+    }
+    if (index < 0) {
+        const sp_guess guess = guess_long(r->table, name);
+        return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help lists them%s", SHOWN(word),
+                       MEANT(&guess, "--", ""));
+    }
+    if (!r->table->rows[index].argument && text[n])
+        return sp_fail(SPMM_ERR_USAGE, "--%s takes no argument: %s", r->table->rows[index].name, SHOWN(word));
+    if (r->table->rows[index].argument)
+        TRY(argument_of(r, index, word, text[n] ? text + n + 1 : NULL, &argument));
+    return apply(r, index, argument);
+}
+
+static int find_letter(const sp_option_table *table, char letter)
 {
     for (int i = 0; i < table->count; i++)
-        if (code == FIRST_LONG + i || (table->rows[i].letter && code == table->rows[i].letter))
-            return &table->rows[i];
-    return NULL;
+        if (table->rows[i].letter == letter) return i;
+    return -1;
+}
+
+static spmm_status unknown_letter(const sp_option_table *table, char letter)
+{
+    const char other = (char)(islower((unsigned char)letter) ? toupper((unsigned char)letter)
+                                                             : tolower((unsigned char)letter)),
+               shown[2] = {letter, '\0'}, meant[2] = {other, '\0'};
+    const sp_guess guess = {.word = find_letter(table, other) >= 0 ? meant : NULL};
+    return sp_fail(SPMM_ERR_USAGE, "unknown option -%s: --help lists them%s", SHOWN(shown),
+                   MEANT(&guess, "-", ""));
+}
+
+/** Letters behind one dash; the first that takes an argument has the rest of the word, if there is one. */
+static spmm_status read_cluster(reader *r, const char *word)
+{
+    for (const char *p = word + 1; *p; p++) {
+        const int index = find_letter(r->table, *p);
+        const char *argument = NULL;
+        if (index < 0 || *p == '-') return unknown_letter(r->table, *p);
+        if (!r->table->rows[index].argument) {
+            TRY(apply(r, index, NULL));
+            continue;
+        }
+        TRY(argument_of(r, index, word, p[1] ? p + 1 : NULL, &argument));
+        return apply(r, index, argument);
+    }
+    return SPMM_OK;
+}
+
+/** -LETTERS; a long option behind one dash would be taken for letters, some of which may be options. */
+static spmm_status read_letters(reader *r, const char *word)
+{
+    char name[64];
+    int count;
+    const size_t n = strcspn(word + 1, "=");
+    if (n >= LEAST_LONG && n < sizeof name) {
+        snprintf(name, sizeof name, "%.*s", (int)n, word + 1);
+        const int index = find_long(r->table, name, n, &count);
+        if (index >= 0 && !r->table->rows[index].name[n])
+            return sp_fail(SPMM_ERR_USAGE, "-%s: a long option has two dashes; did you mean --%s?", name,
+                           name);
+        const spmm_status status = read_cluster(r, word);
+        sp_guess guess = guess_long(r->table, name);
+        if (index >= 0) guess.word = r->table->rows[index].name;
+        if (status != SPMM_ERR_USAGE || !guess.word || n < 4) return status;
+        return sp_fail(status, "%s%s", spmm_error_message(), MEANT(&guess, "--", ""));
+    }
+    return read_cluster(r, word);
 }
 
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
-                           void *options, const char **operand)
+                           void *options, const char **operand, char notes[SP_MESSAGE_BYTES])
 {
-    char letters[2 * SP_OPTION_ROWS + 2];
-    struct option longs[SP_OPTION_ROWS + 1];
+    reader r = {.table = table, .options = options, .argc = argc, .at = 1, .argv = argv, .notes = notes};
+    const char *operands[2];
+    int count = 0, only_operands = 0;
+    notes[0] = '\0';
     if (table->count > SP_OPTION_ROWS)
         return sp_fail(SPMM_ERR_INTERNAL, "a table of %d options, over %d", table->count, SP_OPTION_ROWS);
-    getopt_tables(table, letters, longs);
-    opterr = 0; /* rank 0 prints the message, not getopt on every rank */
-    optind = 0; /* start anew: the tests parse more than once */
-    for (int code; (code = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
-        const char *const seen = argv[optind > 0 ? optind - 1 : 0];
-        if (code == ':') {
-            const sp_option_row *row = find_row(table, optopt);
-            return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", seen,
-                           row ? row->argument : "an argument");
+    while (r.at < argc) {
+        const char *const word = argv[r.at++];
+        if (only_operands || word[0] != '-' || !word[1]) {
+            if (count < 2) operands[count++] = word;
+        } else if (strcmp(word, "--") == 0) {
+            only_operands = 1;
+        } else {
+            TRY(word[1] == '-' ? read_long(&r, word) : read_letters(&r, word));
         }
-        const sp_option_row *row = code == '?' ? NULL : find_row(table, code);
-        if (!row && optopt && optopt < FIRST_LONG)
-            return sp_fail(SPMM_ERR_USAGE, "unknown option -%c; --help lists them", optopt);
-        if (!row)
-            return sp_fail(SPMM_ERR_USAGE,
-                           "unknown option, or one that takes no argument: %.100s; --help lists them", seen);
-        TRY(set(row, options, optarg));
     }
-    if (argc - optind > 1)
-        return sp_fail(SPMM_ERR_USAGE, "more than one %s: %.100s and %.100s", operand_name, argv[optind],
-                       argv[optind + 1]);
-    if (optind < argc) *operand = argv[optind];
+    if (count > 1)
+        return sp_fail(SPMM_ERR_USAGE, "more than one %s: %s and %s", operand_name, SHOWN(operands[0]),
+                       SHOWN(operands[1]));
+    if (count == 1) *operand = operands[0];
     return SPMM_OK;
 }

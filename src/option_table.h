@@ -58,6 +58,13 @@ spmm_status sp_option_word(const char *option, const char *text, const char *con
 spmm_status sp_option_number(const char *option, const char *text, int64_t least, int64_t most,
                              int64_t *value);
 
+/** The next value of a list with commas between.
+ *  \param [in] text      the whole list, for the message
+ *  \param [in,out] rest  what is left of it; NULL after the last value
+ *  \param [out] item     [room] the value
+ *  \return SPMM_OK, or SPMM_ERR_USAGE for an empty value and for one that does not fit */
+spmm_status sp_option_item(const char *option, const char *text, const char **rest, char *item, size_t room);
+
 /** Whole numbers from 1 up to most, with commas between them.
  *  \param [out] list   [room]
  *  \param [out] count  of the numbers read, at least 1
@@ -65,15 +72,17 @@ spmm_status sp_option_number(const char *option, const char *text, int64_t least
 spmm_status sp_option_numbers(const char *option, const char *text, int64_t most, int64_t *list, int room,
                               int *count);
 
-/** Reads argv by the table, option by option, into a struct that holds the defaults already. argv is reordered,
- *  what is no option to its end, and its strings must outlive *options, which points to them.
+/** Reads argv by the table, option by option, into a struct that holds the defaults already. Options and the operand may
+ *  come in any order; after -- there is no option. Long names may be cut short where that is not ambiguous. argv's strings
+ *  must outlive *options, which points to them.
  *  \param [in] operand_name  what the operand is called in the message about more than one: "matrix"
  *  \param [in,out] options   where the rows' fields lie
- *  \param [out] operand      what follows the options; unchanged where there is none
- *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and what it takes; what a row's call
- *          returns; SPMM_ERR_INTERNAL for a table with too many rows */
+ *  \param [out] operand      what is no option; unchanged where there is none
+ *  \param [out] notes        which options override others: a line for a warning; "": none do
+ *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and what it takes, and one that may have been
+ *          meant; what a row's call returns; SPMM_ERR_INTERNAL for a table with too many rows */
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
-                           void *options, const char **operand);
+                           void *options, const char **operand, char notes[SP_MESSAGE_BYTES]);
 
 /** The "Options:" of --help: that line and one a row. */
 void sp_option_help(const sp_option_table *table, FILE *out);

@@ -8,6 +8,7 @@
 #include "gen.h"
 #define OPTIONS sp_options
 #include "option_table.h"
+#include "words.h"
 
 const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
 static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
@@ -43,10 +44,15 @@ static spmm_status set_plan_ranks(void *options, const char *text)
 static spmm_status set_kernel(void *options, const char *text)
 {
     sp_options *const o = options;
+    int count;
+    const sp_kernel *const kernel = sp_kernels(&count);
+    sp_guess guess = {.typed = text};
     o->kernel = strcmp(text, "auto") == 0 ? NULL : text;
-    if (o->kernel && strcmp(text, "all") != 0 && !sp_kernel_find(text))
-        return sp_fail(SPMM_ERR_USAGE, "--kernel %.100s: no such kernel; --list-kernels names them", text);
-    return SPMM_OK;
+    if (!o->kernel || strcmp(text, "all") == 0 || sp_kernel_find(text)) return SPMM_OK;
+    sp_guess_offer(&guess, "auto");
+    for (int i = 0; i < count; i++) sp_guess_offer(&guess, kernel[i].id);
+    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s", SHOWN(text),
+                   MEANT(&guess, "", ""));
 }
 
 static spmm_status set_block_size(void *options, const char *text)
@@ -75,7 +81,7 @@ static spmm_status set_grid(void *options, const char *text)
     o->p = o->q = 0;
     if (o->grid_auto) return SPMM_OK;
     if (sscanf(text, "%9dx%9d%n", &o->p, &o->q, &end) != 2 || text[end] || o->p < 1 || o->q < 1)
-        return sp_fail(SPMM_ERR_USAGE, "--grid %.100s: expected PxQ, e.g. 4x1, or auto", text);
+        return sp_fail(SPMM_ERR_USAGE, "--grid %s: expected PxQ, e.g. 4x1, or auto", SHOWN(text));
     return SPMM_OK;
 }
 
@@ -116,7 +122,7 @@ static spmm_status set_ell_limit(void *options, const char *text)
     char *end;
     o->ell_limit = strtod(text, &end);
     if (end == text || *end || !(o->ell_limit > 0))
-        return sp_fail(SPMM_ERR_USAGE, "--ell-limit %.100s: expected a number above 0", text);
+        return sp_fail(SPMM_ERR_USAGE, "--ell-limit %s: expected a number above 0", SHOWN(text));
     return SPMM_OK;
 }
 
@@ -165,7 +171,7 @@ static const sp_option_row rows[] = {
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1)},
     {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
      WORDS(io_words, io_parallel)},
-    {0, "cache", "FILE", "write the matrix in binary form, as FILE.spmm: a MATRIX that needs no parsing",
+    {0, "cache", "FILE", "write the matrix to FILE in binary form: a MATRIX that needs no parsing",
      TEXT(cache)},
     {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait for ever)",
      COUNT(timeout, 1)},
@@ -256,6 +262,6 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
                       .repeat = 10,
                       .warmup = 2,
                       .ell_limit = 3.0};
-    TRY(sp_option_read(&table, argc, argv, "matrix", o, &o->matrix));
+    TRY(sp_option_read(&table, argc, argv, "matrix", o, &o->matrix, o->notes));
     return check(o);
 }

@@ -68,7 +68,8 @@ typedef struct sp_options {
     double ell_limit;
     int allow_nonfinite;
     sp_action action;
-    int verbosity; /**< -1 quiet, 0, 1 verbose */
+    int verbosity;                /**< -1 quiet, 0, 1 verbose */
+    char notes[SP_MESSAGE_BYTES]; /**< options that override others; "": none */
 } sp_options;
 
 /** Reads argv into *o; argv's strings must outlive *o.

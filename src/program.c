@@ -13,6 +13,13 @@ void sp_program_complain(int rank, spmm_status status)
     if (status == SPMM_ERR_USAGE) fprintf(stderr, "%s: see %s --help\n", name, name);
 }
 
+void sp_program_warn(int rank, int verbosity, const char *text)
+{
+    if (rank != 0 || verbosity < 0 || !*text) return;
+    fflush(stdout);
+    fprintf(stderr, "%s: warning: %s\n", program_invocation_short_name, text);
+}
+
 int sp_program_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};

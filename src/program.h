@@ -9,6 +9,10 @@
  *  where the status is SPMM_ERR_USAGE. Other ranks say nothing: the message is the same on all. */
 void sp_program_complain(int rank, spmm_status status);
 
+/** Prints rank 0's one line about what is odd and no error to the standard error; nothing for "", nor where the program is to be
+ *  quiet (verbosity below 0). */
+void sp_program_warn(int rank, int verbosity, const char *text);
+
 /** What the launcher says this process's rank is; 0 without one. For what is told without MPI. */
 int sp_program_rank(void);
 

@@ -110,6 +110,7 @@ int main(int argc, char **argv)
     if (status == SPMM_OK && answer(job.options.action)) return sp_exit_code(sp_program_flushed(status));
     MPI_Init_thread(&argc, &argv, sp_watch_thread_level(job.options.timeout), &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (status == SPMM_OK) sp_program_warn(rank, job.options.verbosity, job.options.notes);
     if (status == SPMM_OK) status = sp_watch_start(MPI_COMM_WORLD, job.options.timeout, &watch);
     if (status == SPMM_OK) status = work(&job);
     if (status == SPMM_OK) status = judged(&job);

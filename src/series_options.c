@@ -8,6 +8,7 @@
 #include "options.h"
 #define OPTIONS sp_series_options
 #include "option_table.h"
+#include "words.h"
 
 static const char *const layout_words[] = {"series", "index", NULL};
 static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};
@@ -18,21 +19,12 @@ const char *sp_layout_word(sp_layout layout)
     return layout == SP_ANY_LAYOUT ? "any" : layout_words[layout];
 }
 
-/** One item of a list with commas, cut short where it is too long to be any. Returns what follows it, NULL at the
- *  end. */
-static const char *item_of(const char *text, char *item, size_t room)
-{
-    const size_t n = strcspn(text, ",");
-    snprintf(item, room, "%.*s", (int)n, text);
-    return text[n] ? text + n + 1 : NULL;
-}
-
 static spmm_status set_number(const char *name, const char *text, double least, double most, double *value)
 {
     char *end;
     *value = strtod(text, &end);
     if (end == text || *end || !(*value >= least && *value <= most))
-        return sp_fail(SPMM_ERR_USAGE, "--%s %.100s: expected a number from %g to %g", name, text, least,
+        return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected a number from %g to %g", name, SHOWN(text), least,
                        most);
     return SPMM_OK;
 }
@@ -92,31 +84,43 @@ static spmm_status set_block_size(void *options, const char *text)
 static spmm_status set_steps(void *options, const char *text)
 {
     sp_series_options *const o = options;
-    char item[32];
+    const char *rest = text;
+    char item[64];
     memset(o->step, 0, sizeof o->step);
-    for (o->steps_given = 1; text;) {
+    for (o->steps_given = 1; rest;) {
         int index;
-        text = item_of(text, item, sizeof item);
+        TRY(sp_option_item("steps", text, &rest, item, sizeof item));
         TRY(sp_option_word("steps", item, step_words, &index));
         o->step[index] = 1;
     }
     return SPMM_OK;
 }
 
+static spmm_status no_such_kernel(const char *name)
+{
+    int count;
+    const sp_series_kernel *const kernel = sp_series_kernels(&count);
+    sp_guess guess = {.typed = name};
+    sp_guess_offer(&guess, "auto");
+    for (int i = 0; i < count; i++) sp_guess_offer(&guess, kernel[i].id);
+    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s", SHOWN(name),
+                   MEANT(&guess, "", ""));
+}
+
 static spmm_status set_kernel(void *options, const char *text)
 {
     sp_series_options *const o = options;
+    const char *rest = text;
     char item[64];
-    while (text) {
-        text = item_of(text, item, sizeof item);
+    for (o->kernels = o->all_kernels = 0; rest;) {
+        TRY(sp_option_item("kernel", text, &rest, item, sizeof item));
         const sp_series_kernel *const kernel = sp_series_find(item);
         if (strcmp(item, "auto") == 0) continue;
         if (strcmp(item, "all") == 0) {
             o->all_kernels = 1;
             continue;
         }
-        if (!kernel)
-            return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel; --list-kernels names them", item);
+        if (!kernel) return no_such_kernel(item);
         if (o->kernels == SP_SERIES_KERNELS)
             return sp_fail(SPMM_ERR_USAGE, "--kernel: more than %d of them", SP_SERIES_KERNELS);
         o->kernel[o->kernels++] = kernel;
@@ -127,9 +131,10 @@ static spmm_status set_kernel(void *options, const char *text)
 static spmm_status set_tolerance(void *options, const char *text)
 {
     sp_series_options *const o = options;
+    const char *rest = text;
     char item[32];
-    for (o->tolerances = 0; text;) {
-        text = item_of(text, item, sizeof item);
+    for (o->tolerances = 0; rest;) {
+        TRY(sp_option_item("tolerance", text, &rest, item, sizeof item));
         if (o->tolerances == (int)(sizeof o->tolerance / sizeof *o->tolerance))
             return sp_fail(SPMM_ERR_USAGE, "--tolerance: more than %d numbers", o->tolerances);
         TRY(set_number("tolerance", item, 0, 1e300, &o->tolerance[o->tolerances++]));
@@ -244,7 +249,7 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
                              .verify = SP_VERIFY_SAMPLE,
                              .tolerance = {1e-1, 1e-2, 1e-3},
                              .tolerances = 3};
-    TRY(sp_option_read(&table, argc, argv, "file", o, &o->file));
+    TRY(sp_option_read(&table, argc, argv, "file", o, &o->file, o->notes));
     TRY(check(o));
     if (o->file) o->step[SP_GENERATE] = 0;
     return SPMM_OK;

@@ -43,7 +43,8 @@ typedef struct sp_series_options {
     sp_verify_mode verify;
     const char *output, *json, *csv; /**< NULL: none */
     sp_series_action action;
-    int verbosity; /**< -1 quiet, 0 */
+    int verbosity;                /**< -1 quiet, 0 */
+    char notes[SP_MESSAGE_BYTES]; /**< options that override others; "": none */
 } sp_series_options;
 
 /** Reads argv into *o; argv's strings must outlive *o.

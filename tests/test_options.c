@@ -15,6 +15,16 @@ static spmm_status parse(const char *line)
     return sp_options_parse(argc, argv, &o);
 }
 
+/** The same with one word that may be empty or have blanks. */
+static spmm_status parse_word(const char *option, const char *word)
+{
+    char name[] = "spmm_mpi", text[32], value[64];
+    char *argv[] = {name, text, value, NULL};
+    snprintf(text, sizeof text, "%s", option);
+    snprintf(value, sizeof value, "%s", word);
+    return sp_options_parse(3, argv, &o);
+}
+
 static void refused(const char *line, const char *part)
 {
     CHECK_INT(parse(line), SPMM_ERR_USAGE);
@@ -112,6 +122,75 @@ int main(void)
         refused("-z", "-z");
         refused("--help=3", "--help=3");
         refused("a.mtx b.mtx", "more than one matrix: a.mtx and b.mtx");
+    }
+    TEST("an option that is nearly known is refused with the one that may be meant") {
+        refused("--kernle auto", "unknown option --kernle: --help lists them; did you mean --kernel?");
+        refused("--dryrun", "did you mean --dry-run?");
+        refused("--list_kernels", "did you mean --list-kernels?");
+        refused("--JSON=x", "did you mean --json?");
+        refused("-K 8", "did you mean -k?");
+        refused("--zzz", "unknown option --zzz: --help lists them");
+        CHECK(!strstr(spmm_error_message(), "did you mean"));
+    }
+    TEST("a word that is nearly known is refused with the one that may be meant, a far one without") {
+        refused("--kernel cpu_crs", "did you mean cpu_csr?");
+        refused("--kernel CPU-ELL", "did you mean cpu_ell?");
+        refused("--kernel atuo", "did you mean auto?");
+        refused("-f crs", "did you mean csr?");
+        refused("-d CPU", "did you mean cpu?");
+        refused("--transport staegd", "did you mean staged?");
+        refused("--partition grpah", "did you mean graph?");
+        refused("--verify smaple", "did you mean sample?");
+        refused("--reduce buterfly", "did you mean butterfly?");
+        refused("-d gpu", "auto, cpu, cuda");
+        CHECK(!strstr(spmm_error_message(), "did you mean"));
+        refused("-f coo", "auto, csr");
+        CHECK(!strstr(spmm_error_message(), "did you mean"));
+    }
+    TEST("names may be cut short where that is not ambiguous") {
+        CHECK_INT(parse("--col 3 --thr=2"), SPMM_OK);
+        CHECK(o.k[0] == 3 && o.threads == 2);
+        refused("--t 3", "--t: ambiguous: --tune, --transport or --threads");
+        refused("--list", "ambiguous: --list-kernels or --list-devices");
+    }
+    TEST("a long option with one dash is not taken for letters") {
+        refused("-format csr", "-format: a long option has two dashes; did you mean --format?");
+        refused("-output y", "did you mean --output?");
+        refused("-threads=4", "did you mean --threads?");
+        refused("-help", "did you mean --help?");
+        refused("-kernl x", "did you mean --kernel?");
+        CHECK_INT(parse("-k8 -qt2 -d cpu"), SPMM_OK);
+        CHECK(o.k[0] == 8 && o.threads == 2 && o.verbosity == -1);
+    }
+    TEST("an argument too many and one too few are told apart from an unknown option") {
+        refused("--help=3", "--help takes no argument: --help=3");
+        refused("--threads", "--threads: expected N after it");
+        refused("-t", "-t: expected N after it");
+    }
+    TEST("a value is shown whole, and in quotation marks where it would not be seen") {
+        refused("-k 1,,8", "--columns 1,,8: expected");
+        refused("-k 1,8,", "--columns 1,8,: expected");
+        refused("-k 1,x,8", "--columns 1,x,8: expected a whole number from 1 to 16777216, not x");
+        CHECK_INT(parse_word("-k", ""), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "--columns \"\": expected");
+        CHECK_INT(parse_word("-t", ""), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "--threads \"\": expected");
+        CHECK_INT(parse_word("-f", "csr ell\n"), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "--format \"csr ell\\x0A\": expected");
+        CHECK_INT(parse_word("--json", ""), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "--json \"\": expected the name of a file");
+    }
+    TEST("what one option overrides of another is noted") {
+        CHECK_INT(parse("--json a --json b -k 1 -k 1 --dry-run"), SPMM_OK);
+        CHECK_INT(strcmp(o.notes, "--json is given twice: b counts, and not a"), 0);
+        CHECK_INT(parse("-k 1 -k 2"), SPMM_OK);
+        CHECK_INT(strcmp(o.notes, "--columns is given twice: 2 counts, and not 1"), 0);
+        CHECK_INT(parse("-q -v"), SPMM_OK);
+        CHECK_INT(strcmp(o.notes, "--quiet and --verbose: the latter counts"), 0);
+        CHECK_INT(parse("--dry-run --scatter-only"), SPMM_OK);
+        CHECK_INT(strcmp(o.notes, "--dry-run and --scatter-only: the former counts"), 0);
+        CHECK_INT(parse("--tune --autotune -q -q --json a --json a"), SPMM_OK);
+        CHECK_INT(strcmp(o.notes, ""), 0);
     }
     TEST("what does not go together is refused") {
         refused("--kernel cpu_csr -d cuda", "cpu");

@@ -1,0 +1,81 @@
+#include "words.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LONGEST = 40 }; /* of the words that are compared */
+
+static int plain(const char *text)
+{
+    for (const char *p = text; *p; p++)
+        if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '"' || *p == '\\') return 0;
+    return *text != '\0';
+}
+
+const char *sp_shown(char *buf, size_t n, const char *text)
+{
+    const size_t room = n - sizeof "\\x00\"..."; /* for what comes last */
+    size_t used = 0;
+    if (plain(text)) {
+        if (snprintf(buf, n, "%s", text) >= (int)n) memcpy(buf + n - 4, "...", 4);
+        return buf;
+    }
+    buf[used++] = '"';
+    for (; *text && used < room; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == 0x7f) {
+            used += (size_t)snprintf(buf + used, n - used, "\\x%02X", c);
+            continue;
+        }
+        if (c == '"' || c == '\\') buf[used++] = '\\';
+        buf[used++] = (char)c;
+    }
+    snprintf(buf + used, n - used, "\"%s", *text ? "..." : "");
+    return buf;
+}
+
+static int folded(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/** Letters that were left out, added, replaced or swapped with the next one to make b of a (Damerau and Levenshtein's
+ *  distance, with each pair swapped at most once). Both are at most LONGEST long. */
+static int distance(const char *a, const char *b)
+{
+    int row[3][LONGEST + 1]; /* rows i, i - 1 and i - 2 of the table, by i % 3 */
+    const int n = (int)strlen(a), m = (int)strlen(b);
+    for (int j = 0; j <= m; j++) row[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        int *const now = row[i % 3], *const last = row[(i + 2) % 3], *const before = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= m; j++) {
+            const int same = folded(a[i - 1]) == folded(b[j - 1]);
+            now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + !same);
+            if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) &&
+                folded(a[i - 2]) == folded(b[j - 1]))
+                now[j] = least(now[j], before[j - 2] + 1);
+        }
+    }
+    return row[n % 3][m];
+}
+
+void sp_guess_offer(sp_guess *guess, const char *word)
+{
+    const size_t n = strlen(guess->typed);
+    const int most = n < 2 ? 0 : n < 6 ? 1 : n < 10 ? 2 : 3;
+    if (n == 0 || n > LONGEST || strlen(word) > LONGEST) return;
+    /* of a few letters the first is hardly mistyped: gpu is not meant to be cpu */
+    if (n < 4 && folded(guess->typed[0]) != folded(word[0])) return;
+    const int found = distance(guess->typed, word);
+    if (found > most || found >= (int)strlen(word) || (guess->word && found >= guess->distance)) return;
+    guess->word = word;
+    guess->distance = found;
+}
+
+const char *sp_guess_text(char *buf, size_t n, const sp_guess *guess, const char *before, const char *after)
+{
+    buf[0] = '\0';
+    if (guess->word) snprintf(buf, n, "; did you mean %s%s%s?", before, guess->word, after);
+    return buf;
+}
