@@ -113,7 +113,8 @@ typedef struct spmm_block {
  *  \param [in]  path       file name
  *  \param [in]  precision  of the values of *a
  *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
- *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (complex, or 2^31 rows or columns and more;
+ *  \return SPMM_OK, SPMM_ERR_USAGE (an environment variable SPMM_* with a value that it does not take),
+ *          SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (complex, or 2^31 rows or columns and more;
  *          the message names file and line), _MEMORY
  */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
@@ -210,10 +211,11 @@ typedef struct spmm_plan_options {
     spmm_format format; /**< default SPMM_CSR; SPMM_FORMAT_AUTO: chosen for the matrix, or the kernel's */
     const char *kernel; /**< a name of spmm_mpi --list-kernels for that device and format; NULL: chosen for
                              the matrix, K and precision among the kernels of the format */
-    int threads;        /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads() */
-    double ell_limit;   /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
-    int block_size;     /**< threads of a CUDA block, a multiple of 32 up to 1024; 0: the kernel's choice */
-    int subwarp;        /**< lanes that share an element, where a kernel has that parameter; 0: its choice */
+    int threads; /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads(), within a bound of 4 per
+                             core or 256; beyond it: SPMM_ERR_USAGE */
+    double ell_limit; /**< padded ELLPACK is refused beyond this many times the CSR's bytes; 0: 3.0 */
+    int block_size;   /**< threads of a CUDA block, a multiple of 32 up to 1024; 0: the kernel's choice */
+    int subwarp;      /**< lanes that share an element, where a kernel has that parameter; 0: its choice */
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;
@@ -236,7 +238,8 @@ typedef struct spmm_plan spmm_plan;
  *  \param [in]  k        columns of X, >= 1
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: blocks that do not fit together),
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: blocks that do not fit together, an
+ *          environment variable SPMM_* with a value that it does not take),
  *          _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);

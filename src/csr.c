@@ -1,9 +1,9 @@
 #include "csr.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "memory.h"
+#include "threads.h"
 
 spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a)
 {
@@ -142,5 +142,5 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
         sp_coo_destroy(&coo);
         return status;
     }
-    return sp_csr_from_coo(&coo, omp_get_max_threads(), a, NULL);
+    return sp_csr_from_coo(&coo, sp_threads_default(), a, NULL);
 }

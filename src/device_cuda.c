@@ -9,6 +9,7 @@
 
 #include "device_cuda.h"
 #include "memory.h"
+#include "threads.h"
 
 enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 
@@ -366,7 +367,7 @@ static void copy_by_threads(char *to, const char *from, int64_t bytes)
 {
     enum { PART = 1 << 20 };
     const int64_t parts = (bytes + PART - 1) / PART;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(sp_threads_default())
     for (int64_t i = 0; i < parts; i++) {
         const int64_t left = bytes - i * PART;
         memcpy(to + i * PART, from + i * PART, (size_t)(left < PART ? left : PART));

@@ -1,13 +1,13 @@
 #include "gen.h"
 
 #include <errno.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
 #include "random.h"
+#include "threads.h"
 
 enum { KEY_COLUMN = 1, KEY_VALUE = 2, KEY_EDGE = 3 };
 
@@ -377,5 +377,5 @@ spmm_status sp_gen_csr(const char *spec, spmm_precision precision, int threads, 
 
 spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_csr *a)
 {
-    return sp_gen_csr(spec, precision, omp_get_max_threads(), a);
+    return sp_gen_csr(spec, precision, sp_threads_default(), a);
 }

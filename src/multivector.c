@@ -5,6 +5,7 @@
 #include "../kernels/move.h"
 #include "device.h"
 #include "random.h"
+#include "threads.h"
 
 enum { SECTOR_BYTES = 32 };
 
@@ -22,7 +23,7 @@ static void zero_rows(const spmm_multivector *v)
 {
     const size_t row_bytes = (size_t)v->ld * sp_value_size(v->precision);
     char *const data = v->data;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(sp_threads_default())
     for (int64_t i = 0; i < v->rows; i++) memset(data + (size_t)i * row_bytes, 0, row_bytes);
 }
 
@@ -156,7 +157,7 @@ spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *p
                            (long long)src->rows, (long long)i, (long long)perm[i]);
     const size_t size = sp_value_size(src->precision), from_row = (size_t)src->ld * size,
                  to_row = (size_t)dst->ld * size, bytes = (size_t)src->k * size;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(sp_threads_default())
     for (int64_t i = 0; i < src->rows; i++) {
         const int64_t from = inverse ? perm[i] : i, to = inverse ? i : perm[i];
         memcpy((char *)dst->data + (size_t)to * to_row, (const char *)src->data + (size_t)from * from_row,

@@ -1,9 +1,9 @@
 #include "pearson.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
+#include "environment.h"
 #include "exchange.h"
 #include "memory.h"
 #include "multivector.h"
@@ -96,9 +96,8 @@ static spmm_status allocate_tile(sp_pearson *p)
 {
     const int64_t size = (int64_t)sp_value_size(p->z.precision),
                   most = p->z.rows > p->z.behind ? p->z.rows : p->z.behind;
-    const char *const told = getenv("SPMM_TILE_EDGE");
     spmm_status status;
-    p->edge = told && atoi(told) > 0 ? atoi(told) : p->space == SPMM_CUDA ? GPU_EDGE : CPU_EDGE;
+    p->edge = sp_environment_number("SPMM_TILE_EDGE", p->space == SPMM_CUDA ? GPU_EDGE : CPU_EDGE);
     if (p->edge > most) p->edge = most > 0 ? most : 1;
     for (;;) {
         const int64_t bytes = p->edge * p->edge * size;

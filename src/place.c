@@ -1,9 +1,11 @@
 #include "place.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "environment.h"
+#include "threads.h"
 
 /** Cores of this process, and a key that is equal for equal sets of them. */
 static int bound_cores(char *key, size_t n)
@@ -21,19 +23,30 @@ static int bound_cores(char *key, size_t n)
     return CPU_COUNT(&set);
 }
 
-static spmm_status place_threads(MPI_Comm comm, int threads, sp_place *place)
+/** asked: 0: the default */
+static spmm_status choose_threads(int asked, sp_place *place)
+{
+    char what[48];
+    TRY(sp_environment_check());
+    snprintf(what, sizeof what, "--threads %d", asked);
+    if (asked != 0) TRY(sp_threads_check(what, asked));
+    place->threads = asked;
+    if (place->threads == 0) TRY(sp_threads_told(&place->threads));
+    if (place->threads == 0) place->threads = place->cores / place->core_sharers;
+    if (place->threads > sp_threads_most()) place->threads = sp_threads_most();
+    if (place->threads < 1) place->threads = 1;
+    return SPMM_OK;
+}
+
+static spmm_status place_threads(MPI_Comm comm, int asked, sp_place *place)
 {
     char key[32];
     int which;
+    const int quota = sp_threads_quota(NULL);
     place->cores = bound_cores(key, sizeof key);
+    if (quota > 0 && quota < place->cores) place->cores = quota;
     TRY(sp_node_sharers(comm, key, &which, &place->core_sharers));
-    if (threads == 0) {
-        const char *text = getenv("OMP_NUM_THREADS");
-        threads = text ? atoi(text) : 0;
-    }
-    if (threads <= 0) threads = place->cores / place->core_sharers;
-    place->threads = threads > 0 ? threads : 1;
-    return SPMM_OK;
+    return sp_agree(comm, "place", choose_threads(asked, place));
 }
 
 static spmm_status open_gpu(int node_rank, sp_place *place)
@@ -74,16 +87,21 @@ void sp_place_print(FILE *out, const sp_place *place)
         if (place->gpu_sharers > 1) fprintf(out, ", shared by %d ranks", place->gpu_sharers);
         fprintf(out, "\n");
     } else {
-        fprintf(out, "device     cpu: %d thread%s a rank (%d core%s shared by %d rank%s)\n", place->threads,
+        const int threads = place->threads * place->core_sharers;
+        fprintf(out, "device     cpu: %d thread%s a rank (%d core%s shared by %d rank%s)", place->threads,
                 plural(place->threads), place->cores, plural(place->cores), place->core_sharers,
                 plural(place->core_sharers));
+        if (threads > place->cores)
+            fprintf(out, ", oversubscribed: %d threads on %d core%s", threads, place->cores,
+                    plural(place->cores));
+        fprintf(out, "\n");
     }
 }
 
 spmm_status spmm_device_open(MPI_Comm comm)
 {
     sp_place place;
-    return sp_place_rank(comm, SP_DEVICE_CUDA, 0, &place);
+    return sp_place_rank(comm, SP_DEVICE_CUDA, 1, &place); /* a plan has threads of its own */
 }
 
 void spmm_device_close(void) { sp_device_close(); }

@@ -12,7 +12,7 @@ typedef enum sp_device_choice { SP_DEVICE_AUTO, SP_DEVICE_CPU, SP_DEVICE_CUDA } 
 /** One rank's place; plain data, so that rank 0 can collect them. */
 typedef struct sp_place {
     char host[64];
-    int cores; /**< cores this rank may run on, shared by `core_sharers` ranks */
+    int cores; /**< cores this rank may run on at a time, shared by `core_sharers` ranks */
     int core_sharers;
     int threads; /**< OpenMP threads */
     spmm_device device;
@@ -25,9 +25,10 @@ typedef struct sp_place {
  *  Collective over comm. auto takes GPUs when every rank sees one. GPUs go by node-local rank modulo
  *  the visible ones (CUDA_VISIBLE_DEVICES and a batch system's binding are obeyed, since they decide
  *  what is visible). Threads, unless given: OMP_NUM_THREADS, else the cores that the rank is bound
- *  to, divided by the node's ranks bound to the same ones.
+ *  to, or that its control group grants it the time of, divided by the node's ranks bound to the same ones.
  *  \param [in] threads  0: the default
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_NO_DEVICE (cuda without a GPU; says why),
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (more threads than threads.h allows, an
+ *          environment variable that environment.h refuses), SPMM_ERR_NO_DEVICE (cuda without a GPU; says why),
  *          SPMM_ERR_DEVICE */
 spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_place *place);
 

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "device.h"
+#include "environment.h"
 #include "exchange.h"
 #include "memory.h"
 #include "multivector.h"
 #include "parts.h"
 #include "reduce.h"
 #include "slices.h"
+#include "threads.h"
 
 struct spmm_plan {
     const sp_grid *grid;
@@ -32,7 +34,7 @@ struct spmm_plan {
     sp_timer *both; /* of interior and boundary rows, where they run side by side */
 };
 
-static int threads_of(int asked) { return asked > 0 ? asked : omp_get_max_threads(); }
+static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
 
 static spmm_device space_of(const spmm_plan *p) { return p->parts.kernel->device; }
 
@@ -172,6 +174,16 @@ static spmm_status same_grid(MPI_Comm comm, const spmm_block *block)
                                   block->p, block->q, (long long)first[0], (long long)first[1]));
 }
 
+/** What is this rank's own in the options and the environment of a program. */
+static spmm_status check_own(const spmm_plan_options *o)
+{
+    char what[48];
+    TRY(sp_environment_check());
+    if (o->threads == 0) return SPMM_OK;
+    snprintf(what, sizeof what, "threads = %d", o->threads);
+    return sp_threads_check(what, o->threads);
+}
+
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan)
 {
@@ -180,6 +192,7 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
     spmm_plan *p = NULL;
     spmm_status status;
     *plan = NULL;
+    TRY(sp_agree(comm, "plan", check_own(o)));
     TRY(same_grid(comm, block));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan")));
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &p->own_grid), failed);

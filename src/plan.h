@@ -47,7 +47,7 @@ void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts);
 /** The facts that a kernel is chosen by, of all ranks' blocks together.
  *
  *  Collective over comm; the same on every rank.
- *  \param [in] threads  OpenMP threads of this rank; 0: omp_get_max_threads() */
+ *  \param [in] threads  OpenMP threads of this rank; 0: sp_threads_default() */
 spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, sp_features *f);
 
 #endif

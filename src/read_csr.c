@@ -1,8 +1,9 @@
-#include <omp.h>
 #include <string.h>
 
 #include "csr.h"
+#include "environment.h"
 #include "read_body.h"
+#include "threads.h"
 
 enum {
     ONCE_CHUNKS = 4, /* smaller files are read once: what that takes in memory does not matter */
@@ -92,6 +93,8 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
 
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
 {
-    const sp_read_options options = {.precision = precision, .threads = omp_get_max_threads()};
+    const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
+    memset(a, 0, sizeof *a);
+    TRY(sp_environment_check());
     return sp_read_csr(path, &options, a, NULL, NULL, NULL);
 }

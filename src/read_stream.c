@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "environment.h"
 #include "memory.h"
 
 enum { STEP = 4096 };
@@ -21,9 +22,7 @@ spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, con
 
 int64_t sp_stream_chunk_default(void)
 {
-    const char *const text = getenv("SPMM_READ_CHUNK_BYTES");
-    const long long bytes = text ? atoll(text) : 0;
-    return bytes > 0 && bytes <= 1 << 30 ? bytes : SP_CHUNK_BYTES;
+    return sp_environment_number("SPMM_READ_CHUNK_BYTES", SP_CHUNK_BYTES);
 }
 
 int64_t sp_stream_chunk_capacity(const sp_stream *s)

@@ -7,7 +7,7 @@ import re
 import subprocess
 import time
 
-from command import MPIRUN, PROGRAM, ROOT, equal, finish, run, scratch, test, verified, within
+from command import MPIRUN, PROGRAM, ROOT, SERIES, equal, finish, run, scratch, test, verified, within
 
 listed = [line.split() for line in run("--list-kernels", records=False).out.splitlines()]
 CPU_KERNELS = sum(words[1:2] == ["cpu"] for words in listed)
@@ -42,6 +42,46 @@ with test("a usage error is exit code 2, one line and a hint"):
         equal(len(result.error_lines()), 1, f"{args}: {result.err}")
         within(result.error_lines()[0], part)
         within(result.err, "see spmm_mpi --help")
+
+with test("more threads than a machine bears are refused before anything starts, from an option or OMP_NUM_THREADS"):
+    for args, env, part in ((("-t", 100000), {}, "--threads 100000: expected 1 to "), (("-t", 40000), {}, "--threads 40000"),
+                            ((), {"OMP_NUM_THREADS": "1000000"}, "OMP_NUM_THREADS=1000000: expected 1 to "),
+                            ((), {"OMP_NUM_THREADS": "two"}, "OMP_NUM_THREADS=two: expected"),
+                            (("-t", 3), {"OMP_THREAD_LIMIT": "2"}, "OMP_THREAD_LIMIT")):
+        for program in (PROGRAM, SERIES):
+            result = run("-d", "cpu", *args, *(("lap2d5:20",) if program == PROGRAM else ("-m", 9, "-n", 9)), ranks=2, env=env,
+                         records=False, program=program)
+            equal(result.code, 2, f"{args} {env}: {result.err}")
+            equal(len(result.error_lines()), 1, f"{args} {env}: {result.err}")
+            within(result.error_lines()[0], part)
+    verified(run("-d", "cpu", "-t", 2, "-r", 1, "lap2d5:20", env={"OMP_NUM_THREADS": "1000000"}), "an option comes first", 1)
+
+with test("OMP_NUM_THREADS may be a list, and OMP_THREAD_LIMIT is heeded; more threads than cores are said"):
+    for env, threads in (({"OMP_NUM_THREADS": "3,2"}, 3), ({"OMP_NUM_THREADS": "9", "OMP_THREAD_LIMIT": "2"}, 2)):
+        result = run("-d", "cpu", "-r", 1, "lap2d5:20", env=env)
+        verified(result, env, 1)
+        equal(result.records[0]["run"]["threads"], threads, env)
+    for program, args in ((PROGRAM, ("lap2d5:20",)), (SERIES, ("-m", 9, "-n", 9))):
+        out = run("-d", "cpu", "-r", 1, "-t", 1, *args, program=program, records=False).out
+        cores = int(re.search(r"\((\d+) core", out)[1])
+        for threads in (cores, cores + 1):
+            out = run("-d", "cpu", "-r", 1, "-t", threads, *args, program=program, records=False).out
+            equal(f"oversubscribed: {threads} threads on {cores} core" in out, threads > cores, out)
+
+with test("a nonsense value of an environment variable is a usage error, on every rank and of one of them alone"):
+    for name, value, part in (("SPMM_ISA", "sse9", "generic, avx2, avx512"), ("SPMM_CHUNK_BYTES", "0", "from 1 to"),
+                              ("SPMM_READ_CHUNK_BYTES", "4k", "from 1 to"), ("SPMM_MEMORY_CHECK", "maybe", "from 0 to 1"),
+                              ("SPMM_FAULT", "apply", "STAGE:RANK"), ("SPMM_TILE_EDGE", "-1", "from 1 to"),
+                              ("SPMM_IAS", "avx2", "did you mean SPMM_ISA?")):
+        for program in (PROGRAM, SERIES):
+            result = run("-d", "cpu", ranks=2, env={name: value}, records=False, program=program)
+            equal((result.code, len(result.error_lines()), result.out), (2, 1, ""), f"{name}: {result.err}")
+            within(result.error_lines()[0], name)
+            within(result.error_lines()[0], part)
+    second = f'[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 ] && export SPMM_ISA=sse9; exec "$@"'
+    result = run("-c", second, "sh", PROGRAM, "-d", "cpu", "lap2d5:9", ranks=2, records=False, program="sh")
+    equal((result.code, len(result.error_lines())), (2, 1), result.err)
+    within(result.error_lines()[0], "rank 1: SPMM_ISA=sse9")
 
 good = HEAD + "2 3 2\n1 1 1\n2 3 2.5\n"
 wrong_inputs = {

@@ -1,12 +1,14 @@
 /* MPI: 1 2 3 4 6 */
 #include <malloc.h>
 #include <math.h>
+#include <omp.h>
 #include <sys/resource.h>
 
 #include "comm.h"
 #include "multivector.h"
 #include "plan.h"
 #include "test_mpi.h"
+#include "threads.h"
 
 /** Element (i, j) of A X by its definition; X is of kind index. */
 static double product(const spmm_csr *a, int64_t i, int64_t j)
@@ -191,6 +193,39 @@ int main(int argc, char **argv)
         spmm_block_destroy(&block);
         spmm_csr_destroy(&a);
         sp_set_chunk_bytes(0);
+    }
+    TEST("more threads than a machine bears are refused on every rank, an absurd default is bounded") {
+        spmm_plan *plan;
+        const int most = sp_threads_most(), before = omp_get_max_threads();
+        int rank;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        CHECK_INT(spmm_csr_generate("lap2d5:12", SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        for (int n = 0; n < 3; n++) { /* one rank alone asks for them */
+            const int asked = (const int[]){most + 1, 1000000, -1}[n];
+            const spmm_plan_options many = {.threads = rank == size - 1 ? asked : 1};
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 2, &many, &plan), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "threads = ");
+            CHECK(plan == NULL);
+        }
+        if (size <= 2) { /* or there would be more than a small machine bears */
+            omp_set_num_threads(1000000);
+            multiply(&a, &block, &(spmm_plan_options){.threads = 0}, 2);
+            omp_set_num_threads(before);
+        }
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
+    }
+    TEST("an environment variable with a value of no sense fails a plan") {
+        spmm_plan *plan;
+        CHECK_INT(spmm_csr_generate("lap2d5:12", SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        setenv("SPMM_ISA", "sse9", 1);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 2, NULL, &plan), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "SPMM_ISA=sse9: expected one of generic");
+        unsetenv("SPMM_ISA");
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
     }
     TEST("Y of one product can be the X of the next") {
         spmm_plan *plan;

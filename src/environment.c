@@ -1,0 +1,117 @@
+#include "environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu_isa.h"
+#include "words.h"
+
+static const char prefix[] = "SPMM_";
+
+static spmm_status check_isa(const char *text)
+{
+    char list[64] = "";
+    sp_guess guess = {.typed = text};
+    for (int i = SP_ISA_GENERIC; i <= SP_ISA_AVX512; i++) {
+        const char *const name = sp_isa_name((sp_isa)i);
+        const size_t n = strlen(list);
+        if (strcmp(text, name) == 0 && i > (int)sp_machine_isa())
+            return sp_fail(SPMM_ERR_USAGE, "SPMM_ISA=%s: this processor has %s at most", name,
+                           sp_isa_name(sp_machine_isa()));
+        if (strcmp(text, name) == 0) return SPMM_OK;
+        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", name);
+        sp_guess_offer(&guess, name);
+    }
+    return sp_fail(SPMM_ERR_USAGE, "SPMM_ISA=%s: expected one of %s%s", SHOWN(text), list,
+                   MEANT(&guess, "", ""));
+}
+
+/** STAGE:RANK[:kill|:wrong] */
+static spmm_status check_fault(const char *text)
+{
+    const size_t stage = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
+    const char *const rank = text + stage + 1;
+    if (stage > 0 && text[stage] == ':') {
+        const size_t digits = strspn(rank, "0123456789");
+        const char *const kind = rank + digits;
+        if (digits > 0 && (!*kind || strcmp(kind, ":kill") == 0 || strcmp(kind, ":wrong") == 0))
+            return SPMM_OK;
+    }
+    return sp_fail(SPMM_ERR_USAGE, "SPMM_FAULT=%s: expected STAGE:RANK, STAGE:RANK:kill or STAGE:RANK:wrong",
+                   SHOWN(text));
+}
+
+/** THE table. A whole number from `least` to `most`; or what `check` takes; or, with neither, anything. */
+static const struct {
+    const char *name;
+    int64_t least, most;
+    spmm_status (*check)(const char *text);
+} rows[] = {
+    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL},      /* of a message, at most: comm.h */
+    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL}, /* of text that a thread parses at a time: read_stream.h */
+    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL},        /* of a block of coefficients: pearson.c */
+    {"SPMM_MEMORY_CHECK", 0, 1,
+     NULL},                        /* whether a large allocation is held against what there is: memory.c */
+    {"SPMM_ISA", 0, 0, check_isa}, /* the most that CPU kernels use: cpu_isa.h */
+    {"SPMM_FAULT", 0, 0, check_fault}, /* comm.h */
+    {"SPMM_TUNE_CACHE", 0, 0, NULL},   /* a file: tune.h */
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static int in_range(const char *text, int64_t least, int64_t most, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return isdigit((unsigned char)*text) && !*end && !errno && *value >= least && *value <= most;
+}
+
+static spmm_status check_value(int row, const char *text)
+{
+    int64_t value;
+    if (rows[row].check) return rows[row].check(text);
+    if (rows[row].most == 0 || in_range(text, rows[row].least, rows[row].most, &value)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s=%s: expected a whole number from %lld to %lld", rows[row].name,
+                   SHOWN(text), (long long)rows[row].least, (long long)rows[row].most);
+}
+
+/** Other names that begin with SPMM_ are somebody else's, unless they look like a slip. entry: NAME=VALUE */
+static spmm_status check_name(const char *entry)
+{
+    char name[64];
+    const size_t n = strcspn(entry, "=");
+    if (strncmp(entry, prefix, sizeof prefix - 1) != 0 || n >= sizeof name) return SPMM_OK;
+    snprintf(name, sizeof name, "%.*s", (int)n, entry);
+    sp_guess guess = {.typed = name + sizeof prefix - 1};
+    for (int i = 0; i < ROWS; i++) {
+        if (strcmp(name, rows[i].name) == 0) return SPMM_OK;
+        sp_guess_offer(&guess, rows[i].name + sizeof prefix - 1);
+    }
+    if (!guess.word) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "environment variable %s: there is none of that name%s", SHOWN(name),
+                   MEANT(&guess, prefix, ""));
+}
+
+spmm_status sp_environment_check(void)
+{
+    for (int i = 0; i < ROWS; i++) {
+        const char *const text = getenv(rows[i].name);
+        if (text && *text) TRY(check_value(i, text));
+    }
+    for (char **entry = environ; entry && *entry; entry++) TRY(check_name(*entry));
+    return SPMM_OK;
+}
+
+int64_t sp_environment_number(const char *name, int64_t otherwise)
+{
+    const char *const text = getenv(name);
+    int64_t value;
+    for (int i = 0; text && i < ROWS; i++)
+        if (strcmp(name, rows[i].name) == 0 && in_range(text, rows[i].least, rows[i].most, &value))
+            return value;
+    return otherwise;
+}
