@@ -30,18 +30,16 @@ static spmm_status check_isa(const char *text)
                    MEANT(&guess, "", ""));
 }
 
-/** STAGE:RANK[:kill|:wrong] */
+/** STAGE:RANK[:kill|:stop|:wrong] */
 static spmm_status check_fault(const char *text)
 {
+    static const char *const kinds[] = {"", ":kill", ":stop", ":wrong"};
     const size_t stage = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-    const char *const rank = text + stage + 1;
-    if (stage > 0 && text[stage] == ':') {
-        const size_t digits = strspn(rank, "0123456789");
-        const char *const kind = rank + digits;
-        if (digits > 0 && (!*kind || strcmp(kind, ":kill") == 0 || strcmp(kind, ":wrong") == 0))
-            return SPMM_OK;
-    }
-    return sp_fail(SPMM_ERR_USAGE, "SPMM_FAULT=%s: expected STAGE:RANK, STAGE:RANK:kill or STAGE:RANK:wrong",
+    const size_t digits = text[stage] == ':' ? strspn(text + stage + 1, "0123456789") : 0;
+    for (size_t i = 0; stage > 0 && digits > 0 && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(text + stage + 1 + digits, kinds[i]) == 0) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE,
+                   "SPMM_FAULT=%s: expected STAGE:RANK, with :kill, :stop, :wrong or nothing behind it",
                    SHOWN(text));
 }
 

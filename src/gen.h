@@ -21,6 +21,10 @@ const sp_gen_kind *sp_gen_kinds(int *count);
 /** 1 when spec starts with a generator's name and a colon. */
 int sp_gen_is_spec(const char *spec);
 
+/** "; did you mean lap3d7:N?" for a text that is nearly a spec, as lap3d7, lap3d8:10 or LAP3D7,10; else "". Names with dots or
+ *  slashes are files'. \return buf */
+const char *sp_gen_meant(const char *spec, char *buf, size_t n);
+
 /** Checks a spec without making the matrix.
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is expected), SPMM_ERR_LIMIT */
 spmm_status sp_gen_check(const char *spec);

@@ -6,9 +6,7 @@
 
 #include "conversions.h"
 #include "gen.h"
-#include "graph.h"
 #include "memory.h"
-#include "sink.h"
 #include "spmm_file.h"
 
 spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
@@ -129,7 +127,7 @@ static spmm_status columns_of_x(sp_job *job)
                        (long long)k, (long long)k);
     o->k_count = 1;
     o->k[0] = k;
-    return SPMM_OK;
+    return sp_options_check_slices(o);
 }
 
 spmm_status sp_job_read_x(sp_job *job)
@@ -139,23 +137,13 @@ spmm_status sp_job_read_x(sp_job *job)
     return columns_of_x(job);
 }
 
-spmm_status sp_job_check_outputs(const sp_job *job)
-{
-    spmm_status status = SPMM_OK;
-    if (sp_is_root(job)) status = sp_sink_check(job->options.json);
-    if (status == SPMM_OK && sp_is_root(job)) status = sp_sink_check(job->options.csv);
-    return sp_agree(job->grid.comm, "read", status);
-}
-
 spmm_status sp_job_read(sp_job *job)
 {
     const double start = MPI_Wtime();
     const sp_options *o = &job->options;
     spmm_status status = SPMM_OK;
-    TRY(sp_job_check_outputs(job));
     if (sp_is_root(job)) {
-        if (o->partition == SP_PARTITION_GRAPH) status = sp_graph_ready();
-        if (status == SPMM_OK) status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
+        status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
         if (status == SPMM_OK) row_facts(job);
         if (status == SPMM_OK && o->cache) status = write_cache(job);
     }

@@ -79,8 +79,9 @@ sp_read_options sp_job_read_options(const sp_job *job);
 /** X from a file -> job->x_file, on rank 0; every rank learns K. Collective, as is all of this. */
 spmm_status sp_job_read_x(sp_job *job);
 
-/** Can the records be written? Asked before the work. */
-spmm_status sp_job_check_outputs(const sp_job *job);
+/** Refuses what can be known to fail before the matrix is read: a transport that is not there, an output that cannot be written,
+ *  ... Collective; the same status on every rank. */
+spmm_status sp_job_check(const sp_job *job);
 
 /** Bytes that verifying in full needs on rank 0 beside A: X and Y. Local. */
 double sp_job_verify_bytes(const sp_job *job);

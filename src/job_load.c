@@ -99,7 +99,6 @@ spmm_status sp_job_load(sp_job *job)
     const double start = MPI_Wtime();
     sp_load l = {.rows = 0};
     spmm_status status;
-    TRY(sp_job_check_outputs(job));
     TRY_GOTO(load(job, &l), done);
     take_facts(job, &l);
     TRY_GOTO(take_ranges(job, &l), done);

@@ -51,13 +51,20 @@ static void list_devices(const sp_place *place)
     }
 }
 
-/** By what X may travel between GPUs of ranks. */
+/** By what X may travel between ranks; all but MPI is for GPUs. */
 static void list_transports(void)
 {
+    const char *none = "";
+    const int gpus = sp_device_count(&none);
     for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_PEER; t++) {
         const char *const why = sp_transport_missing((spmm_transport)t, SPMM_CUDA);
-        printf("transport %-10s  %s%s\n", sp_transport_word((spmm_transport)t), why ? "missing: " : "there",
-               why ? why : "");
+        printf("transport %-10s  ", sp_transport_word((spmm_transport)t));
+        if (why)
+            printf("missing: %s\n", why);
+        else if (gpus == 0 && t != SPMM_TRANSPORT_MPI)
+            printf("missing: it is for GPUs: %s\n", none);
+        else
+            printf("there\n");
     }
 }
 
@@ -119,6 +126,7 @@ static spmm_status work(sp_job *job)
         }
         return SPMM_OK;
     }
+    TRY(sp_job_check(job));
     TRY(distribute(job, &ended));
     if (ended) return SPMM_OK;
     TRY(sp_job_choose(job));

@@ -8,6 +8,7 @@
 #include "gen.h"
 #define OPTIONS sp_options
 #include "option_table.h"
+#include "slices.h"
 #include "words.h"
 
 const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
@@ -227,6 +228,17 @@ static spmm_status check_io(const sp_options *o)
     return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel does not go with %s", needs) : SPMM_OK;
 }
 
+spmm_status sp_options_check_slices(const sp_options *o)
+{
+    for (int i = 0; o->slices > 0 && i < o->k_count; i++)
+        if (!sp_slices_fit(o->k[i], o->precision, o->slices))
+            return sp_fail(
+                SPMM_ERR_USAGE,
+                "--slices %d of %lld columns: expected a divisor up to %d that leaves multiples of 32 bytes",
+                o->slices, (long long)o->k[i], SP_MOST_SLICES);
+    return SPMM_OK;
+}
+
 /** What does not go together, found before any work starts. */
 static spmm_status check(const sp_options *o)
 {
@@ -245,6 +257,7 @@ static spmm_status check(const sp_options *o)
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"
                        " or see --scatter-only");
     TRY(check_io(o));
+    if (!o->x_file) TRY(sp_options_check_slices(o)); /* K is the file's */
     if (o->tune && o->kernel)
         return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))

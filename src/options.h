@@ -76,6 +76,10 @@ typedef struct sp_options {
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and what it takes */
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
 
+/** Can X be cut into the slices that are asked for, for every K? Where K is a file's: once it is known.
+ *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says what is expected */
+spmm_status sp_options_check_slices(const sp_options *o);
+
 /** Prints what --help prints. */
 void sp_options_help(FILE *out);
 

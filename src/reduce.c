@@ -184,12 +184,16 @@ static spmm_status allocate(sp_reduction *r)
     return sp_alloc(&r->buffer, r->elements, sp_value_size(r->precision), "a partial Y");
 }
 
+const char *sp_reduce_missing(spmm_reduce method, spmm_device space)
+{
+    if (method != SPMM_REDUCE_NCCL) return NULL;
+    return space == SPMM_CPU ? "it is for GPUs, and Y is in host memory" : sp_nccl_missing();
+}
+
 static spmm_status check_nccl(spmm_device space)
 {
-    if (space == SPMM_CPU)
-        return sp_fail(SPMM_ERR_USAGE, "reduce nccl: it is for GPUs, and Y is in host memory");
-    if (sp_nccl_missing()) return sp_fail(SPMM_ERR_USAGE, "reduce nccl: %s", sp_nccl_missing());
-    return SPMM_OK;
+    const char *const why = sp_reduce_missing(SPMM_REDUCE_NCCL, space);
+    return why ? sp_fail(SPMM_ERR_USAGE, "reduce nccl: %s", why) : SPMM_OK;
 }
 
 /** By NCCL, and where that is one's own choice and cannot be, as where ranks share a GPU, by a tree. */

@@ -9,6 +9,9 @@ typedef struct sp_reduction sp_reduction;
 /** Does every rank of the process row get the sum, or the first (q = 0) alone? */
 int sp_reduce_everywhere(spmm_reduce method);
 
+/** Why a method is not there on this rank for Y in that memory; NULL: it is. Static storage. Local. */
+const char *sp_reduce_missing(spmm_reduce method, spmm_device space);
+
 /** Makes buffers, so that a sum allocates nothing.
  *
  *  Collective over grid->comm.

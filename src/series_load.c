@@ -147,12 +147,24 @@ static spmm_status make_room(sp_series_job *job)
     return sp_series_alloc(job, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);
 }
 
+static spmm_status check_files(const sp_series_options *o)
+{
+    const sp_named_file file[] = {
+        {"the file of series", o->file, 0},
+        {"--output", o->output, 1},
+        {"--json", o->json, 1},
+        {"--csv", o->csv, 1},
+    };
+    TRY(sp_sink_check_apart(file, sizeof file / sizeof *file));
+    TRY(sp_sink_check(o->json));
+    TRY(sp_sink_check(o->csv));
+    return sp_sink_check_new(o->output, 1);
+}
+
+/** What can be known to fail when the series have been measured. */
 static spmm_status check_outputs(const sp_series_job *job)
 {
-    spmm_status status = SPMM_OK;
-    if (sp_series_root(job)) status = sp_sink_check(job->options.json);
-    if (sp_series_root(job) && status == SPMM_OK) status = sp_sink_check(job->options.csv);
-    return sp_agree(job->grid.comm, "series", status);
+    return sp_agree(job->grid.comm, "series", sp_series_root(job) ? check_files(&job->options) : SPMM_OK);
 }
 
 spmm_status sp_series_load(sp_series_job *job)

@@ -43,6 +43,8 @@ static spmm_status place(sp_series_job *job)
     TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &job->grid));
     TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
     omp_set_num_threads(job->place.threads);
+    if (job->place.device == SPMM_CPU && o->block != 0)
+        return sp_fail(SPMM_ERR_USAGE, "--block-size is for CUDA kernels, and this run is on device cpu");
     return SPMM_OK;
 }
 

@@ -46,6 +46,7 @@ static spmm_status set_length(void *options, const char *text)
 static spmm_status set_start(void *options, const char *text)
 {
     sp_series_options *const o = options;
+    o->walk_given = 1;
     return set_number("start", text, -1e300, 1e300, &o->walk.start);
 }
 
@@ -53,6 +54,7 @@ static spmm_status set_epsilon(void *options, const char *text)
 {
     sp_series_options *const o = options;
     TRY(set_number("epsilon", text, 0, 100, &o->walk.epsilon));
+    o->walk_given = 1;
     o->walk.epsilon /= 100;
     return SPMM_OK;
 }
@@ -62,6 +64,7 @@ static spmm_status set_seed(void *options, const char *text)
     sp_series_options *const o = options;
     int64_t seed;
     TRY(sp_option_number("seed", text, 0, INT64_MAX, &seed));
+    o->walk_given = 1;
     o->walk.seed = (uint64_t)seed;
     return SPMM_OK;
 }
@@ -133,6 +136,7 @@ static spmm_status set_tolerance(void *options, const char *text)
     sp_series_options *const o = options;
     const char *rest = text;
     char item[32];
+    o->tolerance_given = 1;
     for (o->tolerances = 0; rest;) {
         TRY(sp_option_item("tolerance", text, &rest, item, sizeof item));
         if (o->tolerances == (int)(sizeof o->tolerance / sizeof *o->tolerance))
@@ -228,6 +232,11 @@ static spmm_status check(const sp_series_options *o)
     if (o->file && (o->series_given || o->length_given))
         return sp_fail(SPMM_ERR_USAGE,
                        "--series and --length are of generated series: leave them out, or the file");
+    if (o->file && o->walk_given)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--start, --epsilon and --seed are of generated series: leave them out, or the file");
+    if (o->tolerance_given && o->action != SP_SERIES_ACCURACY)
+        return sp_fail(SPMM_ERR_USAGE, "--tolerance is for --accuracy");
     if (o->file && o->steps_given && o->step[SP_GENERATE])
         return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are those of %.100s", o->file);
     if (o->action == SP_SERIES_ACCURACY && o->file)

@@ -22,6 +22,7 @@ typedef struct sp_series_options {
     const char *file;       /**< NULL: series are generated; points into argv */
     int64_t series, length; /**< of generated ones */
     int series_given, length_given;
+    int walk_given; /**< 1: --start, --epsilon or --seed was there */
     sp_walk walk;
     sp_layout layout;
     sp_device_choice device;
@@ -40,6 +41,7 @@ typedef struct sp_series_options {
     double bound;
     double tolerance[8]; /**< of --accuracy */
     int tolerances;
+    int tolerance_given;
     sp_verify_mode verify;
     const char *output, *json, *csv; /**< NULL: none */
     sp_series_action action;

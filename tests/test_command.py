@@ -83,6 +83,58 @@ with test("a nonsense value of an environment variable is a usage error, on ever
     equal((result.code, len(result.error_lines())), (2, 1), result.err)
     within(result.error_lines()[0], "rank 1: SPMM_ISA=sse9")
 
+with test("what options, build, machine and file names show to fail is refused before the matrix is read or a line is printed"):
+    here = scratch("here.mtx", HEAD + "1 1 1\n1 1 2\n")
+    os.symlink(here, scratch("there.mtx"))
+    for args, code, part in ((("--transport", "nccl"), 2, "--transport nccl: "), (("--transport", "peer"), 2, "--transport peer: "),
+                             (("--transport", "staged"), 2, "host memory"), (("--reduce", "nccl"), 2, "--reduce nccl: "),
+                             (("--block-size", 64), 2, "--block-size is for CUDA"), (("--subwarp", 4), 2, "--subwarp is for CUDA"),
+                             (("-f", "panel"), 2, "--format panel"), (("-f", "sell", "--kernel", "all"), 2, "--format sell"),
+                             (("-k", "64,1", "--slices", 2), 2, "--slices 2 of 1 columns"),
+                             (("-o", "/no/such/y"), 4, "/no/such/y: cannot write"), (("--cache", "/no/such/c"), 4, "/no/such/c"),
+                             (("-o", scratch(".")), 4, "found a folder"), (("--cache", "/dev/null"), 4, "expected a file"),
+                             (("-x", "/no/such/x"), 3, "/no/such/x: cannot be opened"),
+                             (("--json", scratch("j"), "--csv", scratch("j")), 2, "--json and --csv are one file"),
+                             (("--csv", scratch("there.mtx"), here), 2, "the matrix and --csv are one file"),
+                             (("-o", here, "--cache", here), 2, "--cache and --output are one file"),
+                             (("--dry-run", "-g", "3x3"), 2, "add --plan-ranks 9")):
+        result = run(*CPU, *args, *(() if here in args[2:3] else ("lap2d5:9",)), ranks=2, records="--csv" not in args)
+        equal((result.code, result.out), (code, ""), f"{args}: {result.err}")
+        equal(len(result.error_lines()), 1, f"{args}: {result.err}")
+        within(result.error_lines()[0], part)
+    equal(open(here).read(), HEAD + "1 1 1\n1 1 2\n", "an input that was named as an output")
+    verified(run(*FAST, "--json", "/dev/null", "--csv", "/dev/null", "lap2d5:9"), "devices may be shared")
+    planned = run(*FAST, "--dry-run", "-g", "3x3", "--plan-ranks", "4,9", "lap2d5:9", records=False)
+    equal((planned.code, "3x3" in planned.out), (0, True), planned.err)
+
+with test("without a GPU only MPI is there for X to travel by"):
+    result = run("--list-devices", records=False)
+    words = dict(re.findall(r"^transport (\S+) +(\w+)", result.out, re.M))
+    equal(set(words), {"mpi", "staged", "cuda-aware", "nccl", "peer"}, result.out)
+    equal(words["mpi"], "there", result.out)
+    if "cuda    none" in result.out:
+        equal({words[name] for name in words if name != "mpi"}, {"missing"}, result.out)
+    else:
+        equal((words["staged"], words["peer"]), ("there", "there"), result.out)
+
+with test("a matrix that is neither a file nor a generator is refused with the generator that may be meant"):
+    for name, part in (("lap3d7", "did you mean lap3d7:N?"), ("lap3d8:10", "no such generator; did you mean lap3d7:N?"),
+                       ("Band:9,3,5", "did you mean band:N,DEG,WIDTH?"), ("unifrom:9,3", "uniform:N,DEG")):
+        result = run(*FAST, name, records=False)
+        equal((result.code, len(result.error_lines())), (3, 1), f"{name}: {result.err}")
+        within(result.error_lines()[0], part)
+    for name in ("lap3d7.mtx", "no/lap3d7", "nothing"):
+        result = run(*FAST, name, records=False)
+        equal(result.code, 3, name)
+        within(result.error_lines()[0], f"{name}: cannot be opened")
+
+with test("an option that is given twice is said, but for the quiet"):
+    for program, args in ((PROGRAM, ("lap2d5:9",)), (SERIES, ("-m", 9, "-n", 9))):
+        for quiet in ((), ("-q",)):
+            result = run(*CPU, "-r", 1, "-t", 1, "-t", 2, *quiet, *args, ranks=2, program=program)
+            equal(result.code, 0, result.err)
+            equal(result.err.count("warning: --threads is given twice: 2 counts, and not 1"), not quiet, result.err)
+
 good = HEAD + "2 3 2\n1 1 1\n2 3 2.5\n"
 wrong_inputs = {
     "no file": (None, "No such file"),

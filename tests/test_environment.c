@@ -102,6 +102,7 @@ static void test_variables(void)
         taken("SPMM_FAULT", "place_x:2");
         taken("SPMM_FAULT", "apply:0:wrong");
         taken("SPMM_FAULT", "apply:10:kill");
+        taken("SPMM_FAULT", "apply:0:stop");
         for (const char *const *bad = (const char *const[]){"apply", "apply:", ":0", "apply:x",
                                                             "apply:0:", "apply:0:explode", NULL};
              *bad; bad++)

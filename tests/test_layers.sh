@@ -53,7 +53,7 @@ except() {
 shopt -s nullglob
 sources=(src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh include/*.h)
 # job is the other half of main: the phases that it names
-mpi="comm watch grid scatter halo exchange exchange_ways exchange_mirror exchange_peer probe reduce nccl_found gather load load_part load_pass load_route load_tally plan job job_layout job_load job_run job_time job_tune main
+mpi="comm watch grid scatter halo exchange exchange_ways exchange_mirror exchange_peer probe reduce nccl_found gather load load_part load_pass load_route load_tally plan job job_check job_layout job_load job_run job_time job_tune main
 copy_rate pearson series_load series_check series_run series_accuracy series_main"
 
 mpi=${mpi//$'\n'/ }

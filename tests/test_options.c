@@ -150,7 +150,7 @@ int main(void)
     TEST("names may be cut short where that is not ambiguous") {
         CHECK_INT(parse("--col 3 --thr=2"), SPMM_OK);
         CHECK(o.k[0] == 3 && o.threads == 2);
-        refused("--t 3", "--t: ambiguous: --tune, --transport or --threads");
+        refused("--t 3", "--t: ambiguous: --tune, --transport, --threads or --timeout");
         refused("--list", "ambiguous: --list-kernels or --list-devices");
     }
     TEST("a long option with one dash is not taken for letters") {
@@ -191,6 +191,12 @@ int main(void)
         CHECK_INT(strcmp(o.notes, "--dry-run and --scatter-only: the former counts"), 0);
         CHECK_INT(parse("--tune --autotune -q -q --json a --json a"), SPMM_OK);
         CHECK_INT(strcmp(o.notes, ""), 0);
+    }
+    TEST("slices that do not fit one of the K are refused, but where K is a file's") {
+        refused("-k 64 --slices 3", "--slices 3 of 64 columns: expected a divisor up to 16");
+        refused("-k 64,1 --slices 2", "--slices 2 of 1 columns");
+        CHECK_INT(parse("-k 64,8 --slices 2"), SPMM_OK);
+        CHECK_INT(parse("-x x.mtx --slices 3"), SPMM_OK);
     }
     TEST("what does not go together is refused") {
         refused("--kernel cpu_csr -d cuda", "cpu");

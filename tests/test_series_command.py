@@ -183,7 +183,12 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("--steps", "generate", "file"), "generate"), (("-o", "r", "--steps", "mean"), "--output"),
                        (("--layout", "index", "--kernel", "cpu_sum"), "--layout series"),
                        (("--steps", "generate", "--kernel", "cpu_sum"), "--steps"), (("--accuracy", "file"), "--accuracy"),
-                       (("a", "b"), "more than one"), (("--top", "2000000"), "--top")):
+                       (("a", "b"), "more than one"), (("--top", "2000000"), "--top"),
+                       (("--steps", "meen"), "did you mean mean?"), (("--steps", "mean,,pearson"), "--steps mean,,pearson: expected"),
+                       (("--kernel", "cpu_sun"), "did you mean cpu_sum?"), (("-length", "9"), "did you mean --length?"),
+                       (("--seres", "9"), "did you mean --series?"), (("--tolerance", "1"), "--accuracy"),
+                       (("--seed", "3", "file"), "--seed"), (("-d", "cpu", "--block-size", "64"), "--block-size"),
+                       (("--st", "9"), "ambiguous: --start or --steps"), (("-o", "r", "--csv", "r"), "one file, r")):
         result = run(*args, program=SERIES, ranks=2, records=False)
         if part == "walk_tiles" and result.code == 4:
             continue # a build without CUDA says that first
@@ -256,6 +261,11 @@ with test("a full disk is exit code 4"):
             result = run(*CPU, "-m", 30, "-n", 30, *args, program=SERIES, records=False)
             equal(result.code, 4, f"{args}: {result.err}")
             within(result.err, "/dev/full")
+
+with test("an output that cannot be written is refused before anything is measured"):
+    result = run(*CPU, "-m", 30, "-n", 30, "-o", "/no/such/r", program=SERIES, ranks=2, records=False)
+    equal((result.code, result.out), (4, ""), result.err)
+    within(result.err, "/no/such/r: cannot write")
 
 with test("help, version and kernels are told once, from any number of ranks"):
     for option, part in (("--help", "--epsilon PCT"), ("--version", "series_mpi 0."), ("--list-kernels", "cpu_walk ")):

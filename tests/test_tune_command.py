@@ -56,7 +56,7 @@ with test("an answer is for one K, precision, format, number of ranks and of thr
     env = cache("keys")
     tuned("-k", 3, env=env)
     for args, ranks in ((("-k", 4), 1), (("-k", 3, "-p", "f32"), 1), (("-k", 3, "--partition", "rows"), 1),
-                        (("-k", 3), 2), (("-k", 3, "-t", 2), 1), (("-k", 3, "--subwarp", 8), 1)):
+                        (("-k", 3), 2), (("-k", 3, "-t", 2), 1), (("-k", 3, "--ell-limit", 8), 1)):
         assert tuned(*args, env=env, ranks=ranks)[2], f"{args} {ranks}"
     assert not tuned("-k", 3, env=env)[2], "and that one is still known"
     equal(len(open(env["SPMM_TUNE_CACHE"]).read().splitlines()), 7, "lines of the file")

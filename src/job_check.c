@@ -1,0 +1,130 @@
+/** What can be known of a run before its matrix is read, from options, build, machine and files: it is refused then, and not
+ *  after an hour of work. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "exchange.h"
+#include "gen.h"
+#include "graph.h"
+#include "job.h"
+#include "read_source.h"
+#include "reduce.h"
+#include "sink.h"
+#include "words.h"
+
+/* ---- options beside build and device; the same on every rank, but for what a machine has ---- */
+
+static spmm_status check_ways(const sp_job *job)
+{
+    const sp_options *const o = &job->options;
+    const spmm_device device = job->place.device;
+    const char *why = o->transport == SPMM_TRANSPORT_AUTO ? NULL : sp_transport_missing(o->transport, device);
+    if (why) return sp_fail(SPMM_ERR_USAGE, "--transport %s: %s", sp_transport_word(o->transport), why);
+    why = sp_reduce_missing(o->reduce, device);
+    if (why) return sp_fail(SPMM_ERR_USAGE, "--reduce %s: %s", sp_reduce_word(o->reduce), why);
+    return o->partition == SP_PARTITION_GRAPH ? sp_graph_ready() : SPMM_OK;
+}
+
+static spmm_status check_kernels(const sp_job *job)
+{
+    const sp_options *const o = &job->options;
+    const spmm_device device = job->place.device;
+    if (device == SPMM_CPU && (o->shape.block != 0 || o->shape.subwarp != 0))
+        return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu",
+                       o->shape.block != 0 ? "block-size" : "subwarp");
+    if (o->format != SP_FORMAT_AUTO && !sp_kernel_default(device, (spmm_format)((int)o->format - 1)))
+        return sp_fail(SPMM_ERR_USAGE, "--format %s: no kernel has it on device %s: see --list-kernels",
+                       sp_format_word((spmm_format)((int)o->format - 1)), sp_device_word(device));
+    return SPMM_OK;
+}
+
+/** A dry run's grid need not be that of the ranks that there are, but of some that are planned. */
+static spmm_status check_planned_grid(const sp_job *job)
+{
+    const sp_options *const o = &job->options;
+    const int64_t ranks = (int64_t)o->p * o->q;
+    int fits = o->plan_count == 0 && ranks == job->grid.size;
+    if (o->action != SP_ACTION_DRY_RUN || ranks == 0) return SPMM_OK;
+    for (int i = 0; i < o->plan_count; i++) fits |= o->plan_ranks[i] == ranks;
+    if (fits) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE,
+                   "--grid %dx%d is of %lld ranks, which are not planned: add --plan-ranks %lld", o->p, o->q,
+                   (long long)ranks, (long long)ranks);
+}
+
+/** Which ranks the transport asked for joins. Collective, but the status is this rank's. */
+static spmm_status check_neighbours(const sp_job *job)
+{
+    const sp_options *const o = &job->options;
+    const sp_grid *const g = &job->grid;
+    int which, size = 1, sharers = 1;
+    if (job->place.device == SPMM_CPU || o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
+    if (o->transport == SPMM_TRANSPORT_PEER) TRY(sp_node_rank(g->col_comm, &which, &size));
+    if (o->transport == SPMM_TRANSPORT_PEER && size != g->dims[0])
+        return sp_fail(SPMM_ERR_DEVICE,
+                       "--transport peer: the ranks of a process column are on several nodes");
+    if (o->transport == SPMM_TRANSPORT_NCCL)
+        TRY(sp_node_sharers(g->col_comm, job->place.gpu.pci, &which, &sharers));
+    if (sharers == 1 && o->reduce == SPMM_REDUCE_NCCL)
+        TRY(sp_node_sharers(g->row_comm, job->place.gpu.pci, &which, &sharers));
+    return sharers == 1 ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
+}
+
+/* ---- files; rank 0 ---- */
+
+static spmm_status check_apart(const sp_options *o)
+{
+    const sp_named_file file[] = {
+        {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, 0},
+        {"--x", o->x_file, 0},
+        {"--cache", o->cache, 1},
+        {"--output", o->output, 1},
+        {"--json", o->json, 1},
+        {"--csv", o->csv, 1},
+    };
+    return sp_sink_check_apart(file, sizeof file / sizeof *file);
+}
+
+/** A name that is no file's may be meant for a generator's; what else is wrong with a file, its reader says. */
+static spmm_status check_matrix(const char *matrix)
+{
+    char meant[128];
+    if (sp_gen_is_spec(matrix) || access(matrix, F_OK) == 0 || errno != ENOENT) return SPMM_OK;
+    if (!*sp_gen_meant(matrix, meant, sizeof meant)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_OPEN, "%s: no such file, and no such generator%s", SHOWN(matrix), meant);
+}
+
+/** X is read after the matrix. */
+static spmm_status check_x(const char *path)
+{
+    sp_source *source;
+    if (!path) return SPMM_OK;
+    TRY(sp_source_open(path, &source));
+    sp_source_close(source);
+    return SPMM_OK;
+}
+
+static spmm_status check_files(const sp_options *o)
+{
+    TRY(check_matrix(o->matrix));
+    TRY(check_apart(o));
+    TRY(check_x(o->x_file));
+    TRY(sp_sink_check(o->json));
+    TRY(sp_sink_check(o->csv));
+    TRY(sp_sink_check_new(o->cache, 0));
+    return o->action == SP_ACTION_MULTIPLY ? sp_sink_check_new(o->output, 1) : SPMM_OK;
+}
+
+static spmm_status check(const sp_job *job)
+{
+    TRY(check_ways(job));
+    TRY(check_kernels(job));
+    TRY(check_planned_grid(job));
+    return sp_is_root(job) ? check_files(&job->options) : SPMM_OK;
+}
+
+spmm_status sp_job_check(const sp_job *job)
+{
+    TRY(sp_agree(job->grid.comm, "ready", check(job)));
+    return sp_agree(job->grid.comm, "ready", check_neighbours(job));
+}
