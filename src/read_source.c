@@ -9,6 +9,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "read_kind.h"
+#include "words.h"
+
 enum { PACKED_BYTES = 64 << 10, DEFLATE_RATIO = 1032, GZIP_ONLY = 16, WINDOW_BITS = 15 };
 
 struct sp_source {
@@ -55,15 +58,36 @@ static spmm_status read_fully(sp_source *s, void *buffer, int64_t bytes, int64_t
     return SPMM_OK;
 }
 
+static spmm_status refuse_pipe(const char *path)
+{
+    return sp_fail(
+        SPMM_ERR_OPEN,
+        "%s: found a pipe or a device, expected a regular file, which threads read at several places at once:"
+        " write the text to a file first (... > FILE)",
+        path);
+}
+
+static spmm_status cannot_open(const char *path)
+{
+    const int reason = errno;
+    char name[512];
+    if (strcmp(path, "-") == 0)
+        return sp_fail(SPMM_ERR_OPEN,
+                       "-: no such file, and the standard input is not read: write the text to a file first"
+                       " (... > FILE)");
+    /* a shell's <(...), which mpirun does not pass on */
+    if (reason == ENOENT && strncmp(path, "/dev/fd/", 8) == 0) return refuse_pipe(path);
+    return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", sp_shown(name, sizeof name, path),
+                   strerror(reason));
+}
+
 static spmm_status check_file(sp_source *s)
 {
     struct stat info;
     if (fstat(s->fd, &info) != 0)
         return sp_fail(SPMM_ERR_OPEN, "%s: cannot be examined: %s", s->path, strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        return sp_fail(SPMM_ERR_OPEN, "%s: found a folder, expected a Matrix Market file", s->path);
-    if (!S_ISREG(info.st_mode))
-        return sp_fail(SPMM_ERR_OPEN, "%s: found a pipe or a device, expected a regular file", s->path);
+    if (S_ISDIR(info.st_mode)) return sp_fail(SPMM_ERR_OPEN, "%s: found a folder, expected a file", s->path);
+    if (!S_ISREG(info.st_mode)) return refuse_pipe(s->path);
     s->file_bytes = (int64_t)info.st_size;
     return SPMM_OK;
 }
@@ -79,29 +103,6 @@ static spmm_status detect_gzip(sp_source *s)
     if (inflateInit2(&s->z, WINDOW_BITS + GZIP_ONLY) != Z_OK)
         return sp_fail(SPMM_ERR_MEMORY, "%s: cannot start zlib", s->path);
     s->inflating = 1;
-    return SPMM_OK;
-}
-
-spmm_status sp_source_open(const char *path, sp_source **source)
-{
-    *source = NULL;
-    sp_source *const s = calloc(1, sizeof *s);
-    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
-    s->path = path;
-    s->limit = INT64_MAX;
-    /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
-    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    spmm_status status = s->fd < 0 ? sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", path, strerror(errno))
-                                   : check_file(s);
-    if (status == SPMM_OK) status = detect_gzip(s);
-    if (status != SPMM_OK) {
-        sp_source_close(s);
-        return status;
-    }
-#ifdef POSIX_FADV_SEQUENTIAL
-    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-#endif
-    *source = s;
     return SPMM_OK;
 }
 
@@ -182,6 +183,51 @@ spmm_status sp_source_read(sp_source *s, char *buffer, int64_t bytes, int64_t *g
     if (s->gzip) return read_gzip(s, buffer, bytes, got);
     const spmm_status status = read_fully(s, buffer, bytes, got);
     return *got > 0 ? SPMM_OK : status;
+}
+
+static void rewind_source(sp_source *s)
+{
+    sp_source_go_back(s, 0);
+    s->error[0] = '\0';
+    if (!s->gzip) return;
+    inflateReset(&s->z);
+    s->z.avail_in = 0;
+    s->inflating = 1;
+}
+
+/** Refuses what is known to be no text by its first bytes; what fails here fails again, in its place, when it is read. */
+static spmm_status check_kind(sp_source *s)
+{
+    char head[SP_KIND_BYTES];
+    int64_t n = 0;
+    for (int64_t got = 1; got > 0 && n < SP_KIND_BYTES; n += got)
+        if (sp_source_read(s, head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
+    const char *const kind = sp_foreign_kind((const unsigned char *)head, n);
+    rewind_source(s);
+    return kind ? sp_fail(SPMM_ERR_UNSUPPORTED, "%s: %s", s->path, kind) : SPMM_OK;
+}
+
+spmm_status sp_source_open(const char *path, sp_source **source)
+{
+    *source = NULL;
+    sp_source *const s = calloc(1, sizeof *s);
+    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
+    s->path = path;
+    s->limit = INT64_MAX;
+    /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
+    s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    spmm_status status = s->fd < 0 ? cannot_open(path) : check_file(s);
+    if (status == SPMM_OK) status = detect_gzip(s);
+    if (status == SPMM_OK) status = check_kind(s);
+    if (status != SPMM_OK) {
+        sp_source_close(s);
+        return status;
+    }
+#ifdef POSIX_FADV_SEQUENTIAL
+    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+#endif
+    *source = s;
+    return SPMM_OK;
 }
 
 const char *sp_source_error(const sp_source *s) { return s->error; }

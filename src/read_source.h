@@ -6,10 +6,10 @@
 
 typedef struct sp_source sp_source;
 
-/** Opens a regular file; gzip is known by its first two bytes, not by its name.
+/** Opens a regular file; gzip is known by its first two bytes, not by its name, and what is no text by its first ones, too.
  *  \param [in]  path    must outlive the source
  *  \param [out] source  closed by sp_source_close()
- *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (no text; says what, and what to do), SPMM_ERR_MEMORY */
 spmm_status sp_source_open(const char *path, sp_source **source);
 
 /** Reads the next bytes of text. Of a damaged gzip file all that can be had is returned first, so

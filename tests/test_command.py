@@ -1,11 +1,16 @@
 """The command: exit codes, messages, options, records, faults.
 limit: 600"""
+import bz2
 import csv
 import gzip
+import io
+import lzma
 import os
 import re
 import subprocess
+import tarfile
 import time
+import zipfile
 
 from command import MPIRUN, PROGRAM, ROOT, SERIES, equal, finish, run, scratch, test, verified, within
 
@@ -176,6 +181,69 @@ with test("a wrong input is one line with file and line, on 1 and on 3 ranks, an
             within(result.error_lines()[0], os.path.basename(path))
             within(result.error_lines()[0], part)
             equal(result.records, [], name)
+
+def packed(write):
+    """What `write` packs into a file object."""
+    f = io.BytesIO()
+    write(f)
+    return f.getvalue()
+
+
+def tarred(mode):
+    def write(f):
+        with tarfile.open(fileobj=f, mode=mode) as t:
+            t.add(scratch("here.mtx"), "folder/here.mtx")
+    return packed(write)
+
+
+def zipped(f):
+    with zipfile.ZipFile(f, "w") as z:
+        z.writestr("here.mtx", good)
+
+
+scratch("here.mtx", good)
+foreign = {"xz": (lzma.compress(good.encode()), "found xz data", "xz -dk"),
+           "lzma": (lzma.compress(good.encode(), lzma.FORMAT_ALONE), "found lzma data", "lzma"),
+           "bz2": (bz2.compress(good.encode()), "found bzip2 data", "bzip2 -dk"),
+           "zst": (b"\x28\xb5\x2f\xfd\x24\x05" + bytes(40), "found zstd data", "zstd -d"),
+           "zip": (packed(zipped), "found a zip archive", "unzip"), "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(60), "found a 7z archive", "7z x"),
+           "tar": (tarred("w"), "found a tar archive", "tar -xf"), "tar.gz": (tarred("w:gz"), "found a tar archive", "tar -xf"),
+           "twice.gz": (gzip.compress(gzip.compress(good.encode())), "found gzip data inside of gzip data", "zcat"),
+           "xz.gz": (gzip.compress(lzma.compress(good.encode())), "found xz data", "xz -dk"),
+           "h5": (b"\x89HDF\r\n\x1a\n" + bytes(600), "found HDF5 data", "mmwrite"),
+           "mat": (b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + bytes(90), "found a MATLAB file", "mmwrite"),
+           "npy": (b"\x93NUMPY\x01\x00v\x00{'descr'", "found a NumPy array", "mmwrite"),
+           "utf16": (good.encode("utf-16"), "found UTF-16 text", "iconv"), "html": ("<!DOCTYPE html>\n<html>", "found a web page", "download")}
+with test("a file that is no text is named by its first bytes, with what to do, as matrix, as X and as series"):
+    for name, (data, what, do) in foreign.items():
+        path = scratch("matrix.mtx", data)  # whatever its name is
+        for program, args in ((PROGRAM, (path,)), (PROGRAM, ("-x", path, "lap2d5:9")), (PROGRAM, ("--io", "parallel", path)),
+                              (SERIES, (path,))):
+            result = run(*CPU, *args, ranks=2 if "--io" in args else 1, program=program)
+            equal((result.code, len(result.error_lines()), result.out), (3, 1, ""), f"{name} {args}: {result.err}")
+            for part in (path, what, do):
+                within(result.error_lines()[0], part)
+
+with test("gzip is read whatever the file's name is, and a short file is looked at, too"):
+    verified(run(*FAST, scratch("plain.mtx", gzip.compress(good.encode()))), "gzip", 1)
+    for short in (b"\x1f", b"\x1f\x8b", b"%", b"P"):
+        equal(run(*FAST, scratch("short.mtx", short)).code, 3, short)
+
+with test("a pipe is refused with the reason and what to do, as is the standard input; an empty name is shown"):
+    fifo = scratch("fifo.mtx")
+    os.mkfifo(fifo)
+    for args in ((fifo,), ("-x", fifo, "lap2d5:9"), ("/dev/fd/63",)):
+        result = run(*FAST, *args, records=False)
+        equal((result.code, len(result.error_lines())), (3, 1), f"{args}: {result.err}")
+        within(result.error_lines()[0], "found a pipe or a device, expected a regular file, which threads read at several places")
+        within(result.error_lines()[0], "write the text to a file first")
+    for program in (PROGRAM, SERIES):
+        result = run(*CPU, "-", program=program, records=False)
+        equal(result.code, 3, result.err)
+        within(result.error_lines()[0], "-: no such file, and the standard input is not read")
+        result = run(*CPU, "", program=program, records=False)
+        equal(result.code, 3, result.err)
+        within(result.error_lines()[0], 'error: "": cannot be opened')
 
 with test("a folder is no matrix, and an unreadable or missing X is exit code 3 too"):
     for args in ((str(ROOT),), ("-x", "/no/such/x", "lap2d5:5"), ("-x", scratch("x5.mtx", good), "lap2d5:5")):
