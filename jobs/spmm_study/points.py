@@ -5,6 +5,7 @@ words makes a point of each. A point is one way to run spmm_mpi: matrix, K, devi
 threads and grid.
 """
 import ast
+import difflib
 import itertools
 import math
 import operator
@@ -31,6 +32,9 @@ DEFAULTS = {
     "options": ("", "further words for spmm_mpi"),
     "timeout": ("3600", "seconds a run may take"),
 }
+# the words that these keys take
+WORDS = {"devices": ("auto", "cpu", "cuda"), "formats": ("auto", "csr", "ell", "ell-nopad", "sell", "panel"),
+         "precisions": ("f64", "f32"), "serial": ("yes", "no"), "probe": ("yes", "no")}
 ONE_WORD = ("name", "rounds", "repeats", "warmup", "serial", "probe", "timeout")
 SETTINGS = ("matrix", "k", "device", "kernel", "format", "precision", "ranks", "threads", "grid")
 
@@ -40,6 +44,12 @@ Kernel = namedtuple("Kernel", "name device format")
 
 class StudyError(Exception):
     """Wrong in the study file or in what was asked of it; the text says where."""
+
+
+def meant(word, known):
+    """"; did you mean ...?" for a word that is nearly a known one, else ""."""
+    near = difflib.get_close_matches(word.lower(), {name.lower(): name for name in known}, 1)
+    return f"; did you mean {next(name for name in known if name.lower() == near[0])}?" if near else ""
 
 
 # ---- the file ----
@@ -71,7 +81,7 @@ def _parse(where, line, seen):
     key, equals, text = (part.strip() for part in line.partition("="))
     if not equals or key not in DEFAULTS:
         raise StudyError(f"{where}: found \"{line}\", expected one of: " +
-                         ", ".join(f"{name} =" for name in DEFAULTS))
+                         ", ".join(f"{name} =" for name in DEFAULTS) + meant(key, DEFAULTS))
     if key in seen:
         raise StudyError(f"{where}: a second line {key} =")
     seen.add(key)
@@ -85,8 +95,9 @@ def _parse(where, line, seen):
         for word in words:
             if not word.isdigit() or int(word) < least:
                 raise StudyError(f"{where}: {key} = {word}: expected a whole number of at least {least}")
-    if key in ("serial", "probe") and words[0] not in ("yes", "no"):
-        raise StudyError(f"{where}: {key} = {words[0]}: expected yes or no")
+    for word in words if key in WORDS else ():
+        if word not in WORDS[key]:
+            raise StudyError(f"{where}: {key} = {word}: expected {' or '.join(WORDS[key])}{meant(word, WORDS[key])}")
     return key, words
 
 
@@ -159,7 +170,8 @@ def _kernels(study, device, kernels):
             continue
         fitting = [k for k in kernels if word in ("all", k.name) and device in ("auto", k.device)]
         if word != "all" and word not in [k.name for k in kernels]:
-            raise StudyError(f"{study.path}: kernels = {word}: the program has no such kernel (--list-kernels)")
+            raise StudyError(f"{study.path}: kernels = {word}: the program has no such kernel (--list-kernels)" +
+                             meant(word, ["auto", "all"] + [k.name for k in kernels]))
         pairs += [(k.name, k.format) for k in fitting]
     return list(dict.fromkeys(pairs))
 
@@ -212,7 +224,7 @@ def select(found, conditions):
     for text in conditions:
         name, equals, values = text.partition("=")
         if not equals or name not in SETTINGS:
-            raise StudyError(f"--only {text}: expected NAME=VALUE with a name among {', '.join(SETTINGS)}")
+            raise StudyError(f"--only {text}: expected NAME=VALUE with a name among {', '.join(SETTINGS)}" + meant(name, SETTINGS))
         # a generator's arguments are between commas, too
         wanted = [values] if name == "matrix" else values.split(",")
         found = {key: s for key, s in found.items() if str(s[name]) in wanted}
