@@ -98,7 +98,13 @@ static spmm_status check_matrix(const char *matrix)
 static spmm_status check_x(const char *path)
 {
     sp_source *source;
+    sp_guess guess = {.typed = path};
     if (!path) return SPMM_OK;
+    sp_guess_offer(&guess, "uniform");
+    sp_guess_offer(&guess, "ones");
+    sp_guess_offer(&guess, "index");
+    if (guess.word && access(path, F_OK) != 0 && errno == ENOENT)
+        return sp_fail(SPMM_ERR_OPEN, "--x %s: no such file%s", SHOWN(path), MEANT(&guess, "", ""));
     TRY(sp_source_open(path, &source));
     sp_source_close(source);
     return SPMM_OK;

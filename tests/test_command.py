@@ -99,6 +99,7 @@ with test("what options, build, machine and file names show to fail is refused b
                              (("-o", "/no/such/y"), 4, "/no/such/y: cannot write"), (("--cache", "/no/such/c"), 4, "/no/such/c"),
                              (("-o", scratch(".")), 4, "found a folder"), (("--cache", "/dev/null"), 4, "expected a file"),
                              (("-x", "/no/such/x"), 3, "/no/such/x: cannot be opened"),
+                             (("-x", "unifrom"), 3, "--x unifrom: no such file; did you mean uniform?"),
                              (("--json", scratch("j"), "--csv", scratch("j")), 2, "--json and --csv are one file"),
                              (("--csv", scratch("there.mtx"), here), 2, "the matrix and --csv are one file"),
                              (("-o", here, "--cache", here), 2, "--cache and --output are one file"),
