@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 include mk/config.mk
 
-.PHONY: all run run-built check check-slurm check-gpu check-asan asan bench-read deps deps-build deps-lint install uninstall format \
+.PHONY: all run run-built check check-slurm check-gpu check-asan asan soak bench-read deps deps-build deps-lint install uninstall format \
         lint clean help FORCE build build-tests link check-builds
 
 ## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
@@ -41,6 +41,14 @@ check-slurm:
 ## asan           build with address and undefined-behaviour sanitizers, in build/asan
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
+
+## soak           run N=2000 random combinations of options drawn from SEED=1 (ARGS="--only I" for one)
+soak: deps
+	@+$(MAKE) $(J) link
+	$(Q)export MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' && . tests/env.sh && \
+	    SPMM_MPI='$(abspath $(B))/spmm_mpi' $$PYTHON tests/soak.py -n $(N) --seed $(SEED) $(ARGS)
+N ?= 2000
+SEED ?= 1
 
 ## check-asan     run the C tests on that build (TESTS= for others)
 check-asan: deps asan

@@ -1,0 +1,253 @@
+"""Random matrices for tests/soak.py, each with its entries as SciPy or this file, and not the program, knows them."""
+import functools
+import gzip
+import os
+import warnings
+
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+from command import MATRICES
+
+warnings.filterwarnings("ignore", category=RuntimeWarning) # inf times 0 is nan, as meant
+
+
+class Matrix:
+    """a: the matrix as CSR, in f64, duplicates summed; size: |a|, duplicates by their absolute values. kind: "generated",
+    "coordinate", "array" or "spmm", the last three of files."""
+
+    def __init__(self, argument, kind, shape, i, j, v, field="real", symmetry="general", packed=False):
+        self.argument, self.kind, self.packed = argument, kind, packed
+        self.field, self.symmetry = field, symmetry
+        i, j, v = np.asarray(i, np.int64), np.asarray(j, np.int64), np.asarray(v, np.float64)
+        if kind == "array":
+            i, j, v = i[v != 0], j[v != 0], v[v != 0]
+        self.a = scipy.sparse.csr_matrix((v, (i, j)), shape)
+        self.size = scipy.sparse.csr_matrix((abs(v), (i, j)), shape)
+        self.rows, self.cols = shape
+        self.terms = np.bincount(i, minlength=shape[0]).reshape(-1, 1) # summed for an element of Y
+        self.nnz = self.a.nnz
+        self.whole = bool((v == np.floor(v)).all())
+        self.finite = bool(np.isfinite(v).all())
+
+    def even(self):
+        """No row is more than three times as long as another: padded ELLPACK is within its limit, whatever rows a rank has."""
+        lengths = np.diff(self.a.indptr)
+        return lengths.size > 0 and lengths.max() <= 3 * lengths.min()
+
+
+# ---- generators, from the words of --help and docs: src/gen.c in numpy ----
+
+def mix(z):
+    z = z + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def bits(key, a, b):
+    a, b = np.atleast_1d(np.asarray(a)).astype(np.uint64), np.atleast_1d(np.asarray(b)).astype(np.uint64)
+    return mix(mix(mix(np.array([key], np.uint64)) ^ a) ^ b)
+
+
+def unit(key, a, b):
+    """Uniform on [-1, 1)."""
+    return (bits(key, a, b) >> np.uint64(40)).astype(np.float64) * 2.0 ** -23 - 1
+
+
+def below(key, a, b, n):
+    return ((bits(key, a, b) >> np.uint64(32)) * np.asarray(n, np.uint64)) >> np.uint64(32)
+
+
+COLUMN, VALUE, EDGE = 1, 2, 3
+
+
+def neighbours(n, dimensions, star):
+    """Pairs of points of a grid that a stencil joins, as a matrix."""
+    line = scipy.sparse.diags([1, 1, 1], [-1, 0, 1], (n, n))
+    eye = scipy.sparse.identity(n)
+    terms = [[line if d == e else eye for e in range(dimensions)] for d in range(dimensions)] if star else [[line] * dimensions]
+    joined = scipy.sparse.csr_matrix(sum(functools.reduce(scipy.sparse.kron, term) for term in terms))
+    joined.eliminate_zeros() # (kron keeps some)
+    return joined.tocoo()
+
+
+def stencil(n, dimensions, star, diagonal):
+    at = neighbours(n, dimensions, star)
+    return n ** dimensions, at.row, at.col, np.where(at.row == at.col, diagonal, -1.0)
+
+
+def fem3(n):
+    points = neighbours(n, 3, False)
+    i, j = (np.add.outer(3 * at, d).ravel() for at, d in ((points.row, [0, 0, 0, 1, 1, 1, 2, 2, 2]),
+                                                         (points.col, [0, 1, 2, 0, 1, 2, 0, 1, 2])))
+    return 3 * n ** 3, i, j, unit(VALUE, np.minimum(i, j), np.maximum(i, j)) + np.where(i == j, 81.0, 0)
+
+
+def chosen(row, first, window, count):
+    """That many distinct columns of [first, first + window): many of them by selection sampling, few by drawing."""
+    if count <= window // 4:
+        taken, draw = set(), 0
+        while len(taken) < count:
+            more = count - len(taken)
+            taken |= set(below(COLUMN, row, np.arange(draw, draw + more), window).tolist())
+            draw += more
+        return [first + c for c in sorted(taken)]
+    left = window - np.arange(window)
+    drawn, taken = below(COLUMN, row, np.arange(window), left).tolist(), []
+    for c in range(window):
+        if len(taken) < count and drawn[c] < count - len(taken):
+            taken.append(first + c)
+    return taken
+
+
+def random_rows(n, window_of):
+    """window_of(row): first column, columns to choose from, and how many."""
+    i, j = [], []
+    for row in range(n):
+        columns = chosen(row, *window_of(row))
+        i += [row] * len(columns)
+        j += columns
+    return n, i, j, unit(VALUE, i, j)
+
+
+def band(n, degree, width):
+    def window_of(row):
+        low = row - (width - 1) // 2
+        first = max(low, 0)
+        window = min(low + width, n) - first
+        return first, window, min(degree, window)
+    return random_rows(n, window_of)
+
+
+def longrows(n, degree, count, length):
+    return random_rows(n, lambda row: (0, n, length if row * count // n != (row + 1) * count // n else degree))
+
+
+def rmat(scale, degree):
+    n = 2 ** scale
+    edge = np.arange(n * degree)
+    i, j = np.zeros_like(edge), np.zeros_like(edge)
+    for level in range(scale):
+        u = (bits(EDGE, edge, level) >> np.uint64(40)).astype(np.float64) * 2.0 ** -24
+        i, j = 2 * i + (u >= 0.76), 2 * j + (((u >= 0.57) & (u < 0.76)) | (u >= 0.95))
+    return n, i, j, unit(VALUE, edge, 0)
+
+
+GENERATORS = {
+    "lap2d5": lambda n: stencil(n, 2, True, 4.0), "lap3d7": lambda n: stencil(n, 3, True, 6.0),
+    "lap3d27": lambda n: stencil(n, 3, False, 26.0), "fem3": fem3, "band": band,
+    "uniform": lambda n, degree: random_rows(n, lambda row: (0, n, degree)), "rmat": rmat, "longrows": longrows}
+
+
+def generated(rng):
+    name = rng.choice(sorted(GENERATORS))
+    n = rng.choice((1, 2, 3, 7, 20, rng.randint(4, 250)))
+    arguments = {"lap2d5": lambda: [rng.randint(1, 20)], "lap3d7": lambda: [rng.randint(1, 8)],
+                 "lap3d27": lambda: [rng.randint(1, 7)], "fem3": lambda: [rng.randint(1, 4)],
+                 "band": lambda: [n, rng.randint(1, 9), rng.randint(9, 30)],
+                 "uniform": lambda: [n, rng.randint(1, min(n, 40))], "rmat": lambda: [rng.randint(1, 8), rng.randint(1, 7)],
+                 "longrows": lambda: [n, rng.randint(1, min(n, 5)), rng.randint(1, n), rng.randint(1, n)]}[name]()
+    rows, i, j, v = GENERATORS[name](*arguments)
+    return Matrix(f"{name}:{','.join(map(str, arguments))}", "generated", (rows, rows), i, j, v)
+
+
+# ---- files ----
+
+@functools.lru_cache(None)
+def real(path):
+    a = scipy.sparse.coo_matrix(scipy.io.mmread(str(path)))
+    info = scipy.io.mminfo(str(path))
+    return Matrix(str(path), info[3], a.shape, a.row, a.col, a.data, info[4], info[5], path.name.endswith(".gz"))
+
+
+def word(rng, text):
+    return rng.choice((text, text, text.upper(), text.capitalize()))
+
+
+def value(rng, field):
+    """A value and what is written for it."""
+    if field == "pattern":
+        return 1.0, None
+    if field == "integer" or rng.random() < 0.3:
+        v = rng.choice((rng.randint(-9, 9), rng.randint(-9, 9), rng.randint(-10 ** 12, 10 ** 12) if rng.random() < 0.1 else 1))
+        return float(v), ("+" if v > 0 and rng.random() < 0.1 else "") + str(v)
+    v = rng.uniform(-1, 1) * 10.0 ** rng.choice((0, 0, 0, 3, -3))
+    text = rng.choice((repr(v), f"{v:.17g}", f"{v:.4f}", f"{v:.3e}", f"{v:.5e}".replace("e", "D"), f"{v:.5E}"))
+    return float(text.replace("D", "e")), text
+
+
+def pairs_of(rng, rows, cols, symmetry, layout):
+    """Places that a file stores, in the order that it does."""
+    strict = symmetry == "skew-symmetric"
+    if layout == "array":
+        return [(i, j) for j in range(cols) for i in range(rows) if symmetry == "general" or i >= j + strict]
+    count = rng.choice((0, 1, 3, min(rows * cols, 60), rng.randint(0, 3 * (rows + cols))))
+    places = [(rng.randrange(rows), rng.randrange(cols)) for _ in range(count)] if rows and cols else []
+    if symmetry != "general":
+        places = [(max(p), min(p)) for p in places if not strict or p[0] != p[1]]
+        if rng.random() < 0.3:
+            places = [(j, i) for i, j in places]
+    if rng.random() < 0.7: # else with duplicates
+        places = list(dict.fromkeys(places))
+    if rng.random() < 0.4:
+        places.sort(key=lambda p: rng.choice((p, p[::-1])) if len(places) < 3 else p)
+    return places
+
+
+def lines_of(rng, head, size, entries):
+    """The file's lines, with what a reader has to put up with."""
+    odd = rng.random() < 0.4
+    lines = [head]
+    for line in [size, *entries]:
+        while odd and rng.random() < 0.08:
+            lines.append(rng.choice(("% a comment", "%", "", "  ")))
+        lines.append(rng.choice((line, " " + line, line + "  ", line.replace(" ", "\t"))) if odd else line)
+    end = rng.choice(("\n", "\r\n")) if odd else "\n"
+    return end.join(lines) + (end if not odd or rng.random() < 0.7 else "")
+
+
+def sizes(rng, symmetry, layout):
+    rows = rng.choice((0, 1, 1, 2, 3, 5, rng.randint(4, 40), rng.randint(30, 150) if layout == "coordinate" else 9))
+    cols = rng.choice((rows, rows, 0, 1, 2, 5, rng.randint(1, 60)))
+    return (rows, rows) if symmetry != "general" else (rows, cols)
+
+
+def written(rng, folder, name="a", layout=None, packed=None, shape=None, extra=None):
+    """A Matrix Market file of any field, symmetry and layout; extra: a value that one entry has."""
+    layout = layout or rng.choice(("coordinate", "coordinate", "array"))
+    symmetry = "general" if shape else rng.choice(("general", "general", "symmetric", "skew-symmetric"))
+    fields = {"real": 4, "integer": 2, "double": 1, "unsigned-integer": 1, "pattern": 2}
+    allowed = [f for f in fields if not (f == "pattern" and layout == "array")]
+    field = "real" if extra else rng.choices(allowed, [fields[f] for f in allowed])[0]
+    if field == "pattern" and symmetry == "skew-symmetric":
+        symmetry = "symmetric"
+    rows, cols = shape or sizes(rng, symmetry, layout)
+    i, j, v, entries = [], [], [], []
+    for a, b in pairs_of(rng, rows, cols, symmetry, layout):
+        x, text = value(rng, {"double": "real", "unsigned-integer": "integer"}.get(field, field))
+        if field == "unsigned-integer":
+            x, text = abs(x), text.lstrip("-")
+        if extra and not v:
+            x, text = float(extra), extra
+        entries.append(" ".join(filter(None, (None if layout == "array" else f"{a + 1} {b + 1}", text))))
+        mirrored = symmetry != "general" and a != b
+        i += [a, b] if mirrored else [a]
+        j += [b, a] if mirrored else [b]
+        v += [x, -x if symmetry == "skew-symmetric" else x] if mirrored else [x]
+    head = "%%MatrixMarket " + " ".join(word(rng, w) for w in ("matrix", layout, field, symmetry))
+    text = lines_of(rng, head, f"{rows} {cols}" + ("" if layout == "array" else f" {len(entries)}"), entries)
+    packed = rng.random() < 0.2 if packed is None else packed
+    path = name + ".mtx" + (".gz" if packed else "")
+    with open(os.path.join(folder, path), "wb") as f:
+        f.write(gzip.compress(text.encode()) if packed else text.encode())
+    known = {"double": "real", "unsigned-integer": "integer"}.get(field, field)
+    return Matrix(path, layout, (rows, cols), i, j, v, known, symmetry, packed)
+
+
+def any_matrix(rng, folder):
+    kind = rng.random()
+    if kind < 0.4:
+        return generated(rng)
+    return real(rng.choice(MATRICES)) if kind < 0.5 else written(rng, folder)

@@ -1,0 +1,293 @@
+"""Random combinations of spmm_mpi's options for tests/soak.py, and what each must come to."""
+import numpy as np
+
+from soak_matrices import Matrix, any_matrix, generated, unit, written
+
+COLUMNS = (1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 100)
+
+
+class Run:
+    """One start of a program. message: what the error of a refusal says, with exit code `code`; else `record` has what
+    every record must have, runs the (K, kernels) of the records in their order."""
+
+    def __init__(self, ranks, args, env=None, program="spmm_mpi"):
+        self.ranks, self.args, self.env, self.program = ranks, [str(a) for a in args], env or {}, program
+        self.code, self.message = 0, None
+        self.record, self.runs, self.last = None, None, None
+        self.output, self.expected, self.csv = None, None, None
+        self.scattered, self.planned, self.converted, self.accuracy = None, None, None, None
+
+    def refused(self, code, message):
+        self.code, self.message, self.record, self.expected, self.csv = code, message, None, None, None
+        return self
+
+
+def columns_fit(k, slices, precision):
+    size = 8 if precision == "f64" else 4
+    return slices == 1 or (k % slices == 0 and k // slices * size % 32 == 0)
+
+
+class X:
+    """The options of X, and its values."""
+
+    def __init__(self, rng, folder, matrix, columns):
+        self.words, self.name, self.columns = [], "uniform:1", None
+        kind = rng.choice(("default", "ones", "index", "uniform", "uniform:7", "seed", "file", "file"))
+        seed = rng.randint(0, 2 ** 63 - 1)
+        if kind == "file":
+            k = columns[0]
+            file = written(rng, folder, "x2" if matrix.kind == "spmm" else "x", shape=(matrix.cols, k))
+            self.words, self.name, self.columns = ["-x", file.argument], file.argument, k
+            dense, size = file.a.toarray(), file.size.toarray()
+            self.of, self.size_of, self.whole = lambda k: dense, lambda k: size, file.whole
+            return
+        if kind != "default":
+            self.name = f"uniform:{seed}" if kind == "seed" else "uniform:1" if kind == "uniform" else kind
+            self.words = ["-x", self.name if kind == "seed" else kind]
+        self.whole = kind in ("ones", "index")
+        start = {"default": 1, "uniform": 1, "uniform:7": 7, "seed": seed}.get(kind)
+
+        def of(k):
+            i, j = np.meshgrid(np.arange(matrix.cols), np.arange(k), indexing="ij")
+            if kind == "ones":
+                return np.ones((matrix.cols, k))
+            if kind == "index":
+                return 1.0 + (i + j) % 1000
+            return unit(start, i.ravel(), j.ravel()).reshape(i.shape)
+        self.of, self.size_of = of, lambda k: abs(of(k))
+
+
+class Product:
+    """Y := A X as numpy computes it, and how far a right one may be from it."""
+
+    def __init__(self, matrix, x, k, u):
+        with np.errstate(all="ignore"):
+            values = x.of(k)
+            self.y = np.asarray(matrix.a @ values)
+            size = np.asarray(matrix.size @ x.size_of(k))
+        largest = max(size.max(initial=0), matrix.size.data.max(initial=0), abs(values).max(initial=0))
+        self.exact = matrix.whole and x.whole and largest < 1 / u
+        self.bound = 0 if self.exact else 2 * (matrix.terms + 8) * u * size + 1e-30
+
+    def compare(self, found):
+        assert found.shape == self.y.shape, f"Y is {found.shape}, expected {self.y.shape}"
+        with np.errstate(all="ignore"):
+            alike = (abs(found - self.y) <= self.bound) & np.isfinite(self.y)
+        alike |= (found == self.y) | (np.isnan(found) & np.isnan(self.y))
+        far = np.argwhere(~alike)
+        assert far.size == 0, f"Y{far[0].tolist()}: found {found[tuple(far[0])]!r}, numpy has {self.y[tuple(far[0])]!r}" \
+            f"{', and all are integers' if self.exact else ''}; {len(far)} of {self.y.size} differ"
+
+
+def pick_grid(rng, ranks):
+    """The words of --grid, the grid (None: any), and whether it may have several columns."""
+    if ranks > 1 and rng.random() < 0.5:
+        q = rng.choice([q for q in range(1, ranks + 1) if ranks % q == 0])
+        return ["-g", f"{ranks // q}x{q}"], [ranks // q, q]
+    if rng.random() < 0.1:
+        return ["-g", "auto"], None
+    return [], [ranks, 1]
+
+
+def pick_kernel(rng, matrix, known, columns, one, p_by_1):
+    """The words of --format, --kernel and --ell-limit, and the names that records may have for a K, in their order: a
+    list of sets."""
+    formats = sorted({f for f, _ in known.values()})
+    form = rng.choice(formats) if rng.random() < 0.5 else None
+    fitting = [k for k, (f, _) in known.items() if form in (None, f)]
+    words, of = ["-f", form] if form else [], [set(fitting)]
+    choice = rng.random()
+    if choice < 0.35:
+        of = [{rng.choice(fitting)}]
+        words += ["--kernel", *of[0]]
+    elif choice < 0.5 and not one and (matrix.nnz < 20000 or max(columns) < 5):
+        of = [{k} for k in fitting]
+        words += ["--kernel", "all"]
+    elif choice < 0.6 and len(columns) < 3:
+        words += ["--autotune"]
+    elif choice < 0.65:
+        words += ["--kernel", "auto"]
+    padded = any(known[k][0] == "ell" for k in set().union(*of)) # (auto may take one, if only to time it)
+    if padded and not (p_by_1 and matrix.even() and rng.random() < 0.5):
+        words += ["--ell-limit", rng.choice((1e9, 1e6))]
+    return words, of
+
+
+def environment(rng):
+    env = {}
+    for name, values, share in (("SPMM_CHUNK_BYTES", (8, 100, 4096, 10 ** 6), 0.2),
+                                ("SPMM_READ_CHUNK_BYTES", (7, 64, 1000, 10 ** 5), 0.2),
+                                ("OMP_NUM_THREADS", (1, 2, 4), 0.2), ("SPMM_ISA", ("generic", "avx2"), 0.1),
+                                ("SPMM_TUNE_CACHE", ("", "tune"), 0.1)):
+        if rng.random() < share:
+            env[name] = str(rng.choice(values))
+    return env
+
+
+def by_chance(rng, table):
+    """Words of options, each row an option, its values (none: a flag) and the share of runs that have it."""
+    words = []
+    for option, values, share in table:
+        if rng.random() < share:
+            words += [option] + ([rng.choice(values)] if values else [])
+    return words
+
+
+def product(rng, folder, matrix, known, metis, extra=()):
+    """A valid run, with these options beside those that are drawn."""
+    ranks = rng.choice((1, 1, 2, 2, 3, 4, 5, 6))
+    parallel = matrix.kind in ("coordinate", "spmm") and not matrix.packed and "--cache" not in extra and rng.random() < 0.35
+    precision = rng.choice(("f64", "f64", "f32"))
+    grid_words, grid = pick_grid(rng, ranks)
+    if parallel and grid is None:
+        grid_words, grid = [], [ranks, 1]
+    partition = rng.choice(("nnz", "nnz", "rows", "graph"))
+    if partition == "graph" and (parallel or not metis or matrix.rows != matrix.cols):
+        partition = "nnz"
+    output = rng.random() < 0.6
+    columns = [rng.choice(COLUMNS) for _ in range(1 if output or rng.random() < 0.6 else rng.randint(2, 3))]
+    if matrix.nnz > 20000:
+        columns = [min(k, 9) for k in columns]
+    x = X(rng, folder, matrix, columns)
+    columns = columns if x.columns is None else [x.columns]
+    k_given = x.columns is None or rng.random() < 0.5
+    kernel_words, kernels = pick_kernel(rng, matrix, known, columns, output, grid is not None and grid[1] == 1)
+    slices = [n for n in range(1, 17) if all(columns_fit(k, n, precision) for k in columns)]
+    verify = rng.choice((None, None, "full", "sample", "none"))
+    exchange = rng.choice((None, None, "auto", "halo", "bcast"))
+    repeat, warmup = rng.choice((1, 2, 3)), rng.choice((0, 0, 1))
+    threads = rng.choice((None, 1, 2, 3))
+    volume = rng.choice(([], [], ["-q"], ["-v"]))
+    args = [*(["-k", ",".join(map(str, columns))] if k_given else []), "-d", "cpu", "-r", repeat, "--warmup", warmup, *volume,
+            *grid_words, *kernel_words, *x.words, *extra]
+    args += ["-p", precision] if precision != "f64" or rng.random() < 0.2 else []
+    args += ["--partition", partition] if partition != "nnz" or rng.random() < 0.2 else []
+    args += ["--verify", verify] if verify else []
+    args += ["--exchange", exchange] if exchange else []
+    args += ["--io", "parallel"] if parallel else ["--io", "root"] if rng.random() < 0.1 else []
+    args += ["-t", threads] if threads else []
+    sliced = rng.choice(slices) if rng.random() < 0.2 else None
+    args += ["--slices", sliced] if sliced else []
+    args += ["-o", "y.mtx"] if output else []
+    args += ["--csv", "r.csv"] if rng.random() < 0.2 else []
+    args += by_chance(rng, (("--transport", ("auto", "mpi"), 0.15), ("--no-overlap", None, 0.2), ("--probe", None, 0.1),
+                            ("--reduce", ("auto", "linear", "tree", "butterfly", "mpi"), 0.4), ("--block-size", (0, 64), 0.03),
+                            ("--subwarp", (0, 4), 0.03), ("--allow-nonfinite", None, 0 if matrix.finite else 1)))
+    run = Run(ranks, [*args, matrix.argument], environment(rng))
+    run.precision, run.matrix, run.known, run.from_file = precision, matrix, known, x.columns is not None
+    run.last = "DONE, not verified" if verify == "none" else "PASS"
+    run.quiet = "-q" in volume
+    run.record = {
+        "matrix": {"source": matrix.argument, "rows": matrix.rows, "cols": matrix.cols, "nnz": matrix.nnz,
+                   "field": matrix.field, "symmetry": matrix.symmetry},
+        "run": {"ranks": ranks, "device": "cpu", "precision": precision, "partition": partition, "repeat": repeat,
+                "warmup": warmup, "x": x.name, "verify": verify or ("sample" if parallel else "full")},
+        "error": {"wrong": 0, "passed": verify != "none"}, "moved": {}}
+    if grid:
+        run.record["run"]["grid"] = grid
+    if threads:
+        run.record["run"]["threads"] = threads
+    if sliced:
+        run.record["moved"]["slices"] = sliced
+    run.runs = [(k, one) for k in columns for one in kernels]
+    run.csv = "r.csv" if "--csv" in args else None
+    run.output = "y.mtx" if output else None
+    if output:
+        run.expected = (x, columns[0])
+    return run
+
+
+def scatter_only(rng, folder, matrix, known, metis):
+    run = product(rng, folder, matrix, known, metis)
+    run.args[-1:-1] = ["--scatter-only"]
+    run.record = run.runs = run.csv = run.last = run.output = run.expected = None
+    run.scattered = None if run.quiet else matrix.nnz
+    return run
+
+
+def dry_run(rng, matrix):
+    ranks = rng.choice((1, 1, 2, 3))
+    planned = [rng.choice((1, 2, 3, 7, 64, 1000)) for _ in range(rng.randint(1, 3))] if rng.random() < 0.7 else []
+    args = ["--dry-run", "-d", "cpu", *by_chance(rng, (
+        ("-k", COLUMNS, 0.5), ("-g", ("auto", "1x1", "2x1", "1x3"), 0.4), ("--partition", ("nnz", "rows"), 0.4),
+        ("-p", ("f64", "f32"), 0.4), ("-v", None, 0.3), ("-q", None, 0.1), ("-t", (1, 2), 0.4),
+        ("--allow-nonfinite", None, 0 if matrix.finite else 1)))]
+    args += ["--plan-ranks", ",".join(map(str, planned))] if planned else []
+    run = Run(ranks, [*args, matrix.argument], environment(rng))
+    run.planned = [(r, matrix.nnz) for r in planned or [ranks]]
+    return run
+
+
+def check_conversions(rng, matrix):
+    run = Run(rng.choice((1, 2)), ["--check-conversions", "-d", "cpu", "--ell-limit", "1e9", *by_chance(rng, (
+        ("-p", ("f64", "f32"), 0.4), ("-t", (1, 2), 0.4), ("-q", None, 0.2),
+        ("--allow-nonfinite", None, 0 if matrix.finite else 1))), matrix.argument], environment(rng))
+    run.converted = True
+    return run
+
+
+def cached(rng, folder, matrix, known, metis):
+    """A matrix is written as .spmm and read back."""
+    first = product(rng, folder, matrix, known, metis, ("--cache", "c.spmm"))
+    again = Matrix.__new__(Matrix)
+    again.__dict__.update(matrix.__dict__, argument="c.spmm", kind="spmm", packed=False)
+    second = product(rng, folder, again, known, metis)
+    second.written_in = first.precision
+    return [first, second]
+
+
+def refusal(rng, folder, known, metis):
+    """A valid run made invalid in one way."""
+    kind = rng.choice(("plan-ranks", "tune", "columns", "slices", "grid", "x", "ell", "nonfinite", "packed", "array",
+                       "generated", "cache", "graph", "missing", "transport", "kernel"))
+    matrix = any_matrix(rng, folder)
+    if kind == "nonfinite":
+        matrix = written(rng, folder, layout="array", shape=(3, 4), extra=rng.choice(("inf", "nan", "-inf")))
+        run = product(rng, folder, matrix, known, metis)
+        run.args.remove("--allow-nonfinite")
+        return run.refused(3, "--allow-nonfinite")
+    if kind in ("packed", "array"):
+        matrix = written(rng, folder, layout="array" if kind == "array" else "coordinate", packed=kind == "packed")
+        return Run(rng.randint(1, 3), ["--io", "parallel", "-d", "cpu", matrix.argument]).refused(3, matrix.argument)
+    if kind == "generated":
+        return Run(rng.randint(1, 3), ["--io", "parallel", generated(rng).argument]).refused(2, "--io parallel")
+    if kind == "cache":
+        return Run(rng.randint(1, 3), ["--io", "parallel", "--cache", "c", "a.mtx"]).refused(2, "--io parallel")
+    if kind == "graph":
+        return Run(rng.randint(1, 3), ["--dry-run", "--partition", "graph", matrix.argument]).refused(2, "--partition graph")
+    run = product(rng, folder, matrix, known, metis)
+    if kind in ("ell", "slices") and (run.from_file or matrix.nnz == 0): # (another message would come first)
+        kind = "x"
+    words, code, message = {
+        "plan-ranks": (["--plan-ranks", "2"], 2, "--plan-ranks"),
+        "tune": (["-f", "auto", "--kernel", "cpu_csr", "--autotune"], 2, "--autotune"),
+        "columns": (["--kernel", "auto", "-o", "y.mtx", "-k", "1,2"], 2, "--output"),
+        "slices": (["-k", "16", "--slices", "3", "-f", "auto", "--kernel", "cpu_csr"], 2, "slices"),
+        "grid": (["-g", f"{run.ranks + 1}x1"], 2, f"grid {run.ranks + 1}x1"),
+        "x": (["-x", "no/such.mtx"], 3, "no/such.mtx"),
+        "ell": (["-f", "ell", "--kernel", "cpu_ell", "--ell-limit", "1e-6"], 4, "ELLPACK"),
+        "missing": (["no/such.mtx"], 3, "no/such.mtx"),
+        "transport": (["--transport", "staged"], 2, "transport staged"),
+        "kernel": (["-f", "csr", "--kernel", "cpu_ell"], 2, "cpu_ell takes format ell")}[kind]
+    run.args = [a for a in run.args if a != "--autotune"] # (does not go with a kernel)
+    run.args[-1:] = words if kind == "missing" else [*words, run.args[-1]]
+    return run.refused(code, message)
+
+
+def draw(rng, folder, known, metis):
+    """The runs of one combination, one after another."""
+    kind = rng.random()
+    if kind < 0.08:
+        return [refusal(rng, folder, known, metis)]
+    matrix = any_matrix(rng, folder)
+    if kind < 0.11:
+        matrix = written(rng, folder, extra=rng.choice(("inf", "nan", "-inf")))
+    if kind < 0.16:
+        return [scatter_only(rng, folder, matrix, known, metis)]
+    if kind < 0.24:
+        return [dry_run(rng, matrix)]
+    if kind < 0.28:
+        return [check_conversions(rng, matrix)]
+    if kind < 0.42:
+        return cached(rng, folder, matrix, known, metis)
+    return [product(rng, folder, matrix, known, metis)]

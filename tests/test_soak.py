@@ -1,0 +1,45 @@
+"""A short soak (tests/soak.py, `make soak`), and that it sees what goes wrong. limit: 300"""
+import os
+import tempfile
+
+import soak
+from command import equal, finish, skip, test, within
+
+SEED, COUNT = 1, 40
+
+
+def short_soak():
+    with test(f"{COUNT} random combinations of the programs' options come to what is known of them before"):
+        passed, failed = soak.soak(SEED, range(COUNT), jobs=2, tell=lambda text: None)
+        assert not failed, "\n".join(failed)
+        equal(passed, COUNT, "combinations")
+
+    known = soak.Known()
+    with tempfile.TemporaryDirectory() as folder:
+        with test("a combination is the same whenever it is drawn, and another one with another seed"):
+            def words(seed):
+                return [[(r.ranks, r.args, r.env) for r in soak.draw(seed, i, folder, known)] for i in range(20)]
+            first = words(SEED)
+            equal(words(SEED), first, "combinations")
+            assert words(SEED + 1) != first
+
+        with test("a wrong element of Y is found where the program does not verify, and the report can be pasted"):
+            index = next(i for i in range(500) for r in soak.draw(SEED, i, folder, known)[:1]
+                         if r.expected and r.program == "spmm_mpi" and r.last != "PASS" and r.matrix.rows > 0)
+            equal(soak.combination(SEED, index, known, folder, 60), None, "without a fault")
+            os.environ["SPMM_FAULT"] = "apply:0:wrong"
+            text = soak.combination(SEED, index, known, folder, 60)
+            del os.environ["SPMM_FAULT"]
+            within(text, "Y[0, 0]: found ")
+            within(text, f"--only {index}")
+            within(text, " -o y.mtx ")
+
+        with test("a run beyond its limit has failed"):
+            within(soak.combination(SEED, index, known, folder, 0.01), "ran longer than 0.01 s")
+
+
+if soak.MISSING:
+    skip("random combinations come to what is known of them", soak.MISSING)
+else:
+    short_soak()
+finish()
