@@ -144,11 +144,14 @@ GENERATORS = {
 def generated(rng):
     name = rng.choice(sorted(GENERATORS))
     n = rng.choice((1, 2, 3, 7, 20, rng.randint(4, 250)))
-    arguments = {"lap2d5": lambda: [rng.randint(1, 20)], "lap3d7": lambda: [rng.randint(1, 8)],
-                 "lap3d27": lambda: [rng.randint(1, 7)], "fem3": lambda: [rng.randint(1, 4)],
+    large = rng.random() < 0.1 # more rows than a sample has
+    if large:
+        n = rng.randint(1001, 2000)
+    arguments = {"lap2d5": lambda: [rng.randint(1, 50 if large else 20)], "lap3d7": lambda: [rng.randint(1, 13 if large else 8)],
+                 "lap3d27": lambda: [rng.randint(1, 12 if large else 7)], "fem3": lambda: [rng.randint(1, 7 if large else 4)],
                  "band": lambda: [n, rng.randint(1, 9), rng.randint(9, 30)],
-                 "uniform": lambda: [n, rng.randint(1, min(n, 40))], "rmat": lambda: [rng.randint(1, 8), rng.randint(1, 7)],
-                 "longrows": lambda: [n, rng.randint(1, min(n, 5)), rng.randint(1, n), rng.randint(1, n)]}[name]()
+                 "uniform": lambda: [n, rng.randint(1, min(n, 40))], "rmat": lambda: [rng.randint(1, 11 if large else 8), rng.randint(1, 7)],
+                 "longrows": lambda: [n, rng.randint(1, min(n, 5)), rng.randint(1, min(n, 60)), rng.randint(1, n)]}[name]()
     rows, i, j, v = GENERATORS[name](*arguments)
     return Matrix(f"{name}:{','.join(map(str, arguments))}", "generated", (rows, rows), i, j, v)
 

@@ -3,7 +3,7 @@ import numpy as np
 
 from soak_matrices import Matrix, any_matrix, generated, unit, written
 
-COLUMNS = (1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 100)
+COLUMNS = (1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 129, 513)
 
 
 class Run:
@@ -146,7 +146,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
         partition = "nnz"
     output = rng.random() < 0.6
     columns = [rng.choice(COLUMNS) for _ in range(1 if output or rng.random() < 0.6 else rng.randint(2, 3))]
-    if matrix.nnz > 20000:
+    if matrix.nnz > 20000 or matrix.rows > 1000:
         columns = [min(k, 9) for k in columns]
     x = X(rng, folder, matrix, columns)
     columns = columns if x.columns is None else [x.columns]
