@@ -4,17 +4,14 @@ import os
 import re
 import sys
 
-from . import series, steps, tables
-from .records import RecordsError
-
-USAGE, BAD_RECORDS, BAD_OUTPUT = 2, 3, 4
+from . import lines, schema, series, steps, tables
 
 
 def _ranks(text):
-    words = text.split(",")
-    if not all(w.isdigit() and int(w) > 0 for w in words):
+    found = [lines.whole(word, 1, schema.COUNT_MAX) for word in text.split(",")]
+    if None in found:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected numbers of ranks such as 8,16")
-    return [int(w) for w in words]
+    return found
 
 
 def _peak(text):
@@ -24,8 +21,8 @@ def _peak(text):
         value = float(number)
     except ValueError:
         value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected GFLOP/s beyond 0, or NAME=GFLOP/s")
+    if not 1e-6 <= value <= 1e12:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected GFLOP/s from 1e-6 to 1e12, or NAME=GFLOP/s")
     return name, value * 1e9
 
 
@@ -45,21 +42,6 @@ def drawing(program):
         print(f"{program}: no plots: {error} ({sys.executable}); Debian and Ubuntu have it in the package "
               "python3-matplotlib", file=sys.stderr)
         return None
-
-
-def guarded(program, main):
-    """main's exit code, or the one of what went wrong, said in one line."""
-    try:
-        return main()
-    except RecordsError as error:
-        print(f"{program}: error: {error}", file=sys.stderr)
-        return BAD_RECORDS
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD_OUTPUT
-    except OSError as error:
-        print(f"{program}: error: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
-        return BAD_OUTPUT
 
 
 def slug(text):

@@ -1,11 +1,14 @@
 """The comparison of conversion algorithms (--check-conversions), repeated, as records, a table and a plot."""
-import json
 import os
 import re
 import subprocess
 from statistics import median
 
-from .runner import last_line
+from . import lines
+from .recorder import own
+from .runner import last_line, launcher_words
+
+SHORTEST = 5e-7  # seconds; the program prints six digits, and what is shorter as 0
 
 TITLE = re.compile(r"Conversions of a (\d+) x (\d+) matrix with (\d+) entries, (\w+), (\d+) threads")
 # LINE of src/conversions.c: conversion (only once) and algorithm in fixed columns, seconds (~: an estimate), sorting,
@@ -21,7 +24,7 @@ def parse(text):
     """Of what --check-conversions prints: {rows, cols, nnz, precision, threads, times: [{...}]}."""
     found = TITLE.search(text)
     if not found:
-        raise ValueError("no table of conversions")
+        raise ConversionError("the program printed no table of conversions")
     rows, cols, nnz, precision, threads = found.groups()
     times, conversion = [], ""
     for line in text[found.end():].splitlines():
@@ -37,18 +40,20 @@ def parse(text):
 
 
 def measure(program, launcher, matrix):
-    words = [w.format(ranks=1, threads=1) for w in launcher.split()] + [program, "--check-conversions", matrix]
-    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    words = launcher_words(launcher, 1, 1) + [program, "--check-conversions", matrix]
+    try:
+        result = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise ConversionError(f"{words[0]}: cannot be started: {error.strerror}") from error
     if result.returncode != 0:
         raise ConversionError(f"{matrix}: exit code {result.returncode}: {last_line(result.stdout + result.stderr)}")
     return {"matrix": matrix, **parse(result.stdout)}
 
 
 def read(path):
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as file:
-        return [json.loads(line)["conversions"] for line in file if line.endswith("\n")]
+    """(records of earlier starts, bytes of their lines). Raises RecordsError, OSError."""
+    found = list(own(path, lambda _: "conversions")) if os.path.exists(path) else []
+    return [record["conversions"] for record, _ in found], found[-1][1] if found else 0
 
 
 def combined(records):
@@ -56,9 +61,9 @@ def combined(records):
     found = {}
     for record in records:
         for t in record["times"]:
-            key = os.path.basename(record["matrix"]), t["conversion"], t["algorithm"]
+            key = tuple(map(lines.clean, (os.path.basename(record["matrix"]), t["conversion"], t["algorithm"])))
             entry = found.setdefault(key, [[], False, True])
-            entry[0].append(t["seconds"])
+            entry[0].append(max(SHORTEST, t["seconds"]))
             entry[1] |= t["estimate"]
             entry[2] &= t["same"] or t["estimate"]
     return [(*key, *value) for key, value in found.items()]

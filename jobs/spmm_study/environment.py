@@ -24,7 +24,8 @@ def first_line(*command):
     if not shutil.which(command[0]):
         return ""
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20,
+                                check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return next((line.strip() for line in (result.stdout + result.stderr).splitlines() if line.strip()), "")
@@ -32,7 +33,7 @@ def first_line(*command):
 
 def _cpu():
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             return re.search(r"^(?:model name|CPU part)\s*:\s*(.*)$", file.read(), re.MULTILINE)[1]
     except (OSError, TypeError):
         return platform.processor() or platform.machine()
@@ -50,7 +51,7 @@ def _gpus():
         return []
     try:
         text = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
-                              capture_output=True, text=True, timeout=30, check=True).stdout
+                              capture_output=True, text=True, errors="replace", timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return []
     rows = [[part.strip() for part in line.split(",")] for line in text.splitlines()]

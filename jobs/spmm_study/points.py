@@ -10,7 +10,11 @@ import itertools
 import math
 import operator
 import re
+import warnings
 from collections import namedtuple
+from functools import lru_cache
+
+from . import lines
 
 # key: (default, what it is)
 DEFAULTS = {
@@ -36,9 +40,16 @@ DEFAULTS = {
 WORDS = {"devices": ("auto", "cpu", "cuda"), "formats": ("auto", "csr", "ell", "ell-nopad", "sell", "panel"),
          "precisions": ("f64", "f32"), "serial": ("yes", "no"), "probe": ("yes", "no")}
 ONE_WORD = ("name", "rounds", "repeats", "warmup", "serial", "probe", "timeout")
+# whole numbers: (least, most)
+WHOLE = {"columns": (1, 2 ** 31 - 1), "ranks": (1, 2 ** 24), "threads": (0, 2 ** 24), "rounds": (1, 1000),
+         "repeats": (1, 2 ** 31 - 1), "warmup": (0, 2 ** 31 - 1), "timeout": (1, 2 ** 31 - 1)}
+MOST_BYTES = 2 ** 20  # of a study file
+MOST_WORD = 4096  # characters
+MOST_RUNS = 1_000_000
 SETTINGS = ("matrix", "k", "device", "kernel", "format", "precision", "ranks", "threads", "grid")
 
-Study = namedtuple("Study", "name path values")
+# values: {key: words}; places: {key: FILE:LINE}, of those that the file has
+Study = namedtuple("Study", "name path values places")
 Kernel = namedtuple("Kernel", "name device format")
 
 
@@ -57,93 +68,174 @@ def meant(word, known):
 def read(path, changes=()):
     """changes: `key=word,word` that replace lines of the file."""
     values = {key: default.split() for key, (default, _) in DEFAULTS.items()}
-    try:
-        with open(path, encoding="utf-8") as file:
-            lines = file.read().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    seen = set()
-    for number, line in enumerate(lines, 1):
-        line = line.split("#", 1)[0].strip()
+    places = {}
+    for number, line in enumerate(_text(path).split("\n"), 1):
+        line, where = line.split("#", 1)[0].strip(), f"{path}:{number}"
         if line:
-            key, words = _parse(f"{path}:{number}", line, seen)
-            values[key] = words
+            key, values_of_key = _parse(where, line)
+            if key in places:
+                raise StudyError(f"{where}: a second line {key} =")
+            values[key], places[key] = values_of_key, where
     for change in changes:
-        key, words = _parse(f"--set {change}", change.replace(",", " ") if "matri" not in change else change, set())
-        values[key] = words
+        where = f"--set {change}"
+        key, values_of_key = _parse(where, change.replace(",", " ") if "matri" not in change else change)
+        values[key], places[key] = values_of_key, where
     if not values["matrices"]:
         raise StudyError(f"{path}: there is no line `matrices = ...`")
     name = values["name"][0] if values["name"] else re.sub(r"^.*/|\.study$", "", path)
-    return Study(name, path, values)
+    return Study(name, path, values, places)
 
 
-def _parse(where, line, seen):
+def _text(path):
+    """Of a study file."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise StudyError(f"{path}: {error.strerror}") from error
+    if len(data) > MOST_BYTES:
+        raise StudyError(f"{path}: found more than {MOST_BYTES} bytes, expected a study file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data[:error.start].count(b"\n") + 1
+        raise StudyError(f"{path}:{number}: found bytes that are no UTF-8, expected text") from error
+
+
+def _parse(where, line):
+    if re.search("[^\t -\x7e\xa0-\U0010ffff]", line):
+        raise StudyError(f"{where}: found {lines.shown(line)}, expected no control characters")
     key, equals, text = (part.strip() for part in line.partition("="))
     if not equals or key not in DEFAULTS:
-        raise StudyError(f"{where}: found \"{line}\", expected one of: " +
+        raise StudyError(f"{where}: found \"{line[:lines.SHOWN]}\", expected one of: " +
                          ", ".join(f"{name} =" for name in DEFAULTS) + meant(key, DEFAULTS))
-    if key in seen:
-        raise StudyError(f"{where}: a second line {key} =")
-    seen.add(key)
     words = text.split()
     if not words and key not in ("name", "options"):
         raise StudyError(f"{where}: {key} = has no value")
     if key in ONE_WORD and len(words) > 1:
         raise StudyError(f"{where}: {key} = has {len(words)} values, expected one")
-    if key in ("columns", "ranks", "threads", "rounds", "repeats", "warmup", "timeout"):
-        least = 0 if key in ("threads", "warmup") else 1
-        for word in words:
-            if not word.isdigit() or int(word) < least:
-                raise StudyError(f"{where}: {key} = {word}: expected a whole number of at least {least}")
+    longest = max(words, key=len, default="")
+    if len(longest) > MOST_WORD:
+        raise StudyError(f"{where}: {key} = {longest[:lines.SHOWN]}...: found {len(longest)} characters, expected at most "
+                         f"{MOST_WORD}")
+    for word in words if key in WHOLE else ():
+        if lines.whole(word, *WHOLE[key]) is None:
+            least, most = WHOLE[key]
+            raise StudyError(f"{where}: {key} = {word[:lines.SHOWN]}: expected a whole number of at least {least} and "
+                             f"at most {most}")
     for word in words if key in WORDS else ():
         if word not in WORDS[key]:
-            raise StudyError(f"{where}: {key} = {word}: expected {' or '.join(WORDS[key])}{meant(word, WORDS[key])}")
+            raise StudyError(f"{where}: {key} = {word[:lines.SHOWN]}: expected {' or '.join(WORDS[key])}"
+                             f"{meant(word, WORDS[key])}")
     return key, words
 
 
 # ---- matrices that grow ----
 
+MOST_EXPRESSION = 200  # characters
+
+
+def _power(base, exponent):
+    """Of whole numbers a whole one. Tried in floating point first: what is beyond the bound is not computed."""
+    try:
+        if abs(math.pow(base, exponent)) > lines.MOST_WHOLE:
+            raise OverflowError
+    except ValueError:
+        raise ValueError(f"found {base:g}**{exponent:g}, expected one that is a number") from None
+    return base ** exponent
+
+
+def _root(degree):
+    def root(x):
+        if x < 0:
+            raise ValueError(f"found a root of {x:g}")
+        return math.sqrt(x) if degree == 2 else x ** (1 / degree)
+    return root
+
+
+def _log2(x):
+    if x <= 0:
+        raise ValueError(f"found a logarithm of {x:g}")
+    return math.log2(x)
+
+
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-             ast.Pow: operator.pow}
-FUNCTIONS = {"sqrt": math.sqrt, "cbrt": lambda x: x ** (1 / 3), "log2": math.log2}
+             ast.Pow: _power}
+FUNCTIONS = {"sqrt": _root(2), "cbrt": _root(3), "log2": _log2}
 
 
 def _value(node, names):
+    """A number of at most 64 bits: so is every one on the way there, and nothing takes long."""
+    value = _value_of(node, names)
+    if not abs(value) <= lines.MOST_WHOLE:
+        raise OverflowError
+    return value
+
+
+def _value_of(node, names):
     if isinstance(node, ast.Expression):
         return _value(node.body, names)
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return node.value
     if isinstance(node, ast.Name) and node.id in names:
         return names[node.id]
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         return OPERATORS[type(node.op)](_value(node.left, names), _value(node.right, names))
-    if isinstance(node, ast.Call) and getattr(node.func, "id", None) in FUNCTIONS and len(node.args) == 1:
+    if isinstance(node, ast.Call) and getattr(node.func, "id", None) in FUNCTIONS and len(node.args) == 1 and \
+            not node.keywords:
         return FUNCTIONS[node.func.id](_value(node.args[0], names))
-    raise ValueError("numbers, ranks, threads, + - * / ** and sqrt, cbrt, log2 are known")
+    raise ValueError("expected numbers, ranks, threads, + - * / ** and sqrt, cbrt, log2")
 
 
+def _evaluated(text, names):
+    """The nearest whole number to the expression. Raises ValueError with what is wrong with it."""
+    if len(text) > MOST_EXPRESSION:
+        raise ValueError(f"found {len(text)} characters, expected at most {MOST_EXPRESSION}")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's, about 2or 3
+            tree = ast.parse(text.strip(), mode="eval")
+        return round(_value(tree, names))
+    except OverflowError:
+        raise ValueError("found a number beyond 64 bits") from None
+    except ZeroDivisionError:
+        raise ValueError("found a division by 0") from None
+    except (SyntaxError, MemoryError, RecursionError):  # the latter two: of too many brackets
+        raise ValueError("expected an expression such as 64*cbrt(ranks)") from None
+
+
+@lru_cache(maxsize=4096)
 def expand(spec, ranks, threads):
     """lap3d7:{64*cbrt(ranks)} on 8 ranks is lap3d7:128: the nearest whole number."""
     def one(found):
         try:
-            return str(round(_value(ast.parse(found[1], mode="eval"), {"ranks": ranks, "threads": threads})))
-        except (SyntaxError, ValueError, TypeError, ArithmeticError) as error:
-            raise StudyError(f"matrix {spec}: {{{found[1]}}}: {error}") from error
-    return re.sub(r"\{([^}]*)\}", one, spec)
+            return str(_evaluated(found[1], {"ranks": ranks, "threads": threads}))
+        except ValueError as error:
+            raise StudyError(f"matrix {spec[:MOST_EXPRESSION]}: {{{found[1][:lines.SHOWN]}}}: {error}") from None
+    made = re.sub(r"\{([^{}]*)\}", one, spec)
+    if "{" in made or "}" in made:
+        raise StudyError(f"matrix {spec[:MOST_EXPRESSION]}: found a bracket without its other, expected {{...}} without "
+                         "blanks within")
+    return made
 
 
 # ---- grids ----
+
+@lru_cache(maxsize=None)
+def _square(ranks):
+    p = next(p for p in range(math.isqrt(ranks), 0, -1) if ranks % p == 0)
+    return f"{ranks // p}x{p}"
+
 
 def grid_of(word, ranks):
     """--grid for that many ranks; None: the grid is for another number."""
     if word == "auto":
         return "auto"
     if word == "square":
-        p = next(p for p in range(math.isqrt(ranks), 0, -1) if ranks % p == 0)
-        return f"{ranks // p}x{p}"
-    found = re.fullmatch(r"(\d+|P)x(\d+|Q)", word)
+        return _square(ranks)
+    found = re.fullmatch(r"([0-9]{1,10}|P)x([0-9]{1,10}|Q)", word)
     if not found:
-        raise StudyError(f"grids = {word}: expected Px1, 1xQ, square, auto, or numbers such as 2x2")
+        raise StudyError(f"grids = {word[:lines.SHOWN]}: expected Px1, 1xQ, square, auto, or numbers such as 2x2")
     p, q = found.groups()
     if p == "P" and q == "Q":
         raise StudyError("grids = PxQ: expected one of them as a number")
@@ -170,14 +262,22 @@ def _kernels(study, device, kernels):
             continue
         fitting = [k for k in kernels if word in ("all", k.name) and device in ("auto", k.device)]
         if word != "all" and word not in [k.name for k in kernels]:
-            raise StudyError(f"{study.path}: kernels = {word}: the program has no such kernel (--list-kernels)" +
-                             meant(word, ["auto", "all"] + [k.name for k in kernels]))
+            raise StudyError(f"{study.places['kernels']}: kernels = {word[:lines.SHOWN]}: the program has no such kernel "
+                             "(--list-kernels)" + meant(word, ["auto", "all"] + [k.name for k in kernels]))
         pairs += [(k.name, k.format) for k in fitting]
     return list(dict.fromkeys(pairs))
 
 
+def _at(study, key, made_of, *args):
+    """made_of(*args); of what is wrong there, the line of that key."""
+    try:
+        return made_of(*args)
+    except StudyError as error:
+        raise StudyError(f"{study.places[key]}: {error}") from None
+
+
 def _settings(study, spec, ranks, threads, **more):
-    settings = dict(matrix=expand(spec, ranks, threads), ranks=ranks, threads=threads, **more)
+    settings = dict(matrix=_at(study, "matrices", expand, spec, ranks, threads), ranks=ranks, threads=threads, **more)
     if "{" in spec:
         settings["weak"] = spec
     return settings
@@ -188,11 +288,11 @@ def _serial(study, kernels):
     v = study.values
     by_format = {k.format: k.name for k in kernels if k.name.startswith("cpu_serial")}
     if not by_format:
-        raise StudyError(f"{study.path}: serial = yes: the program has no kernel cpu_serial")
-    forms = [f for f in v["formats"] if f in by_format] or ["csr"]
+        raise StudyError(f"{study.places['serial']}: serial = yes: the program has no kernel cpu_serial")
+    forms = [f for f in v["formats"] if f in by_format] or list(by_format)[:1]
     for spec, ranks, threads, k, precision, form in itertools.product(
             v["matrices"], v["ranks"], v["threads"], v["columns"], v["precisions"], forms):
-        matrix = expand(spec, int(ranks), int(threads))
+        matrix = _at(study, "matrices", expand, spec, int(ranks), int(threads))
         yield dict(matrix=matrix, ranks=1, threads=1, k=int(k), device="cpu", kernel=by_format[form], format=form,
                    precision=precision, grid="1x1")
 
@@ -202,15 +302,26 @@ def _parallel(study, kernels):
     for spec, ranks, threads, precision, device in itertools.product(
             v["matrices"], v["ranks"], v["threads"], v["precisions"], v["devices"]):
         for (kernel, form), word, k in itertools.product(_kernels(study, device, kernels), v["grids"], v["columns"]):
-            grid = grid_of(word, int(ranks))
+            grid = _at(study, "grids", grid_of, word, int(ranks))
             if grid:
                 yield _settings(study, spec, int(ranks), int(threads), k=int(k), device=device, kernel=kernel,
                                 format=form, precision=precision, grid=grid)
 
 
+def _most_runs(study, kernels):
+    """As many as the values' combinations, before any is made."""
+    v = study.values
+    ways = sum(len(kernels) if word == "all" else len(v["formats"]) for word in v["kernels"])
+    keys = ("matrices", "ranks", "threads", "precisions", "columns")
+    return math.prod(len(v[key]) for key in keys) * int(v["rounds"][0]) * (
+        ways * len(v["devices"]) * len(v["grids"]) + len(v["formats"]) * (v["serial"] == ["yes"]))
+
+
 def points(study, kernels):
     """{key: settings} in the order of the first round. kernels: what the program has."""
-    found = {}
+    most, found = _most_runs(study, kernels), {}
+    if most > MOST_RUNS:
+        raise StudyError(f"{study.path}: found {most} runs, expected at most {MOST_RUNS}")
     if study.values["serial"] == ["yes"]:
         found.update((key_of(s), s) for s in _serial(study, kernels))
     found.update((key_of(s), s) for s in _parallel(study, kernels))

@@ -4,22 +4,39 @@ import json
 import os
 import stat
 
+from . import lines, schema
+
 
 class RecordError(Exception):
     """The file cannot be read or written; the text says why."""
 
 
+def own(path, kind_of):
+    """(record, end of its line in bytes) of each line that is whole; kind_of: of a record, by the names of
+    schema.KINDS. What a kill or a full disk left of the last line is none. Raises RecordsError, OSError."""
+    for line in lines.read(path):
+        try:
+            record = lines.parse(line)
+        except lines.CutOff:
+            return
+        schema.check(record, line.where, kind_of(record))
+        if line.ended:
+            yield record, line.end
+
+
 class Recorder:
-    """The file, open and locked for this process. done: {(point, round): exit code} of what it holds."""
+    """The file, open and locked for this process. done: {(point, round): exit code} of what it holds. Raises
+    RecordError, and RecordsError for lines that no study wrote."""
 
     def __init__(self, path, write=True):
         self.path, self.done, self.environments, self.walls = path, {}, set(), {}
         try:
-            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY, 0o666)
-        except FileNotFoundError:
-            self.fd = None  # only possible where nothing shall be written
-            return
+            self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY | os.O_NONBLOCK,
+                              0o666)
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and not write:
+                self.fd = None
+                return
             raise RecordError(f"{path}: {error.strerror}") from error
         if not stat.S_ISREG(os.fstat(self.fd).st_mode):
             raise RecordError(f"{path}: not a regular file")
@@ -33,16 +50,14 @@ class Recorder:
         self._load(write)
 
     def _load(self, write):
-        with open(self.path, "rb") as file:
-            data = file.read()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data) and write:  # what a kill or a full disk left of the last line
+        whole = 0
+        try:
+            for record, whole in own(self.path, lambda r: "environment" if "environment" in r else "own"):
+                self._note(record)
+        except OSError as error:
+            raise RecordError(f"{self.path}: {error.strerror}") from error
+        if write and whole < os.fstat(self.fd).st_size:
             os.ftruncate(self.fd, whole)
-        for number, line in enumerate(data[:whole].splitlines(), 1):
-            try:
-                self._note(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise RecordError(f"{self.path}:{number}: not a record of a study ({error})") from error
 
     def _note(self, record):
         if "environment" in record:

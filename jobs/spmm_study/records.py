@@ -8,15 +8,14 @@ import os
 import statistics
 from dataclasses import dataclass, field
 
+from . import lines, schema
+from .lines import RecordsError
+
 BYTES = {"f64": 8, "f32": 4}
 SERIAL = "cpu_serial"
 # settings that have a place of their own in a point; any other is part of its key and label
 KNOWN = ("matrix", "weak", "k", "device", "kernel", "format", "precision", "threads", "ranks", "grid")
 UNSAID = (None, "", 0, "auto", "default")
-
-
-class RecordsError(Exception):
-    """A file of records that cannot be read: file, line, and why."""
 
 
 @dataclass
@@ -78,6 +77,11 @@ def short_name(source):
     return name
 
 
+def _median(values):
+    found = [v for v in values if v is not None]
+    return statistics.median(found) if found else None
+
+
 @dataclass
 class Measured:
     """All rounds of one combination of settings on one kind of machine. Those derived know their `flop`."""
@@ -94,14 +98,11 @@ class Measured:
 
     def middle(self, group, name):
         """Median over the rounds of a number of the record; None where no round has it."""
-        found = [r[group][name] for r in self.runs if isinstance(r.get(group), dict)
-                 and isinstance(r[group].get(name), (int, float))]
-        return statistics.median(found) if found else None
+        return _median((r.get(group) or {}).get(name) for r in self.runs)
 
     def number(self, name):
         """The same of a number that stands in no group."""
-        found = [r[name] for r in self.runs if isinstance(r.get(name), (int, float))]
-        return statistics.median(found) if found else None
+        return _median(r.get(name) for r in self.runs)
 
     def asked(self, name):
         """What the study asked for, where that is more than a default; else what was run."""
@@ -174,7 +175,7 @@ class Point(Measured):
 
     @property
     def value_bytes(self):
-        return BYTES.get(self.precision, 8)
+        return BYTES[self.precision]
 
     @property
     def is_serial(self):
@@ -208,7 +209,7 @@ class Point(Measured):
 
     def errors(self):
         """(largest relative error, mean, wrong elements, elements with other bits) over the rounds."""
-        groups = [r["error"] for r in self.runs if isinstance(r.get("error"), dict)]
+        groups = [r["error"] for r in self.runs if r.get("error")]
 
         def most(name):
             return max((g[name] for g in groups if g.get(name) is not None), default=None)
@@ -292,81 +293,29 @@ class Records:
     steps: list = field(default_factory=list)
 
 
-def _parse(path, number, line):
-    try:
-        found = json.loads(line)
-    except ValueError as error:
-        raise RecordsError(f"{path}:{number}: not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise RecordsError(f"{path}:{number}: not an object")
-    return found
-
-
 def _lines(path, remarks):
-    """(number, object) of each line; a last line that a killed job cut off is remarked upon, and left out."""
+    """(where, kind, record) of each line; a last line that a killed job cut off is remarked upon, and left out."""
+    found = None
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
+        for line in lines.read(path):
+            try:
+                found = lines.parse(line)
+            except lines.CutOff:
+                remarks.append(f"{line.where}: the last line is cut off, and left out")
+                return
+            kind = schema.kind_of(found)
+            schema.check(found, line.where, kind)
+            yield line.where, kind, lines.clean(found)
     except OSError as error:
         raise RecordsError(f"{path}: {error.strerror}") from None
-    ended = lines[-1] == ""
-    filled = [(n, text) for n, text in enumerate(lines, 1) if text.strip()]
-    for n, text in filled:
-        try:
-            found = _parse(path, n, text)
-        except RecordsError:
-            if n != filled[-1][0] or ended:
-                raise
-            remarks.append(f"{path}:{n}: the last line is cut off, and left out")
-            return
-        yield n, found
-
-
-WANTED = {"matrix": {"source": str, "rows": int, "cols": int, "nnz": int},
-          "run": {"ranks": int, "grid": list, "device": str, "threads": int, "format": str, "kernel": str,
-                  "precision": str, "k": int},
-          "apply": {"n": int, "median": float, "mean": float, "stddev": float, "min": float, "max": float}}
-
-
-STEP_PROGRAM, ACCURACY_PROGRAM = "series_mpi", "series_mpi --accuracy"
-STEP_WANTED = {"series": {"source": str, "count": int, "length": int, "layout": str},
-               "run": {"ranks": int, "device": str, "threads": int, "precision": str},
-               "seconds": WANTED["apply"], "roofline": {"bytes": float, "flops": float},
-               "check": {"checked": int, "wrong": int}}
-
-
-def _check_groups(record, where, wanted, what):
-    for group, names in wanted.items():
-        found = record.get(group) if isinstance(record.get(group), dict) else {}
-        for name, kind in names.items():
-            if not isinstance(found.get(name), (int, float) if kind is float else kind):
-                raise RecordsError(f"{where}: neither an environment nor {what}: {group}.{name} is "
-                                   f"{found.get(name)!r}")
-
-
-def _check_run(record, where):
-    """The groups that everything else relies on."""
-    _check_groups(record, where, WANTED, "a run")
-    grid = record["run"]["grid"]
-    if len(grid) != 2 or not all(isinstance(n, int) and n > 0 for n in grid) or record["run"]["ranks"] < 1:
-        raise RecordsError(f"{where}: run.grid is {grid!r}, expected two numbers")
-
-
-def _check_step(record, where):
-    _check_groups(record, where, STEP_WANTED, "a step of series")
-    for name in ("step", "kernel"):
-        if not isinstance(record.get(name), str):
-            raise RecordsError(f"{where}: {name} is {record.get(name)!r}, expected a text")
-    if record["run"]["ranks"] < 1:
-        raise RecordsError(f"{where}: run.ranks is {record['run']['ranks']}")
+    if found is None:
+        remarks.append(f"{path}: no records")
 
 
 def _nodes(environment):
     slurm = environment.get("slurm") or {}
-    for name in ("nodes", "SLURM_JOB_NUM_NODES", "SLURM_NNODES"):
-        if str(slurm.get(name, "")).isdigit():
-            return int(slurm[name])
-    return 1
+    found = (lines.whole(str(slurm.get(name))) for name in ("nodes", "SLURM_JOB_NUM_NODES", "SLURM_NNODES"))
+    return next((nodes for nodes in found if nodes is not None), 1)
 
 
 def _machine(record, environment):
@@ -385,7 +334,7 @@ def _key(settings, machine, run):
 
 
 def _failure(study, error):
-    return Failure(str(study.get("point") or study.get("name") or ""), study.get("settings") or {},
+    return Failure(study.get("point") or study.get("name") or "", study.get("settings") or {},
                    study.get("code"), error, study.get("command") or [], study.get("started") or "",
                    study.get("round"))
 
@@ -426,18 +375,32 @@ def _changed(point, environments):
     return [n for n in names if len({json.dumps(e.get(n)) for e in found}) > 1]
 
 
+def _is_timed(times):
+    """A clock that is too coarse shows 0."""
+    return times["n"] > 0 and times["min"] > 0
+
+
 def _read_step(found, where, study, result, points):
     """Adds a step of series_mpi to the points. One with something wrong is listed with the failures, too."""
-    _check_step(found, where)
     check, run = found["check"], found["run"]
     if check["wrong"] > 0:
         name = f"{found['step']} {found['kernel']}, {run['precision']}, {run['device']}"
         result.failures.append(_failure({"code": 1, "point": name, **study, "settings": study.get("settings") or run},
                                         f"{check['wrong']} of {check['checked']} checked are wrong"))
-    if found["seconds"]["n"] < 1 or found["seconds"]["median"] <= 0:
+    if not _is_timed(found["seconds"]):
         result.remarks.append(f"{where}: no time was measured, and the step is left out")
         return
     _add_step(found, study, result.environments, points)
+
+
+def _read_run(found, where, study, result, points):
+    if (found.get("error") or {}).get("passed") is False:
+        result.failures.append(_failure({"code": 1, "point": short_name(found["matrix"]["source"]), **study,
+                                         "settings": study.get("settings") or found["run"]}, "wrong elements"))
+    elif not _is_timed(found["apply"]):
+        result.remarks.append(f"{where}: no time was measured, and the run is left out")
+    else:
+        _add_run(found, study, result.environments, points)
 
 
 def read(paths):
@@ -445,41 +408,23 @@ def read(paths):
     remarks, environments, points, steps, failures, runs = [], {}, {}, {}, [], []
     result, unread = Records([], failures, environments, remarks, 0), 0
     for path in paths:
-        for number, found in _lines(path, remarks):
-            where = f"{path}:{number}"
-            if isinstance(found.get("environment"), dict):
-                environments[found["environment"].get("id")] = found["environment"]
-                continue
-            if found.get("program") == ACCURACY_PROGRAM:
+        for where, kind, found in _lines(path, remarks):
+            if kind == "environment":
+                environments[found["environment"]["id"]] = found["environment"]
+            elif kind == "accuracy":
                 unread += 1
-                continue
-            study = found.get("study")
-            if study is not None and not isinstance(study, dict):
-                raise RecordsError(f"{where}: study is {study!r}, expected an object")
-            if study and not isinstance(study.get("settings") or {}, dict):
-                raise RecordsError(f"{where}: study.settings is {study['settings']!r}, expected an object")
-            runs.append((where, found, study or {}))
+            else:
+                runs.append((where, kind, found, found.get("study") or {}))
     if unread:
-        remarks.append(f"lines of {ACCURACY_PROGRAM}, which are of no step, are left out: {unread}")
-    done = {_turn(study) for _, _, study in runs if study.get("code") == 0}
-    for where, found, study in runs:
-        if study.get("code") not in (None, 0):
-            if _turn(study) in done:
-                continue  # it was tried again, and went well
-            failures.append(_failure(study, str(study.get("error") or "")))
-            continue
-        if found.get("program") == STEP_PROGRAM:
+        remarks.append(f"lines of {schema.ACCURACY_PROGRAM}, which are of no step, are left out: {unread}")
+    done = {_turn(study) for _, _, _, study in runs if study.get("code") == 0}
+    for where, kind, found, study in runs:
+        if kind == "step":
             _read_step(found, where, study, result, steps)
-            continue
-        _check_run(found, where)
-        if (found.get("error") or {}).get("passed") is False:
-            failures.append(_failure({"code": 1, "point": short_name(found["matrix"]["source"]), **study,
-                                      "settings": study.get("settings") or found["run"]}, "wrong elements"))
-            continue
-        if found["apply"]["n"] < 1 or found["apply"]["median"] <= 0:
-            remarks.append(f"{where}: no time was measured, and the run is left out")
-            continue
-        _add_run(found, study, environments, points)
+        elif kind == "run":
+            _read_run(found, where, study, result, points)
+        elif _turn(study) not in done:  # else it was tried again, and went well
+            failures.append(_failure(study, study.get("error") or ""))
     for point in points.values():
         point.spread = combine([r["apply"] for r in point.runs])
     for point in steps.values():

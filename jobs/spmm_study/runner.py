@@ -1,5 +1,4 @@
 """Runs the points of a study that are missing, one after another."""
-import json
 import os
 import re
 import signal
@@ -8,11 +7,14 @@ import sys
 import tempfile
 import time
 
-from . import environment
+from . import environment, lines, schema
 from .points import schedule
+from .recorder import RecordError
 
 GRACE = 1  # seconds between a signal to a run and the same to us, at most
 PATIENCE = 10  # seconds between SIGTERM and SIGKILL of a run
+MOST_SAID = 2 ** 16  # bytes of its words, the last, in which to look for an error
+ROOM = 2 ** 20  # bytes that a run needs in the temporary folder: its record, its words, and what MPI keeps there
 
 
 class Interrupted(Exception):
@@ -44,10 +46,15 @@ class Signals:
             time.sleep(0.02)
 
 
+def launcher_words(launcher, ranks, threads):
+    """The words before the program."""
+    return [w.replace("{ranks}", str(ranks)).replace("{threads}", str(threads)) for w in launcher.split()]
+
+
 def command_of(study, settings, launcher, program, json_file):
     """The words of a run."""
     s, v = settings, study.values
-    words = [word.format(ranks=s["ranks"], threads=max(1, s["threads"])) for word in launcher.split()]
+    words = launcher_words(launcher, s["ranks"], max(1, s["threads"]))
     words += [program, "-q", "--json", json_file, "-k", str(s["k"]), "-d", s["device"], "-p", s["precision"], "-g",
               s["grid"], "-r", v["repeats"][0], "--warmup", v["warmup"][0]]
     words += ["--kernel", s["kernel"]] if s["kernel"] != "auto" else ["-f", s["format"]]
@@ -92,7 +99,7 @@ def _wait(process, seconds, signals):
 
 
 def run_one(words, json_file, timeout, signals):
-    """(record of spmm_mpi or {}, exit code, last line, wall seconds)."""
+    """(record of spmm_mpi or {}, exit code, last line, wall seconds). Raises RecordError where nothing could start."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:
         try:
@@ -100,24 +107,52 @@ def run_one(words, json_file, timeout, signals):
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                        start_new_session=True)
         except OSError as error:
-            return {}, 127, f"{words[0]}: {error.strerror}", 0.0
+            raise RecordError(f"{words[0]}: cannot be started: {error.strerror}") from error
         code = _wait(process, timeout, signals)
         if code is None:
             _end(process)
             return {}, 124, f"ran longer than {timeout:.0f} s", time.monotonic() - start
         wall, last = time.monotonic() - start, _said(output)
     code = 128 - code if code < 0 else code
-    try:
-        with open(json_file, encoding="utf-8") as file:
-            record = json.loads(file.read().splitlines()[-1])
-    except (OSError, ValueError, IndexError):
-        return {}, code or 1, last or "it wrote no record", wall
+    record, why = _record_of(json_file)
+    if not record:
+        return {}, code or 1, why if code == 0 else last or why, wall
     return record, code, "" if code == 0 else last, wall
 
 
+def _record_of(json_file):
+    """(the last record of a run, ""), or ({}, why there is none)."""
+    record, why = {}, "it wrote no record"
+    try:
+        for line in lines.read(json_file):
+            record = lines.parse(line)
+            schema.check(record, "its record", "run")
+    except (OSError, lines.RecordsError) as error:
+        return {}, why if isinstance(error, OSError) else str(error)
+    return record, why
+
+
 def _said(file):
-    file.seek(0)
+    file.seek(max(0, file.seek(0, os.SEEK_END) - MOST_SAID))
     return last_line(file.read().decode(errors="replace"))
+
+
+def _check_room(folder):
+    """Raises RecordError where a run may have failed for want of room in the temporary folder: that is no fault of the
+    point, and nothing is recorded of it."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(ROOM))
+    except OSError as error:
+        raise RecordError(f"{folder}: {error.strerror}: make room there, or set TMPDIR to another folder; the run that "
+                          "failed is not recorded, and the same command goes on") from error
+
+
+def _temporary_folder():
+    try:
+        return tempfile.TemporaryDirectory(prefix="spmm-study-")
+    except OSError as error:
+        raise RecordError(f"{error.filename or 'TMPDIR'}: no temporary folder: {error.strerror}") from error
 
 
 class Progress:
@@ -170,7 +205,7 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
     signals = Signals()
     if todo and surroundings["environment"]["id"] not in recorder.environments:
         recorder.append(surroundings)
-    with tempfile.TemporaryDirectory(prefix="spmm-study-") as folder:
+    with _temporary_folder() as folder:
         for n, (round_number, key) in enumerate(todo):
             signals.check()
             json_file = os.path.join(folder, f"{n}.json")
@@ -179,6 +214,11 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
             record, code, error, wall = run_one(words, json_file, float(study.values["timeout"][0]), signals)
             if code != 0 and not record and not error.startswith("spmm_mpi: error"):
                 signals.await_shortly()
+            if code != 0:
+                _check_room(folder)
+            elif record["run"]["ranks"] != found[key]["ranks"]:
+                code, error = 1, (f"ran on {record['run']['ranks']} ranks, not {found[key]['ranks']}: the launcher does "
+                                  "not fit the program's MPI")
             record["study"] = {"name": study.name, "point": key, "round": round_number, "settings": found[key],
                                # where the program lies is nobody else's business
                                "command": [os.path.basename(w) if w == program else w for w in words

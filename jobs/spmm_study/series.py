@@ -310,7 +310,7 @@ class Models:
 
 
 def _reduce_kind(point):
-    return point.runs[0].get("moved", {}).get("reduce") or "tree"
+    return (point.runs[0].get("moved") or {}).get("reduce") or "tree"
 
 
 def models(strong_series, point, others):

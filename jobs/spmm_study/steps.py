@@ -63,7 +63,7 @@ def shape_text(point):
 
 def _sequential(points):
     """Of points of one step on one kind of CPU; None where it never ran. A whole run says more than one of a sample."""
-    found = [r["seconds"] for p in points for r in p.runs if isinstance(r["seconds"].get("sequential"), (int, float))]
+    found = [r["seconds"] for p in points for r in p.runs if r["seconds"].get("sequential")]
     whole = [s for s in found if (s.get("sequential_measured_share") or 1) >= 1]
     times = [s["sequential"] for s in whole or found]
     if not times:

@@ -1,0 +1,40 @@
+"""Starts a command, and says in one line what went wrong."""
+import importlib
+import os
+import sys
+
+from .conversions import ConversionError
+from .lines import RecordsError
+from .points import StudyError
+from .recorder import RecordError
+
+FAILED, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 1, 3, 4, 130
+
+
+def run(name):
+    """The exit code of jobs/NAME. Usage errors end in argparse, with 2."""
+    sys.stdout.reconfigure(errors="replace")  # whatever the locale has no character for
+    try:
+        code = importlib.import_module(f".{name}_command", __package__).main()
+        sys.stdout.flush()
+        return code
+    except RecordsError as error:
+        return _said(name, f"error: {error}", BAD_INPUT)
+    except StudyError as error:
+        return _said(name, error, BAD_INPUT)
+    except RecordError as error:
+        return _said(name, error, BAD_OUTPUT)
+    except ConversionError as error:
+        return _said(name, error, FAILED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BAD_OUTPUT
+    except OSError as error:
+        return _said(name, f"error: {error.filename or 'output'}: {error.strerror}", BAD_OUTPUT)
+    except KeyboardInterrupt:
+        return _said(name, "interrupted", INTERRUPTED)
+
+
+def _said(name, text, code):
+    print(f"{name}: {text}", file=sys.stderr)
+    return code

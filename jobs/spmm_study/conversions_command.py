@@ -1,0 +1,61 @@
+"""Compares the conversions of COO to CSR and ELLPACK on several matrices, several times each: records (JSON Lines), a
+table, and a plot where matplotlib is there. Started again it runs what is missing.
+
+    jobs/conversions [MATRIX...] [--rounds N] [--records FILE] [--out NAME]
+
+Exit codes: 0; 1 a result differed or a run failed; 2 usage; 3 records that are none; 4 output.
+"""
+import argparse
+import json
+import os
+
+from . import conversions
+from .recorder import RecordError
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+MATRICES = [os.path.join(ROOT, "matrices", name) for name in ("bcsstk16.mtx.gz", "cage9.mtx.gz", "wiki-Vote.mtx.gz")]
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("matrices", metavar="MATRIX", nargs="*", default=MATRICES)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--records", default="conversions.jsonl")
+    parser.add_argument("--out", default="conversions", help="the plot's name, without .svg and .png")
+    parser.add_argument("--program", default=os.environ.get("SPMM_MPI", os.path.join(ROOT, "spmm_mpi")))
+    parser.add_argument("--launcher", default=os.environ.get("SPMM_LAUNCHER", "mpirun --bind-to none -np {ranks}"))
+    return parser.parse_args()
+
+
+def measure(o):
+    """\\return all records, those of earlier starts included"""
+    records, whole = conversions.read(o.records)
+    with open(o.records, "a", encoding="utf-8") as file:
+        if whole < os.fstat(file.fileno()).st_size:  # what a kill left of the last line
+            os.ftruncate(file.fileno(), whole)
+        for n in range(o.rounds):
+            for matrix in o.matrices:
+                if sum(r["matrix"] == matrix for r in records) > n:
+                    continue
+                record = conversions.measure(o.program, o.launcher, matrix)
+                file.write(json.dumps({"conversions": record}) + "\n")
+                file.flush()
+                records.append(record)
+                print(f"round {n + 1} of {o.rounds}: {os.path.basename(matrix)}", flush=True)
+    return records
+
+
+def main():
+    o = options()
+    try:
+        records = measure(o)
+    except OSError as error:
+        raise RecordError(f"{o.records}: {error.strerror}") from error
+    print(conversions.table(records))
+    try:
+        from . import plots
+    except ImportError:
+        print("no plot: python3-matplotlib is not installed")
+    else:
+        print("plot: " + ", ".join(plots.save(conversions.figure(records), o.out)))
+    return 0 if all(same for *_, same in conversions.combined(records)) else 1

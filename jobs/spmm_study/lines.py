@@ -1,0 +1,141 @@
+"""Lines of JSON that others wrote, an object each, and numbers that others typed: what is none ends here, with
+FILE:LINE, what was found, and what was expected. schema.py says what the objects are."""
+import json
+import math
+import re
+from dataclasses import dataclass
+
+MOST_BYTES = 2 ** 20  # of a line; a record has 2000 to 4000
+MOST_DEPTH = 16  # of objects and lists within one another
+MOST_WHOLE = 2 ** 63 - 1
+SHOWN = 60  # characters of what was found
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class RecordsError(Exception):
+    """A file of records that cannot be read: file, line, what was found and what was expected."""
+
+
+class CutOff(RecordsError):
+    """A last line that ends in the middle, as a job that was killed leaves it."""
+
+
+class _Odd(ValueError):
+    """What Python's json takes, and no record has."""
+
+
+@dataclass
+class Line:
+    """number: from 1; end: of the line, in bytes from the beginning of the file; ended: with a newline."""
+    path: str
+    number: int
+    data: bytes
+    end: int
+    ended: bool
+
+    @property
+    def where(self):
+        return f"{self.path}:{self.number}"
+
+
+# ---- numbers that somebody typed ----
+
+def whole(text, low=0, high=MOST_WHOLE):
+    """The whole number that the text is; None: it is none, or beyond the bounds. str.isdigit() takes superscripts, and
+    int() underscores, blanks, and digits without end."""
+    if not re.fullmatch(r"[0-9]{1,19}", text):
+        return None
+    value = int(text)
+    return value if low <= value <= high else None
+
+
+# ---- JSON ----
+
+def shown(value):
+    """What was found, as a message has it."""
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+def clean(value):
+    """The value with U+FFFD in its texts where there is no character: halves of surrogate pairs, bytes that are no
+    UTF-8, and controls, of which none belongs into a table."""
+    if isinstance(value, str):
+        return CONTROL.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [clean(v) for v in value]
+    if isinstance(value, dict):
+        return {clean(k): clean(v) for k, v in value.items()}
+    return value
+
+
+def _object(pairs):
+    found = {}
+    for name, value in pairs:
+        if name in found:
+            raise _Odd(f"found a second {shown(name)}, expected each name once")
+        found[name] = value
+    return found
+
+
+def _whole(text):
+    if len(text) > 20 or abs(int(text)) > MOST_WHOLE:
+        raise _Odd(f"found the number {text[:SHOWN]}{'...' * (len(text) > SHOWN)}, expected one of 64 bits")
+    return int(text)
+
+
+def _real(text):
+    value = float(text)
+    if not math.isfinite(value):
+        raise _Odd(f"found the number {text[:SHOWN]}, expected one of double precision")
+    return value
+
+
+def _constant(text):
+    raise _Odd(f"found {text}, expected a number or null")
+
+
+def _depth(value, most):
+    """Is the value no deeper than that?"""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return all(most > 0 and _depth(v, most - 1) for v in inner)
+
+
+def parse(line):
+    """The object of a line. Raises RecordsError; CutOff for a last line that lacks its end."""
+    try:
+        text = line.data.decode("utf-8", "surrogateescape")
+        found = json.loads(text, object_pairs_hook=_object, parse_int=_whole, parse_float=_real,
+                           parse_constant=_constant)
+        deep = not _depth(found, MOST_DEPTH)
+    except _Odd as error:
+        raise RecordsError(f"{line.where}: {error}") from None
+    except json.JSONDecodeError as error:
+        kind = CutOff if text.lstrip().startswith("{") and not line.ended else RecordsError
+        raise kind(f"{line.where}: not JSON: column {error.colno}: {error.msg}; expected an object a line") from None
+    except RecursionError:
+        deep = True
+    if deep:
+        raise RecordsError(f"{line.where}: found more than {MOST_DEPTH} objects or lists within one another")
+    if not isinstance(found, dict):
+        raise RecordsError(f"{line.where}: found {shown(found)}, expected an object")
+    return found
+
+
+def read(path):
+    """A Line for each line of the file that is not blank. Raises RecordsError, OSError."""
+    end = number = 0
+    with open(path, "rb") as file:
+        while True:
+            data = file.readline(MOST_BYTES + 1)
+            if not data:
+                return
+            number, end = number + 1, end + len(data)
+            if len(data) > MOST_BYTES:
+                raise RecordsError(f"{path}:{number}: found a line of more than {MOST_BYTES} bytes, expected a record")
+            ended = data.endswith(b"\n")
+            if number == 1 and data.startswith(b"\xef\xbb\xbf"):
+                data = data[3:]  # the byte order mark of editors
+            if data.strip():
+                yield Line(path, number, data, end, ended)

@@ -1,0 +1,33 @@
+"""One self-contained HTML page of the records of a study: what was run where, scaling, kernels, phases, roofline,
+errors, failures, environments and settings.
+
+    jobs/report strong.jsonl weak.jsonl -o page.html
+    jobs/report strong.jsonl -o page.html --title "SpMM on one node" --peak H200=34000
+
+Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
+"""
+import argparse
+import sys
+
+from . import analysis, page, records
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", metavar="RECORDS", nargs="+", help="files of records, JSON Lines")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page")
+    parser.add_argument("--title", help="default: the names of the studies")
+    analysis.add_options(parser)
+    return parser.parse_args()
+
+
+def main():
+    o = options()
+    study = analysis.Analysis(records.read(o.records), o.predict, o.peak)
+    for remark in study.records.remarks:
+        print(f"report: {remark}", file=sys.stderr)
+    text = page.report(study, o.title or page.title_of(study), analysis.drawing("report"))
+    with open(o.output, "w", encoding="utf-8") as file:
+        file.write(text)
+    print(f"{o.output}: {len(study.measured)} points, {len(text) / 1e6:.1f} MB")
+    return 0

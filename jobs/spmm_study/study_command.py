@@ -1,0 +1,74 @@
+"""Runs a study: spmm_mpi for every combination of what a study file lists, as often as it says, into one file of
+records (JSON Lines). Started again it runs only what is missing.
+
+    jobs/study jobs/studies/strong.study
+    jobs/study --records results/strong.jsonl --only ranks=4 jobs/studies/strong.study
+
+Exit codes: 0 done; 1 some runs failed (they are recorded, and named); 2 usage; 3 study file, or records that no study
+wrote; 4 program, launcher, or no room for records and temporary files: nothing is recorded of a run that failed for that;
+128 + n when signal n ended it: what was measured is whole, and the same command goes on.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+from . import runner
+from .points import DEFAULTS, Kernel, StudyError, points, read, select
+from .recorder import Recorder, RecordError
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+
+def options():
+    keys = "\n".join(f"  {key:<11} {what}{f' (default {default})' if default else ''}"
+                     for key, (default, what) in DEFAULTS.items())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="lines of a study file, `key = words`, # begins a comment:\n" + keys)
+    parser.add_argument("study", metavar="STUDY", help="the study file")
+    parser.add_argument("--records", metavar="FILE", help="default: the study's name.jsonl, in the current folder")
+    parser.add_argument("--dry-run", action="store_true", help="list the points and what is missing, run nothing")
+    parser.add_argument("--only", metavar="NAME=VALUE", action="append", default=[],
+                        help="the points with that value, or one of several between commas, e.g. ranks=1,2")
+    parser.add_argument("--set", metavar="KEY=WORDS", action="append", default=[],
+                        help="instead of that line of the study file, words between commas, e.g. threads=1,2,4")
+    parser.add_argument("--retry-failed", action="store_true", help="run what failed again")
+    parser.add_argument("--program", metavar="PATH", default=os.environ.get("SPMM_MPI", os.path.join(ROOT, "spmm_mpi")))
+    parser.add_argument("--launcher", metavar="TEMPLATE",
+                        default=os.environ.get("SPMM_LAUNCHER", "mpirun --bind-to none -np {ranks}"),
+                        help="what starts the ranks, with {ranks} and {threads} (default: %(default)s)")
+    return parser.parse_args()
+
+
+def kernels_of(program):
+    """What --list-kernels names."""
+    try:
+        result = subprocess.run([program, "--list-kernels"], capture_output=True, text=True, errors="replace", timeout=60,
+                                check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise RecordError(f"{program}: cannot be run ({error}): make builds it") from error
+    found = (re.match(r"(\S+)\s+(cpu|cuda)\s+(\S+)", line) for line in result.stdout.splitlines())
+    return [Kernel(*m.groups()) for m in found if m]
+
+
+def main():
+    o = options()
+    study = read(o.study, o.set)
+    found = select(points(study, kernels_of(o.program)), o.only)
+    if not found:
+        raise StudyError(f"{o.study}: no point is as --only {' '.join(o.only)} wants it")
+    records = o.records or f"{study.name}.jsonl"
+    recorder = Recorder(records, write=not o.dry_run)
+    if o.dry_run:
+        runner.list_points(study, found, recorder)
+        return 0
+    try:
+        failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed)
+    except runner.Interrupted as signal:
+        print(f"interrupted; what was measured is in {records}, and the same command goes on", file=sys.stderr)
+        return 128 + signal.args[0]
+    finally:
+        recorder.close()
+    print(f"{records}: {len(recorder.done)} runs" + (f", {failed} failed now" if failed else ""))
+    return 1 if failed else 0
