@@ -1,16 +1,23 @@
-# shellcheck shell=bash source=jobs/site.env
+# shellcheck shell=bash source=jobs/site.sh
 # Sourced by jobs/*.sbatch, in the folder that the job was submitted from: the root of the tree.
 #     run_study STUDY [RANKS]     runs a study, or its points of that many ranks, as site.env says; ends the job
 set -u
-. "${SPMM_SITE:-jobs/site.env}" || exit 2
+. jobs/site.sh || exit 2
 
-if [ -n "$SITE_MODULES" ]; then
+if [ -n "$SITE_MODULES$SITE_SETUP" ]; then
     set +u # what sites write there reads variables that are not set
     type module >/dev/null 2>&1 || . /etc/profile
-    # shellcheck disable=SC2086 # words
-    module load $SITE_MODULES || exit 4
+    if [ -n "$SITE_MODULES" ]; then
+        # shellcheck disable=SC2086 # words
+        module load $SITE_MODULES || exit 4
+    fi
+    if ! eval "$SITE_SETUP"; then
+        echo "error: the last line of SITE_SETUP failed" >&2
+        exit 4
+    fi
     set -u
 fi
+site_python || exit 2
 
 # srun does not take this from the job any more (since 22.05), so both launchers are told below
 cpus=${SLURM_CPUS_PER_TASK:-1}
@@ -18,24 +25,37 @@ export OMP_NUM_THREADS=$cpus OMP_PLACES=cores
 # where jobs are submitted without the environment, srun would leave this one behind, too
 unset SLURM_EXPORT_ENV
 
+# whose_mpirun: openmpi, mpich or intelmpi
+whose_mpirun() {
+    case $SITE_LAUNCHER-$(mpirun --version 2>&1) in
+    mpirun-*"Intel(R) MPI"*) echo intelmpi ;;
+    mpirun-*HYDRA*) echo mpich ;; # MVAPICH has it, too
+    mpirun-*"Open MPI"* | mpirun-*OpenRTE* | mpirun-*PRRTE*) echo openmpi ;;
+    mpirun-*) echo "error: mpirun --version does not say whose it is: SITE_LAUNCHER=openmpi, mpich or intelmpi does" >&2 && return 2 ;;
+    *) echo "$SITE_LAUNCHER" ;;
+    esac
+}
+
 # launcher RANKS: the words before the program. Nodes are filled one after another, and not one rank on each: few
 # ranks are then neighbours. Of a node's GPUs each rank sees all and takes that of its number there: no --gpu-bind, with
 # which ranks could not write into each other's memory.
 launcher() {
-    local tasks=${SLURM_NTASKS_PER_NODE:-$1} words
-    case $SITE_LAUNCHER-$SITE_BIND in
+    local tasks=${SLURM_NTASKS_PER_NODE:-$1} by=srun words
+    [ "$SITE_LAUNCHER" = srun ] || by=$(whose_mpirun) || return 2
+    case $by-$SITE_BIND in
     srun-*)
-        words="srun --mpi=$SITE_MPI -N $((($1 + tasks - 1) / tasks)) -n {ranks} -c $cpus --distribution=block:block"
+        words="srun ${SITE_MPI:+--mpi=$SITE_MPI }-N $((($1 + tasks - 1) / tasks)) -n {ranks} -c $cpus --distribution=block:block"
         words+=" --cpu-bind=$SITE_BIND"
         ;;
-    mpirun-cores) words="mpirun -np {ranks} --map-by ppr:$tasks:node:PE=$cpus --bind-to core" ;;
-    mpirun-none) words="mpirun -np {ranks} --map-by ppr:$tasks:node --bind-to none" ;;
-    *)
-        echo "error: site.env: SITE_LAUNCHER=$SITE_LAUNCHER SITE_BIND=$SITE_BIND: expected srun or mpirun, cores or none" >&2
-        return 2
-        ;;
+    openmpi-cores) words="mpirun -np {ranks} --map-by ppr:$tasks:node:PE=$cpus --bind-to core" ;;
+    openmpi-none) words="mpirun -np {ranks} --map-by ppr:$tasks:node --bind-to none" ;;
+    mpich-cores) words="mpirun -np {ranks} -ppn $tasks -bind-to core:$cpus" ;;
+    mpich-none) words="mpirun -np {ranks} -ppn $tasks -bind-to none" ;;
+    # left alone, it places ranks as SLURM would place a full job's
+    intelmpi-cores) words="env I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off I_MPI_PIN_DOMAIN=$cpus:compact mpirun -np {ranks} -ppn $tasks" ;;
+    intelmpi-none) words="env I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off I_MPI_PIN=off mpirun -np {ranks} -ppn $tasks" ;;
     esac
-    echo "$words $SITE_LAUNCHER_OPTIONS"
+    echo "$words${SITE_LAUNCHER_OPTIONS:+ $SITE_LAUNCHER_OPTIONS}"
 }
 
 # Before its time limit SLURM sends SIGTERM to this shell alone (#SBATCH --signal=B:TERM@60): the study ends its run, has

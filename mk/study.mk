@@ -24,7 +24,7 @@ study-conversions:
 
 # a Python that has matplotlib, or any
 study_python = $$(for p in '$(PYTHON)' python3 /usr/bin/python3; do \
-    $$p -c 'import matplotlib' 2>/dev/null && echo $$p && exit; done; echo python3)
+    PYTHONPATH=jobs $$p -c 'import spmm_study, matplotlib' 2>/dev/null && echo $$p && exit; done; echo python3)
 
 # make NAME: a run on matrices/NAME.mtx
 MATRIX_NAMES := $(sort $(patsubst %.mtx,%,$(patsubst %.gz,%,$(notdir $(wildcard matrices/*.mtx matrices/*.mtx.gz)))))

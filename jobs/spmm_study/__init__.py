@@ -7,8 +7,8 @@ OLDEST = (3, 8)
 
 if sys.version_info < OLDEST:
     sys.stderr.write("%s: error: found Python %d.%d (%s), expected %d.%d or newer: put one first on the PATH, by "
-                     "`module load python` perhaps\n" % ((os.path.basename(sys.argv[0]),) + sys.version_info[:2] +
-                                                         (sys.executable,) + OLDEST))
+                     "`module load python` perhaps\n" % ((os.path.basename(sys.argv[0]).replace("-c", "jobs"),) +
+                                                         sys.version_info[:2] + (sys.executable,) + OLDEST))
     sys.exit(2)
 
 
