@@ -131,7 +131,7 @@ static void note_overridden(reader *r, int index, const char *text)
 {
     char line[320];
     const sp_option_row *const rows = r->table->rows, *const row = &rows[index];
-    if (row->argument && r->given[index] && strcmp(r->given[index], text) != 0) {
+    if (text && r->given[index] && strcmp(r->given[index], text) != 0) {
         snprintf(line, sizeof line, "--%s is given twice: %s counts, and not %s", row->name, SHOWN(text),
                  SHOWN(r->given[index]));
         note(r, line);
