@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory.h"
 #include "panel.h"
-#include "status.h"
 
 /* The bounds of the rule, [precision]: f64, f32. Set from bench/records/2026-11-21-bench-gpu-h200.csv. */
 static const int64_t FEW_COLUMNS[] = {4, 8};          /**< sliced ELLPACK on a GPU: up to this K */
@@ -24,8 +24,6 @@ typedef struct problem {
     spmm_precision precision;
 } problem;
 
-static const char *precision_text(const problem *p) { return p->precision == SPMM_F64 ? "f64" : "f32"; }
-
 /** 1 when the kernel is for that problem; the reason, which is a sentence's part, goes to why [n]. */
 typedef int fits(const problem *p, char *why, size_t n);
 
@@ -41,14 +39,14 @@ static int uneven(const problem *p)
 static int few_columns(const problem *p, char *why, size_t n)
 {
     const int64_t most = (uneven(p) ? FEW_ON_UNEVEN : FEW_COLUMNS)[p->precision];
-    snprintf(why, n, "%s, K of at most %lld", precision_text(p), (long long)most);
+    snprintf(why, n, "%s, K of at most %lld", sp_precision_word(p->precision), (long long)most);
     return p->k <= most;
 }
 
 static int shared_columns(const problem *p, char *why, size_t n)
 {
     const double reuse = sp_features_reuse(p->f);
-    snprintf(why, n, "%s, %.1f entries a fetched row of X", precision_text(p), reuse);
+    snprintf(why, n, "%s, %.1f entries a fetched row of X", sp_precision_word(p->precision), reuse);
     if (uneven(p)) return 0;
     return (p->k >= BLOCK_COLUMNS[p->precision] && reuse >= BLOCK_REUSE[p->precision]) ||
            (p->k >= PANEL_COLUMNS[p->precision] && reuse >= PANEL_REUSE[p->precision]);
@@ -56,21 +54,21 @@ static int shared_columns(const problem *p, char *why, size_t n)
 
 static int uneven_rows(const problem *p, char *why, size_t n)
 {
-    snprintf(why, n, "%s, uneven rows: mean %.1f entries, longest %.0f", precision_text(p), mean_length(p->f),
-             p->f->longest);
+    snprintf(why, n, "%s, uneven rows: mean %.1f entries, longest %.0f", sp_precision_word(p->precision),
+             mean_length(p->f), p->f->longest);
     return uneven(p);
 }
 
 static int even_rows(const problem *p, char *why, size_t n)
 {
-    snprintf(why, n, "%s, rows of like length, %.1f entries a fetched row of X", precision_text(p),
-             sp_features_reuse(p->f));
+    snprintf(why, n, "%s, rows of like length, %.1f entries a fetched row of X",
+             sp_precision_word(p->precision), sp_features_reuse(p->f));
     return 1;
 }
 
 static int one_column(const problem *p, char *why, size_t n)
 {
-    snprintf(why, n, "%s, K = 1", precision_text(p));
+    snprintf(why, n, "%s, K = 1", sp_precision_word(p->precision));
     return p->k == 1;
 }
 

@@ -23,6 +23,30 @@ spmm_status sp_mpi_status(int code, const char *call)
     return sp_fail(SPMM_ERR_MPI, "%s: %s", call, text);
 }
 
+int sp_mpi_runs(void)
+{
+    int begun = 0, ended = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    return begun && !ended;
+}
+
+spmm_status sp_comm_check(MPI_Comm comm, const char *function)
+{
+    int inter = 0;
+    if (!sp_mpi_runs())
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: MPI is not running: expected a call between MPI_Init and MPI_Finalize", function);
+    if (comm == MPI_COMM_NULL)
+        return sp_fail(SPMM_ERR_USAGE, "%s: comm is MPI_COMM_NULL, expected a communicator of all callers",
+                       function);
+    TRY(SP_MPI(MPI_Comm_test_inter(comm, &inter)));
+    if (inter)
+        return sp_fail(SPMM_ERR_USAGE, "%s: comm is an inter-communicator, expected one of a single group",
+                       function);
+    return SPMM_OK;
+}
+
 sp_fault_kind sp_fault(const char *stage, int rank)
 {
     const char *text = getenv("SPMM_FAULT");
@@ -163,6 +187,32 @@ spmm_status sp_all(MPI_Comm comm, int mine, int *all)
 spmm_status sp_collect(MPI_Comm comm, const void *mine, int bytes, void *all)
 {
     return SP_MPI(MPI_Gather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, 0, comm));
+}
+
+spmm_status sp_collect_everywhere(MPI_Comm comm, const void *mine, int bytes, void *all)
+{
+    return SP_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm));
+}
+
+spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common *list, int count)
+{
+    int64_t most[2 * SP_MOST_COMMON];
+    for (int i = 0; i < count; i++) {
+        most[i] = list[i].value;
+        most[count + i] = ~list[i].value; /* grows as the value falls, and cannot overflow */
+    }
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2 * count, MPI_INT64_T, MPI_MAX, comm)));
+    for (int i = 0; i < count; i++) {
+        const long long greatest = most[i], least = ~most[count + i];
+        if (least == greatest) continue;
+        if (!list[i].tells)
+            return sp_fail(SPMM_ERR_USAGE, "%s: %s differs between ranks, expected the same on all", function,
+                           list[i].name);
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: %s is %lld on one rank and %lld on another, expected the same on all", function,
+                       list[i].name, least, greatest);
+    }
+    return SPMM_OK;
 }
 
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count)

@@ -4,10 +4,19 @@
 
 #include "status.h"
 
-/** Status of an MPI call: use as TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default error handler
- *  a failing call never returns; this serves callers who set MPI_ERRORS_RETURN. */
+/** Status of an MPI call: use as TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default error handler, which the
+ *  communicators of a grid inherit, a failing call never returns; this serves callers who set
+ *  MPI_ERRORS_RETURN on theirs. */
 #define SP_MPI(call) sp_mpi_status((call), #call)
 spmm_status sp_mpi_status(int code, const char *call);
+
+/** 1 between MPI_Init and MPI_Finalize. Local. */
+int sp_mpi_runs(void);
+
+/** Can a collective function use comm at all? Where it cannot, the other ranks cannot be told. Local.
+ *  \param [in] function  the public function's name, for the message
+ *  \return SPMM_OK, SPMM_ERR_USAGE (MPI does not run; comm is MPI_COMM_NULL or an inter-communicator), _MPI */
+spmm_status sp_comm_check(MPI_Comm comm, const char *function);
 
 /** Agrees on the outcome of a local phase.
  *
@@ -86,6 +95,23 @@ spmm_status sp_all(MPI_Comm comm, int mine, int *all);
 
 /** Rank 0 gets every rank's `bytes` bytes, in rank order; all [size * bytes], ignored elsewhere. Collective. */
 spmm_status sp_collect(MPI_Comm comm, const void *mine, int bytes, void *all);
+
+/** Every rank gets every rank's `bytes` bytes, in rank order; all [size * bytes]. Collective. */
+spmm_status sp_collect_everywhere(MPI_Comm comm, const void *mine, int bytes, void *all);
+
+/** An argument that must be the same on every rank. */
+typedef struct sp_common {
+    const char *name;
+    int64_t value;
+    int tells; /**< 1: the message has the values; 0: they mean nothing to a reader */
+} sp_common;
+
+/** Is each of them? Collective over comm.
+ *  \param [in] function  the public function's name, for the message
+ *  \param [in] count     at most SP_MOST_COMMON
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (names the first that is not), _MPI */
+enum { SP_MOST_COMMON = 32 };
+spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common *list, int count);
 
 /** Elementwise maximum over the ranks, on every rank, in place. Collective. */
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count);

@@ -311,7 +311,7 @@ spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limi
     TRY_GOTO(run_ours(&c, &c.csr, &c.csr_seconds), done);
     fprintf(out, "Conversions of a %lld x %lld matrix with %lld entries, %s, %d threads\n",
             (long long)coo->rows, (long long)coo->cols, (long long)coo->nnz,
-            coo->precision == SPMM_F64 ? "f64" : "f32", threads);
+            sp_precision_word(coo->precision), threads);
     fprintf(out,
             "sorting: of the rows by column, afterwards, not in seconds; ours sorts within its seconds\n");
     fprintf(out, LINE, "conversion", "algorithm", "seconds", "sorting", "speed-up", "result same");

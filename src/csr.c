@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "arguments.h"
 #include "memory.h"
 #include "threads.h"
 
@@ -40,34 +41,59 @@ int64_t sp_csr_bytes(const spmm_csr *a)
     return (a->rows + 1) * (int64_t)sizeof *a->irp + a->nnz * ((int64_t)sizeof *a->ja + size);
 }
 
-static spmm_status check_row(const spmm_csr *a, int64_t i)
+static spmm_status check_sizes(const spmm_csr *a)
+{
+    if (a->rows < 0 || a->nnz < 0 || a->cols < 0 || a->cols > INT32_MAX)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "a CSR matrix of %lld x %lld with %lld entries: expected none negative, and less than "
+                       "2^31 columns",
+                       (long long)a->rows, (long long)a->cols, (long long)a->nnz);
+    TRY(sp_precision_check("a CSR matrix", a->precision));
+    TRY(sp_given("a CSR matrix", "irp", a->irp, "row starts, [rows + 1]"));
+    if (a->nnz == 0) return SPMM_OK;
+    TRY(sp_given("a CSR matrix", "ja", a->ja, "column indices, [nnz]"));
+    return sp_given("a CSR matrix", "as", a->as, "values, [nnz]");
+}
+
+spmm_status sp_csr_check_starts(const spmm_csr *a, int threads)
+{
+    int falls = 0;
+    TRY(check_sizes(a));
+    if (a->irp[0] != 0 || a->irp[a->rows] != a->nnz)
+        return sp_fail(SPMM_ERR_USAGE, "row starts go from %lld to %lld, expected 0 to nnz = %lld",
+                       (long long)a->irp[0], (long long)a->irp[a->rows], (long long)a->nnz);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : falls)
+    for (int64_t i = 0; i < a->rows; i++) falls |= a->irp[i] > a->irp[i + 1];
+    for (int64_t i = 0; falls && i < a->rows; i++)
+        if (a->irp[i] > a->irp[i + 1])
+            return sp_fail(SPMM_ERR_USAGE,
+                           "row %lld starts at %lld and ends at %lld: row starts must not decrease",
+                           (long long)i, (long long)a->irp[i], (long long)a->irp[i + 1]);
+    return SPMM_OK;
+}
+
+static spmm_status wrong_row(const spmm_csr *a, int64_t i)
 {
     for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
         if (a->ja[e] < 0 || a->ja[e] >= a->cols)
-            return sp_fail(SPMM_ERR_INTERNAL, "row %lld has column %d of %lld", (long long)i, a->ja[e],
-                           (long long)a->cols);
+            return sp_fail(SPMM_ERR_USAGE, "row %lld has column %d, expected 0 to %lld", (long long)i,
+                           a->ja[e], (long long)a->cols - 1);
         if (e > a->irp[i] && a->ja[e] <= a->ja[e - 1])
-            return sp_fail(SPMM_ERR_INTERNAL, "row %lld: column %d follows column %d", (long long)i, a->ja[e],
-                           a->ja[e - 1]);
+            return sp_fail(SPMM_ERR_USAGE,
+                           "row %lld: column %d follows column %d, and columns must increase within a row",
+                           (long long)i, a->ja[e], a->ja[e - 1]);
     }
     return SPMM_OK;
 }
 
 spmm_status sp_csr_check(const spmm_csr *a)
 {
-    if (a->rows < 0 || a->cols < 0 || a->cols > INT32_MAX || a->nnz < 0 || !a->irp || !a->ja || !a->as)
-        return sp_fail(SPMM_ERR_INTERNAL, "a CSR matrix of %lld x %lld with %lld entries, or without arrays",
-                       (long long)a->rows, (long long)a->cols, (long long)a->nnz);
-    if (a->irp[0] != 0 || a->irp[a->rows] != a->nnz)
-        return sp_fail(SPMM_ERR_INTERNAL, "row starts go from %lld to %lld, expected 0 to %lld",
-                       (long long)a->irp[0], (long long)a->irp[a->rows], (long long)a->nnz);
-    /* all row starts first: a wrong one would send the check of a row out of the arrays */
+    int64_t wrong = INT64_MAX;
+    TRY(sp_csr_check_starts(a, sp_threads_default()));
+#pragma omp parallel for schedule(dynamic, 1024) num_threads(sp_threads_default()) reduction(min : wrong)
     for (int64_t i = 0; i < a->rows; i++)
-        if (a->irp[i] > a->irp[i + 1])
-            return sp_fail(SPMM_ERR_INTERNAL, "row %lld starts at %lld and ends at %lld", (long long)i,
-                           (long long)a->irp[i], (long long)a->irp[i + 1]);
-    for (int64_t i = 0; i < a->rows; i++) TRY(check_row(a, i));
-    return SPMM_OK;
+        if (i < wrong && !sp_columns_sound(a->ja + a->irp[i], a->irp[i + 1] - a->irp[i], a->cols)) wrong = i;
+    return wrong < INT64_MAX ? wrong_row(a, wrong) : SPMM_OK;
 }
 
 /** Copies entries [from, from + count) of a to `to` and following ones of b. */
@@ -135,7 +161,13 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
                                    spmm_csr *a)
 {
     sp_coo coo;
+    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
     memset(a, 0, sizeof *a);
+    TRY(sp_precision_check(__func__, precision));
+    if (nnz > 0) {
+        TRY(sp_given(__func__, "row_index", row_index, "row indices, [nnz]"));
+        TRY(sp_given(__func__, "col_index", col_index, "column indices, [nnz]"));
+    }
     TRY(sp_coo_create(rows, cols, nnz, SP_GENERAL, precision, val != NULL, &coo));
     const spmm_status status = copy_triplets(nnz, row_index, col_index, val, &coo);
     if (status != SPMM_OK) {

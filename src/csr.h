@@ -21,7 +21,20 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
  */
 spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *duplicates);
 
-/** Checks the invariants: irp[0] = 0, increasing; columns in range and strictly increasing. */
+/** 1 where a row's columns increase strictly and lie in [0, cols). */
+static inline int sp_columns_sound(const int32_t *ja, int64_t n, int64_t cols)
+{
+    int bad = 0;
+    for (int64_t e = 1; e < n; e++) bad |= ja[e] <= ja[e - 1];
+    return n == 0 || (!bad && ja[0] >= 0 && ja[n - 1] < cols);
+}
+
+/** Sizes, precision, arrays and row starts: irp[0] = 0, none decreases, irp[rows] = nnz. After that, rows may be
+ *  read. Arrays without elements may be NULL.
+ *  \return SPMM_OK, SPMM_ERR_USAGE (says what is wrong where) */
+spmm_status sp_csr_check_starts(const spmm_csr *a, int threads);
+
+/** The same, and the columns: in range and strictly increasing within each row. By all OpenMP threads. */
 spmm_status sp_csr_check(const spmm_csr *a);
 
 /** Bytes of the three arrays. */

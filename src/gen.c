@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "memory.h"
 #include "random.h"
 #include "threads.h"
@@ -406,5 +407,9 @@ spmm_status sp_gen_csr(const char *spec, spmm_precision precision, int threads, 
 
 spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_csr *a)
 {
+    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
+    memset(a, 0, sizeof *a);
+    TRY(sp_given(__func__, "spec", spec, "a generator, as \"lap3d27:32\""));
+    TRY(sp_precision_check(__func__, precision));
     return sp_gen_csr(spec, precision, sp_threads_default(), a);
 }

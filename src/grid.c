@@ -25,6 +25,9 @@ static void list_grids(int size, char *text, size_t n)
 static spmm_status check(int p, int q, int size)
 {
     char grids[256];
+    if (p < 1 || q < 1)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "grid %dx%d: expected at least 1x1, and as many ranks as there are, %d", p, q, size);
     if ((int64_t)p * q == size) return SPMM_OK;
     list_grids(size, grids, sizeof grids);
     return sp_fail(SPMM_ERR_USAGE,
@@ -63,7 +66,7 @@ failed:
 
 static void free_comm(MPI_Comm *comm)
 {
-    if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
+    if (*comm != MPI_COMM_NULL && sp_mpi_runs()) MPI_Comm_free(comm);
     *comm = MPI_COMM_NULL;
 }
 

@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block.h"
+#include "csr.h"
 #include "memory.h"
 
-enum { WORD = 64 };
+/* ROWS: that a thread looks at before it takes others */
+enum { WORD = 64, ROWS = 1024 };
 
 /** A halo is worth its packing and renumbering below this share of what a broadcast moves. */
 static const double WORTH = 0.9;
@@ -15,7 +18,7 @@ typedef struct setup {
     const sp_grid *grid;
     const spmm_block *block;
     int parts;               /* ranks of the process column */
-    int64_t *first;          /* [parts + 1] their first rows of X, relative to the block's columns */
+    int64_t *first;          /* [parts + 1] as sp_blocks_fit() has them */
     uint64_t *needed;        /* bit j: column j of the block has an entry, and is another rank's */
     int32_t *before;         /* [words + 1] needed columns before each word */
     int64_t *receive, *send; /* [parts] rows from and to each rank */
@@ -23,64 +26,32 @@ typedef struct setup {
     MPI_Request *request;
 } setup;
 
-/* ---- do the blocks fit together? ---- */
-
-static spmm_status check_columns(const spmm_block *b, const int64_t *range, int parts)
-{
-    int64_t at = b->col_begin;
-    for (int p = 0; p < parts; p++) {
-        if (range[2 * p] != at || range[2 * p + 1] < 0)
-            return sp_fail(SPMM_ERR_USAGE,
-                           "rank %d of a process column owns X from row %lld on, and row %lld is the next", p,
-                           (long long)range[2 * p], (long long)at);
-        at += range[2 * p + 1];
-    }
-    if (at != b->col_begin + b->csr.cols)
-        return sp_fail(
-            SPMM_ERR_USAGE, "rows %lld to %lld of X belong to a block's columns, and are owned to %lld",
-            (long long)b->col_begin, (long long)b->col_begin + (long long)b->csr.cols, (long long)at);
-    return SPMM_OK;
-}
-
-static spmm_status check_block(const sp_grid *grid, const spmm_block *b)
-{
-    if (b->p != grid->dims[0] || b->q != grid->dims[1])
-        return sp_fail(SPMM_ERR_USAGE, "a block of a %d x %d grid on a %d x %d grid", b->p, b->q,
-                       grid->dims[0], grid->dims[1]);
-    return SPMM_OK;
-}
-
-static spmm_status share_ranges(setup *s)
-{
-    const int64_t mine[2] = {s->block->x_begin, s->block->x_rows};
-    int64_t *all = NULL;
-    spmm_status status = sp_alloc((void **)&all, 2 * (int64_t)s->parts, sizeof *all, "owners of X");
-    if (status == SPMM_OK) status = check_block(s->grid, s->block);
-    TRY_GOTO(sp_agree(s->grid->comm, "halo", status), done);
-    TRY_GOTO(SP_MPI(MPI_Allgather(mine, 2, MPI_INT64_T, all, 2, MPI_INT64_T, s->grid->col_comm)), done);
-    TRY_GOTO(sp_agree(s->grid->comm, "halo", check_columns(s->block, all, s->parts)), done);
-    for (int p = 0; p < s->parts; p++) s->first[p] = all[2 * p] - s->block->col_begin;
-    s->first[s->parts] = s->block->csr.cols;
-done:
-    sp_free(all);
-    return status;
-}
-
 /* ---- which columns are needed ---- */
 
-static void mark_needed(setup *s, int threads)
+static void mark(setup *s, int64_t j)
+{
+    const uint64_t bit = UINT64_C(1) << (j % WORD);
+    uint64_t *const word = &s->needed[j / WORD];
+    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
+/** The only pass over all columns, which also looks whether they are right. \return 0: some row's are not */
+static int mark_needed(setup *s, int threads)
 {
     const spmm_csr *a = &s->block->csr;
     const int me = s->grid->coords[0];
     const int64_t low = s->first[me], high = s->first[me + 1];
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t e = 0; e < a->nnz; e++) {
-        const int64_t j = a->ja[e];
-        if (j >= low && j < high) continue;
-        const uint64_t bit = UINT64_C(1) << (j % WORD);
-        uint64_t *const word = &s->needed[j / WORD];
-        if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+    int sound = 1;
+#pragma omp parallel for schedule(dynamic, ROWS) num_threads(threads) reduction(& : sound)
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int32_t *const ja = a->ja + a->irp[i];
+        const int64_t n = a->irp[i + 1] - a->irp[i];
+        sound &= sp_columns_sound(ja, n, a->cols);
+        if (!sound) continue;
+        for (int64_t e = 0; e < n && ja[e] < low; e++) mark(s, ja[e]);
+        for (int64_t e = n; e > 0 && ja[e - 1] >= high; e--) mark(s, ja[e - 1]);
     }
+    return sound;
 }
 
 /** How many needed columns there are before column j. */
@@ -95,7 +66,7 @@ static spmm_status find_needed(setup *s, int threads)
     const int64_t words = s->block->csr.cols / WORD + 1;
     TRY(sp_alloc_zero((void **)&s->needed, words, sizeof *s->needed, "columns of the halo"));
     TRY(sp_alloc((void **)&s->before, words + 1, sizeof *s->before, "columns of the halo"));
-    mark_needed(s, threads);
+    if (!mark_needed(s, threads)) return sp_csr_check(&s->block->csr);
     s->before[0] = 0;
     for (int64_t w = 0; w < words; w++) s->before[w + 1] = s->before[w] + __builtin_popcountll(s->needed[w]);
     for (int p = 0; p < s->parts; p++) s->receive[p] = rank_of(s, s->first[p + 1]) - rank_of(s, s->first[p]);
@@ -247,8 +218,9 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
     spmm_status status = sp_alloc((void **)&s->first, s->parts + 1, sizeof *s->first, "owners of X");
     if (status == SPMM_OK) status = sp_alloc((void **)&s->receive, s->parts, 8, "neighbours");
     if (status == SPMM_OK) status = sp_alloc((void **)&s->send, s->parts, 8, "neighbours");
+    if (status == SPMM_OK) status = sp_block_check(s->grid, s->block, threads);
     TRY(sp_agree(s->grid->comm, "halo", status));
-    TRY(share_ranges(s));
+    TRY(sp_blocks_fit(s->grid, s->block, s->first));
     h->own = s->first[me + 1] - s->first[me];
     TRY(sp_agree(s->grid->comm, "halo", find_needed(s, threads)));
     TRY(decide(s, kind, h));

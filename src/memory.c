@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+const char *const sp_precision_words[] = {"f64", "f32", NULL};
+
 enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, CHECK_FROM = 1 << 30 };
 
 /** Linux grants more memory than there is, and kills whoever then uses it: a large request is held against

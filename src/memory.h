@@ -36,4 +36,8 @@ int64_t sp_available_bytes(void);
 
 static inline size_t sp_value_size(spmm_precision p) { return p == SPMM_F64 ? 8 : 4; }
 
+/** By spmm_precision, NULL behind the last: "f64", "f32". */
+extern const char *const sp_precision_words[];
+static inline const char *sp_precision_word(spmm_precision p) { return sp_precision_words[p]; }
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../kernels/move.h"
+#include "arguments.h"
 #include "device.h"
 #include "random.h"
 #include "threads.h"
@@ -79,7 +80,72 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
                                     spmm_multivector *v)
 {
+    TRY(sp_given(__func__, "v", v, "a place for the multivector"));
+    memset(v, 0, sizeof *v);
+    TRY(sp_precision_check(__func__, precision));
+    TRY(sp_among(__func__, "space", (int)space, "spmm_device", SPMM_CPU, SPMM_CUDA));
     return sp_multivector_create(0, rows, 0, k, precision, space, v);
+}
+
+static spmm_status check_sizes(const spmm_multivector *v, const char *function, const char *name)
+{
+    if (v->rows < 0 || v->k < 1)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s is %lld x %lld, expected rows >= 0 and k >= 1", function, name,
+                       (long long)v->rows, (long long)v->k);
+    if (v->ld < v->k)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s has leading dimension %lld, expected at least k = %lld",
+                       function, name, (long long)v->ld, (long long)v->k);
+    if (v->before < 0 || v->behind < 0)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: %s has room for %lld rows before and %lld behind, expected 0 or more", function,
+                       name, (long long)v->before, (long long)v->behind);
+    return SPMM_OK;
+}
+
+/** Bytes from the first row of the room before to the end of the room behind, a padded row each. \return 0: too many */
+static int extent(const spmm_multivector *v, int64_t *bytes)
+{
+    int64_t rows;
+    return !__builtin_add_overflow(v->before, v->behind, &rows) &&
+           !__builtin_add_overflow(rows, v->rows, &rows) && !__builtin_mul_overflow(rows, v->ld, &rows) &&
+           !__builtin_mul_overflow(rows, (int64_t)sp_value_size(v->precision), bytes);
+}
+
+spmm_status sp_multivector_check(const spmm_multivector *v, const char *function, const char *name)
+{
+    int64_t bytes;
+    TRY(sp_given(function, name, v, "a multivector"));
+    TRY(check_sizes(v, function, name));
+    TRY(sp_precision_check(function, v->precision));
+    TRY(sp_among(function, "space", (int)v->space, "spmm_device", SPMM_CPU, SPMM_CUDA));
+    if (!extent(v, &bytes))
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: %s has %lld rows of leading dimension %lld, more than 64-bit sizes hold",
+                       function, name, (long long)v->rows, (long long)v->ld);
+    if (bytes > 0 && !v->data)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is NULL, expected %lld x %lld elements", function, name,
+                       (long long)v->rows, (long long)v->ld);
+    if ((uintptr_t)v->data % sp_value_size(v->precision) != 0)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is %p, expected an address aligned to its %s elements",
+                       function, name, v->data, sp_precision_word(v->precision));
+    return SPMM_OK;
+}
+
+spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivector *b, const char *function,
+                                 const char *name_a, const char *name_b)
+{
+    const spmm_multivector *const v[2] = {a, b};
+    uintptr_t begin[2], end[2];
+    for (int i = 0; i < 2; i++) {
+        int64_t bytes = 0;
+        (void)extent(v[i], &bytes);
+        begin[i] = (uintptr_t)v[i]->data -
+                   (uintptr_t)(v[i]->before * v[i]->ld) * sp_value_size(v[i]->precision);
+        end[i] = begin[i] + (uintptr_t)bytes;
+    }
+    if (end[0] == begin[0] || end[1] == begin[1] || end[0] <= begin[1] || end[1] <= begin[0]) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s and %s overlap in memory, expected them apart", function, name_a,
+                   name_b);
 }
 
 void spmm_multivector_destroy(spmm_multivector *v)
@@ -118,11 +184,15 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
 
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
 {
+    TRY(sp_multivector_check(src, __func__, "src"));
+    TRY(sp_multivector_check(dst, __func__, "dst"));
     if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "copy of a %lld x %lld multivector into one of %lld x %lld, or of "
-                       "another precision",
-                       (long long)src->rows, (long long)src->k, (long long)dst->rows, (long long)dst->k);
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "%s: src is %lld x %lld %s and dst %lld x %lld %s, expected the same shape and precision",
+            __func__, (long long)src->rows, (long long)src->k, sp_precision_word(src->precision),
+            (long long)dst->rows, (long long)dst->k, sp_precision_word(dst->precision));
+    TRY(sp_multivector_apart(src, dst, __func__, "src", "dst"));
     const int64_t size = (int64_t)sp_value_size(src->precision);
     if (src->space == SPMM_CPU && dst->space == SPMM_CPU) {
         for (int64_t i = 0; i < src->rows; i++)

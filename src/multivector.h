@@ -32,6 +32,15 @@ void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t 
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
 
+/** Is it a multivector at all: a shape, a layout and memory that go together? name: of the argument of that public
+ *  function. Local. \return SPMM_OK, SPMM_ERR_USAGE */
+spmm_status sp_multivector_check(const spmm_multivector *v, const char *function, const char *name);
+
+/** Do they lie apart, room before and behind included? Both have passed sp_multivector_check(). Local.
+ *  \return SPMM_OK, SPMM_ERR_USAGE */
+spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivector *b, const char *function,
+                                 const char *name_a, const char *name_b);
+
 /** Bytes of so many rows. \return SPMM_OK, SPMM_ERR_USAGE (rows < 0, k < 1), SPMM_ERR_LIMIT */
 spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precision, int64_t *bytes);
 

@@ -14,7 +14,6 @@
 const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
 static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
-const char *const sp_precision_words[] = {"f64", "f32", NULL};
 const char *const sp_verify_words[] = {"full", "sample", "none", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
 static const char *const exchange_words[] = {"auto", "halo", "bcast", NULL};
@@ -22,7 +21,6 @@ static const char *const reduce_words[] = {"auto", "linear", "tree", "butterfly"
 
 const char *sp_format_word(spmm_format format) { return format_words[1 + (int)format]; }
 const char *sp_device_word(spmm_device device) { return sp_device_words[1 + (int)device]; }
-const char *sp_precision_word(spmm_precision precision) { return sp_precision_words[precision]; }
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
 const char *sp_verify_word(sp_verify_mode mode) { return sp_verify_words[mode]; }
 const char *sp_exchange_word(spmm_exchange exchange) { return exchange_words[exchange]; }

@@ -83,14 +83,12 @@ spmm_status sp_options_check_slices(const sp_options *o);
 /** Prints what --help prints. */
 void sp_options_help(FILE *out);
 
-/** The words of --device, --precision and --verify, by sp_device_choice, spmm_precision and sp_verify_mode; NULL behind
- *  the last. */
-extern const char *const sp_device_words[], *const sp_precision_words[], *const sp_verify_words[];
+/** The words of --device and --verify, by sp_device_choice and sp_verify_mode; NULL behind the last. */
+extern const char *const sp_device_words[], *const sp_verify_words[];
 
 /** The word that an option takes for an enum's value: "csr", "nnz", ... */
 const char *sp_format_word(spmm_format format);
 const char *sp_device_word(spmm_device device);
-const char *sp_precision_word(spmm_precision precision);
 const char *sp_partition_word(sp_partition partition);
 const char *sp_verify_word(sp_verify_mode mode);
 const char *sp_exchange_word(spmm_exchange exchange);

@@ -101,6 +101,7 @@ void sp_place_print(FILE *out, const sp_place *place)
 spmm_status spmm_device_open(MPI_Comm comm)
 {
     sp_place place;
+    TRY(sp_comm_check(comm, __func__));
     return sp_place_rank(comm, SP_DEVICE_CUDA, 1, &place); /* a plan has threads of its own */
 }
 

@@ -3,12 +3,13 @@
 #include <omp.h>
 #include <string.h>
 
+#include "arguments.h"
 #include "device.h"
-#include "environment.h"
 #include "exchange.h"
 #include "memory.h"
 #include "multivector.h"
 #include "parts.h"
+#include "plan_check.h"
 #include "reduce.h"
 #include "slices.h"
 #include "threads.h"
@@ -67,8 +68,6 @@ static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **ke
 static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_plan *p)
 {
     const sp_kernel *kernel;
-    if (p->k < 1)
-        return sp_fail(SPMM_ERR_USAGE, "K = %lld: X must have at least one column", (long long)p->k);
     TRY(sp_shape_check(p->shape));
     const int slices = p->slices.count;
     const int64_t k = p->k / slices; /* of a kernel's products */
@@ -87,7 +86,7 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
     spmm_status status = SPMM_OK;
     double rows[2];
     p->slices.count = 1;
-    if (p->k >= 1 && o->slices != 0 && !sp_slices_fit(p->k, p->precision, o->slices))
+    if (o->slices != 0 && !sp_slices_fit(p->k, p->precision, o->slices))
         status = sp_fail(
             SPMM_ERR_USAGE,
             "%d slices of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes", o->slices,
@@ -161,29 +160,6 @@ spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const s
     return SPMM_OK;
 }
 
-/** Ranks that bring blocks of different grids would wait for each other in vain. */
-static spmm_status same_grid(MPI_Comm comm, const spmm_block *block)
-{
-    int64_t first[2] = {block->p, block->q};
-    TRY(sp_bcast(comm, 0, first, sizeof first));
-    return sp_agree(comm, "plan",
-                    first[0] == block->p && first[1] == block->q
-                        ? SPMM_OK
-                        : sp_fail(SPMM_ERR_USAGE,
-                                  "a block of a %d x %d grid, and rank 0's is of a %lld x %lld grid",
-                                  block->p, block->q, (long long)first[0], (long long)first[1]));
-}
-
-/** What is this rank's own in the options and the environment of a program. */
-static spmm_status check_own(const spmm_plan_options *o)
-{
-    char what[48];
-    TRY(sp_environment_check());
-    if (o->threads == 0) return SPMM_OK;
-    snprintf(what, sizeof what, "threads = %d", o->threads);
-    return sp_threads_check(what, o->threads);
-}
-
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan)
 {
@@ -191,9 +167,9 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
     const spmm_plan_options *o = options ? options : &defaults;
     spmm_plan *p = NULL;
     spmm_status status;
-    *plan = NULL;
-    TRY(sp_agree(comm, "plan", check_own(o)));
-    TRY(same_grid(comm, block));
+    if (plan) *plan = NULL;
+    TRY(sp_comm_check(comm, __func__));
+    TRY(sp_plan_check(comm, block, k, o, plan));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan")));
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &p->own_grid), failed);
     TRY_GOTO(sp_halo_create(&p->own_grid, block, o->exchange, threads_of(o->threads), &p->own_halo), failed);
@@ -202,7 +178,7 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
     return SPMM_OK;
 failed:
     spmm_plan_destroy(p);
-    return status;
+    return status == SPMM_ERR_USAGE ? sp_fail(status, "%s: %s", __func__, spmm_error_message()) : status;
 }
 
 void spmm_plan_destroy(spmm_plan *p)
@@ -221,7 +197,7 @@ void spmm_plan_destroy(spmm_plan *p)
     sp_free(p);
 }
 
-const char *spmm_plan_kernel(const spmm_plan *plan) { return plan->parts.kernel->id; }
+const char *spmm_plan_kernel(const spmm_plan *plan) { return plan ? plan->parts.kernel->id : ""; }
 
 void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 {
@@ -232,12 +208,14 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 {
+    TRY(sp_given(__func__, "x", x, "a place for the multivector"));
+    memset(x, 0, sizeof *x);
+    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     const sp_halo *const h = p->halo;
     if (!p->exchange || p->slices.count > 1 || space_of(p) == SPMM_CPU)
         return sp_multivector_create(h->before, h->own, h->behind, p->k, p->precision, space_of(p), x);
     void *memory = NULL;
     int64_t bytes = 0;
-    memset(x, 0, sizeof *x);
     TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
     TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
     *x = sp_multivector_in(memory, h->before, h->own, h->behind, p->k, p->precision, SPMM_CUDA);
@@ -248,21 +226,34 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 {
+    TRY(sp_given(__func__, "y", y, "a place for the multivector"));
+    memset(y, 0, sizeof *y);
+    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     return spmm_multivector_create(p->y_rows, p->k, p->precision, space_of(p), y);
 }
 
 /* ---- products ---- */
 
-static spmm_status check_shape(const spmm_plan *p, const spmm_multivector *v, int64_t rows, const char *name)
+static const char *space_word(spmm_device space) { return space == SPMM_CPU ? "host" : "GPU"; }
+
+/** name: of the argument of spmm_apply(), which the internal callers stand for. */
+static spmm_status check_operand(const spmm_plan *p, const spmm_multivector *v, int64_t rows,
+                                 const char *name)
 {
-    if (v->rows == rows && v->k == p->k && v->ld >= v->k && v->precision == p->precision &&
-        v->space == space_of(p))
+    TRY(sp_multivector_check(v, "spmm_apply", name));
+    if (v->rows == rows && v->k == p->k && v->precision == p->precision && v->space == space_of(p))
         return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE,
-                   "%s is %lld x %lld %s in %s memory; the plan needs %lld x %lld %s in %s memory", name,
-                   (long long)v->rows, (long long)v->k, v->precision == SPMM_F64 ? "f64" : "f32",
-                   v->space == SPMM_CPU ? "host" : "GPU", (long long)rows, (long long)p->k,
-                   p->precision == SPMM_F64 ? "f64" : "f32", space_of(p) == SPMM_CPU ? "host" : "GPU");
+    return sp_fail(
+        SPMM_ERR_USAGE, "spmm_apply: %s is %lld x %lld %s in %s memory, expected %lld x %lld %s in %s memory",
+        name, (long long)v->rows, (long long)v->k, sp_precision_word(v->precision), space_word(v->space),
+        (long long)rows, (long long)p->k, sp_precision_word(p->precision), space_word(space_of(p)));
+}
+
+static spmm_status check_operands(const spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y)
+{
+    TRY(check_operand(p, x, p->halo->own, "x"));
+    TRY(check_operand(p, y, p->y_rows, "y"));
+    return sp_multivector_apart(x, y, "spmm_apply", "x", "y");
 }
 
 /** X with room for the halo: the caller's, or a copy. whole: X as the block sees it. */
@@ -270,7 +261,6 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
 {
     const sp_halo *const h = p->halo;
     const int64_t ld = sp_multivector_ld(p->k, p->precision);
-    TRY(check_shape(p, x, h->own, "X"));
     const int moves = p->slices.count == 1 && (h->before + h->behind > 0 || p->exchange);
     const void *const row_0 = (const char *)x->data -
                               h->before * x->ld * (int64_t)sp_value_size(p->precision);
@@ -290,7 +280,6 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
 static spmm_status find_y(spmm_plan *p, double beta, const spmm_multivector *y, spmm_multivector *product)
 {
     const int64_t rows = p->halo->local.rows;
-    TRY(check_shape(p, y, p->y_rows, "Y"));
     const int direct = p->y_rows == rows && beta == 0 &&
                        (!p->reduction || y->ld == sp_multivector_ld(p->k, p->precision));
     if (!direct && !p->y.data) TRY(spmm_multivector_create(rows, p->k, p->precision, space_of(p), &p->y));
@@ -462,7 +451,8 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
                           spmm_multivector *y, sp_apply_seconds *s)
 {
     spmm_multivector whole, product;
-    spmm_status status = find_x(p, x, &whole);
+    spmm_status status = check_operands(p, x, y);
+    if (status == SPMM_OK) status = find_x(p, x, &whole);
     if (status == SPMM_OK) status = find_y(p, beta, y, &product);
     if (s) *s = (sp_apply_seconds){0};
     if (status != SPMM_OK) {
@@ -493,6 +483,8 @@ spmm_status sp_plan_apply_still(spmm_plan *plan, const spmm_multivector *x, spmm
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y)
 {
+    TRY(sp_given(__func__, "plan", plan, "a plan of spmm_plan_create()"));
+    TRY(sp_comm_check(plan->grid->comm, __func__));
     return sp_plan_apply(plan, alpha, x, beta, y, NULL);
 }
 
@@ -519,7 +511,8 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 {
     spmm_multivector whole;
     if (!p->exchange) return SPMM_OK;
-    const spmm_status status = find_x(p, x, &whole);
+    spmm_status status = check_operand(p, x, p->halo->own, "x");
+    if (status == SPMM_OK) status = find_x(p, x, &whole);
     if (status != SPMM_OK) {
         sp_plan_skip_exchange(p);
         return status;

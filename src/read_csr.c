@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "arguments.h"
 #include "csr.h"
 #include "environment.h"
 #include "read_body.h"
@@ -94,7 +95,10 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
 {
     const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
+    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
     memset(a, 0, sizeof *a);
+    TRY(sp_given(__func__, "path", path, "the name of a file"));
+    TRY(sp_precision_check(__func__, precision));
     TRY(sp_environment_check());
     return sp_read_csr(path, &options, a, NULL, NULL, NULL);
 }

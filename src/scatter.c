@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "arguments.h"
 #include "memory.h"
 #include "multivector.h"
 #include "partition.h"
@@ -369,19 +370,38 @@ spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spm
                            SP_TAG_X);
 }
 
+/** What spmm_csr_scatter() is given: each rank's arguments, and then whether they are the same. Collective. */
+static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, int p, int q,
+                                   const spmm_block *block)
+{
+    static const char function[] = "spmm_csr_scatter";
+    const sp_common common[] = {{"root", root, 1}, {"p", p, 1}, {"q", q, 1}};
+    int rank, size;
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    TRY(SP_MPI(MPI_Comm_size(comm, &size)));
+    spmm_status status = sp_given(function, "block", block, "a place for the block");
+    if (status == SPMM_OK && (root < 0 || root >= size))
+        status = sp_fail(SPMM_ERR_USAGE, "%s: root is %d, expected a rank of comm, 0 to %d", function, root,
+                         size - 1);
+    if (status == SPMM_OK && rank == root) status = sp_given(function, "a", a, "the matrix, on root");
+    if (status == SPMM_OK && rank == root && sp_csr_check(a) != SPMM_OK)
+        status = sp_fail(SPMM_ERR_USAGE, "%s: %s", function, spmm_error_message());
+    TRY(sp_agree(comm, "scatter", status));
+    return sp_check_common(comm, function, common, 3);
+}
+
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block)
 {
     sp_grid grid = {.size = 0};
     sp_ranges ranges = {.p = 0};
     int64_t shape[2] = {0, 0};
-    int rank;
-    memset(block, 0, sizeof *block);
-    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
-    spmm_status status = rank == root && !a ? sp_fail(SPMM_ERR_USAGE, "no matrix on root %d", root) : SPMM_OK;
-    TRY(sp_agree(comm, "scatter", status));
+    spmm_status status;
+    if (block) memset(block, 0, sizeof *block);
+    TRY(sp_comm_check(comm, __func__));
+    TRY(check_arguments(comm, root, a, p, q, block));
     TRY_GOTO(sp_grid_create(comm, p, q, &grid), done);
     status = sp_ranges_create(grid.dims[0], grid.dims[1], &ranges);
-    if (status == SPMM_OK && rank == root) {
+    if (status == SPMM_OK && grid.rank == root) {
         sp_partition_entries(a->irp, a->rows, ranges.p, ranges.row_begin);
         status = sp_partition_columns(a, 1, ranges.q, ranges.col_begin);
         shape[0] = a->rows;

@@ -297,17 +297,17 @@ static void test_csr(void)
     TEST("the check finds wrong row starts, columns out of range and columns out of order") {
         CHECK_INT(sp_csr_check(&a), SPMM_OK);
         a.irp[5] += 1000;
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_INTERNAL);
+        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
         a.irp[5] -= 1000;
         const int32_t second = a.ja[1];
         a.ja[1] = a.ja[0];
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_INTERNAL);
+        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "follows column");
         a.ja[1] = 150;
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_INTERNAL);
+        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
         a.ja[1] = second;
         a.nnz++;
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_INTERNAL);
+        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
         a.nnz--;
     }
     TEST("the bytes are those of the three arrays") { CHECK_INT(sp_csr_bytes(&a), 151 * 8 + a.nnz * 12); }

@@ -1,0 +1,82 @@
+#include "plan_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../kernels/kernel.h"
+#include "arguments.h"
+#include "environment.h"
+#include "threads.h"
+
+static const char function[] = "spmm_plan_create";
+
+static spmm_status check_options(const spmm_plan_options *o)
+{
+    char threads[64];
+    TRY(sp_among(function, "options.device", (int)o->device, "spmm_device", SPMM_CPU, SPMM_CUDA));
+    TRY(sp_among(function, "options.format", (int)o->format, "spmm_format", SPMM_FORMAT_AUTO, SPMM_PANEL));
+    TRY(sp_among(function, "options.exchange", (int)o->exchange, "spmm_exchange", SPMM_EXCHANGE_AUTO,
+                 SPMM_EXCHANGE_BCAST));
+    TRY(sp_among(function, "options.transport", (int)o->transport, "spmm_transport", SPMM_TRANSPORT_AUTO,
+                 SPMM_TRANSPORT_PEER));
+    TRY(sp_among(function, "options.reduce", (int)o->reduce, "spmm_reduce", SPMM_REDUCE_AUTO,
+                 SPMM_REDUCE_NCCL));
+    if (!(o->ell_limit >= 0)) /* (so written, it catches a NaN) */
+        return sp_fail(SPMM_ERR_USAGE, "%s: options.ell_limit is %g, expected 0 or more", function,
+                       o->ell_limit);
+    snprintf(threads, sizeof threads, "%s: options.threads = %d", function, o->threads);
+    if (o->threads != 0) TRY(sp_threads_check(threads, o->threads));
+    return SPMM_OK;
+}
+
+static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_plan_options *o,
+                              spmm_plan *const *plan)
+{
+    TRY(sp_given(function, "plan", plan, "a place for the plan"));
+    TRY(sp_given(function, "block", block, "this rank's part of A"));
+    if (block->p < 1 || block->q < 1)
+        return sp_fail(SPMM_ERR_USAGE, "%s: block.p x block.q is %d x %d, expected the process grid",
+                       function, block->p, block->q);
+    if (k < 1) return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 1", function, (long long)k);
+    TRY(sp_environment_check());
+    return check_options(o);
+}
+
+/** Which of the registry's kernels; -1: none was named, -2: there is none of that name. */
+static int64_t kernel_number(const char *name)
+{
+    int count;
+    const sp_kernel *const found = name ? sp_kernel_find(name) : NULL;
+    if (!name) return -1;
+    return found ? found - sp_kernels(&count) : -2;
+}
+
+static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t k, const spmm_plan_options *o)
+{
+    int64_t ell_limit;
+    memcpy(&ell_limit, &o->ell_limit, sizeof ell_limit);
+    const sp_common all[] = {
+        {"block.p", block->p, 1},
+        {"block.q", block->q, 1},
+        {"k", k, 1},
+        {"options.device", o->device, 1},
+        {"options.format", o->format, 1},
+        {"options.kernel", kernel_number(o->kernel), 0},
+        {"options.ell_limit", ell_limit, 0},
+        {"options.block_size", o->block_size, 1},
+        {"options.subwarp", o->subwarp, 1},
+        {"options.exchange", o->exchange, 1},
+        {"options.transport", o->transport, 1},
+        {"options.reduce", o->reduce, 1},
+        {"options.no_overlap", o->no_overlap != 0, 1},
+        {"options.slices", o->slices, 1},
+    };
+    return sp_check_common(comm, function, all, sizeof all / sizeof *all);
+}
+
+spmm_status sp_plan_check(MPI_Comm comm, const spmm_block *block, int64_t k, const spmm_plan_options *options,
+                          spmm_plan *const *plan)
+{
+    TRY(sp_agree(comm, "plan", check_here(block, k, options, plan)));
+    return check_common(comm, block, k, options);
+}

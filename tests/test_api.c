@@ -1,0 +1,640 @@
+/* The public interface given wrong arguments: every mistake has a status and a message that names it, on every rank
+ * although one rank alone makes it, and nobody waits for ever.
+ *
+ * MPI: 1 2 3 4
+ * limit: 60 */
+#include <stdint.h>
+
+#include "spmm.h"
+#include "test_mpi.h"
+
+static int ranks;
+
+#define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
+
+/* ---- spmm_plan_create() ---- */
+
+/** A right call, for a mistake to change. The block's arrays are the call's own. */
+typedef struct call {
+    spmm_block block;
+    const spmm_block *block_given;
+    int64_t k;
+    spmm_plan_options options;
+    spmm_plan *plan, **plan_given;
+} call;
+
+static const int32_t *row(const call *c, int64_t i) { return c->block.csr.ja + c->block.csr.irp[i]; }
+static int32_t *row_of(call *c, int64_t i) { return c->block.csr.ja + c->block.csr.irp[i]; }
+
+static void no_block(call *c) { c->block_given = NULL; }
+static void no_plan(call *c) { c->plan_given = NULL; }
+static void k_0(call *c) { c->k = 0; }
+static void k_negative(call *c) { c->k = -3; }
+static void p_0(call *c) { c->block.p = 0; }
+static void p_negative(call *c) { c->block.p = -c->block.p, c->block.q = -c->block.q; }
+static void p_7(call *c) { c->block.p = 7; }
+static void device_9(call *c) { c->options.device = (spmm_device)9; }
+static void format_9(call *c) { c->options.format = (spmm_format)9; }
+static void exchange_9(call *c) { c->options.exchange = (spmm_exchange)9; }
+static void transport_9(call *c) { c->options.transport = (spmm_transport)9; }
+static void reduce_9(call *c) { c->options.reduce = (spmm_reduce)-1; }
+static void slices_negative(call *c) { c->options.slices = -1; }
+static void threads_negative(call *c) { c->options.threads = -1; }
+static void block_size_33(call *c) { c->options.block_size = 33; }
+static void ell_limit_negative(call *c) { c->options.ell_limit = -1; }
+
+static void precision_7(call *c) { c->block.csr.precision = (spmm_precision)7; }
+static void rows_negative(call *c) { c->block.csr.rows = -1; }
+static void cols_negative(call *c) { c->block.csr.cols = INT64_MIN; }
+static void nnz_negative(call *c) { c->block.csr.nnz = -1; }
+static void whole_negative(call *c) { c->block.rows = -1; }
+static void row_begin_negative(call *c) { c->block.row_begin = -1; }
+static void row_begin_beyond(call *c) { c->block.row_begin = INT64_MAX; }
+static void x_rows_negative(call *c) { c->block.x_rows = -1; }
+static void no_irp(call *c) { c->block.csr.irp = NULL; }
+static void no_ja(call *c) { c->block.csr.ja = NULL; }
+static void no_as(call *c) { c->block.csr.as = NULL; }
+static void irp_from_1(call *c) { c->block.csr.irp[0] = 1; }
+static void irp_from_negative(call *c) { c->block.csr.irp[0] = -(INT64_C(1) << 40); }
+static void irp_inside_negative(call *c) { c->block.csr.irp[1] = -(INT64_C(1) << 40); }
+static void irp_inside_beyond(call *c) { c->block.csr.irp[1] = INT64_C(1) << 60; }
+static void nnz_off(call *c) { c->block.csr.nnz++; }
+static void column_negative(call *c) { row_of(c, 1)[0] = -1; }
+static void column_beyond(call *c) { row_of(c, 1)[row(c, 2) - row(c, 1) - 1] = (int32_t)c->block.csr.cols; }
+static void column_far_beyond(call *c) { row_of(c, 1)[row(c, 2) - row(c, 1) - 1] = 1 << 30; }
+static void columns_unsorted(call *c)
+{
+    int32_t *const ja = row_of(c, 1), first = ja[0];
+    ja[0] = ja[1];
+    ja[1] = first;
+}
+static void column_twice(call *c) { row_of(c, 1)[1] = row_of(c, 1)[0]; }
+
+static void row_begin_off(call *c) { c->block.row_begin += c->block.row_begin > 0 ? -1 : 1; }
+static void a_row_less(call *c)
+{
+    c->block.csr.rows--;
+    c->block.csr.nnz = c->block.csr.irp[c->block.csr.rows];
+}
+static void col_begin_off(call *c) { c->block.col_begin += c->block.col_begin > 0 ? -1 : 1; }
+static void a_column_more(call *c) { c->block.csr.cols++; }
+static void whole_rows(call *c) { c->block.rows++; }
+static void whole_cols(call *c) { c->block.cols++; }
+static void an_x_row_less(call *c) { c->block.x_rows--; }
+static void x_begin_off(call *c) { c->block.x_begin += c->block.x_begin > 0 ? -1 : 1; }
+
+static void other_k(call *c) { c->k++; }
+static void other_grid(call *c)
+{
+    const int p = c->block.p;
+    c->block.p = c->block.q;
+    c->block.q = p;
+}
+static void other_precision(call *c) { c->block.csr.precision = SPMM_F32; }
+static void other_format(call *c) { c->options.format = SPMM_ELL; }
+static void other_device(call *c) { c->options.device = SPMM_CUDA; }
+static void other_kernel(call *c) { c->options.kernel = "cpu_csr"; }
+static void unknown_kernel(call *c) { c->options.kernel = "no_such"; }
+static void other_exchange(call *c) { c->options.exchange = SPMM_EXCHANGE_BCAST; }
+static void other_transport(call *c) { c->options.transport = SPMM_TRANSPORT_MPI; }
+static void other_reduce(call *c) { c->options.reduce = SPMM_REDUCE_LINEAR; }
+static void other_slices(call *c) { c->options.slices = 1; }
+static void other_overlap(call *c) { c->options.no_overlap = 1; }
+static void other_ell_limit(call *c) { c->options.ell_limit = 2; }
+static void other_subwarp(call *c) { c->options.subwarp = 2; }
+
+/** from: a rank makes the mistake by itself, or only beside others */
+enum { ALONE = 1, TOGETHER };
+
+static const struct {
+    const char *part; /* of the message */
+    void (*make)(call *c);
+    int from; /* so many ranks */
+} mistakes[] = {
+    {"block is NULL", no_block, ALONE},
+    {"plan is NULL", no_plan, ALONE},
+    {"k is 0", k_0, ALONE},
+    {"k is -3", k_negative, ALONE},
+    {"block.p x block.q is 0 x", p_0, ALONE},
+    {"block.p x block.q is -", p_negative, ALONE},
+    {"7", p_7, ALONE},
+    {"options.device is 9", device_9, ALONE},
+    {"options.format is 9", format_9, ALONE},
+    {"options.exchange is 9", exchange_9, ALONE},
+    {"options.transport is 9", transport_9, ALONE},
+    {"options.reduce is -1", reduce_9, ALONE},
+    {"options.threads = -1", threads_negative, ALONE},
+    {"33", block_size_33, ALONE},
+    {"options.ell_limit is -1", ell_limit_negative, ALONE},
+    {"slices", slices_negative, ALONE},
+
+    {"precision is 7", precision_7, ALONE},
+    {"the block has -1 rows", rows_negative, ALONE},
+    {"the block has -9223372036854775808 columns", cols_negative, ALONE},
+    {"with -1 entries", nnz_negative, ALONE},
+    {"matrix of -1 x", whole_negative, ALONE},
+    {"from -1 on", row_begin_negative, ALONE},
+    {"from 9223372036854775807 on", row_begin_beyond, ALONE},
+    {"-1 rows of X", x_rows_negative, ALONE},
+    {"irp is NULL", no_irp, ALONE},
+    {"ja is NULL", no_ja, ALONE},
+    {"as is NULL", no_as, ALONE},
+    {"row starts go from 1", irp_from_1, ALONE},
+    {"row starts go from -1099511627776", irp_from_negative, ALONE},
+    {"must not decrease", irp_inside_negative, ALONE},
+    {"must not decrease", irp_inside_beyond, ALONE},
+    {"to nnz", nnz_off, ALONE},
+    {"row 1 has column -1", column_negative, ALONE},
+    {"row 1 has column", column_beyond, ALONE},
+    {"row 1 has column 1073741824", column_far_beyond, ALONE},
+    {"must increase within a row", columns_unsorted, ALONE},
+    {"must increase within a row", column_twice, ALONE},
+
+    {"rows", row_begin_off, ALONE},
+    {"rows", a_row_less, ALONE},
+    {"columns", col_begin_off, ALONE},
+    {"columns", a_column_more, ALONE},
+    {"25", whole_rows, ALONE},
+    {"25", whole_cols, ALONE},
+    {"rows of X", an_x_row_less, ALONE},
+    {"rows of X", x_begin_off, ALONE},
+
+    {"k is 3 on one rank and 4 on another", other_k, TOGETHER},
+    {"block.p is 1 on one rank", other_grid, TOGETHER},
+    {"f32", other_precision, TOGETHER},
+    {"options.format is 0 on one rank and 1 on another", other_format, TOGETHER},
+    {"options.device is 0 on one rank and 1 on another", other_device, TOGETHER},
+    {"options.kernel differs", other_kernel, TOGETHER},
+    {"kernel", unknown_kernel, ALONE},
+    {"options.exchange is 0 on one rank and 2", other_exchange, TOGETHER},
+    {"options.transport is 0 on one rank and 1", other_transport, TOGETHER},
+    {"options.reduce is 0 on one rank and 1", other_reduce, TOGETHER},
+    {"options.slices is 0 on one rank and 1", other_slices, TOGETHER},
+    {"options.no_overlap is 0 on one rank and 1", other_overlap, TOGETHER},
+    {"options.ell_limit differs", other_ell_limit, TOGETHER},
+    {"options.subwarp is 0 on one rank and 2", other_subwarp, TOGETHER},
+};
+
+static void *copy_of(const void *from, int64_t bytes)
+{
+    void *const to = malloc((size_t)bytes + 1);
+    CHECK(to != NULL);
+    return memcpy(to, from, (size_t)bytes);
+}
+
+/** The call of a matrix that has been scattered. */
+static call right_call(const spmm_block *block)
+{
+    call c = {.block = *block, .k = 3};
+    c.block.csr.irp = copy_of(block->csr.irp, (block->csr.rows + 1) * 8);
+    c.block.csr.ja = copy_of(block->csr.ja, block->csr.nnz * 4);
+    c.block.csr.as = copy_of(block->csr.as, block->csr.nnz * 8);
+    return c;
+}
+
+static void destroy_call(const spmm_csr *arrays)
+{
+    free(arrays->irp);
+    free(arrays->ja);
+    free(arrays->as);
+}
+
+/** All ranks have the same text. */
+static void check_same_message(void)
+{
+    char first[1024];
+    snprintf(first, sizeof first, "%s", spmm_error_message());
+    MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
+    CHECK(strcmp(first, spmm_error_message()) == 0);
+}
+
+static void one_mistake(const spmm_block *block, int i, int who)
+{
+    call c = right_call(block);
+    const spmm_csr arrays = c.block.csr;
+    spmm_plan *const nothing = NULL;
+    c.block_given = &c.block;
+    c.plan_given = &c.plan;
+    memset(&c.plan, 0xff, sizeof c.plan);
+    if (test_.rank == who) mistakes[i].make(&c);
+    const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, c.block_given, c.k, &c.options, c.plan_given);
+    if (status != SPMM_ERR_USAGE) printf("  mistake %d of rank %d: \"%s\"\n", i, who, mistakes[i].part);
+    CHECK_INT(status, SPMM_ERR_USAGE);
+    CHECK_TEXT(spmm_error_message(), "spmm_plan_create: ");
+    CHECK_TEXT(spmm_error_message(), mistakes[i].part);
+    CHECK(!c.plan_given || c.plan == nothing);
+    check_same_message();
+    destroy_call(&arrays);
+}
+
+/** A product by a plan on that block: all that failed before has left nothing behind. */
+static void right_product(const spmm_block *block)
+{
+    spmm_plan *plan;
+    spmm_multivector x, y;
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, 3, NULL, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    spmm_plan_destroy(plan);
+}
+
+/** A full matrix: every row of every block has several entries. */
+static void scatter(int q, spmm_block *block)
+{
+    spmm_csr a;
+    CHECK_INT(spmm_csr_generate("uniform:24,24", SPMM_F64, &a), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, ranks / q, q, block), SPMM_OK);
+    spmm_csr_destroy(&a);
+}
+
+static void test_plan_create(void)
+{
+    for (int q = 1; q <= ranks; q++) {
+        char name[128];
+        spmm_block block;
+        if (ranks % q) continue;
+        snprintf(name, sizeof name, "a plan of a wrong block, K or option is refused: %d x %d", ranks / q, q);
+        TEST(name) {
+            scatter(q, &block);
+            for (int i = 0; i < COUNT(mistakes); i++)
+                for (int who = 0; who<ranks; who += ranks> 1 ? ranks - 1 : 1) {
+                    if (ranks < mistakes[i].from) continue;
+                    if (mistakes[i].make == other_grid && q * q == ranks) continue;
+                    one_mistake(&block, i, who);
+                }
+            right_product(&block);
+            spmm_block_destroy(&block);
+        }
+    }
+}
+
+/* ---- spmm_csr_scatter() ---- */
+
+typedef struct scattering {
+    spmm_csr *a;
+    int root, p, q;
+    spmm_block *block;
+} scattering;
+
+static void scatter_no_block(scattering *s) { s->block = NULL; }
+static void scatter_root_negative(scattering *s) { s->root = -1; }
+static void scatter_root_beyond(scattering *s) { s->root = ranks; }
+static void scatter_other_root(scattering *s) { s->root = 1; }
+static void scatter_other_grid(scattering *s) { s->p = 1, s->q = ranks; }
+static void scatter_no_matrix(scattering *s) { s->a = NULL; }
+static void scatter_no_irp(scattering *s) { s->a->irp = NULL; }
+static void scatter_irp(scattering *s) { s->a->irp[2] = INT64_MIN; }
+static void scatter_column(scattering *s) { s->a->ja[1] = 24; }
+static void scatter_order(scattering *s) { s->a->ja[1] = 0; }
+static void scatter_precision(scattering *s) { s->a->precision = (spmm_precision)7; }
+static void scatter_cols(scattering *s) { s->a->cols = INT64_C(1) << 31; }
+
+static const struct {
+    const char *part;
+    void (*make)(scattering *s);
+    int from, roots; /* roots: only root can make it */
+} scatter_mistakes[] = {
+    {"block is NULL", scatter_no_block, ALONE, 0},
+    {"root is -1", scatter_root_negative, ALONE, 0},
+    {"root is ", scatter_root_beyond, ALONE, 0},
+    {"root is 0 on one rank and 1 on another", scatter_other_root, TOGETHER, 0},
+    {"p is 1 on one rank", scatter_other_grid, TOGETHER, 0},
+    {"a is NULL", scatter_no_matrix, ALONE, 1},
+    {"irp is NULL", scatter_no_irp, ALONE, 1},
+    {"must not decrease", scatter_irp, ALONE, 1},
+    {"column 24", scatter_column, ALONE, 1},
+    {"must increase", scatter_order, ALONE, 1},
+    {"precision is 7", scatter_precision, ALONE, 1},
+    {"2^31 columns", scatter_cols, ALONE, 1},
+};
+
+static void one_scatter_mistake(int i, int who)
+{
+    spmm_csr a, changed;
+    spmm_block block;
+    CHECK_INT(spmm_csr_generate("uniform:24,24", SPMM_F64, &a), SPMM_OK);
+    changed = a;
+    scattering s = {&changed, 0, ranks, 1, &block};
+    memset(&block, 0xff, sizeof block);
+    if (test_.rank == who) scatter_mistakes[i].make(&s);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, s.root, s.a, s.p, s.q, s.block), SPMM_ERR_USAGE);
+    CHECK_TEXT(spmm_error_message(), "spmm_csr_scatter: ");
+    CHECK_TEXT(spmm_error_message(), scatter_mistakes[i].part);
+    CHECK(!s.block || (block.csr.irp == NULL && block.p == 0));
+    check_same_message();
+    spmm_csr_destroy(&a);
+}
+
+static void test_scatter(void)
+{
+    TEST("a wrong root, grid or matrix is refused by the scatter") {
+        const int wrong[][2] = {{-1, -ranks}, {0, ranks}, {ranks + 1, 1}, {-ranks, 1}};
+        spmm_csr a;
+        spmm_block block;
+        for (int i = 0; i < COUNT(scatter_mistakes); i++)
+            for (int who = 0; who<(scatter_mistakes[i].roots ? 1 : ranks); who += ranks> 1 ? ranks - 1 : 1)
+                if (ranks >= scatter_mistakes[i].from) one_scatter_mistake(i, who);
+        CHECK_INT(spmm_csr_generate("uniform:24,24", SPMM_F64, &a), SPMM_OK);
+        for (int i = 0; i < COUNT(wrong); i++)
+            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, wrong[i][0], wrong[i][1], &block),
+                      SPMM_ERR_USAGE);
+        spmm_csr_destroy(&a);
+    }
+}
+
+/* ---- spmm_apply() ---- */
+
+typedef struct operands {
+    spmm_multivector x_changed, y_changed;
+    const spmm_multivector *x;
+    spmm_multivector *y;
+} operands;
+
+static void no_x(operands *o) { o->x = NULL; }
+static void no_y(operands *o) { o->y = NULL; }
+static void no_x_data(operands *o) { o->x_changed.data = NULL; }
+static void no_y_data(operands *o) { o->y_changed.data = NULL; }
+static void y_is_x(operands *o) { o->y = &o->x_changed; }
+static void y_in_x(operands *o)
+{
+    o->y_changed.data = (char *)o->x_changed.data + o->x_changed.ld * 8 * (o->x_changed.rows - 1);
+}
+static void x_ld(operands *o) { o->x_changed.ld = 2; }
+static void y_ld_negative(operands *o) { o->y_changed.ld = -4; }
+static void x_ld_huge(operands *o) { o->x_changed.ld = INT64_MAX; }
+static void x_rows(operands *o) { o->x_changed.rows++; }
+static void y_rows(operands *o) { o->y_changed.rows = -1; }
+static void x_k(operands *o) { o->x_changed.k = 0; }
+static void y_k(operands *o) { o->y_changed.k = 2; }
+static void x_precision(operands *o) { o->x_changed.precision = SPMM_F32; }
+static void y_precision(operands *o) { o->y_changed.precision = (spmm_precision)7; }
+static void x_space(operands *o) { o->x_changed.space = SPMM_CUDA; }
+static void y_space(operands *o) { o->y_changed.space = (spmm_device)-1; }
+static void x_before(operands *o) { o->x_changed.before = -1; }
+static void x_odd(operands *o) { o->x_changed.data = (char *)o->x_changed.data + 1; }
+
+static const struct {
+    const char *part;
+    void (*make)(operands *o);
+} apply_mistakes[] = {
+    {"x is NULL", no_x},
+    {"y is NULL", no_y},
+    {"x.data is NULL", no_x_data},
+    {"y.data is NULL", no_y_data},
+    {"overlap", y_is_x},
+    {"overlap", y_in_x},
+    {"x has leading dimension 2, expected at least k = 3", x_ld},
+    {"y has leading dimension -4", y_ld_negative},
+    {"64-bit", x_ld_huge},
+    {"x is 25 x 3 f64 in host memory, expected 24 x 3", x_rows},
+    {"y is -1 x 3", y_rows},
+    {"x is 24 x 0", x_k},
+    {"y is 24 x 2", y_k},
+    {"f32", x_precision},
+    {"precision is 7", y_precision},
+    {"in GPU memory", x_space},
+    {"space is -1", y_space},
+    {"room for -1 rows", x_before},
+    {"aligned", x_odd},
+};
+
+/** The message of a mistake, whose figures are those of one rank. */
+static void check_apply_message(int i)
+{
+    char part[128];
+    snprintf(part, sizeof part, "%s", apply_mistakes[i].part);
+    if (ranks > 1) { /* its rows are others */
+        char *const figure = strstr(part, "is 2");
+        if (figure) figure[3] = '\0';
+    }
+    CHECK_TEXT(spmm_error_message(), "spmm_apply: ");
+    CHECK_TEXT(spmm_error_message(), part);
+}
+
+static void one_apply_mistake(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y, int i, int who)
+{
+    operands o = {*x, *y, NULL, NULL};
+    o.x = &o.x_changed;
+    o.y = &o.y_changed;
+    if (test_.rank == who) apply_mistakes[i].make(&o);
+    const spmm_status status = spmm_apply(plan, 1, o.x, 0, o.y);
+    if (test_.rank == who) {
+        CHECK_INT(status, SPMM_ERR_USAGE);
+        check_apply_message(i);
+    } else {
+        CHECK_INT(status, SPMM_ERR_MPI);
+        CHECK_TEXT(spmm_error_message(), "it failed");
+    }
+}
+
+static void check_ones(const spmm_multivector *y, double sum)
+{
+    for (int64_t i = 0; i < y->rows; i++)
+        for (int64_t j = 0; j < 3; j++) CHECK(((const double *)y->data)[i * y->ld + j] == sum);
+}
+
+static void test_apply(void)
+{
+    TEST("wrong X or Y of one rank is refused there, told to the others, and the next product is right") {
+        spmm_block block;
+        spmm_plan *plan;
+        spmm_multivector x, y;
+        scatter(1, &block);
+        for (int64_t e = 0; e < block.csr.nnz; e++) ((double *)block.csr.as)[e] = 1;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        for (int64_t i = 0; i < x.rows * x.ld; i++) ((double *)x.data)[i] = 1;
+        for (int i = 0; i < COUNT(apply_mistakes); i++)
+            for (int who = 0; who<ranks; who += ranks> 1 ? ranks - 1 : 1)
+                one_apply_mistake(plan, &x, &y, i, who);
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+        check_ones(&y, 24);
+        CHECK_INT(spmm_apply(NULL, 1, &x, 0, &y), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "spmm_apply: plan is NULL");
+        spmm_multivector_destroy(&x);
+        spmm_multivector_destroy(&y);
+        spmm_plan_destroy(plan);
+        spmm_block_destroy(&block);
+    }
+    TEST("X and Y that share an array, each in rows of its own, are apart") {
+        spmm_block block;
+        spmm_plan *plan;
+        static double memory[2 * 24 * 4];
+        scatter(1, &block);
+        for (int64_t e = 0; e < block.csr.nnz; e++) ((double *)block.csr.as)[e] = 1;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
+        for (int i = 0; i < 2 * 24 * 4; i++) memory[i] = 1;
+        const spmm_multivector x = {block.x_rows, 3, 4, SPMM_F64, SPMM_CPU, memory, 0, 0};
+        spmm_multivector y = x;
+        y.rows = block.csr.rows;
+        y.data = memory + x.rows * 4;
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+        check_ones(&y, 24);
+        spmm_plan_destroy(plan);
+        spmm_block_destroy(&block);
+    }
+}
+
+/* ---- local functions ---- */
+
+static void test_local(void)
+{
+    const spmm_precision wrong = (spmm_precision)7;
+    spmm_csr a;
+    spmm_multivector v, w;
+    TEST("a matrix is not made of wrong arguments, and *a is zeroed") {
+        const int64_t index[1] = {0};
+#define REFUSED(call, part)                                  \
+    do {                                                     \
+        memset(&a, 0xff, sizeof a);                          \
+        CHECK_INT(call, SPMM_ERR_USAGE);                     \
+        CHECK_TEXT(spmm_error_message(), part);              \
+        CHECK(a.irp == NULL && a.ja == NULL && a.rows == 0); \
+    } while (0)
+        REFUSED(spmm_csr_read(NULL, SPMM_F64, &a), "spmm_csr_read: path is NULL");
+        REFUSED(spmm_csr_read("matrices/cage4.mtx", wrong, &a), "spmm_csr_read: precision is 7");
+        REFUSED(spmm_csr_generate(NULL, SPMM_F64, &a), "spmm_csr_generate: spec is NULL");
+        REFUSED(spmm_csr_generate("lap2d5:3", wrong, &a), "spmm_csr_generate: precision is 7");
+        REFUSED(spmm_csr_from_triplets(3, 3, 1, NULL, index, NULL, SPMM_F64, &a), "row_index is NULL");
+        REFUSED(spmm_csr_from_triplets(3, 3, 1, index, NULL, NULL, SPMM_F64, &a), "col_index is NULL");
+        REFUSED(spmm_csr_from_triplets(3, 3, 1, index, index, NULL, wrong, &a), "precision is 7");
+        REFUSED(spmm_csr_from_triplets(3, 3, -1, index, index, NULL, SPMM_F64, &a), "negative");
+        REFUSED(spmm_csr_from_triplets(0, 3, 1, index, index, NULL, SPMM_F64, &a), "triplet 0");
+        CHECK_INT(spmm_csr_from_triplets(3, 3, 0, NULL, NULL, NULL, SPMM_F64, &a), SPMM_OK);
+        spmm_csr_destroy(&a);
+        CHECK_INT(spmm_csr_read("matrices/cage4.mtx", SPMM_F64, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_csr_generate("lap2d5:3", SPMM_F64, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_csr_from_triplets(3, 3, 0, NULL, NULL, NULL, SPMM_F64, NULL), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "spmm_csr_from_triplets: a is NULL");
+    }
+    TEST("a multivector is not made or copied of wrong arguments") {
+        CHECK_INT(spmm_multivector_create(3, 3, SPMM_F64, SPMM_CPU, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_multivector_create(3, 3, wrong, SPMM_CPU, &v), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "spmm_multivector_create: precision is 7");
+        CHECK_INT(spmm_multivector_create(3, 3, SPMM_F64, (spmm_device)2, &v), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "space is 2");
+        CHECK(v.data == NULL);
+        CHECK_INT(spmm_multivector_create(3, 3, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
+        CHECK_INT(spmm_multivector_create(3, 3, SPMM_F32, SPMM_CPU, &w), SPMM_OK);
+        CHECK_INT(spmm_multivector_copy(NULL, &v), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_multivector_copy(&v, NULL), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "spmm_multivector_copy: dst is NULL");
+        CHECK_INT(spmm_multivector_copy(&v, &w), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "3 x 3 f64 and dst 3 x 3 f32");
+        CHECK_INT(spmm_multivector_copy(&v, &v), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "overlap");
+        spmm_multivector_destroy(&w);
+        w = v;
+        w.data = NULL;
+        CHECK_INT(spmm_multivector_copy(&v, &w), SPMM_ERR_USAGE);
+        w = v;
+        w.ld = 2;
+        CHECK_INT(spmm_multivector_copy(&w, &v), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "src has leading dimension 2");
+        spmm_multivector_destroy(&v);
+    }
+    TEST("without a plan there is no X, no Y and no kernel, and what is destroyed may be NULL") {
+        memset(&v, 0xff, sizeof v);
+        CHECK_INT(spmm_plan_x_create(NULL, &v), SPMM_ERR_USAGE);
+        CHECK(v.data == NULL);
+        CHECK_INT(spmm_plan_x_create(NULL, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_plan_y_create(NULL, &v), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "spmm_plan_y_create: plan is NULL");
+        CHECK_INT(spmm_plan_y_create(NULL, NULL), SPMM_ERR_USAGE);
+        CHECK(strcmp(spmm_plan_kernel(NULL), "") == 0);
+        spmm_csr_destroy(NULL);
+        spmm_block_destroy(NULL);
+        spmm_multivector_destroy(NULL);
+        spmm_plan_destroy(NULL);
+        CHECK(strlen(spmm_status_string((spmm_status)99)) > 0);
+    }
+}
+
+/* ---- communicators ---- */
+
+/** Every collective function on a communicator that it cannot use. */
+static void no_communicator(MPI_Comm comm, const char *part)
+{
+    spmm_block block = {.p = 1, .q = 1};
+    spmm_plan *plan;
+    spmm_csr a = {0};
+    CHECK_INT(spmm_csr_scatter(comm, 0, &a, 0, 0, &block), SPMM_ERR_USAGE);
+    CHECK_TEXT(spmm_error_message(), "spmm_csr_scatter: ");
+    CHECK_TEXT(spmm_error_message(), part);
+    CHECK_INT(spmm_plan_create(comm, &block, 1, NULL, &plan), SPMM_ERR_USAGE);
+    CHECK_TEXT(spmm_error_message(), "spmm_plan_create: ");
+    CHECK_TEXT(spmm_error_message(), part);
+    CHECK(plan == NULL);
+    CHECK_INT(spmm_device_open(comm), SPMM_ERR_USAGE);
+    CHECK_TEXT(spmm_error_message(), "spmm_device_open: ");
+    CHECK_TEXT(spmm_error_message(), part);
+}
+
+static void test_communicators(void)
+{
+    TEST("MPI_COMM_NULL and inter-communicators are refused") {
+        MPI_Comm half, inter;
+        no_communicator(MPI_COMM_NULL, "MPI_COMM_NULL");
+        if (ranks > 1) {
+            const int upper = test_.rank >= ranks / 2;
+            MPI_Comm_split(MPI_COMM_WORLD, upper, test_.rank, &half);
+            MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : ranks / 2, 1, &inter);
+            no_communicator(inter, "inter-communicator");
+            MPI_Comm_free(&inter);
+            MPI_Comm_free(&half);
+        }
+    }
+}
+
+/** \return failed checks of a process whose MPI does not run */
+static int without_mpi(void)
+{
+    spmm_csr a;
+    no_communicator(MPI_COMM_WORLD, "MPI is not running");
+    CHECK_INT(spmm_csr_generate("lap2d5:3", SPMM_F64, &a), SPMM_OK); /* needs none */
+    spmm_csr_destroy(&a);
+    const int failed = test_.failed;
+    test_.failed = 0;
+    return failed;
+}
+
+/** A plan that outlives MPI: it cannot be used, but freed. */
+static void test_after_mpi(int failed_before)
+{
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x, y;
+    scatter(1, &block);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    MPI_Finalize();
+    test_.any = NULL;
+    TEST("before MPI_Init and after MPI_Finalize collective functions say so, and plans can be destroyed") {
+        CHECK_INT(failed_before, 0);
+        CHECK_INT(without_mpi(), 0);
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "spmm_apply: MPI is not running");
+        spmm_plan_destroy(plan);
+        spmm_multivector_destroy(&x);
+        spmm_multivector_destroy(&y);
+        spmm_block_destroy(&block);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const int failed_before = without_mpi();
+    test_mpi_begin(&argc, &argv, &ranks);
+    test_plan_create();
+    test_scatter();
+    test_apply();
+    test_local();
+    test_communicators();
+    test_after_mpi(failed_before);
+    return test_end();
+}
