@@ -9,8 +9,17 @@
  *  - returns an spmm_status; SPMM_OK is 0. spmm_error_message() gives the text of the calling
  *    thread's last failure.
  *  - on failure *out is NULL or zeroed, and destroy functions accept that.
- *  - "collective" functions are called by every rank of the communicator, and return the same
- *    status on every rank: no rank is left waiting for one that failed.
+ *  - "collective" functions are called by every rank of the communicator, between MPI_Init and MPI_Finalize, and
+ *    return the same status on every rank: no rank is left waiting for one that failed, or whose arguments alone
+ *    were wrong. Only of a communicator that cannot be used (MPI_COMM_NULL, an inter-communicator) the others
+ *    cannot be told.
+ *  - arguments are looked at before anything is done with them: NULL where something must be, a value that its
+ *    enumeration does not have, a size or a leading dimension that cannot be is SPMM_ERR_USAGE, and the message
+ *    names the function, the argument and what was expected. Not looked at: whether arrays are as long as they
+ *    should be, and the values in them; NaNs and infinities are computed with.
+ *  - communicators that the library makes inherit the error handler of the caller's. Under MPI's default,
+ *    MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN it is SPMM_ERR_MPI, and
+ *    other ranks may then wait for this one.
  *  - indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
@@ -94,7 +103,7 @@ typedef struct spmm_multivector {
 /** One rank's part of a distributed matrix. A program may fill one in itself: columns of csr are relative to
  *  col_begin; ranks of a process row (the same p) have the same rows, ranks of a process column the same
  *  columns; blocks follow one another without gaps. The rows of X that belong to a block's columns are owned
- *  by the ranks of its process column, in consecutive ranges that follow p. */
+ *  by the ranks of its process column, in consecutive ranges that follow p. spmm_plan_create() checks all of it. */
 typedef struct spmm_block {
     spmm_csr csr;                 /**< the block's entries */
     int64_t rows, cols;           /**< of the whole matrix, m x n */
@@ -113,8 +122,9 @@ typedef struct spmm_block {
  *  \param [in]  path       file name
  *  \param [in]  precision  of the values of *a
  *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
- *  \return SPMM_OK, SPMM_ERR_USAGE (an environment variable SPMM_* with a value that it does not take),
- *          SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (complex, or 2^31 rows or columns and more;
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (any of these checks failed, or a rank's threads are
+ *          more than the machine bears; the message names the rank, and what was found and expected),
+ *          _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
  *          the message names file and line), _MEMORY
  */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
@@ -131,7 +141,7 @@ spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_c
  *
  *  Local. \param [in] row_index, col_index  0-based, [nnz]; \param [in] val  [nnz] doubles, or
  *  NULL for all 1.0; all three stay the caller's.
- *  \return SPMM_OK, SPMM_ERR_USAGE (an index out of range), _MEMORY, _LIMIT
+ *  \return SPMM_OK, SPMM_ERR_USAGE (an index out of range, a negative size), _MEMORY, _LIMIT
  */
 spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
                                    const int64_t *col_index, const double *val, spmm_precision precision,
@@ -144,10 +154,12 @@ void spmm_csr_destroy(spmm_csr *a);
  *
  *  Collective over comm. Rank p*Q + q gets block (p, q). X is owned in the blocks of rows where Q is 1 and
  *  the matrix square, so that the Y of one product can be the X of the next; else in even parts.
+ *  \param [in]  root   a rank of comm, the same on every rank, as p and q are
  *  \param [in]  a      on rank root: the whole matrix, still the caller's; ignored elsewhere (may be NULL)
  *  \param [in]  p, q   p*q is the number of ranks; 0 x 0: ranks x 1
  *  \param [out] block  the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: row starts or columns of a that are not
+ *          as spmm_csr says), _MEMORY, _MPI */
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
 
 /** Frees what the block owns and zeroes it; accepts NULL and zeroed objects. Local. */
@@ -159,7 +171,7 @@ void spmm_block_destroy(spmm_block *block);
  *
  *  Collective over comm.
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_NO_DEVICE (a rank sees no usable GPU; the
- *          message says why), SPMM_ERR_DEVICE
+ *          message says why), SPMM_ERR_USAGE, _DEVICE, _MPI
  */
 spmm_status spmm_device_open(MPI_Comm comm);
 
@@ -171,10 +183,13 @@ void spmm_device_close(void);
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE (space SPMM_CUDA without an open GPU), _DEVICE */
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
                                     spmm_multivector *v);
+
+/** Frees the memory and zeroes *v; accepts NULL and zeroed objects. Local. */
 void spmm_multivector_destroy(spmm_multivector *v);
 
 /** Copies src into dst: same rows, k and precision, any spaces and leading dimensions. Local;
- *  complete on return. They must not overlap. */
+ *  complete on return. Their memory, from the first row to the last and room included, must not overlap.
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
 /** How rows of X reach the ranks that need them. */
@@ -232,15 +247,24 @@ typedef struct spmm_plan spmm_plan;
  *  --list-kernels says (on P x 1 grids, with alpha = 1 and beta = 0); with SPMM_FORMAT_AUTO it may be
  *  another one.
  *
- *  Collective over comm, of which the plan keeps a duplicate.
+ *  Collective over comm, of which the plan keeps a duplicate. Checked are, on each rank, that sizes and places lie
+ *  within the whole matrix, that row starts begin at 0, do not decrease and end at nnz, that columns increase
+ *  strictly within a row and lie within the block; and over the ranks that rows, cols, precision, p and q, k and
+ *  all options but threads are the same, that blocks agree along process rows and columns, and that rows, columns
+ *  and rows of X follow one another without gap or overlap.
  *  \param [in]  block    this rank's part of A; may have 0 rows or columns; stays the caller's, unchanged,
  *                        and must outlive the plan (a CSR plan on the CPU reads it in place)
  *  \param [in]  k        columns of X, >= 1
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
+<<<<<<< HEAD
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: blocks that do not fit together, an
  *          environment variable SPMM_* with a value that it does not take),
  *          _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
+=======
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (any of these checks failed; the message names
+ *          the rank, and what was found and expected), _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
+>>>>>>> 5d8ca75 (spmm.h, docs: what libspmm checks, and what it does not; tests: spmm.h as C++11)
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
@@ -248,11 +272,12 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
  *  spmm_apply() receives into. Where X and Y are distributed alike, Y may be such a one too: they can change
  *  places from product to product. Local. The caller destroys it, before the plan or after it; with
  *  SPMM_TRANSPORT_PEER its memory then stays with the plan for the next one, until the plan is destroyed.
- *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
 
 /** Allocates this rank's rows of Y, zeros: the block's where q is 0 or the sum is SPMM_REDUCE_BUTTERFLY, else
- *  none. Local. The caller destroys it. */
+ *  none. Local. The caller destroys it.
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 
 /** Y := alpha A X + beta Y.
@@ -265,8 +290,10 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *                        SPMM_TRANSPORT_PEER one that is not from the plan's spmm_plan_x_create(), is copied
  *                        each time
  *  \param [in,out] y     this rank's rows of Y as spmm_plan_y_create() has them; not read where beta is 0;
- *                        padding columns are overwritten; must not overlap x
- *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's),
+ *                        padding columns are overwritten; must not overlap x, room and padding included
+ *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's, a
+ *          leading dimension is below k, x and y overlap, an argument is NULL; where it is the plan, or MPI has
+ *          ended, the other ranks are not told),
  *          _MEMORY, _DEVICE, _MPI (also: a neighbour failed and sent nothing). On error y is undefined, but
  *          the rank took part in the exchange and in the sum, so nobody waits for ever: ranks that cannot be
  *          told (of a process row; over NCCL) get NaNs. A program should agree on the outcome, and end where
@@ -274,10 +301,11 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y);
 
-/** Name of the kernel that the plan runs; static storage. */
+/** Name of the kernel that the plan runs; static storage. "" for NULL. Local. */
 const char *spmm_plan_kernel(const spmm_plan *plan);
 
-/** Frees the plan; accepts NULL (on every rank, then). Collective over the plan's communicator. */
+/** Frees the plan; accepts NULL (on every rank, then). Collective over the plan's communicator; after MPI_Finalize it
+ *  frees its memory alone. */
 void spmm_plan_destroy(spmm_plan *plan);
 
 #ifdef __cplusplus

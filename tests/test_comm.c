@@ -104,6 +104,25 @@ int main(int argc, char **argv)
             sp_grid_destroy(&grid);
         }
     }
+    TEST("a grid's communicators have the error handler of the caller's") {
+        MPI_Errhandler expected[2] = {MPI_ERRORS_RETURN, MPI_ERRORS_ARE_FATAL};
+        for (int i = 0; i < 2; i++) {
+            MPI_Comm comm;
+            sp_grid grid;
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+            MPI_Comm_set_errhandler(comm, expected[i]);
+            CHECK_INT(sp_grid_create(comm, 0, 0, &grid), SPMM_OK);
+            MPI_Comm all[3] = {grid.comm, grid.row_comm, grid.col_comm};
+            for (int c = 0; c < 3; c++) {
+                MPI_Errhandler found;
+                MPI_Comm_get_errhandler(all[c], &found);
+                CHECK(found == expected[i]);
+                MPI_Errhandler_free(&found);
+            }
+            sp_grid_destroy(&grid);
+            MPI_Comm_free(&comm);
+        }
+    }
     TEST("messages that are not waited for arrive in chunks of any size") {
         const int64_t chunks[] = {3, 7, 0};
         for (int c = 0; c < 3; c++) {
