@@ -271,6 +271,26 @@ static void test_plan_create(void)
     }
 }
 
+static void test_empty_block(void)
+{
+    TEST("a block without entries needs no arrays for them") {
+        spmm_block block;
+        scatter(1, &block);
+        if (test_.rank == ranks - 1) {
+            spmm_block empty = block;
+            empty.csr.nnz = 0;
+            empty.csr.irp = calloc((size_t)block.csr.rows + 1, sizeof *block.csr.irp);
+            empty.csr.ja = NULL;
+            empty.csr.as = NULL;
+            right_product(&empty);
+            free(empty.csr.irp);
+        } else {
+            right_product(&block);
+        }
+        spmm_block_destroy(&block);
+    }
+}
+
 /* ---- spmm_csr_scatter() ---- */
 
 typedef struct scattering {
@@ -631,6 +651,7 @@ int main(int argc, char **argv)
     const int failed_before = without_mpi();
     test_mpi_begin(&argc, &argv, &ranks);
     test_plan_create();
+    test_empty_block();
     test_scatter();
     test_apply();
     test_local();
