@@ -15,7 +15,8 @@
  *    cannot be told.
  *  - arguments are looked at before anything is done with them: NULL where something must be, a value that its
  *    enumeration does not have, a size or a leading dimension that cannot be is SPMM_ERR_USAGE, and the message
- *    names the function, the argument and what was expected. Not looked at: whether arrays are as long as they
+ *    names the function, the argument and what was expected; so is data in memory of another kind than `space`
+ *    says, where an open GPU can tell. Not looked at: whether arrays are as long as they
  *    should be, and the values in them; NaNs and infinities are computed with.
  *  - communicators that the library makes inherit the error handler of the caller's. Under MPI's default,
  *    MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN it is SPMM_ERR_MPI, and

@@ -41,6 +41,11 @@ void sp_device_close(void);
  *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figures), SPMM_ERR_NO_DEVICE (none is open), _DEVICE */
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
 void sp_device_free(void *p);
+
+/** Who can use the memory at p: SP_REACH_ANY also where that is not known, as while no GPU is open. */
+typedef enum sp_reach { SP_REACH_ANY, SP_REACH_HOST, SP_REACH_GPU } sp_reach;
+sp_reach sp_device_reach(const void *p);
+
 /** Queued: kernels and copies that follow find zeros, or NaNs of either precision. */
 spmm_status sp_device_zero(void *p, int64_t bytes);
 spmm_status sp_device_nan(void *p, int64_t bytes);

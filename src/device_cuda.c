@@ -447,6 +447,22 @@ spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
         "download");
 }
 
+sp_reach sp_device_reach(const void *p)
+{
+    struct cudaPointerAttributes about;
+    int pageable = 0; /* does the GPU reach all of the host's memory? */
+    if (!device.open) return SP_REACH_ANY;
+    if (cudaPointerGetAttributes(&about, p) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return SP_REACH_ANY;
+    }
+    if (about.type == cudaMemoryTypeDevice) return SP_REACH_GPU;
+    if (about.type != cudaMemoryTypeUnregistered) return SP_REACH_ANY;
+    if (cudaDeviceGetAttribute(&pageable, cudaDevAttrPageableMemoryAccess, device.ordinal) != cudaSuccess)
+        (void)cudaGetLastError();
+    return pageable ? SP_REACH_ANY : SP_REACH_HOST;
+}
+
 spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
 {
     TRY(sp_cuda_enter());

@@ -111,6 +111,15 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
            !__builtin_mul_overflow(rows, (int64_t)sp_value_size(v->precision), bytes);
 }
 
+/** Is data in the memory that space says? Reading it elsewhere would end the process, or the use of the GPU. */
+static spmm_status check_space(const spmm_multivector *v, const char *function, const char *name)
+{
+    const int on_gpu = v->space == SPMM_CUDA;
+    if (sp_device_reach(v->data) != (on_gpu ? SP_REACH_HOST : SP_REACH_GPU)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is in %s memory, and %s.space is %s", function, name,
+                   on_gpu ? "host" : "GPU", name, on_gpu ? "SPMM_CUDA" : "SPMM_CPU");
+}
+
 spmm_status sp_multivector_check(const spmm_multivector *v, const char *function, const char *name)
 {
     int64_t bytes;
@@ -128,7 +137,7 @@ spmm_status sp_multivector_check(const spmm_multivector *v, const char *function
     if ((uintptr_t)v->data % sp_value_size(v->precision) != 0)
         return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is %p, expected an address aligned to its %s elements",
                        function, name, v->data, sp_precision_word(v->precision));
-    return SPMM_OK;
+    return bytes > 0 ? check_space(v, function, name) : SPMM_OK;
 }
 
 spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivector *b, const char *function,

@@ -1,5 +1,6 @@
 /* The GPU through the public interface, as a program that embeds the library uses it.
  * MPI: 1 2 4 */
+#include "device.h"
 #include "spmm.h"
 #include "test_mpi.h"
 
@@ -34,6 +35,40 @@ static void compare(const spmm_block *block, int64_t k, spmm_format format)
     spmm_plan_destroy(gpu);
 }
 
+/** Memory of the other kind is refused before anything reads it: both plans still work. */
+static void wrong_memory(const spmm_block *block)
+{
+    const spmm_plan_options on_gpu = {.device = SPMM_CUDA};
+    spmm_plan *plan[2];
+    spmm_multivector x[2], y[2];
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, 4, NULL, &plan[0]), SPMM_OK);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, 4, &on_gpu, &plan[1]), SPMM_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(spmm_plan_x_create(plan[i], &x[i]), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(plan[i], &y[i]), SPMM_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        spmm_multivector wrong = x[i];
+        if (sp_device_reach(x[!i].data) == SP_REACH_ANY)
+            continue; /* a GPU that reads all of the host's memory */
+        wrong.data = x[!i].data;
+        CHECK_INT(spmm_apply(plan[i], 1, &wrong, 0, &y[i]), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), i ? "x.data is in host memory, and x.space is SPMM_CUDA"
+                                           : "x.data is in GPU memory, and x.space is SPMM_CPU");
+        CHECK_INT(spmm_multivector_copy(&wrong, &y[i]), SPMM_ERR_USAGE);
+        wrong = y[i];
+        wrong.data = y[!i].data;
+        CHECK_INT(spmm_apply(plan[i], 1, &x[i], 0, &wrong), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "y.data");
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(spmm_apply(plan[i], 1, &x[i], 0, &y[i]), SPMM_OK);
+        spmm_multivector_destroy(&x[i]);
+        spmm_multivector_destroy(&y[i]);
+        spmm_plan_destroy(plan[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int size;
@@ -59,6 +94,13 @@ int main(int argc, char **argv)
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
         for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
             for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, (spmm_format)f);
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
+    }
+    TEST("host memory given as the GPU's, and the GPU's as host memory, are refused") {
+        if (test_.rank == 0) CHECK_INT(spmm_csr_generate("lap3d27:9", SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        wrong_memory(&block);
         spmm_block_destroy(&block);
         spmm_csr_destroy(&a);
     }
