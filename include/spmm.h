@@ -16,8 +16,8 @@
  *  - arguments are looked at before anything is done with them: NULL where something must be, a value that its
  *    enumeration does not have, a size or a leading dimension that cannot be is SPMM_ERR_USAGE, and the message
  *    names the function, the argument and what was expected; so is data in memory of another kind than `space`
- *    says, where an open GPU can tell. Not looked at: whether arrays are as long as they
- *    should be, and the values in them; NaNs and infinities are computed with.
+ *    says, where an open GPU can tell. Not looked at: whether arrays are as long as they should be, and the
+ *    values in them; NaNs and infinities are computed with.
  *  - communicators that the library makes inherit the error handler of the caller's. Under MPI's default,
  *    MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN it is SPMM_ERR_MPI, and
  *    other ranks may then wait for this one.
@@ -123,9 +123,8 @@ typedef struct spmm_block {
  *  \param [in]  path       file name
  *  \param [in]  precision  of the values of *a
  *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (any of these checks failed, or a rank's threads are
- *          more than the machine bears; the message names the rank, and what was found and expected),
- *          _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (also: an environment variable SPMM_* with a value that it does not take),
+ *          _OPEN, _SYNTAX, _UNSUPPORTED (complex, or 2^31 rows or columns and more;
  *          the message names file and line), _MEMORY
  */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
@@ -258,14 +257,9 @@ typedef struct spmm_plan spmm_plan;
  *  \param [in]  k        columns of X, >= 1
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
-<<<<<<< HEAD
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: blocks that do not fit together, an
- *          environment variable SPMM_* with a value that it does not take),
- *          _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
-=======
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (any of these checks failed; the message names
- *          the rank, and what was found and expected), _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
->>>>>>> 5d8ca75 (spmm.h, docs: what libspmm checks, and what it does not; tests: spmm.h as C++11)
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (any of these checks failed, a rank has more threads
+ *          than its machine bears, or an environment variable SPMM_* a value that it does not take; the message
+ *          names the rank unless it is 0, and what was found and expected), _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
