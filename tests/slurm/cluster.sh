@@ -81,16 +81,20 @@ SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,bf_interval=2,sched_interval=2
 SlurmdParameters=config_overrides
 GresTypes=gpu
+MpiDefault=pmix
+EnforcePartLimits=ALL
 ReturnToService=2
 KillWait=5
 MailProg=/bin/true
 NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n1 CPUs=6 RealMemory=1000 Gres=gpu:4
 NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$n2 CPUs=6 RealMemory=1000 Gres=gpu:4
 PartitionName=check Nodes=n1,n2 Default=YES MaxTime=INFINITE OverSubscribe=NO
+PartitionName=other Nodes=n1,n2 MaxTime=INFINITE OverSubscribe=NO
+PartitionName=wide Nodes=n1,n2 MinNodes=2 MaxTime=INFINITE OverSubscribe=NO
 CONF
 }
 
-cluster_idle() { [ "$(sinfo -h -o %T 2>/dev/null)" = idle ] && [ "$(sinfo -h -o %D)" = 2 ]; }
+cluster_idle() { [ "$(sinfo -h -p check -o "%T %D" 2>/dev/null)" = "idle 2" ]; }
 
 # cluster_wait SECONDS COMMAND...: until it succeeds
 cluster_wait() {
