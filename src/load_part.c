@@ -7,7 +7,7 @@
 #include "numparse.h"
 #include "read_body.h"
 
-enum { ROUND_CHUNKS = 16, ROUND_MOST = 16 << 20, LOOK_BYTES = 4096 };
+enum { ROUND_CHUNKS = 16, ROUND_MOST = 16 << 20, LOOK_BYTES = 4096, ARRAY_LOOKED_AT = 64 << 20 };
 
 /* ---- what the first rank does alone ---- */
 
@@ -21,6 +21,28 @@ static spmm_status check_kind(const char *path)
     return SPMM_OK;
 }
 
+/** What one rank reading says of an array. */
+static spmm_status read_array(const char *path, const sp_read_options *options)
+{
+    sp_coo coo;
+    const spmm_status status = sp_read_coo(path, options, &coo, NULL);
+    sp_coo_destroy(&coo);
+    return status;
+}
+
+/** An array is refused anyway, but where it does not take long, what is wrong in it is told instead. */
+static spmm_status refuse_array(const sp_reading *r, const char *path)
+{
+    sp_read_options plain = r->options;
+    plain.progress = NULL;
+    if (sp_stream_bytes_left_at_most(&r->stream) <= ARRAY_LOOKED_AT &&
+        read_array(path, &plain) == SPMM_ERR_SYNTAX)
+        return SPMM_ERR_SYNTAX;
+    return sp_fail(
+        SPMM_ERR_UNSUPPORTED,
+        "%s: is of format array, which ranks do not read in parts: let one rank read it (--io root)", path);
+}
+
 static spmm_status check_parts(const sp_reading *r, const char *path)
 {
     if (!sp_reading_repeatable(r))
@@ -28,10 +50,7 @@ static spmm_status check_parts(const sp_reading *r, const char *path)
             SPMM_ERR_UNSUPPORTED,
             "%s: is gzipped, and ranks cannot read parts of it: unpack it first, or let one rank read it (--io root)",
             path);
-    if (r->header.array)
-        return sp_fail(SPMM_ERR_UNSUPPORTED,
-                       "%s: is of format array, which ranks do not read in parts: let one rank read it",
-                       path);
+    if (r->header.array) return refuse_array(r, path);
     /* what the file cannot hold is not read in vain */
     if (sp_reading_capacity(r) < r->header.entries)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found fewer entries than its size line says", path);
@@ -63,8 +82,12 @@ static spmm_status explain(const char *path, const sp_read_options *options)
     sp_read_options plain = *options;
     plain.progress = NULL;
     spmm_status status = sp_reading_begin(&r, path, &plain);
-    if (status == SPMM_OK && sp_reading_pass(&r, SP_WANT_ALL, 0, drop, NULL) == SPMM_OK)
+    if (status == SPMM_OK && r.header.array) {
+        status = read_array(path, &plain);
+        if (status == SPMM_OK) status = sp_reading_changed(&r);
+    } else if (status == SPMM_OK && sp_reading_pass(&r, SP_WANT_ALL, 0, drop, NULL) == SPMM_OK) {
         status = sp_reading_changed(&r);
+    }
     return sp_reading_end(&r, path, status);
 }
 
@@ -90,6 +113,11 @@ static spmm_status read_at(const sp_part *p, int64_t at, char *to, int64_t bytes
     return n == bytes ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: is shorter than it was", p->path);
 }
 
+static spmm_status too_long(const sp_part *p)
+{
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is too long", p->path);
+}
+
 /** The first line that begins at byte `at` or behind it. */
 static spmm_status find_line(const sp_part *p, int64_t at, int64_t *begin)
 {
@@ -106,8 +134,7 @@ static spmm_status find_line(const sp_part *p, int64_t at, int64_t *begin)
             return SPMM_OK;
         }
         from += n;
-        if (from - at > SP_LINE_MAX)
-            return sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is too long", p->path);
+        if (from - at > SP_LINE_MAX) return too_long(p);
     }
     *begin = file_bytes;
     return SPMM_OK;
@@ -203,11 +230,12 @@ static spmm_status next_text(sp_part *p, int64_t *bytes)
             n = newline + 1 - p->text;
             break;
         }
-        if (n == longest) return sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is too long", p->path);
+        if (n == longest) return too_long(p);
         n = left < longest ? left : longest;
     }
     p->at += n;
     if (p->text[n - 1] != '\n') p->text[n++] = '\n'; /* the last line of the file needs none */
+    if (sp_find_long_line(p->text, n)) return too_long(p);
     memset(p->text + n, 'x', SP_CHUNK_PAD);
     *bytes = n;
     return SPMM_OK;

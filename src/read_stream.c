@@ -83,9 +83,10 @@ static spmm_status source_failed(const sp_stream *s, spmm_status status, sp_read
     return sp_error_set(error, status, s->lines + 1, "%s", sp_source_error(s->source));
 }
 
-static spmm_status line_too_long(const sp_stream *s, sp_read_error *error)
+/** \param [in] line  its number */
+static spmm_status line_too_long(int64_t line, sp_read_error *error)
 {
-    return sp_error_set(error, SPMM_ERR_SYNTAX, s->lines + 1,
+    return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                         "found a line of more than %d bytes, expected the lines of a Matrix Market file",
                         SP_LINE_MAX);
 }
@@ -97,8 +98,8 @@ spmm_status sp_stream_line(sp_stream *s, const char **line, const char **end, sp
     *line = *end = NULL;
     while (!(newline = memchr(s->kept + searched, '\n', (size_t)(s->kept_end - searched)))) {
         const int64_t kept = s->kept_end - s->kept_begin;
-        if (kept > SP_LINE_MAX) return line_too_long(s, error);
-        memmove(s->kept, s->kept + s->kept_begin, (size_t)kept);
+        if (kept > SP_LINE_MAX) return line_too_long(s->lines + 1, error);
+        if (s->kept_begin > 0) memmove(s->kept, s->kept + s->kept_begin, (size_t)kept);
         s->kept_begin = 0;
         s->kept_end = searched = kept;
         int64_t got;
@@ -111,6 +112,7 @@ spmm_status sp_stream_line(sp_stream *s, const char **line, const char **end, sp
             s->kept[s->kept_end++] = '\n';
         }
     }
+    if (newline - (s->kept + s->kept_begin) > SP_LINE_MAX) return line_too_long(s->lines + 1, error);
     *line = s->kept + s->kept_begin;
     *end = newline;
     s->kept_begin = newline + 1 - s->kept;
@@ -184,6 +186,18 @@ int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries)
     return lines;
 }
 
+const char *sp_find_long_line(const char *text, int64_t bytes)
+{
+    const char *const end = text + bytes;
+    while (end - text > SP_LINE_MAX) {
+        /* the last newline where the line's own may still be: the lines before it are no longer than that */
+        const char *const newline = memrchr(text, '\n', SP_LINE_MAX + 1);
+        if (!newline) return text;
+        text = newline + 1;
+    }
+    return NULL;
+}
+
 /** The chunk's place: which lines and which entries of the file it holds. */
 static void place(sp_stream *s, sp_chunk *c)
 {
@@ -201,7 +215,7 @@ spmm_status sp_stream_chunk(sp_stream *s, sp_chunk *c, sp_read_error *error)
     spmm_status status = take(s, c->text, s->chunk_bytes, &n);
     c->bytes = 0;
     while (n > before && !(newline = memrchr(c->text + before, '\n', (size_t)(n - before)))) {
-        if (n > SP_LINE_MAX) return line_too_long(s, error);
+        if (n > SP_LINE_MAX) return line_too_long(s->lines + 1, error);
         before = n;
         if (status == SPMM_OK) status = take(s, c->text, STEP, &n);
     }
@@ -213,7 +227,10 @@ spmm_status sp_stream_chunk(sp_stream *s, sp_chunk *c, sp_read_error *error)
         newline = c->text + n - 1;
     }
     c->bytes = newline + 1 - c->text;
-    if (c->bytes < n) give_back(s, newline + 1, n - c->bytes);
+    const char *const too_long = sp_find_long_line(c->text, c->bytes);
+    if (too_long == c->text) return line_too_long(s->lines + 1, error);
+    if (too_long) c->bytes = too_long - c->text; /* what is wrong in the lines before it comes first */
+    if (c->bytes < n) give_back(s, c->text + c->bytes, n - c->bytes);
     /* no line starts behind the chunk: a pad that looks like neither a blank nor a comment */
     memset(c->text + c->bytes, 'x', SP_CHUNK_PAD);
     place(s, c);

@@ -7,7 +7,7 @@
 #include "read_source.h"
 
 enum {
-    SP_LINE_MAX = 1 << 20,      /* the format's own limit is 1024 characters */
+    SP_LINE_MAX = 1 << 20,      /* bytes of a line, its newline not counted; the format's own limit is 1024 */
     SP_CHUNK_BYTES = 256 << 10, /* text and what it is parsed from stay in a core's cache */
     SP_CHUNK_PAD = 64           /* readable bytes behind a chunk */
 };
@@ -59,6 +59,10 @@ spmm_status sp_stream_line(sp_stream *stream, const char **line, const char **en
 /** Counts the lines of a text of whole lines, behind which a byte can be read, and its entries: lines that are
  *  neither blank nor comments. */
 int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries);
+
+/** The first line of a text of whole lines that has more than SP_LINE_MAX bytes; NULL: none. Every reader of a Matrix
+ *  Market file asks this of all that it parses, so that which lines are too long depends on no reader and no chunk. */
+const char *sp_find_long_line(const char *text, int64_t bytes);
 
 /** Fills the next chunk; chunk->bytes is 0 at the end of the file. One thread at a time. */
 spmm_status sp_stream_chunk(sp_stream *stream, sp_chunk *chunk, sp_read_error *error);

@@ -293,6 +293,26 @@ static void test_damage(void)
         n += sprintf(line + n, "\n");
         write_text(line, n);
         refused(0, SPMM_ERR_SYNTAX, ":4: found a line of more than 1048576 bytes");
+        for (int k = 0; k < 6; k++) { /* the line's bytes: 2^20, and one more */
+            const int64_t bytes = (1 << 20) + k % 2;
+            const sp_read_options options = {.threads = 2};
+            sp_grid grid;
+            sp_load l;
+            n = sprintf(line, "%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n");
+            memset(line + n, '%', (size_t)bytes);
+            n += (int)bytes;
+            n += sprintf(line + n, "\n3 3 3\n");
+            write_text(line, n);
+            chunk_bytes("SPMM_READ_CHUNK_BYTES", k < 2 ? 1000 : k < 4 ? 0 : 1 << 21);
+            make_grid(ranks, 1, &grid);
+            CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l),
+                      k % 2 ? SPMM_ERR_SYNTAX : SPMM_OK);
+            if (k % 2) CHECK_TEXT(spmm_error_message(), ":4: found a line of more than 1048576 bytes");
+            sp_load_destroy(&l);
+            sp_grid_destroy(&grid);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+        chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
         free(line);
     }
     TEST("a damaged .spmm file is refused on all ranks, whoever reads the damaged part") {
@@ -335,6 +355,11 @@ static void test_refused(void)
                 "a.mtx: is gzipped, and ranks cannot read parts of it: unpack it first");
         write_text(array, sizeof array - 1);
         refused(0, SPMM_ERR_UNSUPPORTED, "a.mtx: is of format array");
+        const char wrong[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n% c\n3 1\n4\n";
+        write_text(wrong, sizeof wrong - 1);
+        refused(0, SPMM_ERR_SYNTAX, "a.mtx:6: found \"1\", expected the end of the line");
+        write_text(array, sizeof array - 3);
+        refused(0, SPMM_ERR_SYNTAX, "a.mtx:5: found the end of the file after 3 of 4 entries");
         if (me == 0) {
             remove(path);
             if (mkfifo(path, 0600) != 0) MPI_Abort(MPI_COMM_WORLD, 2);

@@ -381,6 +381,76 @@ static void test_refused(void)
     }
 }
 
+enum { LINE_MOST = 1 << 20 };
+
+/** A file of 7 lines of which line `line` has so many bytes: a comment, in line 7 an entry and blanks, which end the
+ *  file without a newline. */
+static void write_long_line(int line, int bytes, int crlf, int packed)
+{
+    static const char *const lines[] = {
+        "%%MatrixMarket matrix coordinate real general", "% c", "3 3 3", "1 1 1", "% c", "2 2 2", "3 3 3"};
+    char *const text = malloc(LINE_MOST + 400);
+    int at = 0;
+    for (int k = 1; k <= 7; k++) {
+        const int from = at;
+        at += sprintf(text + at, "%s", lines[k - 1]);
+        if (k == line) {
+            memset(text + at, ' ', (size_t)bytes);
+            at = from + bytes;
+        }
+        if (crlf && k == line) text[at - 1] = '\r';
+        if (k < 7) text[at++] = '\n';
+    }
+    if (packed)
+        write_gzip(text, (size_t)at, LINE_MOST / 2);
+    else
+        write_bytes(text, (size_t)at);
+    free(text);
+}
+
+static void test_line_limit(void)
+{
+    static const int chunks[] = {1000, 4096, 100000, 262144, LINE_MOST, LINE_MOST + 1, 3 << 20};
+    static const struct {
+        int line, crlf, packed;
+    } files[] = {{2, 0, 0}, {2, 0, 1}, {5, 0, 0}, {5, 0, 1}, {5, 1, 0}, {7, 0, 0}, {7, 0, 1}};
+    TEST(
+        "a line of 2^20 bytes is read and one of a byte more is refused, whatever the chunks and the reader") {
+        for (int k = 0; k < 7 * 7 * 2; k++) {
+            const int f = k % 7, over = k / 49;
+            const spmm_status expected = over ? SPMM_ERR_SYNTAX : SPMM_OK;
+            const sp_read_options options = {.threads = 1 + k % 3};
+            char message[80];
+            sp_coo coo;
+            spmm_csr a;
+            snprintf(message, sizeof message, ":%d: found a line of more than 1048576 bytes", files[f].line);
+            write_long_line(files[f].line, LINE_MOST + over, files[f].crlf, files[f].packed);
+            chunk_bytes(chunks[k / 7 % 7]);
+            CHECK_INT(read_with(1 + k % 3, 0, &coo), expected);
+            if (over) CHECK_TEXT(spmm_error_message(), message);
+            sp_coo_destroy(&coo);
+            sp_set_message("");
+            CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), expected);
+            if (over) CHECK_TEXT(spmm_error_message(), message);
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("what is wrong in a line before the long one comes first, also in the same chunk") {
+        char *const text = malloc(LINE_MOST + 400);
+        int at = sprintf(text, "%s3 3 2\n1 1 x\n", REAL);
+        sp_coo coo;
+        memset(text + at, '%', LINE_MOST + 9);
+        write_bytes(text, (size_t)at + LINE_MOST + 9);
+        for (int k = 0; k < 7; k++) {
+            chunk_bytes(chunks[k]);
+            CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
+            CHECK_TEXT(spmm_error_message(), ":3: found \"x\"");
+        }
+        free(text);
+    }
+    unsetenv("SPMM_READ_CHUNK_BYTES");
+}
+
 /* ---- gzip ---- */
 
 static void test_gzip(void)
@@ -671,6 +741,7 @@ int main(void)
     test_accepted();
     test_options();
     test_refused();
+    test_line_limit();
     test_gzip();
     test_chunks();
     test_large();
