@@ -1,181 +1,11 @@
 #include "spmm_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "csr.h"
 #include "spmm_file_layout.h"
-
-struct sp_file {
-    const char *path;
-    int fd;
-    sp_file_header header;
-    uint32_t *table;
-    sp_file_facts facts;
-};
-
-static const char *section_name(int section)
-{
-    return section == SP_FILE_ROWS ? "row starts" : section == SP_FILE_COLUMNS ? "columns" : "values";
-}
-
-/* ---- open ---- */
-
-/** Reads just that many bytes. */
-static spmm_status read_at(const sp_file *f, void *to, int64_t bytes, int64_t offset)
-{
-    for (int64_t done = 0; done < bytes;) {
-        const int64_t left = bytes - done, piece = left < 1 << 30 ? left : 1 << 30;
-        const ssize_t n = pread(f->fd, (char *)to + done, (size_t)piece, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be read: %s", f->path, strerror(errno));
-        if (n == 0) {
-            const long long end = offset + done;
-            return sp_fail(SPMM_ERR_SYNTAX, "%s: ends at byte %lld, expected %lld more: it is cut short",
-                           f->path, end, (long long)left);
-        }
-        done += n;
-    }
-    return SPMM_OK;
-}
-
-/** What must be right before anything else in the header means something. */
-static spmm_status check_kind(const sp_file *f)
-{
-    const sp_file_header *const h = &f->header;
-    if (memcmp(h->magic, SP_FILE_MAGIC, sizeof h->magic) != 0)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: does not begin with \"%s\": it is not a .spmm file", f->path,
-                       SP_FILE_MAGIC);
-    if (h->mark != SP_FILE_MARK)
-        return h->mark == __builtin_bswap64(SP_FILE_MARK)
-                   ? sp_fail(SPMM_ERR_UNSUPPORTED,
-                             "%s: was written on a machine of the other byte order: make it anew from the "
-                             "Matrix Market file",
-                             f->path)
-                   : sp_fail(SPMM_ERR_SYNTAX, "%s: its header is damaged (byte order mark)", f->path);
-    if (h->version > SP_FILE_VERSION)
-        return sp_fail(SPMM_ERR_UNSUPPORTED,
-                       "%s: is of version %llu, and this program reads up to version %d", f->path,
-                       (unsigned long long)h->version, SP_FILE_VERSION);
-    if (h->check != sp_file_check(h, offsetof(sp_file_header, check)))
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: its header is damaged (checksum)", f->path);
-    return SPMM_OK;
-}
-
-/** The rest of the header: a right checksum does not make it sensible. */
-static spmm_status check_header(const sp_file *f)
-{
-    sp_file_header same = f->header;
-    struct stat info;
-    if (!sp_file_lay_out(&same) || memcmp(&same, &f->header, sizeof same) != 0 || same.version < 1)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: its header makes no sense", f->path);
-    if (fstat(f->fd, &info) != 0)
-        return sp_fail(SPMM_ERR_OPEN, "%s: cannot be examined: %s", f->path, strerror(errno));
-    if (info.st_size < same.file_bytes)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld: it is cut short", f->path,
-                       (long long)info.st_size, (long long)same.file_bytes);
-    if (info.st_size > same.file_bytes)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld: something was added", f->path,
-                       (long long)info.st_size, (long long)same.file_bytes);
-    return SPMM_OK;
-}
-
-static spmm_status read_table(sp_file *f)
-{
-    const int64_t chunks = sp_file_chunks_before(&f->header, SP_FILE_SECTIONS);
-    const int64_t bytes = chunks * (int64_t)sizeof *f->table;
-    TRY(sp_alloc((void **)&f->table, chunks, sizeof *f->table, "the checksums of a matrix file"));
-    TRY(read_at(f, f->table, bytes, sizeof f->header));
-    if ((uint32_t)crc32_z(0, (const Bytef *)f->table, (size_t)bytes) != f->header.table_check)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: its table of checksums is damaged", f->path);
-    return SPMM_OK;
-}
-
-static void get_text(char *to, const char *text, size_t bytes)
-{
-    memcpy(to, text, bytes);
-    to[bytes - 1] = 0;
-}
-
-static void set_facts(sp_file *f)
-{
-    const sp_file_header *const h = &f->header;
-    f->facts = (sp_file_facts){.rows = h->rows,
-                               .cols = h->cols,
-                               .nnz = h->nnz,
-                               .precision = (spmm_precision)h->precision,
-                               .info = {.stored = h->stored, .bytes = h->text_bytes},
-                               .duplicates = h->duplicates};
-    sp_mtx_info *const info = &f->facts.info;
-    get_text(info->format, h->format, sizeof info->format);
-    get_text(info->field, h->field, sizeof info->field);
-    get_text(info->symmetry, h->symmetry, sizeof info->symmetry);
-}
-
-static spmm_status open_file(sp_file *f)
-{
-    struct stat info;
-    /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (f->fd < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", f->path, strerror(errno));
-    if (fstat(f->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        return sp_fail(SPMM_ERR_OPEN, "%s: is not a regular file", f->path);
-    if (info.st_size < (off_t)sizeof f->header) {
-        const int begins = info.st_size >= 8 && read_at(f, f->header.magic, 8, 0) == SPMM_OK &&
-                           memcmp(f->header.magic, SP_FILE_MAGIC, 8) == 0;
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %zu of header: %s", f->path,
-                       (long long)info.st_size, sizeof f->header,
-                       begins ? "it is cut short" : "it is not a .spmm file");
-    }
-    TRY(read_at(f, &f->header, sizeof f->header, 0));
-    TRY(check_kind(f));
-    TRY(check_header(f));
-    TRY(read_table(f));
-    set_facts(f);
-    return SPMM_OK;
-}
-
-spmm_status sp_file_open(const char *path, sp_file **file)
-{
-    *file = NULL;
-    sp_file *f;
-    TRY(sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file"));
-    f->path = path;
-    f->fd = -1;
-    const spmm_status status = open_file(f);
-    if (status != SPMM_OK) {
-        sp_file_close(f);
-        return status;
-    }
-    *file = f;
-    return SPMM_OK;
-}
-
-const sp_file_facts *sp_file_facts_of(const sp_file *file) { return &file->facts; }
-
-void sp_file_close(sp_file *f)
-{
-    if (!f) return;
-    if (f->fd >= 0) close(f->fd);
-    sp_free(f->table);
-    sp_free(f);
-}
-
-int sp_file_is(const char *path)
-{
-    char magic[8] = "";
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return 0;
-    const ssize_t n = pread(fd, magic, sizeof magic, 0);
-    close(fd);
-    return n == (ssize_t)sizeof magic && memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
-}
 
 /* ---- sections ---- */
 
@@ -195,11 +25,16 @@ static int converts(const wanted *w)
     return w->section == SP_FILE_VALUES && (int64_t)w->precision != w->file->header.precision;
 }
 
+static const char *section_name(int section)
+{
+    return section == SP_FILE_ROWS ? "row starts" : section == SP_FILE_COLUMNS ? "columns" : "values";
+}
+
 static spmm_status read_chunk(const sp_file *f, int section, int64_t c, void *to)
 {
     const sp_file_header *const h = &f->header;
     const int64_t bytes = sp_file_chunk_size(h, section, c), at = h->offset[section] + c * h->chunk_bytes;
-    TRY(read_at(f, to, bytes, at));
+    TRY(sp_file_read_at(f, to, bytes, at));
     if (sp_file_check(to, bytes) == f->table[sp_file_chunks_before(h, section) + c]) return SPMM_OK;
     const long long first = at, end = at + bytes;
     return sp_fail(SPMM_ERR_SYNTAX, "%s: bytes %lld to %lld, of its %s, are damaged (checksum)", f->path,
@@ -244,7 +79,8 @@ static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
     const int64_t from = first > w->first ? first : w->first, to = end < w->end ? end : w->end;
     if (from == first && to == end && !converts(w))
         return read_chunk(w->file, w->section, c, w->to + (first - w->first) * w->size);
-    if (!*scratch) TRY(sp_alloc((void **)scratch, h->chunk_bytes, 1, "a part of a matrix file"));
+    if (!*scratch)
+        TRY(sp_alloc((void **)scratch, sp_file_longest_chunk(h, w->section), 1, "a part of a matrix file"));
     TRY(read_chunk(w->file, w->section, c, *scratch));
     return take(w, *scratch, from - first, to - from, from - w->first);
 }
@@ -325,6 +161,11 @@ static spmm_status read_values(const sp_file *f, const sp_file_range *r, int64_t
 
 /* ---- blocks ---- */
 
+static double value_at(const spmm_csr *a, int64_t e)
+{
+    return a->precision == SPMM_F64 ? ((const double *)a->as)[e] : (double)((const float *)a->as)[e];
+}
+
 static spmm_status columns_disordered(const sp_file *f, int64_t row)
 {
     return sp_fail(SPMM_ERR_SYNTAX, "%s: the columns of row %lld are not in order", f->path,
@@ -339,6 +180,25 @@ static spmm_status check_order(const sp_file *f, const sp_file_range *r, const s
         for (int64_t e = a->irp[i] + 1; e < a->irp[i + 1]; e++)
             if (a->ja[e - 1] >= a->ja[e] && i < wrong) wrong = i;
     return wrong == INT64_MAX ? SPMM_OK : columns_disordered(f, r->row_begin + wrong);
+}
+
+/** The rule of the text readers: the first value of the block that is not finite is an error. */
+static spmm_status check_finite(const sp_file *f, const sp_file_range *r, const spmm_csr *a)
+{
+    int64_t wrong = INT64_MAX, row = 0;
+#pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
+    for (int64_t e = 0; e < a->nnz; e++)
+        if (!isfinite(value_at(a, e)) && e < wrong) wrong = e;
+    if (wrong == INT64_MAX) return SPMM_OK;
+    while (a->irp[row + 1] <= wrong) row++;
+    const double value = value_at(a, wrong);
+    return sp_fail(
+        SPMM_ERR_SYNTAX,
+        "%s: found \"%s\" in row %lld, column %lld, expected a finite value (or --allow-nonfinite)", f->path,
+        isnan(value) ? "nan"
+        : value > 0  ? "inf"
+                     : "-inf",
+        (long long)(r->row_begin + row + 1), (long long)(r->col_begin + a->ja[wrong] + 1));
 }
 
 static spmm_status allocate_entries(spmm_csr *a)
@@ -381,7 +241,7 @@ static void parts_destroy(parts *p)
 static spmm_status parts_create(const sp_file *f, const spmm_csr *a, parts *p)
 {
     *p = (parts){.group = a->rows < GROUP_ROWS ? a->rows : GROUP_ROWS,
-                 .each = f->header.chunk_bytes / (int64_t)sizeof *p->column};
+                 .each = sp_file_longest_chunk(&f->header, SP_FILE_COLUMNS) / (int64_t)sizeof *p->column};
     TRY(sp_alloc((void **)&p->start, p->group + 1, sizeof *p->start, "row starts"));
     TRY(sp_alloc((void **)&p->column, p->each, sizeof *p->column, "column indices"));
     return sp_alloc(&p->value, p->each, sp_value_size(a->precision), "values");
@@ -471,6 +331,7 @@ spmm_status sp_file_block(const sp_file *f, const sp_file_range *r, spmm_csr *a)
     a->precision = r->precision;
     spmm_status status = sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts");
     if (status == SPMM_OK) status = a->cols == h->cols ? whole_rows(f, r, a) : some_columns(f, r, a);
+    if (status == SPMM_OK && !r->allow_nonfinite) status = check_finite(f, r, a);
     if (status != SPMM_OK) spmm_csr_destroy(a);
     return status;
 }

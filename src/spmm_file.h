@@ -62,14 +62,14 @@ typedef struct sp_file_range {
     /** Of the matrix. f32 values are widened for f64; f64 values are rounded for f32 (of a text that has
      *  duplicates this is not what reading it as f32 gives: there they are rounded, then summed). */
     spmm_precision precision;
-    int allow_nonfinite; /**< 0: a value that is beyond f32 is an error, not an infinity */
+    int allow_nonfinite; /**< 0: inf, nan and a value beyond the range of `precision` are errors, as in a text */
     int threads;
 } sp_file_range;
 
 /** Reads a block; its columns count from col_begin.
  *
- *  Local. Memory: the block, and 4 chunks a thread. With part of the columns those of the rows' entries are
- *  read twice, all their values once.
+ *  Local. Memory: the block, and 4 chunks per thread, none longer than its section. With part of the columns those of
+ *  the rows' entries are read twice, all their values once.
  *  \param [out] a  the caller destroys it */
 spmm_status sp_file_block(const sp_file *file, const sp_file_range *range, spmm_csr *a);
 

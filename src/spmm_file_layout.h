@@ -37,6 +37,18 @@ typedef struct sp_file_header {
 
 _Static_assert(sizeof(sp_file_header) == 512, "the header has its size in every build");
 
+/** An open file. */
+struct sp_file {
+    const char *path;
+    int fd;
+    sp_file_header header;
+    uint32_t *table; /**< [chunks] checksums */
+    sp_file_facts facts;
+};
+
+/** Reads just that many bytes. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (the file ends before) */
+spmm_status sp_file_read_at(const sp_file *file, void *to, int64_t bytes, int64_t offset);
+
 static inline uint32_t sp_file_check(const void *data, int64_t bytes)
 {
     return (uint32_t)crc32(0, data, (uInt)bytes);
@@ -55,6 +67,12 @@ static inline int64_t sp_file_chunks_before(const sp_file_header *h, int section
     return count;
 }
 
+/** Of a section's chunks: bounded by the section, whatever the header says. */
+static inline int64_t sp_file_longest_chunk(const sp_file_header *h, int section)
+{
+    return h->bytes[section] < h->chunk_bytes ? h->bytes[section] : h->chunk_bytes;
+}
+
 /** Bytes of chunk c of a section. */
 static inline int64_t sp_file_chunk_size(const sp_file_header *h, int section, int64_t c)
 {
@@ -67,14 +85,18 @@ static inline int64_t sp_file_aligned(int64_t bytes)
     return (bytes + SP_FILE_ALIGN - 1) / SP_FILE_ALIGN * SP_FILE_ALIGN;
 }
 
-/** Fills offset, bytes and file_bytes, which follow from the other fields. Returns 0 when those make no sense. */
-static inline int sp_file_lay_out(sp_file_header *h)
+/** Fills offset, bytes and file_bytes, which follow from the other fields. Returns the name of one that makes no sense;
+ *  NULL: all do. */
+static inline const char *sp_file_lay_out(sp_file_header *h)
 {
     const int64_t most = INT64_C(1) << 55; /* no sum below overflows */
-    if (h->rows < 0 || h->rows > most || h->cols < 0 || h->cols > INT32_MAX || h->nnz < 0 || h->nnz > most ||
-        (h->precision != SPMM_F64 && h->precision != SPMM_F32) || h->chunk_bytes < SP_FILE_CHUNK_STEP ||
-        h->chunk_bytes > 1 << 30 || h->chunk_bytes % SP_FILE_CHUNK_STEP != 0)
-        return 0;
+    if (h->rows < 0 || h->rows > INT32_MAX) return "rows";
+    if (h->cols < 0 || h->cols > INT32_MAX) return "columns";
+    if (h->nnz < 0 || h->nnz > most) return "entries";
+    if (h->precision != SPMM_F64 && h->precision != SPMM_F32) return "precision";
+    if (h->chunk_bytes < SP_FILE_CHUNK_STEP || h->chunk_bytes > 1 << 30 ||
+        h->chunk_bytes % SP_FILE_CHUNK_STEP != 0)
+        return "bytes of a chunk";
     h->bytes[SP_FILE_ROWS] = (h->rows + 1) * (int64_t)sizeof(int64_t);
     h->bytes[SP_FILE_COLUMNS] = h->nnz * (int64_t)sizeof(int32_t);
     h->bytes[SP_FILE_VALUES] = h->nnz * (int64_t)sp_value_size((spmm_precision)h->precision);
@@ -84,7 +106,7 @@ static inline int sp_file_lay_out(sp_file_header *h)
         at = h->offset[s] + h->bytes[s];
     }
     h->file_bytes = at;
-    return 1;
+    return NULL;
 }
 
 #endif

@@ -53,7 +53,7 @@ static spmm_status make_header(const spmm_csr *a, const sp_file_facts *facts, in
     h->text_bytes = facts->info.bytes;
     h->duplicates = facts->duplicates;
     h->chunk_bytes = chunk_bytes ? chunk_bytes : SP_FILE_CHUNK;
-    if (!sp_file_lay_out(h))
+    if (sp_file_lay_out(h))
         return sp_fail(SPMM_ERR_USAGE, "a matrix of %lld x %lld in chunks of %lld bytes cannot be written",
                        (long long)a->rows, (long long)a->cols, (long long)chunk_bytes);
     return SPMM_OK;

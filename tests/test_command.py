@@ -285,6 +285,17 @@ with test("inf and nan are taken with --allow-nonfinite, and the product agrees"
     for kernel in ("cpu_csr", "cpu_ell", "cpu_ell_nopad"):
         verified(run(*FAST, "--allow-nonfinite", "--kernel", kernel, path, ranks=2), kernel, 1)
 
+with test("inf and nan in a .spmm file are refused and taken as those of a text are, whoever reads it"):
+    cache = scratch("inf.spmm")
+    run(*FAST, "--allow-nonfinite", "--cache", cache, path)
+    for ranks, options in ((1, ()), (3, ()), (1, ("--io", "parallel")), (3, ("--io", "parallel")),
+                           (2, ("--io", "parallel", "-g", "1x2"))):
+        result = run(*FAST, *options, cache, ranks=ranks)
+        equal(result.code, 3, f"{ranks} {options}: {result.err}")
+        equal(len(result.error_lines()), 1, result.err)
+        within(result.error_lines()[0], 'inf.spmm: found "inf" in row 1, column 1, expected a finite value (or --allow-nonfinite)')
+        verified(run(*FAST, "--allow-nonfinite", *options, cache, ranks=ranks), f"{ranks} {options}", 1)
+
 with test("Y is the same file for any number of ranks, partition, format and chunk of the messages"):
     reference = None
     for ranks in (1, 2, 4, 5):

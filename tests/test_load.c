@@ -1,4 +1,5 @@
 /* MPI: 1 2 3 4 5, limit: 240. Matrices read by all ranks: the blocks are those of the matrix that one rank reads. */
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -335,6 +336,12 @@ static void test_damage(void)
             MPI_Barrier(MPI_COMM_WORLD);
             refused(1, SPMM_ERR_SYNTAX, "of its values, are damaged (checksum)");
         }
+        if (me == 0) {
+            ((double *)a.as)[a.nnz - 1] = NAN;
+            CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        refused(1, SPMM_ERR_SYNTAX, "a.mtx: found \"nan\" in row ");
         spmm_csr_destroy(&a);
     }
 }

@@ -159,6 +159,93 @@ static void test_ranges(void)
     }
 }
 
+/** Bytes of address space that the process has. */
+static int64_t address_space(void)
+{
+    long long pages = 0;
+    FILE *const f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%lld", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static void test_chunk_memory(void)
+{
+    const char *const sentence =
+        "a file of few bytes takes little memory, however long it says that its chunks are";
+#ifdef __SANITIZE_ADDRESS__
+    SKIP(sentence, "the sanitizer has memory of its own");
+#else
+    TEST(sentence) {
+        struct rlimit before, small;
+        sp_file_range r = {.precision = SPMM_F32, .threads = 3};
+        spmm_csr a, b;
+        sp_file *f;
+        sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+        CHECK_INT(sp_file_write(path, &a, &facts, 1 << 30, 1), SPMM_OK);
+        r.row_end = a.rows;
+        r.col_end = a.cols;
+        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK); /* the threads have their stacks now */
+        spmm_csr_destroy(&b);
+        CHECK(getrlimit(RLIMIT_AS, &before) == 0);
+        small = before;
+        small.rlim_cur = (rlim_t)(address_space() + (256 << 20));
+        CHECK(setrlimit(RLIMIT_AS, &small) == 0);
+        for (int k = 0; k < 2; k++) {
+            r.col_end = a.cols - k;
+            CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+            spmm_csr_destroy(&b);
+        }
+        setrlimit(RLIMIT_AS, &before);
+        sp_file_close(f);
+        spmm_csr_destroy(&a);
+    }
+#endif
+}
+
+static void test_nonfinite(void)
+{
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    static const char *const name[] = {"\"nan\"", "\"inf\"", "\"-inf\""};
+    TEST(
+        "nan and inf are refused like those of a text, with row and column, or taken where that is allowed") {
+        for (int k = 0; k < 12; k++) {
+            spmm_csr a, b;
+            sp_file *f;
+            char message[120];
+            sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, k % 2 ? SPMM_F32 : SPMM_F64, &a);
+            const int64_t row = 40, e = a.irp[row] + 1;
+            sp_file_range r = {.col_end = a.cols, .row_end = a.rows, .threads = 1 + k % 3};
+            r.precision = k % 4 < 2 ? SPMM_F64 : SPMM_F32;
+            for (int64_t at = e; at < a.nnz; at += 500) /* the first one counts */
+                if (k % 2)
+                    ((float *)a.as)[at] = (float)bad[k / 4];
+                else
+                    ((double *)a.as)[at] = bad[k / 4];
+            CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+            CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+            snprintf(message, sizeof message,
+                     "a.spmm: found %s in row 41, column %d, expected a finite value (or --allow-nonfinite)",
+                     name[k / 4], a.ja[e] + 1);
+            for (int part = 0; part < 3; part++) {
+                r.row_begin = part ? row - 3 : 0;
+                r.col_begin = part == 2 ? a.ja[e] : 0;
+                r.allow_nonfinite = 0;
+                CHECK_INT(sp_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
+                CHECK_TEXT(spmm_error_message(), message);
+                CHECK(b.irp == NULL);
+                r.allow_nonfinite = 1;
+                CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+                CHECK(!isfinite(sample_get(b.as, b.precision, part == 0 ? e : b.irp[3] + (part == 1))));
+                spmm_csr_destroy(&b);
+            }
+            sp_file_close(f);
+            spmm_csr_destroy(&a);
+        }
+    }
+}
+
 /* ---- damage ---- */
 
 /** A byte of the file becomes another one, `by` xor. */
@@ -296,6 +383,45 @@ static void test_damage(void)
             put_header(other);
             refused(SPMM_ERR_SYNTAX, "a.spmm: its header makes no sense");
         }
+        static const char *const fields[] = {"rows",
+                                             "columns",
+                                             "entries",
+                                             "precision",
+                                             "bytes of a chunk",
+                                             "where its row starts lie",
+                                             "where its columns lie",
+                                             "where its values lie",
+                                             "length of the file",
+                                             "format of the text",
+                                             "field of the text",
+                                             "symmetry of the text",
+                                             "entries of the text",
+                                             "bytes of the text",
+                                             "duplicates",
+                                             "version"};
+        for (int k = 0; k < 16; k++) {
+            sp_file_header other = h;
+            char message[100];
+            if (k == 0) other.rows = INT64_C(1) << 31;
+            if (k == 1) other.cols = -1;
+            if (k == 2) other.nnz = INT64_MIN;
+            if (k == 3) other.precision = -1;
+            if (k == 4) other.chunk_bytes = INT64_C(1) << 31;
+            if (k == 5) other.offset[0] = -4096;
+            if (k == 6) other.offset[1] = other.offset[0]; /* they overlap */
+            if (k == 7) other.bytes[2] = INT64_MAX;
+            if (k == 8) other.file_bytes = INT64_MAX;
+            if (k == 9) memset(other.format, 'x', sizeof other.format);
+            if (k == 10) memcpy(other.field, "\xC3\x28", 3);
+            if (k == 11) memcpy(other.symmetry, "\n\"", 3);
+            if (k == 12) other.stored = -1;
+            if (k == 13) other.text_bytes = INT64_MIN;
+            if (k == 14) other.duplicates = -5;
+            if (k == 15) other.version = 0;
+            put_header(other);
+            snprintf(message, sizeof message, "a.spmm: its header makes no sense (%s)", fields[k]);
+            refused(SPMM_ERR_SYNTAX, message);
+        }
         sp_file_header other = h;
         other.nnz = INT64_C(1) << 40;
         sp_file_lay_out(&other);
@@ -323,9 +449,16 @@ static void test_damage(void)
         CHECK_INT(sp_file_block(f, &part, &b), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), "the columns of row 10 are not in order");
         sp_file_close(f);
-        a.ja[a.irp[9] + 1] = (int32_t)a.cols;
-        h = written(&a);
-        refused(SPMM_ERR_SYNTAX, "a.spmm: found a column beyond the last one");
+        for (int k = 0; k < 2; k++) { /* also where neither its row nor its column is asked for */
+            const sp_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
+            a.ja[a.irp[9] + 1] = k ? -1 : (int32_t)a.cols;
+            h = written(&a);
+            refused(SPMM_ERR_SYNTAX, "a.spmm: found a column beyond the last one");
+            CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+            CHECK_INT(sp_file_block(f, &first, &b), SPMM_ERR_SYNTAX);
+            CHECK_TEXT(spmm_error_message(), "found a column beyond the last one");
+            sp_file_close(f);
+        }
         a.ja[a.irp[9] + 1] = column;
         h = written(&a);
     }
@@ -391,6 +524,8 @@ int main(void)
     snprintf(path, sizeof path, "%s/a.spmm", folder);
     test_whole();
     test_ranges();
+    test_chunk_memory();
+    test_nonfinite();
     test_damage();
     test_writing();
     remove(path);

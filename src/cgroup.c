@@ -1,0 +1,218 @@
+#include "cgroup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, NO_LIMIT_LOG2 = 60 };
+
+/** A hierarchy of groups as this process sees it: version, where it is mounted, and where in it the process is. */
+typedef struct hierarchy {
+    int v1;
+    char top[PATH_BYTES];   /* folder of the group at the mount point, `root` before it */
+    char group[PATH_BYTES]; /* folder of the process's own group: top, or below it */
+} hierarchy;
+
+/* the names of what is asked for, by version */
+typedef struct names {
+    const char *limit[2]; /* the lower of them counts; NULL: there is one */
+    const char *used;
+    const char *inactive, *active, *mapped; /* bytes of page cache, in memory.stat */
+} names;
+static const names version[] = {
+    {{"memory.max", "memory.high"}, "memory.current", "inactive_file", "active_file", "file_mapped"},
+    {{"memory.limit_in_bytes", NULL},
+     "memory.usage_in_bytes",
+     "total_inactive_file",
+     "total_active_file",
+     "total_mapped_file"},
+};
+
+/* ---- files of numbers ---- */
+
+static FILE *open_in(const char *folder, const char *name)
+{
+    char path[PATH_BYTES + 64];
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return n > 0 && (size_t)n < sizeof path ? fopen(path, "r") : NULL;
+}
+
+/** -1: there is no such file, or no number in it ("max"). */
+static int64_t number_in(const char *folder, const char *name)
+{
+    long long value = -1;
+    FILE *const f = open_in(folder, name);
+    if (!f) return -1;
+    if (fscanf(f, "%lld", &value) != 1) value = -1;
+    fclose(f);
+    return value >> NO_LIMIT_LOG2 == 0 ? value : -1; /* v1 writes the greatest number for none */
+}
+
+/** What memory.stat has of a key; `otherwise` where it has none. */
+static int64_t stat_in(const char *folder, const char *key, int64_t otherwise)
+{
+    char line[256], found[128];
+    long long value;
+    int64_t result = otherwise;
+    FILE *const f = open_in(folder, "memory.stat");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%127s %lld", found, &value) == 2 && strcmp(found, key) == 0) result = value;
+    if (f) fclose(f);
+    return result;
+}
+
+/* ---- where the groups are ---- */
+
+/** "\040" and the like become the characters that they stand for; in place. */
+static void unescape(char *text)
+{
+    char *to = text;
+    for (const char *p = text; *p;) {
+        if (p[0] == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] >= '0' && p[2] <= '7' && p[3] >= '0' &&
+            p[3] <= '7') {
+            *to++ = (char)((p[1] - '0') * 64 + (p[2] - '0') * 8 + p[3] - '0');
+            p += 4;
+        } else {
+            *to++ = *p++;
+        }
+    }
+    *to = 0;
+}
+
+/** Whether a list of words with commas has the word. */
+static int has_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (strncmp(p, word, n) == 0 && (p[n] == ',' || p[n] == 0)) return 1;
+    return 0;
+}
+
+/** The process's path in the hierarchy, of a line "ID:CONTROLLERS:PATH" of /proc/self/cgroup. 0: not found. */
+static int find_path(const char *root, int v1, char *path)
+{
+    char line[LINE_BYTES];
+    int found = 0;
+    FILE *const f = open_in(root, "proc/self/cgroup");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        char *const controllers = strchr(line, ':');
+        char *const text = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!text) continue;
+        *text = 0;
+        found = v1 ? has_word(controllers + 1, "memory") : strncmp(line, "0:", 2) == 0 && controllers[1] == 0;
+        text[1 + strcspn(text + 1, "\n")] = 0;
+        if (found) snprintf(path, PATH_BYTES, "%.*s", PATH_BYTES - 1, text + 1);
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+/** Where the hierarchy is mounted, and which path of it: of a line "ID PARENT DEVICE PATH POINT OPTIONS ... - TYPE
+ *  SOURCE SUPEROPTIONS" of /proc/self/mountinfo. 0: nowhere. */
+static int find_mount(const char *root, int v1, char *mounted, char *point)
+{
+    char line[LINE_BYTES], type[64], options[PATH_BYTES];
+    int found = 0;
+    FILE *const f = open_in(root, "proc/self/mountinfo");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        const char *const end = strstr(line, " - ");
+        if (!end || sscanf(end, " - %63s %*s %4095s", type, options) != 2 ||
+            sscanf(line, "%*s %*s %*s %4095s %4095s", mounted, point) != 2)
+            continue;
+        found = v1 ? strcmp(type, "cgroup") == 0 && has_word(options, "memory")
+                   : strcmp(type, "cgroup2") == 0;
+    }
+    if (f) fclose(f);
+    unescape(mounted);
+    unescape(point);
+    return found;
+}
+
+static int is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/** 0: this process is in no such hierarchy, or cannot see it. */
+static int find_hierarchy(const char *root, int v1, hierarchy *h)
+{
+    char path[PATH_BYTES], mounted[PATH_BYTES] = "", point[PATH_BYTES] = "";
+    h->v1 = v1;
+    if (!find_path(root, v1, path) || !find_mount(root, v1, mounted, point)) return 0;
+    if (snprintf(h->top, sizeof h->top, "%s%s", strcmp(root, "/") == 0 ? "" : root, point) >= PATH_BYTES)
+        return 0;
+    /* what is mounted may be a part of the hierarchy, or one that another namespace sees: then its top is all there is */
+    const size_t n = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
+    const int below = strncmp(path, mounted, n) == 0 && (path[n] == '/' || path[n] == 0) &&
+                      !strstr(path, "/..");
+    const int length = snprintf(h->group, sizeof h->group, "%s%s", h->top, below ? path + n : "");
+    if (length >= PATH_BYTES || !is_folder(h->group)) memcpy(h->group, h->top, sizeof h->group);
+    for (size_t k = strlen(h->group); k > strlen(h->top) && h->group[k - 1] == '/';) h->group[--k] = 0;
+    return 1;
+}
+
+/* ---- limits ---- */
+
+/** Page cache that nobody has mapped, in use by the group. */
+static int64_t reclaimable(const names *n, const char *folder)
+{
+    const int64_t bytes = stat_in(folder, n->inactive, 0) + stat_in(folder, n->active, 0) -
+                          stat_in(folder, n->mapped, 0);
+    return bytes > 0 ? bytes : 0;
+}
+
+static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgroup_room *least)
+{
+    struct stat info;
+    const int64_t used = number_in(folder, n->used);
+    if (limit < 0 || used < 0) return;
+    int64_t room = limit - used + reclaimable(n, folder);
+    if (room > limit) room = limit;
+    if (room < 0) room = 0;
+    if (room >= least->bytes) return;
+    least->bytes = room;
+    /* (inodes of the kernel's file system of groups are not given twice; 0 is none) */
+    least->group = stat(folder, &info) == 0 ? (uint64_t)info.st_ino : 0;
+}
+
+/** The group's own limit. */
+static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *least)
+{
+    const names *const n = &version[h->v1];
+    int64_t limit = -1;
+    for (int k = 0; k < 2 && n->limit[k]; k++) {
+        const int64_t one = number_in(folder, n->limit[k]);
+        if (one >= 0 && (limit < 0 || one < limit)) limit = one;
+    }
+    keep_least(n, folder, limit, least);
+}
+
+static void look_upwards(hierarchy *h, sp_cgroup_room *least)
+{
+    const size_t top = strlen(h->top);
+    /* a limit above the mount point, where nothing can be read, shows in v1 here alone */
+    if (h->v1) {
+        const int64_t above = stat_in(h->group, "hierarchical_memory_limit", -1);
+        keep_least(&version[1], h->group, above >> NO_LIMIT_LOG2 == 0 ? above : -1, least);
+    }
+    for (;;) {
+        look_at(h, h->group, least);
+        char *const slash = strrchr(h->group, '/');
+        if (strlen(h->group) <= top || !slash) return;
+        *slash = 0;
+        /* old v1: groups that do not count what is below them */
+        if (h->v1 && number_in(h->group, "memory.use_hierarchy") == 0) return;
+    }
+}
+
+sp_cgroup_room sp_cgroup_look(const char *root)
+{
+    sp_cgroup_room least = {INT64_MAX, 0};
+    for (int v1 = 0; v1 < 2; v1++) {
+        hierarchy h;
+        if (find_hierarchy(root, v1, &h)) look_upwards(&h, &least);
+    }
+    return least;
+}
