@@ -10,6 +10,7 @@
 #include <mpi-ext.h>
 #endif
 
+#include "budget.h"
 #include "memory.h"
 
 enum { KEY_BYTES = 64 };
@@ -281,6 +282,50 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
     sp_free(all);
     MPI_Comm_free(&node);
     return status;
+}
+
+/** A number in the memory of comm's rank 0, which all of comm see; it is 0. */
+static spmm_status share_number(MPI_Comm comm, MPI_Win *window, int64_t **number)
+{
+    int rank, unit;
+    int64_t *mine;
+    MPI_Aint bytes;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    TRY(SP_MPI(MPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)sizeof *mine : 0, 1, MPI_INFO_NULL, comm, &mine,
+                                       window)));
+    TRY(SP_MPI(MPI_Win_shared_query(*window, 0, &bytes, &unit, number)));
+    if (rank == 0) **number = 0;
+    return SP_MPI(MPI_Barrier(comm));
+}
+
+spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
+{
+    MPI_Comm node, alike;
+    int64_t *taken = NULL;
+    int sharers = 1;
+    /* ranks that different limits hold do not share; all of a node's do without one */
+    const uint64_t group = sp_budget_group();
+    TRY(node_comm(comm, &node));
+    const spmm_status split = SP_MPI(
+        MPI_Comm_split(node, (int)((group ^ group >> 31) & INT32_MAX), 0, &alike));
+    MPI_Comm_free(&node);
+    TRY(split);
+    MPI_Comm_size(alike, &sharers);
+    const int made = sharers > 1 && share_number(alike, &memory->window, &taken) == SPMM_OK;
+    const spmm_status status = sp_all(alike, made, &memory->shared);
+    MPI_Comm_free(&alike);
+    TRY(status);
+    sp_budget_share(memory->shared ? taken : NULL, sharers);
+    /* no rank allocates before the last one has looked at what there is */
+    return SP_MPI(MPI_Barrier(comm));
+}
+
+void sp_unshare_memory(sp_shared_memory *memory)
+{
+    sp_budget_share(NULL, 1);
+    if (memory->shared) MPI_Win_free(&memory->window);
+    memory->shared = 0;
 }
 
 int sp_mpi_takes_device_memory(void)

@@ -130,6 +130,20 @@ spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
  *  at most 63 characters. Collective over comm. */
 spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers);
 
+/** What ranks of a node have in common while they count their allocations together; zeroed: nothing. */
+typedef struct sp_shared_memory {
+    int shared;
+    MPI_Win window;
+} sp_shared_memory;
+
+/** From now on the ranks that share a node, and the limit of its memory, count their allocations together (budget.h):
+ *  what all of them ask for at once is held against what there is. For programs, before any rank has allocated much.
+ *  Where the MPI library has no shared memory each rank counts alone.
+ *
+ *  Collective over comm, as is ending it; *memory is zeroed before. */
+spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory);
+void sp_unshare_memory(sp_shared_memory *memory);
+
 /** Does the MPI library say, at run time, that it sends from and receives into GPU memory? 0 where it cannot be
  *  asked. */
 int sp_mpi_takes_device_memory(void);

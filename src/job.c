@@ -304,5 +304,6 @@ void sp_job_destroy(sp_job *job)
     sp_free(job->sampled);
     sp_free(job->sample_rows);
     sp_grid_destroy(&job->grid);
+    sp_unshare_memory(&job->memory);
     sp_device_close();
 }

@@ -14,6 +14,7 @@
 typedef struct sp_job {
     sp_options options;
     sp_grid grid;
+    sp_shared_memory memory;
     sp_place place;
 
     spmm_csr a;              /**< rank 0: the whole matrix, while it is needed */

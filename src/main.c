@@ -90,6 +90,7 @@ static spmm_status place(sp_job *job)
     /* a dry run's grid is not this run's */
     const int planned = o->action == SP_ACTION_DRY_RUN;
     TRY(sp_grid_create(MPI_COMM_WORLD, planned ? 0 : o->p, planned ? 0 : o->q, &job->grid));
+    TRY(sp_share_memory(job->grid.comm, &job->memory));
     TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
     omp_set_num_threads(job->place.threads); /* for parallel regions that are not told how many */
     return SPMM_OK;

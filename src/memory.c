@@ -1,5 +1,7 @@
 #include "memory.h"
 
+#include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,24 +9,91 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "budget.h"
+
 const char *const sp_precision_words[] = {"f64", "f32", NULL};
 
-enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, CHECK_FROM = 1 << 30 };
+enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, COUNTED_FROM = 1 << 20 };
 
-/** Linux grants more memory than there is, and kills whoever then uses it: a large request is held against
- *  what is available, so that it ends in a message instead. */
-static spmm_status check_available(int64_t bytes, const char *what)
+/* ---- what is counted ---- */
+
+static int unchecked(void)
+{
+    const char *const off = getenv("SPMM_MEMORY_CHECK");
+    return off && strcmp(off, "0") == 0;
+}
+
+static spmm_status refuse(double bytes, const char *what, double room)
 {
     char wanted[32], there[32];
-    const char *const off = getenv("SPMM_MEMORY_CHECK");
-    if (bytes < CHECK_FROM || (off && strcmp(off, "0") == 0)) return SPMM_OK;
-    const int64_t available = sp_available_bytes();
-    if (bytes <= available) return SPMM_OK;
-    return sp_fail(SPMM_ERR_MEMORY,
-                   "cannot allocate %s for %s: %s are available (SPMM_MEMORY_CHECK=0 tries anyway)",
-                   sp_bytes_text(wanted, sizeof wanted, (double)bytes), what,
-                   sp_bytes_text(there, sizeof there, (double)available));
+    return sp_fail(
+        SPMM_ERR_MEMORY, "cannot allocate %s for %s: %s are available (SPMM_MEMORY_CHECK=0 tries anyway)",
+        sp_bytes_text(wanted, sizeof wanted, bytes), what, sp_bytes_text(there, sizeof there, room));
 }
+
+/** Linux grants more memory than there is, and kills whoever then uses it: a large request is held against
+ *  what is left, so that it ends in a message instead. */
+static spmm_status take(int64_t bytes, const char *what)
+{
+    int64_t room;
+    if (bytes < COUNTED_FROM) return SPMM_OK;
+    if (unchecked())
+        sp_budget_give(-bytes);
+    else if (!sp_budget_take(bytes, &room))
+        return refuse((double)bytes, what, (double)room);
+    return SPMM_OK;
+}
+
+/** Parts of allocations that went back to the system before the allocation is freed. */
+static struct {
+    pthread_mutex_t lock;
+    int count;
+    struct {
+        const void *p;
+        int64_t bytes;
+    } of[64];
+} tails = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void add_tail(const void *p, int64_t bytes)
+{
+    pthread_mutex_lock(&tails.lock);
+    if (tails.count < (int)(sizeof tails.of / sizeof *tails.of)) {
+        tails.of[tails.count].p = p;
+        tails.of[tails.count++].bytes = bytes;
+        sp_budget_give(bytes);
+    }
+    pthread_mutex_unlock(&tails.lock);
+}
+
+/** What has been given back of p already; forgets it. */
+static int64_t take_tails(const void *p)
+{
+    int64_t bytes = 0;
+    pthread_mutex_lock(&tails.lock);
+    for (int k = tails.count; k-- > 0;) {
+        if (tails.of[k].p != p) continue;
+        bytes += tails.of[k].bytes;
+        tails.of[k] = tails.of[--tails.count];
+    }
+    pthread_mutex_unlock(&tails.lock);
+    return bytes;
+}
+
+/** What an allocation counts as; small ones count nothing. */
+static int64_t counted(void *p)
+{
+    const int64_t bytes = p ? (int64_t)malloc_usable_size(p) : 0;
+    return bytes < COUNTED_FROM ? 0 : bytes;
+}
+
+spmm_status sp_memory_needs(double bytes, const char *what)
+{
+    if (bytes < COUNTED_FROM || unchecked()) return SPMM_OK;
+    const double room = (double)sp_available_bytes();
+    return bytes <= room ? SPMM_OK : refuse(bytes, what, room);
+}
+
+/* ---- allocations ---- */
 
 spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
 {
@@ -33,10 +102,11 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
     if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - HUGE_PAGE)
         return sp_fail(SPMM_ERR_LIMIT, "%s: %lld elements of %zu bytes do not fit a 64-bit count", what,
                        (long long)count, size);
-    TRY(check_available(bytes, what));
+    TRY(take(bytes, what));
     const size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : LINE;
     const size_t rounded = ((size_t)bytes + align) / align * align; /* never 0 */
     *p = aligned_alloc(align, rounded);
+    sp_budget_give((bytes < COUNTED_FROM ? 0 : bytes) - counted(*p));
     if (!*p) {
         char text[32];
         return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s for %s",
@@ -61,10 +131,16 @@ void sp_release_tail(void *p, size_t used, size_t bytes)
     const uintptr_t page = (uintptr_t)size;
     const uintptr_t begin = ((uintptr_t)p + used + page - 1) / page * page,
                     end = ((uintptr_t)p + bytes) / page * page;
-    if (begin < end) (void)madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED);
+    if (begin >= end || madvise((char *)p + (begin - (uintptr_t)p), end - begin, MADV_DONTNEED) != 0) return;
+    if (counted(p) > 0) add_tail(p, (int64_t)(end - begin));
 }
 
-void sp_free(void *p) { free(p); }
+void sp_free(void *p)
+{
+    const int64_t bytes = counted(p);
+    if (bytes > 0) sp_budget_give(bytes - take_tails(p));
+    free(p);
+}
 
 const char *sp_bytes_text(char *buf, size_t n, double bytes)
 {
@@ -92,30 +168,25 @@ void sp_peak_restart(void)
     fclose(f);
 }
 
-static int64_t file_number(const char *path)
+/** What a limit of this process leaves it; field: of /proc/self/statm, pages. */
+static int64_t own_room(int resource, int field)
 {
-    long long value = -1;
-    FILE *f = fopen(path, "r");
-    if (f) {
-        if (fscanf(f, "%lld", &value) != 1) value = -1;
-        fclose(f);
-    }
-    return value;
+    struct rlimit limit;
+    long long pages = 0;
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return INT64_MAX;
+    FILE *const f = fopen("/proc/self/statm", "r");
+    for (int k = 0; f && k <= field; k++)
+        if (fscanf(f, "%lld", &pages) != 1) pages = 0;
+    if (f) fclose(f);
+    const int64_t used = (int64_t)pages * sysconf(_SC_PAGESIZE), most = (int64_t)limit.rlim_cur;
+    return most < 0 ? INT64_MAX : most > used ? most - used : 0;
 }
 
 int64_t sp_available_bytes(void)
 {
-    int64_t available = INT64_MAX;
-    char line[256];
-    FILE *f = fopen("/proc/meminfo", "r");
-    while (f && fgets(line, sizeof line, f)) {
-        long long kib;
-        if (sscanf(line, "MemAvailable: %lld", &kib) == 1) available = (int64_t)kib * 1024;
-    }
-    if (f) fclose(f);
-    /* inside a container or a batch job the limit is the cgroup's */
-    const int64_t limit = file_number("/sys/fs/cgroup/memory.max");
-    const int64_t used = file_number("/sys/fs/cgroup/memory.current");
-    if (limit > 0 && used >= 0 && limit - used < available) available = limit > used ? limit - used : 0;
-    return available;
+    const int64_t room[] = {sp_budget_room(), own_room(RLIMIT_AS, 0), own_room(RLIMIT_DATA, 5)};
+    int64_t least = room[0];
+    for (int k = 1; k < 3; k++)
+        if (room[k] < least) least = room[k];
+    return least;
 }

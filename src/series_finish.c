@@ -60,4 +60,5 @@ void sp_series_job_destroy(sp_series_job *job)
     sp_series_free(job, job->work);
     sp_ranges_destroy(&job->ranges);
     sp_grid_destroy(&job->grid);
+    sp_unshare_memory(&job->memory);
 }

@@ -29,6 +29,7 @@ typedef struct sp_series_sample {
 typedef struct sp_series_job {
     sp_series_options options;
     sp_grid grid; /**< R x 1 */
+    sp_shared_memory memory;
     sp_place place;
     sp_ranges ranges;
     const int64_t *begin;  /**< first series of each rank, [R + 1]: ranges' */

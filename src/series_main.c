@@ -41,6 +41,7 @@ static spmm_status place(sp_series_job *job)
     if (choice == SP_DEVICE_AUTO && o->kernels > 0)
         choice = o->kernel[0]->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
     TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &job->grid));
+    TRY(sp_share_memory(job->grid.comm, &job->memory));
     TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
     omp_set_num_threads(job->place.threads);
     if (job->place.device == SPMM_CPU && o->block != 0)

@@ -1,0 +1,128 @@
+#include "budget.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cgroup.h"
+
+/* Memory that was allocated is in use only when it is touched: what the system says is free may be promised already,
+ * by this process or by another rank. So the processes count what they took, and `base` is what there was before they
+ * took anything. What they took and touched lies between 0 and all of it: base is held between what is free now and
+ * that. */
+
+#define UNKNOWN (INT64_MAX / 4)
+
+enum {
+    RESERVE = 16 << 20,  /* a process: MPI's buffers, stacks, small allocations */
+    RESERVE_SHARE = 128, /* of what is free: page tables */
+    LOOK_SHARE = 8
+};
+
+static struct {
+    pthread_mutex_t lock; /* of what a look changes */
+    int64_t alone;        /* what *taken is when nobody shares it */
+    int64_t *taken;       /* by all who share it */
+    int sharers;
+    int64_t own;      /* of it, by this process */
+    int64_t resident; /* of this process when it had taken nothing */
+    int64_t base;
+    int64_t seen; /* *taken at the last look */
+    int64_t room; /* and what was left; -1: not looked yet */
+} budget = {.lock = PTHREAD_MUTEX_INITIALIZER, .taken = &budget.alone, .sharers = 1, .room = -1};
+
+static int64_t load(const int64_t *value) { return __atomic_load_n(value, __ATOMIC_RELAXED); }
+
+static int64_t free_now(void)
+{
+    int64_t bytes = UNKNOWN;
+    char line[256];
+    long long kib;
+    FILE *const f = fopen("/proc/meminfo", "r");
+    while (f && bytes == UNKNOWN && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %lld", &kib) == 1) bytes = (int64_t)kib * 1024;
+    if (f) fclose(f);
+    const sp_cgroup_room group = sp_cgroup_look("/");
+    if (group.bytes < bytes) bytes = group.bytes;
+    if (bytes == UNKNOWN) return bytes;
+    bytes -= (int64_t)budget.sharers * RESERVE + bytes / RESERVE_SHARE;
+    return bytes > 0 ? bytes : 0;
+}
+
+/** Memory of its own that this process has touched, bytes. */
+static int64_t resident(void)
+{
+    long long size, all = 0, shared = 0;
+    FILE *const f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%lld %lld %lld", &size, &all, &shared) != 3) all = shared = 0;
+    if (f) fclose(f);
+    return (int64_t)(all - shared) * sysconf(_SC_PAGESIZE);
+}
+
+/** Finds out what is left; under the lock. */
+static void look(void)
+{
+    const int64_t now = free_now(), taken = load(budget.taken), own = load(&budget.own);
+    if (budget.room < 0 && own == 0) budget.resident = resident();
+    int64_t touched = resident() - budget.resident;
+    if (touched > own) touched = own;
+    if (touched < 0) touched = 0;
+    if (budget.base < now + touched) budget.base = now + touched;
+    if (budget.base > now + taken) budget.base = now + taken;
+    budget.seen = taken;
+    budget.room = budget.base > taken ? budget.base - taken : 0;
+}
+
+int64_t sp_budget_room(void)
+{
+    pthread_mutex_lock(&budget.lock);
+    look();
+    const int64_t room = budget.room;
+    pthread_mutex_unlock(&budget.lock);
+    return room;
+}
+
+/** Whether `bytes` are left beside `taken`. */
+static int fits(int64_t taken, int64_t bytes, int64_t *room)
+{
+    pthread_mutex_lock(&budget.lock);
+    if (taken - budget.seen > budget.room / LOOK_SHARE - bytes) look();
+    *room = budget.room - (taken - budget.seen);
+    pthread_mutex_unlock(&budget.lock);
+    return bytes <= *room;
+}
+
+int sp_budget_take(int64_t bytes, int64_t *room)
+{
+    int64_t taken = load(budget.taken);
+    do {
+        if (!fits(taken, bytes, room)) return 0;
+    } while (!__atomic_compare_exchange_n(budget.taken, &taken, taken + bytes, 0, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    __atomic_fetch_add(&budget.own, bytes, __ATOMIC_RELAXED);
+    return 1;
+}
+
+void sp_budget_give(int64_t bytes)
+{
+    if (bytes == 0) return;
+    __atomic_fetch_sub(budget.taken, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&budget.own, bytes, __ATOMIC_RELAXED);
+}
+
+uint64_t sp_budget_group(void) { return sp_cgroup_look("/").group; }
+
+void sp_budget_share(int64_t *taken, int sharers)
+{
+    pthread_mutex_lock(&budget.lock);
+    __atomic_fetch_sub(budget.taken, budget.own, __ATOMIC_RELAXED);
+    budget.taken = taken ? taken : &budget.alone;
+    budget.sharers = taken ? sharers : 1;
+    __atomic_fetch_add(budget.taken, budget.own, __ATOMIC_RELAXED);
+    if (budget.own == 0) budget.resident = resident();
+    budget.base = 0;
+    look();
+    pthread_mutex_unlock(&budget.lock);
+}
+
+int sp_budget_sharers(void) { return budget.sharers; }
