@@ -6,6 +6,12 @@
 
 typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2 } sp_symmetry;
 
+/** What is known of a matrix before it is made. */
+typedef struct sp_sizes {
+    int64_t rows, cols;
+    int64_t entries; /**< at least so many, symmetric parts written out or not */
+} sp_sizes;
+
 /** A matrix as triplets, 0-based, in host memory (sp_alloc). With symmetry, only one triangle is
  *  stored (either one) and (j, i) is implied for each stored (i, j), i != j: negated for skew. */
 typedef struct sp_coo {

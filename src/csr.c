@@ -17,9 +17,11 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
                        (long long)rows, (long long)cols);
     *a = (spmm_csr){.rows = rows, .cols = cols, .nnz = nnz, .precision = precision};
     spmm_status status = SPMM_OK;
-    TRY_GOTO(sp_alloc_zero((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts"), failed);
+    TRY_GOTO(sp_alloc((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts"), failed);
     TRY_GOTO(sp_alloc((void **)&a->ja, nnz, sizeof *a->ja, "column indices"), failed);
     TRY_GOTO(sp_alloc(&a->as, nnz, sp_value_size(precision), "values"), failed);
+    memset(a->irp, 0,
+           (size_t)(rows + 1) * sizeof *a->irp); /* when all are there: nothing is touched in vain */
     return SPMM_OK;
 failed:
     spmm_csr_destroy(a);
@@ -39,6 +41,11 @@ int64_t sp_csr_bytes(const spmm_csr *a)
 {
     const int64_t size = (int64_t)sp_value_size(a->precision);
     return (a->rows + 1) * (int64_t)sizeof *a->irp + a->nnz * ((int64_t)sizeof *a->ja + size);
+}
+
+double sp_csr_bytes_of(const sp_sizes *s, spmm_precision precision)
+{
+    return 8 * ((double)s->rows + 1) + (double)s->entries * (4 + (double)sp_value_size(precision));
 }
 
 static spmm_status check_sizes(const spmm_csr *a)

@@ -40,6 +40,9 @@ spmm_status sp_csr_check(const spmm_csr *a);
 /** Bytes of the three arrays. */
 int64_t sp_csr_bytes(const spmm_csr *a);
 
+/** The same of a matrix that is not there yet; a double, since sizes that are claimed may not fit 64 bits. */
+double sp_csr_bytes_of(const sp_sizes *sizes, spmm_precision precision);
+
 /** A copy of rows [begin, end); the caller destroys it. */
 spmm_status sp_csr_rows(const spmm_csr *a, int64_t begin, int64_t end, spmm_csr *rows);
 

@@ -288,11 +288,13 @@ static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
     builder b;
     spmm_status status = builder_create(coo, threads, a, &b);
     if (status != SPMM_OK) goto done;
-    TRY_GOTO(sp_alloc_zero((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts"), done);
     a->nnz = b.first_entry[b.owners];
+    TRY_GOTO(sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts"), done);
+    TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
+    memset(a->irp, 0,
+           (size_t)(a->rows + 1) * sizeof *a->irp); /* when both are there: nothing is touched in vain */
     scan(&b, visit_count);
     sum_counts(&b);
-    TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
     scan(&b, a->precision == SPMM_F64 ? visit_values_f64 : visit_values_f32);
     restore_row_starts(&b);
     sp_free(coo->val); /* before ja is there: the peak is I + J + val + as */

@@ -19,12 +19,15 @@ typedef struct generator generator;
 typedef void (*row_fn)(const generator *g, int64_t row, int32_t *col, double *val);
 /** Number of entries of one row. */
 typedef int64_t (*count_fn)(const generator *g, int64_t row);
+/** Number of entries of all rows, or a number that is not much lower. Below 2^63: rows are below 2^31. */
+typedef int64_t (*total_fn)(const generator *g);
 /** Sets rows and checks the arguments beyond "at least 1". */
 typedef spmm_status (*setup_fn)(generator *g);
 
 typedef struct kind {
     sp_gen_kind doc;
     setup_fn setup;
+    total_fn total;
     count_fn count;
     row_fn row;
 } kind;
@@ -79,6 +82,24 @@ static void stencil_row(const generator *g, int dimensions, int star, double dia
     const int64_t count = neighbours(g->arg[0], dimensions, star, row, col);
     for (int64_t e = 0; e < count; e++) val[e] = col[e] == row ? diagonal : -1.0;
 }
+
+/* of the points of a side, N, two have one neighbour less along it: 3 N - 2 pairs of a point and what it reaches */
+static int64_t total_2d5(const generator *g)
+{
+    const int64_t n = g->arg[0];
+    return n * (2 * (3 * n - 2) - n);
+}
+static int64_t total_3d7(const generator *g)
+{
+    const int64_t n = g->arg[0];
+    return n * n * (3 * (3 * n - 2) - 2 * n);
+}
+static int64_t total_3d27(const generator *g)
+{
+    const int64_t along = 3 * g->arg[0] - 2;
+    return along * along * along;
+}
+static int64_t total_fem(const generator *g) { return 9 * total_3d27(g); }
 
 static int64_t count_2d5(const generator *g, int64_t row)
 {
@@ -174,6 +195,7 @@ static spmm_status setup_uniform(generator *g)
                        (long long)g->arg[1], (long long)g->arg[0]);
     return set_rows(g, g->arg[0], 1, 1);
 }
+static int64_t total_uniform(const generator *g) { return g->rows * g->arg[1]; }
 static int64_t count_uniform(const generator *g, int64_t row) { return (void)row, g->arg[1]; }
 static void row_uniform(const generator *g, int64_t row, int32_t *col, double *val)
 {
@@ -194,6 +216,13 @@ static spmm_status setup_band(generator *g)
                        (long long)g->arg[1], (long long)g->arg[2]);
     return set_rows(g, g->arg[0], 1, 1);
 }
+/** The narrowest windows are those of the first and the last row: half of the band and the diagonal. */
+static int64_t total_band(const generator *g)
+{
+    int64_t first;
+    const int64_t narrowest = least(band_window(g, 0, &first), band_window(g, g->rows - 1, &first));
+    return g->rows * least(g->arg[1], narrowest);
+}
 static int64_t count_band(const generator *g, int64_t row)
 {
     int64_t first;
@@ -212,6 +241,11 @@ static spmm_status setup_longrows(generator *g)
     if (g->arg[2] > g->arg[0] || g->arg[3] > g->arg[0])
         return sp_fail(SPMM_ERR_USAGE, "%s: COUNT and LENGTH must not exceed N", g->spec);
     return SPMM_OK;
+}
+static int64_t total_longrows(const generator *g)
+{
+    const int64_t long_rows = least(g->arg[2], g->rows);
+    return (g->rows - long_rows) * g->arg[1] + long_rows * g->arg[3];
 }
 static int64_t count_longrows(const generator *g, int64_t row)
 {
@@ -232,18 +266,24 @@ static spmm_status setup_rmat(generator *g)
 }
 
 static const kind kinds[] = {
-    {{"lap2d5", {"N"}, "5-point stencil on N^2 points"}, setup_2d, count_2d5, row_2d5},
-    {{"lap3d7", {"N"}, "7-point stencil on N^3 points"}, setup_3d, count_3d7, row_3d7},
-    {{"lap3d27", {"N"}, "27-point stencil on N^3 points"}, setup_3d, count_3d27, row_3d27},
-    {{"fem3", {"N"}, "lap3d27 with dense 3x3 blocks"}, setup_fem, count_fem, row_fem},
+    {{"lap2d5", {"N"}, "5-point stencil on N^2 points"}, setup_2d, total_2d5, count_2d5, row_2d5},
+    {{"lap3d7", {"N"}, "7-point stencil on N^3 points"}, setup_3d, total_3d7, count_3d7, row_3d7},
+    {{"lap3d27", {"N"}, "27-point stencil on N^3 points"}, setup_3d, total_3d27, count_3d27, row_3d27},
+    {{"fem3", {"N"}, "lap3d27 with dense 3x3 blocks"}, setup_fem, total_fem, count_fem, row_fem},
     {{"band", {"N", "DEG", "WIDTH"}, "DEG entries a row in a band of WIDTH"},
      setup_band,
+     total_band,
      count_band,
      row_band},
-    {{"uniform", {"N", "DEG"}, "DEG random columns a row"}, setup_uniform, count_uniform, row_uniform},
-    {{"rmat", {"SCALE", "DEG"}, "R-MAT graph, 2^SCALE rows, DEG edges a row"}, setup_rmat, NULL, NULL},
+    {{"uniform", {"N", "DEG"}, "DEG random columns a row"},
+     setup_uniform,
+     total_uniform,
+     count_uniform,
+     row_uniform},
+    {{"rmat", {"SCALE", "DEG"}, "R-MAT graph, 2^SCALE rows, DEG edges a row"}, setup_rmat, NULL, NULL, NULL},
     {{"longrows", {"N", "DEG", "COUNT", "LENGTH"}, "uniform with COUNT rows of LENGTH entries"},
      setup_longrows,
+     total_longrows,
      count_longrows,
      row_longrows},
 };
@@ -331,12 +371,29 @@ spmm_status sp_gen_check(const char *spec)
     return parse(spec, &g);
 }
 
+static sp_sizes sizes_of(const generator *g)
+{
+    return (sp_sizes){g->rows, g->rows, g->kind->total ? g->kind->total(g) : 0};
+}
+
+spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes)
+{
+    generator g;
+    memset(sizes, 0, sizeof *sizes);
+    TRY(parse(spec, &g));
+    *sizes = sizes_of(&g);
+    return SPMM_OK;
+}
+
 /** Edges by recursive choice of a quadrant with a, b, c, d = .57, .19, .19, .05 (Chakrabarti, Zhan,
  *  Faloutsos: R-MAT, SDM 2004; the Graph500 parameters). Repeated edges add up. */
 static spmm_status make_rmat(const generator *g, spmm_precision precision, int threads, spmm_csr *a)
 {
     sp_coo coo;
     const int64_t edges = g->rows * g->arg[1];
+    /* triplets, row starts, and the values a second time (sp_csr_from_coo) */
+    TRY(sp_memory_needs((double)edges * (8 + 2 * (double)sp_value_size(precision)) + 8 * (double)g->rows,
+                        g->spec));
     TRY(sp_coo_create(g->rows, g->rows, edges, SP_GENERAL, precision, 1, &coo));
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t e = 0; e < edges; e++) {
@@ -384,6 +441,8 @@ static spmm_status fill_rows(const generator *g, int64_t longest, int threads, s
 static spmm_status make_rows(const generator *g, spmm_precision precision, int threads, spmm_csr *a)
 {
     int64_t nnz = 0, longest = 0;
+    const sp_sizes sizes = sizes_of(g);
+    TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, precision), g->spec));
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : nnz) reduction(max : longest)
     for (int64_t i = 0; i < g->rows; i++) {
         const int64_t count = g->kind->count(g, i);

@@ -29,6 +29,11 @@ const char *sp_gen_meant(const char *spec, char *buf, size_t n);
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is expected), SPMM_ERR_LIMIT */
 spmm_status sp_gen_check(const char *spec);
 
+/** What the spec says of the matrix, without making it. An R-MAT graph's entries are 0: how many of its edges fall together
+ *  is not known before.
+ *  \return as sp_gen_check() */
+spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes);
+
 /** Makes the whole matrix by `threads` OpenMP threads; the same for any number of them. */
 spmm_status sp_gen_csr(const char *spec, spmm_precision precision, int threads, spmm_csr *a);
 

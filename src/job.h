@@ -84,6 +84,11 @@ spmm_status sp_job_read_x(sp_job *job);
  *  ... Collective; the same status on every rank. */
 spmm_status sp_job_check(const sp_job *job);
 
+/** Whether matrix, X and Y can fit the memory that rank 0 and the ranks beside it share, by sizes that are known before any
+ *  of it is read; what is wrong with a file is left to its reader. Rank 0 alone.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_job_check_memory(const sp_job *job);
+
 /** Bytes that verifying in full needs on rank 0 beside A: X and Y. Local. */
 double sp_job_verify_bytes(const sp_job *job);
 

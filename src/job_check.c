@@ -126,7 +126,9 @@ static spmm_status check(const sp_job *job)
     TRY(check_ways(job));
     TRY(check_kernels(job));
     TRY(check_planned_grid(job));
-    return sp_is_root(job) ? check_files(&job->options) : SPMM_OK;
+    if (!sp_is_root(job)) return SPMM_OK;
+    TRY(check_files(&job->options));
+    return sp_job_check_memory(job);
 }
 
 spmm_status sp_job_check(const sp_job *job)

@@ -2,6 +2,17 @@
 
 #include "memory.h"
 
+spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
+{
+    const sp_read_options options = {.threads = 1};
+    sp_reading r;
+    memset(sizes, 0, sizeof *sizes);
+    const spmm_status status = sp_reading_begin(&r, path, &options);
+    if (status == SPMM_OK)
+        *sizes = (sp_sizes){r.header.rows, r.header.cols, r.header.array ? 0 : sp_reading_capacity(&r)};
+    return sp_reading_end(&r, path, status);
+}
+
 static spmm_status read_coordinate(sp_reading *r, sp_coo *coo)
 {
     sp_target t = sp_reading_target(r);

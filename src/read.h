@@ -37,6 +37,11 @@ typedef struct sp_mtx_info {
  *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (a size beyond 2^31 - 1 too), _MEMORY */
 spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info);
 
+/** What the header of a file says of the matrix, as far as the file's length can bear it; the entries of an array are 0:
+ *  only nonzeros are kept. Nothing else is read or allocated. Local.
+ *  \return as sp_read_coo() */
+spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
+
 /** Reads a sparse matrix as CSR, symmetric parts written out, rows in column order, duplicates summed in
  *  increasing order of value (see sp_csr_tidy): what sp_csr_from_coo() makes of sp_read_coo(), bit for bit.
  *

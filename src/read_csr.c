@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "csr.h"
+#include "memory.h"
 #include "environment.h"
 #include "read_body.h"
 #include "threads.h"
@@ -30,6 +31,17 @@ static int worth_two_passes(const sp_reading *r)
     return !r->header.array && sp_reading_repeatable(r) &&
            sp_stream_bytes_left_at_most(&r->stream) > ONCE_CHUNKS * r->stream.chunk_bytes &&
            r->header.rows / ROWS_PER_ENTRY <= sp_reading_capacity(r);
+}
+
+/** Before anything is touched: the CSR, and where the file is read once the triplets too. */
+static spmm_status check_memory(const sp_reading *r, const char *path, int once)
+{
+    const double size = (double)sp_value_size(r->options.precision), entries = (double)sp_reading_capacity(r);
+    const sp_sizes sizes = {r->header.rows, r->header.cols, r->header.array ? 0 : (int64_t)entries};
+    if (r->header.array) return sp_memory_needs(entries * size + 8 * (double)sizes.rows, path);
+    /* columns are allocated when the triplets' values are freed */
+    return sp_memory_needs(sp_csr_bytes_of(&sizes, r->options.precision) + (once ? entries * (4 + size) : 0),
+                           path);
 }
 
 static int count(void *context, const sp_entries *entries)
@@ -77,7 +89,9 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
     *a = (spmm_csr){0};
     if (info) memset(info, 0, sizeof *info);
     spmm_status status = sp_reading_begin(&r, path, options);
-    if (status == SPMM_OK && !worth_two_passes(&r)) {
+    const int once = status == SPMM_OK && !worth_two_passes(&r);
+    if (status == SPMM_OK) status = check_memory(&r, path, once);
+    if (status == SPMM_OK && once) {
         sp_reading_end(&r, path, status);
         status = read_once(path, options, a, info, &entries, &summed);
     } else {

@@ -287,14 +287,19 @@ static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const s
     return SPMM_OK;
 }
 
-static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *ranges, const header *h,
-                            spmm_block *block, int64_t **scratch, int64_t **start)
+static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *ranges, sp_scatter_mode mode,
+                            const header *h, spmm_block *block, int64_t **scratch, int64_t **start)
 {
     const piece mine = piece_of(grid, ranges, grid->rank);
     const int64_t rows = mine.end - mine.row;
     if (grid->rank != root)
         return sp_csr_create(rows, mine.col_end - mine.col, h->nnz, (spmm_precision)h->precision,
                              &block->csr);
+    /* its own copy, where there is one, is made when the others' blocks have left */
+    if (mode == SP_SCATTER_COPY || (mode == SP_SCATTER_BORROW && !mine.whole)) {
+        const sp_sizes sizes = {rows, h->cols, h->nnz};
+        TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, (spmm_precision)h->precision), "the root's own block"));
+    }
     TRY(sp_alloc((void **)scratch, most_rows(ranges) + 1, sizeof **scratch, "row starts"));
     return sp_alloc((void **)start, rows + 1, sizeof **start, "row starts");
 }
@@ -314,7 +319,7 @@ spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_rang
     memset(block, 0, sizeof *block);
     TRY_GOTO(send_headers(grid, root, a, ranges, &h), done);
     sp_block_place(grid, ranges, h.rows, h.cols, block);
-    TRY_GOTO(sp_agree(grid->comm, "scatter", allocate(grid, root, ranges, &h, block, &scratch, &start)),
+    TRY_GOTO(sp_agree(grid->comm, "scatter", allocate(grid, root, ranges, mode, &h, block, &scratch, &start)),
              done);
     if (grid->rank == root) {
         status = root_part(grid, root, a, ranges, mode, scratch, start, progress, context, block);

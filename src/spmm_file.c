@@ -209,6 +209,8 @@ static spmm_status allocate_entries(spmm_csr *a)
 
 static spmm_status whole_rows(const sp_file *f, const sp_file_range *r, spmm_csr *a)
 {
+    const sp_sizes sizes = {0, a->cols, a->rows == f->header.rows ? f->header.nnz : 0};
+    TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, a->precision), f->path));
     TRY(sp_file_row_starts(f, r->row_begin, r->row_end, a->irp));
     const int64_t first = a->irp[0], end = a->irp[a->rows];
     for (int64_t i = 0; i <= a->rows; i++) a->irp[i] -= first;

@@ -451,6 +451,32 @@ static void test_line_limit(void)
     unsetenv("SPMM_READ_CHUNK_BYTES");
 }
 
+/* ---- sizes ---- */
+
+static void test_sizes(void)
+{
+    static const struct {
+        const char *text;
+        int64_t rows, cols, entries;
+    } files[] = {{REAL "2147483647 3 1\n1 1 1\n", 2147483647, 3, 1},
+                 {REAL "% c\n\n5 6 2\n1 1 1\n2 2 x\n", 5, 6, 2},
+                 {PATTERN "9 9 4000000000\n1 1\n2 2\n", 9, 9, 3}, /* what 8 bytes have room for, and one */
+                 {ARRAY "3 4\n1\n", 3, 4, 0}};
+    TEST("the sizes of a file come from its header, its entries within what its length can bear") {
+        sp_sizes s;
+        for (int k = 0; k < 4; k++) {
+            write_bytes(files[k].text, strlen(files[k].text));
+            CHECK_INT(sp_read_sizes(path, &s), SPMM_OK);
+            CHECK(s.rows == files[k].rows && s.cols == files[k].cols);
+            CHECK_INT(s.entries, files[k].entries);
+        }
+        write_bytes(REAL "3 x 1\n", sizeof(REAL) + 5);
+        CHECK_INT(sp_read_sizes(path, &s), SPMM_ERR_SYNTAX);
+        CHECK_TEXT(spmm_error_message(), ":2: found \"x\"");
+        CHECK_INT(s.rows, 0);
+    }
+}
+
 /* ---- gzip ---- */
 
 static void test_gzip(void)
@@ -742,6 +768,7 @@ int main(void)
     test_options();
     test_refused();
     test_line_limit();
+    test_sizes();
     test_gzip();
     test_chunks();
     test_large();

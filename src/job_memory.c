@@ -1,0 +1,110 @@
+/** What a run will take in memory, at least, from the sizes that a file's header or a generator's name says: what cannot
+ *  fit is refused before it is read. All figures are of the ranks that share rank 0's memory. */
+#include "budget.h"
+#include "gen.h"
+#include "job.h"
+#include "memory.h"
+#include "spmm_file.h"
+
+/** What is known before anything is read. */
+typedef struct outlook {
+    sp_sizes a;
+    int binary;
+    double share;  /* of the ranks, those that share rank 0's memory */
+    double value;  /* bytes */
+    double p, q;   /* of the grid */
+    int64_t k;     /* the greatest; 1: not known */
+    double x_file; /* bytes of X on rank 0, when it is read from a file */
+} outlook;
+
+static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
+{
+    sp_file *f;
+    *binary = 0;
+    if (sp_gen_is_spec(matrix)) return sp_gen_sizes(matrix, sizes);
+    *binary = sp_file_is(matrix);
+    if (!*binary) return sp_read_sizes(matrix, sizes);
+    TRY(sp_file_open(matrix, &f));
+    const sp_file_facts *const facts = sp_file_facts_of(f);
+    *sizes = (sp_sizes){facts->rows, facts->cols, facts->nnz};
+    sp_file_close(f);
+    return SPMM_OK;
+}
+
+/** Bytes of so many rows of X or Y. */
+static double rows_bytes(const outlook *l, const sp_job *job, double rows)
+{
+    return rows * (double)sp_multivector_ld(l->k, job->options.precision) * l->value;
+}
+
+static spmm_status look_ahead(const sp_job *job, outlook *l)
+{
+    const sp_options *const o = &job->options;
+    sp_sizes x;
+    *l = (outlook){
+        .share = (double)sp_budget_sharers() / job->grid.size, .p = job->grid.size, .q = 1, .k = 1};
+    l->value = (double)sp_value_size(o->precision);
+    if (!o->grid_auto) {
+        l->p = job->grid.dims[0];
+        l->q = job->grid.dims[1];
+    }
+    TRY(sizes_of(o->matrix, &l->a, &l->binary));
+    for (int i = 0; i < o->k_count && !o->x_file; i++)
+        if (o->k[i] > l->k) l->k = o->k[i];
+    if (!o->x_file) return SPMM_OK;
+    TRY(sp_read_sizes(o->x_file, &x));
+    if (x.cols > 1) l->k = x.cols;
+    l->x_file = rows_bytes(l, job, (double)x.rows);
+    return SPMM_OK;
+}
+
+/** Row starts of all blocks together, and their entries. */
+static double blocks_bytes(const outlook *l)
+{
+    return 8 * l->q * (double)l->a.rows + (double)l->a.entries * (4 + l->value);
+}
+
+/** While the matrix comes to the ranks. */
+static double reading_bytes(const outlook *l, const sp_job *job)
+{
+    const sp_options *const o = &job->options;
+    const double rows = (double)l->a.rows, entries = (double)l->a.entries;
+    const double whole = sp_csr_bytes_of(&l->a, o->precision);
+    if (o->io_parallel) {
+        /* of a text the rows are counted beside the blocks' row starts */
+        const int counts = !l->binary && o->partition != SP_PARTITION_ROWS;
+        const double starts = 8 * (l->q + counts) * rows, blocks = blocks_bytes(l);
+        return l->share * (starts > blocks ? starts : blocks);
+    }
+    /* triplets and their copy, which a CSR is made of */
+    if (o->action == SP_ACTION_CHECK_CONVERSIONS) return whole + 2 * entries * (8 + l->value) + 8 * rows;
+    if (o->action == SP_ACTION_DRY_RUN) return whole;
+    /* rank 0 has all of it, and twice a block's row starts, when the last of the others gets its block */
+    return whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / job->grid.size);
+}
+
+/** While there are products. */
+static double product_bytes(const outlook *l, const sp_job *job)
+{
+    const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
+    const double of_x = job->place.device == SPMM_CPU ? rows_bytes(l, job, rows + cols) : 0;
+    return l->share * (blocks_bytes(l) + of_x) + l->x_file;
+}
+
+spmm_status sp_job_check_memory(const sp_job *job)
+{
+    const sp_options *const o = &job->options;
+    char what[SP_MESSAGE_BYTES / 2];
+    outlook l;
+    if (o->action != SP_ACTION_MULTIPLY && o->action != SP_ACTION_SCATTER_ONLY &&
+        o->action != SP_ACTION_CHECK_CONVERSIONS && o->action != SP_ACTION_DRY_RUN)
+        return SPMM_OK;
+    if (look_ahead(job, &l) != SPMM_OK) return SPMM_OK; /* who reads it says what is wrong */
+    snprintf(what, sizeof what, "%.300s (%lld rows%s%lld entries)", o->matrix, (long long)l.a.rows,
+             l.a.entries > 0 ? ", " : " and more than ", (long long)l.a.entries);
+    TRY(sp_memory_needs(reading_bytes(&l, job), what));
+    if (o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
+    snprintf(what, sizeof what, "a multivector X, a multivector Y (K = %lld) and %.300s",
+             (long long)l.k, o->matrix);
+    return sp_memory_needs(product_bytes(&l, job), what);
+}
