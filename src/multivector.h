@@ -27,8 +27,8 @@ void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t 
                                   int threads);
 
 /** Writes a host multivector as a Matrix Market array file (column-major, as the format wants it), with
- *  digits enough to read the same values back. Written under another name first and renamed when
- *  whole, so that no reader finds half a file.
+ *  digits enough to read the same values back. The file appears complete or not at all (output_file.h); a
+ *  device or a pipe is written into.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
 

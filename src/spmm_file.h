@@ -25,12 +25,12 @@ typedef struct sp_file_facts {
 
 typedef struct sp_file sp_file;
 
-/** Writes a whole matrix. The file appears complete or not at all: it is written as PATH.part, brought to the
- *  disk, and renamed; one that has that name already is replaced.
+/** Writes a whole matrix, from beginning to end. The file appears complete or not at all (output_file.h), and one that has
+ *  that name already is replaced; a device or a pipe is written into.
  *
  *  Local. \param [in] facts        info and duplicates are taken from it, the rest from a
  *         \param [in] chunk_bytes  0: 4 MiB; else a multiple of 64
- *  \return SPMM_OK, SPMM_ERR_OUTPUT (PATH.part is removed), SPMM_ERR_MEMORY, SPMM_ERR_USAGE */
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT, SPMM_ERR_MEMORY, SPMM_ERR_USAGE */
 spmm_status sp_file_write(const char *path, const spmm_csr *a, const sp_file_facts *facts,
                           int64_t chunk_bytes, int threads);
 

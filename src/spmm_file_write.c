@@ -1,37 +1,8 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "output_file.h"
 #include "spmm_file_layout.h"
-
-/** A file being written: errors come from errno. */
-typedef struct writing {
-    const char *path;
-    char *part; /* "PATH.part" */
-    int fd;
-    const sp_file_header *header;
-    const uint32_t *table;
-    const void *data[SP_FILE_SECTIONS];
-} writing;
-
-static spmm_status cannot_write(const writing *w)
-{
-    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", w->part, strerror(errno));
-}
-
-static spmm_status write_at(const writing *w, const void *data, int64_t bytes, int64_t offset)
-{
-    for (int64_t done = 0; done < bytes;) {
-        const int64_t left = bytes - done, piece = left < 1 << 30 ? left : 1 << 30;
-        const ssize_t n = pwrite(w->fd, (const char *)data + done, (size_t)piece, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return cannot_write(w);
-        done += n;
-    }
-    return SPMM_OK;
-}
 
 static void set_text(char *to, size_t n, const char *text) { snprintf(to, n, "%s", text); }
 
@@ -73,51 +44,37 @@ static void make_table(sp_file_header *h, const void *const *data, int threads, 
     h->check = sp_file_check(h, offsetof(sp_file_header, check));
 }
 
-/** Writes all there is into the open file. */
-static spmm_status write_contents(const writing *w)
+/** Writes from the beginning to the end, the gaps before the sections included: it may be a pipe that is written to. */
+static void write_contents(FILE *f, const sp_file_header *h, const uint32_t *table, const void *const *data)
 {
-    const sp_file_header *const h = w->header;
-    TRY(write_at(w, h, sizeof *h, 0));
-    TRY(write_at(w, w->table, sp_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof *w->table,
-                 sizeof *h));
-    for (int s = 0; s < SP_FILE_SECTIONS; s++) TRY(write_at(w, w->data[s], h->bytes[s], h->offset[s]));
-    /* a matrix without entries ends in sections of no bytes, which begin behind a gap */
-    return ftruncate(w->fd, (off_t)h->file_bytes) == 0 ? SPMM_OK : cannot_write(w);
-}
-
-static spmm_status write_part(writing *w)
-{
-    w->fd = open(w->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (w->fd < 0) return cannot_write(w);
-    spmm_status status = write_contents(w);
-    /* a full disk may show as late as here */
-    if (status == SPMM_OK && fsync(w->fd) != 0) status = cannot_write(w);
-    if (close(w->fd) != 0 && status == SPMM_OK) status = cannot_write(w);
-    if (status == SPMM_OK && rename(w->part, w->path) != 0)
-        status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot be put in place: %s", w->path, strerror(errno));
-    if (status != SPMM_OK) (void)unlink(w->part);
-    return status;
+    static const char gap[SP_FILE_ALIGN];
+    const int64_t chunks = sp_file_chunks_before(h, SP_FILE_SECTIONS);
+    int64_t at = (int64_t)sizeof *h + chunks * (int64_t)sizeof *table;
+    fwrite(h, sizeof *h, 1, f);
+    fwrite(table, sizeof *table, (size_t)chunks, f);
+    for (int s = 0; s < SP_FILE_SECTIONS && !ferror(f); s++) {
+        fwrite(gap, 1, (size_t)(h->offset[s] - at), f);
+        fwrite(data[s], 1, (size_t)h->bytes[s], f);
+        at = h->offset[s] + h->bytes[s];
+    }
 }
 
 spmm_status sp_file_write(const char *path, const spmm_csr *a, const sp_file_facts *facts,
                           int64_t chunk_bytes, int threads)
 {
+    const void *const data[SP_FILE_SECTIONS] = {a->irp, a->ja, a->as};
     sp_file_header header;
+    sp_output_file out;
     uint32_t *table = NULL;
-    const size_t length = strlen(path) + sizeof ".part";
-    writing w = {.path = path, .header = &header, .data = {a->irp, a->ja, a->as}};
     TRY(make_header(a, facts, chunk_bytes, &header));
-    spmm_status status = sp_alloc((void **)&w.part, (int64_t)length, 1, "a file's name");
-    if (status == SPMM_OK)
-        status = sp_alloc((void **)&table, sp_file_chunks_before(&header, SP_FILE_SECTIONS), sizeof *table,
-                          "the checksums of a matrix file");
+    TRY(sp_alloc((void **)&table, sp_file_chunks_before(&header, SP_FILE_SECTIONS), sizeof *table,
+                 "the checksums of a matrix file"));
+    make_table(&header, data, threads, table);
+    spmm_status status = sp_output_file_open(path, &out);
     if (status == SPMM_OK) {
-        snprintf(w.part, length, "%s.part", path);
-        make_table(&header, w.data, threads, table);
-        w.table = table;
-        status = write_part(&w);
+        write_contents(out.file, &header, table, data);
+        status = sp_output_file_close(&out, SPMM_OK); /* finds what failed */
     }
     sp_free(table);
-    sp_free(w.part);
     return status;
 }

@@ -1,4 +1,5 @@
 """Runs spmm_mpi for the tests: one place for mpirun, time limits, records and PASS lines."""
+import glob
 import json
 import os
 import pathlib
@@ -31,6 +32,11 @@ def scratch(name, text=None):
         with open(path, "wb") as f:
             f.write(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+def parts(path):
+    """What an output has been written to while it is not complete, or was left unfinished."""
+    return glob.glob(glob.escape(path) + ".part*")
 
 
 def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, records=True, launcher=None,

@@ -7,12 +7,13 @@ import io
 import lzma
 import os
 import re
+import signal
 import subprocess
 import tarfile
 import time
 import zipfile
 
-from command import MPIRUN, PROGRAM, ROOT, SERIES, equal, finish, run, scratch, test, verified, within
+from command import MPIRUN, PROGRAM, ROOT, SERIES, equal, finish, parts, run, scratch, test, verified, within
 
 listed = [line.split() for line in run("--list-kernels", records=False).out.splitlines()]
 CPU_KERNELS = sum(words[1:2] == ["cpu"] for words in listed)
@@ -406,15 +407,21 @@ with test("a rank that fails at any stage ends the job with exit code 4 and one 
             if os.path.exists(path):
                 os.remove(path)
 
+def size_of(path):
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
+
+
 with test("a rank that is killed at any stage ends the job at once, with a code that is not 0 and nothing half written"):
     path = scratch("killed.mtx")
     run(*FAST, "-o", path, "lap2d5:9")
     whole = open(path).read()
     for stage in STAGES:
         for bad in (0, 2):
-            for old in (path, path + ".part"):
-                if os.path.exists(old):
-                    os.remove(old)
+            for old in [*parts(path), *([path] if os.path.exists(path) else [])]:
+                os.remove(old)
             start = time.monotonic()
             result = fault(stage, bad, 3, path, ":kill")  # (half a record would not be read)
             assert time.monotonic() - start < 10, f"{stage}:{bad}"
@@ -423,18 +430,22 @@ with test("a rank that is killed at any stage ends the job at once, with a code 
             if os.path.exists(path):
                 assert stage in WRITTEN and open(path).read() == whole, f"{stage}:{bad} left a file"
             # (rank 0 may be writing while the other one dies)
-            assert stage == "output" or not os.path.exists(path + ".part"), f"{stage}:{bad} left a part"
+            assert stage == "output" or not parts(path), f"{stage}:{bad} left a part"
 
-with test("a program that is killed while it writes Y leaves the older file as it was"):
-    path = scratch("older.mtx", "older")
-    job = subprocess.Popen([PROGRAM, *map(str, FAST), "-k", "16", "--verify", "none", "-o", path, "lap2d5:500"],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while job.poll() is None and not (os.path.exists(path + ".part") and os.path.getsize(path + ".part")):
-        time.sleep(0.005)
-    job.kill()
-    equal(job.wait(), -9, "it had not ended")
-    equal(open(path).read(), "older", "the older file")
-    os.remove(path + ".part")
+with test("a program that is killed while it writes Y leaves the older file as it was, and nothing else if it may"):
+    for sent in (signal.SIGKILL, signal.SIGTERM):
+        path = scratch("older.mtx", "older")
+        job = subprocess.Popen([PROGRAM, *map(str, FAST), "-k", "16", "--verify", "none", "-o", path, "lap2d5:500"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # (an empty one is there for a moment when it looks whether the folder takes a file)
+        while job.poll() is None and not any(size_of(part) for part in parts(path)):
+            time.sleep(0.005)
+        job.send_signal(sent)
+        equal(job.wait(), -sent, "it had not ended")
+        equal(open(path).read(), "older", "the older file")
+        equal(len(parts(path)), sent == signal.SIGKILL, f"{sent.name}: what is left")
+        for part in parts(path):
+            os.remove(part)
 
 with test("an output that cannot be written is exit code 4 and names the file"):
     for option in ("--json", "--csv", "-o"):

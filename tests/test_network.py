@@ -13,7 +13,7 @@ if why_not:
     print("SKIP two hosts:", why_not)
     raise SystemExit(0)
 
-from command import MPIRUN, PROGRAM, ROOT, SCRATCH, equal, finish, run, scratch, test, verified, within
+from command import MPIRUN, PROGRAM, ROOT, SCRATCH, equal, finish, parts, run, scratch, test, verified, within
 
 QUICK = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
 # one more line is one more case: with every matrix, on 4 ranks. (name, options, environment)
@@ -54,7 +54,7 @@ def ended(net, start, code, path):
     assert time.monotonic() - start < 10, f"mpirun took {time.monotonic() - start:.1f} s"
     assert code not in (0, None), code
     network.wait_until(lambda: not left(net), 5, "the end of all ranks")
-    assert not os.path.exists(path) and not os.path.exists(path + ".part"), "an output file was left"
+    assert not os.path.exists(path) and not parts(path), "an output file was left"
 
 
 with network.Network(SCRATCH.name) as net:

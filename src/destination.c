@@ -1,0 +1,243 @@
+#include "destination.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "random.h"
+
+spmm_status sp_cannot_write(const char *path)
+{
+    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+}
+
+static spmm_status cannot(const char *path, int reason)
+{
+    errno = reason;
+    return sp_cannot_write(path);
+}
+
+/* ---- what a name stands for ---- */
+
+/** Where the last part of a path begins. */
+static char *base_of(char *path)
+{
+    char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/** Of the file's folder, "." where the path has none. */
+static const char *folder_of(const char *path, char *folder)
+{
+    snprintf(folder, PATH_MAX, "%s", path);
+    *base_of(folder) = '\0';
+    return folder[0] ? folder : ".";
+}
+
+/** The file behind a chain of symbolic links, which need not be there. \return 0 or an errno */
+static int follow(const char *path, char *target)
+{
+    enum { MOST_LINKS = 40 }; /* Linux's */
+    char link[PATH_MAX];
+    if (snprintf(target, PATH_MAX, "%s", path) >= PATH_MAX) return ENAMETOOLONG;
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t n = readlink(target, link, sizeof link - 1);
+        if (n < 0) return errno == EINVAL || errno == ENOENT ? 0 : errno;
+        link[n] = '\0';
+        char *const to = link[0] == '/' ? target : base_of(target);
+        const size_t room = PATH_MAX - (size_t)(to - target);
+        if ((size_t)n >= room) return ENAMETOOLONG;
+        memcpy(to, link, (size_t)n + 1);
+    }
+    return ELOOP;
+}
+
+static int same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/** The standard stream that is this file, or 0. */
+static int standard_stream(const struct stat *file)
+{
+    struct stat s;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &s) == 0 && same(&s, file)) return fd;
+    return 0;
+}
+
+static spmm_status find_stream(sp_destination *to, const struct stat *s)
+{
+    to->kind = SP_TO_STREAM;
+    to->device = s->st_dev;
+    to->inode = s->st_ino;
+    to->standard = standard_stream(s);
+    return to->standard || access(to->path, W_OK) == 0 ? SPMM_OK : sp_cannot_write(to->path);
+}
+
+static spmm_status find_old(sp_destination *to, const struct stat *s)
+{
+    struct stat target;
+    to->kind = SP_TO_OLD;
+    to->device = s->st_dev;
+    to->inode = s->st_ino;
+    to->owner = s->st_uid;
+    to->group = s->st_gid;
+    to->mode = s->st_mode & 0777;
+    /* (a name under /proc/self/fd may be that of an open file that has no other any more) */
+    return stat(to->target, &target) == 0 && same(&target, s) ? SPMM_OK : find_stream(to, s);
+}
+
+static spmm_status find_new(sp_destination *to)
+{
+    char folder[PATH_MAX];
+    struct stat s;
+    to->kind = SP_TO_NEW;
+    if (!*base_of(to->target)) return cannot(to->path, to->path[0] ? EISDIR : ENOENT);
+    if (stat(folder_of(to->target, folder), &s) != 0) return sp_cannot_write(to->path);
+    to->device = s.st_dev;
+    to->inode = s.st_ino;
+    return SPMM_OK;
+}
+
+spmm_status sp_destination_find(const char *path, sp_destination *to)
+{
+    struct stat s;
+    memset(to, 0, sizeof *to);
+    to->path = path;
+    const int there = stat(path, &s) == 0;
+    if (!there && errno != ENOENT) return sp_cannot_write(path);
+    if (there && S_ISDIR(s.st_mode)) return cannot(path, EISDIR);
+    if (there && (!S_ISREG(s.st_mode) || standard_stream(&s))) return find_stream(to, &s);
+    const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && errno != ENOENT) return sp_cannot_write(path);
+    if (fd >= 0) close(fd);
+    const int reason = follow(path, to->target);
+    if (reason) return cannot(path, reason);
+    return there ? find_old(to, &s) : find_new(to);
+}
+
+spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
+{
+    enum { TRIES = 100, MOST_BASE = 200 };
+    const mode_t mode = to->kind == SP_TO_OLD ? to->mode : 0666;
+    char target[PATH_MAX];
+    struct timespec now;
+    memcpy(target, to->target, sizeof target);
+    const char *const base = base_of(target);
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (uint64_t i = 0; i < TRIES; i++) {
+        const uint64_t word = sp_random((uint64_t)getpid(), (uint64_t)now.tv_nsec + i, (uint64_t)now.tv_sec);
+        if (snprintf(part, PATH_MAX, "%.*s%.*s.part-%08x", (int)(base - target), target, MOST_BASE, base,
+                     (unsigned)(word >> 32)) >= PATH_MAX)
+            return cannot(to->path, ENAMETOOLONG);
+        *fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (*fd >= 0 || errno != EEXIST) break;
+    }
+    if (*fd >= 0) return SPMM_OK;
+    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: its folder takes no new file: %s", to->path,
+                   strerror(errno));
+}
+
+spmm_status sp_destination_stream(const sp_destination *to, int *fd)
+{
+    if (to->standard) fflush(to->standard == STDOUT_FILENO ? stdout : stderr);
+    *fd = to->standard ? fcntl(to->standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                       : open(to->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return *fd >= 0 ? SPMM_OK : sp_cannot_write(to->path);
+}
+
+/* ---- signals while something is written ---- */
+
+/* (a handler is given nothing but its signal: what it needs can only be global) */
+enum { IGNORED = 2, SIGNALS = 5 };
+static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM};
+static struct sigaction before[SIGNALS];
+static char unfinished[PATH_MAX];
+
+/** Removes the file and goes on as if the signal had not been caught: it is raised again, and takes effect when this
+ *  returns. */
+static void remove_unfinished(int signal)
+{
+    const int reason = errno;
+    unlink(unfinished);
+    for (int i = IGNORED; i < SIGNALS; i++)
+        if (signals[i] == signal) sigaction(signal, &before[i], NULL);
+    raise(signal);
+    errno = reason;
+}
+
+void sp_writing_begin(const char *part)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    snprintf(unfinished, sizeof unfinished, "%s", part ? part : "");
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_DFL || (i >= IGNORED && !part)) continue;
+        action.sa_handler = i < IGNORED ? SIG_IGN : remove_unfinished;
+        sigaction(signals[i], &action, NULL);
+    }
+}
+
+void sp_writing_end(void)
+{
+    for (int i = 0; i < SIGNALS; i++)
+        if (before[i].sa_handler == SIG_DFL) sigaction(signals[i], &before[i], NULL);
+}
+
+/* ---- all outputs of a program ---- */
+
+/** Finds one out, and makes sure that it can be written. *known: there is, or will be, such a file. */
+static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
+{
+    struct stat s;
+    char part[PATH_MAX];
+    int fd = -1;
+    *known = 0;
+    if (!file->path) return SPMM_OK;
+    if (file->use == SP_READ) {
+        *known = stat(file->path, &s) == 0 && S_ISREG(s.st_mode);
+        if (*known) *to = (sp_destination){.kind = SP_TO_OLD, .device = s.st_dev, .inode = s.st_ino};
+        return SPMM_OK;
+    }
+    TRY(sp_destination_find(file->path, to));
+    *known = to->kind != SP_TO_STREAM;
+    if (!*known || (to->kind == SP_TO_OLD && file->use == SP_APPENDED)) return SPMM_OK;
+    TRY(sp_destination_part(to, part, &fd));
+    close(fd);
+    unlink(part);
+    return SPMM_OK;
+}
+
+static int same_target(sp_destination *a, sp_destination *b)
+{
+    return a->kind == b->kind && a->device == b->device && a->inode == b->inode &&
+           (a->kind == SP_TO_OLD || strcmp(base_of(a->target), base_of(b->target)) == 0);
+}
+
+static int may_be_one(const sp_named_file *a, const sp_named_file *b)
+{
+    return (a->use == SP_READ && b->use != SP_APPENDED) || (b->use == SP_READ && a->use != SP_APPENDED);
+}
+
+spmm_status sp_outputs_check(const sp_named_file *files, int count)
+{
+    sp_destination here, other;
+    int known, other_known;
+    for (int i = 0; i < count; i++) {
+        TRY(examine(&files[i], &here, &known));
+        for (int j = 0; j < i && known; j++) {
+            TRY(examine(&files[j], &other, &other_known));
+            if (!other_known || may_be_one(&files[i], &files[j]) || !same_target(&here, &other)) continue;
+            return sp_fail(SPMM_ERR_USAGE, "%s %s and %s %s are the same file: give each a file of its own",
+                           files[j].name, files[j].path, files[i].name, files[i].path);
+        }
+    }
+    return SPMM_OK;
+}

@@ -1,0 +1,78 @@
+#include "output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+spmm_status sp_output_file_open(const char *path, sp_output_file *out)
+{
+    int fd;
+    out->part[0] = '\0';
+    TRY(sp_destination_find(path, &out->to));
+    if (out->to.kind == SP_TO_STREAM)
+        TRY(sp_destination_stream(&out->to, &fd));
+    else
+        TRY(sp_destination_part(&out->to, out->part, &fd));
+    sp_writing_begin(out->part[0] ? out->part : NULL);
+    out->file = fdopen(fd, "w");
+    if (out->file) return SPMM_OK;
+    const spmm_status status = sp_cannot_write(path);
+    close(fd);
+    if (out->part[0]) (void)unlink(out->part);
+    sp_writing_end();
+    return status;
+}
+
+/** The folder's new entry is on the disk, too, where the file system knows how. */
+static void sync_folder(const char *target)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", target);
+    char *const slash = strrchr(folder, '/');
+    if (slash) slash[1] = '\0';
+    const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+/** The older file's owner, group and permissions. Only root gives files away, and only to one's own groups can one be
+ *  lent: another group gets no more than everybody has. */
+static int take_permissions(int fd, const sp_destination *old)
+{
+    mode_t mode = old->mode;
+    if (fchown(fd, old->owner, old->group) != 0 && fchown(fd, (uid_t)-1, old->group) != 0)
+        mode = (mode & 0707) | (mode & 07) << 3;
+    return fchmod(fd, mode); /* last: a new owner may cost some */
+}
+
+/** Everything written is on the disk, where a full one may show as late as now. */
+static spmm_status finish(sp_output_file *out)
+{
+    if (ferror(out->file) || fflush(out->file) != 0) return sp_cannot_write(out->to.path);
+    if (!out->part[0]) return SPMM_OK;
+    const int fd = fileno(out->file);
+    if (out->to.kind == SP_TO_OLD && take_permissions(fd, &out->to) != 0)
+        return sp_cannot_write(out->to.path);
+    /* (EINVAL: there is nothing like it on this file system) */
+    return fsync(fd) == 0 || errno == EINVAL ? SPMM_OK : sp_cannot_write(out->to.path);
+}
+
+spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
+{
+    if (status == SPMM_OK) status = finish(out);
+    if (fclose(out->file) != 0 && status == SPMM_OK) status = sp_cannot_write(out->to.path);
+    if (out->part[0]) {
+        if (status == SPMM_OK && rename(out->part, out->to.target) != 0)
+            status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot be put in place: %s", out->to.path,
+                             strerror(errno));
+        if (status == SPMM_OK)
+            sync_folder(out->to.target);
+        else
+            (void)unlink(out->part);
+    }
+    sp_writing_end();
+    return status;
+}

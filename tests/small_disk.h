@@ -1,0 +1,37 @@
+/** A disk that is soon full, for tests. */
+#ifndef SP_TEST_SMALL_DISK_H
+#define SP_TEST_SMALL_DISK_H
+
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+static inline int tell_kernel_(const char *path, const char *text)
+{
+    FILE *const f = fopen(path, "w");
+    return f && fputs(text, f) >= 0 && fclose(f) == 0;
+}
+
+/** A user namespace in which this user is root. */
+static inline int be_root_(void)
+{
+    char users[40], groups[40];
+    snprintf(users, sizeof users, "0 %u 1", (unsigned)getuid());
+    snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getgid());
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && tell_kernel_("/proc/self/setgroups", "deny") &&
+           tell_kernel_("/proc/self/uid_map", users) && tell_kernel_("/proc/self/gid_map", groups);
+}
+
+/** From here on the folder is a file system of so many bytes, in memory, for this process and its children alone.
+ *  0 where the system does not let this user have one. */
+static inline int small_disk(const char *folder, const char *size)
+{
+    char option[64];
+    snprintf(option, sizeof option, "size=%s", size);
+    if (unshare(CLONE_NEWNS) != 0 && !be_root_()) return 0;
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return 0;
+    return mount("none", folder, "tmpfs", 0, option) == 0;
+}
+
+#endif

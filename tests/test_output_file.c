@@ -1,0 +1,354 @@
+/** Outputs that are written as a whole: complete or not there, whoever else writes, whatever has the name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "multivector.h"
+#include "output_file.h"
+#include "parts.h"
+#include "sample.h"
+#include "small_disk.h"
+#include "spmm_file.h"
+#include "test.h"
+
+static char folder[200], path[256], other[256];
+static const sp_file_facts facts = {.info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
+
+/** Writes `bytes` times the letter; `status` is what the rest of the work came to. */
+static spmm_status write_letters(const char *to, char letter, size_t bytes, spmm_status status)
+{
+    sp_output_file out;
+    TRY(sp_output_file_open(to, &out));
+    for (size_t i = 0; i < bytes; i++) fputc(letter, out.file);
+    return sp_output_file_close(&out, status);
+}
+
+static int64_t size_of(const char *of)
+{
+    struct stat s;
+    return stat(of, &s) == 0 ? (int64_t)s.st_size : -1;
+}
+
+static mode_t mode_of(const char *of)
+{
+    struct stat s;
+    return lstat(of, &s) == 0 ? s.st_mode : 0;
+}
+
+/** Waits for all children; how many of them failed. */
+static int failures(void)
+{
+    int status, failed = 0;
+    while (wait(&status) > 0) failed += status != 0;
+    return failed;
+}
+
+/** Processes that write a matrix again and again under one name, two of different sizes each. */
+static void write_by_turns(int writers, int times)
+{
+    fflush(stdout);
+    for (int w = 0; w < writers; w++) {
+        if (fork() != 0) continue;
+        for (int i = 0; i < times; i++) {
+            spmm_csr a;
+            spmm_multivector v;
+            sample_csr(w % 2 ? SAMPLE_RANDOM : SAMPLE_DENSE_ROW, SAMPLE_REALS, SPMM_F64, &a);
+            if (sp_file_write(path, &a, &facts, 64, 1) != SPMM_OK) _exit(1);
+            spmm_csr_destroy(&a);
+            v = sample_multivector(500 + w, 8, 8, SPMM_F64);
+            sample_fill(&v, SAMPLE_REALS, (uint64_t)w);
+            if (sp_multivector_write(&v, other) != SPMM_OK) _exit(1);
+            spmm_multivector_destroy(&v);
+        }
+        _exit(0);
+    }
+}
+
+static void test_crowd(void)
+{
+    TEST(
+        "of several that write the same name each puts a complete file there, and readers never see another") {
+        const sp_read_options options = {.threads = 1};
+        int status, seen = 0, running = 4;
+        write_by_turns(running, 25);
+        while (running > 0) {
+            const pid_t ended = waitpid(-1, &status, WNOHANG);
+            if (ended > 0) CHECK_INT(status, 0);
+            running -= ended > 0;
+            spmm_csr a;
+            spmm_multivector v;
+            if (access(path, F_OK) == 0) {
+                const spmm_status read = sp_file_read(path, &options, &a, NULL);
+                CHECK_INT(read, SPMM_OK);
+                if (read == SPMM_OK) spmm_csr_destroy(&a);
+                seen++;
+            }
+            if (access(other, F_OK) == 0) {
+                const spmm_status read = sp_read_dense(other, &options, &v);
+                CHECK_INT(read, SPMM_OK);
+                if (read == SPMM_OK) spmm_multivector_destroy(&v);
+            }
+        }
+        CHECK(seen > 0);
+        CHECK_INT(parts_in(folder), 0);
+        unlink(path);
+        unlink(other);
+    }
+}
+
+/* ---- what has the name already ---- */
+
+static void test_links(void)
+{
+    TEST("a link stays and its target is replaced, or made; nothing else that is a link is written through") {
+        char trap[300], text[8];
+        CHECK_INT(write_letters(other, 'o', 10, SPMM_OK), SPMM_OK);
+        CHECK_INT(symlink(strrchr(other, '/') + 1, path), 0);
+        CHECK_INT(write_letters(path, 'n', 20, SPMM_OK), SPMM_OK);
+        CHECK(S_ISLNK(mode_of(path)) && S_ISREG(mode_of(other)));
+        CHECK_INT(size_of(other), 20);
+        unlink(other);
+        CHECK_INT(write_letters(path, 'n', 30, SPMM_OK), SPMM_OK); /* into nowhere */
+        CHECK(S_ISLNK(mode_of(path)) && S_ISREG(mode_of(other)));
+        CHECK_INT(size_of(other), 30);
+        unlink(path);
+        snprintf(trap, sizeof trap, "%s.part", path); /* a name that could be guessed */
+        CHECK_INT(symlink(other, trap), 0);
+        CHECK_INT(write_letters(path, 'n', 40, SPMM_OK), SPMM_OK);
+        CHECK(S_ISREG(mode_of(path)) && size_of(other) == 30);
+        unlink(trap);
+        unlink(path);
+        CHECK_INT(symlink(path, path), 0);
+        CHECK_INT(write_letters(path, 'n', 1, SPMM_OK), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), "symbolic links");
+        CHECK_INT(readlink(path, text, sizeof text) > 0, 1);
+        unlink(path);
+        unlink(other);
+    }
+}
+
+static void test_permissions(void)
+{
+    TEST("a new file has the permissions that the umask leaves, an older one keeps its own, and its owner") {
+        struct stat s;
+        const mode_t usual = umask(027);
+        CHECK_INT(write_letters(path, 'a', 1, SPMM_OK), SPMM_OK);
+        CHECK_INT(mode_of(path) & 07777, 0640);
+        CHECK_INT(chmod(path, 0606), 0);
+        CHECK_INT(write_letters(path, 'a', 2, SPMM_OK), SPMM_OK);
+        CHECK_INT(mode_of(path) & 07777, 0606);
+        umask(usual);
+        if (chown(path, 65534, 65534) == 0) {
+            CHECK_INT(write_letters(path, 'a', 3, SPMM_OK), SPMM_OK);
+            CHECK(stat(path, &s) == 0 && s.st_uid == 65534 && s.st_gid == 65534 && s.st_size == 3);
+        }
+        unlink(path);
+    }
+    TEST("names as long as the system lets them be can be written") {
+        char name[256], all[500];
+        memset(name, 'n', 255);
+        name[255] = '\0';
+        snprintf(all, sizeof all, "%s/%s", folder, name);
+        CHECK_INT(write_letters(all, 'a', 5, SPMM_OK), SPMM_OK);
+        CHECK_INT(size_of(all), 5);
+        unlink(all);
+    }
+}
+
+static void test_devices(void)
+{
+    static const char sentence[] = "a device is written into and never replaced";
+    spmm_csr a;
+    sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+    if (mknod(path, S_IFCHR | 0600, makedev(1, 3)) != 0 || close(open(path, O_WRONLY)) != 0) {
+        SKIP(sentence, "no device can be made here");
+    } else {
+        TEST(sentence) {
+            CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_OK); /* null */
+            CHECK(S_ISCHR(mode_of(path)));
+            unlink(path);
+            CHECK_INT(mknod(path, S_IFCHR | 0600, makedev(1, 7)), 0); /* full */
+            CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
+            CHECK_TEXT(spmm_error_message(), path);
+            CHECK(S_ISCHR(mode_of(path)));
+            CHECK_INT(parts_in(folder), 0);
+        }
+    }
+    unlink(path);
+    TEST("what reads from a pipe gets the matrix file, byte by byte, and the pipe stays") {
+        char command[1200];
+        CHECK_INT(sp_file_write(other, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(mkfifo(path, 0600), 0);
+        snprintf(command, sizeof command, "exec cmp '%s' '%s'", path, other);
+        fflush(stdout);
+        if (fork() == 0) {
+            execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+            _exit(9);
+        }
+        CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(failures(), 0);
+        CHECK(S_ISFIFO(mode_of(path)));
+        unlink(path);
+        unlink(other);
+    }
+    spmm_csr_destroy(&a);
+}
+
+/* ---- what goes wrong ---- */
+
+static void test_failures(void)
+{
+    TEST("what fails leaves the older file as it was, and nothing else") {
+        CHECK_INT(write_letters(path, 'a', 7, SPMM_OK), SPMM_OK);
+        CHECK_INT(write_letters(path, 'b', 9, sp_fail(SPMM_ERR_MEMORY, "no")), SPMM_ERR_MEMORY);
+        CHECK_INT(size_of(path), 7);
+        CHECK_INT(parts_in(folder), 0);
+        CHECK_INT(write_letters(folder, 'b', 9, SPMM_OK), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), "Is a directory");
+        CHECK_INT(write_letters("", 'b', 9, SPMM_OK), SPMM_ERR_OUTPUT);
+        snprintf(other, sizeof other, "%s/none/", folder);
+        CHECK_INT(write_letters(other, 'b', 9, SPMM_OK), SPMM_ERR_OUTPUT);
+        snprintf(other, sizeof other, "%s/other", folder);
+        unlink(path);
+    }
+    TEST(
+        "a signal that ends the program in the middle leaves the older file; nothing else where it can be seen") {
+        static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGKILL};
+        CHECK_INT(write_letters(path, 'a', 7, SPMM_OK), SPMM_OK);
+        for (int i = 0; i < 4; i++) {
+            int status, ready[2];
+            char c;
+            if (pipe(ready) != 0) abort();
+            fflush(stdout);
+            const pid_t child = fork();
+            if (child == 0) {
+                sp_output_file out;
+                signal(signals[i], SIG_DFL);
+                if (sp_output_file_open(path, &out) != SPMM_OK) _exit(1);
+                fputs("half", out.file);
+                fflush(out.file);
+                (void)!write(ready[1], "", 1);
+                for (;;) pause();
+            }
+            CHECK_INT(read(ready[0], &c, 1), 1);
+            CHECK_INT(parts_in(folder), 1);
+            kill(child, signals[i]);
+            waitpid(child, &status, 0);
+            CHECK(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+            CHECK_INT(parts_in(folder), signals[i] == SIGKILL);
+            CHECK_INT(size_of(path), 7);
+            close(ready[0]);
+            close(ready[1]);
+        }
+    }
+}
+
+static void test_full_disk(void)
+{
+    static const char sentence[] =
+        "on a full disk an older file stays, nothing is left, and the name is told";
+    int status;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        char disk[230];
+        snprintf(disk, sizeof disk, "%s/disk", folder);
+        if (mkdir(disk, 0700) != 0 || !small_disk(disk, "64k")) _exit(9);
+        snprintf(path, sizeof path, "%s/y", disk);
+        TEST(sentence) {
+            CHECK_INT(write_letters(path, 'a', 30000, SPMM_OK), SPMM_OK);
+            CHECK_INT(write_letters(path, 'b', 50000, SPMM_OK), SPMM_ERR_OUTPUT);
+            CHECK_TEXT(spmm_error_message(), "y: cannot write: No space left on device");
+            CHECK_INT(size_of(path), 30000);
+            CHECK_INT(parts_in(disk), 0);
+        }
+        _exit(test_.tests_failed);
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 9)
+        SKIP(sentence, "no file system can be mounted here");
+    else
+        test_.tests_failed += status != 0;
+}
+
+/* ---- the look before the work ---- */
+
+static int files_in(const char *of)
+{
+    DIR *const d = opendir(of);
+    int count = 0;
+    while (d && readdir(d)) count++;
+    if (d) closedir(d);
+    return count;
+}
+
+static spmm_status check(const char *replaced, const char *appended, const char *input)
+{
+    const sp_named_file files[] = {
+        {"MATRIX", input, SP_READ}, {"-o", replaced, SP_REPLACED}, {"--json", appended, SP_APPENDED}};
+    return sp_outputs_check(files, 3);
+}
+
+static void test_check(void)
+{
+    TEST("whether outputs can be written is found out without leaving a file or touching one") {
+        char none[300];
+        snprintf(none, sizeof none, "%s/none/y", folder);
+        CHECK_INT(write_letters(path, 'a', 7, SPMM_OK), SPMM_OK);
+        const int before = files_in(folder);
+        CHECK_INT(check(path, other, NULL), SPMM_OK);
+        CHECK_INT(check(other, path, NULL), SPMM_OK);
+        CHECK_INT(check(NULL, NULL, path), SPMM_OK);
+        CHECK_INT(check("/dev/null", "/dev/null", NULL), SPMM_OK);
+        CHECK_INT(check("/dev/stdout", "/dev/stdout", NULL), SPMM_OK);
+        CHECK_INT(check(none, other, NULL), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), none);
+        CHECK_INT(check(other, none, NULL), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), none);
+        CHECK_INT(check(folder, other, NULL), SPMM_ERR_OUTPUT);
+        CHECK_INT(check(other, folder, NULL), SPMM_ERR_OUTPUT);
+        CHECK_INT(check("/proc/none", NULL, NULL), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), "/proc/none: cannot write: its folder takes no new file");
+        CHECK_INT(files_in(folder), before);
+        CHECK_INT(size_of(path), 7);
+    }
+    TEST(
+        "one file for two outputs is refused, by whatever names; an input may be replaced but not appended to") {
+        char again[300];
+        snprintf(again, sizeof again, "%s/../%s/other", folder, strrchr(folder, '/') + 1);
+        CHECK_INT(check(other, other, NULL), SPMM_ERR_USAGE); /* not there yet */
+        CHECK_TEXT(spmm_error_message(), "-o ");
+        CHECK_TEXT(spmm_error_message(), "--json ");
+        CHECK_INT(check(other, again, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(symlink(other, path) == 0 || (unlink(path) == 0 && symlink(other, path) == 0), 1);
+        CHECK_INT(check(path, other, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(write_letters(other, 'a', 7, SPMM_OK), SPMM_OK);
+        CHECK_INT(check(path, again, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(check(path, NULL, other), SPMM_OK);
+        CHECK_INT(check(NULL, path, other), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "MATRIX ");
+        CHECK_INT(size_of(other), 7);
+    }
+}
+
+int main(void)
+{
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/test_output_file.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) return 2;
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(other, sizeof other, "%s/other", folder);
+    test_crowd();
+    test_links();
+    test_permissions();
+    test_devices();
+    test_failures();
+    test_full_disk();
+    unlink(path);
+    test_check();
+    return test_end();
+}
