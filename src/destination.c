@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "random.h"
+#include "words.h"
 
 spmm_status sp_cannot_write(const char *path)
 {
@@ -112,7 +113,8 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
     to->path = path;
     const int there = stat(path, &s) == 0;
     if (!there && errno != ENOENT) return sp_cannot_write(path);
-    if (there && S_ISDIR(s.st_mode)) return cannot(path, EISDIR);
+    if (there && S_ISDIR(s.st_mode))
+        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: found a folder, expected a file", path);
     if (there && (!S_ISREG(s.st_mode) || standard_stream(&s))) return find_stream(to, &s);
     const int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno != ENOENT) return sp_cannot_write(path);
@@ -235,8 +237,8 @@ spmm_status sp_outputs_check(const sp_named_file *files, int count)
         for (int j = 0; j < i && known; j++) {
             TRY(examine(&files[j], &other, &other_known));
             if (!other_known || may_be_one(&files[i], &files[j]) || !same_target(&here, &other)) continue;
-            return sp_fail(SPMM_ERR_USAGE, "%s %s and %s %s are the same file: give each a file of its own",
-                           files[j].name, files[j].path, files[i].name, files[i].path);
+            return sp_fail(SPMM_ERR_USAGE, "%s and %s are one file, %s: give another name", files[j].name,
+                           files[i].name, SHOWN(files[i].path));
         }
     }
     return SPMM_OK;

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "destination.h"
 #include "exchange.h"
 #include "gen.h"
 #include "graph.h"
 #include "job.h"
 #include "read_source.h"
 #include "reduce.h"
-#include "sink.h"
 #include "words.h"
 
 /* ---- options beside build and device; the same on every rank, but for what a machine has ---- */
@@ -72,19 +72,6 @@ static spmm_status check_neighbours(const sp_job *job)
 
 /* ---- files; rank 0 ---- */
 
-static spmm_status check_apart(const sp_options *o)
-{
-    const sp_named_file file[] = {
-        {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, 0},
-        {"--x", o->x_file, 0},
-        {"--cache", o->cache, 1},
-        {"--output", o->output, 1},
-        {"--json", o->json, 1},
-        {"--csv", o->csv, 1},
-    };
-    return sp_sink_check_apart(file, sizeof file / sizeof *file);
-}
-
 /** A name that is no file's may be meant for a generator's; what else is wrong with a file, its reader says. */
 static spmm_status check_matrix(const char *matrix)
 {
@@ -110,15 +97,24 @@ static spmm_status check_x(const char *path)
     return SPMM_OK;
 }
 
+static spmm_status check_outputs(const sp_options *o)
+{
+    const sp_named_file files[] = {
+        {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
+        {"--x", o->x_file, SP_READ},
+        {"--cache", o->cache, SP_REPLACED},
+        {"--output", o->action == SP_ACTION_MULTIPLY ? o->output : NULL, SP_REPLACED},
+        {"--json", o->json, SP_APPENDED},
+        {"--csv", o->csv, SP_APPENDED},
+    };
+    return sp_outputs_check(files, sizeof files / sizeof *files);
+}
+
 static spmm_status check_files(const sp_options *o)
 {
     TRY(check_matrix(o->matrix));
-    TRY(check_apart(o));
     TRY(check_x(o->x_file));
-    TRY(sp_sink_check(o->json));
-    TRY(sp_sink_check(o->csv));
-    TRY(sp_sink_check_new(o->cache, 0));
-    return o->action == SP_ACTION_MULTIPLY ? sp_sink_check_new(o->output, 1) : SPMM_OK;
+    return check_outputs(o);
 }
 
 static spmm_status check(const sp_job *job)

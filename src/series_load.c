@@ -10,7 +10,6 @@
 #include "read_source.h"
 #include "series_csv.h"
 #include "series_job.h"
-#include "sink.h"
 
 spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_layout layout,
                              spmm_precision precision, spmm_device space, sp_series *x)
@@ -147,33 +146,12 @@ static spmm_status make_room(sp_series_job *job)
     return sp_series_alloc(job, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);
 }
 
-static spmm_status check_files(const sp_series_options *o)
-{
-    const sp_named_file file[] = {
-        {"the file of series", o->file, 0},
-        {"--output", o->output, 1},
-        {"--json", o->json, 1},
-        {"--csv", o->csv, 1},
-    };
-    TRY(sp_sink_check_apart(file, sizeof file / sizeof *file));
-    TRY(sp_sink_check(o->json));
-    TRY(sp_sink_check(o->csv));
-    return sp_sink_check_new(o->output, 1);
-}
-
-/** What can be known to fail when the series have been measured. */
-static spmm_status check_outputs(const sp_series_job *job)
-{
-    return sp_agree(job->grid.comm, "series", sp_series_root(job) ? check_files(&job->options) : SPMM_OK);
-}
-
 spmm_status sp_series_load(sp_series_job *job)
 {
     const double start = MPI_Wtime();
     int64_t shape[2] = {job->options.series, job->options.length};
     sp_series all = {0};
     spmm_status status = SPMM_OK;
-    TRY(check_outputs(job));
     if (job->options.file) {
         if (sp_series_root(job)) status = read_file(job, &all);
         shape[0] = all.count;

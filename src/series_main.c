@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include "copy_rate.h"
+#include "destination.h"
 #include "device.h"
 #include "options.h"
 #include "program.h"
@@ -75,10 +76,26 @@ static spmm_status describe(sp_series_job *job)
     return SPMM_OK;
 }
 
+/** Can all outputs be written? Asked before the work. */
+static spmm_status check_outputs(const sp_series_job *job)
+{
+    const sp_series_options *const o = &job->options;
+    const sp_named_file files[] = {
+        {"the file of series", o->file, SP_READ},
+        {"--output", o->output, SP_REPLACED},
+        {"--json", o->json, SP_APPENDED},
+        {"--csv", o->csv, SP_APPENDED},
+    };
+    const spmm_status status = sp_series_root(job) ? sp_outputs_check(files, sizeof files / sizeof *files)
+                                                   : SPMM_OK;
+    return sp_agree(job->grid.comm, "series", status);
+}
+
 static spmm_status work(sp_series_job *job)
 {
     const int talks = job->options.verbosity >= 0;
     TRY(place(job));
+    TRY(check_outputs(job));
     if (job->options.action == SP_SERIES_ACCURACY) return sp_series_accuracy(job);
     TRY(sp_series_load(job));
     TRY(describe(job));

@@ -1,15 +1,10 @@
 #include "sink.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "words.h"
 
 struct sp_sink {
     FILE *file;
@@ -116,54 +111,6 @@ static spmm_status finish(FILE *f, const char *path)
 {
     const int bad = ferror(f);
     return fclose(f) != 0 || bad ? cannot_write(path) : SPMM_OK;
-}
-
-spmm_status sp_sink_check(const char *path)
-{
-    FILE *f = path ? fopen(path, "a") : NULL;
-    if (path && !f) return cannot_write(path);
-    return f ? finish(f, path) : SPMM_OK;
-}
-
-spmm_status sp_sink_check_new(const char *path, int device)
-{
-    char part[4096];
-    struct stat info;
-    if (!path) return SPMM_OK;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        if (S_ISDIR(info.st_mode) || !device)
-            return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: found a %s, expected a file or none", path,
-                           S_ISDIR(info.st_mode) ? "folder" : "device or a pipe");
-        return access(path, W_OK) == 0 ? SPMM_OK : cannot_write(path);
-    }
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-        return sp_fail(SPMM_ERR_OUTPUT, "the output's file name is too long");
-    const int fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) return errno == EEXIST && access(part, W_OK) == 0 ? SPMM_OK : cannot_write(path);
-    close(fd);
-    (void)unlink(part);
-    return SPMM_OK;
-}
-
-/** Do both names stand for one file, which exists or would be made? Devices and pipes may be shared. */
-static int same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    const int there = stat(a, &x) == 0;
-    if (there && !S_ISREG(x.st_mode)) return 0;
-    if (strcmp(a, b) == 0) return 1;
-    return there && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-spmm_status sp_sink_check_apart(const sp_named_file *file, int count)
-{
-    for (int i = 0; i < count; i++)
-        for (int j = i + 1; j < count; j++)
-            if (file[i].path && file[j].path && (file[i].is_output || file[j].is_output) &&
-                same_file(file[i].path, file[j].path))
-                return sp_fail(SPMM_ERR_USAGE, "%s and %s are one file, %s: give another name",
-                               file[i].option, file[j].option, SHOWN(file[i].path));
-    return SPMM_OK;
 }
 
 spmm_status sp_sink_json(const char *path, sp_sink_visit visit, const void *record)

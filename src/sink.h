@@ -35,27 +35,6 @@ void sp_sink_pair(sp_sink *s, const char *name, const char *first, const char *s
 void sp_sink_open(sp_sink *s, const char *group);
 void sp_sink_close(sp_sink *s);
 
-/** Can this file be appended to? Asked before the work, not after it; makes the file where there is none.
- *  \param [in] path  NULL: SPMM_OK
- *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
-spmm_status sp_sink_check(const char *path);
-
-/** Can a file be written there that takes this name when it is whole, and is NAME.part until then? Asked before the work;
- *  leaves nothing behind. \param [in] path  NULL: SPMM_OK \param [in] device  1: a device or a pipe will do, too
- *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
-spmm_status sp_sink_check_new(const char *path, int device);
-
-/** A file that a program is to read or write. */
-typedef struct sp_named_file {
-    const char *option; /**< that names it, for the message */
-    const char *path;   /**< NULL: there is none */
-    int is_output;
-} sp_named_file;
-
-/** Is none of the outputs another one of these files, be it under another name? Devices may be.
- *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names both options */
-spmm_status sp_sink_check_apart(const sp_named_file *file, int count);
-
 /** Append the record: a line with one JSON object, or a row. The CSV gets its header when the file is new or empty.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
 spmm_status sp_sink_json(const char *path, sp_sink_visit visit, const void *record);

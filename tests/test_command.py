@@ -98,7 +98,7 @@ with test("what options, build, machine and file names show to fail is refused b
                              (("-f", "panel"), 2, "--format panel"), (("-f", "sell", "--kernel", "all"), 2, "--format sell"),
                              (("-k", "64,1", "--slices", 2), 2, "--slices 2 of 1 columns"),
                              (("-o", "/no/such/y"), 4, "/no/such/y: cannot write"), (("--cache", "/no/such/c"), 4, "/no/such/c"),
-                             (("-o", scratch(".")), 4, "found a folder"), (("--cache", "/dev/null"), 4, "expected a file"),
+                             (("-o", scratch(".")), 4, "found a folder"), (("--cache", scratch(".")), 4, "expected a file"),
                              (("-x", "/no/such/x"), 3, "/no/such/x: cannot be opened"),
                              (("-x", "unifrom"), 3, "--x unifrom: no such file; did you mean uniform?"),
                              (("--json", scratch("j"), "--csv", scratch("j")), 2, "--json and --csv are one file"),
@@ -447,16 +447,46 @@ with test("a program that is killed while it writes Y leaves the older file as i
         for part in parts(path):
             os.remove(part)
 
-with test("an output that cannot be written is exit code 4 and names the file"):
+with test("an output that cannot be written is exit code 4 and names the file, before the work where that can be known"):
     for option in ("--json", "--csv", "-o"):
-        for path in ("/dev/full", "/no/such/folder/file"):
-            result = run(*FAST, option, path, "lap2d5:50", ranks=2)
-            equal(result.code, 4, f"{option} {path} {result.err}")
-            within(result.error_lines()[0], path)
+        result = run(*FAST, option, "/dev/full", "lap2d5:50", ranks=2)
+        equal(result.code, 4, f"{option} {result.err}")
+        within(result.error_lines()[0], "/dev/full")
+    for args in (("--json",), ("--csv",), ("-o",), ("--cache",), ("--io", "parallel", "-o")):
+        path = scratch("missing/file")
+        # (the matrix would be refused, too, and later)
+        result = run(*FAST, *args, path, scratch("broken.mtx", "no matrix"), ranks=2, records=False)
+        equal(result.code, 4, f"{args} {result.err}")
+        equal((len(result.error_lines()), result.out), (1, ""), f"{args} {result.err}")
+        within(result.error_lines()[0], path)
     with open("/dev/full", "w") as full:
         result = subprocess.run([PROGRAM, *map(str, FAST), "lap2d5:9"], stdout=full, stderr=subprocess.PIPE, text=True,
                                 timeout=60)
         equal(result.returncode, 4, "stdout on a full disk: " + result.stderr)
+
+with test("a matrix that cannot be read leaves no output, and older ones as they were"):
+    names = [scratch(f"kept.{n}") for n in range(4)]
+    options = [word for pair in zip(("-o", "--cache", "--json", "--csv"), names) for word in pair]
+    broken = scratch("broken.mtx", "no matrix")
+    equal(run(*FAST, *options, broken).code, 3)
+    equal([os.path.exists(name) for name in names], [False] * 4)
+    for name in names:
+        scratch(os.path.basename(name), "older\n")
+    equal(run(*FAST, *options, broken).code, 3)
+    equal([open(name).read() for name in names], ["older\n"] * 4)
+
+with test("one file for two outputs, or records added to an input, is exit code 2; Y may replace X or the matrix"):
+    matrix = scratch("square.mtx", HEAD + "2 2 2\n1 1 2\n2 2 3\n")
+    both, vector = scratch("both"), scratch("x.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n1\n")
+    for args in (("-o", both, "--json", both), ("--cache", both, "-o", both), ("--csv", both, "--json", both), ("--json", matrix),
+                 ("-x", vector, "--csv", vector)):
+        result = run(*FAST, *args, matrix, ranks=2, records=False)
+        equal((result.code, len(result.error_lines())), (2, 1), result.err)
+        within(result.error_lines()[0], " are one file, ")
+        assert not os.path.exists(both), args
+    for _ in range(2):
+        verified(run(*FAST, "-x", vector, "-o", vector, matrix), "Y over X", 1)
+    equal(open(vector).read().split()[-2:], ["4", "9"])
 
 with test("X that no memory holds is exit code 4 with the figure, on every rank, before anything is touched"):
     for ranks in (1, 3):

@@ -262,10 +262,16 @@ with test("a full disk is exit code 4"):
             equal(result.code, 4, f"{args}: {result.err}")
             within(result.err, "/dev/full")
 
-with test("an output that cannot be written is refused before anything is measured"):
-    result = run(*CPU, "-m", 30, "-n", 30, "-o", "/no/such/r", program=SERIES, ranks=2, records=False)
+with test("an output in a folder that is not there is exit code 4 before the work, and two in one file exit code 2"):
+    path, broken = scratch("missing/file"), scratch("broken.csv", "no,series\n")
+    for args in (("-o", path), ("--json", path), ("--csv", path)):
+        result = run(*CPU, *args, broken, program=SERIES, ranks=2, records=False)
+        equal((result.code, len(result.error_lines()), result.out), (4, 1, ""), result.err)
+        within(result.error_lines()[0], path)
+    result = run(*CPU, "--accuracy", "--csv", path, program=SERIES, records=False)
     equal((result.code, result.out), (4, ""), result.err)
-    within(result.err, "/no/such/r: cannot write")
+    result = run(*CPU, "-o", scratch("twice"), "--json", scratch("twice"), broken, program=SERIES, records=False)
+    equal((result.code, os.path.exists(scratch("twice"))), (2, False), result.err)
 
 with test("help, version and kernels are told once, from any number of ranks"):
     for option, part in (("--help", "--epsilon PCT"), ("--version", "series_mpi 0."), ("--list-kernels", "cpu_walk ")):

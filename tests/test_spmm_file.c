@@ -503,7 +503,7 @@ static void test_writing(void)
         CHECK_INT(sp_file_write(file, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
         CHECK_TEXT(spmm_error_message(), "none/a.spmm: cannot write: ");
         CHECK_INT(sp_file_write(folder, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
-        CHECK_TEXT(spmm_error_message(), "Is a directory");
+        CHECK_TEXT(spmm_error_message(), "found a folder");
         CHECK_INT(parts_in(folder), 0);
     }
     TEST("chunks of an odd size are refused") {
