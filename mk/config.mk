@@ -160,7 +160,7 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/
           $(if $(NCCL_FOUND),src/nccl_none.c,src/nccl_found.c) \
           $(if $(METIS_FOUND),src/graph_none.c,src/graph_metis.c)
 # what only the program needs besides main.c; it is in no library
-PROGRAM_ONLY := $(patsubst %,src/%.c,job job_check job_layout job_load job_memory job_run job_time job_tune layout tune floor copy_rate options option_table conversions report report_file sink destination output_file multivector_write spmm_file_write program watch)
+PROGRAM_ONLY := $(patsubst %,src/%.c,job job_check job_layout job_load job_memory job_run job_time job_tune layout tune floor copy_rate options option_table conversions report report_file sink append destination output_file multivector_write spmm_file_write program watch)
 # what only series_mpi needs besides series_main.c (mk/series.mk)
 SERIES_ALL := $(filter-out src/series_main.c,$(wildcard src/series_*.c src/pearson*.c kernels/series_*.c \
                   kernels/cpu_series*.c kernels/no_cuda_series.c kernels/no_blas.c kernels/no_cublas.c))

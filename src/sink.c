@@ -1,10 +1,12 @@
 #include "sink.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "append.h"
 
 struct sp_sink {
     FILE *file;
@@ -13,18 +15,41 @@ struct sp_sink {
     int fields;        /* of the object or the row so far */
 };
 
+/** Bytes of the UTF-8 character that begins there, 1 to 4; 0 where none does (RFC 3629: not the longer forms of a
+ *  character, no surrogates, nothing beyond U+10FFFF). */
+static int character(const unsigned char *p)
+{
+    if (p[0] < 0x80) return 1;
+    const int bytes = p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+    const unsigned least = p[0] == 0xE0   ? 0xA0
+                           : p[0] == 0xF0 ? 0x90
+                                          : 0x80,
+                   most = p[0] == 0xED   ? 0x9F
+                          : p[0] == 0xF4 ? 0x8F
+                                         : 0xBF; /* of the second byte */
+    if (!bytes || p[1] < least || p[1] > most) return 0;
+    for (int i = 2; i < bytes; i++)
+        if ((p[i] & 0xC0) != 0x80) return 0;
+    return bytes;
+}
+
+/** Names of files may be any bytes; what is written is UTF-8: a byte that is none becomes the four characters \xHH. */
 static void quoted(FILE *f, const char *text, int json)
 {
     fputc('"', f);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (json && *p < 0x20)
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        const int bytes = character(p);
+        if (!bytes)
+            fprintf(f, "%s\\x%02x", json ? "\\" : "", *p);
+        else if (json && *p < 0x20)
             fprintf(f, "\\u%04x", *p);
         else if (json && (*p == '"' || *p == '\\'))
             fprintf(f, "\\%c", *p);
         else if (!json && *p == '"')
             fputs("\"\"", f);
         else
-            fputc(*p, f);
+            fwrite(p, 1, (size_t)bytes, f);
+        p += bytes ? bytes : 1;
     }
     fputc('"', f);
 }
@@ -102,40 +127,80 @@ void sp_sink_close(sp_sink *s)
     s->fields = 1;
 }
 
-static spmm_status cannot_write(const char *path)
+/* ---- lines ---- */
+
+/** Whether such a line is not the whole of a JSON object, but begins like one of ours. */
+static int cut_object(const char *head, const char *line, size_t bytes)
 {
-    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+    int depth = 0, inside = 0; /* of braces; of a string */
+    (void)head;
+    if (bytes == 0 || line[0] != '{') return 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (inside && line[i] == '\\')
+            i++;
+        else if (line[i] == '"')
+            inside = !inside;
+        else if (!inside)
+            depth += (line[i] == '{') - (line[i] == '}');
+    }
+    return inside || depth > 0;
 }
 
-static spmm_status finish(FILE *f, const char *path)
+/** Commas between fields; -1 within quotes. */
+static int commas(const char *line, size_t bytes)
 {
-    const int bad = ferror(f);
-    return fclose(f) != 0 || bad ? cannot_write(path) : SPMM_OK;
+    int count = 0, inside = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        if (line[i] == '"') inside = !inside;
+        count += line[i] == ',' && !inside;
+    }
+    return inside ? -1 : count;
+}
+
+/** Whether such a row has fewer fields than the header. */
+static int cut_row(const char *head, const char *line, size_t bytes)
+{
+    return commas(line, bytes) < commas(head, strlen(head));
+}
+
+/** The record as text in memory, that of one line. \param [out] text  the caller frees it with free() */
+static spmm_status compose(int kind, sp_sink_visit visit, const void *record, char **text, size_t *bytes)
+{
+    *text = NULL;
+    FILE *const f = open_memstream(text, bytes);
+    sp_sink s = {.file = f, .kind = kind};
+    if (f) {
+        if (s.kind == JSON) fputc('{', f);
+        visit(&s, record);
+        fputs(s.kind == JSON ? "}\n" : "\n", f);
+    }
+    const int bad = !f || ferror(f);
+    if ((f && fclose(f) != 0) || bad) {
+        free(*text);
+        *text = NULL;
+        return sp_fail(SPMM_ERR_MEMORY, "cannot allocate memory for a record");
+    }
+    return SPMM_OK;
 }
 
 spmm_status sp_sink_json(const char *path, sp_sink_visit visit, const void *record)
 {
-    FILE *f = fopen(path, "a");
-    if (!f) return cannot_write(path);
-    sp_sink s = {f, JSON, NULL, 0};
-    fputc('{', f);
-    visit(&s, record);
-    fputs("}\n", f);
-    return finish(f, path);
+    char *line;
+    size_t bytes;
+    TRY(compose(JSON, visit, record, &line, &bytes));
+    const spmm_status status = sp_append(path, NULL, cut_object, line, bytes);
+    free(line);
+    return status;
 }
 
 spmm_status sp_sink_csv(const char *path, sp_sink_visit visit, const void *record)
 {
-    FILE *f = fopen(path, "a");
-    if (!f) return cannot_write(path);
-    fseek(f, 0, SEEK_END);
-    if (ftell(f) == 0) {
-        sp_sink head = {f, CSV_HEAD, NULL, 0};
-        visit(&head, record);
-        fputc('\n', f);
-    }
-    sp_sink row = {f, CSV_ROW, NULL, 0};
-    visit(&row, record);
-    fputc('\n', f);
-    return finish(f, path);
+    char *head, *row = NULL;
+    size_t head_bytes, bytes;
+    TRY(compose(CSV_HEAD, visit, record, &head, &head_bytes));
+    spmm_status status = compose(CSV_ROW, visit, record, &row, &bytes);
+    if (status == SPMM_OK) status = sp_append(path, head, cut_row, row, bytes);
+    free(head);
+    free(row);
+    return status;
 }

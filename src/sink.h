@@ -35,8 +35,10 @@ void sp_sink_pair(sp_sink *s, const char *name, const char *first, const char *s
 void sp_sink_open(sp_sink *s, const char *group);
 void sp_sink_close(sp_sink *s);
 
-/** Append the record: a line with one JSON object, or a row. The CSV gets its header when the file is new or empty.
- *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
+/** Append the record: a line with one JSON object, or a row, whole or not at all, as append.h says. The CSV gets its header
+ *  when the file is new or empty. The text is UTF-8 whatever the fields hold: a byte that is no part of a UTF-8 character,
+ *  as names of files may have them, becomes the four characters \xHH.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_sink_json(const char *path, sp_sink_visit visit, const void *record);
 spmm_status sp_sink_csv(const char *path, sp_sink_visit visit, const void *record);
 

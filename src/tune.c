@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "append.h"
 #include "memory.h"
 #include "random.h"
 
@@ -140,45 +141,34 @@ spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *con
 
 /* ---- storing ---- */
 
-/** Makes the folders of a file; what fails shows when the file is opened. */
-static void make_folders(const char *path)
+/** Makes the folders of a file. \return SPMM_OK, SPMM_ERR_OUTPUT with the first that cannot be made */
+static spmm_status make_folders(const char *path)
 {
     char folder[4096];
+    struct stat info;
     snprintf(folder, sizeof folder, "%s", path);
     for (char *p = folder + 1; *p; p++) {
         if (*p != '/') continue;
         *p = '\0';
-        (void)mkdir(folder, 0700);
+        /* (what the system says of a folder that is there may be any error, such as that all is read-only) */
+        if (mkdir(folder, 0700) != 0) {
+            const int reason = errno;
+            if (stat(folder, &info) != 0)
+                return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: cannot make its folder %s: %s", path,
+                               folder, strerror(reason));
+        }
         *p = '/';
     }
-}
-
-/** 1 when a file ends within a line, where somebody's disk was full. */
-static int ends_in_a_line(int file)
-{
-    char last;
-    const off_t size = lseek(file, 0, SEEK_END);
-    return size > 0 && pread(file, &last, 1, size - 1) == 1 && last != '\n';
+    return SPMM_OK;
 }
 
 spmm_status sp_tune_store(const char *path, const char *key, const char *kernel, double seconds)
 {
     char line[SP_TUNE_KEY_BYTES + 128];
     struct stat info;
-    make_folders(path);
-    const int file = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (file < 0) return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
-    spmm_status status = SPMM_OK;
-    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-        status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: it is no file", path);
-    } else {
-        const int n = snprintf(line, sizeof line, "%s%s\t%s\t%.9g\n", ends_in_a_line(file) ? "\n" : "", key,
-                               kernel, seconds);
-        errno = ENOSPC; /* what a short write means */
-        if (write(file, line, (size_t)n) != n)
-            status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
-    }
-    if (close(file) != 0 && status == SPMM_OK)
-        status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
-    return status;
+    TRY(make_folders(path));
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: it is no file", path);
+    const int n = snprintf(line, sizeof line, "%s\t%s\t%.9g\n", key, kernel, seconds);
+    return sp_append(path, NULL, NULL, line, (size_t)n);
 }

@@ -32,7 +32,7 @@ spmm_status sp_tune_path(char *path, size_t n);
 spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *const *list, int count,
                          int *index, double *seconds);
 
-/** Adds an answer, in one write that no other process's can be mixed into; makes the folders.
+/** Adds an answer as a line that no other process's can be mixed into (append.h); makes the folders.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
 spmm_status sp_tune_store(const char *path, const char *key, const char *kernel, double seconds);
 

@@ -4,6 +4,7 @@ import bz2
 import csv
 import gzip
 import io
+import json
 import lzma
 import os
 import re
@@ -487,6 +488,19 @@ with test("one file for two outputs, or records added to an input, is exit code 
     for _ in range(2):
         verified(run(*FAST, "-x", vector, "-o", vector, matrix), "Y over X", 1)
     equal(open(vector).read().split()[-2:], ["4", "9"])
+
+with test("a file's name that is no UTF-8 comes into records that are"):
+    name = os.path.join(os.fsencode(scratch("")), b"odd\xff\xc3(\xed\xa0\x80\xc3\xbc.mtx")
+    with open(name, "w") as f:
+        f.write(HEAD + "1 1 1\n1 1 1\n")
+    records, table = scratch("odd.jsonl"), scratch("odd.csv")
+    done = subprocess.run([PROGRAM, "-q", "-d", "cpu", "-r", "1", "--json", records, "--csv", table, name], timeout=60,
+                          capture_output=True, check=True)
+    expected = "odd\\xff\\xc3(\\xed\\xa0\\x80\u00fc.mtx"
+    with open(records, encoding="utf-8") as f:
+        equal(os.path.basename(json.load(f)["matrix"]["source"]), expected)
+    with open(table, encoding="utf-8", newline="") as f:
+        equal(os.path.basename(list(csv.DictReader(f))[0]["matrix.source"]), expected)
 
 with test("X that no memory holds is exit code 4 with the figure, on every rank, before anything is touched"):
     for ranks in (1, 3):

@@ -1,0 +1,371 @@
+/** Records of --json and --csv: whole lines, whoever else writes, whatever the disk and the strings are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sink.h"
+#include "small_disk.h"
+#include "test.h"
+
+static char folder[200], path[256];
+
+/** What is on record here. */
+typedef struct item {
+    int64_t number;
+    const char *text;
+} item;
+
+static void visit(sp_sink *s, const void *record)
+{
+    const item *const i = record;
+    sp_sink_whole(s, "number", i->number);
+    sp_sink_open(s, "group");
+    sp_sink_text(s, "text", i->text);
+    sp_sink_close(s);
+    sp_sink_real(s, "last", 0.125);
+}
+
+typedef spmm_status (*writer)(const char *to, sp_sink_visit fields, const void *record);
+
+static void write_file(const char *text, size_t bytes)
+{
+    FILE *const f = fopen(path, "wb");
+    if (!f || fwrite(text, 1, bytes, f) != bytes || fclose(f) != 0) abort();
+}
+
+/** The whole file; the caller frees it. */
+static char *read_file(const char *from, size_t *bytes)
+{
+    enum { MOST = 8 << 20 };
+    char *const text = malloc(MOST);
+    FILE *const f = fopen(from, "rb");
+    if (!text || !f) abort();
+    *bytes = fread(text, 1, MOST - 1, f);
+    text[*bytes] = '\0';
+    fclose(f);
+    return text;
+}
+
+/** 1 when the file is these pieces and nothing else. */
+static int file_is(const char *a, const char *b, const char *c)
+{
+    size_t bytes;
+    char *const text = read_file(path, &bytes);
+    const int same = bytes == strlen(a) + strlen(b) + strlen(c) && strncmp(text, a, strlen(a)) == 0 &&
+                     strncmp(text + strlen(a), b, strlen(b)) == 0 &&
+                     strcmp(text + strlen(a) + strlen(b), c) == 0;
+    if (!same) printf("  found: %.300s\n", text);
+    free(text);
+    return same;
+}
+
+/* ---- several at once ---- */
+
+/** Processes that all begin at the same moment, each with `records` records; 1 when none failed. */
+static int crowd(writer write_record, int processes, int records, const char *text)
+{
+    int start[2], good = 1, status;
+    if (pipe(start) != 0) abort();
+    fflush(stdout);
+    for (int p = 0; p < processes; p++) {
+        if (fork() != 0) continue;
+        char go;
+        close(start[1]);
+        if (read(start[0], &go, 1) != 0) _exit(2);
+        for (int i = 0; i < records; i++)
+            if (write_record(path, visit, &(item){1000 * p + i, text}) != SPMM_OK) _exit(1);
+        _exit(0);
+    }
+    close(start[0]);
+    close(start[1]); /* now */
+    while (wait(&status) > 0) good &= status == 0;
+    return good;
+}
+
+/** How many lines of the file are whole: as long as they should be, with their ends. Another one: -1. */
+static int whole_lines(const char *head, const char *begin, const char *end, size_t least)
+{
+    size_t bytes;
+    int lines = 0;
+    char *const text = read_file(path, &bytes);
+    const size_t skipped = strlen(head);
+    if (strncmp(text, head, skipped) != 0) lines = -1;
+    for (char *at = text + skipped; lines >= 0 && at < text + bytes;) {
+        char *const stop = strchr(at, '\n');
+        if (!stop || (size_t)(stop - at) < least || strncmp(at, begin, strlen(begin)) != 0 ||
+            strncmp(stop - strlen(end), end, strlen(end)) != 0)
+            lines = -1;
+        else
+            lines++;
+        at = stop ? stop + 1 : text + bytes;
+    }
+    free(text);
+    return lines;
+}
+
+#define HEAD "number,group.text,last\n"
+
+static void test_crowds(void)
+{
+    static char text[20000];
+    memset(text, 'x', sizeof text - 1);
+    TEST("records of 20 kB that processes append at the same time stay whole") {
+        unlink(path);
+        CHECK(crowd(sp_sink_json, 6, 20, text));
+        CHECK_INT(whole_lines("", "{\"number\":", "\"},\"last\":0.125}", sizeof text), 120);
+        unlink(path);
+        CHECK(crowd(sp_sink_csv, 6, 20, text));
+        CHECK_INT(whole_lines(HEAD, "", "x\",0.125", sizeof text), 120);
+    }
+    TEST("a table that processes begin at the same moment gets one header, and it comes first") {
+        for (int round = 0; round < 30; round++) {
+            unlink(path);
+            CHECK(crowd(sp_sink_csv, 6, 1, "t"));
+            CHECK_INT(whole_lines(HEAD, "", ",\"t\",0.125", 1), 6);
+        }
+    }
+    TEST("somebody who keeps the file's lock holds nobody up for long") {
+        unlink(path);
+        const int fd = open(path, O_RDWR | O_CREAT, 0600);
+        CHECK_INT(flock(fd, LOCK_EX), 0);
+        alarm(20);
+        CHECK_INT(sp_sink_json(path, visit, &(item){1, "a"}), SPMM_OK);
+        alarm(0);
+        close(fd);
+        CHECK(file_is("{\"number\":1,\"group\":{\"text\":\"a\"},\"last\":0.125}\n", "", ""));
+    }
+}
+
+/* ---- half lines ---- */
+
+static const char json_line[] = "{\"number\":7,\"group\":{\"text\":\"a \\\" } { \\\\\"},\"last\":0.125}\n";
+static const char csv_line[] = "7,\"a \"\" } { \\\",0.125\n";
+static const item seven = {7, "a \" } { \\"};
+
+static void test_half_lines(void)
+{
+    char text[300];
+    TEST(
+        "wherever an object was cut off, it is gone when the next one is there, and what stood before it is not") {
+        for (size_t n = 0; n < strlen(json_line) - 1; n++) {
+            const int length = snprintf(text, sizeof text, "{}\n%.*s", (int)n, json_line);
+            write_file(text, (size_t)length);
+            CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_OK);
+            CHECK(file_is("{}\n", json_line, ""));
+            write_file(json_line, n);
+            CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_OK);
+            CHECK(file_is(json_line, "", ""));
+        }
+    }
+    TEST("wherever a row or the header was cut off, likewise") {
+        /* (a row that lacks but digits of its last field cannot be told from one that lacks only its newline) */
+        for (size_t n = 0; n < strlen(csv_line) - strlen("0.125\n"); n++) {
+            const int length = snprintf(text, sizeof text, HEAD "1,\"b\",1\n%.*s", (int)n, csv_line);
+            write_file(text, (size_t)length);
+            CHECK_INT(sp_sink_csv(path, visit, &seven), SPMM_OK);
+            CHECK(file_is(HEAD, "1,\"b\",1\n", csv_line));
+        }
+        for (size_t n = 0; n <= strlen(HEAD); n++) {
+            write_file(HEAD, n);
+            CHECK_INT(sp_sink_csv(path, visit, &seven), SPMM_OK);
+            CHECK(file_is(HEAD, csv_line, ""));
+        }
+    }
+    TEST("a last line without its newline that is whole, or nothing of ours, stays and gets one") {
+        static const char *const others[] = {"{}", "{\"number\":7,\"s\":\"{\"}", "1 2 3.5", "\xff\xfe",
+                                             "[1,"};
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            write_file(others[i], strlen(others[i]));
+            CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_OK);
+            CHECK(file_is(others[i], "\n", json_line));
+        }
+        write_file("a,b,c,d,e\n1,", 12);
+        CHECK_INT(sp_sink_csv(path, visit, &seven), SPMM_OK);
+        CHECK(file_is("a,b,c,d,e\n1,", "\n", csv_line));
+    }
+}
+
+static void test_full_disk(void)
+{
+    static const char sentence[] =
+        "what a full disk has no room for leaves nothing behind, and the next record is whole";
+    static char large[16000];
+    int status;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        char filler[256], disk[230];
+        snprintf(disk, sizeof disk, "%s/disk", folder);
+        if (mkdir(disk, 0700) != 0 || !small_disk(disk, "28k")) _exit(9);
+        snprintf(path, sizeof path, "%s/records", disk);
+        snprintf(filler, sizeof filler, "%s/filler", disk);
+        memset(large, 'y', sizeof large - 1);
+        const writer writers[] = {sp_sink_json, sp_sink_csv};
+        TEST(sentence) {
+            for (int w = 0; w < 2; w++) {
+                unlink(path);
+                FILE *const f = fopen(filler, "w");
+                CHECK(f && fwrite(large, 1, 15000, f) == 15000 && fclose(f) == 0);
+                CHECK_INT(writers[w](path, visit, &seven), SPMM_OK);
+                CHECK_INT(writers[w](path, visit, &(item){1, large}), SPMM_ERR_OUTPUT);
+                CHECK_TEXT(spmm_error_message(), "records: cannot write: No space left on device");
+                CHECK(w ? file_is(HEAD, csv_line, "") : file_is(json_line, "", ""));
+                unlink(filler);
+                CHECK_INT(writers[w](path, visit, &seven), SPMM_OK);
+                CHECK(w ? file_is(HEAD, csv_line, csv_line) : file_is(json_line, json_line, ""));
+            }
+        }
+        _exit(test_.tests_failed);
+    }
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 9)
+        SKIP(sentence, "no file system can be mounted here");
+    else
+        test_.tests_failed += status != 0;
+}
+
+/* ---- devices, pipes, standard streams ---- */
+
+static void test_streams(void)
+{
+    size_t bytes;
+    TEST("who reads from a pipe finds the records one after another and no end between them") {
+        char copy[sizeof path + 8];
+        snprintf(copy, sizeof copy, "%s.copy", path);
+        unlink(path);
+        CHECK_INT(mkfifo(path, 0600), 0);
+        fflush(stdout);
+        if (fork() == 0) {
+            char c;
+            FILE *const to = fopen(copy, "w");
+            const int from = open(path, O_RDONLY);
+            while (read(from, &c, 1) == 1) fputc(c, to);
+            _exit(fclose(to) != 0);
+        }
+        if (fork() == 0) {
+            for (int i = 0; i < 3; i++) {
+                if (sp_sink_csv(path, visit, &seven) != SPMM_OK) _exit(1);
+                usleep(20000);
+            }
+            _exit(0);
+        }
+        int status, failed = 0;
+        while (wait(&status) > 0) failed += status != 0;
+        CHECK_INT(failed, 0);
+        char *const text = read_file(copy, &bytes);
+        CHECK(strncmp(text, HEAD, strlen(HEAD)) == 0 && bytes == strlen(HEAD) + 3 * strlen(csv_line));
+        free(text);
+        unlink(copy);
+    }
+    TEST("a reader that goes away is an error that names the pipe, and not the end of the program") {
+        fflush(stdout);
+        if (fork() == 0) {
+            close(open(path, O_RDONLY));
+            _exit(0);
+        }
+        (void)sp_sink_json(path, visit, &seven); /* (it may still be there) */
+        CHECK(wait(NULL) > 0);
+        CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), path);
+    }
+    TEST("records on the standard output come where they were written, between what is printed") {
+        unlink(path);
+        fflush(stdout);
+        if (fork() == 0) {
+            if (!freopen(path, "w", stdout)) _exit(2);
+            printf("before\n");
+            if (sp_sink_json("/dev/stdout", visit, &seven) != SPMM_OK) _exit(1);
+            printf("between\n");
+            if (sp_sink_json(path, visit, &seven) != SPMM_OK) _exit(1);
+            printf("after\n");
+            _exit(fflush(stdout));
+        }
+        int status;
+        wait(&status);
+        CHECK_INT(status, 0);
+        char expected[300];
+        snprintf(expected, sizeof expected, "before\n%sbetween\n%safter\n", json_line, json_line);
+        CHECK(file_is(expected, "", ""));
+    }
+}
+
+/* ---- strings ---- */
+
+/** Bytes of the character there, by what it would decode to; 0: it is none. */
+static int decoded(const unsigned char *p)
+{
+    const int bytes = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
+    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned long code = bytes < 2 ? p[0] : p[0] & (0x7FU >> bytes);
+    for (int i = 1; i < bytes; i++) {
+        if (p[i] >> 6 != 2) return 0;
+        code = code << 6 | (p[i] & 0x3F);
+    }
+    return code < least[bytes] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) ? 0 : bytes;
+}
+
+/** Writes a string, and compares: what are characters as they are, other bytes as \xHH. */
+static int written_right(const char *string)
+{
+    char expected[2000] = "{\"number\":1,\"group\":{\"text\":\"";
+    char *to = expected + strlen(expected);
+    for (const unsigned char *p = (const unsigned char *)string; *p;) {
+        const int n = decoded(p);
+        to += n ? sprintf(to, "%.*s", n, (const char *)p) : sprintf(to, "\\\\x%02x", *p);
+        p += n ? n : 1;
+    }
+    strcpy(to, "\"},\"last\":0.125}\n");
+    unlink(path);
+    return sp_sink_json(path, visit, &(item){1, string}) == SPMM_OK && file_is(expected, "", "");
+}
+
+static void test_strings(void)
+{
+    TEST(
+        "bytes that are no UTF-8 become \\xHH, and characters stay: longer forms, surrogates, beyond the last, cut off") {
+        static const unsigned char edge[] = {'a',  0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0,
+                                             0xBF, 0xC0, 0xC2, 0xED, 0xF0, 0xF4, 0xFF};
+        char string[1200], *to = string;
+        for (int lead = 0x80; lead < 0x100;
+             lead++) { /* every lead, and all that may follow it, in strings of 100 */
+            for (size_t e = 0; e < sizeof edge * sizeof edge; e++) {
+                *to++ = (char)lead;
+                *to++ = (char)edge[e / sizeof edge];
+                *to++ = (char)edge[e % sizeof edge];
+                *to++ = (char)(e % 3 ? 0x80 : 'z');
+                if (to - string < 400 && (lead < 0xFF || e + 1 < sizeof edge * sizeof edge)) continue;
+                *to = '\0';
+                CHECK(written_right(string));
+                to = string;
+            }
+        }
+        static const char *const cut[] = {"\xC3",         "\xE2\x82",         "\xF0\x9F\x98",
+                                          "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xC0\xAF"};
+        for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) CHECK(written_right(cut[i]));
+        CHECK(written_right("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80"));
+    }
+    TEST("in a table, too") {
+        unlink(path);
+        CHECK_INT(sp_sink_csv(path, visit, &(item){1, "a\xFF\"\xC3\xBC"}), SPMM_OK);
+        CHECK(file_is(HEAD, "1,\"a\\xff\"\"\xC3\xBC\",0.125\n", ""));
+    }
+}
+
+int main(void)
+{
+    const char *const tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/test_append.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder)) return 2;
+    snprintf(path, sizeof path, "%s/records", folder);
+    test_crowds();
+    test_half_lines();
+    test_full_disk();
+    test_streams();
+    test_strings();
+    unlink(path);
+    return test_end();
+}
