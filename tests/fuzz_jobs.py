@@ -245,7 +245,7 @@ def read_own(path, _draw):
 
 def read_conversions(path, draw):
     try:
-        found, _ = conversions.read(path)
+        found = conversions.read(path)
     except lines.RecordsError as error:
         _located(str(error), path)
         return

@@ -4,8 +4,10 @@ import csv
 import io
 import math
 import os
+import subprocess
+import sys
 
-from command import equal, finish, run, scratch, skip, test, within
+from command import ROOT, equal, finish, parts, run, scratch, skip, test, within
 import made_records as made
 from study_tools import Checker, analysed, checked_page, near, start, without_matplotlib
 from spmm_study import analysis, laws, page, records, series, tables
@@ -227,6 +229,55 @@ with test("without matplotlib there are tables only, and the package is named"):
     equal(result.returncode, 0, result.stderr)
     found, text = checked_page(scratch("plain.html"))
     assert "svg" not in found.tags and "python3-matplotlib" in text
+
+with test("a page, a table and a plot that the disk has no room for leave the older one, and nothing else"):
+    found = scratch("found.jsonl", made.lines(made.amdahl(1.0, 0.1, 0.0, math.log2, (1, 2))))
+    os.makedirs(scratch("drawn"), exist_ok=True)
+    start("scaling", found, "--out", scratch("drawn"))
+    drawn = [os.path.join(scratch("drawn"), name) for name in os.listdir(scratch("drawn"))]
+    for program, option, files in (("report", "-o", [scratch("older.html")]), ("scaling", "--csv", [scratch("older.csv")]),
+                                   *([("scaling", "--out", drawn)] if drawn else [])):
+        for path in files:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("older")
+        words = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", sys.executable, str(ROOT / "jobs" / program), found, option,
+                 scratch("drawn") if option == "--out" else files[0]]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        equal((done.returncode, len(done.stderr.splitlines())), (4, 1), done.stderr)
+        assert any(f"error: {path}: File too large" in done.stderr for path in files), done.stderr
+        for path in files:
+            with open(path, encoding="utf-8") as file:
+                equal(file.read(), "older", option)
+            equal(parts(path), [], option)
+
+with test("a page replaces what a link points to, keeps its permissions, and goes into a device or the standard output"):
+    found = scratch("found.jsonl", made.lines([made.run(1.0)]))
+    target, link = scratch("real.html", "older"), scratch("link.html")
+    os.chmod(target, 0o604)
+    os.symlink("real.html", link)
+    equal(start("report", found, "-o", link).returncode, 0)
+    assert os.path.islink(link) and os.path.getsize(target) > 1000
+    equal(os.stat(target).st_mode & 0o777, 0o604)
+    equal(start("report", found, "-o", "/dev/null").returncode, 0)
+    with open(scratch("printed"), "w+", encoding="utf-8") as file:
+        subprocess.run([sys.executable, str(ROOT / "jobs/report"), found, "-o", "/dev/stdout"], stdout=file, check=True, timeout=60)
+        file.seek(0)
+        text = file.read()
+    assert text.startswith("<!DOCTYPE") and "/dev/stdout: 1 points" in text.splitlines()[-1], text[-200:]
+    if os.path.exists("/dev/full"):
+        done = start("report", found, "-o", "/dev/full")
+        equal((done.returncode, done.stderr), (4, "report: error: /dev/full: No space left on device\n"))
+
+with test("a matrix whose name is no text comes into tables, the page and the CSV"):
+    odd = scratch("bytes.jsonl", made.lines([made.run(1.0, matrix="of\udcff.mtx"), made.run(2.0, matrix="of\\xfe.mtx")]))
+    made_page, table = scratch("bytes.html"), scratch("bytes.csv")
+    for done in (start("scaling", odd, "--csv", table, env={"PYTHONIOENCODING": "utf-8"}), start("report", odd, "-o", made_page)):
+        equal((done.returncode, done.stderr), (0, ""))
+    for path, name in ((made_page, "of?.mtx"), (table, "of\\udcff.mtx")):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        within(text, name)
+        within(text, "of\\xfe.mtx")
 
 with test("text of the records is escaped"):
     evil = "a<b>&\"c'\u0001</script><script>alert(1)</script>"

@@ -227,6 +227,8 @@ with test("jobs/conversions times the conversions of several matrices, some roun
     equal((len(lines), {line[-4:].strip() for line in lines}), (18, {"yes"}), done.stdout)
     within(lines[7], "COO to ELL, no padding  coo_to_ell_nopad_single_pass")
     equal(len(records_of(path)), 4)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('{"conversions": {"mat')  # a kill, or a full disk
     again = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
     equal((len(records_of(path)), "round" in again), (4, False))
     bad = subprocess.run(words[:-2] + ["none.mtx"], capture_output=True, text=True, check=False, timeout=60)

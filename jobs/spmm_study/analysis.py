@@ -1,10 +1,11 @@
 """What jobs/scaling and jobs/report share: options, the analysis of records, its tables and figures in order."""
 import argparse
+import io
 import os
 import re
 import sys
 
-from . import lines, schema, series, steps, tables
+from . import lines, output, schema, series, steps, tables
 
 
 def _ranks(text):
@@ -192,11 +193,13 @@ class Analysis:
         own. Returns the names of files that nobody asked for."""
         own = path if not self.points else "-series".join(os.path.splitext(path))
         if self.points or not self.steps:
-            with open(path, "w", encoding="utf-8", newline="") as file:
-                tables.write_csv(file, self.points, self.strong, self.weak)
+            table = io.StringIO(newline="")
+            tables.write_csv(table, self.points, self.strong, self.weak)
+            output.write(path, table.getvalue())
         if self.steps:
-            with open(own, "w", encoding="utf-8", newline="") as file:
-                steps.write_csv(file, self.steps, self.step_groups)
+            table = io.StringIO(newline="")
+            steps.write_csv(table, self.steps, self.step_groups)
+            output.write(own, table.getvalue())
         return [own] if self.steps and own != path else []
 
     def draw(self, plots, folder):

@@ -13,7 +13,8 @@ FAILED, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 1, 3, 4, 130
 
 def run(name):
     """The exit code of jobs/NAME. Usage errors end in argparse, with 2."""
-    sys.stdout.reconfigure(errors="replace")  # whatever the locale has no character for
+    for stream in (sys.stdout, sys.stderr):  # what the locale has no character for; bytes of names that are no text
+        stream.reconfigure(errors="backslashreplace")
     try:
         code = importlib.import_module(f".{name}_command", __package__).main()
         sys.stdout.flush()

@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 
-from . import conversions
+from . import conversions, output
 from .recorder import RecordError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -29,19 +29,19 @@ def options():
 
 def measure(o):
     """\\return all records, those of earlier starts included"""
-    records, whole = conversions.read(o.records)
-    with open(o.records, "a", encoding="utf-8") as file:
-        if whole < os.fstat(file.fileno()).st_size:  # what a kill left of the last line
-            os.ftruncate(file.fileno(), whole)
+    records = conversions.read(o.records)
+    fd = output.open_lines(o.records)
+    try:
         for n in range(o.rounds):
             for matrix in o.matrices:
                 if sum(r["matrix"] == matrix for r in records) > n:
                     continue
                 record = conversions.measure(o.program, o.launcher, matrix)
-                file.write(json.dumps({"conversions": record}) + "\n")
-                file.flush()
+                output.append(fd, json.dumps({"conversions": record}).encode() + b"\n")
                 records.append(record)
                 print(f"round {n + 1} of {o.rounds}: {os.path.basename(matrix)}", flush=True)
+    finally:
+        os.close(fd)
     return records
 
 

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from . import laws, series, tables
+from . import laws, output, series, tables
 
 MARKERS = "os^vD<>pPX*hd"
 DASHES = ["-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))]
@@ -657,10 +657,13 @@ def steps_roofline(title, points, copy=None, peak=None):
 
 def save(figure, path):
     """PATH.svg and PATH.png; the same data give the same SVG. Returns both names."""
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(path + ".svg", bbox_inches="tight", metadata={"Date": None})
-        figure.savefig(path + ".png", bbox_inches="tight", dpi=200)
-    return [path + ".svg", path + ".png"]
+    forms = {".svg": {"format": "svg", "metadata": {"Date": None}}, ".png": {"format": "png", "dpi": 200}}
+    for ending, how in forms.items():
+        drawn = io.BytesIO()
+        with matplotlib.rc_context(STYLE):
+            figure.savefig(drawn, bbox_inches="tight", **how)
+        output.write(path + ending, drawn.getvalue())
+    return [path + ending for ending in forms]
 
 
 def svg(figure, prefix):

@@ -4,7 +4,7 @@ import json
 import os
 import stat
 
-from . import lines, schema
+from . import lines, output, schema
 
 
 class RecordError(Exception):
@@ -69,14 +69,9 @@ class Recorder:
 
     def append(self, record):
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
-        before = os.fstat(self.fd).st_size
         try:
-            written = os.write(self.fd, line)
-            if written < len(line):
-                raise OSError(28, "No space left on device")
-            os.fsync(self.fd)
+            output.append(self.fd, line)
         except OSError as error:
-            os.ftruncate(self.fd, before)
             raise RecordError(f"{self.path}: {error.strerror}") from error
         self._note(record)
 

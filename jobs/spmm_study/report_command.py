@@ -9,7 +9,7 @@ Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
 import argparse
 import sys
 
-from . import analysis, page, records
+from . import analysis, output, page, records
 
 
 def options():
@@ -27,7 +27,6 @@ def main():
     for remark in study.records.remarks:
         print(f"report: {remark}", file=sys.stderr)
     text = page.report(study, o.title or page.title_of(study), analysis.drawing("report"))
-    with open(o.output, "w", encoding="utf-8") as file:
-        file.write(text)
+    output.write(o.output, text)
     print(f"{o.output}: {len(study.measured)} points, {len(text) / 1e6:.1f} MB")
     return 0

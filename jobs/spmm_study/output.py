@@ -1,0 +1,88 @@
+"""Writes files so that a full disk or a kill spoils nothing: whole ones appear complete or not at all, lines likewise."""
+import errno
+import os
+import stat
+import tempfile
+
+
+def _write_all(fd, data):
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def _replace(target, old, data):
+    """The new file lies beside the older one until it is complete and on the disk."""
+    folder, base = os.path.split(target)
+    fd, part = tempfile.mkstemp(prefix=f"{base[:200]}.part-", dir=folder)
+    try:
+        try:
+            _write_all(fd, data)
+            umask = os.umask(0o077)
+            os.umask(umask)
+            os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777 if old else 0o666 & ~umask)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(part, target)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
+def _write(path, data):
+    target = os.path.realpath(path)  # a link stays, and what it points to is replaced
+    try:
+        old = os.stat(path)
+    except FileNotFoundError:
+        old = None
+    standard = [fd for fd in (1, 2) if old and os.path.samestat(old, os.fstat(fd))]
+    if old and (standard or not stat.S_ISREG(old.st_mode)):  # written into as it is
+        fd = os.dup(standard[0]) if standard else os.open(path, os.O_WRONLY)
+    elif old:
+        os.close(os.open(path, os.O_WRONLY))  # may it be written?
+        return _replace(target, old, data)
+    else:
+        return _replace(target, old, data)
+    try:
+        return _write_all(fd, data)
+    finally:
+        os.close(fd)
+
+
+def write(path, data):
+    """The whole file. data: bytes, or text, which becomes UTF-8, with bytes of names of files that are none as \\udcXX.
+    Raises OSError with the file's name; an older file is then as it was."""
+    if isinstance(data, str):
+        data = data.encode("utf-8", "backslashreplace")
+    try:
+        _write(path, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+
+
+def append(fd, line):
+    """A line, bytes, in one write and on the disk. Raises OSError; the file then has the length that it had."""
+    before = os.fstat(fd).st_size
+    try:
+        if os.write(fd, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fsync(fd)
+    except OSError:
+        os.ftruncate(fd, before)
+        raise
+
+
+def open_lines(path):
+    """A descriptor for append(); what a kill or a full disk left of the last line is cut off. Raises OSError."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        with open(fd, "rb", closefd=False) as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "not a regular file", path)
+            data = file.read()
+        if not data.endswith(b"\n"):
+            os.ftruncate(fd, data.rfind(b"\n") + 1)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
