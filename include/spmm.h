@@ -27,6 +27,7 @@
 #define SPMM_H
 
 #include <mpi.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus

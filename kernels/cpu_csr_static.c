@@ -1,8 +1,8 @@
 /** The course reports' OpenMP product on CSR: static chunks of rows, a private sum per element of Y. */
 #include "cpu_seed.h"
 
-#define PRODUCT(VALUE, SUFFIX)                                                                               \
-    SP_SEED_CLONES static void product_##SUFFIX(const sp_launch *l, int64_t begin, int64_t end)              \
+#define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                                 \
+    TARGET static void NAME(const sp_launch *l, int64_t begin, int64_t end)                                  \
     {                                                                                                        \
         const VALUE *const val = l->a->val, *const x = l->x->data;                                           \
         for (int64_t i = begin; i < end; i++)                                                                \
@@ -13,20 +13,15 @@
                 ((VALUE *)l->y->data)[i * l->y->ld + j] = partial_sum;                                       \
             }                                                                                                \
     }
-PRODUCT(double, f64)
-PRODUCT(float, f32)
+SP_SEED_PRODUCTS(PRODUCT)
 
 static spmm_status run(const sp_launch *l)
 {
     const int64_t rows = l->a->rows, chunk = sp_seed_chunk(rows, l->work->threads);
+    void (*const product)(const sp_launch *, int64_t, int64_t) = SP_SEED_PRODUCT(l->a);
 #pragma omp parallel for schedule(static) num_threads(l->work->threads)
-    for (int64_t begin = 0; begin < rows; begin += chunk) {
-        const int64_t end = begin + chunk < rows ? begin + chunk : rows;
-        if (l->a->precision == SPMM_F64)
-            product_f64(l, begin, end);
-        else
-            product_f32(l, begin, end);
-    }
+    for (int64_t begin = 0; begin < rows; begin += chunk)
+        product(l, begin, begin + chunk < rows ? begin + chunk : rows);
     return SPMM_OK;
 }
 

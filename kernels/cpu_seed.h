@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "cpu_isa.h"
 #include "kernel.h"
 
 /** Iterations of a static chunk: `count` over the threads, rounded down to a multiple of 16, so that two
@@ -20,11 +21,23 @@ void sp_seed_release(void *state);
 static inline double sp_seed_fma_f64(double a, double x, double sum) { return fma(a, x, sum); }
 static inline float sp_seed_fma_f32(float a, float x, float sum) { return fmaf(a, x, sum); }
 
+/* The products are compiled for processors with that instruction and for those where it is a call, which has the same
+ * bits: PRODUCT(TARGET, VALUE, SUFFIX, NAME) is expanded for each and for both precisions, and SP_SEED_PRODUCT(a) is
+ * the function of a matrix. */
 #if defined(__x86_64__)
-/* one instruction instead of a call where the processor has it; the same bits either way */
-#define SP_SEED_CLONES __attribute__((target_clones("fma", "default")))
+#define SP_SEED_PRODUCTS(PRODUCT)                                              \
+    PRODUCT(, double, f64, product_f64)                                        \
+    PRODUCT(, float, f32, product_f32)                                         \
+    PRODUCT(__attribute__((target("avx2,fma"))), double, f64, product_f64_fma) \
+    PRODUCT(__attribute__((target("avx2,fma"))), float, f32, product_f32_fma)
+#define SP_SEED_PRODUCT(a)                                                                     \
+    (sp_cpu_isa() == SP_ISA_GENERIC ? ((a)->precision == SPMM_F64 ? product_f64 : product_f32) \
+                                    : ((a)->precision == SPMM_F64 ? product_f64_fma : product_f32_fma))
 #else
-#define SP_SEED_CLONES
+#define SP_SEED_PRODUCTS(PRODUCT)       \
+    PRODUCT(, double, f64, product_f64) \
+    PRODUCT(, float, f32, product_f32)
+#define SP_SEED_PRODUCT(a) ((a)->precision == SPMM_F64 ? product_f64 : product_f32)
 #endif
 
 #endif

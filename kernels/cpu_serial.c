@@ -29,30 +29,27 @@ static row row_of(const sp_matrix *m, int64_t i)
         for (int c = 0; c < (n); c++) y[j + c] = sum[c];                                    \
     }
 
-#define PRODUCT(VALUE, SUFFIX)                                      \
-    SP_SEED_CLONES static void product_##SUFFIX(const sp_launch *l) \
-    {                                                               \
-        const sp_matrix *const m = l->a;                            \
-        const VALUE *const val = m->val;                            \
-        for (int64_t i = 0; i < m->rows; i++) {                     \
-            const row r = row_of(m, i);                             \
-            VALUE *const y = (VALUE *)l->y->data + i * l->y->ld;    \
-            int64_t j = 0;                                          \
-            COLUMNS(VALUE, SUFFIX, 8)                               \
-            COLUMNS(VALUE, SUFFIX, 1)                               \
-        }                                                           \
+#define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                     \
+    TARGET static void NAME(const sp_launch *l)                  \
+    {                                                            \
+        const sp_matrix *const m = l->a;                         \
+        const VALUE *const val = m->val;                         \
+        for (int64_t i = 0; i < m->rows; i++) {                  \
+            const row r = row_of(m, i);                          \
+            VALUE *const y = (VALUE *)l->y->data + i * l->y->ld; \
+            int64_t j = 0;                                       \
+            COLUMNS(VALUE, SUFFIX, 8)                            \
+            COLUMNS(VALUE, SUFFIX, 1)                            \
+        }                                                        \
     }
-PRODUCT(double, f64)
-PRODUCT(float, f32)
+SP_SEED_PRODUCTS(PRODUCT)
 
 static spmm_status run(const sp_launch *l)
 {
     if (l->x->k > FEW)
         sp_serial_product(l->a, 0, l->a->rows, l->x, l->y);
-    else if (l->a->precision == SPMM_F64)
-        product_f64(l);
     else
-        product_f32(l);
+        SP_SEED_PRODUCT(l->a)(l);
     return SPMM_OK;
 }
 

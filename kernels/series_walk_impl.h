@@ -1,8 +1,9 @@
-/* Included once per type T by cpu_series_walk.c; NAME(x) gives it the type's name, FMA is its fused multiply-add. */
+/* Included by cpu_series_walk.c once per type T and instruction set TARGET; NAME(x) gives it their name, FMA is the
+ * fused multiply-add of T. */
 
 /** Series m .. m + lanes - 1 of x, side by side: a lane waits for its own value before, the others do not. A stretch of
  *  values is made in the cache, and then put where it belongs, series by series. */
-WITH_FMA static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, int lanes)
+TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, int lanes)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,
                   across = x->layout == SP_SERIES_MAJOR ? x->v.ld : 1;
@@ -40,7 +41,7 @@ WITH_FMA static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m,
 }
 
 /** The sequential program's: one series, value after value, four of each block of random numbers. */
-WITH_FMA static void NAME(walk_one)(const sp_series *x, const sp_walk *w, int64_t m)
+TARGET static void NAME(walk_one)(const sp_series *x, const sp_walk *w, int64_t m)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,
                   across = x->layout == SP_SERIES_MAJOR ? x->v.ld : 1;
@@ -64,3 +65,4 @@ WITH_FMA static void NAME(walk_one)(const sp_series *x, const sp_walk *w, int64_
 #undef T
 #undef NAME
 #undef FMA
+#undef TARGET

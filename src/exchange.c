@@ -116,7 +116,7 @@ void sp_exchange_give_up(sp_exchange *x)
 {
     for (int i = 0; i < x->outs; i++)
         MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[x->ins + i]);
-    MPI_Waitall(x->ins + x->outs, x->request, MPI_STATUSES_IGNORE);
+    (void)sp_wait(x->request, x->ins + x->outs);
 }
 
 static spmm_status direct_begin(sp_exchange *x)
@@ -427,7 +427,7 @@ void sp_exchange_skip(sp_exchange *x)
     for (int i = 0; i < x->ins; i++)
         MPI_Recv(x->drop, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS, x->comm,
                  MPI_STATUS_IGNORE);
-    MPI_Waitall(x->outs, x->request, MPI_STATUSES_IGNORE);
+    (void)sp_wait(x->request, x->outs);
 }
 
 spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
