@@ -67,15 +67,15 @@ static void count_buckets(const builder *b, int part, int parts, int64_t *count)
 /** Gives each bucket its owner so that owners have about the same entries + rows; count [buckets]. */
 static void assign_owners(builder *b, const int64_t *count)
 {
-    const int64_t rows = b->coo->rows;
-    int64_t total = rows, before = 0, entries = 0;
-    for (int64_t q = 0; q < b->buckets; q++) total += count[q];
+    const int64_t rows = b->coo->rows, bucket_rows = INT64_C(1) << b->shift;
+    int64_t total = 0, before = 0,
+            entries = 0; /* weights: entries + rows, of which the last bucket has some too many */
+    for (int64_t q = 0; q < b->buckets; q++) total += count[q] + bucket_rows;
     int last = 0;
     b->first_row[0] = b->first_entry[0] = 0;
     for (int64_t q = 0; q < b->buckets; q++) {
-        const int64_t weight = count[q] + (INT64_C(1) << b->shift);
-        int o = (int)(((double)before + 0.5 * (double)weight) / (double)total * b->owners);
-        if (o >= b->owners) o = b->owners - 1;
+        const int64_t weight = count[q] + bucket_rows;
+        const int o = (int)(((double)before + 0.5 * (double)weight) / (double)total * b->owners);
         while (last < o) {
             last++;
             b->first_row[last] = q << b->shift;

@@ -197,6 +197,15 @@ static void test_conversion(void)
         check_random(50, 50, 300, SP_SYMMETRIC, -1, 0);
         check_random(50, 50, 300, SP_SKEW, -1, 0);
     }
+    TEST("a matrix without rows, columns or entries is converted like any other") {
+        static const int shapes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}};
+        for (int i = 0; i < 4; i++) {
+            sp_coo coo;
+            CHECK_INT(sp_coo_create(shapes[i][0], shapes[i][1], 0, SP_GENERAL, SPMM_F64, 1, &coo), SPMM_OK);
+            check_conversion(&coo);
+            sp_coo_destroy(&coo);
+        }
+    }
     TEST("one giant row is sorted in good time") {
         check_random(1, 70000, 200000, SP_GENERAL, 0, 1);
         sp_coo coo;
