@@ -54,6 +54,10 @@ SEED ?= 1
 check-asan: deps asan
 	$(Q)$(RUN_TESTS) --unit $(BUILDDIR)/asan $(TESTS)
 
+## fuzz           a minute of libFuzzer on each reader (FUZZ_S=60 or FUZZ_TOTAL_S=, FUZZ_TARGETS="fuzz_mtx ..."; clang)
+## fuzz-coverage  which lines of the readers the corpus reaches
+include mk/fuzz.mk
+
 ## bench-read     time the reader (ARGS=)
 bench-read:
 	@+$(MAKE) $(J) $(B)/bench/bench_read
@@ -88,7 +92,7 @@ include mk/install.mk
 
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
-FORMATTED = $(wildcard include/*.h src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] bench/*.[ch] \
+FORMATTED = $(wildcard include/*.h src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
                 bench/cpu/*.[ch] bench/gpu/*.[ch] bench/mpi/*.[ch] bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
                 examples/*.[ch])
 format: deps-lint
@@ -110,7 +114,7 @@ help:
 
 build: $(B)/spmm_mpi $(B)/series_mpi $(B)/libspmm.a $(B)/libspmm.so
 	@:
-build-tests: $(TEST_PROGRAMS) $(SERIES_TESTS)
+build-tests: $(TEST_PROGRAMS) $(SERIES_TESTS) $(FUZZ_TEST)
 	@:
 link: build
 	@for p in spmm_mpi series_mpi; do \
@@ -180,4 +184,4 @@ $(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/program.a $(B)
 
 include mk/series.mk
 
--include $(wildcard $(B)/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)

@@ -53,7 +53,12 @@ else
   WITH_CUDA := $(CUDA)
 endif
 SANITIZE ?= 0
-ifeq ($(SANITIZE),1)
+# FUZZ: the two builds of mk/fuzz.mk, by clang: run, coverage
+FUZZ ?=
+ifneq ($(FUZZ),)
+  override WITH_CUDA := 0
+  KIND := fuzz-$(FUZZ)
+else ifeq ($(SANITIZE),1)
   override WITH_CUDA := 0
   KIND := asan
 else ifeq ($(WITH_CUDA),1)
@@ -108,6 +113,11 @@ ifeq ($(WERROR),1)
 endif
 ifeq ($(SANITIZE),1)
   override OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+endif
+ifeq ($(FUZZ),run)
+  override OPT := $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
+else ifeq ($(FUZZ),coverage)
+  override OPT := $(FUZZ_OPT) -fprofile-instr-generate -fcoverage-mapping
 endif
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(NCCL_FLAGS) $(CFLAGS)
 LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) -lz -lm
@@ -170,8 +180,10 @@ object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))
 LIB_OBJECTS := $(call object,$(LIB_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(wildcard $(PROGRAM_ONLY)))
 # tests/install_client.c is compiled by its test, against an installed libspmm
+# tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)
+FUZZ_TEST := $(B)/tests/test_fuzz_corpus
 SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c tests/test_gpu_pearson.c))
-TEST_PROGRAMS := $(filter-out $(SERIES_TESTS),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c))))
+TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c))))
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wildcard bench/*.c)))
 
 # --- running ----------------------------------------------------------------------------------

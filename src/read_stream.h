@@ -6,8 +6,11 @@
 #include <string.h>
 #include "read_source.h"
 
+#ifndef SP_LINE_MAX           /* (the fuzz targets' build lowers it, to be quick) */
+#define SP_LINE_MAX (1 << 20) /* bytes of a line, its newline not counted; the format's own limit is 1024 */
+#endif
+
 enum {
-    SP_LINE_MAX = 1 << 20,      /* bytes of a line, its newline not counted; the format's own limit is 1024 */
     SP_CHUNK_BYTES = 256 << 10, /* text and what it is parsed from stay in a core's cache */
     SP_CHUNK_PAD = 64           /* readable bytes behind a chunk */
 };
