@@ -114,6 +114,8 @@ endif
 ifeq ($(SANITIZE),1)
   override OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 endif
+# lines are short, so that a second has many
+FUZZ_OPT := -O1 -g -fno-omit-frame-pointer -Wno-pass-failed -DSP_LINE_MAX=2048
 ifeq ($(FUZZ),run)
   override OPT := $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
 else ifeq ($(FUZZ),coverage)

@@ -4,16 +4,22 @@ FUZZ_S ?= 60
 FUZZ_TOTAL_S ?=
 FUZZ_CC ?= clang
 FUZZ_TARGETS ?= $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c)))
-# lines and files are short, so that a second has many of them
-FUZZ_OPT = -O1 -g -fno-omit-frame-pointer -DSP_LINE_MAX=2048
 
 # what tests/fuzz/faults.c puts itself in front of
 FUZZ_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc aligned_alloc strdup free newlocale inflateInit2_ \
-                 open fcntl close fopen fclose fstat ftruncate fsync rename pread read pwrite write)
-FUZZ_SHARED = $(B)/tests/fuzz/fuzz.o $(B)/tests/fuzz/faults.o
+                 open fcntl close fopen fmemopen fclose fstat ftruncate fsync rename pread read pwrite write)
+# fast_float tells what numbers are, beside strtod, where it is there
+FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h>\n' | $(FUZZ_CC) -xc++ -fsyntax-only - 2>/dev/null \
+    && echo oracle_fast_float))
+FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults ways $(or $(FUZZ_ORACLE),oracle_none))
 FUZZ_OBJECTS = $(FUZZ_SHARED) $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%.o,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS = $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_ARCHIVES = $(B)/series.a $(B)/program.a $(B)/libspmm.a
+
+$(B)/tests/fuzz/%.o: tests/fuzz/%.cpp $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CXX,$<)
+	$(Q)$(FUZZ_CC) -xc++ $(OPT) -MMD -MP -c $< -o $@
 
 # the corpus as a test
 $(FUZZ_TEST): private MORE_LIBS = $(SERIES_LIBS) $(FUZZ_WRAP)
@@ -27,6 +33,11 @@ $(FUZZ_PROGRAMS): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_SHARED) $(FUZZ_ARCHIVE
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
+
+ifneq ($(FUZZ),)
+# kernels are linked but not looked at, and with sanitizers some take minutes to compile
+$(B)/kernels/%.o: override OPT := -O0 -Wno-pass-failed
+endif
 
 # this Makefile again, with clang and no more than the targets need
 fuzz_make = OMPI_CC='$(FUZZ_CC)' MPICH_CC='$(FUZZ_CC)' $(MAKE) $(J) CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)

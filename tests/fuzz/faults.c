@@ -11,7 +11,7 @@
 
 static struct {
     _Atomic int kind, left;
-    _Atomic int64_t allocated, open;
+    _Atomic int64_t allocated, open, largest;
 } state;
 
 void faults_set(fuzz_fault kind, int after)
@@ -22,6 +22,8 @@ void faults_set(fuzz_fault kind, int after)
 
 int64_t faults_allocated(void) { return atomic_load(&state.allocated); }
 int64_t faults_open(void) { return atomic_load(&state.open); }
+int64_t faults_largest(void) { return atomic_load(&state.largest); }
+void faults_restart(void) { atomic_store(&state.largest, 0); }
 
 /** Whether this call is the one that fails, or one from it on, where the kind at work is `once` or `from`. */
 static int strikes(fuzz_fault once, fuzz_fault from)
@@ -32,8 +34,12 @@ static int strikes(fuzz_fault once, fuzz_fault from)
     return kind == (int)once ? left == 0 : left <= 0;
 }
 
-static int no_memory(void)
+/** Notes a request, and says whether it fails. */
+static int refused(size_t n)
 {
+    int64_t largest = atomic_load(&state.largest);
+    while ((int64_t)n > largest && !atomic_compare_exchange_weak(&state.largest, &largest, (int64_t)n))
+        continue;
     if (!strikes(FUZZ_ALLOC_ONCE, FUZZ_ALLOC_FROM)) return 0;
     errno = ENOMEM;
     return 1;
@@ -73,17 +79,20 @@ static int opened(int fd)
     type __wrap_##name parameters;   \
     type __wrap_##name parameters
 
-WRAP(void *, malloc, (size_t n)) { return no_memory() ? NULL : count(__real_malloc(n)); }
-WRAP(void *, calloc, (size_t n, size_t size)) { return no_memory() ? NULL : count(__real_calloc(n, size)); }
+WRAP(void *, malloc, (size_t n)) { return refused(n) ? NULL : count(__real_malloc(n)); }
+WRAP(void *, calloc, (size_t n, size_t size))
+{
+    return refused(n * size) ? NULL : count(__real_calloc(n, size));
+}
 WRAP(void *, aligned_alloc, (size_t align, size_t n))
 {
-    return no_memory() ? NULL : count(__real_aligned_alloc(align, n));
+    return refused(n) ? NULL : count(__real_aligned_alloc(align, n));
 }
-WRAP(char *, strdup, (const char *s)) { return no_memory() ? NULL : count(__real_strdup(s)); }
+WRAP(char *, strdup, (const char *s)) { return refused(0) ? NULL : count(__real_strdup(s)); }
 
 WRAP(void *, realloc, (void *p, size_t n))
 {
-    if (no_memory()) return NULL;
+    if (refused(n)) return NULL;
     void *const q = __real_realloc(p, n);
     return p ? q : count(q);
 }
@@ -96,12 +105,12 @@ WRAP(void, free, (void *p))
 
 WRAP(locale_t, newlocale, (int mask, const char *name, locale_t base))
 {
-    return no_memory() ? (locale_t)0 : __real_newlocale(mask, name, base);
+    return refused(0) ? (locale_t)0 : __real_newlocale(mask, name, base);
 }
 
 WRAP(int, inflateInit2_, (z_streamp z, int bits, const char *version, int size))
 {
-    return no_memory() ? Z_MEM_ERROR : __real_inflateInit2_(z, bits, version, size);
+    return refused(0) ? Z_MEM_ERROR : __real_inflateInit2_(z, bits, version, size);
 }
 
 /* ---- files ---- */
@@ -139,6 +148,14 @@ WRAP(int, close, (int fd))
 WRAP(FILE *, fopen, (const char *path, const char *mode))
 {
     FILE *const f = io_error() ? NULL : __real_fopen(path, mode);
+    if (f) atomic_fetch_add(&state.open, 1);
+    return f;
+}
+
+/* (the targets' own, closed by fclose()) */
+WRAP(FILE *, fmemopen, (void *memory, size_t n, const char *mode))
+{
+    FILE *const f = __real_fmemopen(memory, n, mode);
     if (f) atomic_fetch_add(&state.open, 1);
     return f;
 }

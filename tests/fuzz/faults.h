@@ -12,4 +12,8 @@ void faults_set(fuzz_fault kind, int after);
 int64_t faults_allocated(void);
 int64_t faults_open(void);
 
+/** The largest allocation asked for since faults_restart(), bytes. */
+int64_t faults_largest(void);
+void faults_restart(void);
+
 #endif

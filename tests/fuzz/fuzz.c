@@ -29,7 +29,8 @@ void fuzz_fail(const char *format, ...)
 
 int fuzz_begin(fuzz_input *in, const char *target, const uint8_t *data, size_t size)
 {
-    static const int64_t chunks[16] = {1, 2, 3, 4, 5, 7, 9, 16, 31, 64, 100, 333, 512, 1000, 4096, 1 << 16};
+    static const int64_t chunks[16] = {1,  2,  3,   4,   5,   7,    9,    16,
+                                       31, 64, 100, 333, 512, 1000, 4096, FUZZ_WHOLE};
     static const int threads[4] = {1, 2, 3, 1};
     target_name = target;
     sp_numparse_init(); /* keeps what it allocates */
@@ -44,6 +45,7 @@ int fuzz_begin(fuzz_input *in, const char *target, const uint8_t *data, size_t s
                        .extra = data[1] >> 4,
                        .fault = data[2] % 16 < 8 ? FUZZ_NO_FAULT : (fuzz_fault)(data[2] % 16),
                        .fault_after = data[3] % 64};
+    faults_restart();
     allocated_before = faults_allocated();
     open_before = faults_open();
     return 1;

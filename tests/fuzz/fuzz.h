@@ -20,12 +20,15 @@
 #include "read.h"
 
 /** The targets; each takes an input, of any length, and returns 0. */
-#define FUZZ_TARGETS(X) X(mtx)
+#define FUZZ_TARGETS(X) X(mtx) X(gzip) X(spmm) X(csv) X(options) X(mmio) X(tune) X(numbers)
 #define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
 FUZZ_TARGETS(FUZZ_DECLARE)
 #undef FUZZ_DECLARE
 
-enum { FUZZ_HEAD = 4 };
+enum {
+    FUZZ_HEAD = 4,
+    FUZZ_WHOLE = 1 << 13 /**< bytes of a piece that has all of a file */
+};
 
 /** What the system does to the code under test. */
 typedef enum fuzz_fault {

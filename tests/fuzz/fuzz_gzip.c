@@ -1,0 +1,88 @@
+/** Matrix Market files that are packed: what comes out is what the text gives, or the damage.
+ *
+ *  Bit 7 of byte 1 clear: the text, and 4 bytes behind it that say how it is packed, and what is added to or missing from
+ *  the packed file. Bit 7 set: the packed file itself. The other bits are those of ways_check(). */
+#include <string.h>
+#include <zlib.h>
+
+#include "ways.h"
+
+enum { MOST_PACKED = 1 << 16, TAIL = 4 };
+
+/** Appends one gzip member. */
+static size_t pack_member(uint8_t *to, size_t room, const uint8_t *text, size_t bytes, int level)
+{
+    z_stream z = {0};
+    FUZZ_CHECK(deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) == Z_OK);
+    z.next_in = (Bytef *)(uintptr_t)text;
+    z.avail_in = (uInt)bytes;
+    z.next_out = to;
+    z.avail_out = (uInt)room;
+    FUZZ_CHECK(deflate(&z, Z_FINISH) == Z_STREAM_END);
+    const size_t n = room - z.avail_out;
+    deflateEnd(&z);
+    return n;
+}
+
+/** Packs a text as `how` says: how[0]: level and number of members; how[1]: zeros between and behind them;
+ *  how[2], how[3]: damage. *intact is whether the file holds the text. */
+static size_t pack(uint8_t *to, const uint8_t *text, size_t bytes, const uint8_t how[TAIL], int *intact)
+{
+    const int members = 1 + how[0] / 10 % 4, level = how[0] % 10;
+    const size_t zeros = how[1] % 16 < 8 ? 0 : how[1];
+    size_t n = 0;
+    for (int m = 0; m < members; m++) {
+        const size_t from = bytes * (size_t)m / (size_t)members,
+                     end = bytes * (size_t)(m + 1) / (size_t)members;
+        n += pack_member(to + n, MOST_PACKED - n, text + from, end - from, level);
+        memset(to + n, 0, zeros);
+        n += zeros;
+    }
+    *intact = 0;
+    switch (how[2] % 8) {
+    case 0: return n > how[3] ? n - how[3] - 1 : 0; /* cut short */
+    case 1: to[how[3] % n] ^= 0x10; return n;       /* one bit */
+    case 2: to[n++] = how[3] ? how[3] : 1; return n;
+    case 3: to[n - 1 - how[3] % (n < 9 ? n : 9)] ^= 1; return n; /* the last member's checksum, or length */
+    default: *intact = 1; return n;
+    }
+}
+
+/** A text and the same packed are one matrix, or refused for the same thing. */
+static void check_same_packed(const fuzz_input *in, const char *path, const ways_outcome *packed)
+{
+    const sp_read_options plain = {
+        .precision = in->read.precision, .threads = 1, .allow_nonfinite = in->read.allow_nonfinite};
+    ways_outcome text = {0};
+    fuzz_chunk(FUZZ_WHOLE);
+    FUZZ_CHECK(strcmp(fuzz_file(in->data, in->size), path) == 0);
+    ways_by_triplets(path, &plain, &text);
+    if (text.status != SPMM_OK || packed->status != SPMM_OK)
+        ways_same_refusal(&text, packed);
+    else if (text.a.rows >= 0)
+        ways_same(&text, packed, 1);
+    ways_destroy(&text);
+}
+
+int fuzz_gzip(const uint8_t *data, size_t size)
+{
+    static uint8_t packed[MOST_PACKED];
+    fuzz_input in;
+    ways_outcome o = {0};
+    int intact = 0;
+    if (!fuzz_begin(&in, "gzip", data, size)) return 0;
+    if (in.extra & 8) {
+        ways_check(&in, fuzz_file(in.data, in.size), &o);
+    } else {
+        if (in.size < TAIL || in.size > MOST_PACKED / 8) return 0;
+        in.size -= TAIL;
+        const size_t n = pack(packed, in.data, in.size, in.data + in.size, &intact);
+        const char *const path = fuzz_file(packed, n);
+        ways_check(&in, path, &o);
+        /* (what begins like gzip would be unpacked when it is not packed) */
+        if (intact && !(in.size >= 2 && in.data[0] == 0x1f && in.data[1] == 0x8b))
+            check_same_packed(&in, path, &o);
+    }
+    ways_destroy(&o);
+    return fuzz_end();
+}

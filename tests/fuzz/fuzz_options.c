@@ -1,0 +1,119 @@
+/** The options of both programs: an argument a line.
+ *
+ *  Bit 4 of byte 1: series_mpi's, else spmm_mpi's. A small generated matrix among them is made. */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "csr.h"
+#include "gen.h"
+#include "options.h"
+#include "series_options.h"
+
+enum { MOST_ARGUMENTS = 24, MOST_BYTES = 2000, MOST_NUMBER = 12 };
+
+/** A program's arguments, anew from the input's lines: parsing reorders them. */
+typedef struct arguments {
+    char text[MOST_BYTES + 1];
+    char *argv[MOST_ARGUMENTS + 2];
+    int argc;
+} arguments;
+
+static void split(const fuzz_input *in, arguments *a)
+{
+    memcpy(a->text, in->data, in->size);
+    a->text[in->size] = '\0';
+    a->argc = 0;
+    a->argv[a->argc++] = "program";
+    for (char *p = in->size ? a->text : NULL; p && a->argc <= MOST_ARGUMENTS;) {
+        char *const newline = strchr(p, '\n');
+        a->argv[a->argc++] = p;
+        if (newline) *newline = '\0';
+        p = newline && newline[1] ? newline + 1 : NULL;
+    }
+    a->argv[a->argc] = NULL;
+}
+
+static void parsed(spmm_status status)
+{
+    FUZZ_CHECK(status == SPMM_OK || status == SPMM_ERR_USAGE || status == SPMM_ERR_LIMIT ||
+               status == SPMM_ERR_NO_DEVICE);
+    if (status != SPMM_OK) fuzz_refused(status, NULL, FUZZ_ANY);
+}
+
+/** Whether all numbers of a generator's spec are small. */
+static int small(const char *spec)
+{
+    int number = 0;
+    for (const char *p = strchr(spec, ':'); *p; p++) {
+        number = *p >= '0' && *p <= '9' ? 10 * number + *p - '0' : 0;
+        if (number > MOST_NUMBER) return 0;
+    }
+    return 1;
+}
+
+static void generate(const fuzz_input *in, const char *spec)
+{
+    spmm_csr a, b;
+    const spmm_status status = sp_gen_csr(spec, in->read.precision, 1, &a);
+    FUZZ_CHECK(status == SPMM_OK && sp_csr_check(&a) == SPMM_OK);
+    FUZZ_CHECK(sp_gen_csr(spec, in->read.precision, in->read.threads, &b) == SPMM_OK);
+    fuzz_same_csr(&a, &b);
+    spmm_csr_destroy(&b);
+    fuzz_fault_on(in);
+    const spmm_status other = sp_gen_csr(spec, in->read.precision, in->read.threads, &b);
+    fuzz_fault_off();
+    if (other != SPMM_OK)
+        fuzz_refused(other, NULL, FUZZ_ANY);
+    else
+        fuzz_same_csr(&a, &b);
+    spmm_csr_destroy(&a);
+    spmm_csr_destroy(&b);
+}
+
+static void spmm_mpi(const fuzz_input *in, arguments *a)
+{
+    sp_options o, again;
+    const spmm_status status = sp_options_parse(a->argc, a->argv, &o);
+    parsed(status);
+    if (status == SPMM_OK) {
+        FUZZ_CHECK(o.matrix && o.k_count >= 1 && o.k_count <= SP_MAX_COLUMNS &&
+                   o.plan_count <= SP_MAX_COLUMNS);
+        for (int k = 0; k < o.k_count; k++) FUZZ_CHECK(o.k[k] >= 1);
+        FUZZ_CHECK(o.threads >= 0 && o.repeat >= 1 && o.warmup >= 0 && o.slices >= 0 && o.ell_limit > 0);
+        FUZZ_CHECK((o.p >= 1 && o.q >= 1) || (o.p == 0 && o.q == 0));
+        if (sp_gen_is_spec(o.matrix) && small(o.matrix)) generate(in, o.matrix);
+    }
+    split(in, a);
+    FUZZ_CHECK(sp_options_parse(a->argc, a->argv, &again) == status);
+}
+
+static void series_mpi(const fuzz_input *in, arguments *a)
+{
+    sp_series_options o, again;
+    const spmm_status status = sp_series_options_parse(a->argc, a->argv, &o);
+    parsed(status);
+    if (status == SPMM_OK) {
+        FUZZ_CHECK(o.series >= 1 && o.length >= 1 && o.threads >= 0 && o.warmup >= 0 && o.top >= 0);
+        FUZZ_CHECK(o.kernels >= 0 && o.kernels <= SP_SERIES_KERNELS && o.tolerances >= 1 &&
+                   o.tolerances <= 8);
+        FUZZ_CHECK(o.walk.epsilon >= 0 && o.bound >= -1 && o.bound <= 1);
+        for (int k = 0; k < o.kernels; k++) FUZZ_CHECK(o.kernel[k] != NULL);
+    }
+    split(in, a);
+    FUZZ_CHECK(sp_series_options_parse(a->argc, a->argv, &again) == status);
+}
+
+int fuzz_options(const uint8_t *data, size_t size)
+{
+    fuzz_input in;
+    static arguments a;
+    if (!fuzz_begin(&in, "options", data, size)) return 0;
+    if (in.size > MOST_BYTES || memchr(in.data, '\0', in.size)) return 0;
+    split(&in, &a);
+    if (in.extra & 1)
+        series_mpi(&in, &a);
+    else
+        spmm_mpi(&in, &a);
+    return fuzz_end();
+}

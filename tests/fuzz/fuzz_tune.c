@@ -1,0 +1,75 @@
+/** The tuning file: its first line is the key that is looked for, the rest the file. What is added is found, whatever
+ *  was in the file. */
+#include "fuzz.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tune.h"
+
+enum { MOST_KERNELS = 64 };
+
+static spmm_status find(const char *path, const char *key, int *index, double *seconds)
+{
+    const sp_kernel *list[MOST_KERNELS];
+    int count;
+    const sp_kernel *const all = sp_kernels(&count);
+    if (count > MOST_KERNELS) count = MOST_KERNELS;
+    for (int i = 0; i < count; i++) list[i] = &all[i];
+    *index = -1;
+    const spmm_status status = sp_tune_find(path, key, list, count, index, seconds);
+    FUZZ_CHECK(*index >= -1 && *index < count);
+    if (*index >= 0) FUZZ_CHECK(*seconds >= 0 && isfinite(*seconds));
+    return status;
+}
+
+static void check_faults(const fuzz_input *in, const char *path, const char *key, int expected)
+{
+    int index;
+    double seconds = 0;
+    fuzz_fault_on(in);
+    const spmm_status status = find(path, key, &index, &seconds);
+    fuzz_fault_off();
+    if (status != SPMM_OK)
+        fuzz_refused(status, path, FUZZ_ANY);
+    else if (in->fault != FUZZ_CHANGE && in->fault != FUZZ_CUT)
+        FUZZ_CHECK(index == expected);
+    fuzz_fault_on(in);
+    const spmm_status stored = sp_tune_store(path, "k", sp_kernels(&index)[0].id, 1);
+    fuzz_fault_off();
+    if (stored != SPMM_OK) fuzz_refused(stored, path, FUZZ_PATH);
+}
+
+static void check_store(const char *path, const char *key)
+{
+    int count, index;
+    double seconds = 0;
+    const sp_kernel *const all = sp_kernels(&count);
+    FUZZ_CHECK(sp_tune_store(path, key, all[count / 2].id, 0.25) == SPMM_OK);
+    FUZZ_CHECK(find(path, key, &index, &seconds) == SPMM_OK);
+    FUZZ_CHECK(index == count / 2 && seconds == 0.25);
+}
+
+int fuzz_tune(const uint8_t *data, size_t size)
+{
+    fuzz_input in;
+    char key[SP_TUNE_KEY_BYTES];
+    int index;
+    double seconds = 0;
+    if (!fuzz_begin(&in, "tune", data, size)) return 0;
+    const uint8_t *const newline = memchr(in.data, '\n', in.size);
+    const size_t n = newline ? (size_t)(newline - in.data) : 0;
+    if (!newline || n >= sizeof key || memchr(in.data, '\0', n)) return 0;
+    memcpy(key, in.data, n);
+    key[n] = '\0';
+    const char *const path = fuzz_file(newline + 1, in.size - n - 1);
+    FUZZ_CHECK(find(path, key, &index, &seconds) == SPMM_OK);
+    if (strchr(key, '\t'))
+        FUZZ_CHECK(index == -1);
+    else
+        check_store(path, key);
+    (void)fuzz_file(newline + 1, in.size - n - 1);
+    if (in.fault != FUZZ_NO_FAULT) check_faults(&in, path, key, index);
+    return fuzz_end();
+}
