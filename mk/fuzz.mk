@@ -42,6 +42,14 @@ endif
 # this Makefile again, with clang and no more than the targets need
 fuzz_make = OMPI_CC='$(FUZZ_CC)' MPICH_CC='$(FUZZ_CC)' $(MAKE) $(J) CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
+# what the targets are for
+FUZZ_SOURCES := $(wildcard src/read*.c src/spmm_file*.c src/series_csv*.c src/mmio.c src/numparse.c \
+                    src/option_table.c src/options.c src/series_options.c src/tune.c)
+fuzz-coverage:
+	$(Q)$(call deps,build fuzz)
+	@+$(call fuzz_make,coverage) $(BUILDDIR)/fuzz-coverage/tests/test_fuzz_corpus
+	$(Q)FUZZ_CC='$(FUZZ_CC)' tests/fuzz/coverage $(BUILDDIR)/fuzz-coverage $(FUZZ_SOURCES)
+
 .PHONY: fuzz fuzz-build fuzz-programs fuzz-coverage
 fuzz-programs: $(FUZZ_PROGRAMS)
 fuzz-build:

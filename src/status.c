@@ -35,6 +35,9 @@ void sp_set_message(const char *text)
     if (n >= sizeof message) n = sizeof message - 1;
     memmove(message, text, n);
     message[n] = '\0';
+    /* names and arguments may hold anything; a message is one line, and steers no terminal */
+    for (char *p = message; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f) *p = '?';
 }
 
 spmm_status sp_fail(spmm_status status, const char *format, ...)

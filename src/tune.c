@@ -127,8 +127,7 @@ spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *con
     size_t bytes;
     *index = -1;
     const spmm_status status = read_all(path, &text, &bytes);
-    const char *const end = text + bytes;
-    for (const char *line = text; status == SPMM_OK && line < end;) {
+    for (const char *line = text, *const end = text ? text + bytes : NULL; status == SPMM_OK && line < end;) {
         const char *const stop = memchr(line, '\n', (size_t)(end - line));
         if (!stop) break; /* half a line */
         const int found = answer(line, stop, key, list, count, seconds);

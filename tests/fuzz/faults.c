@@ -173,7 +173,7 @@ WRAP(int, fsync, (int fd)) { return io_error() ? -1 : __real_fsync(fd); }
 WRAP(int, rename, (const char *from, const char *to)) { return io_error() ? -1 : __real_rename(from, to); }
 
 /** How many bytes of n are moved. */
-static size_t moved(size_t n) { return n > 1 && strikes(FUZZ_NO_FAULT, FUZZ_SHORT) ? 1 : n; }
+static size_t moved(size_t n) { return n > 1 && strikes(FUZZ_NO_FAULT, FUZZ_SHORT) ? n / 2 : n; }
 
 /** Other numbers of the same length. */
 static ssize_t altered(char *buffer, ssize_t n)

@@ -5,7 +5,8 @@
  *  An input begins with four bytes that say how it is read, printable ones in files written by hand:
  *
  *      byte 0   the size of the pieces that a file is read in, [byte % 16] of a list ('0' is 1 byte)
- *      byte 1   bits 0, 1: threads (1, 2, 3, 1); bit 2: f32; bit 3: inf and nan are allowed; bits 4 to 7: the target's
+ *      byte 1   bits 0, 1: threads (1, 2, 3, 1); bit 2: f32; bit 3: inf and nan are allowed; bits 4 to 7:
+ *               `extra`, the target's, 4 bits, of which the lower two are turned round ('0': none is set)
  *      byte 2   which calls fail, byte % 16: 0 to 7 none, 8 to 15 a kind of fuzz_fault ('0': none)
  *      byte 3   how many of those calls succeed before, byte % 64 ('@': none)
  *
@@ -37,7 +38,7 @@ typedef enum fuzz_fault {
     FUZZ_ALLOC_FROM,     /**< all do from there on */
     FUZZ_IO_ONCE,        /**< one call on a file fails */
     FUZZ_IO_FROM,
-    FUZZ_SHORT,  /**< reads and writes move one byte at a time: changes nothing */
+    FUZZ_SHORT,  /**< reads and writes move half of what is asked for: changes nothing */
     FUZZ_INTR,   /**< one read or write is interrupted: changes nothing */
     FUZZ_CHANGE, /**< what is read is another text than a moment before */
     FUZZ_CUT     /**< the file has become shorter */
@@ -48,7 +49,7 @@ typedef struct fuzz_input {
     size_t size;
     int64_t chunk;        /**< SPMM_READ_CHUNK_BYTES */
     sp_read_options read; /**< threads, precision, allow_nonfinite */
-    unsigned extra;       /**< 4 bits for the target */
+    unsigned extra;       /**< 4 bits, whose meaning is the target's */
     fuzz_fault fault;
     int fault_after;
 } fuzz_input;

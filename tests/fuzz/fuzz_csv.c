@@ -1,6 +1,6 @@
 /** CSV files of series, plain and gzipped: one outcome, in pieces of any size, by any number of threads.
  *
- *  Bit 4 of byte 1: the text is packed by gzip first; bit 5: the first look is with two threads. */
+ *  Bit 0 of extra: the text is packed by gzip first; bit 1: the first look is with two threads. */
 #include "fuzz.h"
 
 #include <string.h>

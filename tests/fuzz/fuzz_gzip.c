@@ -1,7 +1,7 @@
 /** Matrix Market files that are packed: what comes out is what the text gives, or the damage.
  *
- *  Bit 7 of byte 1 clear: the text, and 4 bytes behind it that say how it is packed, and what is added to or missing from
- *  the packed file. Bit 7 set: the packed file itself. The other bits are those of ways_check(). */
+ *  Bit 3 of extra clear: the text, and 4 bytes behind it that say how it is packed, and what is added to or missing from
+ *  the packed file. Bit 3 set: the packed file itself. The other bits are those of ways_check(). */
 #include <string.h>
 #include <zlib.h>
 

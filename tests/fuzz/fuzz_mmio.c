@@ -1,6 +1,6 @@
 /** mmio.h: a matrix that is read, written and read again is the same.
  *
- *  Bit 4 of byte 1: by the functions for banner, sizes and entries, else for whole matrices; bits 5, 6: what for. */
+ *  Bit 0 of extra: by the functions for banner, sizes and entries, else for whole matrices; bits 1, 2: what for. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/** Matrix Market files; bits 4 to 6 of byte 1 are those of ways_check(). */
+/** Matrix Market files; extra is what ways_check() says. */
 #include "ways.h"
 
 int fuzz_mtx(const uint8_t *data, size_t size)

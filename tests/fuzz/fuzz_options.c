@@ -1,6 +1,6 @@
 /** The options of both programs: an argument a line.
  *
- *  Bit 4 of byte 1: series_mpi's, else spmm_mpi's. A small generated matrix among them is made. */
+ *  Bit 0 of extra: series_mpi's, else spmm_mpi's. A small generated matrix among them is made. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -71,6 +71,14 @@ static void generate(const fuzz_input *in, const char *spec)
     spmm_csr_destroy(&b);
 }
 
+static void print_help(void (*help)(FILE *))
+{
+    FILE *const f = fopen("/dev/null", "w");
+    if (!f) return;
+    help(f);
+    fclose(f);
+}
+
 static void spmm_mpi(const fuzz_input *in, arguments *a)
 {
     sp_options o, again;
@@ -82,6 +90,7 @@ static void spmm_mpi(const fuzz_input *in, arguments *a)
         for (int k = 0; k < o.k_count; k++) FUZZ_CHECK(o.k[k] >= 1);
         FUZZ_CHECK(o.threads >= 0 && o.repeat >= 1 && o.warmup >= 0 && o.slices >= 0 && o.ell_limit > 0);
         FUZZ_CHECK((o.p >= 1 && o.q >= 1) || (o.p == 0 && o.q == 0));
+        if (o.action == SP_ACTION_HELP) print_help(sp_options_help);
         if (sp_gen_is_spec(o.matrix) && small(o.matrix)) generate(in, o.matrix);
     }
     split(in, a);
@@ -98,6 +107,7 @@ static void series_mpi(const fuzz_input *in, arguments *a)
         FUZZ_CHECK(o.kernels >= 0 && o.kernels <= SP_SERIES_KERNELS && o.tolerances >= 1 &&
                    o.tolerances <= 8);
         FUZZ_CHECK(o.walk.epsilon >= 0 && o.bound >= -1 && o.bound <= 1);
+        if (o.action == SP_SERIES_HELP) print_help(sp_series_options_help);
         for (int k = 0; k < o.kernels; k++) FUZZ_CHECK(o.kernel[k] != NULL);
     }
     split(in, a);

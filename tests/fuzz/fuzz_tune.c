@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,6 +52,22 @@ static void check_store(const char *path, const char *key)
     FUZZ_CHECK(index == count / 2 && seconds == 0.25);
 }
 
+/** Where the file is, by variables of the environment that may be anything; path has little room. */
+static void check_path(const char *text)
+{
+    static const char *const names[] = {"SPMM_TUNE_CACHE", "XDG_CACHE_HOME", "HOME"};
+    char path[32];
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 3; i++) unsetenv(names[i]);
+        setenv(names[k], text, 1);
+        const spmm_status status = sp_tune_path(path, sizeof path);
+        if (status != SPMM_OK)
+            fuzz_refused(status, NULL, FUZZ_ANY);
+        else
+            FUZZ_CHECK(k > 0 || strcmp(path, text) == 0);
+    }
+}
+
 int fuzz_tune(const uint8_t *data, size_t size)
 {
     fuzz_input in;
@@ -63,6 +80,7 @@ int fuzz_tune(const uint8_t *data, size_t size)
     if (!newline || n >= sizeof key || memchr(in.data, '\0', n)) return 0;
     memcpy(key, in.data, n);
     key[n] = '\0';
+    check_path(key);
     const char *const path = fuzz_file(newline + 1, in.size - n - 1);
     FUZZ_CHECK(find(path, key, &index, &seconds) == SPMM_OK);
     if (strchr(key, '\t'))
