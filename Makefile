@@ -84,7 +84,7 @@ deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' BLAS='$(BLAS)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' BLAS='$(BLAS)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
 ## install        put the programs, libspmm, headers, spmm.pc and man page under PREFIX
 ## uninstall      remove them

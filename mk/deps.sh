@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the build, the tests or the lint need and this machine lacks. Usage:
-#     deps.sh build|optional|test|lint|figures...
-# What is in group optional is left out where it cannot be had, and that is no error.
+#     deps.sh build|optional|test|lint|fuzz|figures...
+# What is in groups optional and fuzz is left out where it cannot be had, and that is no error.
 #
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
 # succeeds when it is there. What works is not installed again, wherever it comes from.
@@ -22,6 +22,11 @@ test   iproute2       iproute2    PATH=$PATH:/usr/sbin:/sbin; command -v ip
 slurm  slurm-wlm      slurm       PATH=$PATH:/usr/sbin:/sbin; command -v slurmctld && command -v slurmd && command -v sbatch
 slurm  munge          munge       PATH=$PATH:/usr/sbin:/sbin; command -v munged
 figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $p -c 'import matplotlib' && exit 0; done; false
+fuzz   clang          clang       command -v ${FUZZ_CC:-clang}
+fuzz   libclang-rt-dev clang      echo 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }' | ${FUZZ_CC:-clang} -x c - -o /dev/null -fsanitize=fuzzer,address,undefined
+fuzz   libomp-dev     clang       { echo '#include <omp.h>' && echo 'int main(void) { return 0; }'; } | ${FUZZ_CC:-clang} -fopenmp -x c - -o /dev/null
+fuzz   llvm           clang       command -v llvm-cov
+fuzz   libfast-float-dev fast_float echo '#include <fast_float/fast_float.h>' | ${FUZZ_CC:-clang} -fsyntax-only -x c++ -
 lint   clang-format   clang       command -v clang-format
 lint   clang-tidy     clang       command -v clang-tidy
 lint   cppcheck       cppcheck    command -v cppcheck
@@ -36,7 +41,7 @@ find_missing() {
         case " $wanted " in *" $group "*) ;; *) continue ;; esac
         (eval "$check") >/dev/null 2>&1 && continue
         names="$names $name"
-        case $group in optional) extra="$extra $package"; continue ;; esac
+        case $group in optional | fuzz) extra="$extra $package"; continue ;; esac
         missing="$missing $package"
         [ "$group" = build ] && essential=1
     done <<EOT

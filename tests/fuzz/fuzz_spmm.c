@@ -79,7 +79,6 @@ static void make_pattern(fuzz_input *in, made *m)
         if (m->start[i + 1] > MOST_ENTRIES) m->start[i + 1] = MOST_ENTRIES;
         m->entries = m->start[i + 1] > m->entries ? m->start[i + 1] : m->entries;
     }
-    const int64_t last = m->start[h->rows];
     for (int64_t e = 0, i = 0, column = -1; e < m->entries; e++) {
         while (i < h->rows && m->start[i + 1] <= e) i++, column = -1;
         const int step = number(in, '1');
@@ -87,9 +86,9 @@ static void make_pattern(fuzz_input *in, made *m)
         m->column[e] = (int32_t)column;
         m->right &= step > 0 && column >= 0 && column < h->cols;
     }
-    m->right &= last == m->entries && h->nnz == 0;
     h->nnz += m->entries;
     if (h->nnz > MOST_ENTRIES) h->nnz = MOST_ENTRIES;
+    m->right &= m->start[h->rows] == h->nnz;
 }
 
 static void make_values(fuzz_input *in, made *m)
