@@ -3,6 +3,8 @@ import numpy as np
 
 from soak_matrices import Matrix, any_matrix, generated, unit, written
 
+with open("/proc/cpuinfo", encoding="utf-8") as f:
+    ISA = ("generic", "avx2") if " avx2 " in f.read() else ("generic",)
 COLUMNS = (1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 129, 513)
 
 
@@ -117,7 +119,7 @@ def environment(rng):
     env = {}
     for name, values, share in (("SPMM_CHUNK_BYTES", (8, 100, 4096, 10 ** 6), 0.2),
                                 ("SPMM_READ_CHUNK_BYTES", (7, 64, 1000, 10 ** 5), 0.2),
-                                ("OMP_NUM_THREADS", (1, 2, 4), 0.2), ("SPMM_ISA", ("generic", "avx2"), 0.1),
+                                ("OMP_NUM_THREADS", (1, 2, 4), 0.2), ("SPMM_ISA", ISA, 0.1),
                                 ("SPMM_TUNE_CACHE", ("", "tune"), 0.1)):
         if rng.random() < share:
             env[name] = str(rng.choice(values))
@@ -171,8 +173,8 @@ def product(rng, folder, matrix, known, metis, extra=()):
     args += ["-o", "y.mtx"] if output else []
     args += ["--csv", "r.csv"] if rng.random() < 0.2 else []
     args += by_chance(rng, (("--transport", ("auto", "mpi"), 0.15), ("--no-overlap", None, 0.2), ("--probe", None, 0.1),
-                            ("--reduce", ("auto", "linear", "tree", "butterfly", "mpi"), 0.4), ("--block-size", (0, 64), 0.03),
-                            ("--subwarp", (0, 4), 0.03), ("--allow-nonfinite", None, 0 if matrix.finite else 1)))
+                            ("--reduce", ("auto", "linear", "tree", "butterfly", "mpi"), 0.4), ("--timeout", (30, 59), 0.1),
+                            ("--allow-nonfinite", None, 0 if matrix.finite else 1)))
     run = Run(ranks, [*args, matrix.argument], environment(rng))
     run.precision, run.matrix, run.known, run.from_file = precision, matrix, known, x.columns is not None
     run.last = "DONE, not verified" if verify == "none" else "PASS"
@@ -208,8 +210,10 @@ def scatter_only(rng, folder, matrix, known, metis):
 def dry_run(rng, matrix):
     ranks = rng.choice((1, 1, 2, 3))
     planned = [rng.choice((1, 2, 3, 7, 64, 1000)) for _ in range(rng.randint(1, 3))] if rng.random() < 0.7 else []
+    p, q = rng.choice(((1, 1), (2, 1), (1, 3), (3, 1), (1, 7), (8, 8)))
+    grids = ("auto", f"{p}x{q}") if p * q in (planned or [ranks]) else ("auto",)
     args = ["--dry-run", "-d", "cpu", *by_chance(rng, (
-        ("-k", COLUMNS, 0.5), ("-g", ("auto", "1x1", "2x1", "1x3"), 0.4), ("--partition", ("nnz", "rows"), 0.4),
+        ("-k", COLUMNS, 0.5), ("-g", grids, 0.4), ("--partition", ("nnz", "rows"), 0.4),
         ("-p", ("f64", "f32"), 0.4), ("-v", None, 0.3), ("-q", None, 0.1), ("-t", (1, 2), 0.4),
         ("--allow-nonfinite", None, 0 if matrix.finite else 1)))]
     args += ["--plan-ranks", ",".join(map(str, planned))] if planned else []
@@ -236,10 +240,19 @@ def cached(rng, folder, matrix, known, metis):
     return [first, second]
 
 
+def replaced(args, words):
+    """The arguments, with these options and values in the place of the options' earlier ones."""
+    left = list(args)
+    for option in words[::2]:
+        while option in left:
+            del left[left.index(option):left.index(option) + 2]
+    return [*left[:-1], *words, left[-1]]
+
+
 def refusal(rng, folder, known, metis):
     """A valid run made invalid in one way."""
     kind = rng.choice(("plan-ranks", "tune", "columns", "slices", "grid", "x", "ell", "nonfinite", "packed", "array",
-                       "generated", "cache", "graph", "missing", "transport", "kernel"))
+                       "generated", "cache", "graph", "missing", "transport", "kernel", "block", "plan"))
     matrix = any_matrix(rng, folder)
     if kind == "nonfinite":
         matrix = written(rng, folder, layout="array", shape=(3, 4), extra=rng.choice(("inf", "nan", "-inf")))
@@ -254,23 +267,29 @@ def refusal(rng, folder, known, metis):
     if kind == "cache":
         return Run(rng.randint(1, 3), ["--io", "parallel", "--cache", "c", "a.mtx"]).refused(2, "--io parallel")
     if kind == "graph":
-        return Run(rng.randint(1, 3), ["--dry-run", "--partition", "graph", matrix.argument]).refused(2, "--partition graph")
+        return Run(rng.randint(1, 3), ["--partition", "graph", "--dry-run", matrix.argument]).refused(2, "--partition graph")
+    if kind == "plan":
+        return Run(rng.randint(1, 3), ["--dry-run", "-g", "2x2", "-d", "cpu", matrix.argument]).refused(2, "--plan-ranks 4")
     run = product(rng, folder, matrix, known, metis)
     if kind in ("ell", "slices") and (run.from_file or matrix.nnz == 0): # (another message would come first)
         kind = "x"
     words, code, message = {
         "plan-ranks": (["--plan-ranks", "2"], 2, "--plan-ranks"),
-        "tune": (["-f", "auto", "--kernel", "cpu_csr", "--autotune"], 2, "--autotune"),
+        "tune": (["-f", "auto", "--kernel", "cpu_csr"], 2, "--autotune"),
         "columns": (["--kernel", "auto", "-o", "y.mtx", "-k", "1,2"], 2, "--output"),
         "slices": (["-k", "16", "--slices", "3", "-f", "auto", "--kernel", "cpu_csr"], 2, "slices"),
         "grid": (["-g", f"{run.ranks + 1}x1"], 2, f"grid {run.ranks + 1}x1"),
         "x": (["-x", "no/such.mtx"], 3, "no/such.mtx"),
         "ell": (["-f", "ell", "--kernel", "cpu_ell", "--ell-limit", "1e-6"], 4, "ELLPACK"),
-        "missing": (["no/such.mtx"], 3, "no/such.mtx"),
+        "missing": ([], 3, "no/such.mtx"), "block": (["--block-size", "64"], 2, "--block-size is for CUDA kernels"),
         "transport": (["--transport", "staged"], 2, "transport staged"),
         "kernel": (["-f", "csr", "--kernel", "cpu_ell"], 2, "cpu_ell takes format ell")}[kind]
     run.args = [a for a in run.args if a != "--autotune"] # (does not go with a kernel)
-    run.args[-1:] = words if kind == "missing" else [*words, run.args[-1]]
+    run.args = replaced(run.args, words)
+    if kind == "missing":
+        run.args[-1] = "no/such.mtx"
+    if kind == "tune":
+        run.args.insert(0, "--autotune")
     return run.refused(code, message)
 
 

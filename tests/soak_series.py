@@ -107,7 +107,7 @@ def draw(rng, folder, known):
     args += ["-p", precision] if precision != "f64" or rng.random() < 0.2 else []
     for option, values, share in (("-r", (1, 2), 0.9), ("--warmup", (0, 1, 2), 0.5), ("--top", (0, 1, 3, 100), 0.3),
                                   ("--bound", (-1, -0.2, 0.5, 1), 0.3), ("--verify", ("full", "sample", "none"), 0.4),
-                                  ("-t", (1, 2, 3), 0.5), ("--block-size", (0, 64), 0.05)):
+                                  ("-t", (1, 2, 3), 0.5), ("--timeout", (30, 59), 0.1)):
         args += [option, rng.choice(values)] if rng.random() < share else []
     output = "r.mtx" if "pearson" in steps and rng.random() < 0.6 else None
     args += ["-o", output] if output else []

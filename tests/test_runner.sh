@@ -1,5 +1,5 @@
 #!/bin/bash
-# The runner itself: each way to fail is noticed, counted and shown.
+# The runner itself: each way to fail is noticed, counted and shown. And what tests/bare refuses before it does anything.
 . tests/lib.sh
 
 # fails WAY COUNT TEXT SENTENCE: the fixture fails that way; the runner's last line and text say so
@@ -21,4 +21,12 @@ fails crash "1 passed, 1 failed, 0 skipped" "signal 11" "a crash is one failure"
 fails exit "1 passed, 1 failed, 0 skipped" "exit status 3" "a non-zero exit without a FAIL line is one failure"
 fails silent "0 passed, 1 failed, 0 skipped" "printed no" "a program that prints no line is one failure"
 fails hang "0 passed, 1 failed, 0 skipped" "longer than 2 s" "a program that runs too long is one failure"
+
+refused() { # ARGUMENTS...: exit code 2, and a line
+    local out
+    out=$(tests/bare "$@" 2>&1)
+    [ $? = 2 ] && [ "$(echo "$out" | wc -l)" = 1 ] && [ -n "$out" ]
+}
+ok "tests/bare takes two suites, one other MPI and one other compiler" \
+    eval 'refused && refused jessie && refused --mpi lam bookworm && refused --cc tcc trixie && refused --mpi && refused --no'
 finish
