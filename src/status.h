@@ -12,7 +12,8 @@
 
 enum { SP_MESSAGE_BYTES = 1024 };
 
-/** Records the calling thread's message (printf style, no newline) and returns status. */
+/** Records the calling thread's message (printf style, one line) and returns status. Control characters, as names and
+ *  arguments may have them, become question marks. */
 spmm_status sp_fail(spmm_status status, const char *format, ...) SP_PRINTF(2, 3);
 
 /** Replaces the calling thread's message, e.g. by one that came from another thread or rank. */

@@ -23,6 +23,10 @@ int main(void)
         CHECK_INT(strlen(spmm_error_message()), SP_MESSAGE_BYTES - 1);
         free(text);
     }
+    TEST("a message is one line, whatever a name in it holds, and has no word for the terminal") {
+        sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened", "two\nlines\x1b[1m\x7f\t\xc3\xa9");
+        CHECK(strcmp(spmm_error_message(), "two?lines?[1m??\xc3\xa9: cannot be opened") == 0);
+    }
     TEST("an allocation that cannot be says how much it was for what") {
         void *p;
         CHECK_INT(sp_alloc(&p, INT64_C(1) << 50, 8, "the test's numbers"), SPMM_ERR_MEMORY);
