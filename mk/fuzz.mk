@@ -7,7 +7,8 @@ FUZZ_TARGETS ?= $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c)))
 
 # what tests/fuzz/faults.c puts itself in front of
 FUZZ_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc aligned_alloc strdup free newlocale inflateInit2_ \
-                 open fcntl close fopen fmemopen fclose fstat ftruncate fsync rename pread read pwrite write)
+                 open fcntl close fopen fmemopen fclose fdopen fflush flock fchmod mkdir stat fstat ftruncate fsync rename \
+                 pread read pwrite write writev)
 # fast_float tells what numbers are, beside strtod, where it is there
 FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h>\n' | $(FUZZ_CC) -xc++ -fsyntax-only - 2>/dev/null \
     && echo oracle_fast_float))

@@ -5,8 +5,10 @@
 #include <locale.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <zlib.h>
 
 static struct {
@@ -167,6 +169,13 @@ WRAP(int, fclose, (FILE * f))
     return io_error() ? EOF : status;
 }
 
+/* (its descriptor is counted already) */
+WRAP(FILE *, fdopen, (int fd, const char *mode)) { return io_error() ? NULL : __real_fdopen(fd, mode); }
+WRAP(int, fflush, (FILE * f)) { return io_error() ? EOF : __real_fflush(f); }
+WRAP(int, flock, (int fd, int operation)) { return io_error() ? -1 : __real_flock(fd, operation); }
+WRAP(int, fchmod, (int fd, mode_t mode)) { return io_error() ? -1 : __real_fchmod(fd, mode); }
+WRAP(int, mkdir, (const char *path, mode_t mode)) { return io_error() ? -1 : __real_mkdir(path, mode); }
+WRAP(int, stat, (const char *path, struct stat *info)) { return io_error() ? -1 : __real_stat(path, info); }
 WRAP(int, fstat, (int fd, struct stat *info)) { return io_error() ? -1 : __real_fstat(fd, info); }
 WRAP(int, ftruncate, (int fd, off_t n)) { return io_error() ? -1 : __real_ftruncate(fd, n); }
 WRAP(int, fsync, (int fd)) { return io_error() ? -1 : __real_fsync(fd); }
@@ -206,4 +215,12 @@ WRAP(ssize_t, pwrite, (int fd, const void *buffer, size_t n, off_t at))
 WRAP(ssize_t, write, (int fd, const void *buffer, size_t n))
 {
     return io_error() || interrupted() ? -1 : __real_write(fd, buffer, moved(n));
+}
+
+WRAP(ssize_t, writev, (int fd, const struct iovec *piece, int pieces))
+{
+    if (io_error() || interrupted()) return -1;
+    if (pieces < 1 || !strikes(FUZZ_NO_FAULT, FUZZ_SHORT)) return __real_writev(fd, piece, pieces);
+    while (pieces > 1 && piece->iov_len == 0) piece++, pieces--;
+    return __real_write(fd, piece->iov_base, piece->iov_len / 2);
 }

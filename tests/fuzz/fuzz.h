@@ -68,11 +68,17 @@ void fuzz_fail(const char *format, ...) SP_PRINTF(1, 2) __attribute__((noreturn)
 /** Puts bytes into a file in memory; returns its name, the same for all inputs. */
 const char *fuzz_file(const void *data, size_t size);
 
-/** A name in a folder of its own, removed at the end, for what is written. */
+/** A name in a folder of its own, for what is written. */
 const char *fuzz_folder_file(const char *name);
+
+/** Removes that file, if it is there, and aborts when anything else is left in the folder. Returns whether it was. */
+int fuzz_folder_clean(const char *path);
 
 /** Sets the size of the pieces in which files are read. */
 void fuzz_chunk(int64_t bytes);
+
+/** Puts bytes into a file of that name. */
+void fuzz_put(const char *path, const void *data, size_t size);
 
 /** From here to fuzz_fault_off() the input's fault is at work. */
 void fuzz_fault_on(const fuzz_input *in);

@@ -352,7 +352,7 @@ static void check_written(const fuzz_input *in, const outcome *whole, int chunk)
     FUZZ_CHECK(again.status == SPMM_OK);
     fuzz_same_csr(&whole->a, &again.a);
     spmm_csr_destroy(&again.a);
-    unlink(path);
+    FUZZ_CHECK(fuzz_folder_clean(path));
     fuzz_fault_on(in);
     const spmm_status status = sp_file_write(path, &whole->a, &whole->facts, bytes, in->read.threads);
     fuzz_fault_off();
@@ -362,7 +362,9 @@ static void check_written(const fuzz_input *in, const outcome *whole, int chunk)
         read_file(path, &options, &again);
     if (status == SPMM_OK) fuzz_same_csr(&whole->a, &again.a);
     if (status == SPMM_OK) spmm_csr_destroy(&again.a);
-    FUZZ_CHECK((unlink(path) == 0) == (status == SPMM_OK));
+    FUZZ_CHECK(fuzz_folder_clean(path) == (status == SPMM_OK)); /* complete, or not at all */
+    FUZZ_CHECK(sp_file_write("/dev/full", &whole->a, &whole->facts, bytes, 1) == SPMM_ERR_OUTPUT);
+    fuzz_refused(SPMM_ERR_OUTPUT, "/dev/full", FUZZ_PATH);
 }
 
 static void check_faults(const fuzz_input *in, const char *path, const outcome *expected)
