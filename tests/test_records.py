@@ -244,7 +244,11 @@ with test("where the temporary folder is full a failed run is none of the point'
     done = study(path, launcher=fails, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000)))
     equal((done.returncode, runs_in(path), len(done.stderr.splitlines())), (4, [], 1), done.stderr)
     within(done.stderr, "is not recorded, and the same command goes on")
-    done = study(path, env={**os.environ, "TMPDIR": "/no/such", "TEMP": "/no/such", "TMP": "/no/such"}, launcher=fails)
+    for folder in ("/no/such", "/proc"):  # Python itself would take another
+        done = study(path, env={**os.environ, "TMPDIR": folder}, launcher=fails)
+        equal((done.returncode, runs_in(path), len(done.stderr.splitlines())), (4, [], 1), done.stderr)
+        within(done.stderr, f"study: {folder}: ")
+    done = study(path, launcher=fails)
     equal((done.returncode, [(s["code"], s["error"]) for s in runs_in(path)]), (1, [(1, "the last line")]), done.stderr)
     equal(study(path, "--retry-failed").returncode, 0)
 

@@ -1,4 +1,5 @@
 """Runs the points of a study that are missing, one after another."""
+import errno
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from .recorder import RecordError
 GRACE = 1  # seconds between a signal to a run and the same to us, at most
 PATIENCE = 10  # seconds between SIGTERM and SIGKILL of a run
 MOST_SAID = 2 ** 16  # bytes of its words, the last, in which to look for an error
+SHARED = "/dev/shm"  # where ranks of a node meet
 ROOM = 2 ** 20  # bytes that a run needs in the temporary folder: its record, its words, and what MPI keeps there
 
 
@@ -138,14 +140,16 @@ def _said(file):
 
 
 def _check_room(folder):
-    """Raises RecordError where a run may have failed for want of room in the temporary folder: that is no fault of the
-    point, and nothing is recorded of it."""
-    try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(bytes(ROOM))
-    except OSError as error:
-        raise RecordError(f"{folder}: {error.strerror}: make room there, or set TMPDIR to another folder; the run that "
-                          "failed is not recorded, and the same command goes on") from error
+    """Raises RecordError where a run may have failed for want of room in a temporary folder, ours or MPI's: that is no
+    fault of the point, and nothing is recorded of it. Python takes another folder by itself where TMPDIR is full."""
+    for place in dict.fromkeys((folder, os.environ.get("TMPDIR") or folder, SHARED)):
+        try:
+            with tempfile.TemporaryFile(dir=place) as file:
+                file.write(bytes(ROOM))
+        except OSError as error:
+            if place != SHARED or error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise RecordError(f"{place}: {error.strerror}: make room there, or set TMPDIR to another folder; the run "
+                                  "that failed is not recorded, and the same command goes on") from error
 
 
 def _temporary_folder():
