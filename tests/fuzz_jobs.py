@@ -32,7 +32,7 @@ try:
 except ImportError:
     plots = None
 
-SLOW = 20  # seconds of one execution: it hangs
+SLOW = 20  # seconds of the processor for one execution: it hangs
 DRAWN = 400  # of so many executions one draws figures, too
 
 KERNELS = [points.Kernel(f"{device}_{n}", device, form) for device in ("cpu", "cuda") for n, form in
@@ -282,14 +282,14 @@ def fuzz(iterations=None, seconds=None, seed=1, keep="", drawn=DRAWN):
     found, kinds, every, n = [], set(), targets(), 0
     end = time.monotonic() + seconds if seconds else None
     folder = tempfile.mkdtemp(prefix="spmm-fuzz-jobs.")
-    signal.signal(signal.SIGALRM, _alarm)
+    signal.signal(signal.SIGPROF, _alarm)
     try:
         while (iterations is None or n < iterations) and (end is None or time.monotonic() < end):
             name, execute, make = every[n % len(every)]
             path = os.path.join(folder, f"{name}.in")
             with open(path, "wb") as file:
                 file.write(make(random.Random(f"{seed} {n}")))
-            signal.alarm(SLOW)
+            signal.setitimer(signal.ITIMER_PROF, SLOW)
             try:
                 execute(path, plots is not None and n % drawn < len(every))
             except Exception:  # pylint: disable=broad-except
@@ -302,7 +302,7 @@ def fuzz(iterations=None, seconds=None, seed=1, keep="", drawn=DRAWN):
                         os.makedirs(keep, exist_ok=True)
                         shutil.copy(path, os.path.join(keep, f"{name}-{seed}-{n}"))
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
             n += 1
     finally:
         shutil.rmtree(folder)
