@@ -7,18 +7,20 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 
 include mk/config.mk
 
-.PHONY: all run run-built check check-slurm check-gpu check-asan asan soak bench-read deps deps-build deps-lint install uninstall format \
+.PHONY: all run run-built check check-slurm check-gpu soak bench-read deps deps-build deps-lint install uninstall format \
         lint clean help FORCE build build-tests link check-builds
 
 ## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
 all:
 	@+$(MAKE) $(J) link
+	@$(remember)
 
 ## run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
 NP ?= 4
 MATRIX ?= matrices/bcsstk16.mtx.gz
 run: deps-build
 	@+$(MAKE) $(J) link
+	@$(remember)
 	@+$(MAKE) run-built # a make of its own: this one looked for mpirun before deps installed it
 run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
@@ -39,8 +41,10 @@ check-slurm:
 	$(Q)MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/slurm/check
 
 ## asan           build with address and undefined-behaviour sanitizers, in build/asan
-asan:
-	@+$(MAKE) $(J) SANITIZE=1 build build-tests
+## check-asan     run the C tests on that build, and on one by clang where clang is (TESTS= for others)
+## check-tsan     run the C tests on a build with clang's thread sanitizer (TESTS= for others)
+## check-toolchains  build with gcc and clang, Open MPI and MPICH, run the C tests and a sweep on each (TOOLCHAINS= for some)
+include mk/checks.mk
 
 ## soak           run N=2000 random combinations of options drawn from SEED=1 (ARGS="--only I" for one)
 soak: deps
@@ -49,10 +53,6 @@ soak: deps
 	    SPMM_MPI='$(abspath $(B))/spmm_mpi' $$PYTHON tests/soak.py -n $(N) --seed $(SEED) $(ARGS)
 N ?= 2000
 SEED ?= 1
-
-## check-asan     run the C tests on that build (TESTS= for others)
-check-asan: deps asan
-	$(Q)$(RUN_TESTS) --unit $(BUILDDIR)/asan $(TESTS)
 
 ## fuzz           a minute of libFuzzer on each reader (FUZZ_S=60 or FUZZ_TOTAL_S=, FUZZ_TARGETS="fuzz_mtx ..."; clang)
 ## fuzz-coverage  which lines of the readers the corpus reaches
@@ -84,7 +84,7 @@ deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' BLAS='$(BLAS)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(BLAS)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
 ## install        put the programs, libspmm, headers, spmm.pc and man page under PREFIX
 ## uninstall      remove them
@@ -113,8 +113,8 @@ help:
 # --- below: what the targets above are made of ------------------------------------------------
 
 build: $(B)/spmm_mpi $(B)/series_mpi $(B)/libspmm.a $(B)/libspmm.so
-	@:
-build-tests: $(TEST_PROGRAMS) $(SERIES_TESTS) $(FUZZ_TEST)
+	@$(remember)
+build-tests: $(TEST_PROGRAMS) $(SERIES_TESTS) $(FUZZ_TEST) $(YIELD)
 	@:
 link: build
 	@for p in spmm_mpi series_mpi; do \
@@ -139,7 +139,7 @@ endif
 stamp = mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
 $(B)/flags: FORCE
 	@$(if $(problem),echo '$(problem)' >&2; exit 1)
-	@$(call stamp,$(MPICC) $(MPI_COMPILE) $(shell $(MPICC) --version 2>/dev/null | head -1) $(ALL_CFLAGS))
+	@$(call stamp,$(MPICC) $(MPI_COMPILE) $(COMPILER) $(ALL_CFLAGS))
 $(B)/nvcc-flags: FORCE
 	@$(call stamp,$(NVCC) $(shell $(NVCC) --version 2>/dev/null | tail -1) $(ALL_NVCCFLAGS))
 $(B)/link-flags: FORCE
@@ -165,11 +165,11 @@ $(B)/program.a: $(PROGRAM_OBJECTS) $(B)/link-flags
 
 $(B)/libspmm.so.$(VERSION): $(LIB_OBJECTS) $(B)/link-flags
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -shared -Wl,-soname,$(SONAME) $(if $(filter 1,$(SANITIZE)),,-Wl,-z,defs) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJECTS) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
+	$(Q)$(MPICC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZED),,-Wl,-z,defs) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJECTS) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
 $(B)/libspmm.so: $(B)/libspmm.so.$(VERSION)
 	@ln -sf $(<F) $(B)/$(SONAME) && ln -sf $(SONAME) $@ && touch -h $@
 
-KEEP := $(if $(filter 1,$(SANITIZE)),$(B)/mk/keep_modules.o)
+KEEP := $(if $(SANITIZED),$(B)/mk/keep_modules.o)
 # MORE_LIBS: of those programs that are linked with more
 MORE_LIBS :=
 link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(MORE_LIBS) $(CUDA_LIBS) $(LIBS)

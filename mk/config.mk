@@ -1,5 +1,9 @@
 # What is to be built, with what: everything that is found out about the machine is found out here.
 
+## BUILDDIR=build    the folder of cpu/, cuda/, asan/ .. and of the settings of the last build
+BUILDDIR ?= build
+include mk/settings.mk
+
 ## CUDA=auto|1|0     build the GPU side when nvcc is found | demand it | leave it out
 CUDA ?= auto
 ## METIS=auto|1|0    cut graphs of matrices with METIS 5 when it is found | demand it | leave it out
@@ -17,23 +21,22 @@ NCCL_HOME ?=
 ## GPU_ARCH="80 90"  GPUs to make machine code for (default: this machine's, else 80 and 90; and PTX)
 GPU_ARCH ?=
 ## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
+##                   e.g. MPICC=mpicc.mpich MPIRUN=mpirun.mpich, where there is more than one MPI
+## CC=               the C compiler that MPICC calls, e.g. clang (default: the wrapper's own; from the command line only)
 MPICC ?= mpicc
 MPIRUN ?= mpirun
 NVCC ?= $(firstword $(shell command -v nvcc) \
                     $(wildcard $(CUDA_HOME)/bin/nvcc $(CUDA_PATH)/bin/nvcc /usr/local/cuda/bin/nvcc))
 ## CFLAGS= LDFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimisation;  NVCCFLAGS=  likewise
 OPT ?= -O3 -g
-## WERROR=1          0: warnings are no errors
-WERROR ?= 1
+## WERROR=0          1: warnings are errors, as in .ci/run
+WERROR ?= 0
 ## V=0               1: show every command and every test
 V ?= 0
-## BUILDDIR=build    the folder of cpu/, cuda/ and asan/
-BUILDDIR ?= build
 ## PREFIX=/usr/local DESTDIR=   where `make install` puts things
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-comma := ,
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' $(1) $(2))
 
@@ -44,6 +47,28 @@ J = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(NPROC))
 VERSION := $(shell sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm.h)
 SONAME := libspmm.so.$(firstword $(subst ., ,$(VERSION)))
 
+# --- which compiler ---------------------------------------------------------------------------
+
+# In the environment CC is often set by modules, for those that know of no MPI: only who types it, or did so for
+# the last build, means this one. Open MPI, MPICH and Intel MPI each read a variable of their own; $(shell) does not
+# see what is exported.
+comma := ,
+ifneq ($(filter command file,$(firstword $(origin CC))),)
+  export OMPI_CC := $(CC)
+  export MPICH_CC := $(CC)
+  export I_MPI_CC := $(CC)
+  MPI_ENV := OMPI_CC='$(CC)' MPICH_CC='$(CC)' I_MPI_CC='$(CC)'
+endif
+# the wrapper as $(shell) has to call it
+mpicc = $(MPI_ENV) $(MPICC)
+COMPILER := $(shell $(mpicc) --version 2>/dev/null | head -1)
+CLANG_USED := $(findstring clang,$(COMPILER))
+# where a clang has its OpenMP, and archer: beside the folders of its own headers
+clang_lib = $(abspath $(shell $(1) -print-resource-dir 2>/dev/null)/../..)
+# of Open MPI, else of MPICH
+MPI_COMMAND := $(shell $(mpicc) --showme:command 2>/dev/null || $(mpicc) -show 2>/dev/null)
+MPI_COMPILE := $(shell $(mpicc) --showme:compile 2>/dev/null || $(mpicc) -show 2>/dev/null)
+
 # --- which build ------------------------------------------------------------------------------
 
 NVCC_FOUND := $(if $(strip $(NVCC)),$(shell command -v $(firstword $(NVCC))))
@@ -52,15 +77,17 @@ ifeq ($(CUDA),auto)
 else
   WITH_CUDA := $(CUDA)
 endif
+# SANITIZE=1: addresses and undefined behaviour, or =thread
 SANITIZE ?= 0
+SANITIZED := $(filter 1 thread,$(SANITIZE))
 # FUZZ: the two builds of mk/fuzz.mk, by clang: run, coverage
 FUZZ ?=
 ifneq ($(FUZZ),)
   override WITH_CUDA := 0
   KIND := fuzz-$(FUZZ)
-else ifeq ($(SANITIZE),1)
+else ifneq ($(SANITIZED),)
   override WITH_CUDA := 0
-  KIND := asan
+  KIND := $(if $(filter thread,$(SANITIZE)),tsan,asan)$(if $(CLANG_USED),-clang)
 else ifeq ($(WITH_CUDA),1)
   KIND := cuda
 else
@@ -75,13 +102,22 @@ else ifeq ($(WITH_CUDA)$(NVCC_FOUND),1)
   problem := CUDA=1 needs nvcc, and there is none: put it on PATH (module load cuda), set NVCC=, or use CUDA=0
 else ifeq ($(shell command -v $(firstword $(MPICC))),)
   problem := there is no $(MPICC): run `make deps`, or load an MPI (module load openmpi), or set MPICC=
+else ifneq ($(if $(MPI_ENV),$(findstring $(CC),$(MPI_COMMAND)),$(CC)),$(CC))
+  problem := CC=$(CC) is not what $(MPICC) calls: say which compiler by MPICC=
+else ifeq ($(if $(MPI_ENV),$(shell command -v $(firstword $(CC))),found),)
+  problem := there is no $(firstword $(CC)): install it, load it, or set CC=
+else ifneq ($(CLANG_USED),)
+  # gcc has its OpenMP with it; clang's is often a package of its own
+  ifeq ($(shell echo '\043include <omp.h>' | $(mpicc) $(CFLAGS) -fopenmp -fsyntax-only -x c - 2>/dev/null && echo 1),)
+    problem := $(MPICC) calls clang, which finds no omp.h: install its OpenMP (libomp-dev; libomp-19-dev for clang-19; llvm-openmp in Spack and conda), or use CC=gcc
+  endif
 endif
 
 METIS_FOUND :=
 ifneq ($(METIS),0)
   # header and library: a program that links
   METIS_FOUND := $(shell t=$$(mktemp) && printf '\043include <metis.h>\nint main(void) { idx_t o[METIS_NOPTIONS]; return METIS_SetDefaultOptions(o); }\n' \
-      | $(MPICC) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(METIS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
+      | $(mpicc) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(METIS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
 endif
 ifeq ($(filter auto 0 1,$(METIS)),)
   problem := METIS=$(METIS) is not one of auto, 1 and 0
@@ -108,11 +144,14 @@ endif
 
 INCLUDES := -Iinclude -Isrc -Ikernels
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+# of clang, about loops that it does not vectorise, as with sanitizers or OPT=-O0
+WARNINGS += $(if $(CLANG_USED),-Wno-pass-failed)
 ifeq ($(WERROR),1)
   WARNINGS += -Werror
 endif
-ifeq ($(SANITIZE),1)
-  override OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+ifneq ($(SANITIZED),)
+  UNDEFINED := undefined,float-cast-overflow
+  override OPT := -O1 -g -fno-omit-frame-pointer $(if $(filter thread,$(SANITIZE)),-fsanitize=thread,-fsanitize=address$(comma)$(UNDEFINED) -fno-sanitize-recover=$(UNDEFINED))
 endif
 # lines are short, so that a second has many
 FUZZ_OPT := -O1 -g -fno-omit-frame-pointer -Wno-pass-failed -DSP_LINE_MAX=2048
@@ -121,11 +160,10 @@ ifeq ($(FUZZ),run)
 else ifeq ($(FUZZ),coverage)
   override OPT := $(FUZZ_OPT) -fprofile-instr-generate -fcoverage-mapping
 endif
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(NCCL_FLAGS) $(CFLAGS)
+# no contraction: which products and sums are one fma is written in the source, so that every compiler makes the same bits
+ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(NCCL_FLAGS) $(CFLAGS)
 LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) -lz -lm
 
-# Open MPI says --showme:compile, MPICH -show
-MPI_COMPILE := $(shell $(MPICC) --showme:compile 2>/dev/null || $(MPICC) -show 2>/dev/null)
 MPI_INCLUDES := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_COMPILE)))
 
 ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)

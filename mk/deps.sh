@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the build, the tests or the lint need and this machine lacks. Usage:
-#     deps.sh build|optional|test|lint|fuzz|figures...
+#     deps.sh build|optional|test|clang|openmpi|mpich|slurm|lint|fuzz|figures...
 # What is in groups optional and fuzz is left out where it cannot be had, and that is no error.
 #
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
@@ -8,10 +8,11 @@
 list() {
     cat <<'LIST'
 build  gcc            gcc         command -v gcc && command -v ld
-build  libc6-dev      glibc       echo '#include <stdio.h>' | gcc -fsyntax-only -x c -
+build  libc6-dev      gcc         echo '#include <stdio.h>' | gcc -fsyntax-only -x c -
 build  libopenmpi-dev openmpi     echo '#include <mpi.h>' | $MPICC -fsyntax-only -x c -
 build  openmpi-bin    openmpi     command -v mpirun
 build  zlib1g-dev     zlib        echo '#include <zlib.h>' | gcc -fsyntax-only -x c -
+build  libomp-dev     llvm-openmp test -z "$CLANG_USED" || echo '#include <omp.h>' | $MPICC -fopenmp -fsyntax-only -x c -
 build  g++            gcc         test -z "$NVCC" || command -v g++
 optional libmetis-dev metis       test "$METIS" = 0 || echo '#include <metis.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
 optional libopenblas-dev openblas  test "$BLAS" = 0 || { echo '#include <cblas.h>' && echo 'int main(void) { return 0; }'; } | $MPICC $CFLAGS -x c - -o /dev/null ${BLAS_LIBS:--lopenblas}
@@ -19,6 +20,13 @@ test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $
 test   pkg-config     pkg-config  command -v pkg-config
 test   binutils       binutils    command -v nm
 test   iproute2       iproute2    PATH=$PATH:/usr/sbin:/sbin; command -v ip
+clang  clang          llvm        command -v ${CLANG:-clang}
+clang  libclang-rt-dev compiler-rt echo 'int main(void) { return 0; }' | ${CLANG:-clang} -fsanitize=address,undefined -x c - -o /dev/null
+clang  libomp-dev     llvm-openmp echo '#include <omp.h>' | ${CLANG:-clang} -fopenmp -fsyntax-only -x c -
+openmpi libopenmpi-dev openmpi    echo '#include <mpi.h>' | $MPICC_openmpi -fsyntax-only -x c -
+openmpi openmpi-bin   openmpi     command -v $MPIRUN_openmpi
+mpich  libmpich-dev   mpich       echo '#include <mpi.h>' | $MPICC_mpich -fsyntax-only -x c -
+mpich  mpich          mpich       command -v $MPIRUN_mpich
 slurm  slurm-wlm      slurm       PATH=$PATH:/usr/sbin:/sbin; command -v slurmctld && command -v slurmd && command -v sbatch
 slurm  munge          munge       PATH=$PATH:/usr/sbin:/sbin; command -v munged
 figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $p -c 'import matplotlib' && exit 0; done; false
@@ -34,23 +42,25 @@ LIST
 }
 MPICC=${MPICC:-mpicc}
 
-missing= extra= names=
+missing= extra=
+# by their names elsewhere: what there is no build without, what the tests skip something without, what is optional
+needed= tests= options=
 find_missing() {
-    missing= extra= names=
+    missing= extra= needed= tests= options=
     while read -r group package name check; do
         case " $wanted " in *" $group "*) ;; *) continue ;; esac
         (eval "$check") >/dev/null 2>&1 && continue
-        names="$names $name"
-        case $group in optional | fuzz) extra="$extra $package"; continue ;; esac
-        missing="$missing $package"
-        [ "$group" = build ] && essential=1
+        case $group in
+        optional | fuzz) extra="$extra $package" options="$options $name" ;;
+        test) missing="$missing $package" tests="$tests $name" ;;
+        *) missing="$missing $package" needed="$needed $name" ;;
+        esac
     done <<EOT
 $(list)
 EOT
     return 0
 }
 
-essential=0
 wanted=$*
 find_missing
 [ -n "$missing$extra" ] || exit 0
@@ -58,9 +68,13 @@ find_missing
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo
 if ! command -v apt-get >/dev/null 2>&1 || { [ -n "$sudo" ] && ! command -v sudo >/dev/null 2>&1; }; then
-    names=$(printf '%s\n' $names | sort -u | tr '\n' ' ')
-    echo "deps: missing: ${names% }; load them (module load ${names% }) or have the administrator install them" >&2
-    exit $essential # what only the tests want is skipped there
+    once() { printf '%s\n' $1 | sort -u | tr '\n' ' ' | sed 's/ $//'; }
+    [ -z "$tests" ] || echo "deps: the tests skip what needs these: $(once "$tests")" >&2
+    [ -z "$options" ] || echo "deps: optional, the build goes without: $(once "$options")" >&2
+    [ -n "$needed" ] || exit 0
+    needed=$(once "$needed")
+    echo "deps: missing: $needed; load them (module load $needed; Spack and conda-forge have the same names) or have the administrator install them" >&2
+    exit 1
 fi
 
 log=$(mktemp)

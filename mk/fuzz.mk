@@ -41,7 +41,7 @@ $(B)/kernels/%.o: override OPT := -O0 -Wno-pass-failed
 endif
 
 # this Makefile again, with clang and no more than the targets need
-fuzz_make = OMPI_CC='$(FUZZ_CC)' MPICH_CC='$(FUZZ_CC)' $(MAKE) $(J) CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
+fuzz_make = $(MAKE) $(J) CC='$(FUZZ_CC)' CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
 # what the targets are for
 FUZZ_SOURCES := $(wildcard src/read*.c src/spmm_file*.c src/series_csv*.c src/mmio.c src/numparse.c \

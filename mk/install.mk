@@ -2,7 +2,9 @@
 
 INSTALL ?= install
 D = $(DESTDIR)$(PREFIX)
-PRIVATE_LIBS = $(strip $(CUDA_LIBS) $(LIBS) -lgomp)
+# the OpenMP library that the objects call
+OPENMP_LIBS = $(if $(CLANG_USED),-L$(call clang_lib,$(mpicc)) -lomp,-lgomp)
+PRIVATE_LIBS = $(strip $(CUDA_LIBS) $(LIBS) $(OPENMP_LIBS))
 
 install:
 	@+$(MAKE) $(J) build

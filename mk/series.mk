@@ -3,7 +3,7 @@
 BLAS_FOUND :=
 ifneq ($(BLAS),0)
   BLAS_FOUND := $(shell t=$$(mktemp) && printf '\043include <cblas.h>\nint main(void) { return cblas_dasum(0, 0, 1) != 0; }\n' \
-      | $(MPICC) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(BLAS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
+      | $(mpicc) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(BLAS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
 endif
 ifeq ($(filter auto 0 1,$(BLAS)),)
   problem := BLAS=$(BLAS) is not one of auto, 1 and 0

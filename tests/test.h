@@ -20,6 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/** 1 where a sanitizer of addresses or threads has memory of its own, and slows down all else. */
+#ifndef __has_feature
+#define __has_feature(name) 0 /* clang's way to say it */
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || \
+    __has_feature(thread_sanitizer)
+#define TEST_SANITIZED 1
+#else
+#define TEST_SANITIZED 0
+#endif
+
 static struct {
     const char *name;
     int failed, tests_failed, rank;

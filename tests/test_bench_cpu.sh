@@ -3,7 +3,7 @@
 # limit: 120
 . tests/lib.sh
 cuda=0
-case $BUILD in *cuda) cuda=1 ;; *asan) skip "bench_cpu times our kernels alone" "not with sanitizers"; finish ;; esac
+case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "bench_cpu times our kernels alone" "not with sanitizers"; finish ;; esac
 scratch
 ok "bench_cpu builds without any library" \
     make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$BUILD/bench/bench_cpu"

@@ -3,7 +3,7 @@
 # limit: 120
 . tests/lib.sh
 cuda=0
-case $BUILD in *cuda) cuda=1 ;; *asan) skip "bench_mpi times our product beside PETSc's" "not with sanitizers"; finish ;; esac
+case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "bench_mpi times our product beside PETSc's" "not with sanitizers"; finish ;; esac
 scratch
 # build NAME [VARIABLE=...]: bench_mpi in the scratch folder, under that name
 build() {

@@ -14,11 +14,6 @@
 static char folder[512], path[600];
 static int me, ranks;
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
 enum { TEXT = 60000 };
 
 static void chunk_bytes(const char *name, int64_t bytes)
@@ -497,9 +492,9 @@ static void write_big(int n, int width, int shuffled)
 
 static void test_memory(void)
 {
-    if (SANITIZED || ranks != 4) {
+    if (TEST_SANITIZED || ranks != 4) {
         SKIP("no rank needs more than its share of the CSR and 32 MiB",
-             SANITIZED ? "the sanitizer has memory of its own" : "with 4 ranks only");
+             TEST_SANITIZED ? "the sanitizer has memory of its own" : "with 4 ranks only");
         return;
     }
     TEST(

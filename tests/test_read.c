@@ -650,11 +650,7 @@ static void test_large(void)
         CHECK_INT(coo.nnz, N);
         CHECK_INT(wrong, 0);
         CHECK(calls[0] >= 1 && calls[0] < 1000 && calls[1] == 1 && calls[2] == 0);
-#ifndef __SANITIZE_ADDRESS__
-        CHECK(grown < 16 * (int64_t)N + (16 << 20)); /* huge pages round up */
-#else
-        (void)grown;
-#endif
+        CHECK(TEST_SANITIZED || grown < 16 * (int64_t)N + (16 << 20)); /* huge pages round up */
         sp_coo_destroy(&coo);
         remove(path);
     }

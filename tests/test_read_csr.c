@@ -8,12 +8,6 @@
 #include "read.h"
 #include "test.h"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static char folder[512], path[600];
 
 static void write_text(const char *text, int64_t n)
@@ -358,7 +352,7 @@ static void test_memory(const char *self)
         const char *symmetry;
         int entries, copies;
     } files[] = {{"general", 2400000, 1}, {"symmetric", 1300000, 1}, {"general", 2400000, 2}};
-    if (SANITIZED) {
+    if (TEST_SANITIZED) {
         SKIP("a file is read within 1.25 times the CSR", "the sanitizer has memory of its own");
         return;
     }

@@ -1,0 +1,60 @@
+# Builds that are made for their tests alone: by sanitizers, and by every compiler with every MPI.
+
+## GCC=gcc CLANG=clang   the compilers of check-asan, check-tsan and check-toolchains
+GCC ?= gcc
+CLANG ?= clang
+
+.PHONY: asan check-asan check-tsan check-toolchains check-unit
+
+asan:
+	@+$(MAKE) $(J) SANITIZE=1 build build-tests
+
+# the C tests of the build that the variables name
+check-unit: build build-tests
+	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --unit $(UNIT_OPTIONS) $(B) $(TESTS)
+
+# clang's undefined-behaviour sanitizer looks for more, and sees other code than gcc's
+clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
+    | $(CLANG) -fopenmp -fsanitize=address,undefined -x c - -o $$t >/dev/null 2>&1 && echo 1; rm -f $$t)
+check-asan: deps
+	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit || status=1; \
+	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit || status=1, \
+	    echo 'check-asan: no $(CLANG) with OpenMP and sanitizers here (libomp-dev, libclang-rt-dev): gcc alone')); \
+	exit $$status
+
+# OpenMP's threads are known to the thread sanitizer by clang's archer alone; MPI is not compiled for it, so that what two ranks
+# do to each other is not its subject
+check-tsan: deps
+	$(Q)$(call deps,clang)
+	@+$(MAKE) $(J) SANITIZE=thread CC='$(CLANG)' check-unit UNIT_OPTIONS='--most-ranks 2' \
+	    UNIT_SETTINGS='OMP_TOOL_LIBRARIES=$(call clang_lib,$(CLANG))/libarcher.so'
+
+# --- every compiler with every MPI, each in a folder of its own under build/toolchains/
+
+## TOOLCHAINS="gcc-openmpi gcc-mpich clang-openmpi clang-mpich"   those of check-toolchains
+TOOLCHAINS ?= $(known_toolchains)
+# Debian's names; where others are meant: MPICC_mpich=/opt/mpich/bin/mpicc MPIRUN_mpich=/opt/mpich/bin/mpirun ..
+MPICC_openmpi ?= mpicc.openmpi
+MPIRUN_openmpi ?= mpirun.openmpi
+MPICC_mpich ?= mpicc.mpich
+MPIRUN_mpich ?= mpirun.mpich
+CC_gcc = $(GCC)
+CC_clang = $(CLANG)
+TOOLCHAIN_TESTS ?= test_install test_command test_series_command test_sweep
+first = $(firstword $(subst -, ,$(1)))
+last = $(lastword $(subst -, ,$(1)))
+run_toolchain = echo '-- $(1)'; $(MAKE) $(J) CUDA=0 SANITIZE=0 WERROR=1 BUILDDIR=$(BUILDDIR)/toolchains/$(1) \
+    CC='$(CC_$(call first,$(1)))' MPICC='$(MPICC_$(call last,$(1)))' MPIRUN='$(MPIRUN_$(call last,$(1)))' \
+    UNIT_OPTIONS="--also '$(TOOLCHAIN_TESTS)'" UNIT_SETTINGS="SWEEP_RANKS='1 3'" check-unit || status=1;
+known_toolchains := $(foreach c,gcc clang,$(c)-openmpi $(c)-mpich)
+unknown_toolchains = $(filter-out $(known_toolchains),$(TOOLCHAINS))
+check-toolchains:
+	@$(if $(unknown_toolchains),echo 'TOOLCHAINS=$(strip $(unknown_toolchains)): there are $(known_toolchains)' >&2; exit 2)
+	$(Q)$(call deps,build test $(filter clang openmpi mpich,$(subst -, ,$(TOOLCHAINS))))
+	@+status=0; $(foreach t,$(TOOLCHAINS),$(call run_toolchain,$(t))) exit $$status
+
+# Open MPI's ranks leave their core to others by a setting (tests/env.sh), MPICH's by this
+YIELD := $(if $(OPEN_MPI),,$(B)/yield.so)
+$(B)/yield.so: mk/yield.c $(B)/flags
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $< -ldl

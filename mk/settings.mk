@@ -1,0 +1,22 @@
+# The settings of the last build, $(BUILDDIR)/settings: what `make`, `make build` or `make run` was told, on the command
+# line or by the environment, is the default of every later target, so that `make install` installs what `make CUDA=0`
+# built. Said again, a variable is what it is then said to be; `make clean` forgets them all.
+REMEMBERED := CUDA METIS METIS_LIBS BLAS BLAS_LIBS NCCL NCCL_HOME GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
+
+include $(wildcard $(BUILDDIR)/settings)
+# those that nobody says now
+recalled := $(strip $(foreach v,$(REMEMBERED),$(and $(filter-out undefined,$(origin last_$v)), \
+    $(filter undefined default $(if $(filter CC,$v),environment),$(origin $v)),$v)))
+$(foreach v,$(recalled),$(eval $v := $$(last_$v)))
+setting = $(1)=$(if $(word 2,$($(1))),'$($(1))',$($(1)))
+ifneq ($(and $(recalled),$(filter 0,$(MAKELEVEL)),$(filter-out clean help format lint uninstall,$(or $(MAKECMDGOALS),all))),)
+  $(info settings of the last build: $(foreach v,$(recalled),$(call setting,$v)))
+endif
+
+# $(remember) ends the recipes of those targets, but of a build with sanitizers, which nobody installs. A make within a make
+# was told its variables by the one above it, not by a user; CC of the environment is not meant for us (mk/config.mk).
+hash := \#
+quoted = '$(subst ','\'',$(1))'
+told = $(foreach v,$(REMEMBERED),$(if $(filter command $(if $(filter CC,$v),,environment),$(firstword $(origin $v))),$v))
+lines = $(foreach v,$(recalled) $(told),$(call quoted,last_$v := $(subst $(hash),\$(hash),$(subst $$,$$$$,$($v)))))
+remember = $(if $(and $(filter 0,$(MAKELEVEL)),$(if $(SANITIZED),,1),$(told)),mkdir -p $(BUILDDIR) && printf '%s\n' $(lines) > $(BUILDDIR)/settings,:)
