@@ -151,7 +151,7 @@ ifeq ($(WERROR),1)
 endif
 ifneq ($(SANITIZED),)
   UNDEFINED := undefined,float-cast-overflow
-  override OPT := -O1 -g -fno-omit-frame-pointer $(if $(filter thread,$(SANITIZE)),-fsanitize=thread,-fsanitize=address$(comma)$(UNDEFINED) -fno-sanitize-recover=$(UNDEFINED))
+  override OPT := -g -fno-omit-frame-pointer $(if $(filter thread,$(SANITIZE)),-O2 -fsanitize=thread,-O1 -fsanitize=address$(comma)$(UNDEFINED) -fno-sanitize-recover=$(UNDEFINED))
 endif
 # lines are short, so that a second has many
 FUZZ_OPT := -O1 -g -fno-omit-frame-pointer -Wno-pass-failed -DSP_LINE_MAX=2048

@@ -40,8 +40,61 @@ build CFLAGS=-DSOME_FLAG >/dev/null
 ok "a removed source file leaves the library" sh -c '! nm build/cpu/libspmm.a 2>/dev/null | grep -q sp_extra'
 
 echo 'int unused_value(void) { int x; return 0; }' >src/extra.c
-if out=$(build CFLAGS=-DSOME_FLAG); then fail "warnings are errors"; else text "warnings are errors" "-Werror" "$out"; fi
+out=$(build CFLAGS=-DSOME_FLAG WERROR=1 build/cpu/src/extra.o)
+text "with WERROR=1 warnings are errors" "-Werror" "$out"
+if out=$(build CFLAGS=-DSOME_FLAG WERROR=0 build/cpu/src/extra.o); then
+    text "else they are printed and no more" "warning: unused variable" "$out"
+else
+    fail "else they are printed and no more"
+fi
 rm src/extra.c
+
+# the settings of the last build
+build CFLAGS=-DSOME_FLAG >/dev/null
+again=$(make NO_DEPS=1 BUILDDIR=build 2>&1)
+ok "a make that is told nothing is the last one again" test "$(work "$again")" = 0
+text "and says what it was told" "settings of the last build: CUDA=0 CFLAGS=-DSOME_FLAG OPT=-O0" "$again"
+out=$(make -n NO_DEPS=1 BUILDDIR=build PREFIX="$scratch/usr" install 2>&1)
+[[ $out == *build/cpu/spmm_mpi* && $out != *build/cuda* ]]
+ok "make install installs what make CUDA=0 built" test $? = 0
+out=$(make NO_DEPS=1 BUILDDIR=build OPT=-O1 build/cpu/src/status.o V=1 2>&1)
+[[ $out == *" -O1 "*-DSOME_FLAG* && $out == *"settings of the last build: CUDA=0 CFLAGS=-DSOME_FLAG"$'\n'* ]]
+ok "what is said again replaces what was said, and only that" test $? = 0
+ok "one object is no build to remember" grep -q '^last_OPT := -O0$' build/settings
+
+# other compilers, other MPIs
+if out=$(build CC=no-such-cc); then fail "CC= that is not there fails"; else
+    text "CC= that is not there fails and says so" "there is no no-such-cc" "$out"
+fi
+compiler() { readelf -p .comment build/cpu/src/status.o | grep -o -E 'clang|GCC' | head -1; }
+if command -v clang >/dev/null; then
+    build build/cpu/src/status.o >/dev/null
+    first=$(compiler)
+    build CC=clang build/cpu/src/status.o >/dev/null
+    ok "CC=clang compiles anew, by clang" test "$(compiler)" = clang
+    build build/cpu/src/status.o >/dev/null
+    ok "without it the wrapper's own compiler does so again" test "$(compiler)" = "$first"
+    if out=$(build CC=clang CFLAGS=-nostdinc); then fail "a clang without omp.h fails"; else
+        text "a clang without omp.h fails and names the package" "libomp-dev" "$out"
+    fi
+else
+    skip "CC=clang compiles anew, by clang" "no clang"
+fi
+if command -v mpicc.mpich >/dev/null; then
+    ok "what leans on mpi.h compiles with MPICH without a warning" make NO_DEPS=1 BUILDDIR=mpich CUDA=0 MPICC=mpicc.mpich \
+        WERROR=1 mpich/cpu/src/nccl_none.o mpich/cpu/kernels/no_cuda.o mpich/cpu/kernels/cpu_csr.o mpich/cpu/src/comm.o \
+        mpich/cpu/src/exchange.o
+    rm -rf mpich
+else
+    skip "what leans on mpi.h compiles with MPICH without a warning" "no MPICH"
+fi
+# a machine without apt-get, and without all that is asked for
+mkdir bare && for tool in sh sed sort tr id cat printf test; do ln -s "$(command -v $tool)" bare/; done
+out=$(PATH=$PWD/bare sh mk/deps.sh build test optional 2>&1)
+text "without apt-get deps says what to load" "module load gcc openmpi zlib;" "$out"
+text "and what is optional" "optional, the build goes without: metis openblas" "$out"
+out=$(PATH=$PWD/bare sh mk/deps.sh test optional 2>&1)
+ok "what is not needed is no error" test $? = 0
 
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=1 NVCC= 2>&1); then fail "CUDA=1 without nvcc fails"; else
     text "CUDA=1 without nvcc fails and says what to do" "CUDA=1 needs nvcc" "$out"
@@ -57,7 +110,7 @@ if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 METIS=1 METIS_LIBS=-lno-such-metis
 else
     text "METIS=1 without METIS fails and says what to do" "METIS=1 needs metis.h" "$out"
 fi
-out=$(build METIS_LIBS=-lno-such-metis -n)
+out=$(build METIS_LIBS=-lno-such-metis -n | grep -v build/settings)
 [[ $out == *graph_none.c* && $out != *no-such-metis* && $out != *graph_metis.c* ]]
 ok "METIS=auto without METIS builds without" test $? = 0
 out=$(build METIS=0 -n)
@@ -66,9 +119,9 @@ ok "METIS=0 leaves it out, be it there or not" test $? = 0
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc 2>&1); then fail "a missing mpicc fails"; else
     text "without mpicc make says what to load" "module load" "$out"
 fi
-ok "CUDA=auto without nvcc builds for the CPU" sh -c 'make -n NO_DEPS=1 BUILDDIR=build NVCC= 2>&1 | grep -q build/cpu'
+ok "CUDA=auto without nvcc builds for the CPU" sh -c 'make -n NO_DEPS=1 BUILDDIR=build CUDA=auto NVCC= 2>&1 | grep -q build/cpu'
 if nvcc=$(command -v nvcc); then
-    ok "CUDA=auto with nvcc builds for the GPU too" sh -c 'make -n NO_DEPS=1 BUILDDIR=build 2>&1 | grep -q build/cuda'
+    ok "CUDA=auto with nvcc builds for the GPU too" sh -c 'make -n NO_DEPS=1 BUILDDIR=build CUDA=auto 2>&1 | grep -q build/cuda'
     out=$(make -n NO_DEPS=1 BUILDDIR=build CUDA=1 GPU_ARCH="80 90" NVCC="$nvcc" 2>&1)
     text "GPU_ARCH gives machine code for each" "arch=compute_80,code=sm_80" "$out"
     text "and PTX for the newest" "arch=compute_90,code=compute_90" "$out"
@@ -77,7 +130,7 @@ else
 fi
 
 help=$(make help)
-for target in all run check check-slurm check-gpu asan check-asan bench-read deps install uninstall format lint clean CUDA= METIS= NO_DEPS=1 V=; do
+for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
 ok "make help lists every target and variable" test -z "$missing"

@@ -20,6 +20,9 @@ fails check "1 passed, 1 failed, 0 skipped" "1 + 1 is 2, expected 3" "a failed c
 fails crash "1 passed, 1 failed, 0 skipped" "signal 11" "a crash is one failure"
 fails exit "1 passed, 1 failed, 0 skipped" "exit status 3" "a non-zero exit without a FAIL line is one failure"
 fails silent "0 passed, 1 failed, 0 skipped" "printed no" "a program that prints no line is one failure"
+out=$(V=0 bash tests/run --most-ranks 1 "$BUILD" test_scatter)
+[[ $out == *"test_scatter, 1 rank "* && $out != *"2 ranks"* ]]
+ok "--most-ranks leaves out what wants more" test $? = 0
 fails hang "0 passed, 1 failed, 0 skipped" "longer than 2 s" "a program that runs too long is one failure"
 
 refused() { # ARGUMENTS...: exit code 2, and a line
