@@ -160,6 +160,7 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd)
 enum { IGNORED = 2, SIGNALS = 5 };
 static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM};
 static struct sigaction before[SIGNALS];
+static int caught[SIGNALS];
 static char unfinished[PATH_MAX];
 
 /** Removes the file and goes on as if the signal had not been caught: it is raised again, and takes effect when this
@@ -181,7 +182,9 @@ void sp_writing_begin(const char *part)
     snprintf(unfinished, sizeof unfinished, "%s", part ? part : "");
     for (int i = 0; i < SIGNALS; i++) {
         sigaction(signals[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_DFL || (i >= IGNORED && !part)) continue;
+        /* a handler of MPI's, say, is raised after ours; what is ignored stays so */
+        caught[i] = i < IGNORED ? before[i].sa_handler == SIG_DFL : part && before[i].sa_handler != SIG_IGN;
+        if (!caught[i]) continue;
         action.sa_handler = i < IGNORED ? SIG_IGN : remove_unfinished;
         sigaction(signals[i], &action, NULL);
     }
@@ -190,7 +193,7 @@ void sp_writing_begin(const char *part)
 void sp_writing_end(void)
 {
     for (int i = 0; i < SIGNALS; i++)
-        if (before[i].sa_handler == SIG_DFL) sigaction(signals[i], &before[i], NULL);
+        if (caught[i]) sigaction(signals[i], &before[i], NULL);
 }
 
 /* ---- all outputs of a program ---- */
