@@ -230,6 +230,11 @@ with test("without matplotlib there are tables only, and the package is named"):
     found, text = checked_page(scratch("plain.html"))
     assert "svg" not in found.tags and "python3-matplotlib" in text
 
+def complaints(done):
+    """What it said was wrong; that there is no matplotlib is not."""
+    return [line for line in done.stderr.splitlines() if ": no plots: " not in line]
+
+
 with test("a page, a table and a plot that the disk has no room for leave the older one, and nothing else"):
     found = scratch("found.jsonl", made.lines(made.amdahl(1.0, 0.1, 0.0, math.log2, (1, 2))))
     os.makedirs(scratch("drawn"), exist_ok=True)
@@ -243,7 +248,7 @@ with test("a page, a table and a plot that the disk has no room for leave the ol
         words = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", sys.executable, str(ROOT / "jobs" / program), found, option,
                  scratch("drawn") if option == "--out" else files[0]]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
-        equal((done.returncode, len(done.stderr.splitlines())), (4, 1), done.stderr)
+        equal((done.returncode, len(complaints(done))), (4, 1), done.stderr)
         assert any(f"error: {path}: File too large" in done.stderr for path in files), done.stderr
         for path in files:
             with open(path, encoding="utf-8") as file:
@@ -266,17 +271,17 @@ with test("a page replaces what a link points to, keeps its permissions, and goe
     assert text.startswith("<!DOCTYPE") and "/dev/stdout: 1 points" in text.splitlines()[-1], text[-200:]
     if os.path.exists("/dev/full"):
         done = start("report", found, "-o", "/dev/full")
-        equal((done.returncode, done.stderr), (4, "report: error: /dev/full: No space left on device\n"))
+        equal((done.returncode, complaints(done)), (4, ["report: error: /dev/full: No space left on device"]))
 
 with test("a matrix whose name is no text comes into tables, the page and the CSV"):
     odd = scratch("bytes.jsonl", made.lines([made.run(1.0, matrix="of\udcff.mtx"), made.run(2.0, matrix="of\\xfe.mtx")]))
     made_page, table = scratch("bytes.html"), scratch("bytes.csv")
     for done in (start("scaling", odd, "--csv", table, env={"PYTHONIOENCODING": "utf-8"}), start("report", odd, "-o", made_page)):
-        equal((done.returncode, done.stderr), (0, ""))
-    for path, name in ((made_page, "of?.mtx"), (table, "of\\udcff.mtx")):
+        equal((done.returncode, complaints(done)), (0, []))
+    for path in (made_page, table):
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        within(text, name)
+        within(text, "of\ufffd.mtx")
         within(text, "of\\xfe.mtx")
 
 with test("text of the records is escaped"):
