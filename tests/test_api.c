@@ -2,7 +2,7 @@
  * although one rank alone makes it, and nobody waits for ever.
  *
  * MPI: 1 2 3 4
- * limit: 60 */
+ * limit: 240   (an MPI library whose waiting ranks spin needs long for four of them on two busy cores) */
 #include <stdint.h>
 
 #include "spmm.h"
