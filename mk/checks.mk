@@ -1,9 +1,5 @@
 # Builds that are made for their tests alone: by sanitizers, and by every compiler with every MPI.
 
-## GCC=gcc CLANG=clang   the compilers of check-asan, check-tsan and check-toolchains
-GCC ?= gcc
-CLANG ?= clang
-
 .PHONY: asan check-asan check-tsan check-toolchains check-unit
 
 asan:
@@ -13,7 +9,7 @@ asan:
 check-unit: build build-tests
 	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --unit $(UNIT_OPTIONS) $(B) $(TESTS)
 
-# clang's undefined-behaviour sanitizer looks for more, and sees other code than gcc's
+# clang's sanitizers see other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
     | $(CLANG) -fopenmp -fsanitize=address,undefined -x c - -o $$t >/dev/null 2>&1 && echo 1; rm -f $$t)
 check-asan: deps
@@ -22,16 +18,15 @@ check-asan: deps
 	    echo 'check-asan: no $(CLANG) with OpenMP and sanitizers here (libomp-dev, libclang-rt-dev): gcc alone')); \
 	exit $$status
 
-# OpenMP's threads are known to the thread sanitizer by clang's archer alone; MPI is not compiled for it, so that what two ranks
-# do to each other is not its subject
+# The thread sanitizer hears of OpenMP's barriers from archer alone, which clang's libomp loads; what ranks do to each other is not
+# its subject.
 check-tsan: deps
 	$(Q)$(call deps,clang)
-	@+$(MAKE) $(J) SANITIZE=thread CC='$(CLANG)' check-unit UNIT_OPTIONS='--most-ranks 2' \
-	    UNIT_SETTINGS='OMP_TOOL_LIBRARIES=$(call clang_lib,$(CLANG))/libarcher.so'
+	@+$(MAKE) $(J) SANITIZE=thread CC='$(CLANG)' check-unit UNIT_OPTIONS='--most-ranks 2'
 
 # --- every compiler with every MPI, each in a folder of its own under build/toolchains/
 
-## TOOLCHAINS="gcc-openmpi gcc-mpich clang-openmpi clang-mpich"   those of check-toolchains
+# TOOLCHAINS="gcc-openmpi gcc-mpich clang-openmpi clang-mpich"   those of check-toolchains
 TOOLCHAINS ?= $(known_toolchains)
 # Debian's names; where others are meant: MPICC_mpich=/opt/mpich/bin/mpicc MPIRUN_mpich=/opt/mpich/bin/mpirun ..
 MPICC_openmpi ?= mpicc.openmpi

@@ -24,6 +24,9 @@ GPU_ARCH ?=
 ##                   e.g. MPICC=mpicc.mpich MPIRUN=mpirun.mpich, where there is more than one MPI
 ## CC=               the C compiler that MPICC calls, e.g. clang (default: the wrapper's own; from the command line only)
 MPICC ?= mpicc
+## GCC=gcc CLANG=clang   the compilers of check-asan, check-tsan and check-toolchains
+GCC ?= gcc
+CLANG ?= clang
 MPIRUN ?= mpirun
 NVCC ?= $(firstword $(shell command -v nvcc) \
                     $(wildcard $(CUDA_HOME)/bin/nvcc $(CUDA_PATH)/bin/nvcc /usr/local/cuda/bin/nvcc))
@@ -63,8 +66,6 @@ endif
 mpicc = $(MPI_ENV) $(MPICC)
 COMPILER := $(shell $(mpicc) --version 2>/dev/null | head -1)
 CLANG_USED := $(findstring clang,$(COMPILER))
-# where a clang has its OpenMP, and archer: beside the folders of its own headers
-clang_lib = $(abspath $(shell $(1) -print-resource-dir 2>/dev/null)/../..)
 # of Open MPI, else of MPICH
 MPI_COMMAND := $(shell $(mpicc) --showme:command 2>/dev/null || $(mpicc) -show 2>/dev/null)
 MPI_COMPILE := $(shell $(mpicc) --showme:compile 2>/dev/null || $(mpicc) -show 2>/dev/null)

@@ -2,8 +2,8 @@
 
 INSTALL ?= install
 D = $(DESTDIR)$(PREFIX)
-# the OpenMP library that the objects call
-OPENMP_LIBS = $(if $(CLANG_USED),-L$(call clang_lib,$(mpicc)) -lomp,-lgomp)
+# the OpenMP library that the objects call; clang's lies two folders above those of its own headers
+OPENMP_LIBS = $(if $(CLANG_USED),-L$(abspath $(shell $(mpicc) -print-resource-dir)/../..) -lomp,-lgomp)
 PRIVATE_LIBS = $(strip $(CUDA_LIBS) $(LIBS) $(OPENMP_LIBS))
 
 install:
