@@ -130,7 +130,8 @@ static spmm_status detect_format(const char *path, sp_csv_format *f)
     sp_free(c.text.at);
     sp_free(r.kept.at);
     sp_source_close(r.source);
-    if (status != SPMM_OK && error.status == SPMM_OK) return status; /* no memory */
+    if (status != SPMM_OK && error.status == SPMM_OK) /* no memory */
+        return sp_fail(status, "%s: %s", path, spmm_error_message());
     if (f->values > INT32_MAX)
         return sp_fail(SPMM_ERR_UNSUPPORTED, "%s:%lld: found %lld values, expected at most %d", path,
                        (long long)f->first_line, (long long)f->values, INT32_MAX);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "budget.h"
 #include "memory.h"
 #include "multivector.h"
 #include "partition.h"
@@ -137,9 +138,23 @@ done:
     return status;
 }
 
+/** Whether the series and what the steps make of them can fit the memory that ranks share, before any of it is touched.
+ *  At least: the series; turned where they lie by index; centred, and beside them those that arrive. */
+static spmm_status check_memory(const sp_series_job *job, int64_t count)
+{
+    const sp_series_options *const o = &job->options;
+    const int ordered = o->layout == SP_INDEX_MAJOR && (o->step[SP_DEVIATION] || o->step[SP_PEARSON]);
+    const int copies = 1 + ordered + (o->step[SP_PEARSON] ? 1 + (job->grid.size > 1) : 0);
+    if (job->place.device != SPMM_CPU) return SPMM_OK;
+    return sp_memory_needs((double)count * (double)job->length * (double)sp_value_size(o->precision) *
+                               copies * sp_budget_sharers(),
+                           "the series and what the steps make of them");
+}
+
 static spmm_status make_room(sp_series_job *job)
 {
     const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
+    TRY(check_memory(job, count));
     TRY(sp_series_create(count, job->length, first, job->options.layout, job->options.precision,
                          job->place.device, &job->x));
     TRY(sp_series_alloc(job, count * 8, "means", (void **)&job->mean));

@@ -5,7 +5,7 @@ import re
 import resource
 import time
 
-from command import MPIRUN, equal, finish, run, scratch, skip, test, verified, within
+from command import MPIRUN, SERIES, equal, finish, run, scratch, skip, test, verified, within
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 CPU = ("-d", "cpu")
@@ -82,6 +82,10 @@ else:
                     within(result.error_lines()[0], "are available")
                 else:
                     assert result.code in (0, 4), result.err  # near the limit: never killed
+            # (the series fit, but not with what the steps make of them: that is seen before the first step)
+            result = run("-d", "cpu", "-m", 20000, "-n", 1000, program=SERIES, ranks=ranks, launcher=group.launcher(ranks))
+            equal((result.code, len(result.error_lines()), result.records), (4, 1, []), result.err)
+            within(result.error_lines()[0], "the series and what the steps make of them")
             verified(run(*FAST, "-k", 4, "lap3d27:50", ranks=ranks, launcher=group.launcher(ranks)), f"{ranks} ranks")
     group.end()
 finish()
