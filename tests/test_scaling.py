@@ -281,7 +281,7 @@ with test("a matrix whose name is no text comes into tables, the page and the CS
     for path in (made_page, table):
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        within(text, "of\ufffd.mtx")
+        within(text, "of\\xff.mtx")
         within(text, "of\\xfe.mtx")
 
 with test("text of the records is escaped"):

@@ -58,11 +58,16 @@ def shown(value):
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
+def _escaped(found):
+    code = ord(found[0])
+    return f"\\x{code & 0xff:02x}" if code < 0x100 or 0xdc80 <= code <= 0xdcff else f"\\u{code:04x}"
+
+
 def clean(value):
-    """The value with U+FFFD in its texts where there is no character: halves of surrogate pairs, bytes that are no
-    UTF-8, and controls, of which none belongs into a table."""
+    """The value with \\xNN in its texts, as the program writes it, for bytes that are no UTF-8 and for controls, of
+    which none belongs into a table, and \\uNNNN for halves of surrogate pairs. Names that differ still do."""
     if isinstance(value, str):
-        return CONTROL.sub("\ufffd", value)
+        return CONTROL.sub(_escaped, value)
     if isinstance(value, list):
         return [clean(v) for v in value]
     if isinstance(value, dict):
