@@ -3,7 +3,7 @@
 FUZZ_S ?= 60
 FUZZ_TOTAL_S ?=
 FUZZ_CC ?= clang
-FUZZ_TARGETS ?= $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_TARGETS ?= $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c))) jobs
 
 # what tests/fuzz/faults.c puts itself in front of
 FUZZ_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc aligned_alloc strdup free newlocale inflateInit2_ \
@@ -12,7 +12,7 @@ FUZZ_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc aligned_alloc 
 # fast_float tells what numbers are, beside strtod, where it is there
 FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h>\n' | $(FUZZ_CC) -xc++ -fsyntax-only - 2>/dev/null \
     && echo oracle_fast_float))
-FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults ways $(or $(FUZZ_ORACLE),oracle_none))
+FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults ways made_spmm $(or $(FUZZ_ORACLE),oracle_none))
 FUZZ_OBJECTS = $(FUZZ_SHARED) $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%.o,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS = $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_ARCHIVES = $(B)/series.a $(B)/program.a $(B)/libspmm.a

@@ -148,6 +148,21 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
 
 /* ---- all ways ---- */
 
+/** What the header alone says, and what the library's own function reads. */
+static void check_public(const fuzz_input *in, const char *path, const ways_outcome *expected)
+{
+    sp_sizes sizes;
+    spmm_csr a = {0};
+    const spmm_status status = sp_read_sizes(path, &sizes);
+    if (status != SPMM_OK) fuzz_refused(status, path, FUZZ_LINE);
+    if (expected->status != SPMM_OK || expected->a.rows < 0 || in->read.allow_nonfinite) return;
+    FUZZ_CHECK(status == SPMM_OK && sizes.rows == expected->a.rows && sizes.cols == expected->a.cols);
+    FUZZ_CHECK(sizes.entries == 0 || sizes.entries >= expected->stored);
+    FUZZ_CHECK(spmm_csr_read(path, in->read.precision, &a) == SPMM_OK);
+    fuzz_same_csr(&expected->a, &a);
+    spmm_csr_destroy(&a);
+}
+
 void ways_check(const fuzz_input *in, const char *path, ways_outcome *o)
 {
     const sp_read_options plain = {
@@ -172,5 +187,6 @@ void ways_check(const fuzz_input *in, const char *path, ways_outcome *o)
     if (options.progress && other.status == SPMM_OK) FUZZ_CHECK(last == 1.0);
     ways_destroy(&other);
     if (in->extra & 1) check_dense(in, path, &plain, o);
+    if (in->extra & 4) check_public(in, path, o);
     if (in->fault != FUZZ_NO_FAULT) check_faults(in, path, o);
 }

@@ -19,7 +19,7 @@ typedef struct ways_outcome {
  *  once, by one thread gives.
  *
  *  Bits of in->extra: 1: sp_read_dense is looked at, too; 2: triplets are read with the input's pieces and threads, else
- *  sp_read_csr; 4: progress is told. */
+ *  sp_read_csr; 4: progress is told, and sp_read_sizes() and spmm_csr_read() are looked at, too. */
 void ways_check(const fuzz_input *in, const char *path, ways_outcome *o);
 
 /** Reads as triplets. A matrix of too many rows for its row starts to be made often is left out: rows is -1. */
