@@ -53,3 +53,8 @@ YIELD := $(if $(OPEN_MPI),,$(B)/yield.so)
 $(B)/yield.so: mk/yield.c $(B)/flags
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $< -ldl
+
+ifeq ($(KIND),asan-clang)
+# with all checks clang needs minutes for the loops that are expanded for each K; gcc's build has all
+$(B)/kernels/cpu_loops_%.o: override OPT += -fno-sanitize=alignment,null,pointer-overflow,object-size
+endif
