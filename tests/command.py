@@ -91,6 +91,13 @@ def equal(found, expected, what=""):
     assert found == expected, f"{what}: found {found!r}, expected {expected!r}"
 
 
+def ended(result, code):
+    """The exit code of a job that one rank ended for the others. MPICH's launcher makes it of all ranks' codes, and of the
+    signals that it ended them with."""
+    hydra = "HYDRA" in subprocess.run([MPIRUN[0], "--version"], capture_output=True, text=True, check=False).stdout
+    assert result.code == code or hydra and result.code, f"exit code {result.code}, expected {code}: {result.err}"
+
+
 def within(text, part):
     assert part in text, f"{part!r} is not in {text!r}"
 

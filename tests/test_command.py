@@ -14,7 +14,7 @@ import tarfile
 import time
 import zipfile
 
-from command import MPIRUN, PROGRAM, ROOT, SERIES, equal, finish, parts, run, scratch, test, verified, within
+from command import MPIRUN, PROGRAM, ROOT, SERIES, ended, equal, finish, parts, run, scratch, test, verified, within
 
 listed = [line.split() for line in run("--list-kernels", records=False).out.splitlines()]
 CPU_KERNELS = sum(words[1:2] == ["cpu"] for words in listed)
@@ -329,7 +329,7 @@ with test("with --timeout a rank that is stopped ends the job, and is named, whe
     for stage, rank in (("read", 2), ("apply", 0), ("apply", 1), ("report", 1)):
         start = time.monotonic()
         result = run(*FAST, "--timeout", 1, "lap2d5:20", ranks=3, env={"SPMM_FAULT": f"{stage}:{rank}:stop"}, limit=20)
-        equal(result.code, 4, result.err)
+        ended(result, 4)
         assert time.monotonic() - start < 10, "took too long"
         within(result.error_lines()[0], f"rank {rank} (on ")
         within(result.error_lines()[0], STOPPED)

@@ -4,7 +4,7 @@ import json
 import os
 import re
 
-from command import ROOT, SERIES, equal, finish, run, scratch, skip, test, within
+from command import ROOT, SERIES, ended, equal, finish, run, scratch, skip, test, within
 
 try:
     import numpy
@@ -251,7 +251,7 @@ with test("a rank that fails or is killed at any stage ends the job, with one me
 
 with test("with --timeout a rank that is stopped ends the job, and is named"):
     result = series("-m", 12, "-n", 30, "--timeout", 1, ranks=3, limit=20, env={"SPMM_FAULT": "pearson:1:stop"})
-    equal(result.code, 4, result.err)
+    ended(result, 4)
     within(result.error_lines()[0], "rank 1 (on ")
     passed(series("-m", 12, "-n", 30, "--timeout", 1, ranks=3))
 
