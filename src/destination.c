@@ -91,7 +91,8 @@ static spmm_status find_old(sp_destination *to, const struct stat *s)
     to->group = s->st_gid;
     to->mode = s->st_mode & 0777;
     /* (a name under /proc/self/fd may be that of an open file that has no other any more) */
-    return stat(to->target, &target) == 0 && same(&target, s) ? SPMM_OK : find_stream(to, s);
+    if (stat(to->target, &target) == 0) return same(&target, s) ? SPMM_OK : find_stream(to, s);
+    return errno == ENOENT || errno == ENOTDIR ? find_stream(to, s) : sp_cannot_write(to->path);
 }
 
 static spmm_status find_new(sp_destination *to)
