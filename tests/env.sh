@@ -17,6 +17,8 @@ export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 # and no single-copy transfers, which containers forbid
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 export OMPI_MCA_btl_base_warn_component_unused=0
+# hwloc, which both MPIs ask for the cores, looks for GPUs by OpenCL and CUDA, too: 200 MB and a second per rank (docs/SURPRISES.md)
+export HWLOC_COMPONENTS=${HWLOC_COMPONENTS:--opencl,-cuda,-nvml,-gl}
 # MPICH: its launcher starts the ranks itself; how they wait is mk/yield.c's subject
 export HYDRA_LAUNCHER=fork
 

@@ -115,9 +115,12 @@ def pick_kernel(rng, matrix, known, columns, one, p_by_1):
     return words, of
 
 
-def environment(rng):
+def environment(rng, args=()):
+    """Variables of a run. Messages of 8 bytes are for few columns: half a thousand of them take minutes."""
     env = {}
-    for name, values, share in (("SPMM_CHUNK_BYTES", (8, 100, 4096, 10 ** 6), 0.2),
+    columns = args[args.index("-k") + 1] if "-k" in args else "64"
+    wide = max(map(int, str(columns).split(","))) > 64
+    for name, values, share in (("SPMM_CHUNK_BYTES", (1000, 4096, 10 ** 5, 10 ** 6) if wide else (8, 100, 4096, 10 ** 6), 0.2),
                                 ("SPMM_READ_CHUNK_BYTES", (7, 64, 1000, 10 ** 5), 0.2),
                                 ("OMP_NUM_THREADS", (1, 2, 4), 0.2), ("SPMM_ISA", ISA, 0.1),
                                 ("SPMM_TUNE_CACHE", ("", "tune"), 0.1)):
@@ -175,7 +178,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     args += by_chance(rng, (("--transport", ("auto", "mpi"), 0.15), ("--no-overlap", None, 0.2), ("--probe", None, 0.1),
                             ("--reduce", ("auto", "linear", "tree", "butterfly", "mpi"), 0.4), ("--timeout", (30, 59), 0.1),
                             ("--allow-nonfinite", None, 0 if matrix.finite else 1)))
-    run = Run(ranks, [*args, matrix.argument], environment(rng))
+    run = Run(ranks, [*args, matrix.argument], environment(rng, args))
     run.precision, run.matrix, run.known, run.from_file = precision, matrix, known, x.columns is not None
     run.last = "DONE, not verified" if verify == "none" else "PASS"
     run.quiet = "-q" in volume
@@ -217,7 +220,7 @@ def dry_run(rng, matrix):
         ("-p", ("f64", "f32"), 0.4), ("-v", None, 0.3), ("-q", None, 0.1), ("-t", (1, 2), 0.4),
         ("--allow-nonfinite", None, 0 if matrix.finite else 1)))]
     args += ["--plan-ranks", ",".join(map(str, planned))] if planned else []
-    run = Run(ranks, [*args, matrix.argument], environment(rng))
+    run = Run(ranks, [*args, matrix.argument], environment(rng, args))
     run.planned = [(r, matrix.nnz) for r in planned or [ranks]]
     return run
 
