@@ -127,8 +127,9 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
 {
     ways_outcome o = {0};
     if (expected->status == SPMM_OK && expected->a.rows < 0) return;
+    const int dense = in->extra & 1 && expected->a.rows * expected->a.cols <= MOST_DENSE;
     fuzz_fault_on(in);
-    if (in->extra & 1 && expected->a.rows * expected->a.cols <= MOST_DENSE)
+    if (dense)
         set_status(&o, sp_read_dense(path, &in->read, &o.x));
     else
         as_csr(path, &in->read, &o);
@@ -141,7 +142,8 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
     else if (o.a.irp && in->fault != FUZZ_CUT)
         ways_same(expected, &o, 1);
     if (fuzz_harmless(in) && o.a.irp) ways_same(expected, &o, 1);
-    if (fuzz_harmless(in) && o.status != SPMM_OK && expected->status != SPMM_OK)
+    /* (a multivector without columns is refused by its size line, and a matrix by what is wrong after that) */
+    if (!dense && fuzz_harmless(in) && o.status != SPMM_OK && expected->status != SPMM_OK)
         ways_same_refusal(expected, &o);
     ways_destroy(&o);
 }
