@@ -1,4 +1,4 @@
-"""Grids, exchanges, reductions, partitions and planning, through the program. limit: 240"""
+"""Grids, exchanges, reductions, partitions and planning, through the program. limit: 480"""
 import gzip
 import os
 import re

@@ -1,5 +1,5 @@
 """jobs/scaling and jobs/report: records made by known laws give the laws back, and the page is whole.
-limit: 120"""
+limit: 300"""
 import csv
 import io
 import math
