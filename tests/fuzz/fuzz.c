@@ -80,15 +80,17 @@ const char *fuzz_file(const void *data, size_t size)
     return path;
 }
 
-static char folder[] = "/dev/shm/spmm-fuzz-XXXXXX";
+static char folder[512];
 
 static void remove_folder(void) { (void)rmdir(folder); }
 
 const char *fuzz_folder_file(const char *name)
 {
-    static char path[128];
+    static char path[600];
     static int made;
     if (!made) {
+        const char *const parent = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/spmm-fuzz-XXXXXX", parent ? parent : "/tmp");
         if (!mkdtemp(folder)) {
             perror(folder);
             exit(1);
