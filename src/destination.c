@@ -81,20 +81,6 @@ static spmm_status find_stream(sp_destination *to, const struct stat *s)
     return to->standard || access(to->path, W_OK) == 0 ? SPMM_OK : sp_cannot_write(to->path);
 }
 
-static spmm_status find_old(sp_destination *to, const struct stat *s)
-{
-    struct stat target;
-    to->kind = SP_TO_OLD;
-    to->device = s->st_dev;
-    to->inode = s->st_ino;
-    to->owner = s->st_uid;
-    to->group = s->st_gid;
-    to->mode = s->st_mode & 0777;
-    /* (a name under /proc/self/fd may be that of an open file that has no other any more) */
-    if (stat(to->target, &target) == 0) return same(&target, s) ? SPMM_OK : find_stream(to, s);
-    return errno == ENOENT || errno == ENOTDIR ? find_stream(to, s) : sp_cannot_write(to->path);
-}
-
 static spmm_status find_new(sp_destination *to)
 {
     char folder[PATH_MAX];
@@ -104,6 +90,24 @@ static spmm_status find_new(sp_destination *to)
     if (stat(folder_of(to->target, folder), &s) != 0) return sp_cannot_write(to->path);
     to->device = s.st_dev;
     to->inode = s.st_ino;
+    return SPMM_OK;
+}
+
+/** seen: what the path led to a moment ago. Another process may have put another file in its place since, which is as old a one;
+ *  a name under /proc/self/fd may be that of an open file that has no other any more. */
+static spmm_status find_old(sp_destination *to, const struct stat *seen)
+{
+    struct stat s;
+    if (stat(to->target, &s) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR) return sp_cannot_write(to->path);
+        return seen->st_nlink == 0 ? find_stream(to, seen) : find_new(to);
+    }
+    to->kind = SP_TO_OLD;
+    to->device = s.st_dev;
+    to->inode = s.st_ino;
+    to->owner = s.st_uid;
+    to->group = s.st_gid;
+    to->mode = s.st_mode & 0777;
     return SPMM_OK;
 }
 
