@@ -52,22 +52,26 @@ static spmm_status check_planned_grid(const sp_job *job)
                    (long long)ranks, (long long)ranks);
 }
 
-/** Which ranks the transport asked for joins. Collective, but the status is this rank's. */
+/** Which ranks the transport asked for joins. Collective, but the status is this rank's: process columns and rows may differ
+ *  in what they find, so all is asked before any of it is judged. */
 static spmm_status check_neighbours(const sp_job *job)
 {
     const sp_options *const o = &job->options;
     const sp_grid *const g = &job->grid;
-    int which, size = 1, sharers = 1;
+    int which, on_node = g->dims[0], in_column = 1, in_row = 1;
+    spmm_status column = SPMM_OK, row = SPMM_OK;
     if (job->place.device == SPMM_CPU || o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
-    if (o->transport == SPMM_TRANSPORT_PEER) TRY(sp_node_rank(g->col_comm, &which, &size));
-    if (o->transport == SPMM_TRANSPORT_PEER && size != g->dims[0])
+    if (o->transport == SPMM_TRANSPORT_PEER) column = sp_node_rank(g->col_comm, &which, &on_node);
+    if (o->transport == SPMM_TRANSPORT_NCCL)
+        column = sp_node_sharers(g->col_comm, job->place.gpu.pci, &which, &in_column);
+    if (o->reduce == SPMM_REDUCE_NCCL)
+        row = sp_node_sharers(g->row_comm, job->place.gpu.pci, &which, &in_row);
+    TRY(column);
+    TRY(row);
+    if (on_node != g->dims[0])
         return sp_fail(SPMM_ERR_DEVICE,
                        "--transport peer: the ranks of a process column are on several nodes");
-    if (o->transport == SPMM_TRANSPORT_NCCL)
-        TRY(sp_node_sharers(g->col_comm, job->place.gpu.pci, &which, &sharers));
-    if (sharers == 1 && o->reduce == SPMM_REDUCE_NCCL)
-        TRY(sp_node_sharers(g->row_comm, job->place.gpu.pci, &which, &sharers));
-    return sharers == 1 ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
+    return in_column == 1 && in_row == 1 ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
 }
 
 /* ---- files; rank 0 ---- */
