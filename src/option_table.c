@@ -15,11 +15,12 @@ spmm_status sp_option_word(const char *option, const char *text, const char *con
 {
     char list[256] = "";
     sp_guess guess = {.typed = text};
-    for (*index = 0; words[*index]; ++*index) {
-        const size_t n = strlen(list);
+    for (*index = 0; words[*index]; ++*index)
         if (strcmp(text, words[*index]) == 0) return SPMM_OK;
-        snprintf(list + n, sizeof list - n, "%s%s", *index ? ", " : "", words[*index]);
-        sp_guess_offer(&guess, words[*index]);
+    for (int i = 0; words[i]; i++) {
+        const size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", words[i]);
+        sp_guess_offer(&guess, words[i]);
     }
     return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one of %s%s", option, SHOWN(text), list,
                    MEANT(&guess, "", ""));
@@ -273,9 +274,10 @@ static spmm_status read_letters(reader *r, const char *word)
             return sp_fail(SPMM_ERR_USAGE, "-%s: a long option has two dashes; did you mean --%s?", name,
                            name);
         const spmm_status status = read_cluster(r, word);
+        if (status != SPMM_ERR_USAGE || n < 4) return status;
         sp_guess guess = guess_long(r->table, name);
         if (index >= 0) guess.word = r->table->rows[index].name;
-        if (status != SPMM_ERR_USAGE || !guess.word || n < 4) return status;
+        if (!guess.word) return status;
         return sp_fail(status, "%s%s", spmm_error_message(), MEANT(&guess, "--", ""));
     }
     return read_cluster(r, word);

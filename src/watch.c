@@ -38,7 +38,6 @@ struct sp_watch {
     char *host;       /* [size * HOST_BYTES] */
     double last_look; /* of this rank at its peers */
     atomic_int stopping;
-    int running; /* 1: the thread was started */
     pthread_t thread;
 };
 
@@ -160,7 +159,6 @@ static spmm_status start_thread(sp_watch *w)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int error = pthread_create(&w->thread, NULL, watch, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    w->running = error == 0;
     return error ? sp_fail(SPMM_ERR_INTERNAL, "cannot start the thread of --timeout: %s", strerror(error))
                  : SPMM_OK;
 }
@@ -210,6 +208,6 @@ void sp_watch_stop(sp_watch *w)
     if (!w) return;
     MPI_Barrier(w->comm); /* whoever is missing is still watched */
     w->stopping = 1;
-    if (w->running) pthread_join(w->thread, NULL);
+    pthread_join(w->thread, NULL);
     destroy(w);
 }

@@ -5,7 +5,12 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "test.h"
+
+enum { NO_SMALL_DISK = 9 }; /* exit code of a child that could not have one */
 
 static inline int tell_kernel_(const char *path, const char *text)
 {
@@ -32,6 +37,18 @@ static inline int small_disk(const char *folder, const char *size)
     if (unshare(CLONE_NEWNS) != 0 && !be_root_()) return 0;
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return 0;
     return mount("none", folder, "tmpfs", 0, option) == 0;
+}
+
+/** Waits for the child that tested on a small disk, and counts what it found: it ends with test_.tests_failed, or with
+ *  NO_SMALL_DISK. */
+static inline void small_disk_end(pid_t child, const char *sentence)
+{
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_SMALL_DISK)
+        SKIP(sentence, "no file system can be mounted here");
+    else
+        test_.tests_failed += status != 0;
 }
 
 #endif

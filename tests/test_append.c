@@ -194,13 +194,12 @@ static void test_full_disk(void)
     static const char sentence[] =
         "what a full disk has no room for leaves nothing behind, and the next record is whole";
     static char large[16000];
-    int status;
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
         char filler[256], disk[230];
         snprintf(disk, sizeof disk, "%s/disk", folder);
-        if (mkdir(disk, 0700) != 0 || !small_disk(disk, "28k")) _exit(9);
+        if (mkdir(disk, 0700) != 0 || !small_disk(disk, "28k")) _exit(NO_SMALL_DISK);
         snprintf(path, sizeof path, "%s/records", disk);
         snprintf(filler, sizeof filler, "%s/filler", disk);
         memset(large, 'y', sizeof large - 1);
@@ -221,11 +220,7 @@ static void test_full_disk(void)
         }
         _exit(test_.tests_failed);
     }
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 9)
-        SKIP(sentence, "no file system can be mounted here");
-    else
-        test_.tests_failed += status != 0;
+    small_disk_end(child, sentence);
 }
 
 /* ---- devices, pipes, standard streams ---- */

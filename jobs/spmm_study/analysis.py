@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import lines, output, schema, series, steps, tables
+from . import lines, output, records, schema, series, steps, tables
 
 
 def _ranks(text):
@@ -28,6 +28,7 @@ def _peak(text):
 
 
 def add_options(parser):
+    parser.add_argument("records", metavar="RECORDS", nargs="+", help="files of records, JSON Lines")
     parser.add_argument("--predict", metavar="LIST", type=_ranks, default=[],
                         help="numbers of ranks for the fitted laws, e.g. 8,16 (default: the next three doublings)")
     parser.add_argument("--peak", metavar="GFLOPS", type=_peak, action="append", default=[],
@@ -217,3 +218,11 @@ class Analysis:
                 names.add(name)
                 made += plots.save(figure, os.path.join(folder, name))
         return made
+
+
+def start(program, options):
+    """The analysis of the records that the command line names; what was odd about them is said on the standard error."""
+    study = Analysis(records.read(options.records), options.predict, options.peak)
+    for remark in study.records.remarks:
+        print(f"{program}: {remark}", file=sys.stderr)
+    return study

@@ -7,14 +7,12 @@ errors, failures, environments and settings.
 Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
 """
 import argparse
-import sys
 
-from . import analysis, output, page, records
+from . import analysis, output, page
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("records", metavar="RECORDS", nargs="+", help="files of records, JSON Lines")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page")
     parser.add_argument("--title", help="default: the names of the studies")
     analysis.add_options(parser)
@@ -23,9 +21,7 @@ def options():
 
 def main():
     o = options()
-    study = analysis.Analysis(records.read(o.records), o.predict, o.peak)
-    for remark in study.records.remarks:
-        print(f"report: {remark}", file=sys.stderr)
+    study = analysis.start("report", o)
     text = page.report(study, o.title or page.title_of(study), analysis.drawing("report"))
     output.write(o.output, text)
     print(f"{o.output}: {len(study.measured)} points, {len(text) / 1e6:.1f} MB")

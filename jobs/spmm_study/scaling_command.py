@@ -6,14 +6,12 @@
 Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
 """
 import argparse
-import sys
 
-from . import analysis, records
+from . import analysis
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("records", metavar="RECORDS", nargs="+", help="files of records, JSON Lines")
     parser.add_argument("--out", metavar="DIR", help="draw the plots there, as SVG and PNG")
     parser.add_argument("--csv", metavar="FILE", help="a row a point; steps of series_mpi beside products: FILE-series")
     analysis.add_options(parser)
@@ -22,9 +20,7 @@ def options():
 
 def main():
     o = options()
-    study = analysis.Analysis(records.read(o.records), o.predict, o.peak)
-    for remark in study.records.remarks:
-        print(f"scaling: {remark}", file=sys.stderr)
+    study = analysis.start("scaling", o)
     print("\n\n".join(study.text()))
     if o.csv:
         for path in study.write_csv(o.csv):
