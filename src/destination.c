@@ -129,36 +129,6 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
     return there ? find_old(to, &s) : find_new(to);
 }
 
-spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
-{
-    enum { TRIES = 100, MOST_BASE = 200 };
-    const mode_t mode = to->kind == SP_TO_OLD ? to->mode : 0666;
-    char target[PATH_MAX];
-    struct timespec now;
-    memcpy(target, to->target, sizeof target);
-    const char *const base = base_of(target);
-    clock_gettime(CLOCK_REALTIME, &now);
-    for (uint64_t i = 0; i < TRIES; i++) {
-        const uint64_t word = sp_random((uint64_t)getpid(), (uint64_t)now.tv_nsec + i, (uint64_t)now.tv_sec);
-        if (snprintf(part, PATH_MAX, "%.*s%.*s.part-%08x", (int)(base - target), target, MOST_BASE, base,
-                     (unsigned)(word >> 32)) >= PATH_MAX)
-            return cannot(to->path, ENAMETOOLONG);
-        *fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-        if (*fd >= 0 || errno != EEXIST) break;
-    }
-    if (*fd >= 0) return SPMM_OK;
-    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: its folder takes no new file: %s", to->path,
-                   strerror(errno));
-}
-
-spmm_status sp_destination_stream(const sp_destination *to, int *fd)
-{
-    if (to->standard) fflush(to->standard == STDOUT_FILENO ? stdout : stderr);
-    *fd = to->standard ? fcntl(to->standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-                       : open(to->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return *fd >= 0 ? SPMM_OK : sp_cannot_write(to->path);
-}
-
 /* ---- signals while something is written ---- */
 
 /* (a handler is given nothing but its signal: what it needs can only be global) */
@@ -201,6 +171,40 @@ void sp_writing_end(void)
         if (caught[i]) sigaction(signals[i], &before[i], NULL);
 }
 
+/* ---- opening ---- */
+
+spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
+{
+    enum { TRIES = 100, MOST_BASE = 200 };
+    const mode_t mode = to->kind == SP_TO_OLD ? to->mode : 0666;
+    char target[PATH_MAX];
+    struct timespec now;
+    memcpy(target, to->target, sizeof target);
+    const char *const base = base_of(target);
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (uint64_t i = 0; i < TRIES; i++) {
+        const uint64_t word = sp_random((uint64_t)getpid(), (uint64_t)now.tv_nsec + i, (uint64_t)now.tv_sec);
+        if (snprintf(part, PATH_MAX, "%.*s%.*s.part-%08x", (int)(base - target), target, MOST_BASE, base,
+                     (unsigned)(word >> 32)) >= PATH_MAX)
+            return cannot(to->path, ENAMETOOLONG);
+        sp_writing_begin(part); /* before: no signal finds it there and unknown */
+        *fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (*fd >= 0) return SPMM_OK;
+        sp_writing_end();
+        if (errno != EEXIST) break;
+    }
+    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: its folder takes no new file: %s", to->path,
+                   strerror(errno));
+}
+
+spmm_status sp_destination_stream(const sp_destination *to, int *fd)
+{
+    if (to->standard) fflush(to->standard == STDOUT_FILENO ? stdout : stderr);
+    *fd = to->standard ? fcntl(to->standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                       : open(to->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return *fd >= 0 ? SPMM_OK : sp_cannot_write(to->path);
+}
+
 /* ---- all outputs of a program ---- */
 
 /** Finds one out, and makes sure that it can be written. *known: there is, or will be, such a file. */
@@ -222,6 +226,7 @@ static spmm_status examine(const sp_named_file *file, sp_destination *to, int *k
     TRY(sp_destination_part(to, part, &fd));
     close(fd);
     unlink(part);
+    sp_writing_end();
     return SPMM_OK;
 }
 

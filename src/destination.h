@@ -30,7 +30,8 @@ typedef struct sp_destination {
 spmm_status sp_destination_find(const char *path, sp_destination *to);
 
 /** Local. A new empty file in the target's folder, under a name of its own: TARGET.part-XXXXXXXX, with the permissions
- *  of the file that it will replace, else of the umask. Follows no link and opens nothing that is there.
+ *  of the file that it will replace, else of the umask. Follows no link and opens nothing that is there. Where it
+ *  succeeds, sp_writing_begin(part) has been called, before the file was there; sp_writing_end is the caller's.
  *  \param [out] part  its name, [PATH_MAX]
  *  \param [out] fd    open for writing; the caller closes it, and removes or renames the file
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */

@@ -11,11 +11,12 @@ spmm_status sp_output_file_open(const char *path, sp_output_file *out)
     int fd;
     out->part[0] = '\0';
     TRY(sp_destination_find(path, &out->to));
-    if (out->to.kind == SP_TO_STREAM)
+    if (out->to.kind == SP_TO_STREAM) {
         TRY(sp_destination_stream(&out->to, &fd));
-    else
+        sp_writing_begin(NULL);
+    } else {
         TRY(sp_destination_part(&out->to, out->part, &fd));
-    sp_writing_begin(out->part[0] ? out->part : NULL);
+    }
     out->file = fdopen(fd, "w");
     if (out->file) return SPMM_OK;
     const spmm_status status = sp_cannot_write(path);

@@ -245,6 +245,25 @@ static void test_failures(void)
             close(ready[1]);
         }
     }
+    TEST("a signal leaves nothing of a file that is opened only to see whether it can be") {
+        int status;
+        sp_destination to;
+        const int others = parts_in(folder); /* what a killed one left */
+        CHECK_INT(sp_destination_find(path, &to), SPMM_OK);
+        fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            char part[PATH_MAX];
+            int fd;
+            signal(SIGTERM, SIG_DFL);
+            if (sp_destination_part(&to, part, &fd) != SPMM_OK || parts_in(folder) != others + 1) _exit(1);
+            raise(SIGTERM);
+            _exit(2);
+        }
+        waitpid(child, &status, 0);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+        CHECK_INT(parts_in(folder), others);
+    }
 }
 
 static void test_full_disk(void)
