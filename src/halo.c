@@ -44,8 +44,9 @@ static int mark_needed(setup *s, int threads)
     int sound = 1;
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(threads) reduction(& : sound)
     for (int64_t i = 0; i < a->rows; i++) {
-        const int32_t *const ja = a->ja + a->irp[i];
         const int64_t n = a->irp[i + 1] - a->irp[i];
+        if (n == 0) continue; /* (a block without entries may have no arrays) */
+        const int32_t *const ja = a->ja + a->irp[i];
         sound &= sp_columns_sound(ja, n, a->cols);
         if (!sound) continue;
         for (int64_t e = 0; e < n && ja[e] < low; e++) mark(s, ja[e]);
