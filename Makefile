@@ -92,7 +92,7 @@ include mk/install.mk
 
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
-FORMATTED = $(wildcard include/*.h src/*.[ch] kernels/*.[ch] kernels/*.cu kernels/*.cuh tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
+FORMATTED = $(wildcard include/*.h src/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
                 bench/cpu/*.[ch] bench/gpu/*.[ch] bench/mpi/*.[ch] bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
                 examples/*.[ch])
 format: deps-lint
@@ -143,7 +143,7 @@ $(B)/flags: FORCE
 $(B)/nvcc-flags: FORCE
 	@$(call stamp,$(NVCC) $(shell $(NVCC) --version 2>/dev/null | tail -1) $(ALL_NVCCFLAGS))
 $(B)/link-flags: FORCE
-	@$(call stamp,$(LIB_OBJECTS) $(PROGRAM_OBJECTS) $(LDFLAGS) $(CUDA_LIBS) $(LIBS))
+	@$(call stamp,$(LIB_OBJECTS) $(CLI_OBJECTS) $(PROGRAM_OBJECTS) $(LDFLAGS) $(CUDA_LIBS) $(LIBS))
 
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -159,7 +159,9 @@ $(B)/libspmm.a: $(LIB_OBJECTS) $(B)/link-flags
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJECTS)
 
-# the program without main(), for its tests
+# the programs' common part; spmm_mpi without main(), for its tests
+$(B)/cli.a: $(CLI_OBJECTS) $(B)/link-flags
+	$(Q)rm -f $@ && ar rcs $@ $(CLI_OBJECTS)
 $(B)/program.a: $(PROGRAM_OBJECTS) $(B)/link-flags
 	$(Q)rm -f $@ && ar rcs $@ $(PROGRAM_OBJECTS)
 
@@ -173,11 +175,11 @@ KEEP := $(if $(SANITIZED),$(B)/mk/keep_modules.o)
 # MORE_LIBS: of those programs that are linked with more
 MORE_LIBS :=
 link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(MORE_LIBS) $(CUDA_LIBS) $(LIBS)
-$(B)/spmm_mpi: $(B)/src/main.o $(KEEP) $(B)/program.a $(B)/libspmm.a
+$(B)/spmm_mpi: $(B)/src/spmm_mpi/main.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 
-$(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/program.a $(B)/libspmm.a
+$(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 .SECONDARY:

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "count.h"
-#include "csr.h"
-#include "gen.h"
-#include "graph.h"
-#include "memory.h"
-#include "partition.h"
-#include "random.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "distribute/comm_volume.h"
+#include "distribute/partition.h"
+#include "distribute/reorder.h"
+#include "formats/csr.h"
+#include "io/generators.h"
 
 /** One way to have the rows. */
 typedef struct outcome {

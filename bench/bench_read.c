@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "io/mtx_read.h"
 #include "mmio.h"
-#include "random.h"
-#include "read.h"
-#include "stats.h"
 
 enum { MAX_REPEATS = 101, MAX_FILES = 16, MAX_METHODS = 8 };
 

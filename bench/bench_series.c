@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "multivector.h"
-#include "partition.h"
-#include "pearson.h"
-#include "place.h"
-#include "stats.h"
+#include "base/memory.h"
+#include "base/stats.h"
+#include "comm/binding.h"
+#include "device/device.h"
+#include "distribute/partition.h"
+#include "formats/multivector.h"
+#include "series_mpi/pearson.h"
 
 enum { TIMES = 15 };
 

@@ -130,7 +130,7 @@ typedef struct sp_kernel {
 } sp_kernel;
 
 #define KERNEL(id, device, format, exact, what) extern const sp_kernel_ops sp_kernel_##id;
-#include "kernels.def"
+#include "kernels/kernels.def"
 #undef KERNEL
 
 /** The registry, in the order of kernels.def; *count rows. A kernel that this build lacks is listed

@@ -1,8 +1,8 @@
 /** The CUDA kernels of a build without CUDA: listed, but they cannot run. */
-#include "difference.h"
-#include "kernel.h"
-#include "move.h"
-#include "status.h"
+#include "base/status.h"
+#include "device/device_ops.h"
+#include "device/difference.h"
+#include "kernels/kernel.h"
 
 static spmm_status refuse(const sp_launch *l)
 {
@@ -13,7 +13,7 @@ static spmm_status refuse(const sp_launch *l)
 #define CPU(id)
 #define CUDA(id) const sp_kernel_ops sp_kernel_##id = {refuse, NULL, NULL};
 #define KERNEL(id, backend, format, exact, what) backend(id)
-#include "kernels.def"
+#include "kernels/kernels.def"
 #undef KERNEL
 
 spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t count, void *out,

@@ -1,14 +1,14 @@
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "status.h"
+#include "base/status.h"
 
 static const sp_kernel registry[] = {
 #define KERNEL(id, device, format, exact, what) \
     {#id, SPMM_##device, SPMM_##format, SP_EXACT_##exact, what, &sp_kernel_##id},
-#include "kernels.def"
+#include "kernels/kernels.def"
 #undef KERNEL
 };
 

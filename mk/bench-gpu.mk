@@ -36,14 +36,14 @@ $(B)/bench/gpu/peer_cusparse.o: private INCLUDES += -isystem $(dir $(CUSPARSE_H)
 
 $(B)/bench/multigpu/theirs.o: private INCLUDES += -isystem $(dir $(CUSPARSE_H))
 $(B)/bench/bench_gpu $(B)/bench/bench_multigpu: private MORE_LIBS = $(CUSPARSE_LIBS)
-$(B)/bench/bench_multigpu: $(BENCH_MULTIGPU) $(KEEP) $(B)/program.a $(B)/libspmm.a
+$(B)/bench/bench_multigpu: $(BENCH_MULTIGPU) $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 
 # the stamp: cuSPARSE may come or go
 $(B)/bench/gpu/peer: FORCE
 	@$(call stamp,$(BENCH_GPU) $(CUSPARSE_LIBS))
-$(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(B)/program.a $(B)/libspmm.a $(B)/bench/gpu/peer
+$(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(ARCHIVES) $(B)/bench/gpu/peer
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 

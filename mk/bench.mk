@@ -59,7 +59,7 @@ bench-cpu-deps:
 
 BENCH_CPU := $(call object,$(wildcard bench/cpu/*.c))
 # -ldl: before glibc 2.34
-$(B)/bench/bench_cpu: $(BENCH_CPU) $(KEEP) $(B)/program.a $(B)/libspmm.a
+$(B)/bench/bench_cpu: $(BENCH_CPU) $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program) -ldl
 -include $(wildcard $(B)/bench/cpu/*.d)

@@ -56,5 +56,5 @@ $(B)/yield.so: mk/yield.c $(B)/flags
 
 ifeq ($(KIND),asan-clang)
 # the loops that are expanded for each K would take clang minutes: gcc's build looks for undefined behaviour there
-$(B)/kernels/cpu_loops_%.o: override OPT += -fno-sanitize=$(UNDEFINED)
+$(B)/kernels/cpu/cpu_loops_%.o: override OPT += -fno-sanitize=$(UNDEFINED)
 endif

@@ -143,7 +143,8 @@ endif
 
 # --- flags ------------------------------------------------------------------------------------
 
-INCLUDES := -Iinclude -Isrc -Ikernels
+# "FOLDER/FILE.h" of src, "kernels/.."
+INCLUDES := -Iinclude -Isrc -I.
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 # of clang, about loops that it does not vectorise, as with sanitizers or OPT=-O0
 WARNINGS += $(if $(CLANG_USED),-Wno-pass-failed)
@@ -206,20 +207,22 @@ cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 
 # --- what there is to build -------------------------------------------------------------------
 
-# of each pair, the one that this build links instead of the other
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device_none.c kernels/no_cuda.c,src/device_cuda.c src/device_cuda_share.c) \
-          $(if $(NCCL_FOUND),src/nccl_none.c,src/nccl_found.c) \
-          $(if $(METIS_FOUND),src/graph_none.c,src/graph_metis.c)
-# what only the program needs besides main.c; it is in no library
-PROGRAM_ONLY := $(patsubst %,src/%.c,job job_check job_layout job_load job_memory job_run job_time job_tune layout tune floor copy_rate options option_table conversions report report_file sink append destination output_file multivector_write spmm_file_write program watch)
-# what only series_mpi needs besides series_main.c (mk/series.mk)
-SERIES_ALL := $(filter-out src/series_main.c,$(wildcard src/series_*.c src/pearson*.c kernels/series_*.c \
-                  kernels/cpu_series*.c kernels/no_cuda_series.c kernels/no_blas.c kernels/no_cublas.c))
-LIB_SOURCES := $(filter-out $(UNUSED) $(PROGRAM_ONLY) $(SERIES_ALL) src/main.c src/series_main.c,$(wildcard src/*.c kernels/*.c)) \
-               $(if $(filter 1,$(WITH_CUDA)),$(filter-out kernels/cuda_series%,$(wildcard kernels/*.cu)))
+# of each pair, the one that this build links instead of the other (mk/series.mk has those of series_mpi)
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,src/device/device_cuda.c src/device/device_cuda_ipc.c) \
+          $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
+          $(if $(METIS_FOUND),src/distribute/graph_cut_none.c,src/distribute/graph_cut_metis.c)
+# all that there is to compile in these folders
+sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
+# libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
+LIB_FOLDERS := $(addprefix src/,base device formats io comm distribute parallel_io plan) kernels $(addprefix kernels/,cpu cuda baseline)
+LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
+CLI_SOURCES := $(call sources,src/cli)
+PROGRAM_SOURCES := $(filter-out %/main.c,$(call sources,src/spmm_mpi))
 object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))
 LIB_OBJECTS := $(call object,$(LIB_SOURCES))
-PROGRAM_OBJECTS := $(call object,$(wildcard $(PROGRAM_ONLY)))
+CLI_OBJECTS := $(call object,$(CLI_SOURCES))
+PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
+ARCHIVES := $(B)/program.a $(B)/cli.a $(B)/libspmm.a
 # tests/install_client.c is compiled by its test, against an installed libspmm
 # tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)
 FUZZ_TEST := $(B)/tests/test_fuzz_corpus

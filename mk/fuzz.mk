@@ -15,7 +15,7 @@ FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h
 FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults ways made_spmm $(or $(FUZZ_ORACLE),oracle_none))
 FUZZ_OBJECTS = $(FUZZ_SHARED) $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%.o,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS = $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_ARCHIVES = $(B)/series.a $(B)/program.a $(B)/libspmm.a
+FUZZ_ARCHIVES = $(B)/series.a $(ARCHIVES)
 
 $(B)/tests/fuzz/%.o: tests/fuzz/%.cpp $(B)/flags
 	@mkdir -p $(@D)
@@ -44,8 +44,8 @@ endif
 fuzz_make = $(MAKE) $(J) CC='$(FUZZ_CC)' CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
 # what the targets are for
-FUZZ_SOURCES := $(wildcard src/read*.c src/spmm_file*.c src/series_csv*.c src/mmio.c src/numparse.c \
-                    src/option_table.c src/options.c src/series_options.c src/tune.c)
+FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c)) src/cli/option_table.c \
+                    src/spmm_mpi/options.c src/series_mpi/options.c src/spmm_mpi/tune.c
 fuzz-coverage:
 	$(Q)$(call deps,build fuzz)
 	@+$(call fuzz_make,coverage) $(BUILDDIR)/fuzz-coverage/tests/test_fuzz_corpus

@@ -29,22 +29,22 @@ tidy=
 for file in $c_files; do
     case $file in
     *.h) continue ;;
-    src/device_cuda*.c) [ -n "$cuda" ] || continue ;;
-    src/nccl_found.c) [ -n "$cuda" ] && echo '#include <nccl.h>' | gcc -fsyntax-only $cuda -x c - 2>/dev/null || continue ;;
-    kernels/cpu_series_blas.c) echo '#include <cblas.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
-    src/graph_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
+    src/device/device_cuda*.c) [ -n "$cuda" ] || continue ;;
+    src/comm/nccl_found.c) [ -n "$cuda" ] && echo '#include <nccl.h>' | gcc -fsyntax-only $cuda -x c - 2>/dev/null || continue ;;
+    kernels/series/cpu_series_blas.c) echo '#include <cblas.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
+    src/distribute/graph_cut_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
     esac
     tidy="$tidy $file"
 done
 printf '%s\n' $tidy | xargs -P "$JOBS" -n 1 sh -c '
     flags=$1; shift
     clang-tidy --quiet "$@" -- $flags 2>/dev/null' sh \
-    "-xc -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -Ikernels -isystem build/lint $mpi $cuda -fopenmp -Wall -Wextra" || status=1
+    "-xc -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I. -isystem build/lint $mpi $cuda -fopenmp -Wall -Wextra" || status=1
 
 echo "lint: cppcheck"
 cppcheck --quiet -j "$JOBS" --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \
     --suppressions-list=.cppcheck-suppressions --error-exitcode=1 --library=posix --library=gnu \
-    -D_GNU_SOURCE -Iinclude -Isrc -Ikernels $c_files || status=1
+    -D_GNU_SOURCE -Iinclude -Isrc -I. $c_files || status=1
 
 [ "$status" = 0 ] && echo "lint: nothing found"
 exit $status

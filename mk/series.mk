@@ -15,18 +15,18 @@ CUBLAS_SO := $(call cuda_library,cublas)
 CUBLAS_H := $(if $(CUBLAS_SO),$(call cuda_header,cublas_v2.h))
 CUBLAS_LIBS := $(if $(CUBLAS_H),$(call cuda_link,$(CUBLAS_SO)) -lcublas)
 
-SERIES_SOURCES := $(filter-out $(if $(filter 1,$(WITH_CUDA)),kernels/no_cuda_series.c) \
-    $(if $(BLAS_FOUND),kernels/no_blas.c,kernels/cpu_series_blas.c) \
-    $(if $(filter 1,$(WITH_CUDA)),$(if $(CUBLAS_H),kernels/no_cublas.c,kernels/cuda_series_blas.cu),kernels/no_cublas.c), \
-    $(SERIES_ALL) $(if $(filter 1,$(WITH_CUDA)),$(wildcard kernels/cuda_series*.cu)))
+UNUSED += $(if $(filter 1,$(WITH_CUDA)),kernels/series/no_cuda_series.c) \
+          $(if $(BLAS_FOUND),kernels/series/no_blas.c,kernels/series/cpu_series_blas.c) \
+          $(if $(filter 0,$(WITH_CUDA)),kernels/series/no_cublas.c,$(if $(CUBLAS_H),kernels/series/no_cublas.c,kernels/series/cuda_series_blas.cu))
+SERIES_SOURCES := $(filter-out %/main.c,$(call sources,src/series_mpi kernels/series))
 SERIES_OBJECTS := $(call object,$(SERIES_SOURCES))
-NESTED := $(if $(filter 1,$(WITH_CUDA)),$(B)/kernels/cuda_series_nested.cu.o $(B)/nested_link.o)
+NESTED := $(if $(filter 1,$(WITH_CUDA)),$(B)/kernels/series/cuda_series_nested.cu.o $(B)/nested_link.o)
 SERIES_LIBS = $(CUBLAS_LIBS) $(if $(NESTED),$(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudadevrt) \
               $(if $(BLAS_FOUND),$(BLAS_LIBS))
 
 # relocatable device code, and what its link makes of it
-$(B)/kernels/cuda_series_nested.cu.o: private NVCCFLAGS += -rdc=true
-$(B)/nested_link.o: $(B)/kernels/cuda_series_nested.cu.o $(B)/nvcc-flags
+$(B)/kernels/series/cuda_series_nested.cu.o: private NVCCFLAGS += -rdc=true
+$(B)/nested_link.o: $(B)/kernels/series/cuda_series_nested.cu.o $(B)/nvcc-flags
 	$(call say,DLINK,$@)
 	$(Q)$(NVCC) $(GENCODE) -Xcompiler -fPIC -dlink $< -o $@ -lcudadevrt
 
@@ -35,9 +35,9 @@ $(B)/series-flags: FORCE
 $(B)/series.a: $(SERIES_OBJECTS) $(NESTED) $(B)/series-flags
 	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$(sort $^))
 $(B)/series_mpi $(SERIES_TESTS) $(B)/bench/bench_series: private MORE_LIBS = $(SERIES_LIBS)
-$(B)/series_mpi: $(B)/src/series_main.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
+$(B)/series_mpi: $(B)/src/series_mpi/main.o $(KEEP) $(B)/series.a $(B)/cli.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)
-$(SERIES_TESTS) $(B)/bench/bench_series: $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/program.a $(B)/libspmm.a
+$(SERIES_TESTS) $(B)/bench/bench_series: $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/cli.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)

@@ -7,7 +7,7 @@ BYTES, COPY = 8e9, 16e9
 def step(seconds, name="mean", kernel="cpu_sum", ranks=1, threads=1, precision="f64", device="cpu", gpu="", count=1000,
          length=1000, source="generated", layout="series", sequential=4.0, share=1, wrong=0, verified=True, block=0,
          moved=BYTES, flops=1e9, copy=COPY, **apply_options):
-    """As src/series_report.c writes it. share: of the work, what the sequential program did."""
+    """As src/series_mpi/report.c writes it. share: of the work, what the sequential program did."""
     times = apply_group(seconds, **apply_options)
     return {
         "program": "series_mpi", "version": "0.1.0",

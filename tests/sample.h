@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "csr.h"
-#include "memory.h"
-#include "random.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "formats/csr.h"
 
 typedef enum sample {
     SAMPLE_NO_ROWS,

@@ -5,12 +5,12 @@
 #include <float.h>
 #include <math.h>
 
-#include "../kernels/philox.h"
-#include "../kernels/series.h"
-#include "device.h"
-#include "memory.h"
-#include "multivector.h"
-#include "random.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "device/device.h"
+#include "formats/multivector.h"
+#include "kernels/series/philox.h"
+#include "kernels/series/series.h"
 #include "test.h"
 
 /* ---- helpers ---- */

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-#include "device.h"
-#include "grid.h"
-#include "memory.h"
-#include "multivector.h"
-#include "partition.h"
-#include "pearson.h"
-#include "random.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "comm/grid.h"
+#include "device/device.h"
+#include "distribute/partition.h"
+#include "formats/multivector.h"
+#include "series_mpi/pearson.h"
 #include "test_mpi.h"
 
 /** Everything that a case has, on this rank. One grid serves all cases: on GPUs it starts NCCL, which takes a second. */

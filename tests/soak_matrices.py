@@ -37,7 +37,7 @@ class Matrix:
         return lengths.size > 0 and lengths.max() <= 3 * lengths.min()
 
 
-# ---- generators, from the words of --help and docs: src/gen.c in numpy ----
+# ---- generators, from the words of --help and docs: src/io/generators.c in numpy ----
 
 def mix(z):
     z = z + np.uint64(0x9E3779B97F4A7C15)

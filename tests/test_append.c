@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sink.h"
+#include "cli/record_writer.h"
 #include "small_disk.h"
 #include "test.h"
 

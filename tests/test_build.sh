@@ -16,38 +16,36 @@ ok "make leaves ./spmm_mpi as a link into build/" test "$(readlink spmm_mpi)" = 
 work() { grep -c -E '^  (CC|AR|LD|NVCC) ' <<<"$1"; }
 ok "a second make does nothing" test "$(work "$(build)")" = 0
 
-touch src/status.h
+touch src/base/status.h
 out=$(build)
-ok "a touched header rebuilds what includes it" grep -q 'CC *src/status.c' <<<"$out"
-if [ "$(grep -l 'include "spmm.h"' kernels/*.c 2>/dev/null | head -1)" ]; then
-    touch include/spmm.h
-    out=$(build)
-    ok "a touched public header rebuilds the kernels" grep -q 'CC *kernels/' <<<"$out"
-fi
+ok "a touched header rebuilds what includes it" grep -q 'CC *src/base/status.c' <<<"$out"
+touch include/spmm.h
+out=$(build)
+ok "a touched public header rebuilds the kernels" grep -q 'CC *kernels/' <<<"$out"
 touch tests/test.h
 ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
 
 out=$(build CFLAGS=-DSOME_FLAG)
-# of nccl_* and graph_* one of two each, and no device_cuda*
-ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*.c | grep -vc device_cuda) - 2))
+# of nccl_* and graph_cut_* one of two each, and no device_cuda*
+ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -vc device_cuda) - 2))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 
-printf 'int sp_extra(void);\nint sp_extra(void) { return 1; }\n' >src/extra.c
+printf 'int sp_extra(void);\nint sp_extra(void) { return 1; }\n' >src/base/extra.c
 build CFLAGS=-DSOME_FLAG >/dev/null
 ok "a new source file joins the library" sh -c 'nm build/cpu/libspmm.a 2>/dev/null | grep -q sp_extra'
-rm src/extra.c
+rm src/base/extra.c
 build CFLAGS=-DSOME_FLAG >/dev/null
 ok "a removed source file leaves the library" sh -c '! nm build/cpu/libspmm.a 2>/dev/null | grep -q sp_extra'
 
-echo 'int unused_value(void) { int x; return 0; }' >src/extra.c
-out=$(build CFLAGS=-DSOME_FLAG WERROR=1 build/cpu/src/extra.o)
+echo 'int unused_value(void) { int x; return 0; }' >src/base/extra.c
+out=$(build CFLAGS=-DSOME_FLAG WERROR=1 build/cpu/src/base/extra.o)
 text "with WERROR=1 warnings are errors" "-Werror" "$out"
-if out=$(build CFLAGS=-DSOME_FLAG WERROR=0 build/cpu/src/extra.o); then
+if out=$(build CFLAGS=-DSOME_FLAG WERROR=0 build/cpu/src/base/extra.o); then
     text "else they are printed and no more" "warning: unused variable" "$out"
 else
     fail "else they are printed and no more"
 fi
-rm src/extra.c
+rm src/base/extra.c
 
 # the settings of the last build
 build CFLAGS=-DSOME_FLAG >/dev/null
@@ -57,7 +55,7 @@ text "and says what it was told" "settings of the last build: CUDA=0 CFLAGS=-DSO
 out=$(make -n NO_DEPS=1 BUILDDIR=build PREFIX="$scratch/usr" install 2>&1)
 [[ $out == *build/cpu/spmm_mpi* && $out != *build/cuda* ]]
 ok "make install installs what make CUDA=0 built" test $? = 0
-out=$(make NO_DEPS=1 BUILDDIR=build OPT=-O1 build/cpu/src/status.o V=1 2>&1)
+out=$(make NO_DEPS=1 BUILDDIR=build OPT=-O1 build/cpu/src/base/status.o V=1 2>&1)
 [[ $out == *" -O1 "*-DSOME_FLAG* && $out == *"settings of the last build: CUDA=0 CFLAGS=-DSOME_FLAG"$'\n'* ]]
 ok "what is said again replaces what was said, and only that" test $? = 0
 ok "one object is no build to remember" grep -q '^last_OPT := -O0$' build/settings
@@ -66,13 +64,13 @@ ok "one object is no build to remember" grep -q '^last_OPT := -O0$' build/settin
 if out=$(build CC=no-such-cc); then fail "CC= that is not there fails"; else
     text "CC= that is not there fails and says so" "there is no no-such-cc" "$out"
 fi
-compiler() { readelf -p .comment build/cpu/src/status.o | grep -o -E 'clang|GCC' | head -1; }
+compiler() { readelf -p .comment build/cpu/src/base/status.o | grep -o -E 'clang|GCC' | head -1; }
 if command -v clang >/dev/null; then
-    build build/cpu/src/status.o >/dev/null
+    build build/cpu/src/base/status.o >/dev/null
     first=$(compiler)
-    build CC=clang build/cpu/src/status.o >/dev/null
+    build CC=clang build/cpu/src/base/status.o >/dev/null
     ok "CC=clang compiles anew, by clang" test "$(compiler)" = clang
-    build build/cpu/src/status.o >/dev/null
+    build build/cpu/src/base/status.o >/dev/null
     ok "without it the wrapper's own compiler does so again" test "$(compiler)" = "$first"
     if out=$(build CC=clang CFLAGS=-nostdinc); then fail "a clang without omp.h fails"; else
         text "a clang without omp.h fails and names the package" "libomp-dev" "$out"
@@ -82,8 +80,8 @@ else
 fi
 if command -v mpicc.mpich >/dev/null; then
     ok "what leans on mpi.h compiles with MPICH without a warning" make NO_DEPS=1 BUILDDIR=mpich CUDA=0 MPICC=mpicc.mpich \
-        WERROR=1 mpich/cpu/src/nccl_none.o mpich/cpu/kernels/no_cuda.o mpich/cpu/kernels/cpu_csr.o mpich/cpu/src/comm.o \
-        mpich/cpu/src/exchange.o
+        WERROR=1 mpich/cpu/src/comm/nccl_none.o mpich/cpu/kernels/no_cuda.o mpich/cpu/kernels/cpu/cpu_csr.o mpich/cpu/src/comm/comm.o \
+        mpich/cpu/src/plan/exchange.o
     rm -rf mpich
 else
     skip "what leans on mpi.h compiles with MPICH without a warning" "no MPICH"

@@ -1,6 +1,6 @@
 /* limit: 60 */
-#include "conversions.h"
-#include "csr.h"
+#include "formats/csr.h"
+#include "spmm_mpi/check_conversions.h"
 #include "sample.h"
 #include "test.h"
 

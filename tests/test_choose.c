@@ -1,6 +1,6 @@
-#include "choose.h"
-#include "gen.h"
-#include "panel.h"
+#include "formats/panel.h"
+#include "io/generators.h"
+#include "plan/choose.h"
 #include "sample.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* MPI: 1 2 3 4 5 */
-#include "comm.h"
-#include "grid.h"
+#include "comm/comm.h"
+#include "comm/grid.h"
 #include "test_mpi.h"
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* limit: 60 */
-#include "count.h"
-#include "gen.h"
-#include "partition.h"
+#include "distribute/comm_volume.h"
+#include "distribute/partition.h"
+#include "io/generators.h"
 #include "sample.h"
 #include "test.h"
 

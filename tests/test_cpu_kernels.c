@@ -1,14 +1,14 @@
 /* limit: 300 */
 #include <omp.h>
 
-#include "cpu_isa.h"
-#include "cpu_rows.h"
-#include "gen.h"
-#include "matrix.h"
+#include "base/cpu_isa.h"
+#include "formats/matrix.h"
+#include "formats/serial.h"
+#include "formats/thread_ranges.h"
+#include "io/generators.h"
+#include "kernels/cpu/cpu_rows.h"
 #include "sample.h"
-#include "serial.h"
 #include "test.h"
-#include "work.h"
 
 static const int64_t all_k[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128};
 static const int all_threads[] = {1, 3, 2, 5}; /* those before FEW_THREADS for most of the checks */

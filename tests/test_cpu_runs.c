@@ -1,8 +1,8 @@
-#include "cpu_runs.h"
-#include "gen.h"
+#include "formats/thread_ranges.h"
+#include "io/generators.h"
+#include "kernels/cpu/cpu_runs.h"
 #include "sample.h"
 #include "test.h"
-#include "work.h"
 
 static int shifted(const spmm_csr *a, int64_t i, int64_t j, int64_t shift)
 {

@@ -1,10 +1,10 @@
 /* limit: 60 */
 #include <omp.h>
 
-#include "csr.h"
+#include "formats/csr.h"
+#include "formats/thread_ranges.h"
 #include "sample.h"
 #include "test.h"
-#include "work.h"
 
 /** One entry of the reference, which sorts all triplets with qsort. */
 typedef struct entry {

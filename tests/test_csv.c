@@ -4,9 +4,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "multivector.h"
-#include "random.h"
-#include "series_csv.h"
+#include "base/random.h"
+#include "formats/multivector.h"
+#include "io/csv.h"
 #include "test.h"
 
 static char folder[512], path[600];

@@ -1,6 +1,6 @@
 /* limit: 60 */
-#include "ell.h"
-#include "matrix.h"
+#include "formats/ell.h"
+#include "formats/matrix.h"
 #include "sample.h"
 #include "test.h"
 

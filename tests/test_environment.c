@@ -1,10 +1,10 @@
 /* Environment variables and numbers of threads: what is taken, and what is refused with what is expected. */
 #include <omp.h>
 
-#include "cpu_isa.h"
-#include "environment.h"
+#include "base/cpu_isa.h"
+#include "base/environment.h"
+#include "base/threads.h"
 #include "test.h"
-#include "threads.h"
 
 static const char *const variables[] = {
     "SPMM_CHUNK_BYTES", "SPMM_READ_CHUNK_BYTES", "SPMM_TILE_EDGE", "SPMM_MEMORY_CHECK", "SPMM_ISA",

@@ -1,11 +1,11 @@
 /* Sliced ELLPACK and panels hold the matrix that they were made of, each entry once and in place. */
 #include "test.h"
 
-#include "matrix.h"
-#include "memory.h"
-#include "panel.h"
+#include "base/memory.h"
+#include "formats/matrix.h"
+#include "formats/panel.h"
+#include "formats/sell.h"
 #include "sample.h"
-#include "sell.h"
 
 /** A matrix with rows of 0 to 40 entries, and some of several pieces. */
 static void make_uneven(spmm_precision precision, spmm_csr *a)

@@ -1,4 +1,4 @@
-#include "gen.h"
+#include "io/generators.h"
 #include "test.h"
 
 static const char *const specs[] = {"lap2d5:1",

@@ -7,14 +7,14 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "../kernels/kernel.h"
-#include "device.h"
-#include "ell.h"
-#include "matrix.h"
-#include "memory.h"
-#include "multivector.h"
-#include "random.h"
-#include "serial.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "device/device.h"
+#include "formats/ell.h"
+#include "formats/matrix.h"
+#include "formats/multivector.h"
+#include "formats/serial.h"
+#include "kernels/kernel.h"
 
 enum { GUARD = 512, POISON = 0xff }; /* bytes of 0xff are NaN in both precisions */
 

@@ -1,7 +1,7 @@
 /* Several GPUs through the public interface: rows of X and partial Y on the move, by every transport, exchange and
  * reduction that is there, give what CPUs give.
  * MPI: 1 2 4 */
-#include "comm.h"
+#include "comm/comm.h"
 #include "gpu_products.h"
 
 static int there[6]; /* by spmm_transport */

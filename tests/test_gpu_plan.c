@@ -1,6 +1,6 @@
 /* The GPU through the public interface, as a program that embeds the library uses it.
  * MPI: 1 2 4 */
-#include "device.h"
+#include "device/device.h"
 #include "spmm.h"
 #include "test_mpi.h"
 

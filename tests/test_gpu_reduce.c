@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-#include "../kernels/difference.h"
-#include "device.h"
-#include "memory.h"
-#include "multivector.h"
-#include "random.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "device/device.h"
+#include "device/difference.h"
+#include "formats/multivector.h"
 #include "sample.h"
 
 typedef struct shape {

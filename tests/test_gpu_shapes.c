@@ -4,11 +4,11 @@
  * --brief: one launch shape, K and product of each kernel, for compute-sanitizer's racecheck. */
 #include "test.h"
 
-#include "../kernels/kernel.h"
-#include "device.h"
-#include "matrix.h"
+#include "device/device.h"
+#include "formats/matrix.h"
+#include "formats/serial.h"
+#include "kernels/kernel.h"
 #include "sample.h"
-#include "serial.h"
 
 enum { ROWS = 203, COLS = 3000, LONG_ROW = 7, REPEATS = 3, POISON = 0xff };
 

@@ -67,7 +67,7 @@ else
     pass "<mpi.h> is included only there and in spmm.h"
 fi
 # NCCL's interface has CUDA's types
-cuda=$(for f in "${sources[@]}"; do case $f in *.cu | *.cuh | src/device_cuda*.[ch] | src/nccl_found.c) ;; *) echo "$f" ;; esac; done)
+cuda=$(for f in "${sources[@]}"; do case $f in *.cu | *.cuh | src/device_cuda*.[ch] | src/comm/nccl_found.c) ;; *) echo "$f" ;; esac; done)
 if found=$(grep -n '#[[:space:]]*include[[:space:]]*[<"]cuda' $cuda /dev/null); then
     printf '%s\n' "$found"
     fail "CUDA's headers are included only in device_cuda*, *.cu and *.cuh"

@@ -3,10 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "budget.h"
-#include "cgroup.h"
-#include "comm.h"
-#include "memory.h"
+#include "base/budget.h"
+#include "base/cgroup.h"
+#include "base/memory.h"
+#include "comm/comm.h"
 #include "test_mpi.h"
 
 #ifdef __SANITIZE_ADDRESS__

@@ -2,10 +2,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "csr.h"
-#include "memory.h"
-#include "random.h"
-#include "read.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "formats/csr.h"
+#include "io/mtx_read.h"
 #include "test.h"
 
 static char folder[512], path[600];

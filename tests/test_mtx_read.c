@@ -5,9 +5,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "memory.h"
-#include "random.h"
-#include "read.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "io/mtx_read.h"
 #include "test.h"
 
 #define REAL "%%MatrixMarket matrix coordinate real general\n"

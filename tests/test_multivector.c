@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "multivector.h"
+#include "formats/multivector.h"
 #include "parts.h"
 #include "sample.h"
 #include "test.h"

@@ -2,8 +2,8 @@
 #include <locale.h>
 #include <math.h>
 
-#include "numparse.h"
-#include "random.h"
+#include "base/random.h"
+#include "io/numparse.h"
 #include "test.h"
 
 static uint64_t drawn;

@@ -1,4 +1,4 @@
-#include "options.h"
+#include "spmm_mpi/options.h"
 #include "test.h"
 
 static sp_options o;

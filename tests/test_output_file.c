@@ -7,12 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "multivector.h"
-#include "output_file.h"
+#include "base/output_file.h"
+#include "formats/multivector.h"
+#include "io/spmm_file.h"
 #include "parts.h"
 #include "sample.h"
 #include "small_disk.h"
-#include "spmm_file.h"
 #include "test.h"
 
 static char folder[200], path[256], other[256];

@@ -4,11 +4,11 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "load.h"
-#include "memory.h"
-#include "random.h"
-#include "spmm_file.h"
-#include "spmm_file_layout.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "io/spmm_file.h"
+#include "io/spmm_file_layout.h"
+#include "parallel_io/parallel_read.h"
 #include "test_mpi.h"
 
 static char folder[512], path[600];

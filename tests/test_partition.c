@@ -1,7 +1,7 @@
-#include "partition.h"
+#include "distribute/partition.h"
+#include "spmm_mpi/verify.h"
 #include "sample.h"
 #include "test.h"
-#include "verify.h"
 
 static void row_starts(int64_t *irp, int64_t rows, int64_t (*length)(int64_t))
 {

@@ -4,11 +4,11 @@
 #include <omp.h>
 #include <sys/resource.h>
 
-#include "comm.h"
-#include "multivector.h"
-#include "plan.h"
+#include "base/threads.h"
+#include "comm/comm.h"
+#include "formats/multivector.h"
+#include "plan/plan.h"
 #include "test_mpi.h"
-#include "threads.h"
 
 /** Element (i, j) of A X by its definition; X is of kind index. */
 static double product(const spmm_csr *a, int64_t i, int64_t j)

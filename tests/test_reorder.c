@@ -1,11 +1,11 @@
 /* limit: 60 */
 #include <unistd.h>
 
-#include "count.h"
-#include "csr.h"
-#include "gen.h"
-#include "graph.h"
-#include "partition.h"
+#include "distribute/comm_volume.h"
+#include "distribute/partition.h"
+#include "distribute/reorder.h"
+#include "formats/csr.h"
+#include "io/generators.h"
 #include "sample.h"
 #include "test.h"
 

@@ -1,10 +1,10 @@
 /* MPI: 1 2 3 4 5 */
-#include "gather.h"
-#include "gen.h"
-#include "memory.h"
-#include "multivector.h"
-#include "partition.h"
-#include "scatter.h"
+#include "base/memory.h"
+#include "distribute/gather.h"
+#include "distribute/partition.h"
+#include "distribute/scatter.h"
+#include "formats/multivector.h"
+#include "io/generators.h"
 #include "test_mpi.h"
 
 static const char *const specs[] = {"lap2d5:13", "uniform:50,7", "longrows:40,2,3,30", "lap2d5:1",

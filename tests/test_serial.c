@@ -1,8 +1,8 @@
 /* limit: 60 */
-#include "ell.h"
-#include "matrix.h"
+#include "formats/ell.h"
+#include "formats/matrix.h"
+#include "formats/serial.h"
 #include "sample.h"
-#include "serial.h"
 #include "test.h"
 
 /** The definition, entry by entry, with nothing but fma() of the C library. */

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/spmm_file.h"
+#include "io/spmm_file_layout.h"
 #include "parts.h"
 #include "sample.h"
-#include "spmm_file.h"
-#include "spmm_file_layout.h"
 #include "test.h"
 
 static char folder[512], path[600];

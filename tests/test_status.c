@@ -1,5 +1,5 @@
-#include "comm.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "comm/comm.h"
 #include "test.h"
 
 int main(void)

@@ -2,10 +2,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gen.h"
+#include "io/generators.h"
+#include "spmm_mpi/tune.h"
 #include "sample.h"
 #include "test.h"
-#include "tune.h"
 
 static char folder[256], path[320];
 static const sp_kernel *list[2];

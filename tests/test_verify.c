@@ -1,11 +1,11 @@
 #include <math.h>
 
-#include "matrix.h"
-#include "gen.h"
-#include "multivector.h"
-#include "serial.h"
+#include "formats/matrix.h"
+#include "formats/multivector.h"
+#include "formats/serial.h"
+#include "io/generators.h"
+#include "spmm_mpi/verify.h"
 #include "test.h"
-#include "verify.h"
 
 static spmm_csr a;
 static spmm_multivector x, y;

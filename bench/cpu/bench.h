@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-#include "../../kernels/kernel.h"
 #include "../peer.h"
-#include "stats.h"
+#include "base/stats.h"
+#include "kernels/kernel.h"
 
 enum { MAX_LIST = 64, MAX_REPEAT = 1000, MAX_CONTENDERS = 64, LIBRARIES = 7 };
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "formats/multivector.h"
 #include "bench.h"
-#include "multivector.h"
 
 static size_t tight_bytes(const dense *d)
 {

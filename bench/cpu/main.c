@@ -8,9 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/memory.h"
+#include "io/generators.h"
 #include "bench.h"
-#include "gen.h"
-#include "memory.h"
 
 /* A and X at K = 16 together are larger than a last-level cache of 32 MB */
 static const char *const defaults[] = {

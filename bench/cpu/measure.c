@@ -1,9 +1,9 @@
 #include <dirent.h>
 #include <inttypes.h>
 
+#include "base/status.h"
+#include "spmm_mpi/verify.h"
 #include "bench.h"
-#include "status.h"
-#include "verify.h"
 
 /* a contender that is HOPELESS times slower than the fastest after FEW products is not timed further */
 enum { FEW = 3, HOPELESS = 4 };

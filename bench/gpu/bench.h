@@ -7,10 +7,10 @@
 
 #include <stdio.h>
 
-#include "choose.h"
-#include "device.h"
+#include "base/stats.h"
+#include "device/device.h"
+#include "plan/choose.h"
 #include "gpu_peer.h"
-#include "stats.h"
 
 enum { MAX_MATRICES = 32, MAX_COLUMNS = 64, MAX_CONTENDERS = 64, MAX_ROUNDS = 9 };
 

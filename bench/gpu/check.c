@@ -3,9 +3,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/memory.h"
+#include "device/difference.h"
 #include "bench.h"
-#include "memory.h"
-#include "difference.h"
 
 enum { COLUMN_BLOCK = 16 };
 

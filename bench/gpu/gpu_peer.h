@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "../kernels/kernel.h"
+#include "kernels/kernel.h"
 
 /** Of X and Y. */
 typedef enum dense_layout { ROW_MAJOR, COLUMN_MAJOR } dense_layout;

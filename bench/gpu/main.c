@@ -3,8 +3,8 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "bench.h"
-#include "status.h"
 
 /* ---- the contenders of a case ---- */
 

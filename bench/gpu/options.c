@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/generators.h"
 #include "bench.h"
-#include "gen.h"
 
 static const char *const default_matrices[] = {
     "lap3d7:140",           "lap3d27:90",         "fem3:56",    "lap2d5:1000",

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "device/device.h"
 #include "gpu_peer.h"
 #include "peer_formats.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 static void copy_value(const spmm_csr *a, int64_t from, void *val, int64_t to)
 {

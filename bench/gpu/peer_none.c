@@ -1,7 +1,7 @@
 /* gpu_peer.h where the build found no other library */
 #include "gpu_peer.h"
 
-#include "status.h"
+#include "base/status.h"
 
 const char *peer_library(void) { return NULL; }
 

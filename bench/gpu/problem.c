@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "formats/matrix.h"
+#include "formats/multivector.h"
+#include "io/generators.h"
+#include "spmm_mpi/dram_bound.h"
 #include "bench.h"
-#include "floor.h"
-#include "gen.h"
-#include "matrix.h"
-#include "memory.h"
-#include "multivector.h"
 
 enum { X_SEED = 1, X_PIECE = 8 << 20, SAMPLE_CHUNKS = 48, SAMPLE_ROWS = 32 };
 static const double ELL_LIMIT = 3.0;

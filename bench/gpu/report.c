@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "floor.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "spmm_mpi/dram_bound.h"
 
 enum { COPIES = 9 };
 static const int64_t COPY_BYTES = INT64_C(4) << 30; /* starting a copy and waiting for it count little then */

@@ -9,10 +9,10 @@
 
 #include <stdio.h>
 
-#include "comm.h"
-#include "memory.h"
-#include "place.h"
-#include "stats.h"
+#include "base/memory.h"
+#include "base/stats.h"
+#include "comm/binding.h"
+#include "comm/comm.h"
 
 enum { MAX_MATRICES = 32, MAX_COLUMNS = 16, MAX_CONTENDERS = 8, MAX_REPEATS = 60, MAX_RESULTS = 2 * 32 * 16 };
 

@@ -1,8 +1,9 @@
 #include <string.h>
 
+#include "base/enum_words.h"
+#include "plan/exchange.h"
+#include "plan/plan.h"
 #include "bench.h"
-#include "exchange.h"
-#include "plan.h"
 
 /* seconds of a round of a contender, and how many products that may be */
 enum { ROUNDS = 3, LEAST = 3, MOST = MAX_REPEATS / ROUNDS, PARTS = 9 };

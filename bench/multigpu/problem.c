@@ -2,9 +2,9 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/random.h"
+#include "io/generators.h"
 #include "bench.h"
-#include "gen.h"
-#include "random.h"
 
 enum { X_SEED = 1 };
 

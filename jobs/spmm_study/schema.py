@@ -1,5 +1,5 @@
 """What a record is: names, types and ranges of its fields, checked where a file is read, so that nothing later meets a
-value of another kind. Who writes them: visit() in src/report_file.c and src/series_report.c, runner.py (the group
+value of another kind. Who writes them: visit() in src/spmm_mpi/report_records.c and src/series_mpi/report.c, runner.py (the group
 `study`), environment.py and conversions.py.
 
 A rule is called with a value and its name, and raises Mismatch. Fields that nobody declared are let through: newer

@@ -1,6 +1,6 @@
-#include "cpu_seed.h"
+#include "kernels/baseline/cpu_baseline.h"
 
-#include "memory.h"
+#include "base/memory.h"
 
 int64_t sp_seed_chunk(int64_t count, int threads)
 {

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "cpu_isa.h"
-#include "kernel.h"
+#include "base/cpu_isa.h"
+#include "kernels/kernel.h"
 
 /** Iterations of a static chunk: `count` over the threads, rounded down to a multiple of 16, so that two
  *  threads seldom write into one cache line; at least one. */

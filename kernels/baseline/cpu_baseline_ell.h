@@ -1,7 +1,7 @@
 /* The course reports' OpenMP product on ELLPACK: X transposed, the loops over rows and columns collapsed.
  * Included once per format, with ROW_BEGIN(a, i), the position of row i's first entry, and ROW_LENGTH(a, i),
  * its positions; padding, column -1, ends a row. */
-#include "cpu_seed.h"
+#include "kernels/baseline/cpu_baseline.h"
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                           \
     TARGET static void NAME(const sp_launch *l, int64_t i, int64_t j)                                  \

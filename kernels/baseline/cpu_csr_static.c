@@ -1,5 +1,5 @@
 /** The course reports' OpenMP product on CSR: static chunks of rows, a private sum per element of Y. */
-#include "cpu_seed.h"
+#include "kernels/baseline/cpu_baseline.h"
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                                 \
     TARGET static void NAME(const sp_launch *l, int64_t begin, int64_t end)                                  \

@@ -1,6 +1,6 @@
 /** The course reports' OpenMP product on ELLPACK without padding. */
 #define ROW_BEGIN(a, i) ((a)->row_start[i])
 #define ROW_LENGTH(a, i) ((a)->nz_per_row[i])
-#include "cpu_seed_ell.h"
+#include "kernels/baseline/cpu_baseline_ell.h"
 
 const sp_kernel_ops sp_kernel_cpu_ell_nopad_transposed = {run, sp_seed_prepare, sp_seed_release};

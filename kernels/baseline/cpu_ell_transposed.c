@@ -1,6 +1,6 @@
 /** The course reports' OpenMP product on padded ELLPACK. */
 #define ROW_BEGIN(a, i) ((i) * (a)->width)
 #define ROW_LENGTH(a, i) ((a)->width)
-#include "cpu_seed_ell.h"
+#include "kernels/baseline/cpu_baseline_ell.h"
 
 const sp_kernel_ops sp_kernel_cpu_ell_transposed = {run, sp_seed_prepare, sp_seed_release};

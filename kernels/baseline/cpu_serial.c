@@ -1,7 +1,7 @@
 /** The serial product as a kernel, so that absolute speed-ups are measured like all else: one thread, row after row. Up to 8
  *  columns their sums are in registers; for more, the reference's loop over all columns of an entry is faster. */
-#include "cpu_seed.h"
-#include "serial.h"
+#include "formats/serial.h"
+#include "kernels/baseline/cpu_baseline.h"
 
 enum { FEW = 8 };
 

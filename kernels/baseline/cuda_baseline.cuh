@@ -7,7 +7,7 @@
 #ifndef SP_SEED_CUH
 #define SP_SEED_CUH
 
-#include "cuda_vector.cuh"
+#include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
 

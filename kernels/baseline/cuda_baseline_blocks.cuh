@@ -2,7 +2,7 @@
 #ifndef SP_SEED_BLOCKS_CUH
 #define SP_SEED_BLOCKS_CUH
 
-#include "cuda_seed.cuh"
+#include "kernels/baseline/cuda_baseline.cuh"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #ifndef SP_SEED_COLUMNS_CUH
 #define SP_SEED_COLUMNS_CUH
 
-#include "cuda_seed.cuh"
+#include "kernels/baseline/cuda_baseline.cuh"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #ifndef SP_SEED_ELEMENTS_CUH
 #define SP_SEED_ELEMENTS_CUH
 
-#include "cuda_seed.cuh"
+#include "kernels/baseline/cuda_baseline.cuh"
 
 namespace {
 

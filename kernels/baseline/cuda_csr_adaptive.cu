@@ -6,8 +6,8 @@
  *  local_size bounds the entries of a row block, and is the threads of a block and the products that its
  *  shared memory holds: the entries that a row has on average, rounded up to whole warps, at most 1024;
  *  the user's block size replaces it. A row block has no more rows than that either. */
-#include "cuda_seed_blocks.cuh"
-#include "cuda_seed_columns.cuh"
+#include "kernels/baseline/cuda_baseline_blocks.cuh"
+#include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {
 

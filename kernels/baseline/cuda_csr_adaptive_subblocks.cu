@@ -3,7 +3,7 @@
  *
  *  A sub-block has as many lanes as a row has entries on average, rounded up to a power of two, at most a
  *  warp; a block no more threads than sub-blocks find columns. Both can be set by the user. */
-#include "cuda_seed_columns.cuh"
+#include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {
 

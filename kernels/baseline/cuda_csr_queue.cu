@@ -5,7 +5,7 @@
  *  SP_PIECE entries is a row block of its own: groups of threads, with a column of X each, take every
  *  groups-th entry, and the groups' sums are added in shared memory. So an element's order of summation
  *  depends on its row, K and the block size, and not on which block takes it when. */
-#include "cuda_seed_blocks.cuh"
+#include "kernels/baseline/cuda_baseline_blocks.cuh"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /** CSR: a thread per element of Y, its running sum in global memory, in Y itself. What the thread reads
  *  and writes at each entry is volatile, or the compiler would make csr_scalar3 of it. */
-#include "cuda_seed_elements.cuh"
+#include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {
 

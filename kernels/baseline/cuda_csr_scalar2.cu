@@ -1,6 +1,6 @@
 /** CSR: csr_scalar1 with the sum in a register; the row's end is still read at each entry (volatile: the
  *  compiler would read it once). */
-#include "cuda_seed_elements.cuh"
+#include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {
 

@@ -1,5 +1,5 @@
 /** CSR: csr_scalar2 with the row's bounds read once. */
-#include "cuda_seed_elements.cuh"
+#include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {
 

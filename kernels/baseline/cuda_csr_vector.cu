@@ -1,5 +1,5 @@
 /** CSR-Vector: a warp per element of Y; the lanes' sums are added in shared memory or by shuffles. */
-#include "cuda_seed_elements.cuh"
+#include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {
 

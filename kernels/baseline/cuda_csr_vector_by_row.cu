@@ -1,6 +1,6 @@
 /** CSR: a warp per row; its sub-warps, 8 of 4 lanes unless the user sets another size, share out the columns
  *  of X, which is transposed first; the lanes' sums are added in shared memory or by shuffles. */
-#include "cuda_seed_columns.cuh"
+#include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {
 

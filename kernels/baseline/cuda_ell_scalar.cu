@@ -1,5 +1,5 @@
 /** Padded ELLPACK: a thread per element of Y, the sum in a register. */
-#include "cuda_seed_elements.cuh"
+#include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {
 

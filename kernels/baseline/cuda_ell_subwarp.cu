@@ -1,6 +1,6 @@
 /** Padded ELLPACK: a sub-warp per element of Y, of 2 lanes unless the user sets another size; the lanes' sums are
  *  added in shared memory or by shuffles. */
-#include "cuda_seed_elements.cuh"
+#include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {
 

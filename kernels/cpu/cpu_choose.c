@@ -1,10 +1,10 @@
-#include "cpu_choose.h"
+#include "kernels/cpu/cpu_choose.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "cpu_rows.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "kernels/cpu/cpu_rows.h"
 
 enum {
     L1_BYTES = 40 << 10,    /* between the 32 and the 48 KiB of today's cores */

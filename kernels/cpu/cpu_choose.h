@@ -3,8 +3,8 @@
 #ifndef SP_CPU_CHOOSE_H
 #define SP_CPU_CHOOSE_H
 
-#include "cpu_isa.h"
-#include "cpu_loops.h"
+#include "base/cpu_isa.h"
+#include "kernels/cpu/cpu_loops.h"
 
 /** The narrowest width that takes k columns at once. Beyond that the widest whose last vector needs no
  *  mask, because the padding of X and Y (leading dimensions of at least ld) has room for its lanes, and

@@ -1,5 +1,5 @@
 /** CSR by rows. */
-#include "cpu_rows.h"
+#include "kernels/cpu/cpu_rows.h"
 
 static spmm_status prepare(const sp_setup *setup, void **state)
 {

@@ -1,6 +1,6 @@
 /** Padded ELLPACK by rows: where they end is found once. */
-#include "cpu_rows.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "kernels/cpu/cpu_rows.h"
 
 /** Position after the last entry of the row that begins at `begin`: the padding of col is -1, behind
  *  the entries, so most rows cost one look and the others a binary search. */

@@ -1,6 +1,6 @@
 /** ELLPACK without padding by rows. */
-#include "cpu_rows.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "kernels/cpu/cpu_rows.h"
 
 static spmm_status prepare(const sp_setup *setup, void **state)
 {

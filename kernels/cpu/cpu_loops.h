@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 #define SP_INLINE __attribute__((always_inline)) inline
 #if defined(__clang__)

@@ -1,7 +1,7 @@
-#include "cpu_loops.h"
+#include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)
-#include "cpu_loops_x86.h"
+#include "kernels/cpu/cpu_loops_x86.h"
 
 #define TARGET AVX2
 #define VALUE double
@@ -11,7 +11,7 @@
 #define INTRINSIC(op) _mm256_##op##_pd
 #define LOAD_FIRST(p, n) _mm256_maskload_pd(p, WINDOW_256(window64, 4, n))
 #define TRANSPOSE(t) sp_transpose_4_f64(t)
-#include "cpu_loops_shift.h"
+#include "kernels/cpu/cpu_loops_shift.h"
 
 #define TARGET AVX2
 #define VALUE float
@@ -21,7 +21,7 @@
 #define INTRINSIC(op) _mm256_##op##_ps
 #define LOAD_FIRST(p, n) _mm256_maskload_ps(p, WINDOW_256(window32, 8, n))
 #define TRANSPOSE(t) sp_transpose_8_f32(t)
-#include "cpu_loops_shift.h"
+#include "kernels/cpu/cpu_loops_shift.h"
 
 #define TARGET AVX2
 #define VALUE double
@@ -30,7 +30,7 @@
 #define VECTORS 1
 #define FMA(a, x, c) __builtin_fma(a, x, c)
 #define STREAM(p, v) sp_stream_f64(p, v)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
 #define VALUE float
@@ -39,7 +39,7 @@
 #define VECTORS 1
 #define FMA(a, x, c) __builtin_fmaf(a, x, c)
 #define STREAM(p, v) sp_stream_f32(p, v)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
 #define VALUE double
@@ -50,7 +50,7 @@
 #define INTRINSIC(op) _mm_##op##_pd
 #define MASK __m128i
 #define MASK_OF(n) WINDOW_128(window64, 4, n)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
 #define VALUE float
@@ -61,7 +61,7 @@
 #define INTRINSIC(op) _mm_##op##_ps
 #define MASK __m128i
 #define MASK_OF(n) WINDOW_128(window32, 8, n)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
 #define VALUE double
@@ -73,7 +73,7 @@
 #define INTRINSIC(op) _mm256_##op##_pd
 #define MASK __m256i
 #define MASK_OF(n) WINDOW_256(window64, 4, n)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
 #define VALUE float
@@ -85,7 +85,7 @@
 #define INTRINSIC(op) _mm256_##op##_ps
 #define MASK __m256i
 #define MASK_OF(n) WINDOW_256(window32, 8, n)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 static const sp_width widths[] = {
     {SPMM_F64, 1, 1, loops_f64_8}, {SPMM_F64, 2, 1, loops_f64_16}, {SPMM_F64, 4, 8, loops_f64_32},

@@ -1,7 +1,7 @@
-#include "cpu_loops.h"
+#include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)
-#include "cpu_loops_x86.h"
+#include "kernels/cpu/cpu_loops_x86.h"
 
 #define TARGET AVX512
 #define VALUE double
@@ -11,7 +11,7 @@
 #define INTRINSIC(op) _mm512_##op##_pd
 #define LOAD_FIRST(p, n) _mm512_maskz_loadu_pd((__mmask8)BITS(n), p)
 #define TRANSPOSE(t) sp_transpose_8_f64(t)
-#include "cpu_loops_shift.h"
+#include "kernels/cpu/cpu_loops_shift.h"
 
 #define TARGET AVX2
 #define VALUE double
@@ -20,7 +20,7 @@
 #define SHIFT_BY_LANES(b) shift_by_lanes_f64_64(b)
 #define FMA(a, x, c) __builtin_fma(a, x, c)
 #define STREAM(p, v) sp_stream_f64(p, v)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 /* vectors of 32 bytes once more: of the 32 registers that they have here, blocks of rows use all */
 #define TARGET AVX512
@@ -33,7 +33,7 @@
 #define INTRINSIC(op) _mm256_##op##_pd
 #define MASK __m256i
 #define MASK_OF(n) WINDOW_256(window64, 4, n)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX512
 #define VALUE float
@@ -45,7 +45,7 @@
 #define INTRINSIC(op) _mm256_##op##_ps
 #define MASK __m256i
 #define MASK_OF(n) WINDOW_256(window32, 8, n)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define BIT_MASKS
 #define TARGET AVX512
@@ -58,7 +58,7 @@
 #define INTRINSIC(op) _mm512_##op##_pd
 #define MASK __mmask8
 #define MASK_OF(n) ((__mmask8)BITS(n))
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX512
 #define VALUE float
@@ -70,7 +70,7 @@
 #define INTRINSIC(op) _mm512_##op##_ps
 #define MASK __mmask16
 #define MASK_OF(n) ((__mmask16)BITS(n))
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 static const sp_width widths[] = {
     {SPMM_F64, 1, 1, loops_f64_8},  {SPMM_F64, 4, 8, loops_f64_32},   {SPMM_F64, 8, 16, loops_f64_64},

@@ -1,4 +1,4 @@
-#include "cpu_loops.h"
+#include "kernels/cpu/cpu_loops.h"
 
 #define TARGET
 #define VALUE double
@@ -6,7 +6,7 @@
 #define VECTORS 8
 #define BLOCKED 4
 #define FMA(a, x, c) __builtin_fma(a, x, c)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET
 #define VALUE float
@@ -14,7 +14,7 @@
 #define VECTORS 8
 #define BLOCKED 4
 #define FMA(a, x, c) __builtin_fmaf(a, x, c)
-#include "cpu_loops_vector.h"
+#include "kernels/cpu/cpu_loops_vector.h"
 
 static const sp_width widths[] = {{SPMM_F64, 1, 8, loops_f64}, {SPMM_F32, 1, 8, loops_f32}};
 

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "cpu_loops.h"
+#include "kernels/cpu/cpu_loops.h"
 
 #define AVX512 __attribute__((target("avx512f,avx512vl,avx2,fma")))
 #define AVX2 __attribute__((target("avx2,fma")))

@@ -1,13 +1,13 @@
-#include "cpu_rows.h"
+#include "kernels/cpu/cpu_rows.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "cpu_choose.h"
-#include "cpu_isa.h"
-#include "cpu_runs.h"
-#include "memory.h"
-#include "work.h"
+#include "base/cpu_isa.h"
+#include "base/memory.h"
+#include "formats/thread_ranges.h"
+#include "kernels/cpu/cpu_choose.h"
+#include "kernels/cpu/cpu_runs.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

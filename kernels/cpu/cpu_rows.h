@@ -3,7 +3,7 @@
 #ifndef SP_CPU_ROWS_H
 #define SP_CPU_ROWS_H
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 /** Finds what products with a matrix gain from, once: a kernel's prepare().
  *

@@ -1,8 +1,8 @@
-#include "cpu_runs.h"
+#include "kernels/cpu/cpu_runs.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 /** What a row has in common with the row before it, or two or three before it. */
 enum { SAME_LENGTH = 1, SAME_COLUMNS = 2, SHIFT_1 = 4, SHIFT_2 = 8, SHIFT_3 = 16 };

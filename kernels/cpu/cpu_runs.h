@@ -2,7 +2,7 @@
 #ifndef SP_CPU_RUNS_H
 #define SP_CPU_RUNS_H
 
-#include "cpu_loops.h"
+#include "kernels/cpu/cpu_loops.h"
 
 typedef struct sp_run {
     int64_t first; /**< row */

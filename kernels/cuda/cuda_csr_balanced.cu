@@ -2,7 +2,7 @@
  *  SP_PIECE entries are cut; pieces are sorted by powers of two of their length, longest first, so that the
  *  rows of a warp are about equally long and no long one starts last. The partial sums of a cut row are
  *  added in order: no atomics. */
-#include "cuda_rows.cuh"
+#include "kernels/cuda/cuda_rows.cuh"
 
 namespace {
 

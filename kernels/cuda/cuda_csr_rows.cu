@@ -1,5 +1,5 @@
 /** CSR: the sub-warp kernel of cuda_rows.cuh on compressed sparse rows. */
-#include "cuda_rows.cuh"
+#include "kernels/cuda/cuda_rows.cuh"
 
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_CSR>(l, "csr_rows"); }
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 extern "C" {
-#include "device.h"
-#include "move.h"
+#include "device/device.h"
+#include "device/device_ops.h"
 }
 
 namespace {

@@ -1,5 +1,5 @@
 /** ELLPACK without padding: the sub-warp kernel of cuda_rows.cuh on rows of their own length. */
-#include "cuda_rows.cuh"
+#include "kernels/cuda/cuda_rows.cuh"
 
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_ELL_NOPAD>(l, "ell_nopad_rows"); }
 

@@ -5,7 +5,7 @@
  *  as four fma (measured; see docs/SURPRISES.md). A tile's zeros are multiplied too. That is harmless unless X
  *  has an infinity or a NaN there, and then the sum is a NaN: such a panel is computed again entry by entry.
  *  f32 is widened when it is multiplied, and rounded once at the end. */
-#include "cuda_vector.cuh"
+#include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "cuda_seed.cuh"
+#include "kernels/baseline/cuda_baseline.cuh"
 extern "C" {
-#include "difference.h"
+#include "device/difference.h"
 }
 
 namespace {

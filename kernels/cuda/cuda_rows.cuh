@@ -15,7 +15,7 @@
 #ifndef SP_ROWS_CUH
 #define SP_ROWS_CUH
 
-#include "cuda_vector.cuh"
+#include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
 

@@ -1,7 +1,7 @@
 /** Sliced ELLPACK: a thread, or a few lanes, per piece of a row; the columns and values of a slice lie by
  *  columns, so that the lanes of a warp read them side by side. For few columns of X, where a sub-warp along
  *  a row would have most of its lanes idle. One fma chain a piece, in column order. */
-#include "cuda_vector.cuh"
+#include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #define MPICH_SKIP_MPICXX 1
 #include "spmm.h"
 extern "C" {
-#include "device.h"
-#include "kernel.h"
-#include "memory.h"
-#include "sell.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/sell.h"
+#include "kernels/kernel.h"
 }
 
 namespace {

@@ -1,8 +1,8 @@
 /** Numerators by a BLAS through its C interface. Row-major rows of series are columns to BLAS: c := a^T b. */
 #include <cblas.h>
 
-#include "series.h"
-#include "status.h"
+#include "base/status.h"
+#include "kernels/series/series.h"
 
 /* OpenBLAS's; others take their threads from OpenMP or the environment */
 extern void openblas_set_num_threads(int threads) __attribute__((weak));

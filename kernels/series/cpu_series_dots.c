@@ -1,12 +1,12 @@
 /** Numerators on the CPU without a BLAS: what a build without one has, and a second opinion on one. */
-#include "series.h"
+#include "kernels/series/series.h"
 
 #define T double
 #define NAME(x) x##_f64
-#include "series_dots_impl.h"
+#include "kernels/series/series_dots_impl.h"
 #define T float
 #define NAME(x) x##_f32
-#include "series_dots_impl.h"
+#include "kernels/series/series_dots_impl.h"
 
 static spmm_status dots(const sp_dots *d)
 {

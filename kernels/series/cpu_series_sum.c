@@ -1,16 +1,16 @@
 /** Sums, deviations and centred copies of series on the CPU. */
 #include <math.h>
 
-#include "series.h"
+#include "kernels/series/series.h"
 
 typedef enum way { LANES_WAY, SERIAL_WAY, PAIRWISE_WAY, COMPENSATED_WAY } way;
 
 #define T double
 #define NAME(x) x##_f64
-#include "series_sum_impl.h"
+#include "kernels/series/series_sum_impl.h"
 #define T float
 #define NAME(x) x##_f32
-#include "series_sum_impl.h"
+#include "kernels/series/series_sum_impl.h"
 
 /* ---- means ---- */
 

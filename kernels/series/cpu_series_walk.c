@@ -1,9 +1,9 @@
 /** Making series on the CPU. */
 #include <math.h>
 
-#include "cpu_isa.h"
-#include "philox.h"
-#include "series.h"
+#include "base/cpu_isa.h"
+#include "kernels/series/philox.h"
+#include "kernels/series/series.h"
 
 enum { STRETCH = 64 };
 
@@ -13,33 +13,33 @@ enum { STRETCH = 64 };
 #define NAME(x) x##_f64
 #define FMA fma
 #define TARGET
-#include "series_walk_impl.h"
+#include "kernels/series/series_walk_impl.h"
 #define T float
 #define NAME(x) x##_f32
 #define FMA fmaf
 #define TARGET
-#include "series_walk_impl.h"
+#include "kernels/series/series_walk_impl.h"
 #if defined(__x86_64__)
 #define T double
 #define NAME(x) x##_f64_avx2
 #define FMA fma
 #define TARGET __attribute__((target("avx2,fma")))
-#include "series_walk_impl.h"
+#include "kernels/series/series_walk_impl.h"
 #define T float
 #define NAME(x) x##_f32_avx2
 #define FMA fmaf
 #define TARGET __attribute__((target("avx2,fma")))
-#include "series_walk_impl.h"
+#include "kernels/series/series_walk_impl.h"
 #define T double
 #define NAME(x) x##_f64_avx512
 #define FMA fma
 #define TARGET __attribute__((target("avx512f,avx512vl,avx2,fma")))
-#include "series_walk_impl.h"
+#include "kernels/series/series_walk_impl.h"
 #define T float
 #define NAME(x) x##_f32_avx512
 #define FMA fmaf
 #define TARGET __attribute__((target("avx512f,avx512vl,avx2,fma")))
-#include "series_walk_impl.h"
+#include "kernels/series/series_walk_impl.h"
 #endif
 
 typedef struct walks {

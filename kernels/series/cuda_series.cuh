@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "cuda_seed.cuh"
+#include "kernels/baseline/cuda_baseline.cuh"
 #define SP_BOTH __host__ __device__
 extern "C" {
-#include "series.h"
+#include "kernels/series/series.h"
 }
 
 namespace {

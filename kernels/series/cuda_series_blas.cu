@@ -1,5 +1,5 @@
 /** Numerators by cuBLAS. Row-major rows of series are columns to it: c := a^T b. */
-#include "cuda_series.cuh"
+#include "kernels/series/cuda_series.cuh"
 
 #include <cublas_v2.h>
 

@@ -1,6 +1,6 @@
 /** sum_nested: as sum_global, but each block launches what is left of its series itself. Dynamic parallelism needs
  *  relocatable code: this file alone is compiled and linked so (mk/series.mk). */
-#include "cuda_series.cuh"
+#include "kernels/series/cuda_series.cuh"
 
 namespace {
 

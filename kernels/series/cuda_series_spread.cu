@@ -1,6 +1,6 @@
 /** Deviations of series, their centred copies and their other layout, on the GPU. */
-#include "cuda_seed_columns.cuh"
-#include "cuda_series.cuh"
+#include "kernels/baseline/cuda_baseline_columns.cuh"
+#include "kernels/series/cuda_series.cuh"
 
 namespace {
 

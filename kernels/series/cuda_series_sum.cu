@@ -1,5 +1,5 @@
 /** Means of series on the GPU: those kernels that series_mpi takes, by layout. */
-#include "cuda_series.cuh"
+#include "kernels/series/cuda_series.cuh"
 
 namespace {
 

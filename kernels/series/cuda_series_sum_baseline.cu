@@ -1,6 +1,6 @@
 /** Means of series as the reports and the CUDA book that the project continues have them: docs/SERIES.md compares them.
  *  A block works on one series at a time, but for sum_blocks. Any length and any block size, not powers of two alone. */
-#include "cuda_series.cuh"
+#include "kernels/series/cuda_series.cuh"
 
 namespace {
 

@@ -1,5 +1,5 @@
 /** Blocks of coefficients on the GPU. */
-#include "cuda_series.cuh"
+#include "kernels/series/cuda_series.cuh"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /** Making series on the GPU, with cuRAND's Philox4x32-10 (series.h: sp_walk). */
 /* ours first: cuRAND asks for the system's <memory.h>, and finds the one in src/ */
-#include "cuda_series.cuh"
+#include "kernels/series/cuda_series.cuh"
 
 #include <curand_kernel.h>
 

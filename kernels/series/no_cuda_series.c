@@ -1,11 +1,11 @@
 /** The CUDA side of series.h in a build without CUDA: listed, but missing. */
-#include "series.h"
-#include "status.h"
+#include "base/status.h"
+#include "kernels/series/series.h"
 
 #define CPU(id)
 #define CUDA(id) const sp_series_ops sp_series_##id = {.missing = "this build was made without CUDA"};
 #define SERIES(id, device, step, layout, what) device(id)
-#include "series.def"
+#include "kernels/series/series.def"
 #undef SERIES
 
 static spmm_status refuse(void)

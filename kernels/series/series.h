@@ -99,7 +99,7 @@ typedef struct sp_series_kernel {
 } sp_series_kernel;
 
 #define SERIES(id, device, step, layout, what) extern const sp_series_ops sp_series_##id;
-#include "series.def"
+#include "kernels/series/series.def"
 #undef SERIES
 
 /** The registry, in the order of series.def. A kernel that this build lacks is listed, too, and fails with

@@ -1,7 +1,7 @@
 /** Sums over series, and products with them: what the mean coefficient of each series is made of. */
-#include "memory.h"
-#include "series.h"
-#include "status.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "kernels/series/series.h"
 
 enum { STRIP = 512 }; /* columns at a time, so that their sums stay in the cache */
 

@@ -1,12 +1,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "series.h"
+#include "kernels/series/series.h"
 
 static const sp_series_kernel registry[] = {
 #define SERIES(id, device, step, layout, what) \
     {#id, SPMM_##device, SP_##step, SP_##layout, what, &sp_series_##id},
-#include "series.def"
+#include "kernels/series/series.def"
 #undef SERIES
 };
 

@@ -3,16 +3,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "series.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "kernels/series/series.h"
 
 #define T double
 #define NAME(x) x##_f64
-#include "series_tile_impl.h"
+#include "kernels/series/series_tile_impl.h"
 #define T float
 #define NAME(x) x##_f32
-#include "series_tile_impl.h"
+#include "kernels/series/series_tile_impl.h"
 
 spmm_status sp_histogram_clear(spmm_device space, sp_histogram *tally)
 {

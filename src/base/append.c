@@ -1,4 +1,4 @@
-#include "append.h"
+#include "base/append.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "destination.h"
-#include "memory.h"
+#include "base/destination.h"
+#include "base/memory.h"
 
 /* ---- streams ---- */
 

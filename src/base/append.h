@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "status.h"
+#include "base/status.h"
 
 /** Whether the last line of a file, which lacks its newline, is the beginning of one of ours that must go.
  *  \param [in] head  as sp_append() has it

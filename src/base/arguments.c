@@ -1,4 +1,4 @@
-#include "arguments.h"
+#include "base/arguments.h"
 
 spmm_status sp_given(const char *function, const char *name, const void *pointer, const char *expected)
 {

@@ -3,7 +3,7 @@
 #ifndef SP_ARGUMENTS_H
 #define SP_ARGUMENTS_H
 
-#include "status.h"
+#include "base/status.h"
 
 /** \param [in] function  the public function's name, __func__ there
  *  \param [in] expected  ends the sentence "f: NAME is NULL, expected ..."

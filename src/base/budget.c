@@ -1,10 +1,10 @@
-#include "budget.h"
+#include "base/budget.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cgroup.h"
+#include "base/cgroup.h"
 
 /* Memory that was allocated is in use only when it is touched: what the system says is free may be promised already,
  * by this process or by another rank. So the processes count what they took, and `base` is what there was before they

@@ -1,4 +1,4 @@
-#include "cpu_isa.h"
+#include "base/cpu_isa.h"
 
 #include <stdlib.h>
 #include <string.h>

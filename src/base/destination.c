@@ -1,4 +1,4 @@
-#include "destination.h"
+#include "base/destination.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "random.h"
-#include "words.h"
+#include "base/random.h"
+#include "base/words.h"
 
 spmm_status sp_cannot_write(const char *path)
 {

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <sys/types.h>
 
-#include "status.h"
+#include "base/status.h"
 
 typedef struct sp_destination {
     const char *path; /**< as the user gave it; must outlive this */

@@ -1,4 +1,4 @@
-#include "environment.h"
+#include "base/environment.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cpu_isa.h"
-#include "words.h"
+#include "base/cpu_isa.h"
+#include "base/words.h"
 
 static const char prefix[] = "SPMM_";
 

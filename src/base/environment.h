@@ -2,7 +2,7 @@
 #ifndef SP_ENVIRONMENT_H
 #define SP_ENVIRONMENT_H
 
-#include "status.h"
+#include "base/status.h"
 
 /** Checks the values of all variables, so that none is ignored in silence, and that no name is nearly one of theirs. An empty
  *  value is as good as none. Ranks may have different environments: the caller agrees on the status.

@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "base/memory.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -9,9 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "budget.h"
-
-const char *const sp_precision_words[] = {"f64", "f32", NULL};
+#include "base/budget.h"
 
 enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, COUNTED_FROM = 1 << 20 };
 

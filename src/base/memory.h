@@ -3,7 +3,7 @@
 #define SP_MEMORY_H
 
 #include <stddef.h>
-#include "status.h"
+#include "base/status.h"
 
 /** Allocates count elements of `size` bytes, 64-byte aligned (2 MiB and huge pages from 4 MiB up).
  *  Not zeroed. *p is never NULL on success, also for count 0; NULL on failure.
@@ -44,9 +44,5 @@ void sp_peak_restart(void);
 int64_t sp_available_bytes(void);
 
 static inline size_t sp_value_size(spmm_precision p) { return p == SPMM_F64 ? 8 : 4; }
-
-/** By spmm_precision, NULL behind the last: "f64", "f32". */
-extern const char *const sp_precision_words[];
-static inline const char *sp_precision_word(spmm_precision p) { return sp_precision_words[p]; }
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "destination.h"
+#include "base/destination.h"
 
 typedef struct sp_output_file {
     FILE *file; /**< to be written from beginning to end, without seeking: it may be a pipe */

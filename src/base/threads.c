@@ -1,4 +1,4 @@
-#include "threads.h"
+#include "base/threads.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "words.h"
+#include "base/words.h"
 
 static int bound(void)
 {

@@ -3,7 +3,7 @@
 #ifndef SP_THREADS_H
 #define SP_THREADS_H
 
-#include "status.h"
+#include "base/status.h"
 
 /** Most threads of a rank: SP_THREADS_PER_CORE of them per core of this machine, SP_THREADS_LEAST where that is less, and
  *  never more than OMP_THREAD_LIMIT. */

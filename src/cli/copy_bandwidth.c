@@ -1,16 +1,101 @@
-#include "copy_rate.h"
+#include "cli/copy_bandwidth.h"
 
-#include "floor.h"
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+
+enum { MIB = 1 << 20, GPU_MIB = 1024, HOST_LEAST_MIB = 64, HOST_MOST_MIB = 256, RANK_LEAST_MIB = 16 };
+
+/** Two arrays in a rank's memory that no cache keeps, as far as the system tells its size. */
+typedef struct copy_probe {
+    spmm_device device;
+    int threads;
+    int64_t bytes; /**< of each */
+    void *to, *from;
+} copy_probe;
+
+/* long enough that starting a copy and waiting for it are little of its time */
+static int64_t gpu_bytes(int sharers) { return (int64_t)GPU_MIB * MIB / sharers; }
+
+static int64_t host_bytes(int sharers)
+{
+    const int64_t cache = sysconf(_SC_LEVEL3_CACHE_SIZE), most = (int64_t)HOST_MOST_MIB * MIB;
+    int64_t bytes = cache > HOST_LEAST_MIB * MIB ? cache : (int64_t)HOST_LEAST_MIB * MIB;
+    if (bytes > most) bytes = most;
+    bytes = bytes / sharers / MIB * MIB;
+    return bytes > RANK_LEAST_MIB * MIB ? bytes : RANK_LEAST_MIB * MIB;
+}
+
+static spmm_status create_on_host(copy_probe *p, int sharers)
+{
+    p->bytes = host_bytes(sharers);
+    if (p->bytes > sp_available_bytes() / 8 / sharers)
+        return sp_fail(SPMM_ERR_MEMORY, "too little memory to time a copy");
+    TRY(sp_alloc(&p->to, p->bytes, 1, "a copy"));
+    TRY(sp_alloc(&p->from, p->bytes, 1, "a copy"));
+    char *const to = p->to, *const from = p->from;
+#pragma omp parallel for schedule(static) num_threads(p->threads)
+    for (int64_t i = 0; i < p->bytes / MIB; i++) {
+        memset(from + i * MIB, 1, MIB); /* the pages come to the thread that will copy them */
+        memset(to + i * MIB, 0, MIB);
+    }
+    return SPMM_OK;
+}
+
+static spmm_status create_on_gpu(copy_probe *p, int sharers)
+{
+    p->bytes = gpu_bytes(sharers);
+    TRY(sp_device_alloc(&p->to, p->bytes, "a copy"));
+    TRY(sp_device_alloc(&p->from, p->bytes, "a copy"));
+    TRY(sp_device_zero(p->from, p->bytes));
+    return sp_device_sync();
+}
+
+static void destroy(copy_probe *probe)
+{
+    if (probe->device == SPMM_CUDA) {
+        sp_device_free(probe->to);
+        sp_device_free(probe->from);
+    } else {
+        sp_free(probe->to);
+        sp_free(probe->from);
+    }
+    memset(probe, 0, sizeof *probe);
+}
+
+/** Local. sharers: ranks that share the memory, and its bandwidth. *probe is zeroed on failure.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+static spmm_status create(spmm_device device, int threads, int sharers, copy_probe *probe)
+{
+    *probe = (copy_probe){.device = device, .threads = threads};
+    const spmm_status status = device == SPMM_CUDA ? create_on_gpu(probe, sharers)
+                                                   : create_on_host(probe, sharers);
+    if (status != SPMM_OK) destroy(probe);
+    return status;
+}
+
+/** Copies one onto the other: 2 * bytes read and written. Complete on return. */
+static spmm_status copy(const copy_probe *probe)
+{
+    if (probe->device == SPMM_CUDA) return sp_device_copy(probe->to, probe->from, probe->bytes);
+    char *const to = probe->to;
+    const char *const from = probe->from;
+#pragma omp parallel for schedule(static) num_threads(probe->threads)
+    for (int64_t i = 0; i < probe->bytes / MIB; i++) memcpy(to + i * MIB, from + i * MIB, MIB);
+    return SPMM_OK;
+}
 
 /** The least time of a copy that all ranks do at once. */
-static spmm_status time_copies(const sp_grid *grid, const sp_copy_probe *probe, double *least)
+static spmm_status time_copies(const sp_grid *grid, const copy_probe *probe, double *least)
 {
     enum { COPIES = 5 };
     spmm_status status = SPMM_OK;
     for (int i = 0; i < COPIES; i++) {
         TRY(SP_MPI(MPI_Barrier(grid->comm)));
         const double start = MPI_Wtime();
-        if (status == SPMM_OK) status = sp_copy_probe_run(probe);
+        if (status == SPMM_OK) status = copy(probe);
         TRY(SP_MPI(MPI_Barrier(grid->comm)));
         const double seconds = MPI_Wtime() - start;
         if (i == 0 || seconds < *least) *least = seconds;
@@ -20,18 +105,18 @@ static spmm_status time_copies(const sp_grid *grid, const sp_copy_probe *probe, 
 
 spmm_status sp_copy_rate(const sp_grid *grid, const sp_place *place, double *rate)
 {
-    sp_copy_probe probe;
+    copy_probe probe;
     int rank, sharers, there;
     double least = 0;
     *rate = 0;
     TRY(sp_node_rank(grid->comm, &rank, &sharers));
     if (place->device == SPMM_CUDA) sharers = place->gpu_sharers;
-    spmm_status status = sp_copy_probe_create(place->device, place->threads, sharers, &probe);
+    spmm_status status = create(place->device, place->threads, sharers, &probe);
     status = sp_all(grid->comm, status == SPMM_OK, &there);
     if (status == SPMM_OK && there) {
         status = time_copies(grid, &probe, &least);
         *rate = least > 0 ? 2 * (double)probe.bytes / least : 0;
     }
-    sp_copy_probe_destroy(&probe);
+    destroy(&probe);
     return status;
 }

@@ -2,8 +2,8 @@
 #ifndef SP_COPY_RATE_H
 #define SP_COPY_RATE_H
 
-#include "grid.h"
-#include "place.h"
+#include "comm/binding.h"
+#include "comm/grid.h"
 
 /** Bytes a second, read and written, of the fastest of a few copies that all ranks do at once.
  *

@@ -1,11 +1,11 @@
-#include "option_table.h"
+#include "cli/option_table.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "words.h"
+#include "base/words.h"
 
 enum { MOST_COUNT = 1000000000, LEAST_LONG = 2 /* letters of a long option */ };
 

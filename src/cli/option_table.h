@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "status.h"
+#include "base/status.h"
 
 enum { SP_OPTION_ROWS = 128 }; /**< of a table, at most */
 

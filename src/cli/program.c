@@ -1,8 +1,10 @@
-#include "program.h"
+#include "cli/program.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+const char *const sp_verify_words[] = {"full", "sample", "none", NULL};
 
 void sp_program_complain(int rank, spmm_status status)
 {

@@ -3,7 +3,13 @@
 #ifndef SP_PROGRAM_H
 #define SP_PROGRAM_H
 
-#include "status.h"
+#include "base/status.h"
+
+/** How much of a result --verify compares with the serial program's. */
+typedef enum sp_verify_mode { SP_VERIFY_FULL, SP_VERIFY_SAMPLE, SP_VERIFY_NONE } sp_verify_mode;
+
+/** By sp_verify_mode: "full", ..; NULL after the last. */
+extern const char *const sp_verify_words[];
 
 /** Prints rank 0's one line about an error to the standard error, from spmm_error_message(); a second one to --help
  *  where the status is SPMM_ERR_USAGE. Other ranks say nothing: the message is the same on all. */

@@ -1,4 +1,4 @@
-#include "sink.h"
+#include "cli/record_writer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "append.h"
+#include "base/append.h"
 
 struct sp_sink {
     FILE *file;

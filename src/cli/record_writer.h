@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "stats.h"
-#include "status.h"
+#include "base/stats.h"
+#include "base/status.h"
 
 /** Where the fields go: a JSON object, a CSV header or a CSV row. */
 typedef struct sp_sink sp_sink;

@@ -1,5 +1,5 @@
 /** Heartbeats between rank 0 and all others, by a thread of each: see watch.h. */
-#include "watch.h"
+#include "cli/watch.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 enum {
     TAG_BEAT = 1, /* on a communicator of its own */

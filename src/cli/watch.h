@@ -7,7 +7,7 @@
 #ifndef SP_WATCH_H
 #define SP_WATCH_H
 
-#include "comm.h"
+#include "comm/comm.h"
 
 typedef struct sp_watch sp_watch;
 

@@ -1,11 +1,11 @@
-#include "place.h"
+#include "comm/binding.h"
 
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "environment.h"
-#include "threads.h"
+#include "base/environment.h"
+#include "base/threads.h"
 
 /** Cores of this process, and a key that is equal for equal sets of them. */
 static int bound_cores(char *key, size_t n)

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "comm.h"
-#include "device.h"
+#include "comm/comm.h"
+#include "device/device.h"
 
 typedef enum sp_device_choice { SP_DEVICE_AUTO, SP_DEVICE_CPU, SP_DEVICE_CUDA } sp_device_choice;
 

@@ -1,4 +1,4 @@
-#include "comm.h"
+#include "comm/comm.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <mpi-ext.h>
 #endif
 
-#include "budget.h"
-#include "memory.h"
+#include "base/budget.h"
+#include "base/memory.h"
 
 enum { KEY_BYTES = 64 };
 

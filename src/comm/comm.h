@@ -2,7 +2,7 @@
 #ifndef SP_COMM_H
 #define SP_COMM_H
 
-#include "status.h"
+#include "base/status.h"
 
 /** Status of an MPI call: use as TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default error handler, which the
  *  communicators of a grid inherit, a failing call never returns; this serves callers who set

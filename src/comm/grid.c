@@ -1,10 +1,10 @@
-#include "grid.h"
+#include "comm/grid.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "memory.h"
-#include "sp_nccl.h"
+#include "base/memory.h"
+#include "comm/nccl.h"
 
 /** "4x1, 2x2 or 1x4" */
 static void list_grids(int size, char *text, size_t n)

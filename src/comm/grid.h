@@ -2,7 +2,7 @@
 #ifndef SP_GRID_H
 #define SP_GRID_H
 
-#include "comm.h"
+#include "comm/comm.h"
 
 /** What is made for a grid when it is first wanted. */
 typedef struct sp_links {

@@ -2,7 +2,7 @@
 #ifndef SP_NCCL_H
 #define SP_NCCL_H
 
-#include "grid.h"
+#include "comm/grid.h"
 
 /** NCCL's communicator of a process row or column. */
 typedef struct sp_nccl sp_nccl;

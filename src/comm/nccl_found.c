@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "sp_nccl.h"
+#include "base/memory.h"
+#include "comm/nccl.h"
+#include "device/device.h"
 
 struct sp_nccl {
     ncclComm_t comm;

@@ -1,5 +1,5 @@
 /** sp_nccl.h for builds without NCCL. */
-#include "sp_nccl.h"
+#include "comm/nccl.h"
 
 const char *sp_nccl_missing(void) { return "this build was made without NCCL"; }
 

@@ -4,7 +4,7 @@
 #define SP_DEVICE_H
 
 #include <stddef.h>
-#include "status.h"
+#include "base/status.h"
 
 typedef struct sp_device_info {
     char name[128];   /**< "NVIDIA H200" */

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_cuda.h"
-#include "memory.h"
-#include "threads.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "device/device_cuda.h"
 
 enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 
-/* kernels/cuda_probe.cu */
+/* kernels/cuda/cuda_probe.cu */
 extern const int sp_cuda_architectures[];
 int sp_cuda_probe(void);
 

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "device.h"
+#include "device/device.h"
 
 /** The current GPU is CUDA's state per thread; the caller's may be a new one. */
 spmm_status sp_cuda_enter(void);

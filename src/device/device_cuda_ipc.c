@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_cuda.h"
+#include "device/device_cuda.h"
 
 struct sp_mark {
     cudaEvent_t event;

@@ -1,5 +1,5 @@
 /** device.h for builds without CUDA: answers the questions, refuses the rest. */
-#include "device.h"
+#include "device/device.h"
 
 static spmm_status refuse(void) { return sp_fail(SPMM_ERR_NO_DEVICE, "this build was made without CUDA"); }
 

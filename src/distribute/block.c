@@ -1,7 +1,8 @@
-#include "block.h"
+#include "distribute/block.h"
 
-#include "csr.h"
-#include "memory.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "formats/csr.h"
 
 typedef struct range {
     int64_t begin, count;

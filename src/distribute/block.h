@@ -3,7 +3,7 @@
 #ifndef SP_BLOCK_H
 #define SP_BLOCK_H
 
-#include "grid.h"
+#include "comm/grid.h"
 
 /** This rank's block by itself: grid, sizes, places within the whole, precision, arrays and row starts. Not the columns of
  *  the entries: sp_halo_create() looks at them while it reads them. Local.

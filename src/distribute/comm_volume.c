@@ -1,8 +1,8 @@
-#include "count.h"
+#include "distribute/comm_volume.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 /** What the threads share. */
 typedef struct model {

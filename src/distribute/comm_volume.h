@@ -3,7 +3,7 @@
 #ifndef SP_COUNT_H
 #define SP_COUNT_H
 
-#include "status.h"
+#include "base/status.h"
 
 /** Of one rank; "rows" of X are rows of the multivector: K values each. */
 typedef struct sp_rank_count {

@@ -1,10 +1,10 @@
-#include "gather.h"
+#include "distribute/gather.h"
 
 #include <string.h>
 
-#include "csr.h"
-#include "memory.h"
-#include "multivector.h"
+#include "base/memory.h"
+#include "formats/csr.h"
+#include "formats/multivector.h"
 
 enum { ROOT = 0 };
 

@@ -2,7 +2,7 @@
 #ifndef SP_GATHER_H
 #define SP_GATHER_H
 
-#include "grid.h"
+#include "comm/grid.h"
 
 /** Collects the row blocks of Y on rank 0.
  *

@@ -2,7 +2,7 @@
 #ifndef SP_GRAPH_SPLIT_H
 #define SP_GRAPH_SPLIT_H
 
-#include "graph.h"
+#include "distribute/reorder.h"
 
 /** An undirected graph without loops: both directions of an edge are there. */
 typedef struct sp_graph {

@@ -1,10 +1,10 @@
 /** graph_split.h by METIS 5. Its integers, idx_t, have 32 or 64 bits as it was built. */
-#include "graph_split.h"
+#include "distribute/graph_cut.h"
 
 #include <metis.h>
 
-#include "memory.h"
-#include "partition.h"
+#include "base/memory.h"
+#include "distribute/partition.h"
 
 /* With fewer vertices a part METIS would leave parts without any, about which it writes to stdout. */
 enum { SEED = 1, LEAST_VERTICES = 4 };

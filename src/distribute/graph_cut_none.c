@@ -1,5 +1,5 @@
 /** graph_split.h for builds without METIS: says so. */
-#include "graph_split.h"
+#include "distribute/graph_cut.h"
 
 spmm_status sp_graph_ready(void)
 {

@@ -1,11 +1,11 @@
-#include "halo.h"
+#include "distribute/halo.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "csr.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "distribute/block.h"
+#include "formats/csr.h"
 
 /* ROWS: that a thread looks at before it takes others */
 enum { WORD = 64, ROWS = 1024 };

@@ -3,7 +3,7 @@
 #ifndef SP_HALO_H
 #define SP_HALO_H
 
-#include "grid.h"
+#include "comm/grid.h"
 
 /** Rows that come from one rank: rows [first, first + rows) of X as the block sees it (below). */
 typedef struct sp_source {

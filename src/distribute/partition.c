@@ -1,8 +1,8 @@
-#include "partition.h"
+#include "distribute/partition.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 void sp_partition_even(int64_t rows, int parts, int64_t *begin)
 {

@@ -2,7 +2,7 @@
 #ifndef SP_PARTITION_H
 #define SP_PARTITION_H
 
-#include "status.h"
+#include "base/status.h"
 
 typedef enum sp_partition { SP_PARTITION_NNZ, SP_PARTITION_ROWS, SP_PARTITION_GRAPH } sp_partition;
 

@@ -1,9 +1,9 @@
-#include "graph.h"
+#include "distribute/reorder.h"
 
 #include <string.h>
 
-#include "graph_split.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "distribute/graph_cut.h"
 
 static void graph_destroy(sp_graph *g)
 {

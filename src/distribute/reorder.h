@@ -2,7 +2,7 @@
 #ifndef SP_GRAPH_H
 #define SP_GRAPH_H
 
-#include "status.h"
+#include "base/status.h"
 
 /** Whether this build can cut graphs: to be asked before a large matrix is read.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says how to get a build that can */

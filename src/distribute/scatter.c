@@ -1,11 +1,11 @@
-#include "scatter.h"
+#include "distribute/scatter.h"
 
 #include <string.h>
 
-#include "arguments.h"
-#include "memory.h"
-#include "multivector.h"
-#include "partition.h"
+#include "base/arguments.h"
+#include "base/memory.h"
+#include "distribute/partition.h"
+#include "formats/multivector.h"
 
 /* PACK: entries of a column block that travel at a time, so that root packs in bounded memory */
 enum { PACK = 1 << 20 };

@@ -2,8 +2,8 @@
 #ifndef SP_SCATTER_H
 #define SP_SCATTER_H
 
-#include "csr.h"
-#include "grid.h"
+#include "comm/grid.h"
+#include "formats/csr.h"
 
 /** Who gets what, the same on every rank: block (p, q) is rows [row_begin[p], row_begin[p+1]) and columns
  *  [col_begin[q], col_begin[q+1]); of X, rank (p, q) owns rows [x_begin[q*(P+1)+p], x_begin[q*(P+1)+p+1]). */

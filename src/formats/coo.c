@@ -1,8 +1,8 @@
-#include "coo.h"
+#include "formats/coo.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 spmm_status sp_coo_create(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry,
                           spmm_precision precision, int with_values, sp_coo *coo)

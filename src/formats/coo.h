@@ -2,7 +2,7 @@
 #ifndef SP_COO_H
 #define SP_COO_H
 
-#include "status.h"
+#include "base/status.h"
 
 typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2 } sp_symmetry;
 

@@ -1,10 +1,10 @@
-#include "csr.h"
+#include "formats/csr.h"
 
 #include <string.h>
 
-#include "arguments.h"
-#include "memory.h"
-#include "threads.h"
+#include "base/arguments.h"
+#include "base/memory.h"
+#include "base/threads.h"
 
 spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a)
 {

@@ -2,7 +2,7 @@
 #ifndef SP_CSR_H
 #define SP_CSR_H
 
-#include "coo.h"
+#include "formats/coo.h"
 
 /** Allocates irp (zeroed), ja and as for the given sizes. */
 spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a);

@@ -1,10 +1,10 @@
-#include "csr_fill.h"
+#include "formats/csr_builder.h"
 
 #include <string.h>
 
-#include "csr_tidy.h"
-#include "memory.h"
-#include "random.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "formats/csr_sort.h"
 
 enum {
     AHEAD = 16, /* rows: their cursors are fetched that much earlier */

@@ -3,7 +3,7 @@
 #ifndef SP_CSR_FILL_H
 #define SP_CSR_FILL_H
 
-#include "coo.h"
+#include "formats/coo.h"
 
 /** A piece of the entries; indices count from 0. */
 typedef struct sp_entries {

@@ -5,12 +5,12 @@
  * need not look at every triplet, a group of blocks of triplets is first cut into lists by owner (2
  * bytes an entry, for a bounded number of blocks), then each owner walks its own lists. A block that
  * is all one owner's, as in a file sorted by row, needs no list. */
-#include "csr.h"
+#include "formats/csr.h"
 
 #include <string.h>
 
-#include "csr_tidy.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "formats/csr_sort.h"
 
 enum {
     BLOCK = 1 << 15,      /* triplets in a block: an index within one fits uint16_t */

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "csr.h"
-#include "csr_tidy.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "formats/csr.h"
+#include "formats/csr_sort.h"
 
 /** old[perm[i]] = i, for which perm must be a permutation. */
 static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)

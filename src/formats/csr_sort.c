@@ -1,9 +1,9 @@
-#include "csr_tidy.h"
+#include "formats/csr_sort.h"
 
 #include <string.h>
 
-#include "memory.h"
-#include "work.h"
+#include "base/memory.h"
+#include "formats/thread_ranges.h"
 
 enum {
     SHORT_ROW = 24, /* up to here insertion sort is the quickest */
@@ -13,7 +13,7 @@ enum {
 #define VALUE double
 #define BITS uint64_t
 #define NAME(name) name##_f64
-#include "csr_tidy_impl.h"
+#include "formats/csr_sort_impl.h"
 #undef VALUE
 #undef BITS
 #undef NAME
@@ -21,7 +21,7 @@ enum {
 #define VALUE float
 #define BITS uint32_t
 #define NAME(name) name##_f32
-#include "csr_tidy_impl.h"
+#include "formats/csr_sort_impl.h"
 #undef VALUE
 #undef BITS
 #undef NAME

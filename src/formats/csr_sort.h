@@ -2,7 +2,7 @@
 #ifndef SP_CSR_TIDY_H
 #define SP_CSR_TIDY_H
 
-#include "status.h"
+#include "base/status.h"
 
 /** Sorts each row by column and sums duplicates in increasing order of value (-0 before +0, NaNs by their
  *  bits): the outcome does not depend on the order that they had. A row that is sorted already costs one

@@ -1,10 +1,10 @@
-#include "ell.h"
+#include "formats/ell.h"
 
 #include <string.h>
 
-#include "matrix.h"
-#include "memory.h"
-#include "work.h"
+#include "base/memory.h"
+#include "formats/matrix.h"
+#include "formats/thread_ranges.h"
 
 static int64_t longest_row(const spmm_csr *a)
 {

@@ -2,8 +2,8 @@
 #ifndef SP_ELL_H
 #define SP_ELL_H
 
-#include "../kernels/kernel.h"
-#include "csr.h"
+#include "formats/csr.h"
+#include "kernels/kernel.h"
 
 /** What padded ELLPACK of `a` would take, bytes; saturates at INT64_MAX instead of overflowing. */
 int64_t sp_ell_bytes(const spmm_csr *a);

@@ -1,13 +1,13 @@
-#include "matrix.h"
+#include "formats/matrix.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "device.h"
-#include "ell.h"
-#include "memory.h"
-#include "panel.h"
-#include "sell.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/ell.h"
+#include "formats/panel.h"
+#include "formats/sell.h"
 
 /** Where an array lies in sp_matrix, and what it holds. */
 typedef struct array_row {

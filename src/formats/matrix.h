@@ -2,7 +2,7 @@
 #ifndef SP_MATRIX_H
 #define SP_MATRIX_H
 
-#include "../kernels/kernel.h"
+#include "kernels/kernel.h"
 
 /** Converts a CSR block and puts it where the kernels of that device look for it.
  *

@@ -1,12 +1,13 @@
-#include "multivector.h"
+#include "formats/multivector.h"
 
 #include <string.h>
 
-#include "../kernels/move.h"
-#include "arguments.h"
-#include "device.h"
-#include "random.h"
-#include "threads.h"
+#include "base/arguments.h"
+#include "base/enum_words.h"
+#include "base/random.h"
+#include "base/threads.h"
+#include "device/device.h"
+#include "device/device_ops.h"
 
 enum { SECTOR_BYTES = 32 };
 

@@ -3,7 +3,7 @@
 #define SP_MULTIVECTOR_H
 
 #include <stdio.h>
-#include "memory.h"
+#include "base/memory.h"
 
 /** Elements between rows so that no row straddles a 32-byte sector and rows of 32 bytes and more
  *  start on one: k rounded up to a power of two below that size, to a multiple of it above. */

@@ -1,6 +1,6 @@
+#include "base/output_file.h"
+#include "formats/multivector.h"
 #include "mmio.h"
-#include "multivector.h"
-#include "output_file.h"
 
 static void write_values(FILE *f, const spmm_multivector *v)
 {

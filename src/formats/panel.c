@@ -1,9 +1,9 @@
-#include "panel.h"
+#include "formats/panel.h"
 
 #include <string.h>
 
-#include "matrix.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "formats/matrix.h"
 
 /** The rows of one panel while their columns are merged. */
 typedef struct merge {

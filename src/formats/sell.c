@@ -1,9 +1,9 @@
-#include "sell.h"
+#include "formats/sell.h"
 
 #include <string.h>
 
-#include "matrix.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "formats/matrix.h"
 
 enum { CLASSES = SP_PIECE + 1 };
 

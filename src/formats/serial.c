@@ -1,6 +1,6 @@
 /* The reference is plain on purpose: one fma a stored entry and column, in storage order, straight
  * into Y. It shares no code with the kernels it judges. */
-#include "serial.h"
+#include "formats/serial.h"
 
 #include <math.h>
 
@@ -33,26 +33,26 @@ static row row_of(const sp_matrix *m, int64_t i)
 #define FMA __builtin_fma
 #define NAME(name) name##_f64_fma
 #define TARGET __attribute__((target("avx2,fma")))
-#include "serial_impl.h"
+#include "formats/serial_impl.h"
 
 #define VALUE float
 #define FMA __builtin_fmaf
 #define NAME(name) name##_f32_fma
 #define TARGET __attribute__((target("avx2,fma")))
-#include "serial_impl.h"
+#include "formats/serial_impl.h"
 #endif
 
 #define VALUE double
 #define FMA __builtin_fma
 #define NAME(name) name##_f64
 #define TARGET
-#include "serial_impl.h"
+#include "formats/serial_impl.h"
 
 #define VALUE float
 #define FMA __builtin_fmaf
 #define NAME(name) name##_f32
 #define TARGET
-#include "serial_impl.h"
+#include "formats/serial_impl.h"
 
 void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                        spmm_multivector *y)

@@ -1,8 +1,8 @@
-#include "work.h"
+#include "formats/thread_ranges.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 int64_t sp_work_pieces(int64_t entries)
 {

@@ -3,8 +3,8 @@
 #ifndef SP_WORK_H
 #define SP_WORK_H
 
-#include "../kernels/kernel.h"
-#include "status.h"
+#include "base/status.h"
+#include "kernels/kernel.h"
 
 /** Pieces that a row of that many entries is cut into; 0: it is not cut. */
 int64_t sp_work_pieces(int64_t entries);

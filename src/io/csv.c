@@ -1,11 +1,11 @@
-#include "series_csv.h"
+#include "io/csv.h"
 
 #include <omp.h>
 #include <pthread.h>
 
-#include "memory.h"
-#include "numparse.h"
-#include "series_csv_parse.h"
+#include "base/memory.h"
+#include "io/csv_parse.h"
+#include "io/numparse.h"
 
 typedef struct text {
     char *at;

@@ -2,7 +2,7 @@
 #ifndef SP_SERIES_CSV_H
 #define SP_SERIES_CSV_H
 
-#include "read.h"
+#include "io/mtx_read.h"
 
 /** Reads series from a CSV file, plain or gzipped: a line is a series, its values are separated by commas,
  *  semicolons or tabs, blanks around them are skipped. A file has one separator: the first comma or semicolon of

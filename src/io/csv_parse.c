@@ -1,11 +1,11 @@
-#include "series_csv_parse.h"
+#include "io/csv_parse.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "memory.h"
-#include "numparse.h"
-#include "read_header.h"
+#include "base/memory.h"
+#include "io/mtx_header.h"
+#include "io/numparse.h"
 
 enum { QUOTE_BYTES = 96 };
 

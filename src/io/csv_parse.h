@@ -2,7 +2,7 @@
 #ifndef SP_SERIES_CSV_PARSE_H
 #define SP_SERIES_CSV_PARSE_H
 
-#include "read_stream.h"
+#include "io/text_chunks.h"
 
 /** What the first series of the file says of all, and what was asked for. */
 typedef struct sp_csv_format {

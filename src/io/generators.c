@@ -1,15 +1,15 @@
-#include "gen.h"
+#include "io/generators.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "memory.h"
-#include "random.h"
-#include "threads.h"
-#include "words.h"
+#include "base/arguments.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/threads.h"
+#include "base/words.h"
 
 enum { KEY_COLUMN = 1, KEY_VALUE = 2, KEY_EDGE = 3 };
 

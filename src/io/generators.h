@@ -4,7 +4,7 @@
 #define SP_GEN_H
 
 #include <stddef.h>
-#include "csr.h"
+#include "formats/csr.h"
 
 enum { SP_GEN_ARGS = 4 };
 

@@ -1,4 +1,4 @@
-#include "read_source.h"
+#include "io/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "read_kind.h"
-#include "words.h"
+#include "base/words.h"
+#include "io/input_kind.h"
 
 enum { PACKED_BYTES = 64 << 10, DEFLATE_RATIO = 1032, GZIP_ONLY = 16, WINDOW_BITS = 15 };
 

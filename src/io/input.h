@@ -2,7 +2,7 @@
 #ifndef SP_READ_SOURCE_H
 #define SP_READ_SOURCE_H
 
-#include "status.h"
+#include "base/status.h"
 
 typedef struct sp_source sp_source;
 

@@ -1,9 +1,9 @@
-#include "read_kind.h"
+#include "io/input_kind.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "spmm_file_layout.h"
+#include "io/spmm_file_layout.h"
 
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"

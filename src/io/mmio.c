@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "numparse.h"
+#include "io/numparse.h"
 
 /* ---- typecodes ---- */
 

@@ -1,10 +1,10 @@
-#include "read_body.h"
+#include "io/mtx_body.h"
 
 #include <omp.h>
 #include <stdio.h>
 
-#include "memory.h"
-#include "numparse.h"
+#include "base/memory.h"
+#include "io/numparse.h"
 
 /** Where a pass puts a chunk's entries. */
 typedef struct outlet {

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
-#include "csr_fill.h"
-#include "read.h"
-#include "read_parse.h"
+#include "formats/csr_builder.h"
+#include "io/mtx_parse.h"
+#include "io/mtx_read.h"
 
 /** Takes the entries of one chunk; several threads call it at once, in no particular order. Returns 0 when
  *  they are not those that came in an earlier pass. */

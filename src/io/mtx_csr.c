@@ -1,11 +1,11 @@
 #include <string.h>
 
-#include "arguments.h"
-#include "csr.h"
-#include "memory.h"
-#include "environment.h"
-#include "read_body.h"
-#include "threads.h"
+#include "base/arguments.h"
+#include "base/environment.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "formats/csr.h"
+#include "io/mtx_body.h"
 
 enum {
     ONCE_CHUNKS = 4, /* smaller files are read once: what that takes in memory does not matter */

@@ -1,9 +1,9 @@
-#include "read_header.h"
+#include "io/mtx_header.h"
 
 #include <stdio.h>
 #include <strings.h>
 
-#include "numparse.h"
+#include "io/numparse.h"
 
 enum { QUOTE_BYTES = 96, QUOTED = 32 };
 

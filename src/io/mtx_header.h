@@ -2,8 +2,8 @@
 #ifndef SP_READ_HEADER_H
 #define SP_READ_HEADER_H
 
-#include "coo.h"
-#include "read_stream.h"
+#include "formats/coo.h"
+#include "io/text_chunks.h"
 
 typedef enum sp_field { SP_FIELD_REAL, SP_FIELD_INTEGER, SP_FIELD_PATTERN } sp_field;
 

@@ -1,9 +1,9 @@
-#include "read_parse.h"
+#include "io/mtx_parse.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "numparse.h"
+#include "io/numparse.h"
 
 /** A line being taken apart. */
 typedef struct cursor {

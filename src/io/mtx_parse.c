@@ -1,9 +1,9 @@
-#include "read_parse.h"
+#include "io/mtx_parse.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "numparse.h"
+#include "io/numparse.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 

@@ -3,7 +3,7 @@
 #ifndef SP_READ_PARSE_H
 #define SP_READ_PARSE_H
 
-#include "read_header.h"
+#include "io/mtx_header.h"
 
 /** What is looked at in plain lines (in others all is): less is quicker. */
 typedef enum sp_wanted {

@@ -1,6 +1,6 @@
-#include "read_body.h"
+#include "io/mtx_body.h"
 
-#include "memory.h"
+#include "base/memory.h"
 
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
 {

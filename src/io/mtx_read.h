@@ -2,7 +2,7 @@
 #ifndef SP_READ_H
 #define SP_READ_H
 
-#include "coo.h"
+#include "formats/coo.h"
 
 /** Called by the thread that called the reader, at most ten times a second, with the share of the file
  *  that is read, 0 to 1; and once with 1 when all of it is. */

@@ -1,4 +1,4 @@
-#include "numparse.h"
+#include "io/numparse.h"
 
 #include <locale.h>
 #include <math.h>

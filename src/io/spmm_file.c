@@ -1,11 +1,11 @@
-#include "spmm_file.h"
+#include "io/spmm_file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "csr.h"
-#include "spmm_file_layout.h"
+#include "formats/csr.h"
+#include "io/spmm_file_layout.h"
 
 /* ---- sections ---- */
 

@@ -13,7 +13,7 @@
 #ifndef SP_SPMM_FILE_H
 #define SP_SPMM_FILE_H
 
-#include "read.h"
+#include "io/mtx_read.h"
 
 /** What the header says. */
 typedef struct sp_file_facts {

@@ -4,8 +4,8 @@
 
 #include <zlib.h>
 
-#include "memory.h"
-#include "spmm_file.h"
+#include "base/memory.h"
+#include "io/spmm_file.h"
 
 #define SP_FILE_MAGIC "SPMMfile"
 #define SP_FILE_MARK UINT64_C(0x0102030405060708) /* another byte order reads it backwards */

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "spmm_file_layout.h"
+#include "io/spmm_file_layout.h"
 
 spmm_status sp_file_read_at(const sp_file *f, void *to, int64_t bytes, int64_t offset)
 {

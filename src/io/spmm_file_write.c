@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "output_file.h"
-#include "spmm_file_layout.h"
+#include "base/output_file.h"
+#include "io/spmm_file_layout.h"
 
 static void set_text(char *to, size_t n, const char *text) { snprintf(to, n, "%s", text); }
 

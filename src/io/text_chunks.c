@@ -1,11 +1,11 @@
-#include "read_stream.h"
+#include "io/text_chunks.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "environment.h"
-#include "memory.h"
+#include "base/environment.h"
+#include "base/memory.h"
 
 enum { STEP = 4096 };
 

@@ -4,7 +4,7 @@
 #define SP_READ_STREAM_H
 
 #include <string.h>
-#include "read_source.h"
+#include "io/input.h"
 
 #ifndef SP_LINE_MAX           /* (the fuzz targets' build lowers it, to be quick) */
 #define SP_LINE_MAX (1 << 20) /* bytes of a line, its newline not counted; the format's own limit is 1024 */

@@ -1,11 +1,11 @@
-#include "load_part.h"
+#include "parallel_io/file_part.h"
 
 #include <omp.h>
 #include <sys/stat.h>
 
-#include "memory.h"
-#include "numparse.h"
-#include "read_body.h"
+#include "base/memory.h"
+#include "io/mtx_body.h"
+#include "io/numparse.h"
 
 enum { ROUND_CHUNKS = 16, ROUND_MOST = 16 << 20, LOOK_BYTES = 4096, ARRAY_LOOKED_AT = 64 << 20 };
 

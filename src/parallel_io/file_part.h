@@ -2,10 +2,10 @@
 #ifndef SP_LOAD_PART_H
 #define SP_LOAD_PART_H
 
-#include "csr_fill.h"
-#include "grid.h"
-#include "read.h"
-#include "read_parse.h"
+#include "comm/grid.h"
+#include "formats/csr_builder.h"
+#include "io/mtx_parse.h"
+#include "io/mtx_read.h"
 
 /** What one rank found out about a file for all. */
 typedef struct sp_opening {

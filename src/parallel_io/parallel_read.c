@@ -1,11 +1,11 @@
-#include "load.h"
+#include "parallel_io/parallel_read.h"
 
 #include <string.h>
 
-#include "load_part.h"
-#include "load_pass.h"
-#include "memory.h"
-#include "spmm_file.h"
+#include "base/memory.h"
+#include "io/spmm_file.h"
+#include "parallel_io/file_part.h"
+#include "parallel_io/shuffle_entries.h"
 
 void sp_load_destroy(sp_load *load)
 {

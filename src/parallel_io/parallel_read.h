@@ -2,10 +2,10 @@
 #ifndef SP_LOAD_H
 #define SP_LOAD_H
 
-#include "csr.h"
-#include "grid.h"
-#include "partition.h"
-#include "read.h"
+#include "comm/grid.h"
+#include "distribute/partition.h"
+#include "formats/csr.h"
+#include "io/mtx_read.h"
 
 /** What a rank has of a matrix, and what all know about it. */
 typedef struct sp_load {

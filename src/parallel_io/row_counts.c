@@ -1,6 +1,6 @@
-#include "load_tally.h"
+#include "parallel_io/row_counts.h"
 
-#include "memory.h"
+#include "base/memory.h"
 
 spmm_status sp_tally_create(const sp_grid *grid, int64_t size, sp_tally *t)
 {

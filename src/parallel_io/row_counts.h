@@ -2,9 +2,9 @@
 #ifndef SP_LOAD_TALLY_H
 #define SP_LOAD_TALLY_H
 
-#include "grid.h"
-#include "load_route.h"
-#include "partition.h"
+#include "comm/grid.h"
+#include "distribute/partition.h"
+#include "parallel_io/shuffle.h"
 
 /** Counts, or starts, along one dimension. */
 typedef struct sp_tally {

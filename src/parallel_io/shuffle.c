@@ -1,8 +1,8 @@
-#include "load_route.h"
+#include "parallel_io/shuffle.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 static void router_destroy(sp_router *r)
 {

@@ -2,7 +2,7 @@
 #ifndef SP_LOAD_ROUTE_H
 #define SP_LOAD_ROUTE_H
 
-#include "comm.h"
+#include "comm/comm.h"
 
 enum {
     SP_ROUTE_BYTES = 2 << 20, /* items that a rank holds to be sent; and as many to be received */

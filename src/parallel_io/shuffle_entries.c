@@ -1,8 +1,8 @@
-#include "load_pass.h"
+#include "parallel_io/shuffle_entries.h"
 
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 

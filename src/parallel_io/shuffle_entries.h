@@ -2,9 +2,9 @@
 #ifndef SP_LOAD_PASS_H
 #define SP_LOAD_PASS_H
 
-#include "csr_fill.h"
-#include "load.h"
-#include "load_tally.h"
+#include "formats/csr_builder.h"
+#include "parallel_io/parallel_read.h"
+#include "parallel_io/row_counts.h"
 
 /** The next entries of a rank, valid until the next call; n is 0 when there are none left. Local. */
 typedef spmm_status (*sp_load_next)(void *context, sp_entries *entries);

@@ -1,11 +1,12 @@
-#include "choose.h"
+#include "plan/choose.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "memory.h"
-#include "panel.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "formats/panel.h"
 
 /* The bounds of the rule, [precision]: f64, f32. Set from bench/records/2026-11-21-bench-gpu-h200.csv. */
 static const int64_t FEW_COLUMNS[] = {4, 8};          /**< sliced ELLPACK on a GPU: up to this K */

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "../kernels/kernel.h"
+#include "kernels/kernel.h"
 
 /** Facts of a matrix, of one block or of all (sp_plan_features). */
 typedef struct sp_features {

@@ -1,10 +1,10 @@
-#include "slices.h"
+#include "plan/column_blocks.h"
 
 #include <string.h>
 
-#include "../kernels/move.h"
-#include "memory.h"
-#include "multivector.h"
+#include "base/memory.h"
+#include "device/device_ops.h"
+#include "formats/multivector.h"
 
 enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, VECTOR = 16 };
 

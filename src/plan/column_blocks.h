@@ -3,8 +3,8 @@
 #ifndef SP_SLICES_H
 #define SP_SLICES_H
 
-#include "device.h"
-#include "exchange.h"
+#include "device/device.h"
+#include "plan/exchange.h"
 
 enum { SP_MOST_SLICES = 16 };
 

@@ -1,12 +1,13 @@
-#include "exchange.h"
+#include "plan/exchange.h"
 
 #include <string.h>
 
-#include "../kernels/move.h"
-#include "device.h"
-#include "exchange_ways.h"
-#include "memory.h"
-#include "sp_nccl.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "comm/nccl.h"
+#include "device/device.h"
+#include "device/device_ops.h"
+#include "plan/exchange_backend.h"
 
 /* ---- the lists of messages ---- */
 
@@ -154,8 +155,6 @@ static spmm_status direct_end(sp_exchange *x)
 static const sp_way direct = {.begin = direct_begin, .end = direct_end};
 
 /* ---- which transport ---- */
-
-const char *const sp_transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", "peer", NULL};
 
 const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {

@@ -2,12 +2,9 @@
 #ifndef SP_EXCHANGE_H
 #define SP_EXCHANGE_H
 
-#include "halo.h"
+#include "distribute/halo.h"
 
 typedef struct sp_exchange sp_exchange;
-
-/** Names of the transports, by spmm_transport; NULL behind the last. */
-extern const char *const sp_transport_words[];
 
 /** Makes buffers and message lists, so that an exchange allocates nothing.
  *

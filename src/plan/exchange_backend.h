@@ -2,7 +2,7 @@
 #ifndef SP_EXCHANGE_WAYS_H
 #define SP_EXCHANGE_WAYS_H
 
-#include "exchange.h"
+#include "plan/exchange.h"
 
 /** Consecutive rows to or from one neighbour; offsets in bytes. */
 typedef struct sp_message {

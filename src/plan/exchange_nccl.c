@@ -1,10 +1,10 @@
 /* Rows of a GPU's X by NCCL: a group of sends and receives beside the kernels, in a stream of its own. */
 #include <string.h>
 
-#include "device.h"
-#include "exchange_ways.h"
-#include "memory.h"
-#include "sp_nccl.h"
+#include "base/memory.h"
+#include "comm/nccl.h"
+#include "device/device.h"
+#include "plan/exchange_backend.h"
 
 static spmm_status connect(sp_exchange *x)
 {

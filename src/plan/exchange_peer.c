@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kernels/move.h"
-#include "device.h"
-#include "exchange_ways.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "device/device_ops.h"
+#include "plan/exchange_backend.h"
 
 typedef struct room {
     char *memory;

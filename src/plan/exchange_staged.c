@@ -1,8 +1,8 @@
 /* Rows of a GPU's X by way of pinned host memory: with SPMM_TRANSPORT_MPI one message a neighbour, with
  * SPMM_TRANSPORT_STAGED in pieces, of which one is copied while another is sent. */
-#include "device.h"
-#include "exchange_ways.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "plan/exchange_backend.h"
 
 typedef struct mirror {
     char *in, *out; /* pinned */

@@ -1,18 +1,19 @@
-#include "plan.h"
+#include "plan/plan.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "device.h"
-#include "exchange.h"
-#include "memory.h"
-#include "multivector.h"
-#include "parts.h"
-#include "plan_check.h"
-#include "reduce.h"
-#include "slices.h"
-#include "threads.h"
+#include "base/arguments.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "device/device.h"
+#include "formats/multivector.h"
+#include "plan/column_blocks.h"
+#include "plan/exchange.h"
+#include "plan/plan_check.h"
+#include "plan/reduce.h"
+#include "plan/row_blocks.h"
 
 struct spmm_plan {
     const sp_grid *grid;

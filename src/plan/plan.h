@@ -2,8 +2,8 @@
 #ifndef SP_PLAN_H
 #define SP_PLAN_H
 
-#include "choose.h"
-#include "halo.h"
+#include "distribute/halo.h"
+#include "plan/choose.h"
 
 /** Makes a plan on what there is already; all three must outlive it.
  *

@@ -1,12 +1,12 @@
-#include "plan_check.h"
+#include "plan/plan_check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../kernels/kernel.h"
-#include "arguments.h"
-#include "environment.h"
-#include "threads.h"
+#include "base/arguments.h"
+#include "base/environment.h"
+#include "base/threads.h"
+#include "kernels/kernel.h"
 
 static const char function[] = "spmm_plan_create";
 

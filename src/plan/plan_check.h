@@ -2,7 +2,7 @@
 #ifndef SP_PLAN_CHECK_H
 #define SP_PLAN_CHECK_H
 
-#include "comm.h"
+#include "comm/comm.h"
 
 /** Are the arguments there and known values, and those the same on every rank that must be?
  *

@@ -1,10 +1,10 @@
-#include "reduce.h"
+#include "plan/reduce.h"
 
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "sp_nccl.h"
+#include "base/memory.h"
+#include "comm/nccl.h"
+#include "device/device.h"
 
 struct sp_reduction {
     MPI_Comm comm; /* the process row */

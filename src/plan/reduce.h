@@ -2,7 +2,7 @@
 #ifndef SP_REDUCE_H
 #define SP_REDUCE_H
 
-#include "grid.h"
+#include "comm/grid.h"
 
 typedef struct sp_reduction sp_reduction;
 

@@ -1,11 +1,11 @@
-#include "parts.h"
+#include "plan/row_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "matrix.h"
-#include "memory.h"
-#include "work.h"
+#include "base/memory.h"
+#include "formats/matrix.h"
+#include "formats/thread_ranges.h"
 
 /** Interior rows are computed apart from this share of a block's rows on. */
 enum { WORTH = 16 };

@@ -2,8 +2,8 @@
 #ifndef SP_PARTS_H
 #define SP_PARTS_H
 
-#include "../kernels/kernel.h"
-#include "halo.h"
+#include "distribute/halo.h"
+#include "kernels/kernel.h"
 
 enum { SP_MOST_INTERIOR = 4, SP_MOST_PARTS = 2 * SP_MOST_INTERIOR + 1 };
 

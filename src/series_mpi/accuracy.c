@@ -2,13 +2,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "multivector.h"
-#include "options.h"
-#include "partition.h"
-#include "series_job.h"
-#include "sink.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "cli/record_writer.h"
+#include "device/device.h"
+#include "distribute/partition.h"
+#include "formats/multivector.h"
+#include "series_mpi/job.h"
 
 enum { TIMES = 5, SERIES = 2048, LEAST = 32, MOST = 65536, TOLERANCES = 8 };
 

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "gather.h"
-#include "memory.h"
-#include "multivector.h"
-#include "series_job.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "distribute/gather.h"
+#include "formats/multivector.h"
+#include "series_mpi/job.h"
 
 enum { SAMPLED = 64 };
 

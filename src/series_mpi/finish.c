@@ -1,9 +1,9 @@
 /** What becomes of the coefficients: checked, printed, written. */
 #include <string.h>
 
-#include "memory.h"
-#include "multivector.h"
-#include "series_job.h"
+#include "base/memory.h"
+#include "formats/multivector.h"
+#include "series_mpi/job.h"
 
 /** Of all coefficients those of the sampled series. */
 static spmm_status select_sampled(const sp_series_job *job, const spmm_multivector *all,

@@ -3,11 +3,11 @@
 #ifndef SP_SERIES_JOB_H
 #define SP_SERIES_JOB_H
 
-#include "grid.h"
-#include "pearson.h"
-#include "scatter.h"
-#include "series_options.h"
-#include "series_report.h"
+#include "comm/grid.h"
+#include "distribute/scatter.h"
+#include "series_mpi/options.h"
+#include "series_mpi/pearson.h"
+#include "series_mpi/report.h"
 
 /** Series that are looked at closely on rank 0: some, or with --verify full all. */
 typedef struct sp_series_sample {

@@ -2,15 +2,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "budget.h"
-#include "memory.h"
-#include "multivector.h"
-#include "partition.h"
-#include "read.h"
-#include "read_source.h"
-#include "series_csv.h"
-#include "series_job.h"
+#include "base/budget.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "distribute/partition.h"
+#include "formats/multivector.h"
+#include "io/csv.h"
+#include "io/input.h"
+#include "io/mtx_read.h"
+#include "series_mpi/job.h"
 
 spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_layout layout,
                              spmm_precision precision, spmm_device space, sp_series *x)

@@ -1,13 +1,13 @@
 /** series_mpi: options -> series -> steps -> exit code. */
 #include <omp.h>
 
-#include "copy_rate.h"
-#include "destination.h"
-#include "device.h"
-#include "options.h"
-#include "program.h"
-#include "series_job.h"
-#include "watch.h"
+#include "base/destination.h"
+#include "base/enum_words.h"
+#include "cli/copy_bandwidth.h"
+#include "cli/program.h"
+#include "cli/watch.h"
+#include "device/device.h"
+#include "series_mpi/job.h"
 
 static void list_kernels(void)
 {
@@ -72,7 +72,7 @@ static spmm_status describe(sp_series_job *job)
     r->run.gpu = job->place.device == SPMM_CUDA ? job->place.gpu.name : "";
     r->run.host = job->place.host;
     r->run.precision = sp_precision_word(o->precision);
-    r->run.verify = sp_verify_word(o->verify);
+    r->run.verify = sp_verify_words[o->verify];
     return SPMM_OK;
 }
 

@@ -1,14 +1,14 @@
-#include "series_options.h"
+#include "series_mpi/options.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kernels/kernel.h"
-#include "options.h"
+#include "base/enum_words.h"
+#include "kernels/kernel.h"
 #define OPTIONS sp_series_options
-#include "option_table.h"
-#include "words.h"
+#include "base/words.h"
+#include "cli/option_table.h"
 
 static const char *const layout_words[] = {"series", "index", NULL};
 static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};

@@ -4,9 +4,10 @@
 
 #include <stdio.h>
 
-#include "../kernels/series.h"
-#include "place.h"
-#include "verify.h"
+#include "cli/program.h"
+#include "cli/program.h"
+#include "comm/binding.h"
+#include "kernels/series/series.h"
 
 enum { SP_SERIES_KERNELS = 64 }; /**< that may be named */
 

@@ -1,13 +1,14 @@
-#include "pearson.h"
+#include "series_mpi/pearson.h"
 
 #include <string.h>
 
-#include "device.h"
-#include "environment.h"
-#include "exchange.h"
-#include "memory.h"
-#include "multivector.h"
-#include "pearson_parts.h"
+#include "base/enum_words.h"
+#include "base/environment.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/multivector.h"
+#include "plan/exchange.h"
+#include "series_mpi/pearson_internal.h"
 
 /** Elements of a tile at most, where memory allows it. A GPU's product of 8192 x 8192 runs at its full speed; a CPU's
  *  of 1024 x 1024 does, and is soon in the cache for the histogram. */

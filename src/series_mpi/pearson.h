@@ -7,8 +7,8 @@
 #ifndef SP_PEARSON_H
 #define SP_PEARSON_H
 
-#include "../kernels/series.h"
-#include "grid.h"
+#include "comm/grid.h"
+#include "kernels/series/series.h"
 
 typedef struct sp_pearson sp_pearson;
 

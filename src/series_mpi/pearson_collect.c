@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "multivector.h"
-#include "pearson_parts.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/multivector.h"
+#include "series_mpi/pearson_internal.h"
 
 enum { ROOM = 1 << 16, STRIP_BYTES = 64 << 20 };
 

@@ -2,8 +2,8 @@
 #ifndef SP_PEARSON_PARTS_H
 #define SP_PEARSON_PARTS_H
 
-#include "exchange.h"
-#include "pearson.h"
+#include "plan/exchange.h"
+#include "series_mpi/pearson.h"
 
 struct sp_pearson {
     const sp_grid *grid;

@@ -1,11 +1,11 @@
-#include "series_report.h"
+#include "series_mpi/report.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
-#include "sink.h"
+#include "base/memory.h"
+#include "cli/record_writer.h"
 
 /* ---- text ---- */
 

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "pearson.h"
-#include "series_options.h"
-#include "stats.h"
+#include "base/stats.h"
+#include "series_mpi/options.h"
+#include "series_mpi/pearson.h"
 
 /** One step by one kernel. */
 typedef struct sp_series_record {

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "device.h"
-#include "memory.h"
-#include "multivector.h"
-#include "series_job.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/multivector.h"
+#include "series_mpi/job.h"
 
 /* a step that is not told how often runs for about so long, within these counts */
 enum { REPEAT = 10, LEAST_REPEAT = 3, LONG_SECONDS = 10, MOST_BATCH = 1000 };

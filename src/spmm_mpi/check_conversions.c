@@ -1,13 +1,14 @@
-#include "conversions.h"
+#include "spmm_mpi/check_conversions.h"
 
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "csr.h"
-#include "ell.h"
-#include "matrix.h"
-#include "memory.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "formats/csr.h"
+#include "formats/ell.h"
+#include "formats/matrix.h"
 
 /** What a seed's algorithm fills: CSR and ELLPACK without padding (the same arrays), or padded ELLPACK. */
 typedef struct target {
@@ -26,13 +27,13 @@ static int64_t row_position(const target *f, int64_t i) { return f->padded ? i *
 
 #define VALUE double
 #define NAME(name) name##_f64
-#include "conversions_impl.h"
+#include "spmm_mpi/check_conversions_impl.h"
 #undef VALUE
 #undef NAME
 
 #define VALUE float
 #define NAME(name) name##_f32
-#include "conversions_impl.h"
+#include "spmm_mpi/check_conversions_impl.h"
 #undef VALUE
 #undef NAME
 

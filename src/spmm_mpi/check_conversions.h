@@ -3,7 +3,7 @@
 #define SP_CONVERSIONS_H
 
 #include <stdio.h>
-#include "coo.h"
+#include "formats/coo.h"
 
 /** Runs every conversion on `coo` (general, i.e. expanded, without duplicates), compares the results
  *  element by element with the counting sort's, and prints one table to out.

@@ -1,9 +1,9 @@
-#include "layout.h"
+#include "spmm_mpi/grid_cost.h"
 
 #include <string.h>
 
-#include "memory.h"
-#include "multivector.h"
+#include "base/memory.h"
+#include "formats/multivector.h"
 
 /** A byte over the wires of a cluster, or of a node, counted as so many of a rank's memory: about what NVLink
  *  and a GPU's memory, or InfiniBand and a socket's, have to each other. */

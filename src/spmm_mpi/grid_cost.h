@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "count.h"
-#include "partition.h"
-#include "scatter.h"
+#include "distribute/comm_volume.h"
+#include "distribute/partition.h"
+#include "distribute/scatter.h"
 
 /** What a product with K columns would cost on a grid, exactly counted. */
 typedef struct sp_layout_cost {

@@ -1,13 +1,14 @@
-#include "job.h"
+#include "spmm_mpi/job.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "conversions.h"
-#include "gen.h"
-#include "memory.h"
-#include "spmm_file.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "io/generators.h"
+#include "io/spmm_file.h"
+#include "spmm_mpi/check_conversions.h"
 
 spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
 {
@@ -243,7 +244,7 @@ spmm_status sp_job_preamble(sp_job *job)
     r->run.exchange = job->halo.all_moved > 0 ? sp_exchange_word(job->halo.kind) : "none";
     r->run.overlap = !job->options.no_overlap;
     r->run.x = x_text(&job->options, x, sizeof x);
-    r->run.verify = sp_verify_word(job->verify);
+    r->run.verify = sp_verify_words[job->verify];
     r->mode = job->verify;
     TRY(sp_job_slowest(job, &r->seconds));
     spmm_status status = SPMM_OK;

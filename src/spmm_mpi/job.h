@@ -3,13 +3,14 @@
 #ifndef SP_JOB_H
 #define SP_JOB_H
 
-#include "../kernels/kernel.h"
-#include "grid.h"
-#include "halo.h"
-#include "options.h"
-#include "read.h"
-#include "report.h"
-#include "scatter.h"
+#include "cli/program.h"
+#include "comm/grid.h"
+#include "distribute/halo.h"
+#include "distribute/scatter.h"
+#include "io/mtx_read.h"
+#include "kernels/kernel.h"
+#include "spmm_mpi/options.h"
+#include "spmm_mpi/report.h"
 
 typedef struct sp_job {
     sp_options options;

@@ -3,14 +3,15 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "destination.h"
-#include "exchange.h"
-#include "gen.h"
-#include "graph.h"
-#include "job.h"
-#include "read_source.h"
-#include "reduce.h"
-#include "words.h"
+#include "base/destination.h"
+#include "base/enum_words.h"
+#include "base/words.h"
+#include "distribute/reorder.h"
+#include "io/generators.h"
+#include "io/input.h"
+#include "plan/exchange.h"
+#include "plan/reduce.h"
+#include "spmm_mpi/job.h"
 
 /* ---- options beside build and device; the same on every rank, but for what a machine has ---- */
 

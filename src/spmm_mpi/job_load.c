@@ -1,11 +1,11 @@
 /** --io parallel: every rank reads its part of the file, and no rank ever holds the matrix. */
 #include <string.h>
 
-#include "gather.h"
-#include "job.h"
-#include "load.h"
-#include "memory.h"
-#include "spmm_file.h"
+#include "base/memory.h"
+#include "distribute/gather.h"
+#include "io/spmm_file.h"
+#include "parallel_io/parallel_read.h"
+#include "spmm_mpi/job.h"
 
 /** Row and column blocks as they were read; the owners of X follow from them. */
 static spmm_status take_ranges(sp_job *job, const sp_load *l)

@@ -1,10 +1,10 @@
 /** What a run will take in memory, at least, from the sizes that a file's header or a generator's name says: what cannot
  *  fit is refused before it is read. All figures are of the ranks that share rank 0's memory. */
-#include "budget.h"
-#include "gen.h"
-#include "job.h"
-#include "memory.h"
-#include "spmm_file.h"
+#include "base/budget.h"
+#include "base/memory.h"
+#include "io/generators.h"
+#include "io/spmm_file.h"
+#include "spmm_mpi/job.h"
 
 /** What is known before anything is read. */
 typedef struct outlook {
@@ -104,7 +104,7 @@ spmm_status sp_job_check_memory(const sp_job *job)
              l.a.entries > 0 ? ", " : " and more than ", (long long)l.a.entries);
     TRY(sp_memory_needs(reading_bytes(&l, job), what));
     if (o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
-    snprintf(what, sizeof what, "a multivector X, a multivector Y (K = %lld) and %.300s",
-             (long long)l.k, o->matrix);
+    snprintf(what, sizeof what, "a multivector X, a multivector Y (K = %lld) and %.300s", (long long)l.k,
+             o->matrix);
     return sp_memory_needs(product_bytes(&l, job), what);
 }

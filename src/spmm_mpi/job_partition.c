@@ -1,11 +1,11 @@
 /** The partition: grid, blocks, renumbering, what is kept for verifying; and planning without a run. */
 #include <string.h>
 
-#include "count.h"
-#include "graph.h"
-#include "job.h"
-#include "layout.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "distribute/comm_volume.h"
+#include "distribute/reorder.h"
+#include "spmm_mpi/grid_cost.h"
+#include "spmm_mpi/job.h"
 
 static int talks(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
 

@@ -1,14 +1,15 @@
 /** Runs: every K and kernel asked for, one after another, and their comparison. */
-#include "job.h"
+#include "spmm_mpi/job.h"
 
 #include <string.h>
 
-#include "copy_rate.h"
-#include "floor.h"
-#include "gather.h"
-#include "memory.h"
-#include "plan.h"
-#include "probe.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "cli/copy_bandwidth.h"
+#include "distribute/gather.h"
+#include "plan/plan.h"
+#include "spmm_mpi/dram_bound.h"
+#include "spmm_mpi/probe.h"
 
 /* ---- one run ---- */
 

@@ -1,8 +1,8 @@
 /** Repeated products and exchanges, timed on all ranks together. */
 #include <string.h>
 
-#include "job.h"
-#include "plan.h"
+#include "plan/plan.h"
+#include "spmm_mpi/job.h"
 
 static int shared_out(const sp_job *job) { return job->grid.size > 1; }
 

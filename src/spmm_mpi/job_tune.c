@@ -1,13 +1,14 @@
 /** The choice of kernels where they are auto: by the rule of choose.h, or by timing them. */
-#include "job.h"
+#include "spmm_mpi/job.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "cpu_isa.h"
-#include "memory.h"
-#include "plan.h"
-#include "tune.h"
+#include "base/cpu_isa.h"
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "plan/plan.h"
+#include "spmm_mpi/tune.h"
 
 enum { WHY_BYTES = 160, MOST_PRODUCTS = 100 };
 static const double LEAST_TO_TIME = 0.15; /**< seconds that a candidate's products fill, if few do not */

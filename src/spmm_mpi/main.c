@@ -2,10 +2,11 @@
 #include <omp.h>
 #include <string.h>
 
-#include "exchange.h"
-#include "job.h"
-#include "program.h"
-#include "watch.h"
+#include "base/enum_words.h"
+#include "cli/program.h"
+#include "cli/watch.h"
+#include "plan/exchange.h"
+#include "spmm_mpi/job.h"
 
 static const char *exactness(const sp_kernel *kernel, char *text, size_t n)
 {

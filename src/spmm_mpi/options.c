@@ -1,31 +1,20 @@
-#include "options.h"
+#include "spmm_mpi/options.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange.h"
-#include "gen.h"
+#include "base/enum_words.h"
+#include "io/generators.h"
 #define OPTIONS sp_options
-#include "option_table.h"
-#include "slices.h"
-#include "words.h"
+#include "base/words.h"
+#include "cli/option_table.h"
+#include "plan/column_blocks.h"
 
-const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
-static const char *const format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
-const char *const sp_verify_words[] = {"full", "sample", "none", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
-static const char *const exchange_words[] = {"auto", "halo", "bcast", NULL};
-static const char *const reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};
 
-const char *sp_format_word(spmm_format format) { return format_words[1 + (int)format]; }
-const char *sp_device_word(spmm_device device) { return sp_device_words[1 + (int)device]; }
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
-const char *sp_verify_word(sp_verify_mode mode) { return sp_verify_words[mode]; }
-const char *sp_exchange_word(spmm_exchange exchange) { return exchange_words[exchange]; }
-const char *sp_transport_word(spmm_transport transport) { return sp_transport_words[transport]; }
-const char *sp_reduce_word(spmm_reduce reduce) { return reduce_words[reduce]; }
 
 static spmm_status set_columns(void *options, const char *text)
 {
@@ -131,7 +120,7 @@ static const sp_option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      WORDS(sp_device_words, device)},
-    {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", WORDS(format_words, format)},
+    {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", WORDS(sp_format_words, format)},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel)},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
      FLAG(tune, 1)},
@@ -147,11 +136,11 @@ static const sp_option_row rows[] = {
      "blocks: nnz (balanced by entries, default), rows (even), graph (renumbered by METIS)",
      WORDS(partition_words, partition)},
     {0, "exchange", "NAME", "X: halo (rows that a block needs), bcast (all of its columns'), auto (the less)",
-     WORDS(exchange_words, exchange)},
+     WORDS(sp_exchange_words, exchange)},
     {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl, peer",
      WORDS(sp_transport_words, transport)},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
-     WORDS(reduce_words, reduce)},
+     WORDS(sp_reduce_words, reduce)},
     {0, "slices", "N", "exchange X in N slices of columns, beside products of those before (default: chosen)",
      COUNT(slices, 1)},
     {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1)},
@@ -247,7 +236,7 @@ static spmm_status check(const sp_options *o)
                        sp_device_word(kernel->device), sp_device_words[o->device]);
     if (kernel && o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes format %s, not %s", kernel->id,
-                       sp_format_word(kernel->format), format_words[o->format]);
+                       sp_format_word(kernel->format), sp_format_words[o->format]);
     if (o->plan_count > 0 && o->action != SP_ACTION_DRY_RUN)
         return sp_fail(SPMM_ERR_USAGE, "--plan-ranks is for --dry-run");
     if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)

@@ -4,11 +4,12 @@
 
 #include <stdio.h>
 
-#include "../kernels/kernel.h"
-#include "multivector.h"
-#include "partition.h"
-#include "place.h"
-#include "verify.h"
+#include "cli/program.h"
+#include "comm/binding.h"
+#include "distribute/partition.h"
+#include "formats/multivector.h"
+#include "kernels/kernel.h"
+#include "spmm_mpi/verify.h"
 
 enum { SP_MAX_COLUMNS = 64 };
 
@@ -83,16 +84,7 @@ spmm_status sp_options_check_slices(const sp_options *o);
 /** Prints what --help prints. */
 void sp_options_help(FILE *out);
 
-/** The words of --device and --verify, by sp_device_choice and sp_verify_mode; NULL behind the last. */
-extern const char *const sp_device_words[], *const sp_verify_words[];
-
-/** The word that an option takes for an enum's value: "csr", "nnz", ... */
-const char *sp_format_word(spmm_format format);
-const char *sp_device_word(spmm_device device);
+/** The word that --partition takes: "nnz", ... */
 const char *sp_partition_word(sp_partition partition);
-const char *sp_verify_word(sp_verify_mode mode);
-const char *sp_exchange_word(spmm_exchange exchange);
-const char *sp_transport_word(spmm_transport transport);
-const char *sp_reduce_word(spmm_reduce reduce);
 
 #endif

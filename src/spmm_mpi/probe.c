@@ -1,12 +1,12 @@
-#include "probe.h"
+#include "spmm_mpi/probe.h"
 
 #include <string.h>
 
-#include "matrix.h"
-#include "memory.h"
-#include "multivector.h"
-#include "serial.h"
-#include "stats.h"
+#include "base/memory.h"
+#include "base/stats.h"
+#include "formats/matrix.h"
+#include "formats/multivector.h"
+#include "formats/serial.h"
 
 enum { SMALL = 8, MIDDLE = 64 << 10, LARGE = 4 << 20, TRIALS = 9 };
 

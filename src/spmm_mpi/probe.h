@@ -2,7 +2,7 @@
 #ifndef SP_PROBE_H
 #define SP_PROBE_H
 
-#include "grid.h"
+#include "comm/grid.h"
 
 typedef struct sp_probe {
     double

@@ -1,9 +1,9 @@
-#include "report.h"
+#include "spmm_mpi/report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "base/memory.h"
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
 

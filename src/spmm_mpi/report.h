@@ -4,9 +4,10 @@
 
 #include <stdio.h>
 
-#include "options.h"
-#include "stats.h"
-#include "verify.h"
+#include "base/stats.h"
+#include "cli/program.h"
+#include "spmm_mpi/options.h"
+#include "spmm_mpi/verify.h"
 
 /** Seconds of the phases, each the slowest rank's. Those of a product are medians: apply, and within it
  *  kernel, the interior and boundary rows together, and reduce. On a GPU the two kinds of rows run side by side: kernel

@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "report.h"
-#include "sink.h"
+#include "cli/record_writer.h"
+#include "spmm_mpi/report.h"
 
 static void run_group(sp_sink *s, const sp_record *r)
 {

@@ -1,4 +1,4 @@
-#include "tune.h"
+#include "spmm_mpi/tune.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "append.h"
-#include "memory.h"
-#include "random.h"
+#include "base/append.h"
+#include "base/memory.h"
+#include "base/random.h"
 
 enum { MOST_BYTES = 4 << 20 };
 

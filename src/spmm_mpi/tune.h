@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "../kernels/kernel.h"
+#include "kernels/kernel.h"
 
 enum { SP_TUNE_KEY_BYTES = 768 };
 

@@ -1,13 +1,13 @@
-#include "verify.h"
+#include "spmm_mpi/verify.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "matrix.h"
-#include "memory.h"
-#include "multivector.h"
-#include "serial.h"
+#include "base/memory.h"
+#include "formats/matrix.h"
+#include "formats/multivector.h"
+#include "formats/serial.h"
 
 enum { CHUNK_ROWS = 64 };
 

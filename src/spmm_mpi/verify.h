@@ -2,9 +2,7 @@
 #ifndef SP_VERIFY_H
 #define SP_VERIFY_H
 
-#include "csr.h"
-
-typedef enum sp_verify_mode { SP_VERIFY_FULL, SP_VERIFY_SAMPLE, SP_VERIFY_NONE } sp_verify_mode;
+#include "formats/csr.h"
 
 enum { SP_SAMPLE_ROWS = 1000 };
 

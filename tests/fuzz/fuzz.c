@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "io/numparse.h"
 #include "faults.h"
-#include "memory.h"
-#include "numparse.h"
 
 static const char *target_name = "";
 static int64_t allocated_before, open_before;

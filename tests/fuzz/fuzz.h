@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "read.h"
+#include "io/mtx_read.h"
 
 /** The targets; each takes an input, of any length, and returns 0. */
 #define FUZZ_TARGETS(X) X(mtx) X(gzip) X(spmm) X(csv) X(options) X(mmio) X(tune) X(numbers)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "memory.h"
-#include "series_csv.h"
+#include "base/memory.h"
+#include "io/csv.h"
 
 typedef struct outcome {
     spmm_status status;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "io/numparse.h"
 #include "fuzz_oracle.h"
-#include "numparse.h"
 
 enum { MOST_BYTES = 1200 };
 

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "csr.h"
-#include "gen.h"
-#include "options.h"
-#include "series_options.h"
+#include "formats/csr.h"
+#include "io/generators.h"
+#include "series_mpi/options.h"
+#include "spmm_mpi/options.h"
 
 enum { MOST_ARGUMENTS = 24, MOST_BYTES = 2000, MOST_NUMBER = 12 };
 

@@ -4,9 +4,9 @@
  *  the header's checksum is put right; else made_spmm.h says what it is. */
 #include <string.h>
 
-#include "csr.h"
-#include "faults.h"
+#include "formats/csr.h"
 #include "made_spmm.h"
+#include "faults.h"
 
 enum { MOST_RAW = 1 << 15, MOST_MEMORY = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tune.h"
+#include "spmm_mpi/tune.h"
 
 enum { MOST_KERNELS = 64 };
 

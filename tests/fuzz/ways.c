@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "csr.h"
-#include "memory.h"
+#include "base/memory.h"
+#include "formats/csr.h"
 
 enum { MOST_ROWS = 20000, MOST_DENSE = 40000 };
 

@@ -1,0 +1,10 @@
+#include "base/enum_words.h"
+
+#include <stddef.h>
+
+const char *const sp_precision_words[] = {"f64", "f32", NULL};
+const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
+const char *const sp_format_words[] = {"auto", "csr", "ell", "ell-nopad", "sell", "panel", NULL};
+const char *const sp_exchange_words[] = {"auto", "halo", "bcast", NULL};
+const char *const sp_transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", "peer", NULL};
+const char *const sp_reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};
