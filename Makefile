@@ -165,9 +165,9 @@ $(B)/cli.a: $(CLI_OBJECTS) $(B)/link-flags
 $(B)/program.a: $(PROGRAM_OBJECTS) $(B)/link-flags
 	$(Q)rm -f $@ && ar rcs $@ $(PROGRAM_OBJECTS)
 
-$(B)/libspmm.so.$(VERSION): $(LIB_OBJECTS) $(B)/link-flags
+$(B)/libspmm.so.$(VERSION): $(LIB_OBJECTS) $(B)/link-flags mk/libspmm.map
 	$(call say,LD,$@)
-	$(Q)$(MPICC) -shared -Wl,-soname,$(SONAME) $(if $(SANITIZED),,-Wl,-z,defs) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJECTS) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
+	$(Q)$(MPICC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=mk/libspmm.map $(if $(SANITIZED),,-Wl,-z,defs) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(LIB_OBJECTS) -Wl,--as-needed $(CUDA_LIBS) $(LIBS)
 $(B)/libspmm.so: $(B)/libspmm.so.$(VERSION)
 	@ln -sf $(<F) $(B)/$(SONAME) && ln -sf $(SONAME) $@ && touch -h $@
 

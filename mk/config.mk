@@ -47,7 +47,7 @@ NPROC := $(shell nproc 2>/dev/null || echo 2)
 # a recursive make uses all cores, unless the user said how many
 J = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(NPROC))
 
-VERSION := $(shell sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm.h)
+VERSION := $(shell sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm_types.h)
 SONAME := libspmm.so.$(firstword $(subst ., ,$(VERSION)))
 
 # --- which compiler ---------------------------------------------------------------------------

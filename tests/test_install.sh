@@ -11,7 +11,7 @@ install() { command make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPI
 
 ok "make install PREFIX= works" install install PREFIX="$prefix"
 missing=
-for file in bin/spmm_mpi lib/libspmm.a lib/libspmm.so include/spmm.h lib/pkgconfig/spmm.pc; do
+for file in bin/spmm_mpi lib/libspmm.a lib/libspmm.so include/spmm.h include/spmm_types.h lib/pkgconfig/spmm.pc; do
     [ -e "$prefix/$file" ] || missing+=" $file"
 done
 for file in include/*.h; do [ -f "$prefix/$file" ] || missing+=" $file"; done
@@ -25,7 +25,7 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 if ! command -v pkg-config >/dev/null; then
     skip "a client builds and runs against the installed library" "no pkg-config"
 else
-    ok "spmm.pc has the version of spmm.h" grep -q "\"$(pkg-config --modversion spmm)\"" "$prefix/include/spmm.h"
+    ok "spmm.pc has the version of spmm.h" grep -q "\"$(pkg-config --modversion spmm)\"" "$prefix/include/spmm_types.h"
     # (Open MPI's old C++ bindings and MPICH's are not ours; a wrapper that is told another compiler takes it)
     printf '#include <spmm.h>\nint main() { spmm_plan_options o = {}; return o.format != SPMM_CSR; }\n' >client.cpp
     ok "spmm.h is C++11 without a warning" env OMPI_CC=c++ MPICH_CC=c++ \
@@ -42,7 +42,7 @@ else
     ok "and needs no libspmm.so then" sh -c '! ldd ./client_static | grep -q libspmm'
     text "and runs on 2 ranks" ", 0 wrong" "$($MPIRUN -np 2 ./client_static 2>&1)"
 fi
-text "the installed program runs from any folder" "$(sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' "$prefix/include/spmm.h")" \
+text "the installed program runs from any folder" "$(sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' "$prefix/include/spmm_types.h")" \
     "$("$prefix/bin/spmm_mpi" --version 2>&1)"
 
 cd "$root" || exit 1

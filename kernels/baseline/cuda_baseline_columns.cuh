@@ -5,31 +5,9 @@
 #define SP_SEED_COLUMNS_CUH
 
 #include "kernels/baseline/cuda_baseline.cuh"
+#include "kernels/cuda/cuda_transpose.cuh"
 
 namespace {
-
-enum { TILE = 32, TILE_ROWS = 8 };
-
-/** xt := X^T, tile by tile through shared memory, so that both sides are read and written along rows; the
- *  odd pitch keeps a tile's columns in different banks. */
-template <typename T>
-__global__ void __launch_bounds__(TILE *TILE_ROWS)
-    transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt, int64_t ldxt)
-{
-    __shared__ T tile[TILE][TILE + 1];
-    const int64_t across = (k + TILE - 1) / TILE, tiles = across * ((rows + TILE - 1) / TILE);
-    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-        const int64_t row = t / across * TILE, column = t % across * TILE;
-        for (int r = (int)threadIdx.y; r < TILE; r += TILE_ROWS)
-            if (row + r < rows && column + threadIdx.x < k)
-                tile[r][threadIdx.x] = x[(row + r) * ldx + column + threadIdx.x];
-        __syncthreads();
-        for (int r = (int)threadIdx.y; r < TILE; r += TILE_ROWS)
-            if (column + r < k && row + threadIdx.x < rows)
-                xt[(column + r) * ldxt + row + threadIdx.x] = tile[threadIdx.x][r];
-        __syncthreads();
-    }
-}
 
 /** The workspace of X transposed, once for all products. */
 inline spmm_status make_transposed(const sp_setup *setup, seed_state *s)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/baseline/cuda_baseline.cuh"
+#include "kernels/cuda/cuda_block.cuh"
 extern "C" {
 #include "device/difference.h"
 }

@@ -2,9 +2,7 @@
 #ifndef SP_VECTOR_CUH
 #define SP_VECTOR_CUH
 
-#define OMPI_SKIP_MPICXX 1
-#define MPICH_SKIP_MPICXX 1
-#include "spmm.h"
+#include "spmm_types.h"
 extern "C" {
 #include "base/memory.h"
 #include "device/device.h"

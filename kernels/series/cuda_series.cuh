@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/baseline/cuda_baseline.cuh"
+#include "kernels/cuda/cuda_block.cuh"
 #define SP_BOTH __host__ __device__
 extern "C" {
 #include "kernels/series/series.h"

@@ -1,5 +1,5 @@
 /** Deviations of series, their centred copies and their other layout, on the GPU. */
-#include "kernels/baseline/cuda_baseline_columns.cuh"
+#include "kernels/cuda/cuda_transpose.cuh"
 #include "kernels/series/cuda_series.cuh"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "spmm.h"
+#include "spmm_types.h"
 
 /* what a function needs to be called on a GPU, too: cuda_series.cuh defines it */
 #ifndef SP_BOTH

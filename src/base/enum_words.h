@@ -2,7 +2,7 @@
 #ifndef SP_ENUM_WORDS_H
 #define SP_ENUM_WORDS_H
 
-#include "spmm.h"
+#include "spmm_types.h"
 
 /** By value; NULL after the last. Those of devices and formats begin with "auto", which is no value of spmm_device and
  *  -1 of spmm_format: the word of a value v is at v + 1. */

@@ -2,7 +2,7 @@
 #ifndef SP_STATUS_H
 #define SP_STATUS_H
 
-#include "spmm.h"
+#include "spmm_types.h"
 
 #if defined(__GNUC__)
 #define SP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))

@@ -3,6 +3,7 @@
 #define SP_COMM_H
 
 #include "base/status.h"
+#include "spmm.h"
 
 /** Status of an MPI call: use as TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default error handler, which the
  *  communicators of a grid inherit, a failing call never returns; this serves callers who set

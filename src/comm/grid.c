@@ -3,9 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "comm/nccl.h"
-
 /** "4x1, 2x2 or 1x4" */
 static void list_grids(int size, char *text, size_t n)
 {
@@ -56,8 +53,6 @@ spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid)
     TRY_GOTO(SP_MPI(MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords)), failed);
     TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_row, &grid->row_comm)), failed);
     TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_column, &grid->col_comm)), failed);
-    status = sp_alloc_zero((void **)&grid->links, 1, sizeof *grid->links, "a grid");
-    TRY_GOTO(sp_agree(grid->comm, "grid", status), failed);
     return SPMM_OK;
 failed:
     sp_grid_destroy(grid);
@@ -72,8 +67,6 @@ static void free_comm(MPI_Comm *comm)
 
 void sp_grid_destroy(sp_grid *grid)
 {
-    for (int i = 0; grid->links && i < 2; i++) sp_nccl_destroy(grid->links->nccl[i]);
-    sp_free(grid->links);
     if (grid->size > 0) { /* a zeroed grid's communicators are not MPI_COMM_NULL everywhere */
         free_comm(&grid->row_comm);
         free_comm(&grid->col_comm);

@@ -4,19 +4,13 @@
 
 #include "comm/comm.h"
 
-/** What is made for a grid when it is first wanted. */
-typedef struct sp_links {
-    struct sp_nccl *nccl[2]; /**< by sp_along; NULL: not yet */
-} sp_links;
-
 typedef struct sp_grid {
     MPI_Comm comm;     /**< cartesian, P x Q, not periodic, ranks in row-major order: p*Q + q */
     MPI_Comm row_comm; /**< the Q ranks of this process row; rank q */
     MPI_Comm col_comm; /**< the P ranks of this process column; rank p */
-    sp_links *links;
-    int rank, size; /**< in comm */
-    int dims[2];    /**< P, Q */
-    int coords[2];  /**< this rank's p, q */
+    int rank, size;    /**< in comm */
+    int dims[2];       /**< P, Q */
+    int coords[2];     /**< this rank's p, q */
 } sp_grid;
 
 /** Makes the grid over all ranks of comm, which keep their numbers.

@@ -1,6 +1,6 @@
 /** NCCL, where the build found it: nccl_found.c or nccl_none.c is linked, never both. */
-#ifndef SP_NCCL_H
-#define SP_NCCL_H
+#ifndef SP_COMM_NCCL_H
+#define SP_COMM_NCCL_H
 
 #include "comm/grid.h"
 
@@ -11,12 +11,12 @@ typedef enum sp_along { SP_ALONG_ROW, SP_ALONG_COLUMN } sp_along;
 /** Why NCCL cannot be used by this build; NULL: it can. Static storage. */
 const char *sp_nccl_missing(void);
 
-/** The communicator, made at the first call (which takes about a second) and kept with the grid.
+/** The communicator, made at the first call (which takes about a second). It is an attribute of MPI's, grid->row_comm or
+ *  grid->col_comm, and is destroyed when that is freed.
  *
  *  Collective over grid->comm; the same status on every rank: SPMM_OK, SPMM_ERR_DEVICE (as where two ranks share
  *  a GPU), SPMM_ERR_USAGE (not in this build) */
 spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl);
-void sp_nccl_destroy(sp_nccl *nccl);
 
 /** Queued in `stream`, all in device memory. A group of sends and receives is started and ended as one.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */

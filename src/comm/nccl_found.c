@@ -1,4 +1,4 @@
-/** sp_nccl.h by NCCL. */
+/** nccl.h by NCCL. */
 #include <nccl.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +35,44 @@ static spmm_status check_gpus(MPI_Comm comm)
     return alone ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
 }
 
+/* NCCL's communicator is an attribute of MPI's: it lives as long, and nobody in between needs to know of it. */
+static int attribute = MPI_KEYVAL_INVALID;
+
+/** MPI calls it when the communicator or its attribute is freed. */
+static int destroy(MPI_Comm comm, int key, void *value, void *extra)
+{
+    sp_nccl *const nccl = value;
+    (void)comm, (void)key, (void)extra;
+    if (nccl->comm) (void)ncclCommDestroy(nccl->comm);
+    sp_free(nccl);
+    return MPI_SUCCESS;
+}
+
+/** Local. *nccl is NULL where the communicator has none. */
+static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
+{
+    int there = 0;
+    void *value = NULL;
+    *nccl = NULL;
+    if (attribute == MPI_KEYVAL_INVALID)
+        TRY(SP_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, destroy, &attribute, NULL)));
+    TRY(SP_MPI(MPI_Comm_get_attr(comm, attribute, &value, &there)));
+    if (there) *nccl = value;
+    return SPMM_OK;
+}
+
+/** Local. Attaches one that is not connected yet. */
+static spmm_status attach(MPI_Comm comm, sp_nccl **nccl)
+{
+    TRY(sp_alloc_zero((void **)nccl, 1, sizeof **nccl, "NCCL's communicator"));
+    const spmm_status status = SP_MPI(MPI_Comm_set_attr(comm, attribute, *nccl));
+    if (status != SPMM_OK) {
+        sp_free(*nccl);
+        *nccl = NULL;
+    }
+    return status;
+}
+
 static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
 {
     ncclUniqueId id;
@@ -43,7 +81,7 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
     TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
     TRY(SP_MPI(MPI_Comm_size(comm, &size)));
     TRY(check_gpus(comm));
-    spmm_status status = sp_alloc_zero((void **)nccl, 1, sizeof **nccl, "NCCL's communicator");
+    spmm_status status = attach(comm, nccl);
     if (status == SPMM_OK && rank == 0) status = check(ncclGetUniqueId(&id), "cannot start");
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_bcast(comm, 0, &id, sizeof id));
@@ -53,26 +91,17 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
 
 spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl)
 {
-    sp_nccl **const kept = &grid->links->nccl[along];
+    const MPI_Comm comm = along == SP_ALONG_ROW ? grid->row_comm : grid->col_comm;
+    sp_nccl *kept;
     *nccl = NULL;
+    TRY(sp_agree(grid->comm, "nccl", find(comm, &kept)));
     /* agreed over all: another process row may have failed */
-    spmm_status status = *kept ? SPMM_OK
-                               : connect(along == SP_ALONG_ROW ? grid->row_comm : grid->col_comm, kept);
-    status = sp_agree(grid->comm, "nccl", status);
-    if (status != SPMM_OK) {
-        sp_nccl_destroy(*kept);
-        *kept = NULL;
-        return status;
-    }
-    *nccl = *kept;
-    return SPMM_OK;
-}
-
-void sp_nccl_destroy(sp_nccl *nccl)
-{
-    if (!nccl) return;
-    if (nccl->comm) (void)ncclCommDestroy(nccl->comm);
-    sp_free(nccl);
+    const spmm_status status = sp_agree(grid->comm, "nccl", kept ? SPMM_OK : connect(comm, &kept));
+    if (status == SPMM_OK)
+        *nccl = kept;
+    else if (kept)
+        (void)MPI_Comm_delete_attr(comm, attribute);
+    return status;
 }
 
 spmm_status sp_nccl_begin(void) { return check(ncclGroupStart(), "group"); }

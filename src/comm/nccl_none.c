@@ -1,4 +1,4 @@
-/** sp_nccl.h for builds without NCCL. */
+/** nccl.h for builds without NCCL. */
 #include "comm/nccl.h"
 
 const char *sp_nccl_missing(void) { return "this build was made without NCCL"; }
@@ -11,8 +11,6 @@ spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl
     *nccl = NULL;
     return refuse();
 }
-
-void sp_nccl_destroy(sp_nccl *nccl) { (void)nccl; }
 
 spmm_status sp_nccl_begin(void) { return refuse(); }
 

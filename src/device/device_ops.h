@@ -3,7 +3,7 @@
 #ifndef SP_MOVE_H
 #define SP_MOVE_H
 
-#include "spmm.h"
+#include "spmm_types.h"
 
 /** out's row i := x's row list[i].
  *  \param [in] row_bytes  of a row in both, without gaps: 4, 8, 16, or a multiple of 32; x and out are aligned to

@@ -2,7 +2,7 @@
 #ifndef SP_DIFFERENCE_H
 #define SP_DIFFERENCE_H
 
-#include "spmm.h"
+#include "spmm_types.h"
 
 /** What a multivector y is away from a reference; formed in double, whatever the precision. Elements that
  *  are not finite in both take part in the counts alone. */

@@ -3,7 +3,7 @@
 #define SP_ELL_H
 
 #include "formats/csr.h"
-#include "kernels/kernel.h"
+#include "formats/matrix.h"
 
 /** What padded ELLPACK of `a` would take, bytes; saturates at INT64_MAX instead of overflowing. */
 int64_t sp_ell_bytes(const spmm_csr *a);

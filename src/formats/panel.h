@@ -2,7 +2,7 @@
 #ifndef SP_PANEL_H
 #define SP_PANEL_H
 
-#include "kernels/kernel.h"
+#include "formats/matrix.h"
 
 /** \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_panel_from_csr(const spmm_csr *a, int threads, sp_matrix *m);

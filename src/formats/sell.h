@@ -2,7 +2,7 @@
 #ifndef SP_SELL_H
 #define SP_SELL_H
 
-#include "kernels/kernel.h"
+#include "formats/matrix.h"
 
 /** A row, or a piece of a long one. */
 typedef struct sp_piece {

@@ -8,7 +8,7 @@
 #ifndef SP_SERIAL_H
 #define SP_SERIAL_H
 
-#include "kernels/kernel.h"
+#include "formats/matrix.h"
 
 /** CSR or ELLPACK, padded or not (SPMM_SELL and SPMM_PANEL have no rows to walk: Y is not written); m in
  *  host memory. */

@@ -4,7 +4,21 @@
 #define SP_WORK_H
 
 #include "base/status.h"
-#include "kernels/kernel.h"
+
+enum {
+    SP_CPU_PIECE = 65536
+}; /**< entries of the longest row that a thread sums alone; longer ones are cut */
+
+/** What each OpenMP thread computes, balanced by entries + 2 rows: thread t rows [begin[t], begin[t+1]), and
+ *  pieces [piece[t], piece[t+1]) of those rows that have more than SP_CPU_PIECE entries, which its range may
+ *  hold but does not count. The pieces of all of those are numbered on: giant[0]'s, then giant[1]'s, ... */
+typedef struct sp_work {
+    int threads;
+    int64_t *begin; /**< [threads + 1] */
+    int64_t giants;
+    int64_t *giant; /**< [giants], the rows, increasing */
+    int64_t *piece; /**< [threads + 1] */
+} sp_work;
 
 /** Pieces that a row of that many entries is cut into; 0: it is not cut. */
 int64_t sp_work_pieces(int64_t entries);

@@ -1,0 +1,34 @@
+/** A dense matrix transposed. */
+#ifndef SP_CUDA_TRANSPOSE_CUH
+#define SP_CUDA_TRANSPOSE_CUH
+
+#include "kernels/cuda/cuda_vector.cuh"
+
+namespace {
+
+enum { TILE = 32, TILE_ROWS = 8 };
+
+/** xt := X^T, tile by tile through shared memory, so that both sides are read and written along rows; the
+ *  odd pitch keeps a tile's columns in different banks. */
+template <typename T>
+__global__ void __launch_bounds__(TILE *TILE_ROWS)
+    transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt, int64_t ldxt)
+{
+    __shared__ T tile[TILE][TILE + 1];
+    const int64_t across = (k + TILE - 1) / TILE, tiles = across * ((rows + TILE - 1) / TILE);
+    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+        const int64_t row = t / across * TILE, column = t % across * TILE;
+        for (int r = (int)threadIdx.y; r < TILE; r += TILE_ROWS)
+            if (row + r < rows && column + threadIdx.x < k)
+                tile[r][threadIdx.x] = x[(row + r) * ldx + column + threadIdx.x];
+        __syncthreads();
+        for (int r = (int)threadIdx.y; r < TILE; r += TILE_ROWS)
+            if (column + r < k && row + threadIdx.x < rows)
+                xt[(column + r) * ldxt + row + threadIdx.x] = tile[threadIdx.x][r];
+        __syncthreads();
+    }
+}
+
+} // namespace
+
+#endif
