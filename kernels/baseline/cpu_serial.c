@@ -5,15 +5,15 @@
 
 enum { FEW = 8 };
 
-typedef struct row {
+typedef struct serial_row {
     int64_t begin, end; /* of its entries */
-} row;
+} serial_row;
 
-static row row_of(const sp_matrix *m, int64_t i)
+static serial_row row_of(const sp_matrix *m, int64_t i)
 {
-    if (m->format == SPMM_CSR) return (row){m->row_start[i], m->row_start[i + 1]};
-    if (m->format == SPMM_ELL_NOPAD) return (row){m->row_start[i], m->row_start[i] + m->nz_per_row[i]};
-    row r = {i * m->width, i * m->width};
+    if (m->format == SPMM_CSR) return (serial_row){m->row_start[i], m->row_start[i + 1]};
+    if (m->format == SPMM_ELL_NOPAD) return (serial_row){m->row_start[i], m->row_start[i] + m->nz_per_row[i]};
+    serial_row r = {i * m->width, i * m->width};
     while (r.end < r.begin + m->width && m->col[r.end] >= 0) r.end++;
     return r;
 }
@@ -35,7 +35,7 @@ static row row_of(const sp_matrix *m, int64_t i)
         const sp_matrix *const m = l->a;                         \
         const VALUE *const val = m->val;                         \
         for (int64_t i = 0; i < m->rows; i++) {                  \
-            const row r = row_of(m, i);                          \
+            const serial_row r = row_of(m, i);                          \
             VALUE *const y = (VALUE *)l->y->data + i * l->y->ld; \
             int64_t j = 0;                                       \
             COLUMNS(VALUE, SUFFIX, 8)                            \

@@ -20,13 +20,13 @@ enum {
 };
 
 /** A rank that this one hears and tells. */
-typedef struct peer {
+typedef struct watched {
     MPI_Request in, out;
     char heard, told;
     int has_left;      /* heard LEAVING */
     double last_heard; /* MPI_Wtime() */
     double last_told;
-} peer;
+} watched;
 
 struct sp_watch {
     MPI_Comm comm;
@@ -34,7 +34,7 @@ struct sp_watch {
     double seconds;
     double patience;  /* until a peer is overdue */
     int peers;        /* rank 0: all others; else: rank 0 */
-    peer *peer;       /* [peers] */
+    watched *peer;       /* [peers] */
     char *host;       /* [size * HOST_BYTES] */
     double last_look; /* of this rank at its peers */
     atomic_int stopping;
@@ -45,13 +45,13 @@ static int rank_of(const sp_watch *w, int i) { return w->rank == 0 ? i + 1 : 0; 
 
 static void listen(sp_watch *w, int i)
 {
-    peer *const p = &w->peer[i];
+    watched *const p = &w->peer[i];
     (void)MPI_Irecv(&p->heard, 1, MPI_CHAR, rank_of(w, i), TAG_BEAT, w->comm, &p->in);
 }
 
 static void tell(sp_watch *w, int i, char word, double now)
 {
-    peer *const p = &w->peer[i];
+    watched *const p = &w->peer[i];
     p->told = word;
     p->last_told = now;
     (void)MPI_Isend(&p->told, 1, MPI_CHAR, rank_of(w, i), TAG_BEAT, w->comm, &p->out);
@@ -60,7 +60,7 @@ static void tell(sp_watch *w, int i, char word, double now)
 /** Hears what peer i said, and tells it what is due. 1: all is said on both sides. */
 static int converse(sp_watch *w, int i, double now)
 {
-    peer *const p = &w->peer[i];
+    watched *const p = &w->peer[i];
     int came = 0, gone = 0;
     while (!p->has_left && MPI_Test(&p->in, &came, MPI_STATUS_IGNORE) == MPI_SUCCESS && came) {
         p->last_heard = now;

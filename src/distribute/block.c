@@ -9,14 +9,14 @@ typedef struct range {
 } range;
 
 /** Where a block lies, as other ranks are told. */
-typedef struct place {
+typedef struct extent {
     int64_t rows, cols, precision;
     range row, col, x;
-} place;
+} extent;
 
-static place place_of(const spmm_block *b)
+static extent place_of(const spmm_block *b)
 {
-    return (place){b->rows,
+    return (extent){b->rows,
                    b->cols,
                    b->csr.precision,
                    {b->row_begin, b->csr.rows},
@@ -35,7 +35,7 @@ static spmm_status check_range(const char *what, range r, int64_t size)
 
 spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads)
 {
-    const place mine = place_of(b);
+    const extent mine = place_of(b);
     if (b->p != grid->dims[0] || b->q != grid->dims[1])
         return sp_fail(SPMM_ERR_USAGE, "the block is of a %d x %d grid, expected one of the %d x %d grid",
                        b->p, b->q, grid->dims[0], grid->dims[1]);
@@ -53,7 +53,7 @@ spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads
 /** The ranks of this one's process column or row: `count`, the first of them `rank` in the grid, others `step` apart. */
 typedef struct line {
     const char *name;
-    const place *place;
+    const extent *place;
     int count, rank, step;
 } line;
 
@@ -61,9 +61,9 @@ static int rank_of(const line *l, int i) { return l->rank + i * l->step; }
 
 static spmm_status same_matrix(const line *l)
 {
-    const place *const first = &l->place[0];
+    const extent *const first = &l->place[0];
     for (int i = 1; i < l->count; i++) {
-        const place *const p = &l->place[i];
+        const extent *const p = &l->place[i];
         if (p->rows != first->rows || p->cols != first->cols || p->precision != first->precision)
             return sp_fail(
                 SPMM_ERR_USAGE,
@@ -77,10 +77,10 @@ static spmm_status same_matrix(const line *l)
 }
 
 /** One of a place's ranges. */
-typedef range pick(const place *p);
-static range rows_of(const place *p) { return p->row; }
-static range cols_of(const place *p) { return p->col; }
-static range x_of(const place *p) { return p->x; }
+typedef range pick(const extent *p);
+static range rows_of(const extent *p) { return p->row; }
+static range cols_of(const extent *p) { return p->col; }
+static range x_of(const extent *p) { return p->x; }
 
 static spmm_status alike(const line *l, const char *what, pick *of)
 {
@@ -119,7 +119,7 @@ static spmm_status consecutive(const line *l, const char *what, pick *of, range 
 
 static spmm_status check_fit(const line *column, const line *row)
 {
-    const place *const p = &column->place[0];
+    const extent *const p = &column->place[0];
     TRY(same_matrix(column));
     TRY(same_matrix(row));
     TRY(alike(column, "columns", cols_of));
@@ -132,8 +132,8 @@ static spmm_status check_fit(const line *column, const line *row)
 spmm_status sp_blocks_fit(const sp_grid *grid, const spmm_block *block, int64_t *first)
 {
     const int p = grid->dims[0], q = grid->dims[1];
-    const place mine = place_of(block);
-    place *all = NULL;
+    const extent mine = place_of(block);
+    extent *all = NULL;
     spmm_status status = sp_alloc((void **)&all, (int64_t)p + q, sizeof *all, "the blocks' places");
     TRY_GOTO(sp_agree(grid->comm, "halo", status), done);
     const line column = {"column", all, p, grid->coords[1], q},

@@ -13,12 +13,12 @@ typedef struct model {
 } model;
 
 /** What a thread has of its own. Owner (o, q) has the index q*P + o here. */
-typedef struct scratch {
+typedef struct workspace {
     int32_t *stamp;     /**< per column: the last process row that was seen to need it; nothing to clear */
     int64_t *wanted;    /**< per owner: rows that the current process row needs of it; 0 between two */
     int32_t *suppliers; /**< owners with wanted > 0 */
     int64_t count;      /**< of suppliers */
-} scratch;
+} workspace;
 
 /** The last o with owned[o] <= column: the owner, as empty ranges begin where the next one does. */
 static int owner_of(const int64_t *owned, int P, int64_t column)
@@ -35,7 +35,7 @@ static int owner_of(const int64_t *owned, int P, int64_t column)
 }
 
 /** Entries [from, to) of one row are in block (p, q). */
-static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, scratch *s)
+static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, workspace *s)
 {
     const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);
     const int64_t first = owned[p], last = owned[p + 1];
@@ -55,7 +55,7 @@ static void count_entries(const model *m, int p, int q, int64_t from, int64_t to
 }
 
 /** Cuts row i at the boundaries of the column blocks. */
-static void count_row(const model *m, int p, int64_t i, scratch *s)
+static void count_row(const model *m, int p, int64_t i, workspace *s)
 {
     const int64_t end = m->a->irp[i + 1];
     int64_t from = m->a->irp[i];
@@ -71,7 +71,7 @@ static void count_row(const model *m, int p, int64_t i, scratch *s)
 }
 
 /** Books what process row p needs, with those who receive and those who send. */
-static void book_halo(const model *m, int p, scratch *s)
+static void book_halo(const model *m, int p, workspace *s)
 {
     for (int64_t n = 0; n < s->count; n++) {
         const int q = s->suppliers[n] / m->P, o = s->suppliers[n] % m->P;
@@ -89,7 +89,7 @@ static void book_halo(const model *m, int p, scratch *s)
     s->count = 0;
 }
 
-static void count_process_row(const model *m, int p, scratch *s)
+static void count_process_row(const model *m, int p, workspace *s)
 {
     for (int q = 0; q < m->Q; q++) {
         sp_rank_count *const c = &m->counts[p * m->Q + q];
@@ -114,7 +114,7 @@ static spmm_status count_all(const model *m, int threads)
     /* a team may have fewer threads than asked for: scratch goes with the piece of work, not the thread */
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++) {
-        scratch s = {stamps + t * cols, wanted + t * ranks, suppliers + t * ranks, 0};
+        workspace s = {stamps + t * cols, wanted + t * ranks, suppliers + t * ranks, 0};
         for (int64_t c = 0; c < cols; c++) s.stamp[c] = -1;
         for (int p = t; p < m->P; p += threads) count_process_row(m, p, &s);
     }

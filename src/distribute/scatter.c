@@ -44,15 +44,15 @@ spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t
 /* ---- blocks ---- */
 
 /** A rectangle of A. whole: all of its rows' entries belong to it. */
-typedef struct piece {
+typedef struct rectangle {
     int64_t row, end, col, col_end;
     int whole;
-} piece;
+} rectangle;
 
-static piece piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
+static rectangle piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
 {
     const int p = rank / grid->dims[1], q = rank % grid->dims[1];
-    return (piece){r->row_begin[p], r->row_begin[p + 1], r->col_begin[q], r->col_begin[q + 1],
+    return (rectangle){r->row_begin[p], r->row_begin[p + 1], r->col_begin[q], r->col_begin[q + 1],
                    grid->dims[1] == 1};
 }
 
@@ -71,14 +71,14 @@ static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
 }
 
 /** Entries [*first, *end) of row i that are the piece's. */
-static void entries_of(const spmm_csr *a, const piece *b, int64_t i, int64_t *first, int64_t *end)
+static void entries_of(const spmm_csr *a, const rectangle *b, int64_t i, int64_t *first, int64_t *end)
 {
     *first = b->whole ? a->irp[i] : entry_at(a, i, b->col);
     *end = b->whole ? a->irp[i + 1] : entry_at(a, i, b->col_end);
 }
 
 /** Row starts of the piece, from 0. start: [rows + 1] */
-static void row_starts(const spmm_csr *a, const piece *b, int64_t *start)
+static void row_starts(const spmm_csr *a, const rectangle *b, int64_t *start)
 {
     start[0] = 0;
     for (int64_t i = b->row; i < b->end; i++) {
@@ -89,12 +89,12 @@ static void row_starts(const spmm_csr *a, const piece *b, int64_t *start)
 }
 
 /** Where packing stands: the next entry of a piece. */
-typedef struct cursor {
+typedef struct pack_cursor {
     int64_t row, at; /* at: within the row's entries of the piece */
-} cursor;
+} pack_cursor;
 
 /** Copies up to `most` entries from the cursor on; ja and as may be a's own arrays, before the cursor. */
-static int64_t pack(const spmm_csr *a, const piece *b, cursor *c, int64_t most, int32_t *ja, char *as)
+static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64_t most, int32_t *ja, char *as)
 {
     const size_t size = sp_value_size(a->precision);
     int64_t n = 0;
@@ -108,7 +108,7 @@ static int64_t pack(const spmm_csr *a, const piece *b, cursor *c, int64_t most, 
         n += take;
         c->at += take;
         if (first + take < end) break;
-        *c = (cursor){c->row + 1, 0};
+        *c = (pack_cursor){c->row + 1, 0};
     }
     return n;
 }
@@ -116,7 +116,7 @@ static int64_t pack(const spmm_csr *a, const piece *b, cursor *c, int64_t most, 
 /** Sends or receives entries in the portions that both sides agree on. */
 static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? left : PACK; }
 
-static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const piece *b, int64_t nnz, int to)
+static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const rectangle *b, int64_t nnz, int to)
 {
     const int64_t size = (int64_t)sp_value_size(a->precision);
     if (b->whole) {
@@ -126,7 +126,7 @@ static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const pi
     }
     int32_t *ja = NULL;
     char *as = NULL;
-    cursor c = {b->row, 0};
+    pack_cursor c = {b->row, 0};
     const int64_t room = portion(0, nnz);
     spmm_status status;
     TRY_GOTO(sp_alloc((void **)&ja, room, sizeof *ja, "entries to send"), done);
@@ -157,11 +157,11 @@ static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spm
 /* ---- root's own block ---- */
 
 /** Root's block in memory of its own, or borrowed. start: its row starts, taken over. */
-static spmm_status own_copy(const spmm_csr *a, const piece *b, int borrow, int64_t *start, spmm_block *block)
+static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start, spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows], size = (int64_t)sp_value_size(a->precision);
     spmm_csr *csr = &block->csr;
-    cursor c = {b->row, 0};
+    pack_cursor c = {b->row, 0};
     *csr = (spmm_csr){rows, b->col_end - b->col, nnz, a->precision, start, NULL, NULL};
     if (borrow && b->whole) {
         csr->ja = a->ja + a->irp[b->row];
@@ -176,10 +176,10 @@ static spmm_status own_copy(const spmm_csr *a, const piece *b, int borrow, int64
 }
 
 /** a's arrays become the block's: its entries move to their front, and the rest is given back. */
-static void take_over(spmm_csr *a, const piece *b, int64_t *start, spmm_block *block)
+static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows];
-    cursor c = {b->row, 0};
+    pack_cursor c = {b->row, 0};
     block->csr = (spmm_csr){rows, b->col_end - b->col, nnz, a->precision, start, NULL, NULL};
     pack(a, b, &c, nnz, a->ja, a->as);
     block->csr.ja = a->ja;
@@ -207,7 +207,7 @@ static spmm_status send_headers(const sp_grid *grid, int root, const spmm_csr *a
     if (grid->rank == root) {
         status = sp_alloc((void **)&all, grid->size, sizeof *all, "the blocks' sizes");
         for (int r = 0; status == SPMM_OK && r < grid->size; r++) {
-            const piece b = piece_of(grid, ranges, r);
+            const rectangle b = piece_of(grid, ranges, r);
             int64_t nnz = 0;
             for (int64_t i = b.row; i < b.end && !b.whole; i++) {
                 int64_t first, end;
@@ -232,7 +232,7 @@ static spmm_status send_blocks(const sp_grid *grid, int root, const spmm_csr *a,
 {
     int64_t sent = 0;
     for (int r = 0; r < grid->size; r++) {
-        const piece b = piece_of(grid, ranges, r);
+        const rectangle b = piece_of(grid, ranges, r);
         const int64_t rows = b.end - b.row;
         row_starts(a, &b, scratch);
         if (r != root) {
@@ -275,7 +275,7 @@ static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const s
                              sp_scatter_mode mode, int64_t *scratch, int64_t *start,
                              sp_scatter_progress progress, void *context, spmm_block *block)
 {
-    const piece mine = piece_of(grid, ranges, root);
+    const rectangle mine = piece_of(grid, ranges, root);
     spmm_status status = send_blocks(grid, root, a, ranges, scratch, progress, context);
     row_starts(a, &mine, start);
     if (status != SPMM_OK) {
@@ -290,7 +290,7 @@ static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const s
 static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *ranges, sp_scatter_mode mode,
                             const header *h, spmm_block *block, int64_t **scratch, int64_t **start)
 {
-    const piece mine = piece_of(grid, ranges, grid->rank);
+    const rectangle mine = piece_of(grid, ranges, grid->rank);
     const int64_t rows = mine.end - mine.row;
     if (grid->rank != root)
         return sp_csr_create(rows, mine.col_end - mine.col, h->nnz, (spmm_precision)h->precision,

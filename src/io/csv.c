@@ -7,23 +7,23 @@
 #include "io/csv_parse.h"
 #include "io/numparse.h"
 
-typedef struct text {
+typedef struct csv_text {
     char *at;
     int64_t bytes, room;
-} text;
+} csv_text;
 
 /** Whole lines of the file; their bytes lie in `text`, whose length is not theirs. */
-typedef struct piece {
+typedef struct file_range {
     sp_chunk chunk;
     int64_t number; /* pieces before it */
-    text text;
-} piece;
+    csv_text text;
+} file_range;
 
 /** What the threads share; all that changes is touched under the lock only. */
 typedef struct reading {
     sp_source *source;
     int64_t piece_bytes;
-    text kept;             /* read, but behind the last newline of the last piece */
+    csv_text kept;             /* read, but behind the last newline of the last piece */
     int64_t lines, pieces; /* handed out so far */
     sp_csv_format format;
     sp_csv_values *parsed; /* [parsed_room], of which [pieces] are used */
@@ -38,7 +38,7 @@ typedef struct reading {
 /* ---- the file in pieces ---- */
 
 /** Room for so many bytes and the pad; what is there stays. */
-static spmm_status reserve(text *t, int64_t bytes)
+static spmm_status reserve(csv_text *t, int64_t bytes)
 {
     if (bytes + SP_CHUNK_PAD <= t->room) return SPMM_OK;
     const int64_t room = bytes + bytes / 2 + SP_CHUNK_PAD;
@@ -51,7 +51,7 @@ static spmm_status reserve(text *t, int64_t bytes)
     return SPMM_OK;
 }
 
-static spmm_status copy_text(text *to, const char *from, int64_t bytes)
+static spmm_status copy_text(csv_text *to, const char *from, int64_t bytes)
 {
     to->bytes = 0;
     TRY(reserve(to, bytes));
@@ -61,7 +61,7 @@ static spmm_status copy_text(text *to, const char *from, int64_t bytes)
 }
 
 /** Reads until a line is whole; *newline is the last one, NULL at the end of the file. */
-static spmm_status read_lines(reading *r, text *t, char **newline, sp_read_error *error)
+static spmm_status read_lines(reading *r, csv_text *t, char **newline, sp_read_error *error)
 {
     *newline = NULL;
     while (!*newline) {
@@ -81,9 +81,9 @@ static spmm_status read_lines(reading *r, text *t, char **newline, sp_read_error
 }
 
 /** Fills the next piece; its chunk has no bytes at the end of the file. One thread at a time. */
-static spmm_status fill(reading *r, piece *c, sp_read_error *error)
+static spmm_status fill(reading *r, file_range *c, sp_read_error *error)
 {
-    text *const t = &c->text;
+    csv_text *const t = &c->text;
     char *newline;
     c->chunk = (sp_chunk){0};
     TRY(copy_text(t, r->kept.at, r->kept.bytes));
@@ -119,7 +119,7 @@ static spmm_status open_reading(reading *r, const char *path)
 static spmm_status detect_format(const char *path, sp_csv_format *f)
 {
     reading r = {0};
-    piece c = {0};
+    file_range c = {0};
     sp_read_error error = {0};
     f->separator = ',';
     TRY(open_reading(&r, path));
@@ -163,7 +163,7 @@ static void keep_first_error(reading *r, const sp_read_error *e)
 
 /** Hands out the next piece; 0 when there is none. Pieces come in the order of the file, so whoever stops the others
  *  knows that all earlier text is being looked at. */
-static int next_piece(reading *r, piece *c, double *fraction)
+static int next_piece(reading *r, file_range *c, double *fraction)
 {
     sp_read_error error = {0};
     int more = 0;
@@ -196,7 +196,7 @@ static void read_pieces(reading *r)
     const int threads = r->options->threads < most ? r->options->threads : (int)most;
 #pragma omp parallel num_threads(threads < 1 ? 1 : threads)
     {
-        piece c = {0};
+        file_range c = {0};
         double fraction;
         while (next_piece(r, &c, &fraction)) {
             sp_read_error error = {0};

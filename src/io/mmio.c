@@ -11,15 +11,15 @@
 
 /* ---- typecodes ---- */
 
-typedef struct word {
+typedef struct typecode_word {
     char letter;
     const char *text;
-} word;
+} typecode_word;
 
 enum { WORDS = 4 };
 
 /** The words of each place in the banner; the first of a letter is the one that is written. */
-static const word words[WORDS][6] = {
+static const typecode_word words[WORDS][6] = {
     {{'M', MM_MTX_STR}},
     {{'C', MM_COORDINATE_STR}, {'A', MM_ARRAY_STR}},
     {{'R', MM_REAL_STR}, {'C', MM_COMPLEX_STR}, {'P', MM_PATTERN_STR}, {'I', MM_INT_STR}, {'R', "double"}},
@@ -28,14 +28,14 @@ static const word words[WORDS][6] = {
 
 static const char *text_of(int which, char letter)
 {
-    for (const word *w = words[which]; w->text; w++)
+    for (const typecode_word *w = words[which]; w->text; w++)
         if (w->letter == letter) return w->text;
     return NULL;
 }
 
 static char letter_of(int which, const char *text)
 {
-    for (const word *w = words[which]; w->text; w++)
+    for (const typecode_word *w = words[which]; w->text; w++)
         if (strcasecmp(w->text, text) == 0) return w->letter;
     return '\0';
 }

@@ -155,16 +155,16 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk
 /* ---- array files ---- */
 
 /** Row and column of the value at hand. */
-typedef struct place {
+typedef struct position {
     int64_t i, j;
-} place;
+} position;
 
 /** Where value number `slot` of the file belongs: columns one after the other, with symmetry from the
  *  diagonal, or from below it, downwards. */
-static place array_place(const sp_header *h, int64_t slot)
+static position array_place(const sp_header *h, int64_t slot)
 {
-    if (h->rows == 0) return (place){0, 0};
-    if (h->symmetry == SP_GENERAL) return (place){slot % h->rows, slot / h->rows};
+    if (h->rows == 0) return (position){0, 0};
+    if (h->symmetry == SP_GENERAL) return (position){slot % h->rows, slot / h->rows};
     const int64_t skew = h->symmetry == SP_SKEW, n = h->rows - skew;
     /* column j starts at j n - j (j - 1) / 2; the root's rounding is put right */
     const double b = (double)n + 0.5;
@@ -172,10 +172,10 @@ static place array_place(const sp_header *h, int64_t slot)
     int64_t j = (int64_t)(b - sqrt(under > 0 ? under : 0));
     while (j > 0 && j * n - j * (j - 1) / 2 > slot) j--;
     while (j + 1 < n && (j + 1) * n - (j + 1) * j / 2 <= slot) j++;
-    return (place){slot - (j * n - j * (j - 1) / 2) + j + skew, j};
+    return (position){slot - (j * n - j * (j - 1) / 2) + j + skew, j};
 }
 
-static void store_dense(const sp_target *t, place *at, double value)
+static void store_dense(const sp_target *t, position *at, double value)
 {
     const sp_symmetry symmetry = t->header->symmetry;
     store_value(t->val, t->precision, at->i * t->ld + at->j, value);
@@ -192,7 +192,7 @@ static ALWAYS_INLINE int64_t parse_array(const sp_target *t, const sp_chunk *c, 
 {
     const char *const end = c->text + c->bytes;
     int64_t slot = c->first_entry, line = c->first_line;
-    place at = array_place(t->header, slot);
+    position at = array_place(t->header, slot);
     for (const char *p = c->text; p < end; line++) {
         double value = 0.0;
         const char *next = fast_value(skip(p), field, &value);

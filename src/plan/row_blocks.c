@@ -10,9 +10,9 @@
 /** Interior rows are computed apart from this share of a block's rows on. */
 enum { WORTH = 16 };
 
-typedef struct run {
+typedef struct row_run {
     int64_t first, end;
-} run;
+} row_run;
 
 /** Rows are sorted, and so is X as the block sees it: the ends tell. */
 static int is_interior(const sp_halo *h, int64_t i)
@@ -23,7 +23,7 @@ static int is_interior(const sp_halo *h, int64_t i)
 }
 
 /** Keeps the longest runs. kept: [SP_MOST_INTERIOR] */
-static void keep(run r, int64_t rows, run *kept, int *count)
+static void keep(row_run r, int64_t rows, row_run *kept, int *count)
 {
     int shortest = 0;
     r.first = (r.first + SP_PANEL - 1) / SP_PANEL * SP_PANEL;
@@ -40,12 +40,12 @@ static void keep(run r, int64_t rows, run *kept, int *count)
 
 static int by_place(const void *a, const void *b)
 {
-    const run *const r = a, *const s = b;
+    const row_run *const r = a, *const s = b;
     return (r->first > s->first) - (r->first < s->first);
 }
 
 /** \return how many */
-static int interior_runs(const sp_halo *h, run kept[SP_MOST_INTERIOR])
+static int interior_runs(const sp_halo *h, row_run kept[SP_MOST_INTERIOR])
 {
     const int64_t rows = h->local.rows;
     int count = 0;
@@ -53,7 +53,7 @@ static int interior_runs(const sp_halo *h, run kept[SP_MOST_INTERIOR])
     for (int64_t i = 0; i < rows;) {
         const int64_t first = i;
         while (i < rows && is_interior(h, i)) i++;
-        if (i > first) keep((run){first, i}, rows, kept, &count);
+        if (i > first) keep((row_run){first, i}, rows, kept, &count);
         while (i < rows && !is_interior(h, i)) i++;
     }
     for (int i = 0; i < count; i++) in_runs += kept[i].end - kept[i].first;
@@ -69,7 +69,7 @@ static void append(int64_t first, int64_t end, sp_parts *parts)
 
 void sp_parts_find(const sp_halo *halo, int overlap, sp_parts *parts)
 {
-    run interior[SP_MOST_INTERIOR];
+    row_run interior[SP_MOST_INTERIOR];
     const int64_t rows = halo->local.rows;
     const int alone = halo->sources == 0;
     const int runs = overlap && !alone ? interior_runs(halo, interior) : 0;

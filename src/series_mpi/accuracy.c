@@ -13,14 +13,14 @@
 enum { TIMES = 5, SERIES = 2048, LEAST = 32, MOST = 65536, TOLERANCES = 8 };
 
 /** One row of the table. */
-typedef struct row {
+typedef struct accuracy_row {
     const sp_series_job *job;
     const char *kernel, *precision;
     int64_t count, length;
     double sums[TOLERANCES], means[TOLERANCES]; /* shares that agree to each tolerance */
     double worst;                               /* largest relative error */
     double seconds;
-} row;
+} accuracy_row;
 
 /* Plain, then better ones. */
 static const char *const of_cpu[] = {"cpu_sum_serial", "cpu_sum", "cpu_sum_pairwise", "cpu_sum_compensated",
@@ -40,7 +40,7 @@ static void head(const sp_series_options *o)
 
 static void visit(sp_sink *s, const void *record)
 {
-    const row *const r = record;
+    const accuracy_row *const r = record;
     const sp_series_options *const o = &r->job->options;
     char name[32];
     sp_sink_text(s, "program", "series_mpi --accuracy");
@@ -63,7 +63,7 @@ static void visit(sp_sink *s, const void *record)
     }
 }
 
-static spmm_status show(const row *r)
+static spmm_status show(const accuracy_row *r)
 {
     const sp_series_options *const o = &r->job->options;
     if (o->verbosity >= 0) {
@@ -81,7 +81,7 @@ static spmm_status show(const row *r)
 /** This rank's sums and their references: how many agree, and the worst. Sums with divisor 1 and means with the length
  *  are different roundings of the same sum: both from the sum. */
 static void count_agreeing(const sp_series_options *o, const double *sum, const long double *exact,
-                           int64_t count, row *r)
+                           int64_t count, accuracy_row *r)
 {
     for (int64_t m = 0; m < count; m++) {
         const double error = (double)fabsl(sum[m] - exact[m]), size = (double)fabsl(exact[m]);
@@ -94,7 +94,7 @@ static void count_agreeing(const sp_series_options *o, const double *sum, const 
 }
 
 /** Runs and times a kernel on series that are there. */
-static spmm_status time_kernel(sp_series_job *job, const sp_series_kernel *k, row *r)
+static spmm_status time_kernel(sp_series_job *job, const sp_series_kernel *k, accuracy_row *r)
 {
     double seconds[TIMES];
     const sp_series_launch l = {.x = &job->x,
@@ -117,7 +117,7 @@ static spmm_status time_kernel(sp_series_job *job, const sp_series_kernel *k, ro
 }
 
 static spmm_status measure(sp_series_job *job, const char *kernel, const long double *exact, double *host,
-                           row *r)
+                           accuracy_row *r)
 {
     const sp_series_kernel *const k = sp_series_find(kernel);
     r->kernel = kernel;
@@ -176,7 +176,7 @@ static spmm_status make_series(sp_series_job *job, int64_t count, int64_t length
 static spmm_status one_case(sp_series_job *job, int64_t count, int64_t length, spmm_precision precision)
 {
     const char *const *const names = job->place.device == SPMM_CUDA ? of_cuda : of_cpu;
-    row r = {.job = job, .precision = sp_precision_word(precision), .count = count, .length = length};
+    accuracy_row r = {.job = job, .precision = sp_precision_word(precision), .count = count, .length = length};
     long double *exact = NULL;
     double *host = NULL;
     spmm_status status = make_series(job, count, length, precision);

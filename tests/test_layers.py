@@ -1,0 +1,170 @@
+"""The layers of docs/DESIGN.md: its table of folders is read, and every #include, every call of MPI, CUDA, METIS and exit
+is held against it."""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+
+from command import ROOT, equal, finish, skip, test
+
+# of these the build links one (mk/config.mk, mk/series.mk): they define the same functions
+PAIRS = [{"src/device/device_none.c", "src/device/device_cuda.c", "src/device/device_cuda_ipc.c"},
+         {"src/comm/nccl_none.c", "src/comm/nccl_found.c"},
+         {"src/distribute/graph_cut_none.c", "src/distribute/graph_cut_metis.c"},
+         {"kernels/series/no_blas.c", "kernels/series/cpu_series_blas.c"}]
+CUDA = re.compile(r"src/device/device_cuda\w*\.[ch]|src/comm/nccl_found\.c|.*\.cuh?")
+
+Folder = collections.namedtuple("Folder", "place mpi seen_by")
+
+
+def layers():
+    """Folder of the table -> its place in it, "yes" where it may see MPI, and who may include it (None: all after it)."""
+    text = (ROOT / "docs/DESIGN.md").read_text().split("\n## Layers", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| `([^`]+)` \|[^|]*\| (yes|no) \| ([^|]*) \|$", text, re.M)
+    return {folder: Folder(place, mpi, None if seen == "all" else re.findall(r"`([^`]+)`", seen))
+            for place, (folder, mpi, seen) in enumerate(rows)}
+
+
+def sources():
+    """Path -> text of every source of src, kernels and include."""
+    found = [p for top in ("src", "kernels", "include") for p in sorted((ROOT / top).rglob("*"))]
+    return {str(p.relative_to(ROOT)): p.read_text() for p in found if p.suffix in (".c", ".h", ".cu", ".cuh", ".def")}
+
+
+def code(text):
+    """The text without comments and what is in quotation marks, line by line as it was."""
+    def blank(match):
+        return '""' if match[0][0] == '"' else "\n" * match[0].count("\n")
+    return re.sub(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', blank, text, flags=re.S)
+
+
+def included(name, files):
+    """The path of a header as it is written; None: it is not one of ours."""
+    return next((path for path in (f"src/{name}", name, f"include/{name}") if path in files), None)
+
+
+def includes(files):
+    """(path, header's path) of every include of a file of ours; a name in quotation marks that is none is (path, "")."""
+    for path, text in files.items():
+        for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M):
+            yield path, included(name, files) or ""
+
+
+def wrong_includes(files, table):
+    """A line for each include that no layer allows."""
+    wrong = []
+    for path, header in includes(files):
+        here, there = os.path.dirname(path), os.path.dirname(header)
+        if not header:
+            wrong.append(f"{path} includes a header that is not there")
+        elif table[there].place > table[here].place:
+            wrong.append(f"{path} includes {header}: upward")
+        elif here != there and table[there].seen_by is not None and here not in table[there].seen_by:
+            wrong.append(f"{path} includes {header}: around a wall")
+    return wrong + sees_mpi(files, table)
+
+
+def sees_mpi(files, table):
+    """A line for each file that gets to see <mpi.h> in a folder without MPI, however far away it is included."""
+    ours = collections.defaultdict(set)
+    for path, header in includes(files):
+        ours[path].add(header)
+    seeing = {path for path, text in files.items() if re.search(r"^\s*#\s*include\s*<mpi\.h>", text, re.M)}
+    while True:
+        more = {path for path in files if path not in seeing and ours[path] & seeing}
+        if not more:
+            break
+        seeing |= more
+    return [f"{path} sees <mpi.h>" for path in sorted(seeing) if table[os.path.dirname(path)].mpi == "no"]
+
+
+def lines_with(pattern, files, without=lambda path: False):
+    return [f"{path}:{number}: {line.strip()}" for path, text in files.items() if not without(path)
+            for number, line in enumerate(code(text).split("\n"), 1) if re.search(pattern, line)]
+
+
+def defined(files):
+    """(kind, name) -> the files that define a type or a function that is not static."""
+    where = collections.defaultdict(set)
+    for path, text in files.items():
+        text = code(text)
+        for name in re.findall(r"^typedef (?:struct|enum|union) (\w+) \{", text, re.M):
+            where["type", name].add(path)
+        if path.endswith(".c"):
+            for name in re.findall(r"^(?!static|typedef|extern|__)(?=\w)[\w *]*?\b([a-z]\w+)\([^;{}]*\)(?:\n\{| \{ )", text, re.M):
+                where["function", name].add(path)
+    return where
+
+
+def defined_twice(files):
+    """But for functions of link-time pairs, and the two programs' main()."""
+    return [f"{kind} {name}: {', '.join(sorted(paths))}" for (kind, name), paths in sorted(defined(files).items())
+            if len(paths) > 1 and not (kind == "function" and (name == "main" or any(paths <= pair for pair in PAIRS)))]
+
+
+def exported():
+    library = pathlib.Path(os.environ["BUILD"]) / "libspmm.so"
+    table = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True).stdout
+    return {line.split()[2] for line in table.splitlines() if line.split()[1] in "TDBRVWi"}
+
+
+files, table = sources(), layers()
+
+with test("the table of folders in docs/DESIGN.md has every folder of src and kernels, and no other"):
+    equal(sorted(table), sorted({os.path.dirname(path) for path in files}))
+
+with test("src has at most 11 folders, of at most 30 files each"):
+    count = collections.Counter(os.path.dirname(path) for path in files)
+    assert sum(folder.startswith("src/") for folder in count) <= 11, sorted(count)
+    equal({folder: n for folder, n in count.items() if n > 30}, {})
+    equal(sorted(os.listdir(ROOT / "src")), sorted(f[4:] for f in count if f.startswith("src/")))
+
+with test("no include goes up, around a wall or, where there is to be no MPI, to <mpi.h>"):
+    equal(wrong_includes(files, table), [])
+
+for path, line, why in (("src/base/memory.h", '#include "plan/plan.h"', "src/base/memory.h includes src/plan/plan.h: upward"),
+                        ("src/series_mpi/load.c", '#include "spmm_mpi/job.h"',
+                         "src/series_mpi/load.c includes src/spmm_mpi/job.h: around a wall"),
+                        ("src/distribute/halo.c", '#include "kernels/kernel.h"',
+                         "src/distribute/halo.c includes kernels/kernel.h: around a wall"),
+                        ("src/io/csv.c", '#include "spmm.h"', "src/io/csv.c sees <mpi.h>"),
+                        ("src/plan/plan.c", '#include "plan.h"', "src/plan/plan.c includes a header that is not there")):
+    with test(f"and one that does is found: {why}"):
+        planted = {**files, path: f"{line}\n{files[path]}"}
+        assert why in wrong_includes(planted, table), wrong_includes(planted, table)
+
+with test("MPI is called only in folders that the table allows to"):
+    equal(lines_with(r"\bP?MPI_[A-Z][a-z_]*[a-z] *\(", files, lambda p: table[os.path.dirname(p)].mpi == "yes"), [])
+
+with test("CUDA is called, and its headers are included, only in device_cuda*, nccl_found.c, *.cu and *.cuh"):
+    equal(lines_with(r"\bcuda[A-Z][A-Za-z]*", files, CUDA.fullmatch), [])
+    equal([p for p, text in files.items() if not CUDA.fullmatch(p) and re.search(r'#\s*include\s*[<"]cuda', text)], [])
+
+with test("no #if asks for CUDA: the build links one of two files instead"):
+    equal([line for line in lines_with(r"#\s*(if|ifdef|ifndef|elif)\b.*CUDA", files, CUDA.fullmatch)
+           if not re.search(r"#\s*ifndef SP_\w+_H$", line)], [])
+
+with test("METIS is called only in graph_cut_metis.c: the build links it or graph_cut_none.c"):
+    equal(lines_with(r"\bMETIS_[A-Z]|\bidx_t\b", files, lambda p: p.endswith("/graph_cut_metis.c")), [])
+
+with test("exit and abort are called in main.c alone"):
+    equal(lines_with(r"(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(", files, lambda p: p.endswith("/main.c")), [])
+
+with test("no type and no function has two definitions, but for those of which the build links one"):
+    equal(defined_twice(files), [])
+
+with test("and a second one is found"):
+    planted = {**files, "src/io/csv.c": files["src/io/csv.c"] + "\nint sp_agree(int x)\n{\n    return x;\n}\n",
+               "src/io/csv.h": files["src/io/csv.h"] + "\ntypedef struct sp_grid {\n    int x;\n} sp_grid;\n"}
+    equal(len(defined_twice(planted)), len(defined_twice(files)) + 2)
+
+sentence = "libspmm.so exports the functions that the headers of include/ declare, and nothing else"
+if re.search("asan|tsan", os.environ.get("BUILD", "asan")):
+    skip(sentence, "not with sanitizers")
+else:
+    with test(sentence):
+        headers = "".join(code(text) for path, text in files.items() if path.startswith("include/"))
+        equal(exported(), set(re.findall(r"\b((?:spmm|mm)_\w+)\(", headers)))
+
+finish()
