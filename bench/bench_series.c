@@ -22,7 +22,7 @@ enum { TIMES = 15 };
 
 typedef struct bench {
     sp_grid grid;
-    sp_place place;
+    sp_binding binding;
     sp_series x;
     double *mean;
     sp_spread *spread;
@@ -31,13 +31,13 @@ typedef struct bench {
 
 static spmm_status get(const bench *b, int64_t bytes, void **p)
 {
-    return b->place.device == SPMM_CUDA ? sp_device_alloc(p, bytes, "series")
+    return b->binding.device == SPMM_CUDA ? sp_device_alloc(p, bytes, "series")
                                         : sp_alloc(p, bytes, 1, "series");
 }
 
 static void put_back(const bench *b, void *p)
 {
-    if (b->place.device == SPMM_CUDA)
+    if (b->binding.device == SPMM_CUDA)
         sp_device_free(p);
     else
         sp_free(p);
@@ -45,7 +45,7 @@ static void put_back(const bench *b, void *p)
 
 static spmm_status wait_for(const bench *b)
 {
-    return b->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+    return b->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 /** Series, means and deviations by the defaults. */
@@ -62,9 +62,9 @@ static spmm_status prepare(bench *b)
                                 .divisor = (double)b->x.length,
                                 .mean = b->mean,
                                 .spread = b->spread,
-                                .threads = b->place.threads};
+                                .threads = b->binding.threads};
     for (int i = 0; i < 3; i++)
-        TRY(sp_series_default(steps[i], b->place.device, SP_SERIES_MAJOR)->ops->run(&l));
+        TRY(sp_series_default(steps[i], b->binding.device, SP_SERIES_MAJOR)->ops->run(&l));
     return wait_for(b);
 }
 
@@ -72,7 +72,7 @@ static spmm_status prepare(bench *b)
 static spmm_status bare(const bench *b, const sp_series_kernel *kernel, int triangle, double *seconds)
 {
     const sp_dots d = {b->x.v.data, b->x.v.data,      b->x.count,    b->x.count, b->x.length,
-                       b->x.v.ld,   b->x.v.precision, b->numerators, triangle,   b->place.threads};
+                       b->x.v.ld,   b->x.v.precision, b->numerators, triangle,   b->binding.threads};
     const double start = MPI_Wtime();
     TRY(kernel->ops->dots(&d));
     TRY(wait_for(b));
@@ -103,7 +103,7 @@ static spmm_status measure(const bench *b, sp_pearson *p, const sp_series_kernel
     if (b->grid.rank == 0)
         printf("%lld,%lld,%s,%s,%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%s\n", (long long)count,
                (long long)b->x.length, b->x.v.precision == SPMM_F64 ? "f64" : "f32",
-               b->place.device == SPMM_CUDA ? b->place.gpu.name : "cpu", sp_pearson_transport(p),
+               b->binding.device == SPMM_CUDA ? b->binding.gpu.name : "cpu", sp_pearson_transport(p),
                b->grid.size, 1e3 * o.median, 1e3 * o.min, 1e3 * o.max, 1e3 * s.median, 1e3 * g.median,
                s.median > 0 ? o.median / (s.median < g.median ? s.median : g.median) : 0, commit);
     return SPMM_OK;
@@ -111,7 +111,7 @@ static spmm_status measure(const bench *b, sp_pearson *p, const sp_series_kernel
 
 static spmm_status one(bench *b, int64_t count, int64_t length, spmm_precision precision, const char *commit)
 {
-    const sp_series_kernel *const kernel = sp_series_default(SP_PEARSON, b->place.device, SP_SERIES_MAJOR);
+    const sp_series_kernel *const kernel = sp_series_default(SP_PEARSON, b->binding.device, SP_SERIES_MAJOR);
     const int r = b->grid.rank;
     sp_pearson *p = NULL;
     int64_t *begin;
@@ -119,10 +119,10 @@ static spmm_status one(bench *b, int64_t count, int64_t length, spmm_precision p
     TRY(sp_alloc((void **)&begin, b->grid.size + 1, sizeof *begin, "blocks"));
     sp_partition_even(count, b->grid.size, begin);
     b->x = (sp_series){begin[r + 1] - begin[r], length, begin[r], SP_SERIES_MAJOR, {0}};
-    spmm_status status = spmm_multivector_create(b->x.count, length, precision, b->place.device, &b->x.v);
+    spmm_status status = spmm_multivector_create(b->x.count, length, precision, b->binding.device, &b->x.v);
     if (status == SPMM_OK) status = prepare(b);
     status = sp_agree(b->grid.comm, "series", status);
-    if (status == SPMM_OK) status = sp_pearson_create(&b->grid, &b->x, begin, kernel, b->place.threads, &p);
+    if (status == SPMM_OK) status = sp_pearson_create(&b->grid, &b->x, begin, kernel, b->binding.threads, &p);
     if (status == SPMM_OK) status = measure(b, p, kernel, count, commit);
     sp_pearson_destroy(p);
     spmm_multivector_destroy(&b->x.v);
@@ -148,7 +148,7 @@ static spmm_status work(int argc, char **argv)
             device = strcmp(argv[i + 1], "cpu") == 0 ? SP_DEVICE_CPU : SP_DEVICE_CUDA;
     }
     TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &b.grid));
-    TRY(sp_place_rank(b.grid.comm, device, 0, &b.place));
+    TRY(sp_bind_rank(b.grid.comm, device, 0, &b.binding));
     if (b.grid.rank == 0)
         printf(
             "series,length,precision,device,transport,ranks,pass_ms,pass_min_ms,pass_max_ms,syrk_ms,gemm_ms,"

@@ -8,8 +8,10 @@ from collections import namedtuple
 
 from summary_cpu import BAR
 
-GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "floor_share", "auto"}
-MULTI_COLUMNS = {"gpu", "ranks", "matrix", "precision", "k", "contender", "transport", "overlap", "still_ms"}
+# columns of older files
+RENAMED = {"floor_share": "dram_bound_share", "still_ms": "no_exchange_ms"}
+GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "dram_bound_share", "auto"}
+MULTI_COLUMNS = {"gpu", "ranks", "matrix", "precision", "k", "contender", "transport", "overlap", "no_exchange_ms"}
 CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "layout", "median_ms"}
 
 # Times in ms; name: kernel, library or both, for people. None: nobody ran.
@@ -20,8 +22,8 @@ Time = namedtuple("Time", "ms name gflops")
 Case = namedtuple("Case", "machine matrix precision k date auto best peer vector libraries flop bytes copy")
 
 # A product on several GPUs, ms: peer, all-gather and cuSPARSE; ours, by auto; plain, the same without overlap, None where
-# not measured; exchange, ours alone; still, ours without it
-Multi = namedtuple("Multi", "machine ranks matrix precision k date peer ours plain exchange still way transport")
+# not measured; exchange, ours alone; no_exchange, ours without it
+Multi = namedtuple("Multi", "machine ranks matrix precision k date peer ours plain exchange no_exchange way transport")
 
 
 def _rows(folder, wanted):
@@ -29,7 +31,8 @@ def _rows(folder, wanted):
     for path in sorted(glob.glob(os.path.join(folder, "*.csv"))):
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.DictReader(line for line in file if not line.startswith("#"))
-            if wanted <= set(reader.fieldnames or []):
+            reader.fieldnames = [RENAMED.get(name, name) for name in reader.fieldnames or []]
+            if wanted <= set(reader.fieldnames):
                 yield from reader
 
 
@@ -60,7 +63,7 @@ def _gpu_case(key, date, rows):
     seconds = float(rows[0]["median_ms"]) / 1e3
     return Case(*key, date, _fastest([r for r in own if r["auto"] == "1"], _gpu_name), _fastest(own, _gpu_name),
                 _fastest(spmm, _gpu_name), _fastest(spmv, _gpu_name), {}, 2.0 * int(rows[0]["nnz"]) * key[3],
-                float(rows[0]["floor_share"]) * seconds * copy, copy)
+                float(rows[0]["dram_bound_share"]) * seconds * copy, copy)
 
 
 def _is_ours(row):
@@ -104,7 +107,7 @@ def _multi_case(key, date, rows):
     if theirs is None or ours is None:
         return None
     return Multi(machine, ranks, *key[1:], date, theirs, float(ours["median_ms"]), plain, float(ours["exchange_ms"]),
-                 float(ours["still_ms"]), ours["way"], ours["transport"])
+                 float(ours["no_exchange_ms"]), ours["way"], ours["transport"])
 
 
 def multi(folder):

@@ -159,7 +159,7 @@ def cpu_ratio(cases):
 
 def share_hidden(c):
     """Of the exchange's time alone, the share that the product did not wait for."""
-    return f"{100 * min(1, max(0, 1 - (c.ours - c.still) / c.exchange)):.0f} %" if c.exchange else ""
+    return f"{100 * min(1, max(0, 1 - (c.ours - c.no_exchange) / c.exchange)):.0f} %" if c.exchange else ""
 
 
 def most_ranks(cases):

@@ -75,7 +75,7 @@ typedef struct spmm_plan_options {
     spmm_transport transport;
     spmm_reduce reduce;
     int no_overlap; /**< 1: the product starts when the exchange has ended */
-    int slices; /**< cut X into so many slices of columns, each exchanged while the one before is multiplied; 1:
+    int column_blocks; /**< cut X into so many blocks of columns, each exchanged while the one before is multiplied; 1:
                          not; 0: where GPUs have too few rows that need no other rank's X */
 } spmm_plan_options;
 

@@ -76,7 +76,8 @@ typedef struct spmm_multivector {
     spmm_precision precision; /**< type of data */
     spmm_device space;        /**< memory that data lies in: host (SPMM_CPU) or GPU (SPMM_CUDA) */
     void *data;               /**< [rows * ld] */
-    int64_t before, behind;   /**< rows of room that lie in memory before and behind data, where spmm_apply()
+    int64_t ghost_low,
+        ghost_high; /**< rows of room that lie in memory before and behind data, where spmm_apply()
                                    receives other ranks' rows of X; spmm_plan_x_create() */
 } spmm_multivector;
 

@@ -30,8 +30,8 @@ typedef struct sp_setup {
  *  product needs, prepare() made. */
 typedef struct sp_launch {
     const sp_matrix *a;
-    const sp_work *work; /**< CPU only; NULL on a GPU */
-    void *state;         /**< what prepare() made; NULL for a kernel without one */
+    const sp_thread_ranges *work; /**< CPU only; NULL on a GPU */
+    void *state;                  /**< what prepare() made; NULL for a kernel without one */
     sp_shape shape;
     const spmm_multivector *x;
     spmm_multivector *y;
@@ -50,8 +50,8 @@ typedef struct sp_kernel_ops {
 typedef enum sp_exactness {
     SP_EXACT_NO,
     SP_EXACT_YES,
-    SP_EXACT_F64,    /**< yes in f64, but for the sign of a zero that an underflow left; no in f32 */
-    SP_EXACT_UNSPLIT /**< yes, but for rows of more than sp_kernel_piece() entries: they are cut into pieces */
+    SP_EXACT_F64, /**< yes in f64, but for the sign of a zero that an underflow left; no in f32 */
+    SP_EXACT_UNSPLIT /**< yes, but for rows of more than sp_kernel_row_segment() entries: they are cut into segments */
 } sp_exactness;
 
 typedef struct sp_kernel {
@@ -74,9 +74,9 @@ const sp_kernel *sp_kernels(int *count);
 /** The kernel of that name, or NULL. */
 const sp_kernel *sp_kernel_find(const char *id);
 
-/** The entries of the longest row that a kernel of SP_EXACT_UNSPLIT does not cut: SP_PIECE or SP_CPU_PIECE. The
+/** The entries of the longest row that a kernel of SP_EXACT_UNSPLIT does not cut: SP_ROW_SEGMENT or SP_CPU_ROW_SEGMENT. The
  *  partial sums of the others are added in order, the same for any number of threads. */
-int64_t sp_kernel_piece(const sp_kernel *kernel);
+int64_t sp_kernel_row_segment(const sp_kernel *kernel);
 
 /** The kernel that `auto` means for a device and a format; NULL if there is none. */
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format);

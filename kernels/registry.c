@@ -34,9 +34,9 @@ const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)
     return NULL;
 }
 
-int64_t sp_kernel_piece(const sp_kernel *kernel)
+int64_t sp_kernel_row_segment(const sp_kernel *kernel)
 {
-    return kernel->device == SPMM_CPU ? SP_CPU_PIECE : SP_PIECE;
+    return kernel->device == SPMM_CPU ? SP_CPU_ROW_SEGMENT : SP_ROW_SEGMENT;
 }
 
 spmm_status sp_shape_check(sp_shape shape)

@@ -43,10 +43,10 @@ def run(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, gri
         "gflops": 2e-9 * nnz * k / seconds if seconds else 0.0, "imbalance": 1.01,
         "error": {"max_relative": 1e-16, "mean_relative": 1e-18, "checked": rows * k, "wrong": 0, "different": 0,
                   "passed": True},
-        "floor_share": 0.5 if copy else None, "copy_bytes_per_second": copy,
+        "dram_bound_share": 0.5 if copy else None, "copy_bytes_per_second": copy,
         "moved": {"reduce": reduce or ("tree" if q > 1 else "none"), "overlap": True, "rows": received // ranks,
                   "all_rows": received, "bcast_rows": rows * (p - 1), "neighbours": min(2, ranks - 1), "hidden": 0.5,
-                  "reduce_seconds": 0.05 * seconds if q > 1 else 0, "still_seconds": None},
+                  "reduce_seconds": 0.05 * seconds if q > 1 else 0, "no_exchange_seconds": None},
         "study": {"name": "made", "point": " ".join(f"{n}={v}" for n, v in asked.items()), "round": number,
                   "settings": asked, "command": ["mpirun", "-np", str(ranks), "spmm_mpi"], "environment": "e1",
                   "started": "2026-01-02T03:04:05", "wall_seconds": 1.0, "code": 0, "error": ""}}

@@ -17,7 +17,8 @@
 
 typedef double (*value_fn)(int64_t m, int64_t i);
 
-static sp_series make(int64_t count, int64_t length, sp_layout layout, spmm_precision p, spmm_device space)
+static sp_series make(int64_t count, int64_t length, sp_series_order layout, spmm_precision p,
+                      spmm_device space)
 {
     sp_series x = {count, length, 0, layout, {0}};
     const int rows = layout == SP_SERIES_MAJOR;
@@ -51,7 +52,8 @@ static sp_series moved(const sp_series *x, spmm_device space)
     return to;
 }
 
-static sp_series filled(int64_t count, int64_t length, sp_layout layout, spmm_precision p, value_fn value)
+static sp_series filled(int64_t count, int64_t length, sp_series_order layout, spmm_precision p,
+                        value_fn value)
 {
     sp_series x = make(count, length, layout, p, SPMM_CPU);
     for (int64_t m = 0; m < count; m++)
@@ -128,7 +130,7 @@ static double gamma_n(int64_t n, spmm_precision p)
 /* ---- generation ---- */
 
 static sp_series walked(const sp_series_kernel *k, int64_t count, int64_t length, int64_t first,
-                        sp_layout layout, spmm_precision p, const sp_walk *w, int block)
+                        sp_series_order layout, spmm_precision p, const sp_walk *w, int block)
 {
     sp_series x = make(count, length, layout, p, k->device);
     x.first = first;
@@ -170,7 +172,7 @@ static void test_generation(const sp_series_kernel *k)
                         const int64_t first = (int64_t)c * 1000 + (c == 3) * (INT64_C(1) << 33);
                         sp_series a = walked(reference, counts[c], lengths[n], first, SP_SERIES_MAJOR,
                                              (spmm_precision)p, &w, 0),
-                                  b = walked(k, counts[c], lengths[n], first, (sp_layout)layout,
+                                  b = walked(k, counts[c], lengths[n], first, (sp_series_order)layout,
                                              (spmm_precision)p, &w, block);
                         CHECK_INT(different(&a, &b), 0);
                         spmm_multivector_destroy(&a.v);
@@ -259,10 +261,10 @@ static void test_sums(const sp_series_kernel *k)
                 for (int c = 0; c < 3; c++)
                     for (int b = 0; b < block_count; b++) {
                         if (lengths[n] > 2000 && (c + b) % 2) continue;
-                        sp_series x = filled(counts[c], lengths[n], (sp_layout)layout, (spmm_precision)p,
-                                             small_integer),
-                                  y = filled(counts[c], lengths[n], (sp_layout)layout, (spmm_precision)p,
-                                             unit_real);
+                        sp_series x = filled(counts[c], lengths[n], (sp_series_order)layout,
+                                             (spmm_precision)p, small_integer),
+                                  y = filled(counts[c], lengths[n], (sp_series_order)layout,
+                                             (spmm_precision)p, unit_real);
                         check_sums(k, &x, blocks[b], 1);
                         check_sums(k, &y, blocks[b], 0);
                         spmm_multivector_destroy(&x.v);
@@ -272,7 +274,7 @@ static void test_sums(const sp_series_kernel *k)
     if (strcmp(k->id, "sum_columns") == 0 || strcmp(k->id, "sum_nested") == 0) return;
     snprintf(name, sizeof name, "%s has a result for more series than a grid's second dimension", k->id);
     TEST(name) {
-        sp_series x = filled(70000, 3, (sp_layout)layout, SPMM_F32, small_integer);
+        sp_series x = filled(70000, 3, (sp_series_order)layout, SPMM_F32, small_integer);
         check_sums(k, &x, 32, 1);
         spmm_multivector_destroy(&x.v);
     }

@@ -172,7 +172,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     args += ["--io", "parallel"] if parallel else ["--io", "root"] if rng.random() < 0.1 else []
     args += ["-t", threads] if threads else []
     sliced = rng.choice(slices) if rng.random() < 0.2 else None
-    args += ["--slices", sliced] if sliced else []
+    args += ["--column-blocks", sliced] if sliced else []
     args += ["-o", "y.mtx"] if output else []
     args += ["--csv", "r.csv"] if rng.random() < 0.2 else []
     args += by_chance(rng, (("--transport", ("auto", "mpi"), 0.15), ("--no-overlap", None, 0.2), ("--probe", None, 0.1),
@@ -193,7 +193,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     if threads:
         run.record["run"]["threads"] = threads
     if sliced:
-        run.record["moved"]["slices"] = sliced
+        run.record["moved"]["column_blocks"] = sliced
     run.runs = [(k, one) for k in columns for one in kernels]
     run.csv = "r.csv" if "--csv" in args else None
     run.output = "y.mtx" if output else None
@@ -280,7 +280,7 @@ def refusal(rng, folder, known, metis):
         "plan-ranks": (["--plan-ranks", "2"], 2, "--plan-ranks"),
         "tune": (["-f", "auto", "--kernel", "cpu_csr"], 2, "--autotune"),
         "columns": (["--kernel", "auto", "-o", "y.mtx", "-k", "1,2"], 2, "--output"),
-        "slices": (["-k", "16", "--slices", "3", "-f", "auto", "--kernel", "cpu_csr"], 2, "slices"),
+        "slices": (["-k", "16", "--column-blocks", "3", "-f", "auto", "--kernel", "cpu_csr"], 2, "column-blocks"),
         "grid": (["-g", f"{run.ranks + 1}x1"], 2, f"grid {run.ranks + 1}x1"),
         "x": (["-x", "no/such.mtx"], 3, "no/such.mtx"),
         "ell": (["-f", "ell", "--kernel", "cpu_ell", "--ell-limit", "1e-6"], 4, "ELLPACK"),

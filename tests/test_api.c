@@ -38,7 +38,7 @@ static void format_9(call *c) { c->options.format = (spmm_format)9; }
 static void exchange_9(call *c) { c->options.exchange = (spmm_exchange)9; }
 static void transport_9(call *c) { c->options.transport = (spmm_transport)9; }
 static void reduce_9(call *c) { c->options.reduce = (spmm_reduce)-1; }
-static void slices_negative(call *c) { c->options.slices = -1; }
+static void column_blocks_negative(call *c) { c->options.column_blocks = -1; }
 static void threads_negative(call *c) { c->options.threads = -1; }
 static void block_size_33(call *c) { c->options.block_size = 33; }
 static void ell_limit_negative(call *c) { c->options.ell_limit = -1; }
@@ -98,7 +98,7 @@ static void unknown_kernel(call *c) { c->options.kernel = "no_such"; }
 static void other_exchange(call *c) { c->options.exchange = SPMM_EXCHANGE_BCAST; }
 static void other_transport(call *c) { c->options.transport = SPMM_TRANSPORT_MPI; }
 static void other_reduce(call *c) { c->options.reduce = SPMM_REDUCE_LINEAR; }
-static void other_slices(call *c) { c->options.slices = 1; }
+static void other_column_blocks(call *c) { c->options.column_blocks = 1; }
 static void other_overlap(call *c) { c->options.no_overlap = 1; }
 static void other_ell_limit(call *c) { c->options.ell_limit = 2; }
 static void other_subwarp(call *c) { c->options.subwarp = 2; }
@@ -126,7 +126,7 @@ static const struct {
     {"options.threads = -1", threads_negative, ALONE},
     {"33", block_size_33, ALONE},
     {"options.ell_limit is -1", ell_limit_negative, ALONE},
-    {"slices", slices_negative, ALONE},
+    {"column_blocks", column_blocks_negative, ALONE},
 
     {"precision is 7", precision_7, ALONE},
     {"the block has -1 rows", rows_negative, ALONE},
@@ -169,7 +169,7 @@ static const struct {
     {"options.exchange is 0 on one rank and 2", other_exchange, TOGETHER},
     {"options.transport is 0 on one rank and 1", other_transport, TOGETHER},
     {"options.reduce is 0 on one rank and 1", other_reduce, TOGETHER},
-    {"options.slices is 0 on one rank and 1", other_slices, TOGETHER},
+    {"options.column_blocks is 0 on one rank and 1", other_column_blocks, TOGETHER},
     {"options.no_overlap is 0 on one rank and 1", other_overlap, TOGETHER},
     {"options.ell_limit differs", other_ell_limit, TOGETHER},
     {"options.subwarp is 0 on one rank and 2", other_subwarp, TOGETHER},
@@ -393,7 +393,7 @@ static void x_precision(operands *o) { o->x_changed.precision = SPMM_F32; }
 static void y_precision(operands *o) { o->y_changed.precision = (spmm_precision)7; }
 static void x_space(operands *o) { o->x_changed.space = SPMM_CUDA; }
 static void y_space(operands *o) { o->y_changed.space = (spmm_device)-1; }
-static void x_before(operands *o) { o->x_changed.before = -1; }
+static void x_before(operands *o) { o->x_changed.ghost_low = -1; }
 static void x_odd(operands *o) { o->x_changed.data = (char *)o->x_changed.data + 1; }
 
 static const struct {

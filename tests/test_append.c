@@ -19,17 +19,17 @@ typedef struct item {
     const char *text;
 } item;
 
-static void visit(sp_sink *s, const void *record)
+static void visit(sp_writer *s, const void *record)
 {
     const item *const i = record;
-    sp_sink_whole(s, "number", i->number);
-    sp_sink_open(s, "group");
-    sp_sink_text(s, "text", i->text);
-    sp_sink_close(s);
-    sp_sink_real(s, "last", 0.125);
+    sp_writer_int(s, "number", i->number);
+    sp_writer_open(s, "group");
+    sp_writer_text(s, "text", i->text);
+    sp_writer_close(s);
+    sp_writer_double(s, "last", 0.125);
 }
 
-typedef spmm_status (*writer)(const char *to, sp_sink_visit fields, const void *record);
+typedef spmm_status (*writer)(const char *to, sp_writer_visit fields, const void *record);
 
 static void write_file(const char *text, size_t bytes)
 {
@@ -115,16 +115,16 @@ static void test_crowds(void)
     memset(text, 'x', sizeof text - 1);
     TEST("records of 20 kB that processes append at the same time stay whole") {
         unlink(path);
-        CHECK(crowd(sp_sink_json, 6, 20, text));
+        CHECK(crowd(sp_writer_json, 6, 20, text));
         CHECK_INT(whole_lines("", "{\"number\":", "\"},\"last\":0.125}", sizeof text), 120);
         unlink(path);
-        CHECK(crowd(sp_sink_csv, 6, 20, text));
+        CHECK(crowd(sp_writer_csv, 6, 20, text));
         CHECK_INT(whole_lines(HEAD, "", "x\",0.125", sizeof text), 120);
     }
     TEST("a table that processes begin at the same moment gets one header, and it comes first") {
         for (int round = 0; round < 30; round++) {
             unlink(path);
-            CHECK(crowd(sp_sink_csv, 6, 1, "t"));
+            CHECK(crowd(sp_writer_csv, 6, 1, "t"));
             CHECK_INT(whole_lines(HEAD, "", ",\"t\",0.125", 1), 6);
         }
     }
@@ -133,7 +133,7 @@ static void test_crowds(void)
         const int fd = open(path, O_RDWR | O_CREAT, 0600);
         CHECK_INT(flock(fd, LOCK_EX), 0);
         alarm(20);
-        CHECK_INT(sp_sink_json(path, visit, &(item){1, "a"}), SPMM_OK);
+        CHECK_INT(sp_writer_json(path, visit, &(item){1, "a"}), SPMM_OK);
         alarm(0);
         close(fd);
         CHECK(file_is("{\"number\":1,\"group\":{\"text\":\"a\"},\"last\":0.125}\n", "", ""));
@@ -154,10 +154,10 @@ static void test_half_lines(void)
         for (size_t n = 0; n < strlen(json_line) - 1; n++) {
             const int length = snprintf(text, sizeof text, "{}\n%.*s", (int)n, json_line);
             write_file(text, (size_t)length);
-            CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_OK);
+            CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_OK);
             CHECK(file_is("{}\n", json_line, ""));
             write_file(json_line, n);
-            CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_OK);
+            CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_OK);
             CHECK(file_is(json_line, "", ""));
         }
     }
@@ -166,12 +166,12 @@ static void test_half_lines(void)
         for (size_t n = 0; n < strlen(csv_line) - strlen("0.125\n"); n++) {
             const int length = snprintf(text, sizeof text, HEAD "1,\"b\",1\n%.*s", (int)n, csv_line);
             write_file(text, (size_t)length);
-            CHECK_INT(sp_sink_csv(path, visit, &seven), SPMM_OK);
+            CHECK_INT(sp_writer_csv(path, visit, &seven), SPMM_OK);
             CHECK(file_is(HEAD, "1,\"b\",1\n", csv_line));
         }
         for (size_t n = 0; n <= strlen(HEAD); n++) {
             write_file(HEAD, n);
-            CHECK_INT(sp_sink_csv(path, visit, &seven), SPMM_OK);
+            CHECK_INT(sp_writer_csv(path, visit, &seven), SPMM_OK);
             CHECK(file_is(HEAD, csv_line, ""));
         }
     }
@@ -180,11 +180,11 @@ static void test_half_lines(void)
                                              "[1,"};
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             write_file(others[i], strlen(others[i]));
-            CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_OK);
+            CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_OK);
             CHECK(file_is(others[i], "\n", json_line));
         }
         write_file("a,b,c,d,e\n1,", 12);
-        CHECK_INT(sp_sink_csv(path, visit, &seven), SPMM_OK);
+        CHECK_INT(sp_writer_csv(path, visit, &seven), SPMM_OK);
         CHECK(file_is("a,b,c,d,e\n1,", "\n", csv_line));
     }
 }
@@ -203,7 +203,7 @@ static void test_full_disk(void)
         snprintf(path, sizeof path, "%s/records", disk);
         snprintf(filler, sizeof filler, "%s/filler", disk);
         memset(large, 'y', sizeof large - 1);
-        const writer writers[] = {sp_sink_json, sp_sink_csv};
+        const writer writers[] = {sp_writer_json, sp_writer_csv};
         TEST(sentence) {
             for (int w = 0; w < 2; w++) {
                 unlink(path);
@@ -243,7 +243,7 @@ static void test_streams(void)
         }
         if (fork() == 0) {
             for (int i = 0; i < 3; i++) {
-                if (sp_sink_csv(path, visit, &seven) != SPMM_OK) _exit(1);
+                if (sp_writer_csv(path, visit, &seven) != SPMM_OK) _exit(1);
                 usleep(20000);
             }
             _exit(0);
@@ -262,9 +262,9 @@ static void test_streams(void)
             close(open(path, O_RDONLY));
             _exit(0);
         }
-        (void)sp_sink_json(path, visit, &seven); /* (it may still be there) */
+        (void)sp_writer_json(path, visit, &seven); /* (it may still be there) */
         CHECK(wait(NULL) > 0);
-        CHECK_INT(sp_sink_json(path, visit, &seven), SPMM_ERR_OUTPUT);
+        CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_ERR_OUTPUT);
         CHECK_TEXT(spmm_error_message(), path);
     }
     TEST("records on the standard output come where they were written, between what is printed") {
@@ -273,9 +273,9 @@ static void test_streams(void)
         if (fork() == 0) {
             if (!freopen(path, "w", stdout)) _exit(2);
             printf("before\n");
-            if (sp_sink_json("/dev/stdout", visit, &seven) != SPMM_OK) _exit(1);
+            if (sp_writer_json("/dev/stdout", visit, &seven) != SPMM_OK) _exit(1);
             printf("between\n");
-            if (sp_sink_json(path, visit, &seven) != SPMM_OK) _exit(1);
+            if (sp_writer_json(path, visit, &seven) != SPMM_OK) _exit(1);
             printf("after\n");
             _exit(fflush(stdout));
         }
@@ -315,7 +315,7 @@ static int written_right(const char *string)
     }
     strcpy(to, "\"},\"last\":0.125}\n");
     unlink(path);
-    return sp_sink_json(path, visit, &(item){1, string}) == SPMM_OK && file_is(expected, "", "");
+    return sp_writer_json(path, visit, &(item){1, string}) == SPMM_OK && file_is(expected, "", "");
 }
 
 static void test_strings(void)
@@ -345,7 +345,7 @@ static void test_strings(void)
     }
     TEST("in a table, too") {
         unlink(path);
-        CHECK_INT(sp_sink_csv(path, visit, &(item){1, "a\xFF\"\xC3\xBC"}), SPMM_OK);
+        CHECK_INT(sp_writer_csv(path, visit, &(item){1, "a\xFF\"\xC3\xBC"}), SPMM_OK);
         CHECK(file_is(HEAD, "1,\"a\\xff\"\"\xC3\xBC\",0.125\n", ""));
     }
 }

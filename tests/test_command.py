@@ -97,7 +97,7 @@ with test("what options, build, machine and file names show to fail is refused b
                              (("--transport", "staged"), 2, "host memory"), (("--reduce", "nccl"), 2, "--reduce nccl: "),
                              (("--block-size", 64), 2, "--block-size is for CUDA"), (("--subwarp", 4), 2, "--subwarp is for CUDA"),
                              (("-f", "panel"), 2, "--format panel"), (("-f", "sell", "--kernel", "all"), 2, "--format sell"),
-                             (("-k", "64,1", "--slices", 2), 2, "--slices 2 of 1 columns"),
+                             (("-k", "64,1", "--column-blocks", 2), 2, "--column-blocks 2 of 1 columns"),
                              (("-o", "/no/such/y"), 4, "/no/such/y: cannot write"), (("--cache", "/no/such/c"), 4, "/no/such/c"),
                              (("-o", scratch(".")), 4, "found a folder"), (("--cache", scratch(".")), 4, "expected a file"),
                              (("-x", "/no/such/x"), 3, "/no/such/x: cannot be opened"),

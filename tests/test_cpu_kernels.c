@@ -103,13 +103,13 @@ static spmm_multivector expect(const sp_kernel *kernel, const formats *f, const 
     spmm_multivector y = sample_multivector(a->rows, x->k, x->k, a->precision);
     sp_serial_product(&f->matrix[SPMM_CSR], 0, a->rows, x, &y);
     for (int64_t i = 0; i < a->rows && kernel->exact == SP_EXACT_UNSPLIT; i++)
-        if (a->irp[i + 1] - a->irp[i] > sp_kernel_piece(kernel))
-            sum_pieces(a, i, sp_kernel_piece(kernel), x, &y);
+        if (a->irp[i + 1] - a->irp[i] > sp_kernel_row_segment(kernel))
+            sum_pieces(a, i, sp_kernel_row_segment(kernel), x, &y);
     return y;
 }
 
 /** Runs the kernel into a Y of NaN with guards before and behind, and compares with `expected`. */
-static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_work *work,
+static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_thread_ranges *work,
                          const spmm_multivector *x, int64_t ldy, const spmm_multivector *expected)
 {
     const sp_matrix *const m = &f->matrix[kernel->format];
@@ -151,10 +151,10 @@ static void check_kernels(const formats *f, sample_values kind, int64_t k, int64
         if (kernel[n].device != SPMM_CPU || (plain_done && is_plain(&kernel[n]))) continue;
         spmm_multivector expected = expect(&kernel[n], f, &x);
         for (int t = 0; t < threads_checked; t++) {
-            sp_work work;
-            CHECK_INT(sp_work_create(a->irp, a->rows, all_threads[t], &work), SPMM_OK);
+            sp_thread_ranges work;
+            CHECK_INT(sp_thread_ranges_create(a->irp, a->rows, all_threads[t], &work), SPMM_OK);
             check_kernel(&kernel[n], f, &work, &x, ldy, &expected);
-            sp_work_destroy(&work);
+            sp_thread_ranges_destroy(&work);
         }
         free(expected.data);
     }
@@ -231,8 +231,9 @@ static void check_structures(void)
 /** Rows that are cut into pieces, and one that just is not. */
 static void check_giants(void)
 {
-    static const int64_t length[] = {3, SP_CPU_PIECE + 1, 0, SP_CPU_PIECE, 5, 9 * (SP_CPU_PIECE / 4), 7};
-    enum { ROWS = sizeof length / sizeof *length, COLUMNS = 5 * (SP_CPU_PIECE / 2) };
+    static const int64_t length[] = {3, SP_CPU_ROW_SEGMENT + 1,       0, SP_CPU_ROW_SEGMENT,
+                                     5, 9 * (SP_CPU_ROW_SEGMENT / 4), 7};
+    enum { ROWS = sizeof length / sizeof *length, COLUMNS = 5 * (SP_CPU_ROW_SEGMENT / 2) };
     for (int p = 0; p < 2; p++) {
         formats f;
         int64_t nnz = 0;
@@ -275,8 +276,8 @@ static void check_leaks(void)
                                    r == 1 || r == 3 || r == 6 ? 1
                                    : r % 2                    ? (double)INFINITY
                                                               : (double)NAN);
-                sp_work work;
-                CHECK_INT(sp_work_create(NULL, 5, 2, &work), SPMM_OK);
+                sp_thread_ranges work;
+                CHECK_INT(sp_thread_ranges_create(NULL, 5, 2, &work), SPMM_OK);
                 const sp_matrix *const m = &f.matrix[kernel[n].format];
                 const sp_setup setup = {m, &f.csr, k, 2, {0}};
                 void *state = NULL;
@@ -287,7 +288,7 @@ static void check_leaks(void)
                 static const double expected[] = {3, 0, 1, 0, 1};
                 for (int64_t e = 0; e < 5 * k; e++)
                     CHECK(sample_get(y.data, precision, e) == expected[e / k]);
-                sp_work_destroy(&work);
+                sp_thread_ranges_destroy(&work);
                 free(x.data);
                 free(y.data);
             }

@@ -124,20 +124,20 @@ static void test_runs(void)
 }
 
 /** Cost of what thread t computes. */
-static int64_t cost(const spmm_csr *a, const sp_work *w, int t)
+static int64_t cost(const spmm_csr *a, const sp_thread_ranges *w, int t)
 {
     int64_t entries = 0, piece = 0;
     for (int64_t i = w->begin[t]; i < w->begin[t + 1]; i++) {
         const int64_t n = a->irp[i + 1] - a->irp[i];
-        entries += 2 + (n > SP_CPU_PIECE ? 0 : n);
+        entries += 2 + (n > SP_CPU_ROW_SEGMENT ? 0 : n);
     }
-    for (int64_t g = 0; g < w->giants; g++) {
-        int64_t left = a->irp[w->giant[g] + 1] - a->irp[w->giant[g]];
-        for (; left > 0; left -= SP_CPU_PIECE, piece++)
-            if (piece >= w->piece[t] && piece < w->piece[t + 1])
-                entries += left < SP_CPU_PIECE ? left : SP_CPU_PIECE;
+    for (int64_t g = 0; g < w->long_rows; g++) {
+        int64_t left = a->irp[w->long_row[g] + 1] - a->irp[w->long_row[g]];
+        for (; left > 0; left -= SP_CPU_ROW_SEGMENT, piece++)
+            if (piece >= w->segment[t] && piece < w->segment[t + 1])
+                entries += left < SP_CPU_ROW_SEGMENT ? left : SP_CPU_ROW_SEGMENT;
     }
-    CHECK(t < w->threads - 1 || piece == w->piece[w->threads]);
+    CHECK(t < w->threads - 1 || piece == w->segment[w->threads]);
     return entries;
 }
 
@@ -149,10 +149,10 @@ int main(void)
         spmm_csr a;
         if (sp_gen_csr("longrows:600000,5,4,400000", SPMM_F64, 2, &a) != SPMM_OK) abort();
         for (int n = 0; n < 5; n++) {
-            sp_work w;
+            sp_thread_ranges w;
             int64_t sum = 0, most = 0;
-            CHECK_INT(sp_work_create(a.irp, a.rows, all_threads[n], &w), SPMM_OK);
-            CHECK_INT(w.giants, 4);
+            CHECK_INT(sp_thread_ranges_create(a.irp, a.rows, all_threads[n], &w), SPMM_OK);
+            CHECK_INT(w.long_rows, 4);
             for (int t = 0; t < all_threads[n]; t++) {
                 const int64_t c = cost(&a, &w, t);
                 sum += c;
@@ -160,24 +160,25 @@ int main(void)
             }
             CHECK_INT(sum, a.nnz + 2 * a.rows);
             CHECK(most <= sum / all_threads[n] + 100);
-            sp_work_destroy(&w);
+            sp_thread_ranges_destroy(&w);
         }
         spmm_csr_destroy(&a);
     }
     TEST("more threads than pieces and rows: each piece and each row is somebody's") {
         spmm_csr a;
-        if (sp_csr_create(3, SP_CPU_PIECE * 3, 2 * SP_CPU_PIECE + 9, SPMM_F64, &a) != SPMM_OK) abort();
+        if (sp_csr_create(3, SP_CPU_ROW_SEGMENT * 3, 2 * SP_CPU_ROW_SEGMENT + 9, SPMM_F64, &a) != SPMM_OK)
+            abort();
         a.irp[1] = 4;
         a.irp[2] = a.irp[3] = a.nnz;
-        sp_work w;
-        CHECK_INT(sp_work_create(a.irp, a.rows, 9, &w), SPMM_OK);
-        CHECK_INT(w.giants, 1);
-        CHECK_INT(w.giant[0], 1);
-        CHECK_INT(w.piece[0], 0);
-        CHECK_INT(w.piece[9], 3);
+        sp_thread_ranges w;
+        CHECK_INT(sp_thread_ranges_create(a.irp, a.rows, 9, &w), SPMM_OK);
+        CHECK_INT(w.long_rows, 1);
+        CHECK_INT(w.long_row[0], 1);
+        CHECK_INT(w.segment[0], 0);
+        CHECK_INT(w.segment[9], 3);
         CHECK_INT(w.begin[9], 3);
-        for (int t = 0; t < 9; t++) CHECK(w.piece[t] <= w.piece[t + 1] && w.begin[t] <= w.begin[t + 1]);
-        sp_work_destroy(&w);
+        for (int t = 0; t < 9; t++) CHECK(w.segment[t] <= w.segment[t + 1] && w.begin[t] <= w.begin[t + 1]);
+        sp_thread_ranges_destroy(&w);
         spmm_csr_destroy(&a);
     }
     return test_end();

@@ -331,9 +331,9 @@ static void test_work(void)
         for (int s = 0; s < SAMPLES; s++)
             for (int threads = 1; threads < 9; threads++) {
                 spmm_csr a;
-                sp_work w;
+                sp_thread_ranges w;
                 sample_csr((sample)s, SAMPLE_REALS, SPMM_F64, &a);
-                CHECK_INT(sp_work_create(a.irp, a.rows, threads, &w), SPMM_OK);
+                CHECK_INT(sp_thread_ranges_create(a.irp, a.rows, threads, &w), SPMM_OK);
                 CHECK_INT(w.begin[0], 0);
                 CHECK_INT(w.begin[threads], a.rows);
                 int64_t longest = 0;
@@ -345,19 +345,19 @@ static void test_work(void)
                                          2 * (w.begin[t + 1] - w.begin[t]);
                     CHECK(cost <= (a.nnz + 2 * a.rows) / threads + longest + 3);
                 }
-                sp_work_destroy(&w);
+                sp_thread_ranges_destroy(&w);
                 spmm_csr_destroy(&a);
             }
     }
     TEST("without row starts all rows count the same") {
-        sp_work w;
-        CHECK_INT(sp_work_create(NULL, 10, 4, &w), SPMM_OK);
+        sp_thread_ranges w;
+        CHECK_INT(sp_thread_ranges_create(NULL, 10, 4, &w), SPMM_OK);
         for (int t = 0; t < 4; t++)
             CHECK(w.begin[t + 1] - w.begin[t] == 2 || w.begin[t + 1] - w.begin[t] == 3);
-        sp_work_destroy(&w);
-        CHECK_INT(sp_work_create(NULL, 10, 0, &w), SPMM_ERR_USAGE);
-        sp_work_destroy(&w);
-        sp_work_destroy(NULL);
+        sp_thread_ranges_destroy(&w);
+        CHECK_INT(sp_thread_ranges_create(NULL, 10, 0, &w), SPMM_ERR_USAGE);
+        sp_thread_ranges_destroy(&w);
+        sp_thread_ranges_destroy(NULL);
     }
 }
 

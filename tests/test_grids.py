@@ -44,18 +44,18 @@ with test("Y is the same file on every grid, by every exchange and reduction, wh
             assert open(path).read() == text, f"{p}x{q} {way}"
             os.remove(path)
 
-with test("X in slices of columns gives the same Y, bit for bit on P x 1; what cannot be cut is exit code 2"):
+with test("X in blocks of columns gives the same Y, bit for bit on P x 1; what cannot be cut is exit code 2"):
     for p, q in ((1, 1), (4, 1), (2, 2)):
-        for k, slices, precision in ((16, 2, "f64"), (16, 4, "f64"), (24, 3, "f32"), (64, 16, "f64")):
+        for k, blocks, precision in ((16, 2, "f64"), (16, 4, "f64"), (24, 3, "f32"), (64, 16, "f64")):
             for exchange in ("halo", "bcast"):
                 for matrix in ("lap3d7:9", REAL):
-                    what = f"{p}x{q} K={k} {slices} {exchange} {matrix}"
-                    result = run(*QUICK, "-k", k, "--slices", slices, "-p", precision, "-g", f"{p}x{q}", "--exchange",
+                    what = f"{p}x{q} K={k} {blocks} {exchange} {matrix}"
+                    result = run(*QUICK, "-k", k, "--column-blocks", blocks, "-p", precision, "-g", f"{p}x{q}", "--exchange",
                                  exchange, matrix, ranks=p * q)
                     verified(result, what, 1)
-                    equal(result.records[0]["moved"]["slices"], slices, what)
+                    equal(result.records[0]["moved"]["column_blocks"], blocks, what)
                     assert q > 1 or result.records[0]["error"]["different"] == 0, what
-    for options in (("-k", 16, "--slices", 3), ("-k", 6, "--slices", 3), ("-k", 64, "--slices", 32)):
+    for options in (("-k", 16, "--column-blocks", 3), ("-k", 6, "--column-blocks", 3), ("-k", 64, "--column-blocks", 32)):
         result = run(*QUICK, *options, "lap3d7:6", ranks=2)
         equal((result.code, len(result.error_lines())), (2, 1), f"{options} {result.err}")
 

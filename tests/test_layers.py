@@ -165,6 +165,7 @@ if re.search("asan|tsan", os.environ.get("BUILD", "asan")):
 else:
     with test(sentence):
         headers = "".join(code(text) for path, text in files.items() if path.startswith("include/"))
-        equal(exported(), set(re.findall(r"\b((?:spmm|mm)_\w+)\(", headers)))
+        macros = set(re.findall(r"^#define (\w+)", headers, re.M))
+        equal(exported(), set(re.findall(r"\b((?:spmm|mm)_\w+)\(", headers)) - macros)
 
 finish()

@@ -96,9 +96,9 @@ int main(void)
         refused("--autotune=1", "--autotune");
     }
     TEST("a count keeps to its bounds, of which the message tells") {
-        CHECK_INT(parse("--slices 1 --warmup 0 -r 1000000000"), SPMM_OK);
-        CHECK(o.slices == 1 && o.warmup == 0 && o.repeat == 1000000000);
-        refused("--slices 0", "--slices 0: expected a whole number from 1 to 1000000000");
+        CHECK_INT(parse("--column-blocks 1 --warmup 0 -r 1000000000"), SPMM_OK);
+        CHECK(o.column_blocks == 1 && o.warmup == 0 && o.repeat == 1000000000);
+        refused("--column-blocks 0", "--column-blocks 0: expected a whole number from 1 to 1000000000");
         refused("-r 1000000001", "--repeat 1000000001: expected a whole number from 1 to 1000000000");
         refused("--warmup 1.5", "--warmup 1.5: expected a whole number from 0 to 1000000000");
     }
@@ -192,11 +192,11 @@ int main(void)
         CHECK_INT(parse("--tune --autotune -q -q --json a --json a"), SPMM_OK);
         CHECK_INT(strcmp(o.notes, ""), 0);
     }
-    TEST("slices that do not fit one of the K are refused, but where K is a file's") {
-        refused("-k 64 --slices 3", "--slices 3 of 64 columns: expected a divisor up to 16");
-        refused("-k 64,1 --slices 2", "--slices 2 of 1 columns");
-        CHECK_INT(parse("-k 64,8 --slices 2"), SPMM_OK);
-        CHECK_INT(parse("-x x.mtx --slices 3"), SPMM_OK);
+    TEST("column blocks that do not fit one of the K are refused, but where K is a file's") {
+        refused("-k 64 --column-blocks 3", "--column-blocks 3 of 64 columns: expected a divisor up to 16");
+        refused("-k 64,1 --column-blocks 2", "--column-blocks 2 of 1 columns");
+        CHECK_INT(parse("-k 64,8 --column-blocks 2"), SPMM_OK);
+        CHECK_INT(parse("-x x.mtx --column-blocks 3"), SPMM_OK);
     }
     TEST("what does not go together is refused") {
         refused("--kernel cpu_csr -d cuda", "cpu");

@@ -16,7 +16,8 @@
 #include "test.h"
 
 static char folder[200], path[256], other[256];
-static const sp_file_facts facts = {.info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
+static const sp_spmm_file_facts facts = {
+    .info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
 
 /** Writes `bytes` times the letter; `status` is what the rest of the work came to. */
 static spmm_status write_letters(const char *to, char letter, size_t bytes, spmm_status status)
@@ -57,7 +58,7 @@ static void write_by_turns(int writers, int times)
             spmm_csr a;
             spmm_multivector v;
             sample_csr(w % 2 ? SAMPLE_RANDOM : SAMPLE_DENSE_ROW, SAMPLE_REALS, SPMM_F64, &a);
-            if (sp_file_write(path, &a, &facts, 64, 1) != SPMM_OK) _exit(1);
+            if (sp_spmm_file_write(path, &a, &facts, 64, 1) != SPMM_OK) _exit(1);
             spmm_csr_destroy(&a);
             v = sample_multivector(500 + w, 8, 8, SPMM_F64);
             sample_fill(&v, SAMPLE_REALS, (uint64_t)w);
@@ -82,7 +83,7 @@ static void test_crowd(void)
             spmm_csr a;
             spmm_multivector v;
             if (access(path, F_OK) == 0) {
-                const spmm_status read = sp_file_read(path, &options, &a, NULL);
+                const spmm_status read = sp_spmm_file_read(path, &options, &a, NULL);
                 CHECK_INT(read, SPMM_OK);
                 if (read == SPMM_OK) spmm_csr_destroy(&a);
                 seen++;
@@ -168,11 +169,11 @@ static void test_devices(void)
         SKIP(sentence, "no device can be made here");
     } else {
         TEST(sentence) {
-            CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_OK); /* null */
+            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_OK); /* null */
             CHECK(S_ISCHR(mode_of(path)));
             unlink(path);
             CHECK_INT(mknod(path, S_IFCHR | 0600, makedev(1, 7)), 0); /* full */
-            CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
+            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
             CHECK_TEXT(spmm_error_message(), path);
             CHECK(S_ISCHR(mode_of(path)));
             CHECK_INT(parts_in(folder), 0);
@@ -181,7 +182,7 @@ static void test_devices(void)
     unlink(path);
     TEST("what reads from a pipe gets the matrix file, byte by byte, and the pipe stays") {
         char command[1200];
-        CHECK_INT(sp_file_write(other, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_write(other, &a, &facts, 64, 1), SPMM_OK);
         CHECK_INT(mkfifo(path, 0600), 0);
         snprintf(command, sizeof command, "exec cmp '%s' '%s'", path, other);
         fflush(stdout);
@@ -189,7 +190,7 @@ static void test_devices(void)
             execl("/bin/sh", "sh", "-c", command, (char *)NULL);
             _exit(9);
         }
-        CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
         CHECK_INT(failures(), 0);
         CHECK(S_ISFIFO(mode_of(path)));
         unlink(path);

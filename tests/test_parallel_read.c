@@ -201,7 +201,7 @@ static void test_blocks(void)
             for (int p = 0; p < 2; p++) {
                 sp_read_options options = {.precision = p ? SPMM_F32 : SPMM_F64, .threads = 1};
                 spmm_csr a;
-                sp_file_facts facts = {.rows = 0};
+                sp_spmm_file_facts facts = {.rows = 0};
                 int64_t stored, duplicates;
                 write_text(text, file_text(&kinds[k], (uint64_t)(k + p), text));
                 CHECK_INT(sp_read_csr(path, &options, &a, &facts.info, &stored, &duplicates), SPMM_OK);
@@ -209,7 +209,7 @@ static void test_blocks(void)
                 check_grids(&a, stored, duplicates, &facts.info, 0, &options);
                 facts.duplicates = duplicates;
                 MPI_Barrier(MPI_COMM_WORLD);
-                if (me == 0) CHECK_INT(sp_file_write(path, &a, &facts, p ? 64 : 0, 1), SPMM_OK);
+                if (me == 0) CHECK_INT(sp_spmm_file_write(path, &a, &facts, p ? 64 : 0, 1), SPMM_OK);
                 MPI_Barrier(MPI_COMM_WORLD);
                 check_grids(&a, stored, duplicates, &facts.info, 1, &options);
                 spmm_csr_destroy(&a);
@@ -314,13 +314,13 @@ static void test_damage(void)
     TEST("a damaged .spmm file is refused on all ranks, whoever reads the damaged part") {
         spmm_csr a;
         const sp_read_options options = {.threads = 1};
-        const sp_file_facts facts = {.rows = 0};
+        const sp_spmm_file_facts facts = {.rows = 0};
         write_text(text, file_text(&kinds[0], 3, text));
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
         MPI_Barrier(MPI_COMM_WORLD);
         for (int at = 0; at < 8; at++) {
             if (me == 0) {
-                CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+                CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
                 FILE *const f = fopen(path, "r+b");
                 if (!f) MPI_Abort(MPI_COMM_WORLD, 2);
                 fseek(f, 0, SEEK_END);
@@ -333,7 +333,7 @@ static void test_damage(void)
         }
         if (me == 0) {
             ((double *)a.as)[a.nnz - 1] = NAN;
-            CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
         }
         MPI_Barrier(MPI_COMM_WORLD);
         refused(1, SPMM_ERR_SYNTAX, "a.mtx: found \"nan\" in row ");
@@ -518,11 +518,11 @@ static void test_memory(void)
             sp_grid_destroy(&grid);
             if (k == 1) {
                 spmm_csr a;
-                const sp_file_facts facts = {.rows = 0};
+                const sp_spmm_file_facts facts = {.rows = 0};
                 MPI_Barrier(MPI_COMM_WORLD);
                 if (me == 0) {
                     CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
-                    CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_OK);
+                    CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_OK);
                     spmm_csr_destroy(&a);
                 }
             }

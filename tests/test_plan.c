@@ -164,7 +164,7 @@ int main(int argc, char **argv)
         }
         spmm_csr_destroy(&a);
     }
-    TEST("X may be cut into slices of columns, whatever is exchanged") {
+    TEST("X may be cut into blocks of columns, whatever is exchanged") {
         for (int q = 1; q <= size; q++) {
             if (size % q) continue;
             CHECK_INT(spmm_csr_generate("uniform:40,6", SPMM_F64, &a), SPMM_OK);
@@ -172,9 +172,10 @@ int main(int argc, char **argv)
             CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
             for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_BCAST; e++)
                 for (int n = 1; n <= 3; n++)
-                    multiply(&a, &block,
-                             &(spmm_plan_options){.exchange = (spmm_exchange)e, .slices = n, .threads = 2},
-                             24);
+                    multiply(
+                        &a, &block,
+                        &(spmm_plan_options){.exchange = (spmm_exchange)e, .column_blocks = n, .threads = 2},
+                        24);
             spmm_block_destroy(&block);
             spmm_csr_destroy(&a);
         }
@@ -315,9 +316,9 @@ int main(int argc, char **argv)
         spmm_plan_destroy(plan);
     }
     TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
-        for (int q = 1, slices = 0; q <= size; slices = !slices, q += !slices)
+        for (int q = 1, blocks = 0; q <= size; blocks = !blocks, q += !blocks)
             for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
-                const spmm_plan_options options = {.exchange = (spmm_exchange)e, .slices = 1 + slices};
+                const spmm_plan_options options = {.exchange = (spmm_exchange)e, .column_blocks = 1 + blocks};
                 spmm_block part;
                 spmm_plan *plan;
                 spmm_multivector x, y, wrong;

@@ -13,12 +13,12 @@
 
 static char folder[512], path[600];
 
-static const sp_file_facts facts = {.info = {.format = "coordinate",
-                                             .field = "real",
-                                             .symmetry = "skew-symmetric",
-                                             .stored = 77,
-                                             .bytes = 1234},
-                                    .duplicates = 5};
+static const sp_spmm_file_facts facts = {.info = {.format = "coordinate",
+                                                  .field = "real",
+                                                  .symmetry = "skew-symmetric",
+                                                  .stored = 77,
+                                                  .bytes = 1234},
+                                         .duplicates = 5};
 
 static int same_csr(const spmm_csr *a, const spmm_csr *b)
 {
@@ -41,11 +41,11 @@ static void test_whole(void)
                 const spmm_precision precision = k % 2 ? SPMM_F32 : SPMM_F64;
                 const sp_read_options options = {.precision = precision, .threads = 1 + k / 6 * 2};
                 spmm_csr a, b;
-                sp_file_facts found;
+                sp_spmm_file_facts found;
                 sample_csr((sample)s, SAMPLE_REALS, precision, &a);
-                CHECK_INT(sp_file_write(path, &a, &facts, chunks[k / 2 % 3], 1 + k / 6), SPMM_OK);
-                CHECK(sp_file_is(path));
-                CHECK_INT(sp_file_read(path, &options, &b, &found), SPMM_OK);
+                CHECK_INT(sp_spmm_file_write(path, &a, &facts, chunks[k / 2 % 3], 1 + k / 6), SPMM_OK);
+                CHECK(sp_spmm_file_is(path));
+                CHECK_INT(sp_spmm_file_read(path, &options, &b, &found), SPMM_OK);
                 CHECK_INT(sp_csr_check(&b), SPMM_OK);
                 CHECK(same_csr(&a, &b));
                 CHECK(found.rows == a.rows && found.cols == a.cols && found.nnz == a.nnz &&
@@ -61,29 +61,29 @@ static void test_whole(void)
         sp_read_options options = {.precision = SPMM_F64, .threads = 2};
         spmm_csr a, b;
         sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F32, &a);
-        CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
-        CHECK_INT(sp_file_read(path, &options, &b, NULL), SPMM_OK);
+        CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_read(path, &options, &b, NULL), SPMM_OK);
         int wrong = b.precision != SPMM_F64 || b.nnz != a.nnz;
         for (int64_t e = 0; e < a.nnz && !wrong; e++)
             wrong |= ((double *)b.as)[e] != (double)((float *)a.as)[e];
         CHECK(!wrong);
         spmm_csr_destroy(&a);
         ((double *)b.as)[7] = 0.1;
-        CHECK_INT(sp_file_write(path, &b, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_write(path, &b, &facts, 64, 1), SPMM_OK);
         options.precision = SPMM_F32;
-        CHECK_INT(sp_file_read(path, &options, &a, NULL), SPMM_OK);
+        CHECK_INT(sp_spmm_file_read(path, &options, &a, NULL), SPMM_OK);
         wrong = a.precision != SPMM_F32;
         for (int64_t e = 0; e < a.nnz && !wrong; e++)
             wrong |= ((float *)a.as)[e] != (float)((double *)b.as)[e];
         CHECK(!wrong);
         spmm_csr_destroy(&a);
         ((double *)b.as)[8] = -1e39;
-        CHECK_INT(sp_file_write(path, &b, &facts, 64, 1), SPMM_OK);
-        CHECK_INT(sp_file_read(path, &options, &a, NULL), SPMM_ERR_SYNTAX);
+        CHECK_INT(sp_spmm_file_write(path, &b, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_read(path, &options, &a, NULL), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), "a.spmm: found a value beyond the range of a float");
         CHECK(a.irp == NULL);
         options.allow_nonfinite = 1;
-        CHECK_INT(sp_file_read(path, &options, &a, NULL), SPMM_OK);
+        CHECK_INT(sp_spmm_file_read(path, &options, &a, NULL), SPMM_OK);
         CHECK(isinf(((float *)a.as)[8]));
         spmm_csr_destroy(&a);
         spmm_csr_destroy(&b);
@@ -93,7 +93,7 @@ static void test_whole(void)
 /* ---- ranges ---- */
 
 /** Whether b is rows [r0, ...) and columns [c0, c1) of a. */
-static int is_block(const spmm_csr *a, const sp_file_range *r, const spmm_csr *b)
+static int is_block(const spmm_csr *a, const sp_spmm_file_range *r, const spmm_csr *b)
 {
     int64_t at = 0;
     if (b->rows != r->row_end - r->row_begin || b->cols != r->col_end - r->col_begin) return 0;
@@ -116,13 +116,13 @@ static void test_ranges(void)
         snprintf(name, sizeof name, "any rows and columns can be read alone: %s", sample_name((sample)s));
         TEST(name) {
             spmm_csr a, b;
-            sp_file *f;
+            sp_spmm_file *f;
             sample_csr((sample)s, SAMPLE_REALS, s % 2 ? SPMM_F32 : SPMM_F64, &a);
             for (int c = 0; c < 3; c++) {
-                CHECK_INT(sp_file_write(path, &a, &facts, chunks[c], 1), SPMM_OK);
-                CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+                CHECK_INT(sp_spmm_file_write(path, &a, &facts, chunks[c], 1), SPMM_OK);
+                CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
                 for (uint64_t k = 0; k < 60; k++) {
-                    sp_file_range r = {.precision = a.precision, .threads = 1 + (int)(k % 3)};
+                    sp_spmm_file_range r = {.precision = a.precision, .threads = 1 + (int)(k % 3)};
                     r.row_begin = (int64_t)sp_random_below(k, 0, 0, (uint64_t)a.rows + 1);
                     r.row_end = r.row_begin +
                                 (int64_t)sp_random_below(k, 0, 1, (uint64_t)(a.rows - r.row_begin) + 1);
@@ -130,32 +130,32 @@ static void test_ranges(void)
                     r.col_end = k % 4 ? r.col_begin + (int64_t)sp_random_below(
                                                           k, 0, 3, (uint64_t)(a.cols - r.col_begin) + 1)
                                       : a.cols;
-                    CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+                    CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
                     CHECK(is_block(&a, &r, &b));
                     spmm_csr_destroy(&b);
                 }
-                sp_file_close(f);
+                sp_spmm_file_close(f);
             }
             spmm_csr_destroy(&a);
         }
     }
     TEST("row starts and columns come in ranges of their own; what is beyond the matrix is refused") {
         spmm_csr a, b;
-        sp_file *f;
+        sp_spmm_file *f;
         int64_t irp[200];
         int32_t ja[2000];
         sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
-        CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
-        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_file_row_starts(f, 10, 73, irp), SPMM_OK);
+        CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_spmm_file_row_starts(f, 10, 73, irp), SPMM_OK);
         CHECK(memcmp(irp, a.irp + 10, 64 * sizeof *irp) == 0);
-        CHECK_INT(sp_file_columns(f, 33, 1001, 2, ja), SPMM_OK);
+        CHECK_INT(sp_spmm_file_columns(f, 33, 1001, 2, ja), SPMM_OK);
         CHECK(memcmp(ja, a.ja + 33, 968 * sizeof *ja) == 0);
-        CHECK_INT(sp_file_row_starts(f, 10, 151, irp), SPMM_ERR_USAGE);
-        CHECK_INT(sp_file_columns(f, -1, 5, 1, ja), SPMM_ERR_USAGE);
-        const sp_file_range beyond = {.row_end = 151, .col_end = 150, .threads = 1};
-        CHECK_INT(sp_file_block(f, &beyond, &b), SPMM_ERR_USAGE);
-        sp_file_close(f);
+        CHECK_INT(sp_spmm_file_row_starts(f, 10, 151, irp), SPMM_ERR_USAGE);
+        CHECK_INT(sp_spmm_file_columns(f, -1, 5, 1, ja), SPMM_ERR_USAGE);
+        const sp_spmm_file_range beyond = {.row_end = 151, .col_end = 150, .threads = 1};
+        CHECK_INT(sp_spmm_file_block(f, &beyond, &b), SPMM_ERR_USAGE);
+        sp_spmm_file_close(f);
         spmm_csr_destroy(&a);
     }
 }
@@ -186,15 +186,15 @@ static void test_chunk_memory(void)
     }
     TEST(sentence) {
         struct rlimit before, small;
-        sp_file_range r = {.precision = SPMM_F32, .threads = 3};
+        sp_spmm_file_range r = {.precision = SPMM_F32, .threads = 3};
         spmm_csr a, b;
-        sp_file *f;
+        sp_spmm_file *f;
         sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
-        CHECK_INT(sp_file_write(path, &a, &facts, 1 << 30, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_write(path, &a, &facts, 1 << 30, 1), SPMM_OK);
         r.row_end = a.rows;
         r.col_end = a.cols;
-        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK); /* the threads have their stacks now */
+        CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK); /* the threads have their stacks now */
         spmm_csr_destroy(&b);
         CHECK(getrlimit(RLIMIT_AS, &before) == 0);
         small = before;
@@ -202,11 +202,11 @@ static void test_chunk_memory(void)
         CHECK(setrlimit(RLIMIT_AS, &small) == 0);
         for (int k = 0; k < 2; k++) {
             r.col_end = a.cols - k;
-            CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+            CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
             spmm_csr_destroy(&b);
         }
         setrlimit(RLIMIT_AS, &before);
-        sp_file_close(f);
+        sp_spmm_file_close(f);
         spmm_csr_destroy(&a);
     }
 }
@@ -219,19 +219,19 @@ static void test_nonfinite(void)
         "nan and inf are refused like those of a text, with row and column, or taken where that is allowed") {
         for (int k = 0; k < 12; k++) {
             spmm_csr a, b;
-            sp_file *f;
+            sp_spmm_file *f;
             char message[120];
             sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, k % 2 ? SPMM_F32 : SPMM_F64, &a);
             const int64_t row = 40, e = a.irp[row] + 1;
-            sp_file_range r = {.col_end = a.cols, .row_end = a.rows, .threads = 1 + k % 3};
+            sp_spmm_file_range r = {.col_end = a.cols, .row_end = a.rows, .threads = 1 + k % 3};
             r.precision = k % 4 < 2 ? SPMM_F64 : SPMM_F32;
             for (int64_t at = e; at < a.nnz; at += 500) /* the first one counts */
                 if (k % 2)
                     ((float *)a.as)[at] = (float)bad[k / 4];
                 else
                     ((double *)a.as)[at] = bad[k / 4];
-            CHECK_INT(sp_file_write(path, &a, &facts, 64, 1), SPMM_OK);
-            CHECK_INT(sp_file_open(path, &f), SPMM_OK);
+            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+            CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
             snprintf(message, sizeof message,
                      "a.spmm: found %s in row 41, column %d, expected a finite value (or --allow-nonfinite)",
                      name[k / 4], a.ja[e] + 1);
@@ -239,15 +239,15 @@ static void test_nonfinite(void)
                 r.row_begin = part ? row - 3 : 0;
                 r.col_begin = part == 2 ? a.ja[e] : 0;
                 r.allow_nonfinite = 0;
-                CHECK_INT(sp_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
+                CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
                 CHECK_TEXT(spmm_error_message(), message);
                 CHECK(b.irp == NULL);
                 r.allow_nonfinite = 1;
-                CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+                CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
                 CHECK(!isfinite(sample_get(b.as, b.precision, part == 0 ? e : b.irp[3] + (part == 1))));
                 spmm_csr_destroy(&b);
             }
-            sp_file_close(f);
+            sp_spmm_file_close(f);
             spmm_csr_destroy(&a);
         }
     }
@@ -256,7 +256,7 @@ static void test_nonfinite(void)
 /* ---- damage ---- */
 
 /** A byte of the file becomes another one, `by` xor. */
-static void spoil(int64_t at, int by)
+static void poison(int64_t at, int by)
 {
     FILE *const f = fopen(path, "r+b");
     if (!f) exit(1);
@@ -268,10 +268,10 @@ static void spoil(int64_t at, int by)
 }
 
 /** Puts another header into the file, its checksum put right. */
-static void put_header(sp_file_header h)
+static void put_header(sp_spmm_file_header h)
 {
     FILE *const f = fopen(path, "r+b");
-    h.check = sp_file_check(&h, offsetof(sp_file_header, check));
+    h.check = sp_spmm_file_check(&h, offsetof(sp_spmm_file_header, check));
     if (!f || fwrite(&h, sizeof h, 1, f) != 1) exit(1);
     fclose(f);
 }
@@ -281,15 +281,15 @@ static void refused(spmm_status status, const char *message)
     const sp_read_options options = {.threads = 2};
     spmm_csr a;
     sp_set_message("");
-    CHECK_INT(sp_file_read(path, &options, &a, NULL), status);
+    CHECK_INT(sp_spmm_file_read(path, &options, &a, NULL), status);
     CHECK_TEXT(spmm_error_message(), message);
     CHECK(a.irp == NULL);
 }
 
-static sp_file_header written(spmm_csr *a)
+static sp_spmm_file_header written(spmm_csr *a)
 {
-    sp_file_header h;
-    CHECK_INT(sp_file_write(path, a, &facts, 256, 1), SPMM_OK);
+    sp_spmm_file_header h;
+    CHECK_INT(sp_spmm_file_write(path, a, &facts, 256, 1), SPMM_OK);
     FILE *const f = fopen(path, "rb");
     if (!f || fread(&h, sizeof h, 1, f) != 1) exit(1);
     fclose(f);
@@ -300,19 +300,19 @@ static void test_damage(void)
 {
     spmm_csr a, b;
     sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
-    sp_file_header h = written(&a);
+    sp_spmm_file_header h = written(&a);
 
     TEST("a damaged byte anywhere is found, and its section is named") {
         const char *const names[] = {"row starts", "columns", "values"};
         char message[100];
         for (int64_t at = 24; at < (int64_t)sizeof h; at += 7) {
-            spoil(at, 1);
+            poison(at, 1);
             refused(SPMM_ERR_SYNTAX, "a.spmm: its header is damaged (checksum)");
-            spoil(at, 1);
+            poison(at, 1);
         }
-        spoil(sizeof h + 5, 64);
+        poison(sizeof h + 5, 64);
         refused(SPMM_ERR_SYNTAX, "a.spmm: its table of checksums is damaged");
-        spoil(sizeof h + 5, 64);
+        poison(sizeof h + 5, 64);
         for (int s = 0; s < SP_FILE_SECTIONS; s++)
             for (int64_t at = 0; at < h.bytes[s]; at += 101) {
                 const int64_t chunk = h.offset[s] + at / 256 * 256;
@@ -321,22 +321,22 @@ static void test_damage(void)
                 snprintf(message, sizeof message,
                          "a.spmm: bytes %lld to %lld, of its %s, are damaged (checksum)", (long long)chunk,
                          (long long)end, names[s]);
-                spoil(h.offset[s] + at, 1 << at % 8);
+                poison(h.offset[s] + at, 1 << at % 8);
                 refused(SPMM_ERR_SYNTAX, message);
-                spoil(h.offset[s] + at, 1 << at % 8);
+                poison(h.offset[s] + at, 1 << at % 8);
             }
     }
     TEST("who reads other parts does not notice") {
-        sp_file *f;
-        sp_file_range r = {.row_end = 20, .col_end = a.cols, .threads = 1};
-        spoil(h.offset[SP_FILE_VALUES] + h.bytes[SP_FILE_VALUES] - 1, 1);
-        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_file_block(f, &r, &b), SPMM_OK);
+        sp_spmm_file *f;
+        sp_spmm_file_range r = {.row_end = 20, .col_end = a.cols, .threads = 1};
+        poison(h.offset[SP_FILE_VALUES] + h.bytes[SP_FILE_VALUES] - 1, 1);
+        CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
         CHECK(is_block(&a, &r, &b));
         spmm_csr_destroy(&b);
         r.row_end = a.rows;
-        CHECK_INT(sp_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
-        sp_file_close(f);
+        CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
+        sp_spmm_file_close(f);
         h = written(&a);
     }
     TEST("a file that is cut short anywhere is refused, and one with something behind it") {
@@ -352,7 +352,7 @@ static void test_damage(void)
         h = written(&a);
     }
     TEST("what is no .spmm file, of a newer version or of the other byte order, is told") {
-        sp_file_header other = h;
+        sp_spmm_file_header other = h;
         other.version = 2;
         put_header(other);
         refused(SPMM_ERR_UNSUPPORTED, "a.spmm: is of version 2, and this program reads up to version 1");
@@ -364,7 +364,7 @@ static void test_damage(void)
         other.magic[3] = 'x';
         put_header(other);
         refused(SPMM_ERR_SYNTAX, "it is not a .spmm file");
-        CHECK(!sp_file_is(path));
+        CHECK(!sp_spmm_file_is(path));
         other = h;
         other.mark = 5;
         put_header(other);
@@ -377,7 +377,7 @@ static void test_damage(void)
     }
     TEST("a header that lies, with a right checksum, is refused") {
         for (int k = 0; k < 9; k++) {
-            sp_file_header other = h;
+            sp_spmm_file_header other = h;
             if (k == 0) other.rows = INT64_MAX;
             if (k == 1) other.nnz = -1;
             if (k == 2) other.cols = INT64_C(1) << 31;
@@ -407,7 +407,7 @@ static void test_damage(void)
                                              "duplicates",
                                              "version"};
         for (int k = 0; k < 16; k++) {
-            sp_file_header other = h;
+            sp_spmm_file_header other = h;
             char message[100];
             if (k == 0) other.rows = INT64_C(1) << 31;
             if (k == 1) other.cols = -1;
@@ -429,9 +429,9 @@ static void test_damage(void)
             snprintf(message, sizeof message, "a.spmm: its header makes no sense (%s)", fields[k]);
             refused(SPMM_ERR_SYNTAX, message);
         }
-        sp_file_header other = h;
+        sp_spmm_file_header other = h;
         other.nnz = INT64_C(1) << 40;
-        sp_file_lay_out(&other);
+        sp_spmm_file_lay_out(&other);
         put_header(other);
         refused(SPMM_ERR_SYNTAX, "it is cut short");
         h = written(&a);
@@ -450,21 +450,21 @@ static void test_damage(void)
         a.ja[a.irp[9] + 1] = a.ja[a.irp[9]];
         h = written(&a);
         refused(SPMM_ERR_SYNTAX, "a.spmm: the columns of row 10 are not in order");
-        sp_file *f;
-        const sp_file_range part = {.row_end = a.rows, .col_end = 3, .threads = 1};
-        CHECK_INT(sp_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_file_block(f, &part, &b), SPMM_ERR_SYNTAX);
+        sp_spmm_file *f;
+        const sp_spmm_file_range part = {.row_end = a.rows, .col_end = 3, .threads = 1};
+        CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
+        CHECK_INT(sp_spmm_file_block(f, &part, &b), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), "the columns of row 10 are not in order");
-        sp_file_close(f);
+        sp_spmm_file_close(f);
         for (int k = 0; k < 2; k++) { /* also where neither its row nor its column is asked for */
-            const sp_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
+            const sp_spmm_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
             a.ja[a.irp[9] + 1] = k ? -1 : (int32_t)a.cols;
             h = written(&a);
             refused(SPMM_ERR_SYNTAX, "a.spmm: found a column beyond the last one");
-            CHECK_INT(sp_file_open(path, &f), SPMM_OK);
-            CHECK_INT(sp_file_block(f, &first, &b), SPMM_ERR_SYNTAX);
+            CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
+            CHECK_INT(sp_spmm_file_block(f, &first, &b), SPMM_ERR_SYNTAX);
             CHECK_TEXT(spmm_error_message(), "found a column beyond the last one");
-            sp_file_close(f);
+            sp_spmm_file_close(f);
         }
         a.ja[a.irp[9] + 1] = column;
         h = written(&a);
@@ -478,7 +478,7 @@ static void test_damage(void)
         refused(SPMM_ERR_OPEN, "is not a regular file");
         snprintf(path, sizeof path, "%s/none", folder);
         refused(SPMM_ERR_OPEN, "none: cannot be opened");
-        CHECK(!sp_file_is(path));
+        CHECK(!sp_spmm_file_is(path));
         memcpy(path, file, sizeof path);
     }
     spmm_csr_destroy(&a);
@@ -491,30 +491,30 @@ static void test_writing(void)
     TEST("a full disk leaves the file that was there, and no half one") {
         const struct rlimit small = {9000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
         const sp_read_options options = {.threads = 1};
-        CHECK_INT(sp_file_write(path, &a, &facts, 0, 1), SPMM_OK);
+        CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_OK);
         signal(SIGXFSZ, SIG_IGN);
         CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
-        const spmm_status status = sp_file_write(path, &a, &facts, 64, 1);
+        const spmm_status status = sp_spmm_file_write(path, &a, &facts, 64, 1);
         setrlimit(RLIMIT_FSIZE, &all);
         CHECK_INT(status, SPMM_ERR_OUTPUT);
         CHECK_TEXT(spmm_error_message(), "a.spmm: cannot write: ");
         CHECK_INT(parts_in(folder), 0);
-        CHECK_INT(sp_file_read(path, &options, &b, NULL), SPMM_OK);
+        CHECK_INT(sp_spmm_file_read(path, &options, &b, NULL), SPMM_OK);
         CHECK(same_csr(&a, &b));
         spmm_csr_destroy(&b);
     }
     TEST("a folder that is not there, and a name that is a folder's, are refused") {
         char file[sizeof path];
         snprintf(file, sizeof file, "%s/none/a.spmm", folder);
-        CHECK_INT(sp_file_write(file, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
+        CHECK_INT(sp_spmm_file_write(file, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
         CHECK_TEXT(spmm_error_message(), "none/a.spmm: cannot write: ");
-        CHECK_INT(sp_file_write(folder, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
+        CHECK_INT(sp_spmm_file_write(folder, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
         CHECK_TEXT(spmm_error_message(), "found a folder");
         CHECK_INT(parts_in(folder), 0);
     }
     TEST("chunks of an odd size are refused") {
-        CHECK_INT(sp_file_write(path, &a, &facts, 100, 1), SPMM_ERR_USAGE);
-        CHECK_INT(sp_file_write(path, &a, &facts, -64, 1), SPMM_ERR_USAGE);
+        CHECK_INT(sp_spmm_file_write(path, &a, &facts, 100, 1), SPMM_ERR_USAGE);
+        CHECK_INT(sp_spmm_file_write(path, &a, &facts, -64, 1), SPMM_ERR_USAGE);
     }
     spmm_csr_destroy(&a);
 }

@@ -130,18 +130,18 @@ with test("--kernel all ends with a table, fastest first, with shares of the flo
             equal(times, sorted(times), "fastest first")
             equal([row[3] for row in rows if row[0] == k][0], "1.00", "relative to the best")
         for r in result.records:
-            assert r["copy_bytes_per_second"] > 1e8 and r["floor_share"] > 0, r
+            assert r["copy_bytes_per_second"] > 1e8 and r["dram_bound_share"] > 0, r
             row = next(row for row in rows if row[1] == r["run"]["kernel"] and int(row[0]) == r["run"]["k"])
-            assert abs(float(row[4]) - r["floor_share"]) < 0.001, (row, r["floor_share"])
+            assert abs(float(row[4]) - r["dram_bound_share"]) < 0.001, (row, r["dram_bound_share"])
     lap = result.records[0]["matrix"]
     least = 12 * lap["nnz"] + 8 * (lap["rows"] + 2) + 8 * 8 * lap["rows"] * 2
-    assert result.records[0]["floor_share"] * result.records[0]["apply"]["median"] * \
+    assert result.records[0]["dram_bound_share"] * result.records[0]["apply"]["median"] * \
         result.records[0]["copy_bytes_per_second"] > 0.9 * least, "the formula"
 
 with test("the floor is measured for --kernel all and -v alone, and not with -q"):
     for args, measured in (((), False), (("-v",), True), (("--kernel", "all", "-q"), False)):
         r = run(*FAST, *args, MATRIX).records[0]
-        equal(r["floor_share"] is not None, measured, args)
+        equal(r["dram_bound_share"] is not None, measured, args)
         equal(r["copy_bytes_per_second"] is not None, measured, args)
 
 with test("--list-kernels says how exact each kernel is"):

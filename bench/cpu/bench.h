@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "spmm.h"
 #include "../peer.h"
 #include "base/stats.h"
 #include "kernels/kernel.h"

@@ -50,7 +50,7 @@ done:
 
 static const char csv_heading[] =
     "date,commit,gpu,matrix,rows,cols,nnz,precision,k,contender,kernel,layout,median_ms,min_ms,max_ms,rounds,"
-    "gflops,floor_share,gather_tbs,prepare_ms,ok,auto,copy_tbs";
+    "gflops,dram_bound_share,gather_tbs,prepare_ms,ok,auto,copy_tbs";
 
 static spmm_status open_csv(const char *path, FILE **f)
 {
@@ -61,9 +61,9 @@ static spmm_status open_csv(const char *path, FILE **f)
 }
 
 /** Seconds that the least traffic takes at the copy's speed. */
-static double floor_seconds(const report *r, const problem *p, int64_t k)
+static double dram_seconds(const report *r, const problem *p, int64_t k)
 {
-    return sp_floor_bytes(&p->csr, p->touched, k) / r->copy;
+    return sp_dram_bytes(&p->csr, p->touched, k) / r->copy;
 }
 
 /** TB/s of rows of X, each fetched for each entry. */
@@ -83,8 +83,8 @@ static void csv_line(const report *r, const contender *c)
     fprintf(r->csv, "%s,%s,%s,%.6f,%.6f,%.6f,%d,%.3f,%.4f,%.4f,%.3f,%d,%d,%.4f\n",
             c->kernel ? "own" : "cusparse", c->name, c->layout == ROW_MAJOR ? "row" : "column",
             c->time.median * 1e3, c->time.min * 1e3, c->time.max * 1e3, c->rounds,
-            flop / c->time.median / 1e9, floor_seconds(r, c->problem, c->x.k) / c->time.median,
-            gather_rate(c), c->prepare * 1e3, c->ok, c->is_auto, r->copy / 1e12);
+            flop / c->time.median / 1e9, dram_seconds(r, c->problem, c->x.k) / c->time.median, gather_rate(c),
+            c->prepare * 1e3, c->ok, c->is_auto, r->copy / 1e12);
 }
 
 void report_csv(report *r, const contender *c, int n)
@@ -188,7 +188,7 @@ static void print_case(const report *r, const problem *p, const contender *c, in
     printf(" ");
     print_ratio(over(s->peer, s->best));
     print_ratio(over(s->peer, s->automatic));
-    print_ratio(own ? floor_seconds(r, p, s->k) / own->time.median : 0);
+    print_ratio(own ? dram_seconds(r, p, s->k) / own->time.median : 0);
     printf(" %7.2f\n", own ? gather_rate(own) : 0);
     if (vector) {
         printf("%-27s %-4s %4s  %-13s %9s  %-13s %9s", "", "", "", "", "", "", "");

@@ -49,7 +49,7 @@ typedef struct problem {
 
 /** \param [in]  place  of this rank
  *  \param [out] p      the caller destroys it; zeroed on failure */
-spmm_status problem_create(MPI_Comm comm, const sp_place *place, const char *name, spmm_precision precision,
+spmm_status problem_create(MPI_Comm comm, const sp_binding *place, const char *name, spmm_precision precision,
                            problem *p);
 void problem_destroy(problem *p);
 
@@ -105,7 +105,7 @@ typedef struct contender {
     sp_stats time;
     double gather, product; /**< theirs, by the GPU's clock, the slowest rank's */
     double exchange;        /**< ours, alone */
-    double still;           /**< ours, without its exchange */
+    double no_exchange;           /**< ours, without its exchange */
     double set_up;
     int ok;
 } contender;
@@ -137,7 +137,7 @@ typedef struct result {
 
 typedef struct report {
     const settings *settings;
-    sp_place place;
+    sp_binding binding;
     int ranks;
     char date[32];
     FILE *csv;
@@ -147,7 +147,7 @@ typedef struct report {
 } report;
 
 /** \return SPMM_OK, SPMM_ERR_OUTPUT */
-spmm_status report_open(const settings *s, const sp_place *place, int ranks, report *r);
+spmm_status report_open(const settings *s, const sp_binding *place, int ranks, report *r);
 spmm_status report_close(report *r);
 void report_matrix(const problem *p, double seconds);
 /** c[0]: theirs; c[1]: ours; the others are ours, too. */

@@ -61,12 +61,12 @@ const char *contender_transport(const contender *c)
 
 /* ---- times ---- */
 
-typedef enum what { PRODUCT, EXCHANGE, STILL } what;
+typedef enum what { PRODUCT, EXCHANGE, NO_EXCHANGE } what;
 
 static spmm_status run(contender *c, what w)
 {
     if (c->theirs) return theirs_run(c->theirs);
-    if (w == STILL) return sp_plan_apply_still(c->plan, &c->x, &c->y);
+    if (w == NO_EXCHANGE) return sp_plan_apply_local(c->plan, &c->x, &c->y);
     return w == PRODUCT ? spmm_apply(c->plan, 1, &c->x, 0, &c->y) : sp_plan_exchange(c->plan, &c->x);
 }
 
@@ -112,11 +112,11 @@ static spmm_status time_exchange(const problem *p, contender *c)
     return SPMM_OK;
 }
 
-static spmm_status time_still(const problem *p, contender *c)
+static spmm_status time_no_exchange(const problem *p, contender *c)
 {
     double seconds[2 * PARTS + 1];
-    TRY(time_some(p, c, STILL, 2 * PARTS + 1, seconds));
-    c->still = sp_stats_of(seconds + 1, 2 * PARTS).median;
+    TRY(time_some(p, c, NO_EXCHANGE, 2 * PARTS + 1, seconds));
+    c->no_exchange = sp_stats_of(seconds + 1, 2 * PARTS).median;
     return SPMM_OK;
 }
 
@@ -146,7 +146,7 @@ spmm_status contenders_time(const problem *p, contender *c, int n)
         }
     for (int i = 0; i < n; i++) {
         TRY(c[i].theirs ? time_parts(p, &c[i]) : time_exchange(p, &c[i]));
-        if (!c[i].theirs) TRY(time_still(p, &c[i]));
+        if (!c[i].theirs) TRY(time_no_exchange(p, &c[i]));
         c[i].time = sp_stats_of(c[i].seconds, c[i].count);
     }
     return SPMM_OK;

@@ -69,12 +69,12 @@ static spmm_status run_cases(const settings *s, const problem *p, double start, 
     return failed;
 }
 
-static spmm_status run_matrix(const settings *s, const sp_place *place, const char *name,
+static spmm_status run_matrix(const settings *s, const sp_binding *binding, const char *name,
                               spmm_precision precision, double start, report *r)
 {
     problem p;
     const double begin = MPI_Wtime();
-    const spmm_status made = problem_create(MPI_COMM_WORLD, place, name, precision, &p);
+    const spmm_status made = problem_create(MPI_COMM_WORLD, binding, name, precision, &p);
     if (made != SPMM_OK) {
         if (r) fprintf(stderr, "bench_multigpu: %s: %s\n", name, spmm_error_message());
         return made;
@@ -86,7 +86,7 @@ static spmm_status run_matrix(const settings *s, const sp_place *place, const ch
 }
 
 /** r: NULL but on rank 0. \return the last failure, which was told */
-static spmm_status sweep(const settings *s, const sp_place *place, double start, report *r)
+static spmm_status sweep(const settings *s, const sp_binding *binding, double start, report *r)
 {
     spmm_status failed = SPMM_OK;
     for (int i = 0; i < s->matrices; i++)
@@ -96,7 +96,7 @@ static spmm_status sweep(const settings *s, const sp_place *place, double start,
                 if (r) printf("left out for time: %s\n", s->matrix[i]);
                 continue;
             }
-            const spmm_status status = run_matrix(s, place, s->matrix[i], (spmm_precision)f, start, r);
+            const spmm_status status = run_matrix(s, binding, s->matrix[i], (spmm_precision)f, start, r);
             if (status != SPMM_OK) failed = status;
         }
     return failed;
@@ -106,16 +106,16 @@ static spmm_status sweep(const settings *s, const sp_place *place, double start,
 static spmm_status run(const settings *s, spmm_status *failed, int *wrong)
 {
     static report r;
-    sp_place place;
+    sp_binding binding;
     int rank, size;
     const double start = MPI_Wtime();
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    TRY(sp_place_rank(MPI_COMM_WORLD, SP_DEVICE_CUDA, 0, &place));
-    omp_set_num_threads(place.threads);
+    TRY(sp_bind_rank(MPI_COMM_WORLD, SP_DEVICE_CUDA, 0, &binding));
+    omp_set_num_threads(binding.threads);
     TRY(theirs_open(MPI_COMM_WORLD));
-    TRY(sp_agree(MPI_COMM_WORLD, "report", rank == 0 ? report_open(s, &place, size, &r) : SPMM_OK));
-    *failed = sweep(s, &place, start, rank == 0 ? &r : NULL);
+    TRY(sp_agree(MPI_COMM_WORLD, "report", rank == 0 ? report_open(s, &binding, size, &r) : SPMM_OK));
+    *failed = sweep(s, &binding, start, rank == 0 ? &r : NULL);
     if (rank == 0) {
         report_summary(&r);
         printf("%.0f s\n", MPI_Wtime() - start);

@@ -39,7 +39,7 @@ static spmm_status weigh_rows(problem *p)
     return SPMM_OK;
 }
 
-static spmm_status distribute(const sp_place *place, problem *p)
+static spmm_status distribute(const sp_binding *place, problem *p)
 {
     spmm_csr whole = {0};
     spmm_status status = p->rank == 0 ? make_whole(p->name, p->precision, place->cores, &whole) : SPMM_OK;
@@ -51,7 +51,7 @@ static spmm_status distribute(const sp_place *place, problem *p)
     return sp_bcast(p->comm, 0, &p->nnz, sizeof p->nnz);
 }
 
-spmm_status problem_create(MPI_Comm comm, const sp_place *place, const char *name, spmm_precision precision,
+spmm_status problem_create(MPI_Comm comm, const sp_binding *place, const char *name, spmm_precision precision,
                            problem *p)
 {
     *p = (problem){.comm = comm, .name = name, .precision = precision, .threads = place->threads};

@@ -9,19 +9,19 @@ static const double MEAN = 4.0, LEAST = 1.3;
 
 static const char csv_heading[] =
     "date,commit,host,gpu,ranks,matrix,rows,nnz,precision,k,contender,way,transport,overlap,median_ms,min_ms,"
-    "max_ms,repeats,gather_ms,product_ms,exchange_ms,still_ms,set_up_s,ok";
+    "max_ms,repeats,gather_ms,product_ms,exchange_ms,no_exchange_ms,set_up_s,ok";
 
 static const char *precision_name(spmm_precision precision) { return precision == SPMM_F64 ? "f64" : "f32"; }
 
 /* ---- the CSV ---- */
 
-spmm_status report_open(const settings *s, const sp_place *place, int ranks, report *r)
+spmm_status report_open(const settings *s, const sp_binding *binding, int ranks, report *r)
 {
     const time_t now = time(NULL);
-    *r = (report){.settings = s, .place = *place, .ranks = ranks};
+    *r = (report){.settings = s, .binding = *binding, .ranks = ranks};
     strftime(r->date, sizeof r->date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     printf("%d ranks, %s on %s, %d threads each; theirs: %s, ncclAllGather of X and SpMM; commit %s, %s\n",
-           ranks, place->gpu.name, place->host, place->threads, theirs_libraries(),
+           ranks, binding->gpu.name, binding->host, binding->threads, theirs_libraries(),
            *s->commit ? s->commit : "-", r->date);
     printf(
         "ms of the slowest rank, barrier to barrier, median; ratio: theirs over ours; every Y is checked\n");
@@ -46,13 +46,13 @@ spmm_status report_close(report *r)
 static void csv_line(const report *r, const problem *p, int64_t k, const contender *c)
 {
     if (!r->csv) return;
-    fprintf(r->csv, "%s,%s,%s,%s,%d,\"%s\",%lld,%lld,%s,%lld,", r->date, r->settings->commit, r->place.host,
-            r->place.gpu.name, r->ranks, p->name, (long long)p->block.rows, (long long)p->nnz,
+    fprintf(r->csv, "%s,%s,%s,%s,%d,\"%s\",%lld,%lld,%s,%lld,", r->date, r->settings->commit, r->binding.host,
+            r->binding.gpu.name, r->ranks, p->name, (long long)p->block.rows, (long long)p->nnz,
             precision_name(p->precision), (long long)k);
     fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d\n", c->name, contender_way(c),
             contender_transport(c), !c->theirs && !c->no_overlap, c->time.median * 1e3, c->time.min * 1e3,
-            c->time.max * 1e3, c->count, c->gather * 1e3, c->product * 1e3, c->exchange * 1e3, c->still * 1e3,
-            c->set_up, c->ok);
+            c->time.max * 1e3, c->count, c->gather * 1e3, c->product * 1e3, c->exchange * 1e3,
+            c->no_exchange * 1e3, c->set_up, c->ok);
     fflush(r->csv); /* what is measured stays when the run is cut off */
 }
 
@@ -68,7 +68,7 @@ void report_matrix(const problem *p, double seconds)
 /** Of the exchange's time alone, the share that the product did not wait for. */
 static double hidden_share(const contender *c)
 {
-    const double share = 1 - (c->time.median - c->still) / c->exchange;
+    const double share = 1 - (c->time.median - c->no_exchange) / c->exchange;
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
@@ -109,7 +109,7 @@ void report_more(report *r, const problem *p, int64_t k, const contender *c)
     csv_line(r, p, k, c);
     r->wrong += !c->ok;
     printf("%-30s %3s %4s  ours, %s: %.3f, exchange %.3f, product without it %.3f\n", "", "", "",
-           contender_transport(c), c->time.median * 1e3, c->exchange * 1e3, c->still * 1e3);
+           contender_transport(c), c->time.median * 1e3, c->exchange * 1e3, c->no_exchange * 1e3);
     fflush(stdout);
 }
 

@@ -147,7 +147,7 @@ environment = group({"id": text()}, {
     "program": text(), "variables": group(others=text(LONG)), "slurm": group(others=scalar), "started": text()})
 
 PHASES = ("read", "partition", "scatter", "convert", "x", "exchange", "kernel", "apply", "gather", "verify", "total")
-MOVING = ("halo", "interior", "boundary", "reduce", "still")
+MOVING = ("halo", "interior", "boundary", "reduce", "no_exchange")
 
 run = group({
     "matrix": group({"source": text(), "rows": count, "cols": count, "nnz": count},
@@ -164,9 +164,9 @@ run = group({
     "error": group(optional={"max_relative": real(0, 1e308), "mean_relative": real(0, 1e308), "checked": count,
                              "wrong": count, "different": count, "passed": truth}),
     "memory": group(optional={"root_peak_bytes": count, "rank_peak_bytes": count, "load_peak_bytes": count}),
-    "floor_share": amount, "copy_bytes_per_second": rate,
+    "dram_bound_share": amount, "copy_bytes_per_second": rate,
     "moved": group(optional={"reduce": text(), "overlap": truth, "rows": count, "all_rows": count, "bcast_rows": count,
-                             "neighbours": count, "slices": count, "interior_share": real(0, 1), "hidden": real(),
+                             "neighbours": count, "column_blocks": count, "interior_share": real(0, 1), "hidden": real(),
                              **{f"{name}_seconds": real(0, 1e9) for name in MOVING}}),
     "probe": group(optional={"latency_seconds": real(1e-12, 1e9), "seconds_per_byte": real(1e-18, 1e9),
                              "seconds_per_flop": real(1e-18, 1e9)}),

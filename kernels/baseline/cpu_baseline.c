@@ -2,19 +2,19 @@
 
 #include "base/memory.h"
 
-int64_t sp_seed_chunk(int64_t count, int threads)
+int64_t sp_baseline_chunk(int64_t count, int threads)
 {
     const int64_t chunk = count / threads / 16 * 16;
     return chunk > 0 ? chunk : 1;
 }
 
-spmm_status sp_seed_prepare(const sp_setup *setup, void **state)
+spmm_status sp_baseline_prepare(const sp_setup *setup, void **state)
 {
     *state = NULL;
     return sp_alloc(state, setup->k * setup->a->cols, sp_value_size(setup->a->precision), "X transposed");
 }
 
-void sp_seed_transpose(const sp_launch *l)
+void sp_baseline_transpose(const sp_launch *l)
 {
     const int64_t rows = l->x->rows, k = l->x->k, ld = l->x->ld;
     const int threads = l->work->threads;
@@ -27,4 +27,4 @@ void sp_seed_transpose(const sp_launch *l)
                 ((float *)l->state)[j * rows + i] = ((const float *)l->x->data)[i * ld + j];
 }
 
-void sp_seed_release(void *state) { sp_free(state); }
+void sp_baseline_release(void *state) { sp_free(state); }

@@ -3,26 +3,26 @@
  * its positions; padding, column -1, ends a row. */
 #include "kernels/baseline/cpu_baseline.h"
 
-#define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                           \
-    TARGET static void NAME(const sp_launch *l, int64_t i, int64_t j)                                  \
-    {                                                                                                  \
-        const sp_matrix *const a = l->a;                                                               \
-        const int64_t begin = ROW_BEGIN(a, i), end = begin + ROW_LENGTH(a, i);                         \
-        const VALUE *const x = (const VALUE *)l->state + j * a->cols;                                  \
-        VALUE partial_sum = 0;                                                                         \
-        for (int64_t e = begin; e < end && a->col[e] >= 0; e++)                                        \
-            partial_sum = sp_seed_fma_##SUFFIX(((const VALUE *)a->val)[e], x[a->col[e]], partial_sum); \
-        ((VALUE *)l->y->data)[i * l->y->ld + j] = partial_sum;                                         \
+#define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                               \
+    TARGET static void NAME(const sp_launch *l, int64_t i, int64_t j)                                      \
+    {                                                                                                      \
+        const sp_matrix *const a = l->a;                                                                   \
+        const int64_t begin = ROW_BEGIN(a, i), end = begin + ROW_LENGTH(a, i);                             \
+        const VALUE *const x = (const VALUE *)l->state + j * a->cols;                                      \
+        VALUE partial_sum = 0;                                                                             \
+        for (int64_t e = begin; e < end && a->col[e] >= 0; e++)                                            \
+            partial_sum = sp_baseline_fma_##SUFFIX(((const VALUE *)a->val)[e], x[a->col[e]], partial_sum); \
+        ((VALUE *)l->y->data)[i * l->y->ld + j] = partial_sum;                                             \
     }
-SP_SEED_PRODUCTS(PRODUCT)
+SP_BASELINE_PRODUCTS(PRODUCT)
 
 static spmm_status run(const sp_launch *l)
 {
     const int64_t rows = l->a->rows, k = l->x->k;
     const int threads = l->work->threads;
-    const int64_t chunk = sp_seed_chunk(rows * k, threads);
-    void (*const element)(const sp_launch *, int64_t, int64_t) = SP_SEED_PRODUCT(l->a);
-    sp_seed_transpose(l);
+    const int64_t chunk = sp_baseline_chunk(rows * k, threads);
+    void (*const element)(const sp_launch *, int64_t, int64_t) = SP_BASELINE_PRODUCT(l->a);
+    sp_baseline_transpose(l);
 #pragma omp parallel for collapse(2) schedule(static, chunk) num_threads(threads)
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < k; j++) element(l, i, j);

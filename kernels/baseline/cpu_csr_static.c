@@ -1,24 +1,25 @@
 /** The course reports' OpenMP product on CSR: static chunks of rows, a private sum per element of Y. */
 #include "kernels/baseline/cpu_baseline.h"
 
-#define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                                 \
-    TARGET static void NAME(const sp_launch *l, int64_t begin, int64_t end)                                  \
-    {                                                                                                        \
-        const VALUE *const val = l->a->val, *const x = l->x->data;                                           \
-        for (int64_t i = begin; i < end; i++)                                                                \
-            for (int64_t j = 0; j < l->x->k; j++) {                                                          \
-                VALUE partial_sum = 0;                                                                       \
-                for (int64_t e = l->a->row_start[i]; e < l->a->row_start[i + 1]; e++)                        \
-                    partial_sum = sp_seed_fma_##SUFFIX(val[e], x[l->a->col[e] * l->x->ld + j], partial_sum); \
-                ((VALUE *)l->y->data)[i * l->y->ld + j] = partial_sum;                                       \
-            }                                                                                                \
+#define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                       \
+    TARGET static void NAME(const sp_launch *l, int64_t begin, int64_t end)                        \
+    {                                                                                              \
+        const VALUE *const val = l->a->val, *const x = l->x->data;                                 \
+        for (int64_t i = begin; i < end; i++)                                                      \
+            for (int64_t j = 0; j < l->x->k; j++) {                                                \
+                VALUE partial_sum = 0;                                                             \
+                for (int64_t e = l->a->row_start[i]; e < l->a->row_start[i + 1]; e++)              \
+                    partial_sum = sp_baseline_fma_##SUFFIX(val[e], x[l->a->col[e] * l->x->ld + j], \
+                                                           partial_sum);                           \
+                ((VALUE *)l->y->data)[i * l->y->ld + j] = partial_sum;                             \
+            }                                                                                      \
     }
-SP_SEED_PRODUCTS(PRODUCT)
+SP_BASELINE_PRODUCTS(PRODUCT)
 
 static spmm_status run(const sp_launch *l)
 {
-    const int64_t rows = l->a->rows, chunk = sp_seed_chunk(rows, l->work->threads);
-    void (*const product)(const sp_launch *, int64_t, int64_t) = SP_SEED_PRODUCT(l->a);
+    const int64_t rows = l->a->rows, chunk = sp_baseline_chunk(rows, l->work->threads);
+    void (*const product)(const sp_launch *, int64_t, int64_t) = SP_BASELINE_PRODUCT(l->a);
 #pragma omp parallel for schedule(static) num_threads(l->work->threads)
     for (int64_t begin = 0; begin < rows; begin += chunk)
         product(l, begin, begin + chunk < rows ? begin + chunk : rows);

@@ -19,14 +19,14 @@ static serial_row row_of(const sp_matrix *m, int64_t i)
 }
 
 /** `n` columns at a time while there are so many; j: the first that is not done. */
-#define COLUMNS(VALUE, SUFFIX, n)                                                           \
-    for (; j + (n) <= l->x->k; j += (n)) {                                                  \
-        const VALUE *const x = (const VALUE *)l->x->data + j;                               \
-        VALUE sum[n] = {0};                                                                 \
-        for (int64_t e = r.begin; e < r.end; e++)                                           \
-            for (int c = 0; c < (n); c++)                                                   \
-                sum[c] = sp_seed_fma_##SUFFIX(val[e], x[m->col[e] * l->x->ld + c], sum[c]); \
-        for (int c = 0; c < (n); c++) y[j + c] = sum[c];                                    \
+#define COLUMNS(VALUE, SUFFIX, n)                                                               \
+    for (; j + (n) <= l->x->k; j += (n)) {                                                      \
+        const VALUE *const x = (const VALUE *)l->x->data + j;                                   \
+        VALUE sum[n] = {0};                                                                     \
+        for (int64_t e = r.begin; e < r.end; e++)                                               \
+            for (int c = 0; c < (n); c++)                                                       \
+                sum[c] = sp_baseline_fma_##SUFFIX(val[e], x[m->col[e] * l->x->ld + c], sum[c]); \
+        for (int c = 0; c < (n); c++) y[j + c] = sum[c];                                        \
     }
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                     \
@@ -35,21 +35,21 @@ static serial_row row_of(const sp_matrix *m, int64_t i)
         const sp_matrix *const m = l->a;                         \
         const VALUE *const val = m->val;                         \
         for (int64_t i = 0; i < m->rows; i++) {                  \
-            const serial_row r = row_of(m, i);                          \
+            const serial_row r = row_of(m, i);                   \
             VALUE *const y = (VALUE *)l->y->data + i * l->y->ld; \
             int64_t j = 0;                                       \
             COLUMNS(VALUE, SUFFIX, 8)                            \
             COLUMNS(VALUE, SUFFIX, 1)                            \
         }                                                        \
     }
-SP_SEED_PRODUCTS(PRODUCT)
+SP_BASELINE_PRODUCTS(PRODUCT)
 
 static spmm_status run(const sp_launch *l)
 {
     if (l->x->k > FEW)
         sp_serial_product(l->a, 0, l->a->rows, l->x, l->y);
     else
-        SP_SEED_PRODUCT(l->a)(l);
+        SP_BASELINE_PRODUCT(l->a)(l);
     return SPMM_OK;
 }
 

@@ -32,7 +32,7 @@ template <typename T> product<T> product_of(const sp_launch *l)
 }
 
 /** What prepare() makes; each kernel uses what it needs. */
-struct seed_state {
+struct baseline_state {
     int block;          /* threads of a block */
     int lanes;          /* of a sub-warp (sub-block) */
     int resident;       /* blocks that the GPU runs at the same time */
@@ -43,9 +43,9 @@ struct seed_state {
     work_queue *queue;
 };
 
-inline void seed_release(void *state)
+inline void baseline_release(void *state)
 {
-    seed_state *const s = (seed_state *)state;
+    baseline_state *const s = (baseline_state *)state;
     if (!s) return;
     sp_device_free(s->xt);
     sp_device_free(s->first_row);
@@ -54,17 +54,17 @@ inline void seed_release(void *state)
 }
 
 /** A kernel's prepare(): makes a state and lets `fill` do the kernel's part. */
-template <spmm_status (*fill)(const sp_setup *, seed_state *)>
-spmm_status seed_prepare(const sp_setup *setup, void **state)
+template <spmm_status (*fill)(const sp_setup *, baseline_state *)>
+spmm_status baseline_prepare(const sp_setup *setup, void **state)
 {
     void *p = NULL;
     *state = NULL;
     if (!sp_device_stream()) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
-    TRY(sp_alloc_zero(&p, 1, sizeof(seed_state), "a kernel's state"));
-    ((seed_state *)p)->k = setup->k;
-    const spmm_status status = fill(setup, (seed_state *)p);
+    TRY(sp_alloc_zero(&p, 1, sizeof(baseline_state), "a kernel's state"));
+    ((baseline_state *)p)->k = setup->k;
+    const spmm_status status = fill(setup, (baseline_state *)p);
     if (status != SPMM_OK) {
-        seed_release(p);
+        baseline_release(p);
         return status;
     }
     *state = p;

@@ -1,6 +1,6 @@
 /** Row blocks: consecutive rows whose entries are few enough for a block of threads, or one row. */
-#ifndef SP_SEED_BLOCKS_CUH
-#define SP_SEED_BLOCKS_CUH
+#ifndef SP_CUDA_BASELINE_BLOCKS_CUH
+#define SP_CUDA_BASELINE_BLOCKS_CUH
 
 #include "kernels/baseline/cuda_baseline.cuh"
 
@@ -30,7 +30,7 @@ inline int64_t cut_rows(const int64_t *row_start, int64_t rows, cut most, int64_
 }
 
 /** s->first_row in device memory. */
-inline spmm_status make_row_blocks(const sp_setup *setup, cut most, seed_state *s)
+inline spmm_status make_row_blocks(const sp_setup *setup, cut most, baseline_state *s)
 {
     const spmm_csr *const a = setup->csr;
     void *first_row = NULL, *device = NULL;

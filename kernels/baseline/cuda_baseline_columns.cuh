@@ -1,8 +1,8 @@
 /** X transposed, and rows of Y by sub-warps that share out the columns: csr_vector_by_row, csr_adaptive and
  *  csr_adaptive_subblocks. A column of X is contiguous in X transposed, so that the lanes of a row's
  *  neighbouring entries read neighbouring memory. */
-#ifndef SP_SEED_COLUMNS_CUH
-#define SP_SEED_COLUMNS_CUH
+#ifndef SP_CUDA_BASELINE_COLUMNS_CUH
+#define SP_CUDA_BASELINE_COLUMNS_CUH
 
 #include "kernels/baseline/cuda_baseline.cuh"
 #include "kernels/cuda/cuda_transpose.cuh"
@@ -10,7 +10,7 @@
 namespace {
 
 /** The workspace of X transposed, once for all products. */
-inline spmm_status make_transposed(const sp_setup *setup, seed_state *s)
+inline spmm_status make_transposed(const sp_setup *setup, baseline_state *s)
 {
     const int64_t size = (int64_t)sp_value_size(setup->a->precision);
     int64_t bytes;
@@ -24,7 +24,7 @@ inline spmm_status make_transposed(const sp_setup *setup, seed_state *s)
 template <typename T>
 spmm_status transpose_x(const sp_launch *l, cudaStream_t stream, const char *id, product<T> *a)
 {
-    const seed_state *const s = (const seed_state *)l->state;
+    const baseline_state *const s = (const baseline_state *)l->state;
     const int64_t tiles = ((a->cols + TILE - 1) / TILE) * ((a->k + TILE - 1) / TILE);
     if (a->k != s->k)
         return sp_fail(SPMM_ERR_INTERNAL, "kernel %s was prepared for K = %lld, not %lld", id,

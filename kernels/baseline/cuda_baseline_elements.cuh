@@ -1,7 +1,7 @@
 /** The kernels that share out elements of Y, one to a thread or one to a sub-warp: row = number / K, column =
  *  number % K, so that neighbours compute neighbouring columns of a row. */
-#ifndef SP_SEED_ELEMENTS_CUH
-#define SP_SEED_ELEMENTS_CUH
+#ifndef SP_CUDA_BASELINE_ELEMENTS_CUH
+#define SP_CUDA_BASELINE_ELEMENTS_CUH
 
 #include "kernels/baseline/cuda_baseline.cuh"
 
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(MAX_BLOCK) scalar_kernel(const product<T> a)
     }
 }
 
-template <class Sum> spmm_status fill_scalar(const sp_setup *setup, seed_state *s)
+template <class Sum> spmm_status fill_scalar(const sp_setup *setup, baseline_state *s)
 {
     const void *const kernel = setup->a->precision == SPMM_F64 ? (const void *)scalar_kernel<Sum, double>
                                                                : (const void *)scalar_kernel<Sum, float>;
@@ -28,7 +28,7 @@ template <class Sum> spmm_status fill_scalar(const sp_setup *setup, seed_state *
 
 template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStream_t stream)
 {
-    const int block = ((const seed_state *)l->state)->block;
+    const int block = ((const baseline_state *)l->state)->block;
     const product<T> a = product_of<T>(l);
     const unsigned grid = grid_of(a.rows * a.k, block);
     scalar_kernel<Sum, T><<<grid, block, 0, stream>>>(a);
@@ -95,7 +95,8 @@ template <spmm_format F, bool shuffle, int L, typename T> subwarp_function<T> ch
 
 template <bool shuffle, typename T> constexpr size_t shared_per_thread() { return shuffle ? 0 : sizeof(T); }
 
-template <spmm_format F, bool shuffle, int L> spmm_status fill_subwarp(const sp_setup *setup, seed_state *s)
+template <spmm_format F, bool shuffle, int L>
+spmm_status fill_subwarp(const sp_setup *setup, baseline_state *s)
 {
     s->lanes = L == WARP || setup->shape.subwarp == 0 ? L : setup->shape.subwarp;
     if (setup->a->precision == SPMM_F64)
@@ -108,7 +109,7 @@ template <spmm_format F, bool shuffle, int L> spmm_status fill_subwarp(const sp_
 template <spmm_format F, bool shuffle, int L, typename T>
 void launch_subwarp(const sp_launch *l, cudaStream_t stream)
 {
-    const seed_state *const s = (const seed_state *)l->state;
+    const baseline_state *const s = (const baseline_state *)l->state;
     const product<T> a = product_of<T>(l);
     const subwarp_function<T> kernel = choose_subwarp<F, shuffle, L, T>(s->lanes);
     const unsigned grid = grid_of(a.rows * a.k, s->block / s->lanes);

@@ -60,7 +60,7 @@ int local_size(const sp_matrix *a)
     return mean <= WARP ? WARP : mean >= MAX_BLOCK ? MAX_BLOCK : (int)(mean + WARP - 1) / WARP * WARP;
 }
 
-spmm_status fill(const sp_setup *setup, seed_state *s)
+spmm_status fill(const sp_setup *setup, baseline_state *s)
 {
     s->block = setup->shape.block ? setup->shape.block : local_size(setup->a);
     TRY(make_row_blocks(setup, {s->block, s->block, s->block}, s));
@@ -69,7 +69,7 @@ spmm_status fill(const sp_setup *setup, seed_state *s)
 
 template <typename T> spmm_status run_typed(const sp_launch *l, const char *id)
 {
-    const seed_state *const s = (const seed_state *)l->state;
+    const baseline_state *const s = (const baseline_state *)l->state;
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     product<T> a = product_of<T>(l);
@@ -89,4 +89,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_adaptive = {run, seed_prepare<fill>, seed_release};
+const sp_kernel_ops sp_kernel_csr_adaptive = {run, baseline_prepare<fill>, baseline_release};

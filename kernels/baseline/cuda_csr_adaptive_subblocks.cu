@@ -23,7 +23,7 @@ int mean_lanes(const sp_matrix *a)
     return lanes;
 }
 
-spmm_status fill(const sp_setup *setup, seed_state *s)
+spmm_status fill(const sp_setup *setup, baseline_state *s)
 {
     const int is_double = setup->a->precision == SPMM_F64;
     s->lanes = setup->shape.subwarp ? setup->shape.subwarp : mean_lanes(setup->a);
@@ -37,7 +37,7 @@ spmm_status fill(const sp_setup *setup, seed_state *s)
 
 template <typename T> spmm_status run_typed(const sp_launch *l, const char *id)
 {
-    const seed_state *const s = (const seed_state *)l->state;
+    const baseline_state *const s = (const baseline_state *)l->state;
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     product<T> a = product_of<T>(l);
@@ -57,4 +57,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_adaptive_subblocks = {run, seed_prepare<fill>, seed_release};
+const sp_kernel_ops sp_kernel_csr_adaptive_subblocks = {run, baseline_prepare<fill>, baseline_release};

@@ -2,7 +2,7 @@
  *  another, until there are none. The last block to leave empties the counters for the next product.
  *
  *  A row block of short rows: a thread per element of Y, one chain in column order. A row of more than
- *  SP_PIECE entries is a row block of its own: groups of threads, with a column of X each, take every
+ *  SP_ROW_SEGMENT entries is a row block of its own: groups of threads, with a column of X each, take every
  *  groups-th entry, and the groups' sums are added in shared memory. So an element's order of summation
  *  depends on its row, K and the block size, and not on which block takes it when. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
@@ -12,7 +12,7 @@ namespace {
 enum {
     QUEUE_BLOCK = 256,   /* at most, unless the user sets more: smaller blocks finish more evenly */
     ITEM_WORK = 1 << 15, /* entries x columns of an item, to be worth its fetch, */
-    MAX_ITEM = 1 << 12   /* but no more entries, and no fewer than SP_PIECE */
+    MAX_ITEM = 1 << 12   /* but no more entries, and no fewer than SP_ROW_SEGMENT */
 };
 
 /** The next item's number, in all threads of the block. */
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
 {
     for (int64_t item = fetch(queue); item < row_blocks; item = fetch(queue)) {
         const int64_t begin = first_row[item], end = first_row[item + 1];
-        if (end - begin == 1 && a.row_start[end] - a.row_start[begin] > SP_PIECE)
+        if (end - begin == 1 && a.row_start[end] - a.row_start[begin] > SP_ROW_SEGMENT)
             long_row(a, begin);
         else
             short_rows(a, begin, end);
@@ -74,18 +74,18 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-spmm_status fill(const sp_setup *setup, seed_state *s)
+spmm_status fill(const sp_setup *setup, baseline_state *s)
 {
     const size_t size = sp_value_size(setup->a->precision);
     const void *const kernel = size == sizeof(double) ? (const void *)queue_kernel<double>
                                                       : (const void *)queue_kernel<float>;
     int64_t most = ITEM_WORK / setup->k; /* the fewer columns, the more entries */
-    if (most < SP_PIECE) most = SP_PIECE;
+    if (most < SP_ROW_SEGMENT) most = SP_ROW_SEGMENT;
     if (most > MAX_ITEM) most = MAX_ITEM;
     void *queue = NULL;
     TRY(choose_block(setup, kernel, size, QUEUE_BLOCK, &s->block));
     TRY(count_resident(kernel, s->block, s->block * size, &s->resident));
-    TRY(make_row_blocks(setup, {most, most, SP_PIECE}, s));
+    TRY(make_row_blocks(setup, {most, most, SP_ROW_SEGMENT}, s));
     TRY(sp_device_alloc(&queue, sizeof(work_queue), "a work queue"));
     s->queue = (work_queue *)queue;
     return sp_device_zero(queue, sizeof(work_queue));
@@ -93,7 +93,7 @@ spmm_status fill(const sp_setup *setup, seed_state *s)
 
 template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
 {
-    const seed_state *const s = (const seed_state *)l->state;
+    const baseline_state *const s = (const baseline_state *)l->state;
     const product<T> a = product_of<T>(l);
     const unsigned grid = (unsigned)(s->row_blocks < s->resident ? s->row_blocks : s->resident);
     const size_t shared = s->block * sizeof(T);
@@ -114,4 +114,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_queue = {run, seed_prepare<fill>, seed_release};
+const sp_kernel_ops sp_kernel_csr_queue = {run, baseline_prepare<fill>, baseline_release};

@@ -22,4 +22,4 @@ spmm_status run(const sp_launch *l) { return run_scalar<in_memory>(l, "csr_scala
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_scalar1 = {run, seed_prepare<fill_scalar<in_memory>>, seed_release};
+const sp_kernel_ops sp_kernel_csr_scalar1 = {run, baseline_prepare<fill_scalar<in_memory>>, baseline_release};

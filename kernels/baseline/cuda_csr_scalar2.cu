@@ -19,4 +19,5 @@ spmm_status run(const sp_launch *l) { return run_scalar<in_register>(l, "csr_sca
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_scalar2 = {run, seed_prepare<fill_scalar<in_register>>, seed_release};
+const sp_kernel_ops sp_kernel_csr_scalar2 = {run, baseline_prepare<fill_scalar<in_register>>,
+                                             baseline_release};

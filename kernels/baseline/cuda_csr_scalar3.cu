@@ -17,4 +17,5 @@ spmm_status run(const sp_launch *l) { return run_scalar<bounds_once>(l, "csr_sca
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_scalar3 = {run, seed_prepare<fill_scalar<bounds_once>>, seed_release};
+const sp_kernel_ops sp_kernel_csr_scalar3 = {run, baseline_prepare<fill_scalar<bounds_once>>,
+                                             baseline_release};

@@ -10,7 +10,7 @@ template <bool shuffle> spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_vector = {run<false>, seed_prepare<fill_subwarp<SPMM_CSR, false, WARP>>,
-                                            seed_release};
+const sp_kernel_ops sp_kernel_csr_vector = {run<false>, baseline_prepare<fill_subwarp<SPMM_CSR, false, WARP>>,
+                                            baseline_release};
 const sp_kernel_ops sp_kernel_csr_vector_shuffle = {
-    run<true>, seed_prepare<fill_subwarp<SPMM_CSR, true, WARP>>, seed_release};
+    run<true>, baseline_prepare<fill_subwarp<SPMM_CSR, true, WARP>>, baseline_release};

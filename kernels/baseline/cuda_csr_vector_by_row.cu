@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(MAX_BLOCK) by_row_kernel(const product<T> a, i
 
 template <bool shuffle, typename T> size_t shared_of(int block) { return shuffle ? 0 : block * sizeof(T); }
 
-template <bool shuffle> spmm_status fill(const sp_setup *setup, seed_state *s)
+template <bool shuffle> spmm_status fill(const sp_setup *setup, baseline_state *s)
 {
     s->lanes = setup->shape.subwarp ? setup->shape.subwarp : LANES;
     TRY(make_transposed(setup, s));
@@ -31,7 +31,7 @@ template <bool shuffle> spmm_status fill(const sp_setup *setup, seed_state *s)
 
 template <bool shuffle, typename T> spmm_status run_typed(const sp_launch *l, const char *id)
 {
-    const seed_state *const s = (const seed_state *)l->state;
+    const baseline_state *const s = (const baseline_state *)l->state;
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     product<T> a = product_of<T>(l);
@@ -51,5 +51,7 @@ template <bool shuffle> spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_vector_by_row = {run<false>, seed_prepare<fill<false>>, seed_release};
-const sp_kernel_ops sp_kernel_csr_vector_by_row_shuffle = {run<true>, seed_prepare<fill<true>>, seed_release};
+const sp_kernel_ops sp_kernel_csr_vector_by_row = {run<false>, baseline_prepare<fill<false>>,
+                                                   baseline_release};
+const sp_kernel_ops sp_kernel_csr_vector_by_row_shuffle = {run<true>, baseline_prepare<fill<true>>,
+                                                           baseline_release};

@@ -15,6 +15,6 @@ template <bool shuffle> spmm_status run(const sp_launch *l)
 } // namespace
 
 const sp_kernel_ops sp_kernel_csr_vector_subwarp = {
-    run<false>, seed_prepare<fill_subwarp<SPMM_CSR, false, LANES>>, seed_release};
+    run<false>, baseline_prepare<fill_subwarp<SPMM_CSR, false, LANES>>, baseline_release};
 const sp_kernel_ops sp_kernel_csr_vector_subwarp_shuffle = {
-    run<true>, seed_prepare<fill_subwarp<SPMM_CSR, true, LANES>>, seed_release};
+    run<true>, baseline_prepare<fill_subwarp<SPMM_CSR, true, LANES>>, baseline_release};

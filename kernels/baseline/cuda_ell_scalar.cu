@@ -21,4 +21,4 @@ spmm_status run(const sp_launch *l) { return run_scalar<ell_row>(l, "ell_scalar"
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_ell_scalar = {run, seed_prepare<fill_scalar<ell_row>>, seed_release};
+const sp_kernel_ops sp_kernel_ell_scalar = {run, baseline_prepare<fill_scalar<ell_row>>, baseline_release};

@@ -13,7 +13,7 @@ template <bool shuffle> spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_ell_subwarp = {run<false>, seed_prepare<fill_subwarp<SPMM_ELL, false, LANES>>,
-                                             seed_release};
+const sp_kernel_ops sp_kernel_ell_subwarp = {
+    run<false>, baseline_prepare<fill_subwarp<SPMM_ELL, false, LANES>>, baseline_release};
 const sp_kernel_ops sp_kernel_ell_subwarp_shuffle = {
-    run<true>, seed_prepare<fill_subwarp<SPMM_ELL, true, LANES>>, seed_release};
+    run<true>, baseline_prepare<fill_subwarp<SPMM_ELL, true, LANES>>, baseline_release};

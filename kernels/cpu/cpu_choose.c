@@ -59,7 +59,7 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
     return ceil_div(total, most);
 }
 
-/* ---- fetching X ahead ---- */
+/* ---- fetching X prefetch ---- */
 
 /** The rows of X that a first-level cache of the simplest kind holds. */
 typedef struct cache {
@@ -85,13 +85,13 @@ static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t 
     return misses;
 }
 
-int64_t sp_choose_ahead(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes)
+int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes)
 {
     enum { SAMPLES = 16, ENTRIES = 4096, CACHE_BYTES = 32 << 10, LINE = 64, LONG_ROW = 256, FEW = 5 };
     cache c = {.slots = bytes > CACHE_BYTES / 16 ? 16 : CACHE_BYTES / (bytes > LINE ? bytes : LINE),
                .line = bytes < LINE ? LINE / bytes : 1};
     int64_t misses = 0, all = 0;
-    if (bytes < SP_AHEAD_BYTES) return 0;
+    if (bytes < SP_PREFETCH_BYTES) return 0;
     for (int s = 0; s < SAMPLES; s++) {
         int64_t i = a->rows / SAMPLES * s, seen = 0;
         for (int64_t n = 0; n < c.slots; n++) c.slot[n] = -1;
@@ -107,21 +107,21 @@ int64_t sp_choose_ahead(const sp_matrix *a, const int64_t *begin, const int64_t 
         }
     }
     if (FEW * misses < all || all == 0) return 0;
-    const int64_t ahead = AHEAD_BYTES / (bytes > LINE ? bytes : LINE);
-    return ahead < MOST_AHEAD ? (ahead > 8 ? ahead : 8) : MOST_AHEAD;
+    const int64_t prefetch = AHEAD_BYTES / (bytes > LINE ? bytes : LINE);
+    return prefetch < MOST_AHEAD ? (prefetch > 8 ? prefetch : 8) : MOST_AHEAD;
 }
 
-int sp_find_fresh(const int32_t *list, int64_t n, int height, int bytes, int64_t *fresh)
+int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly)
 {
     enum { BYTES_AHEAD = 8192 };
     int count = 0;
-    for (int64_t e = 0; e < n && count < SP_FRESH; e++) {
+    for (int64_t e = 0; e < n && count < SP_NEWLY_TOUCHED; e++) {
         int64_t m = e + 1;
         while (m < n && list[m] < list[e] + height) m++;
-        if (m == n || list[m] != list[e] + height) fresh[count++] = list[e];
+        if (m == n || list[m] != list[e] + height) newly[count++] = list[e];
     }
     const int64_t groups = count ? BYTES_AHEAD / ((int64_t)count * bytes) : 0;
-    for (int f = 0; f < count; f++) fresh[f] += (groups > 0 ? groups : 1) * height;
+    for (int f = 0; f < count; f++) newly[f] += (groups > 0 ? groups : 1) * height;
     return count;
 }
 

@@ -1,4 +1,4 @@
-/** What the products by rows choose: the width of vectors, blocks of columns, how far to fetch X ahead, and
+/** What the products by rows choose: the width of vectors, blocks of columns, how far to fetch X prefetch, and
  *  whether Y goes past the caches. */
 #ifndef SP_CPU_CHOOSE_H
 #define SP_CPU_CHOOSE_H
@@ -18,7 +18,7 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
 
 /** How many entries ahead rows of X are to be fetched, 0 for not at all: see sp_block. \param [in] bytes  of the
  *  k columns of a row of X */
-int64_t sp_choose_ahead(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
+int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
 
 /** 1 where Y is large, and aligned for storing it past the caches. */
 int sp_choose_stream(const spmm_multivector *y, const sp_width *w);

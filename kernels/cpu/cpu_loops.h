@@ -29,12 +29,12 @@ typedef enum sp_run_kind {
     ((kind) == SP_RUN_ANY ? 1 : (kind) == SP_RUN_BLOCK2 ? 2 : (kind) == SP_RUN_BLOCK3 ? 3 : 4)
 
 enum {
-    SP_TOGETHER = 4,      /**< the most of them */
-    SP_FEW_VECTORS = 2,   /**< up to this many vectors of sums a row, EQUAL and SHIFT have loops */
-    SP_AHEAD_BYTES = 16,  /**< of a row's columns of X from which `ahead` matters */
-    SP_FETCH_VECTORS = 4, /**< up to this many, A is fetched ahead: with more, its share is small */
+    SP_TOGETHER = 4,        /**< the most of them */
+    SP_FEW_VECTORS = 2,     /**< up to this many vectors of sums a row, EQUAL and SHIFT have loops */
+    SP_PREFETCH_BYTES = 16, /**< of a row's columns of X from which `ahead` matters */
+    SP_FETCH_VECTORS = 4,   /**< up to this many, A is fetched ahead: with more, its share is small */
     SP_FETCH_ENTRIES = 512,
-    SP_FRESH = 96 /**< columns that are fetched ahead of a block of rows */
+    SP_NEWLY_TOUCHED = 96 /**< columns that are fetched ahead of a block of rows */
 };
 
 /** A block of columns of X for some rows of one kind. */
@@ -46,12 +46,12 @@ typedef struct sp_block {
     void *y;       /**< Y's row 0, likewise */
     int64_t ldx, ldy;
     int64_t first, last; /**< rows first .. last - 1: a multiple of the kind's height, not none */
-    int64_t origin; /**< row i's columns are those of row origin, + i - origin; -1: its own. SHIFT: >= 0 */
-    int64_t ahead;  /**< entries to fetch rows of X ahead; 0: none */
+    int64_t origin;   /**< row i's columns are those of row origin, + i - origin; -1: its own. SHIFT: >= 0 */
+    int64_t prefetch; /**< entries to fetch rows of X prefetch; 0: none */
     int64_t last_entry; /**< the last position of col that may be read for that */
-    int64_t fetched;    /**< A is fetched up to there; -1: A is not fetched ahead. Moves on. */
+    int64_t fetched;    /**< A is fetched up to there; -1: A is not fetched prefetch. Moves on. */
     int tail;           /**< columns in the last vector where that is masked */
-    int fresh;          /**< 1: X is large: blocks of rows fetch ahead what they are the first to read */
+    int newly;          /**< 1: X is large: blocks of rows fetch ahead what they are the first to read */
     int stream;         /**< 1: Y is stored past the caches: its rows are aligned for that */
 } sp_block;
 
@@ -96,8 +96,8 @@ SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int c
     }
 }
 
-/** The columns of a list that the rows `height` before do not have, some groups of rows ahead.
- *  \param [out] fresh  [SP_FRESH]; \return how many */
-int sp_find_fresh(const int32_t *list, int64_t n, int height, int bytes, int64_t *fresh);
+/** The columns of a list that the rows `height` before do not have, some groups of rows prefetch.
+ *  \param [out] fresh  [SP_NEWLY_TOUCHED]; \return how many */
+int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly);
 
 #endif

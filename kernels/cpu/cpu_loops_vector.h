@@ -46,7 +46,8 @@ typedef struct NAME(group) {
     const int32_t *col; /* likewise if there are as many lists as rows; else all have this list */
     const VALUE *x;
     int64_t stride;
-    int64_t ahead, limit; /* fetch X's row for the entry that is `ahead` on; alone: at most entry `limit` */
+    int64_t prefetch,
+        limit; /* fetch X's row for the entry that is `ahead` on; alone: at most entry `limit` */
 } NAME(group);
 
 /** Stores the sums of `vectors` vectors of a row, the last one masked if `masked`. */
@@ -82,8 +83,8 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
             const int own = r < lists;
             const int32_t *const col = own ? g.col + r * g.stride : g.col;
             const VALUE *const xr = g.x + col[e] * ldx + (own ? 0 : r * shift);
-            if (bytes >= SP_AHEAD_BYTES && lists == rows && g.ahead) {
-                const int64_t next = rows > 1 || e + g.ahead < g.limit ? e + g.ahead : g.limit;
+            if (bytes >= SP_PREFETCH_BYTES && lists == rows && g.prefetch) {
+                const int64_t next = rows > 1 || e + g.prefetch < g.limit ? e + g.prefetch : g.limit;
                 sp_fetch_row(g.x, col[next] * ldx * (int64_t)sizeof(VALUE), bytes);
             }
             SP_UNROLL for (int v = 0; v < vectors; v++)
@@ -108,7 +109,7 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
                                .val = (const VALUE *)b->val + at,
                                .col = b->col + at,
                                .x = b->x,
-                               .ahead = b->ahead,
+                               .prefetch = b->prefetch,
                                .limit = b->last_entry - at};
         NAME(product)(b, g, 1, 1, ldx, 0, vectors, masked);
     }
@@ -118,15 +119,15 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
 SP_INLINE static int64_t NAME(equal_ahead)(const sp_block *b, int64_t n, int64_t stride)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
-    if (n >= b->ahead) return b->ahead / height;
-    return (b->ahead + height * n - 1) / (height * n + !n) * height * stride;
+    if (n >= b->prefetch) return b->prefetch / height;
+    return (b->prefetch + height * n - 1) / (height * n + !n) * height * stride;
 }
 
 TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
     const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
-    const int64_t ahead = b->ahead ? NAME(equal_ahead)(b, n, stride) : 0;
+    const int64_t prefetch = b->prefetch ? NAME(equal_ahead)(b, n, stride) : 0;
     for (int64_t i = b->first; i < b->last; i += height) {
         const int64_t p = at + (i - b->first) * stride, end = p + height * stride;
         if (b->fetched >= 0) sp_fetch_entries(b, end, sizeof(VALUE), 1);
@@ -136,7 +137,7 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
                                .col = b->col + p,
                                .x = b->x,
                                .stride = stride,
-                               .ahead = end + ahead <= b->last_entry ? ahead : 0};
+                               .prefetch = end + prefetch <= b->last_entry ? prefetch : 0};
         NAME(product)(b, g, height, height, ldx, 0, vectors, masked);
     }
 }
@@ -148,15 +149,15 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
     const int height = SP_HEIGHT(kind), bytes = vectors * LANES * (int)sizeof(VALUE);
     const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
     const int32_t *const list = b->origin >= 0 ? b->col + b->begin[b->origin] : NULL;
-    int64_t fresh[SP_FRESH];
-    const int fetch = vectors > SP_FEW_VECTORS && list && b->fresh;
-    const int count = fetch ? sp_find_fresh(list, n, height, bytes, fresh) : 0;
+    int64_t newly[SP_NEWLY_TOUCHED];
+    const int fetch = vectors > SP_FEW_VECTORS && list && b->newly;
+    const int count = fetch ? sp_find_newly_touched(list, n, height, bytes, newly) : 0;
     for (int64_t i = b->first; i < b->last; i += height) {
         const int64_t p = at + (i - b->first) * stride, shift = list ? i - b->origin : 0;
         if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
             sp_fetch_entries(b, p + height * n, sizeof(VALUE), !list);
         for (int f = 0; f < count; f++)
-            sp_fetch_row(b->x, (fresh[f] + shift) * ldx * (int64_t)sizeof(VALUE), bytes);
+            sp_fetch_row(b->x, (newly[f] + shift) * ldx * (int64_t)sizeof(VALUE), bytes);
         const NAME(group) g = {.i = i,
                                .n = n,
                                .val = (const VALUE *)b->val + p,

@@ -18,7 +18,7 @@
 
 enum {
     CHUNK_ENTRIES = 2048,   /* of A, treated for all blocks of columns before the next ones */
-    LARGE_MATRIX = 1 << 20, /* bytes of A and of X from which they are fetched ahead */
+    LARGE_MATRIX = 1 << 20, /* bytes of A and of X from which they are fetched prefetch */
     LARGE_X = 1 << 18,
     RANGES = 8, /* of rows that a thread gets in turn where they are uneven */
 };
@@ -27,13 +27,14 @@ typedef struct sp_rows {
     const int64_t *begin, *end;
     void *owned;
     sp_runs runs;
-    sp_work turns; /* of uneven rows: thread t of n has ranges t, t + n, t + 2n, ...; else without threads */
-    int64_t ahead; /* see sp_block */
-    int fetch;     /* whether A is worth fetching ahead */
-    int fresh;
-    int64_t pieces; /* of rows of more than SP_CPU_PIECE entries */
-    int64_t *piece; /* [2 pieces]: where the pieces begin, and where they end */
-    void *partial;  /* [pieces x partial_ld]: their sums */
+    sp_thread_ranges
+        interleaved; /* of uneven rows: thread t of n has ranges t, t + n, t + 2n, ...; else without threads */
+    int64_t prefetch; /* see sp_block */
+    int fetch;        /* whether A is worth fetching prefetch */
+    int newly;
+    int64_t segments; /* of rows of more than SP_CPU_ROW_SEGMENT entries */
+    int64_t *segment; /* [2 segments]: where the pieces begin, and where they end */
+    void *partial;    /* [pieces x partial_ld]: their sums */
     int64_t partial_ld;
 } sp_rows;
 
@@ -52,16 +53,16 @@ static spmm_status cut_giants(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows, size = (int64_t)sp_value_size(setup->a->precision);
     const int64_t line = 64 / size;
-    for (int64_t i = 0; i < rows; i++) s->pieces += sp_work_pieces(s->end[i] - s->begin[i]);
-    if (s->pieces == 0) return SPMM_OK;
+    for (int64_t i = 0; i < rows; i++) s->segments += sp_row_segments(s->end[i] - s->begin[i]);
+    if (s->segments == 0) return SPMM_OK;
     s->partial_ld = (setup->k + line - 1) / line * line;
-    TRY(sp_alloc((void **)&s->piece, 2 * s->pieces, sizeof *s->piece, "pieces of long rows"));
-    TRY(sp_alloc(&s->partial, s->pieces * s->partial_ld, (size_t)size, "sums of pieces of long rows"));
+    TRY(sp_alloc((void **)&s->segment, 2 * s->segments, sizeof *s->segment, "pieces of long rows"));
+    TRY(sp_alloc(&s->partial, s->segments * s->partial_ld, (size_t)size, "sums of pieces of long rows"));
     for (int64_t i = 0, p = 0; i < rows; i++)
-        for (int64_t n = sp_work_pieces(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
-            s->piece[p] = at;
-            at = n > 1 ? at + SP_CPU_PIECE : s->end[i];
-            s->piece[s->pieces + p] = at;
+        for (int64_t n = sp_row_segments(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
+            s->segment[p] = at;
+            at = n > 1 ? at + SP_CPU_ROW_SEGMENT : s->end[i];
+            s->segment[s->segments + p] = at;
         }
     return SPMM_OK;
 }
@@ -79,19 +80,19 @@ static spmm_status take_turns(const sp_setup *setup, sp_rows *s)
     }
     /* variance above the square of the mean */
     if (setup->threads == 1 || squares * (double)rows <= 2 * sum * sum) return SPMM_OK;
-    return sp_work_create(setup->csr->irp, rows, RANGES * setup->threads, &s->turns);
+    return sp_thread_ranges_create(setup->csr->irp, rows, RANGES * setup->threads, &s->interleaved);
 }
 
 static spmm_status prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
     const int64_t size = (int64_t)sp_value_size(a->precision);
-    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_PIECE, setup->threads, &s->runs));
+    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_ROW_SEGMENT, setup->threads, &s->runs));
     TRY(cut_giants(setup, s));
     TRY(take_turns(setup, s));
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
-    s->fresh = a->cols * setup->k * size >= LARGE_X;
-    s->ahead = s->fresh ? sp_choose_ahead(a, s->begin, s->end, setup->k * size) : 0;
+    s->newly = a->cols * setup->k * size >= LARGE_X;
+    s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
     return SPMM_OK;
 }
 
@@ -121,8 +122,8 @@ void sp_rows_destroy(void *state)
     sp_rows *const s = state;
     if (!s) return;
     sp_runs_destroy(&s->runs);
-    sp_work_destroy(&s->turns);
-    sp_free(s->piece);
+    sp_thread_ranges_destroy(&s->interleaved);
+    sp_free(s->segment);
     sp_free(s->partial);
     sp_free(s->owned);
     sp_free(s);
@@ -171,7 +172,7 @@ static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
     return p->width->loops[vectors - 1][n == p->blocks - 1 && p->total * lanes > ld];
 }
 
-/** Rows [first, last), none of them cut into pieces. They are treated in chunks, so that A's entries come from
+/** Rows [first, last), none of them cut into segments. They are treated in chunks, so that A's entries come from
  *  the cache for all blocks of columns but the first. */
 static void run_range(const product *p, int64_t first, int64_t last)
 {
@@ -185,10 +186,10 @@ static void run_range(const product *p, int64_t first, int64_t last)
                   .val = a->val,
                   .ldx = p->l->x->ld,
                   .ldy = p->l->y->ld,
-                  .ahead = s->ahead,
+                  .prefetch = s->prefetch,
                   .last_entry = s->end[last - 1] - 1,
                   .fetched = s->fetch ? s->begin[first] : -1,
-                  .fresh = s->fresh,
+                  .newly = s->newly,
                   .stream = p->stream};
     for (int64_t from = first, to; from < last; from = to) {
         to = last - from < chunk ? last : from + chunk;
@@ -203,26 +204,29 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
-static const sp_work *work_of(const product *p) { return p->s->turns.threads ? &p->s->turns : p->l->work; }
+static const sp_thread_ranges *work_of(const product *p)
+{
+    return p->s->interleaved.threads ? &p->s->interleaved : p->l->work;
+}
 
-/** A thread's rows: those of its range that are not cut into pieces. */
+/** A thread's rows: those of its range that are not cut into segments. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
-    const sp_work *const w = work_of(p);
-    for (int64_t g = 0; g < w->giants && w->giant[g] < last; g++) {
-        if (w->giant[g] < first) continue;
-        run_range(p, first, w->giant[g]);
-        first = w->giant[g] + 1;
+    const sp_thread_ranges *const w = work_of(p);
+    for (int64_t g = 0; g < w->long_rows && w->long_row[g] < last; g++) {
+        if (w->long_row[g] < first) continue;
+        run_range(p, first, w->long_row[g]);
+        first = w->long_row[g] + 1;
     }
     run_range(p, first, last);
 }
 
 /** Pieces [first, last): rows of a matrix of their own, whose Y is the partial sums. Those of one row follow
  *  one another and all but the last one are equally long. */
-static void run_pieces(const product *p, int64_t first, int64_t last)
+static void run_segments(const product *p, int64_t first, int64_t last)
 {
     const sp_rows *const s = p->s;
-    const int64_t *const begin = s->piece, *const end = s->piece + s->pieces;
+    const int64_t *const begin = s->segment, *const end = s->segment + s->segments;
     const int64_t height = SP_HEIGHT(SP_RUN_EQUAL);
     sp_block b = {.begin = begin,
                   .end = end,
@@ -230,15 +234,16 @@ static void run_pieces(const product *p, int64_t first, int64_t last)
                   .val = p->l->a->val,
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
-                  .ahead = s->ahead,
+                  .prefetch = s->prefetch,
                   .fetched = -1}; /* a few streams, which the hardware follows */
     for (int64_t n = 0; n < p->blocks; n++) {
         const sp_loop *const loops = begin_block(p, n, &b);
         b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
         for (int64_t i = first, count; i < last; i += count) {
-            for (count = 1; i + count < last && begin[i + count] == begin[i] + count * SP_CPU_PIECE;) count++;
+            for (count = 1; i + count < last && begin[i + count] == begin[i] + count * SP_CPU_ROW_SEGMENT;)
+                count++;
             b.last_entry = end[i + count - 1] - 1;
-            const int64_t equal = count - (end[i + count - 1] - begin[i + count - 1] < SP_CPU_PIECE);
+            const int64_t equal = count - (end[i + count - 1] - begin[i + count - 1] < SP_CPU_ROW_SEGMENT);
             const int64_t together = loops[SP_RUN_EQUAL] ? equal / height * height : 0;
             run_loop(loops[SP_RUN_EQUAL], &b, i, i + together);
             run_loop(loops[SP_RUN_ANY], &b, i + together, i + count);
@@ -250,7 +255,7 @@ static void run_pieces(const product *p, int64_t first, int64_t last)
 static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
-    const int64_t at = work_of(p)->giant[g] * y->ld, ld = p->s->partial_ld;
+    const int64_t at = work_of(p)->long_row[g] * y->ld, ld = p->s->partial_ld;
     for (int64_t j = 0; j < y->k; j++)
         if (y->precision == SPMM_F64) {
             const double *const partial = (const double *)p->s->partial + first * ld + j;
@@ -267,9 +272,9 @@ static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count
 
 static void add_all_pieces(const product *p, int thread, int threads)
 {
-    const sp_work *const w = work_of(p);
-    for (int64_t g = 0, first = 0; g < w->giants; g++) {
-        const int64_t i = w->giant[g], count = sp_work_pieces(p->s->end[i] - p->s->begin[i]);
+    const sp_thread_ranges *const w = work_of(p);
+    for (int64_t g = 0, first = 0; g < w->long_rows; g++) {
+        const int64_t i = w->long_row[g], count = sp_row_segments(p->s->end[i] - p->s->begin[i]);
         if (g % threads == thread) add_pieces(p, g, first, count);
         first += count;
     }
@@ -279,7 +284,7 @@ spmm_status sp_rows_run(const sp_launch *l)
 {
     const spmm_multivector *const x = l->x, *const y = l->y;
     product p = {.l = l, .s = l->state};
-    const sp_work *const w = work_of(&p);
+    const sp_thread_ranges *const w = work_of(&p);
     p.width = sp_choose_width(sp_cpu_isa(), x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
     p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
     p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
@@ -289,10 +294,10 @@ spmm_status sp_rows_run(const sp_launch *l)
     {
         const int threads = omp_get_num_threads();
         for (int t = omp_get_thread_num(); t < w->threads; t += threads) {
-            if (w->giants) run_pieces(&p, w->piece[t], w->piece[t + 1]);
+            if (w->long_rows) run_segments(&p, w->segment[t], w->segment[t + 1]);
             run_rows(&p, w->begin[t], w->begin[t + 1]);
         }
-        if (w->giants) {
+        if (w->long_rows) {
 #pragma omp barrier
             add_all_pieces(&p, omp_get_thread_num(), threads);
         }

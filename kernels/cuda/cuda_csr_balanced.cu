@@ -1,5 +1,5 @@
 /** CSR for rows of any lengths: the sub-warp kernel of cuda_rows.cuh on pieces of rows. Rows of more than
- *  SP_PIECE entries are cut; pieces are sorted by powers of two of their length, longest first, so that the
+ *  SP_ROW_SEGMENT entries are cut; pieces are sorted by powers of two of their length, longest first, so that the
  *  rows of a warp are about equally long and no long one starts last. The partial sums of a cut row are
  *  added in order: no atomics. */
 #include "kernels/cuda/cuda_rows.cuh"
@@ -9,8 +9,8 @@ namespace {
 enum { FEW_COLUMNS = 8 };
 
 struct balance {
-    int64_t pieces, splits;
-    sp_piece *piece; /* in device memory, as are the next */
+    int64_t segments, splits;
+    sp_segment *segment; /* in device memory, as are the next */
     sp_split *split;
     void *partial; /* [partials x partial_ld(k)] */
 };
@@ -19,18 +19,18 @@ void release(void *state)
 {
     balance *const b = (balance *)state;
     if (!b) return;
-    sp_device_free(b->piece);
+    sp_device_free(b->segment);
     sp_device_free(b->split);
     sp_device_free(b->partial);
     sp_free(b);
 }
 
-spmm_status upload(const sp_pieces *p, int64_t row_bytes, balance *b)
+spmm_status upload(const sp_segments *p, int64_t row_bytes, balance *b)
 {
-    b->pieces = p->count;
+    b->segments = p->count;
     b->splits = p->splits;
-    TRY(sp_device_alloc((void **)&b->piece, p->count * (int64_t)sizeof *p->piece, "pieces of rows"));
-    TRY(sp_device_upload(b->piece, p->piece, p->count * (int64_t)sizeof *p->piece));
+    TRY(sp_device_alloc((void **)&b->segment, p->count * (int64_t)sizeof *p->segment, "pieces of rows"));
+    TRY(sp_device_upload(b->segment, p->segment, p->count * (int64_t)sizeof *p->segment));
     if (p->splits == 0) return SPMM_OK;
     TRY(sp_device_alloc((void **)&b->split, p->splits * (int64_t)sizeof *p->split, "long rows"));
     TRY(sp_device_upload(b->split, p->split, p->splits * (int64_t)sizeof *p->split));
@@ -39,15 +39,16 @@ spmm_status upload(const sp_pieces *p, int64_t row_bytes, balance *b)
 
 spmm_status prepare(const sp_setup *s, void **state)
 {
-    sp_pieces pieces;
+    sp_segments segments;
     void *p = NULL;
     *state = NULL;
     /* for few columns more pieces: a sub-warp is a few lanes then, and waits on memory */
-    TRY(sp_pieces_create(s->csr, s->k <= FEW_COLUMNS ? SP_PIECE / 2 : SP_PIECE, SP_ORDER_CLASSES, &pieces));
+    TRY(sp_segments_create(s->csr, s->k <= FEW_COLUMNS ? SP_ROW_SEGMENT / 2 : SP_ROW_SEGMENT,
+                           SP_ORDER_CLASSES, &segments));
     spmm_status status = sp_alloc_zero(&p, 1, sizeof(balance), "a work list");
     if (status == SPMM_OK)
-        status = upload(&pieces, partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision), (balance *)p);
-    sp_pieces_destroy(&pieces);
+        status = upload(&segments, partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision), (balance *)p);
+    sp_segments_destroy(&segments);
     if (status != SPMM_OK) {
         release(p);
         return status;
@@ -60,11 +61,11 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
     const balance *const b = (const balance *)l->state;
     rows_args<T> a = rows_args_of<T>(l);
-    a.piece = b->piece;
-    a.rows = b->pieces;
+    a.segment = b->segment;
+    a.rows = b->segments;
     a.partial = (T *)b->partial;
     a.partial_ld = partial_ld(l->x->k);
-    launch_rows<FROM_PIECES>(a, vector_width(l, (int)sizeof(T)), stream);
+    launch_rows<FROM_SEGMENTS>(a, vector_width(l, (int)sizeof(T)), stream);
     launch_partials<T>({b->split, b->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns}, stream);
 }
 

@@ -12,8 +12,8 @@
  *
  *  All 32 lanes of a warp stay in the loop over chunks until the longest of its rows is done (rows that
  *  have ended see column -1), so the warp-wide votes and barriers are reached by all of them. */
-#ifndef SP_ROWS_CUH
-#define SP_ROWS_CUH
+#ifndef SP_CUDA_ROWS_CUH
+#define SP_CUDA_ROWS_CUH
 
 #include "kernels/cuda/cuda_vector.cuh"
 
@@ -22,14 +22,14 @@ namespace {
 enum { BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS };
 
 /** Where rows come from. */
-enum rows_source { FROM_CSR, FROM_ELL, FROM_ELL_NOPAD, FROM_PIECES };
+enum rows_source { FROM_CSR, FROM_ELL, FROM_ELL_NOPAD, FROM_SEGMENTS };
 
 /** What the kernel needs of a launch; x and y already moved to the first column to do. */
 template <typename T> struct rows_args {
     const int64_t *row_start;  /* FROM_CSR, FROM_ELL_NOPAD */
     const int32_t *nz_per_row; /* FROM_ELL_NOPAD */
-    const sp_piece *piece;     /* FROM_PIECES, [rows] */
-    T *partial;                /* FROM_PIECES: partial sums of long rows */
+    const sp_segment *segment; /* FROM_SEGMENTS, [rows] */
+    T *partial;                /* FROM_SEGMENTS: partial sums of long rows */
     int64_t partial_ld;
     const int32_t *col;
     const T *val;
@@ -73,9 +73,10 @@ struct row_span {
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
-    if constexpr (F == FROM_PIECES) {
-        const int4 piece = __ldg((const int4 *)(a.piece + row)); /* in one load */
-        return {(int64_t)((uint64_t)(uint32_t)piece.y << 32 | (uint32_t)piece.x), (unsigned)piece.z, piece.w};
+    if constexpr (F == FROM_SEGMENTS) {
+        const int4 segment = __ldg((const int4 *)(a.segment + row)); /* in one load */
+        return {(int64_t)((uint64_t)(uint32_t)segment.y << 32 | (uint32_t)segment.x), (unsigned)segment.z,
+                segment.w};
     } else if constexpr (F == FROM_ELL) {
         return {row * a.width, (unsigned)a.width, (int32_t)row};
     } else {
@@ -228,8 +229,8 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(cons
         X sum[N] = {};
         sum_row<F, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
         if (row >= a.rows) continue;
-        T *const y = F == FROM_PIECES && span.target < 0 ? a.partial + ~span.target * a.partial_ld
-                                                         : a.y + span.target * a.ldy;
+        T *const y = F == FROM_SEGMENTS && span.target < 0 ? a.partial + ~span.target * a.partial_ld
+                                                           : a.y + span.target * a.ldy;
 #pragma unroll
         for (int n = 0; n < N; n++)
             if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);
@@ -296,7 +297,7 @@ template <rows_source F, typename T, int V> void launch_all(rows_args<T> a, cuda
     }
 }
 
-/** Queues the kernel for all columns. partial: FROM_PIECES. */
+/** Queues the kernel for all columns. partial: FROM_SEGMENTS. */
 template <rows_source F, typename T> void launch_rows(rows_args<T> a, int width, cudaStream_t stream)
 {
     if (a.rows == 0) return;

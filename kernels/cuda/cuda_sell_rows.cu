@@ -1,6 +1,6 @@
-/** Sliced ELLPACK: a thread, or a few lanes, per piece of a row; the columns and values of a slice lie by
+/** Sliced ELLPACK: a thread, or a few lanes, per segment of a row; the columns and values of a slice lie by
  *  columns, so that the lanes of a warp read them side by side. For few columns of X, where a sub-warp along
- *  a row would have most of its lanes idle. One fma chain a piece, in column order. */
+ *  a row would have most of its lanes idle. One fma chain a segment, in column order. */
 #include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
@@ -19,7 +19,7 @@ template <typename T> struct sell_args {
     int columns;
 };
 
-/** G entries of a piece; column -1 beyond its end. */
+/** G entries of a segment; column -1 beyond its end. */
 template <typename T, int G> struct sell_group {
     int32_t col[G];
     T val[G];
@@ -53,7 +53,7 @@ __device__ inline void add_group(const sell_group<T, G> &g, const char *const (&
             for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
 }
 
-/** L lanes per piece, N vectors of V columns a lane. */
+/** L lanes per segment, N vectors of V columns a lane. */
 template <typename T, int V, int L, int N>
 __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T> a)
 {
@@ -67,13 +67,13 @@ __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T
         column[n] = first_column + (n * L + lane) * V;
         x[n] = (const char *)(a.x + (column[n] < a.columns ? column[n] : first_column));
     }
-    for (int64_t piece = (int64_t)blockIdx.x * (SELL_BLOCK / L) + threadIdx.x / L;
-         piece < a.slices * SP_SLICE; piece += (int64_t)gridDim.x * (SELL_BLOCK / L)) {
-        const int64_t slice = piece / SP_SLICE, end = __ldg(a.slice_start + slice + 1);
-        const int32_t target = __ldg(a.target + piece);
+    for (int64_t segment = (int64_t)blockIdx.x * (SELL_BLOCK / L) + threadIdx.x / L;
+         segment < a.slices * SP_SLICE; segment += (int64_t)gridDim.x * (SELL_BLOCK / L)) {
+        const int64_t slice = segment / SP_SLICE, end = __ldg(a.slice_start + slice + 1);
+        const int32_t target = __ldg(a.target + segment);
         X sum[N] = {};
         sell_group<T, G> g;
-        int64_t at = __ldg(a.slice_start + slice) + piece % SP_SLICE;
+        int64_t at = __ldg(a.slice_start + slice) + segment % SP_SLICE;
         load_group(a, at, end, g);
         while (at < end) {
             const sell_group<T, G> now = g;

@@ -1,6 +1,6 @@
 /** Vectors of X and Y, which the CUDA kernels share. */
-#ifndef SP_VECTOR_CUH
-#define SP_VECTOR_CUH
+#ifndef SP_CUDA_VECTOR_CUH
+#define SP_CUDA_VECTOR_CUH
 
 #include "spmm_types.h"
 extern "C" {

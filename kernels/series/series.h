@@ -17,13 +17,13 @@
 typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS } sp_step;
 
 /** Which values lie next to each other: a series', or those of one index. */
-typedef enum sp_layout { SP_SERIES_MAJOR, SP_INDEX_MAJOR, SP_ANY_LAYOUT } sp_layout;
+typedef enum sp_series_order { SP_SERIES_MAJOR, SP_INDEX_MAJOR, SP_ANY_LAYOUT } sp_series_order;
 
 /** Consecutive series, those of one rank. */
 typedef struct sp_series {
     int64_t count, length; /**< series, and values of each (>= 1) */
     int64_t first;         /**< number of the first one among all ranks' */
-    sp_layout layout;
+    sp_series_order layout;
     spmm_multivector v; /**< SP_SERIES_MAJOR: [count x length], SP_INDEX_MAJOR: [length x count] */
 } sp_series;
 
@@ -93,7 +93,7 @@ typedef struct sp_series_kernel {
     const char *id;
     spmm_device device;
     sp_step step;
-    sp_layout layout;
+    sp_series_order layout;
     const char *what;
     const sp_series_ops *ops;
 } sp_series_kernel;
@@ -110,7 +110,7 @@ const sp_series_kernel *sp_series_kernels(int *count);
 const sp_series_kernel *sp_series_find(const char *id);
 
 /** The first one listed for that step, device and layout that this build has; NULL if there is none. */
-const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_layout layout);
+const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_series_order layout);
 
 /* ---- what there is one way of, on either device ---- */
 

@@ -25,7 +25,7 @@ const sp_series_kernel *sp_series_find(const char *id)
     return NULL;
 }
 
-const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_layout layout)
+const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_series_order layout)
 {
     for (int i = 0; i < KERNELS; i++)
         if (registry[i].step == step && registry[i].device == device && !registry[i].ops->missing &&

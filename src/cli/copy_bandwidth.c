@@ -103,15 +103,15 @@ static spmm_status time_copies(const sp_grid *grid, const copy_probe *probe, dou
     return sp_agree(grid->comm, "floor", status);
 }
 
-spmm_status sp_copy_rate(const sp_grid *grid, const sp_place *place, double *rate)
+spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, double *rate)
 {
     copy_probe probe;
     int rank, sharers, there;
     double least = 0;
     *rate = 0;
     TRY(sp_node_rank(grid->comm, &rank, &sharers));
-    if (place->device == SPMM_CUDA) sharers = place->gpu_sharers;
-    spmm_status status = create(place->device, place->threads, sharers, &probe);
+    if (binding->device == SPMM_CUDA) sharers = binding->gpu_sharers;
+    spmm_status status = create(binding->device, binding->threads, sharers, &probe);
     status = sp_all(grid->comm, status == SPMM_OK, &there);
     if (status == SPMM_OK && there) {
         status = time_copies(grid, &probe, &least);

@@ -1,6 +1,6 @@
 /** What the memories of the ranks copy, as a measure for what moves much and computes little. */
-#ifndef SP_COPY_RATE_H
-#define SP_COPY_RATE_H
+#ifndef SP_COPY_BANDWIDTH_H
+#define SP_COPY_BANDWIDTH_H
 
 #include "comm/binding.h"
 #include "comm/grid.h"
@@ -10,6 +10,6 @@
  *  Collective over grid->comm.
  *  \param [out] rate  this rank's; 0 where one lacks the memory to measure it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_DEVICE, SPMM_ERR_MPI */
-spmm_status sp_copy_rate(const sp_grid *grid, const sp_place *place, double *rate);
+spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, double *rate);
 
 #endif

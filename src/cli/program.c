@@ -6,7 +6,7 @@
 
 const char *const sp_verify_words[] = {"full", "sample", "none", NULL};
 
-void sp_program_complain(int rank, spmm_status status)
+void sp_program_print_error(int rank, spmm_status status)
 {
     const char *const name = program_invocation_short_name;
     if (rank != 0) return;

@@ -13,7 +13,7 @@ extern const char *const sp_verify_words[];
 
 /** Prints rank 0's one line about an error to the standard error, from spmm_error_message(); a second one to --help
  *  where the status is SPMM_ERR_USAGE. Other ranks say nothing: the message is the same on all. */
-void sp_program_complain(int rank, spmm_status status);
+void sp_program_print_error(int rank, spmm_status status);
 
 /** Prints rank 0's one line about what is odd and no error to the standard error; nothing for "", nor where the program is to be
  *  quiet (verbosity below 0). */

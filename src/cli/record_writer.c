@@ -8,7 +8,7 @@
 
 #include "base/append.h"
 
-struct sp_sink {
+struct sp_writer {
     FILE *file;
     enum { JSON, CSV_HEAD, CSV_ROW } kind;
     const char *group; /* NULL: top level */
@@ -55,7 +55,7 @@ static void quoted(FILE *f, const char *text, int json)
 }
 
 /** Starts a field: comma, and its name where the form has names. 1: a value must follow. */
-static int field(sp_sink *s, const char *name)
+static int field(sp_writer *s, const char *name)
 {
     if (s->fields++) fputc(',', s->file);
     if (s->kind == JSON) fprintf(s->file, "\"%s\":", name);
@@ -63,17 +63,17 @@ static int field(sp_sink *s, const char *name)
     return s->kind != CSV_HEAD;
 }
 
-void sp_sink_text(sp_sink *s, const char *name, const char *value)
+void sp_writer_text(sp_writer *s, const char *name, const char *value)
 {
     if (field(s, name)) quoted(s->file, value, s->kind == JSON);
 }
 
-void sp_sink_whole(sp_sink *s, const char *name, int64_t value)
+void sp_writer_int(sp_writer *s, const char *name, int64_t value)
 {
     if (field(s, name)) fprintf(s->file, "%" PRId64, value);
 }
 
-void sp_sink_real(sp_sink *s, const char *name, double value)
+void sp_writer_double(sp_writer *s, const char *name, double value)
 {
     if (!field(s, name)) return;
     if (isfinite(value))
@@ -82,36 +82,36 @@ void sp_sink_real(sp_sink *s, const char *name, double value)
         fputs(s->kind == JSON ? "null" : "", s->file); /* JSON has no inf and nan */
 }
 
-void sp_sink_truth(sp_sink *s, const char *name, int value)
+void sp_writer_bool(sp_writer *s, const char *name, int value)
 {
     if (field(s, name)) fputs(value ? "true" : "false", s->file);
 }
 
-void sp_sink_pair(sp_sink *s, const char *name, const char *first, const char *second, const int *pair)
+void sp_writer_pair(sp_writer *s, const char *name, const char *first, const char *second, const int *pair)
 {
     if (s->kind == JSON) {
         field(s, name);
         fprintf(s->file, "[%d,%d]", pair[0], pair[1]);
     } else {
-        sp_sink_whole(s, first, pair[0]);
-        sp_sink_whole(s, second, pair[1]);
+        sp_writer_int(s, first, pair[0]);
+        sp_writer_int(s, second, pair[1]);
     }
 }
 
-void sp_sink_stats(sp_sink *s, const sp_stats *stats)
+void sp_writer_stats(sp_writer *s, const sp_stats *stats)
 {
-    sp_sink_whole(s, "n", stats->n);
-    sp_sink_real(s, "median", stats->median);
-    sp_sink_real(s, "mean", stats->mean);
-    sp_sink_real(s, "stddev", stats->stddev);
-    sp_sink_real(s, "variance", stats->stddev * stats->stddev);
-    sp_sink_real(s, "min", stats->min);
-    sp_sink_real(s, "max", stats->max);
-    sp_sink_real(s, "median_low", stats->low);
-    sp_sink_real(s, "median_high", stats->high);
+    sp_writer_int(s, "n", stats->n);
+    sp_writer_double(s, "median", stats->median);
+    sp_writer_double(s, "mean", stats->mean);
+    sp_writer_double(s, "stddev", stats->stddev);
+    sp_writer_double(s, "variance", stats->stddev * stats->stddev);
+    sp_writer_double(s, "min", stats->min);
+    sp_writer_double(s, "max", stats->max);
+    sp_writer_double(s, "median_low", stats->low);
+    sp_writer_double(s, "median_high", stats->high);
 }
 
-void sp_sink_open(sp_sink *s, const char *group)
+void sp_writer_open(sp_writer *s, const char *group)
 {
     s->group = group;
     if (s->kind != JSON) return;
@@ -120,7 +120,7 @@ void sp_sink_open(sp_sink *s, const char *group)
     s->fields = 0;
 }
 
-void sp_sink_close(sp_sink *s)
+void sp_writer_close(sp_writer *s)
 {
     s->group = NULL;
     if (s->kind == JSON) fputc('}', s->file);
@@ -164,11 +164,11 @@ static int cut_row(const char *head, const char *line, size_t bytes)
 }
 
 /** The record as text in memory, that of one line. \param [out] text  the caller frees it with free() */
-static spmm_status compose(int kind, sp_sink_visit visit, const void *record, char **text, size_t *bytes)
+static spmm_status compose(int kind, sp_writer_visit visit, const void *record, char **text, size_t *bytes)
 {
     *text = NULL;
     FILE *const f = open_memstream(text, bytes);
-    sp_sink s = {.file = f, .kind = kind};
+    sp_writer s = {.file = f, .kind = kind};
     if (f) {
         if (s.kind == JSON) fputc('{', f);
         visit(&s, record);
@@ -183,7 +183,7 @@ static spmm_status compose(int kind, sp_sink_visit visit, const void *record, ch
     return SPMM_OK;
 }
 
-spmm_status sp_sink_json(const char *path, sp_sink_visit visit, const void *record)
+spmm_status sp_writer_json(const char *path, sp_writer_visit visit, const void *record)
 {
     char *line;
     size_t bytes;
@@ -193,7 +193,7 @@ spmm_status sp_sink_json(const char *path, sp_sink_visit visit, const void *reco
     return status;
 }
 
-spmm_status sp_sink_csv(const char *path, sp_sink_visit visit, const void *record)
+spmm_status sp_writer_csv(const char *path, sp_writer_visit visit, const void *record)
 {
     char *head, *row = NULL;
     size_t head_bytes, bytes;

@@ -34,7 +34,7 @@ struct sp_watch {
     double seconds;
     double patience;  /* until a peer is overdue */
     int peers;        /* rank 0: all others; else: rank 0 */
-    watched *peer;       /* [peers] */
+    watched *peer;    /* [peers] */
     char *host;       /* [size * HOST_BYTES] */
     double last_look; /* of this rank at its peers */
     atomic_int stopping;

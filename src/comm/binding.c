@@ -24,85 +24,85 @@ static int bound_cores(char *key, size_t n)
 }
 
 /** asked: 0: the default */
-static spmm_status choose_threads(int asked, sp_place *place)
+static spmm_status choose_threads(int asked, sp_binding *binding)
 {
     char what[48];
     TRY(sp_environment_check());
     snprintf(what, sizeof what, "--threads %d", asked);
     if (asked != 0) TRY(sp_threads_check(what, asked));
-    place->threads = asked;
-    if (place->threads == 0) TRY(sp_threads_told(&place->threads));
-    if (place->threads == 0) place->threads = place->cores / place->core_sharers;
-    if (place->threads > sp_threads_most()) place->threads = sp_threads_most();
-    if (place->threads < 1) place->threads = 1;
+    binding->threads = asked;
+    if (binding->threads == 0) TRY(sp_threads_told(&binding->threads));
+    if (binding->threads == 0) binding->threads = binding->cores / binding->core_sharers;
+    if (binding->threads > sp_threads_most()) binding->threads = sp_threads_most();
+    if (binding->threads < 1) binding->threads = 1;
     return SPMM_OK;
 }
 
-static spmm_status place_threads(MPI_Comm comm, int asked, sp_place *place)
+static spmm_status place_threads(MPI_Comm comm, int asked, sp_binding *binding)
 {
     char key[32];
     int which;
     const int quota = sp_threads_quota(NULL);
-    place->cores = bound_cores(key, sizeof key);
-    if (quota > 0 && quota < place->cores) place->cores = quota;
-    TRY(sp_node_sharers(comm, key, &which, &place->core_sharers));
-    return sp_agree(comm, "place", choose_threads(asked, place));
+    binding->cores = bound_cores(key, sizeof key);
+    if (quota > 0 && quota < binding->cores) binding->cores = quota;
+    TRY(sp_node_sharers(comm, key, &which, &binding->core_sharers));
+    return sp_agree(comm, "binding", choose_threads(asked, binding));
 }
 
-static spmm_status open_gpu(int node_rank, sp_place *place)
+static spmm_status open_gpu(int node_rank, sp_binding *binding)
 {
     const char *why = "";
     const int count = sp_device_count(&why);
     if (count == 0)
         return sp_fail(SPMM_ERR_NO_DEVICE, "device cuda: no usable GPU on %s: %s; use --device cpu",
-                       place->host, why);
+                       binding->host, why);
     TRY(sp_device_open(node_rank % count));
-    return sp_device_describe(node_rank % count, &place->gpu);
+    return sp_device_describe(node_rank % count, &binding->gpu);
 }
 
-spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_place *place)
+spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_binding *binding)
 {
-    memset(place, 0, sizeof *place);
-    if (gethostname(place->host, sizeof place->host - 1) != 0)
-        snprintf(place->host, sizeof place->host, "unknown");
-    TRY(place_threads(comm, threads, place));
+    memset(binding, 0, sizeof *binding);
+    if (gethostname(binding->host, sizeof binding->host - 1) != 0)
+        snprintf(binding->host, sizeof binding->host, "unknown");
+    TRY(place_threads(comm, threads, binding));
     int node_rank, node_size, gpus_everywhere;
     TRY(sp_node_rank(comm, &node_rank, &node_size));
     const char *why;
     TRY(sp_all(comm, choice != SP_DEVICE_CPU && sp_device_count(&why) > 0, &gpus_everywhere));
     const int use = choice == SP_DEVICE_CUDA || (choice == SP_DEVICE_AUTO && gpus_everywhere);
-    place->device = use ? SPMM_CUDA : SPMM_CPU;
-    TRY(sp_agree(comm, "place", use ? open_gpu(node_rank, place) : SPMM_OK));
+    binding->device = use ? SPMM_CUDA : SPMM_CPU;
+    TRY(sp_agree(comm, "binding", use ? open_gpu(node_rank, binding) : SPMM_OK));
     if (!use) return SPMM_OK;
     int which;
-    return sp_node_sharers(comm, place->gpu.pci, &which, &place->gpu_sharers);
+    return sp_node_sharers(comm, binding->gpu.pci, &which, &binding->gpu_sharers);
 }
 
 static const char *plural(int count) { return count == 1 ? "" : "s"; }
 
-void sp_place_print(FILE *out, const sp_place *place)
+void sp_binding_print(FILE *out, const sp_binding *binding)
 {
-    if (place->device == SPMM_CUDA) {
-        fprintf(out, "device     cuda: %s", place->gpu.name);
-        if (place->gpu_sharers > 1) fprintf(out, ", shared by %d ranks", place->gpu_sharers);
+    if (binding->device == SPMM_CUDA) {
+        fprintf(out, "device     cuda: %s", binding->gpu.name);
+        if (binding->gpu_sharers > 1) fprintf(out, ", shared by %d ranks", binding->gpu_sharers);
         fprintf(out, "\n");
     } else {
-        const int threads = place->threads * place->core_sharers;
-        fprintf(out, "device     cpu: %d thread%s a rank (%d core%s shared by %d rank%s)", place->threads,
-                plural(place->threads), place->cores, plural(place->cores), place->core_sharers,
-                plural(place->core_sharers));
-        if (threads > place->cores)
-            fprintf(out, ", oversubscribed: %d threads on %d core%s", threads, place->cores,
-                    plural(place->cores));
+        const int threads = binding->threads * binding->core_sharers;
+        fprintf(out, "device     cpu: %d thread%s a rank (%d core%s shared by %d rank%s)", binding->threads,
+                plural(binding->threads), binding->cores, plural(binding->cores), binding->core_sharers,
+                plural(binding->core_sharers));
+        if (threads > binding->cores)
+            fprintf(out, ", oversubscribed: %d threads on %d core%s", threads, binding->cores,
+                    plural(binding->cores));
         fprintf(out, "\n");
     }
 }
 
 spmm_status spmm_device_open(MPI_Comm comm)
 {
-    sp_place place;
+    sp_binding binding;
     TRY(sp_comm_check(comm, __func__));
-    return sp_place_rank(comm, SP_DEVICE_CUDA, 1, &place); /* a plan has threads of its own */
+    return sp_bind_rank(comm, SP_DEVICE_CUDA, 1, &binding); /* a plan has threads of its own */
 }
 
 void spmm_device_close(void) { sp_device_close(); }

@@ -1,6 +1,6 @@
 /** Where a rank computes: its cores or its GPU. */
-#ifndef SP_PLACE_H
-#define SP_PLACE_H
+#ifndef SP_BINDING_H
+#define SP_BINDING_H
 
 #include <stdio.h>
 
@@ -9,8 +9,8 @@
 
 typedef enum sp_device_choice { SP_DEVICE_AUTO, SP_DEVICE_CPU, SP_DEVICE_CUDA } sp_device_choice;
 
-/** One rank's place; plain data, so that rank 0 can collect them. */
-typedef struct sp_place {
+/** One rank's binding; plain data, so that rank 0 can collect them. */
+typedef struct sp_binding {
     char host[64];
     int cores; /**< cores this rank may run on at a time, shared by `core_sharers` ranks */
     int core_sharers;
@@ -18,7 +18,7 @@ typedef struct sp_place {
     spmm_device device;
     sp_device_info gpu; /**< SPMM_CUDA only */
     int gpu_sharers;    /**< ranks of this node on the same GPU, at least 1 */
-} sp_place;
+} sp_binding;
 
 /** Chooses threads and device, and opens the GPU.
  *
@@ -30,9 +30,9 @@ typedef struct sp_place {
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (more threads than threads.h allows, an
  *          environment variable that environment.h refuses), SPMM_ERR_NO_DEVICE (cuda without a GPU; says why),
  *          SPMM_ERR_DEVICE */
-spmm_status sp_place_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_place *place);
+spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_binding *binding);
 
 /** Prints the line "device" of a report: the GPU, or threads and cores, and how many ranks share them. */
-void sp_place_print(FILE *out, const sp_place *place);
+void sp_binding_print(FILE *out, const sp_binding *binding);
 
 #endif

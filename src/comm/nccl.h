@@ -1,6 +1,6 @@
 /** NCCL, where the build found it: nccl_found.c or nccl_none.c is linked, never both. */
-#ifndef SP_COMM_NCCL_H
-#define SP_COMM_NCCL_H
+#ifndef SP_NCCL_H
+#define SP_NCCL_H
 
 #include "comm/grid.h"
 

@@ -85,7 +85,7 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
     if (status == SPMM_OK && rank == 0) status = check(ncclGetUniqueId(&id), "cannot start");
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_bcast(comm, 0, &id, sizeof id));
-    (void)sp_device_queue(SP_QUEUE_MAIN); /* makes the GPU this thread's */
+    (void)sp_device_stream_of(SP_STREAM_MAIN); /* makes the GPU this thread's */
     return sp_agree(comm, "nccl", check(ncclCommInitRank(&(*nccl)->comm, size, id, rank), "cannot connect"));
 }
 

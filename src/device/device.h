@@ -63,44 +63,44 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 /** Waits for all that was queued; reports errors of kernels. */
 spmm_status sp_device_sync(void);
 
-/** Kernels run in SP_QUEUE_MAIN, rows of X move in SP_QUEUE_MOVE beside them; where both have work, the latter's goes
+/** Kernels run in SP_STREAM_MAIN, rows of X move in SP_STREAM_MOVE beside them; where both have work, the latter's goes
  *  first. */
-typedef enum sp_queue { SP_QUEUE_MAIN, SP_QUEUE_MOVE, SP_QUEUES } sp_queue;
+typedef enum sp_stream { SP_STREAM_MAIN, SP_STREAM_MOVE, SP_STREAMS } sp_stream;
 
-/** Where kernels and timers go from now on; SP_QUEUE_MAIN until told. */
-void sp_device_use(sp_queue queue);
+/** Where kernels and timers go from now on; SP_STREAM_MAIN until told. */
+void sp_device_use(sp_stream stream);
 
 /** That queue as the kernels' files need it (a cudaStream_t); also makes the GPU the calling thread's. */
 void *sp_device_stream(void);
 
 /** The queue as launchers need it (a cudaStream_t); also makes the GPU the calling thread's. */
-void *sp_device_queue(sp_queue queue);
+void *sp_device_stream_of(sp_stream stream);
 
 /** What is queued in `later` from now on waits for what is in `earlier` now. */
-spmm_status sp_device_after(sp_queue later, sp_queue earlier);
+spmm_status sp_stream_wait(sp_stream later, sp_stream earlier);
 
 /** Waits for one queue. */
-spmm_status sp_device_queue_sync(sp_queue queue);
+spmm_status sp_stream_sync(sp_stream stream);
 
 /** Queues a copy, in any direction; host memory from sp_device_host_alloc(), else it may wait. */
-spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue);
+spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream stream);
 
 /** The same for `rows` rows of `bytes` bytes, whose starts are the given pitches (bytes) apart. */
-spmm_status sp_device_queue_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
-                                    int64_t bytes, int64_t rows, sp_queue queue);
+spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
+                              int64_t rows, sp_stream stream);
 
 /** Pinned host memory, which copies do not wait for. As sp_device_alloc(). */
 spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what);
 void sp_device_host_free(void *p);
 
-/** A mark in a queue, for the host to wait for: what was queued before sp_mark_set() has ended. */
-typedef struct sp_mark sp_mark;
-spmm_status sp_mark_create(sp_mark **mark);
-void sp_mark_destroy(sp_mark *mark);
-spmm_status sp_mark_set(sp_mark *mark, sp_queue queue);
-spmm_status sp_mark_wait(sp_mark *mark);
+/** A mark in a stream, for the host to wait for: what was queued before sp_event_record() has ended. */
+typedef struct sp_event sp_event;
+spmm_status sp_event_create(sp_event **event);
+void sp_event_destroy(sp_event *event);
+spmm_status sp_event_record(sp_event *event, sp_stream stream);
+spmm_status sp_event_wait(sp_event *event);
 /** What is queued from now on waits for the mark as it was set last; does nothing before it was. */
-spmm_status sp_mark_before(sp_mark *mark, sp_queue queue);
+spmm_status sp_stream_wait_event(sp_event *event, sp_stream stream);
 
 /** Memory and marks that other processes of the node use, too: the owner passes the handle on, they attach. A process
  *  does not attach its own. */
@@ -121,8 +121,8 @@ int sp_device_reuse(void *p);
 /** \return SPMM_ERR_DEVICE also where the GPUs cannot reach each other's memory */
 spmm_status sp_device_attach(const sp_shared *shared, void **p);
 void sp_device_detach(void *p);
-spmm_status sp_mark_create_shared(sp_mark **mark, sp_shared *shared);
-spmm_status sp_mark_attach(const sp_shared *shared, sp_mark **mark);
+spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared);
+spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
 
 /** For launchers: checks what was just queued, and remembers the kernel's id (static storage) for the
  *  message of an error that shows up later. */

@@ -22,9 +22,9 @@ static struct {
     int index;      /* among the usable GPUs */
     int ordinal;    /* CUDA's number */
     char name[160]; /* "GPU 0 (NVIDIA H200)" */
-    cudaStream_t queue[SP_QUEUES];
-    sp_queue current;    /* where kernels go */
-    cudaEvent_t order;   /* for sp_device_after() */
+    cudaStream_t queue[SP_STREAMS];
+    sp_stream current;   /* where kernels go */
+    cudaEvent_t order;   /* for sp_stream_wait() */
     const char *kernel;  /* launched last */
     void *stage[STAGES]; /* pinned, PIECE bytes; made at the first large copy */
     cudaEvent_t staged[STAGES];
@@ -210,9 +210,9 @@ static spmm_status create_streams(void)
 {
     int least = 0, greatest = 0;
     CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cannot ask for priorities");
-    for (int q = 0; q < SP_QUEUES; q++)
+    for (int q = 0; q < SP_STREAMS; q++)
         CUDA(cudaStreamCreateWithPriority(&device.queue[q], cudaStreamNonBlocking,
-                                          q == SP_QUEUE_MAIN ? least : greatest),
+                                          q == SP_STREAM_MAIN ? least : greatest),
              "cannot create a stream");
     CUDA(cudaEventCreateWithFlags(&device.order, cudaEventDisableTiming), "cannot create an event");
     return SPMM_OK;
@@ -258,23 +258,23 @@ void sp_device_close(void)
 {
     if (!device.open) return;
     (void)cudaSetDevice(device.ordinal);
-    for (int q = 0; q < SP_QUEUES; q++) (void)cudaStreamSynchronize(device.queue[q]);
+    for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamSynchronize(device.queue[q]);
     free_stages();
     (void)cudaEventDestroy(device.order);
-    for (int q = 0; q < SP_QUEUES; q++) (void)cudaStreamDestroy(device.queue[q]);
+    for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamDestroy(device.queue[q]);
     (void)cudaGetLastError();
     memset(&device, 0, sizeof device);
 }
 
-static cudaStream_t stream_of(sp_queue queue) { return device.queue[queue]; }
+static cudaStream_t stream_of(sp_stream stream) { return device.queue[stream]; }
 
-void sp_device_use(sp_queue queue) { device.current = queue; }
+void sp_device_use(sp_stream stream) { device.current = stream; }
 
-void *sp_device_stream(void) { return sp_device_queue(device.current); }
+void *sp_device_stream(void) { return sp_device_stream_of(device.current); }
 
-void *sp_device_queue(sp_queue queue) { return sp_cuda_enter() == SPMM_OK ? stream_of(queue) : NULL; }
+void *sp_device_stream_of(sp_stream stream) { return sp_cuda_enter() == SPMM_OK ? stream_of(stream) : NULL; }
 
-spmm_status sp_device_after(sp_queue later, sp_queue earlier)
+spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {
     TRY(sp_cuda_enter());
     CUDA(cudaEventRecord(device.order, stream_of(earlier)), "ordering streams");
@@ -282,10 +282,10 @@ spmm_status sp_device_after(sp_queue later, sp_queue earlier)
     return SPMM_OK;
 }
 
-spmm_status sp_device_queue_sync(sp_queue queue)
+spmm_status sp_stream_sync(sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    const cudaError_t error = cudaStreamSynchronize(stream_of(queue));
+    const cudaError_t error = cudaStreamSynchronize(stream_of(stream));
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "waiting");
 }
 
@@ -299,7 +299,7 @@ spmm_status sp_device_launched(const char *kernel)
 spmm_status sp_device_sync(void)
 {
     TRY(sp_cuda_enter());
-    const cudaError_t error = cudaStreamSynchronize(device.queue[SP_QUEUE_MAIN]);
+    const cudaError_t error = cudaStreamSynchronize(device.queue[SP_STREAM_MAIN]);
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "waiting");
 }
 
@@ -333,7 +333,7 @@ void sp_device_free(void *p)
 spmm_status sp_device_zero(void *p, int64_t bytes)
 {
     TRY(sp_cuda_enter());
-    if (bytes > 0) CUDA(cudaMemsetAsync(p, 0, (size_t)bytes, device.queue[SP_QUEUE_MAIN]), "zeroing memory");
+    if (bytes > 0) CUDA(cudaMemsetAsync(p, 0, (size_t)bytes, device.queue[SP_STREAM_MAIN]), "zeroing memory");
     return SPMM_OK;
 }
 
@@ -341,7 +341,7 @@ spmm_status sp_device_nan(void *p, int64_t bytes)
 {
     TRY(sp_cuda_enter());
     if (bytes > 0)
-        CUDA(cudaMemsetAsync(p, 0xff, (size_t)bytes, device.queue[SP_QUEUE_MAIN]),
+        CUDA(cudaMemsetAsync(p, 0xff, (size_t)bytes, device.queue[SP_STREAM_MAIN]),
              "filling memory with NaNs");
     return SPMM_OK;
 }
@@ -391,8 +391,8 @@ static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
         if (i >= STAGES && (error = cudaEventSynchronize(device.staged[s])) != cudaSuccess) break;
         copy_by_threads(device.stage[s], from + i * PIECE, n);
         error = cudaMemcpyAsync(to + i * PIECE, device.stage[s], (size_t)n, cudaMemcpyHostToDevice,
-                                device.queue[SP_QUEUE_MAIN]);
-        if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.queue[SP_QUEUE_MAIN]);
+                                device.queue[SP_STREAM_MAIN]);
+        if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.queue[SP_STREAM_MAIN]);
     }
     return error;
 }
@@ -406,8 +406,8 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
         if (i < pieces) {
             const int s = (int)(i % STAGES);
             error = cudaMemcpyAsync(device.stage[s], from + i * PIECE, (size_t)piece_bytes(bytes, i),
-                                    cudaMemcpyDeviceToHost, device.queue[SP_QUEUE_MAIN]);
-            if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.queue[SP_QUEUE_MAIN]);
+                                    cudaMemcpyDeviceToHost, device.queue[SP_STREAM_MAIN]);
+            if (error == cudaSuccess) error = cudaEventRecord(device.staged[s], device.queue[SP_STREAM_MAIN]);
         }
         if (i > 0 && error == cudaSuccess) {
             const int s = (int)((i - 1) % STAGES);
@@ -422,7 +422,7 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
 /** Waits also after an error: the pinned buffers must be at rest before the next copy. */
 static spmm_status finish(cudaError_t error, const char *what)
 {
-    const cudaError_t waited = cudaStreamSynchronize(device.queue[SP_QUEUE_MAIN]);
+    const cudaError_t waited = cudaStreamSynchronize(device.queue[SP_STREAM_MAIN]);
     if (error != cudaSuccess) return sp_cuda_fail(error, what);
     return waited == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(waited, what);
 }
@@ -433,7 +433,7 @@ spmm_status sp_device_upload(void *to, const void *from, int64_t bytes)
     if (bytes <= 0) return SPMM_OK;
     if (bytes >= STAGE_FROM && have_stages()) return finish(staged_upload(to, from, bytes), "upload");
     return finish(
-        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, device.queue[SP_QUEUE_MAIN]),
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, device.queue[SP_STREAM_MAIN]),
         "upload");
 }
 
@@ -443,7 +443,7 @@ spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
     if (bytes <= 0) return SPMM_OK;
     if (bytes >= STAGE_FROM && have_stages()) return finish(staged_download(to, from, bytes), "download");
     return finish(
-        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, device.queue[SP_QUEUE_MAIN]),
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, device.queue[SP_STREAM_MAIN]),
         "download");
 }
 
@@ -468,7 +468,7 @@ spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
     TRY(sp_cuda_enter());
     if (bytes <= 0) return SPMM_OK;
     return finish(
-        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, device.queue[SP_QUEUE_MAIN]),
+        cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, device.queue[SP_STREAM_MAIN]),
         "copy");
 }
 
@@ -481,27 +481,27 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
     TRY(sp_cuda_enter());
     if (bytes <= 0 || rows <= 0) return SPMM_OK;
     return finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes,
-                                    (size_t)rows, kinds[kind], device.queue[SP_QUEUE_MAIN]),
+                                    (size_t)rows, kinds[kind], device.queue[SP_STREAM_MAIN]),
                   "copy of rows");
 }
 
-spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue)
+spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream stream)
 {
     TRY(sp_cuda_enter());
     if (bytes > 0)
-        CUDA(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, stream_of(queue)), "copy");
+        CUDA(cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDefault, stream_of(stream)), "copy");
     return SPMM_OK;
 }
 
-spmm_status sp_device_queue_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
-                                    int64_t bytes, int64_t rows, sp_queue queue)
+spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
+                              int64_t rows, sp_stream stream)
 {
     /* as rows of their own, the copy engines move 256 bytes at two thirds of the speed */
-    if (to_pitch == bytes && from_pitch == bytes) return sp_device_queue_copy(to, from, bytes * rows, queue);
+    if (to_pitch == bytes && from_pitch == bytes) return sp_stream_copy(to, from, bytes * rows, stream);
     TRY(sp_cuda_enter());
     if (bytes > 0 && rows > 0)
         CUDA(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes, (size_t)rows,
-                               cudaMemcpyDefault, stream_of(queue)),
+                               cudaMemcpyDefault, stream_of(stream)),
              "copy of rows");
     return SPMM_OK;
 }

@@ -4,77 +4,77 @@
 
 #include "device/device_cuda.h"
 
-struct sp_mark {
+struct sp_event {
     cudaEvent_t event;
 };
 
 /* ---- marks ---- */
 
 /** \param [in] handle  NULL: a new one */
-static spmm_status create_mark(unsigned flags, const cudaIpcEventHandle_t *handle, sp_mark **mark)
+static spmm_status create_mark(unsigned flags, const cudaIpcEventHandle_t *handle, sp_event **event)
 {
-    *mark = NULL;
+    *event = NULL;
     TRY(sp_cuda_enter());
-    sp_mark *m = calloc(1, sizeof *m);
-    if (!m) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a mark");
+    sp_event *m = calloc(1, sizeof *m);
+    if (!m) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a event");
     const cudaError_t error = handle ? cudaIpcOpenEventHandle(&m->event, *handle)
                                      : cudaEventCreateWithFlags(&m->event, flags);
     if (error != cudaSuccess) {
         free(m);
         return sp_cuda_fail(error, handle ? "cannot use another process's event" : "cannot create an event");
     }
-    *mark = m;
+    *event = m;
     return SPMM_OK;
 }
 
-spmm_status sp_mark_create(sp_mark **mark) { return create_mark(cudaEventDisableTiming, NULL, mark); }
+spmm_status sp_event_create(sp_event **event) { return create_mark(cudaEventDisableTiming, NULL, event); }
 
-void sp_mark_destroy(sp_mark *mark)
+void sp_event_destroy(sp_event *event)
 {
-    if (!mark) return;
-    (void)cudaEventDestroy(mark->event);
+    if (!event) return;
+    (void)cudaEventDestroy(event->event);
     (void)cudaGetLastError();
-    free(mark);
+    free(event);
 }
 
-spmm_status sp_mark_set(sp_mark *mark, sp_queue queue)
+spmm_status sp_event_record(sp_event *event, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(mark->event, (cudaStream_t)sp_device_queue(queue)), "setting a mark");
+    CUDA(cudaEventRecord(event->event, (cudaStream_t)sp_device_stream_of(stream)), "setting a event");
     return SPMM_OK;
 }
 
-spmm_status sp_mark_wait(sp_mark *mark)
+spmm_status sp_event_wait(sp_event *event)
 {
     TRY(sp_cuda_enter());
-    const cudaError_t error = cudaEventSynchronize(mark->event);
+    const cudaError_t error = cudaEventSynchronize(event->event);
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "waiting");
 }
 
-spmm_status sp_mark_before(sp_mark *mark, sp_queue queue)
+spmm_status sp_stream_wait_event(sp_event *event, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaStreamWaitEvent((cudaStream_t)sp_device_queue(queue), mark->event, 0), "ordering streams");
+    CUDA(cudaStreamWaitEvent((cudaStream_t)sp_device_stream_of(stream), event->event, 0), "ordering streams");
     return SPMM_OK;
 }
 
 /* ---- other processes ---- */
 
-spmm_status sp_mark_create_shared(sp_mark **mark, sp_shared *shared)
+spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared)
 {
     cudaIpcEventHandle_t handle;
     _Static_assert(sizeof handle <= sizeof *shared, "a handle fits");
-    TRY(create_mark(cudaEventDisableTiming | cudaEventInterprocess, NULL, mark));
-    CUDA(cudaIpcGetEventHandle(&handle, (*mark)->event), "an event cannot be shared");
+    TRY(create_mark(cudaEventDisableTiming | cudaEventInterprocess, NULL, event));
+    CUDA(cudaIpcGetEventHandle(&handle, (*event)->event), "an event cannot be shared");
     memcpy(shared, &handle, sizeof handle);
     return SPMM_OK;
 }
 
-spmm_status sp_mark_attach(const sp_shared *shared, sp_mark **mark)
+spmm_status sp_event_attach(const sp_shared *shared, sp_event **event)
 {
     cudaIpcEventHandle_t handle;
     memcpy(&handle, shared, sizeof handle);
-    return create_mark(0, &handle, mark);
+    return create_mark(0, &handle, event);
 }
 
 /* what this process shares: a few pieces at a time */

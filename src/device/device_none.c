@@ -74,34 +74,34 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 
 spmm_status sp_device_sync(void) { return refuse(); }
 
-void sp_device_use(sp_queue queue) { (void)queue; }
+void sp_device_use(sp_stream stream) { (void)stream; }
 
 void *sp_device_stream(void) { return NULL; }
 
-void *sp_device_queue(sp_queue queue) { return (void)queue, NULL; }
+void *sp_device_stream_of(sp_stream stream) { return (void)stream, NULL; }
 
-spmm_status sp_device_after(sp_queue later, sp_queue earlier)
+spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {
     (void)later, (void)earlier;
     return refuse();
 }
 
-spmm_status sp_device_queue_sync(sp_queue queue)
+spmm_status sp_stream_sync(sp_stream stream)
 {
-    (void)queue;
+    (void)stream;
     return refuse();
 }
 
-spmm_status sp_device_queue_copy(void *to, const void *from, int64_t bytes, sp_queue queue)
+spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream stream)
 {
-    (void)to, (void)from, (void)bytes, (void)queue;
+    (void)to, (void)from, (void)bytes, (void)stream;
     return refuse();
 }
 
-spmm_status sp_device_queue_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
-                                    int64_t bytes, int64_t rows, sp_queue queue)
+spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
+                              int64_t rows, sp_stream stream)
 {
-    (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)bytes, (void)rows, (void)queue;
+    (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)bytes, (void)rows, (void)stream;
     return refuse();
 }
 
@@ -114,42 +114,42 @@ spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what)
 
 void sp_device_host_free(void *p) { (void)p; }
 
-spmm_status sp_mark_create(sp_mark **mark)
+spmm_status sp_event_create(sp_event **event)
 {
-    *mark = NULL;
+    *event = NULL;
     return refuse();
 }
 
-void sp_mark_destroy(sp_mark *mark) { (void)mark; }
+void sp_event_destroy(sp_event *event) { (void)event; }
 
-spmm_status sp_mark_set(sp_mark *mark, sp_queue queue)
+spmm_status sp_event_record(sp_event *event, sp_stream stream)
 {
-    (void)mark, (void)queue;
+    (void)event, (void)stream;
     return refuse();
 }
 
-spmm_status sp_mark_wait(sp_mark *mark)
+spmm_status sp_event_wait(sp_event *event)
 {
-    (void)mark;
+    (void)event;
     return refuse();
 }
 
-spmm_status sp_mark_before(sp_mark *mark, sp_queue queue)
+spmm_status sp_stream_wait_event(sp_event *event, sp_stream stream)
 {
-    (void)mark, (void)queue;
+    (void)event, (void)stream;
     return refuse();
 }
 
-spmm_status sp_mark_create_shared(sp_mark **mark, sp_shared *shared)
+spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared)
 {
     (void)shared;
-    return sp_mark_create(mark);
+    return sp_event_create(event);
 }
 
-spmm_status sp_mark_attach(const sp_shared *shared, sp_mark **mark)
+spmm_status sp_event_attach(const sp_shared *shared, sp_event **event)
 {
     (void)shared;
-    return sp_mark_create(mark);
+    return sp_event_create(event);
 }
 
 spmm_status sp_device_share(void *p, sp_shared *shared)

@@ -1,7 +1,7 @@
 /** Rows of device memory on the move: packing for the exchange of X, and the sums of Y. Each is queued in the
  *  given stream and does not wait. */
-#ifndef SP_MOVE_H
-#define SP_MOVE_H
+#ifndef SP_DEVICE_OPS_H
+#define SP_DEVICE_OPS_H
 
 #include "spmm_types.h"
 
@@ -29,7 +29,7 @@ typedef struct sp_push {
 spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *push, int count,
                          void *stream);
 
-/** Cuts rows of x into `count` slices of columns: slice s's row i, at out + s * slice_bytes + i * width, gets bytes
+/** Cuts rows of x into `count` blocks of columns: block s's row i, at out + s * slice_bytes + i * width, gets bytes
  *  [s * width, (s + 1) * width) of x's row i. x, x_pitch, width, out and slice_bytes are multiples of 16 bytes.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int count, int64_t width, void *out,

@@ -17,11 +17,11 @@ typedef struct extent {
 static extent place_of(const spmm_block *b)
 {
     return (extent){b->rows,
-                   b->cols,
-                   b->csr.precision,
-                   {b->row_begin, b->csr.rows},
-                   {b->col_begin, b->csr.cols},
-                   {b->x_begin, b->x_rows}};
+                    b->cols,
+                    b->csr.precision,
+                    {b->row_begin, b->csr.rows},
+                    {b->col_begin, b->csr.cols},
+                    {b->x_begin, b->x_rows}};
 }
 
 /* ---- one block ---- */

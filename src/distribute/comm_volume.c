@@ -133,8 +133,9 @@ static int covers(const int64_t *begin, int parts, int64_t first, int64_t last)
     return begin[0] == first && begin[parts] == last;
 }
 
-spmm_status sp_count(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *col_begin,
-                     const int64_t *x_begin, int threads, sp_rank_count *counts)
+spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
+                           const int64_t *col_begin, const int64_t *x_begin, int threads,
+                           sp_rank_count *counts)
 {
     if (P < 1 || Q < 1 || threads < 1)
         return sp_fail(SPMM_ERR_USAGE, "%d x %d processes counted by %d threads: each must be 1 or more", P,

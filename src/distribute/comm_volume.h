@@ -1,7 +1,7 @@
 /** What a distribution over P x Q processes moves and computes: counted from the pattern of the whole
  *  matrix, on one process, before anything is sent. Pure. */
-#ifndef SP_COUNT_H
-#define SP_COUNT_H
+#ifndef SP_COMM_VOLUME_H
+#define SP_COMM_VOLUME_H
 
 #include "base/status.h"
 
@@ -32,7 +32,8 @@ typedef struct sp_rank_count {
  *  \param [in]  threads    OpenMP threads, >= 1; they share the process rows, the counts stay the same
  *  \param [out] counts     [P * Q]
  *  \return SPMM_OK, SPMM_ERR_USAGE (boundaries that do not cover the matrix in order), _LIMIT, _MEMORY */
-spmm_status sp_count(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *col_begin,
-                     const int64_t *x_begin, int threads, sp_rank_count *counts);
+spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
+                           const int64_t *col_begin, const int64_t *x_begin, int threads,
+                           sp_rank_count *counts);
 
 #endif

@@ -1,6 +1,6 @@
 /** What cuts a graph: METIS in graph_metis.c, or nothing in graph_none.c; the build links one of them. */
-#ifndef SP_GRAPH_SPLIT_H
-#define SP_GRAPH_SPLIT_H
+#ifndef SP_GRAPH_CUT_H
+#define SP_GRAPH_CUT_H
 
 #include "distribute/reorder.h"
 
@@ -15,6 +15,6 @@ typedef struct sp_graph {
 
 /** part[v] becomes a number of 0 .. parts-1; parts >= 2.
  *  \return SPMM_OK, SPMM_ERR_USAGE (no METIS), SPMM_ERR_LIMIT, SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL */
-spmm_status sp_graph_split(const sp_graph *g, int parts, int32_t *part);
+spmm_status sp_graph_cut(const sp_graph *g, int parts, int32_t *part);
 
 #endif

@@ -143,7 +143,7 @@ static spmm_status split_in_order(const sp_graph *g, int parts, int32_t *part)
 
 spmm_status sp_graph_ready(void) { return SPMM_OK; }
 
-spmm_status sp_graph_split(const sp_graph *g, int parts, int32_t *part)
+spmm_status sp_graph_cut(const sp_graph *g, int parts, int32_t *part)
 {
     if (g->start[g->vertices] == 0 || g->vertices / LEAST_VERTICES < parts)
         return split_in_order(g, parts, part);

@@ -8,7 +8,7 @@ spmm_status sp_graph_ready(void)
                    "load METIS; CFLAGS=-I, LDFLAGS=-L) and run make METIS=1");
 }
 
-spmm_status sp_graph_split(const sp_graph *g, int parts, int32_t *part)
+spmm_status sp_graph_cut(const sp_graph *g, int parts, int32_t *part)
 {
     (void)g, (void)parts, (void)part;
     return sp_graph_ready();

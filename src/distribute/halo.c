@@ -163,7 +163,7 @@ static spmm_status renumber(const setup *s, int threads, sp_halo *h)
     for (int64_t e = 0; e < a->nnz; e++) {
         const int64_t j = a->ja[e];
         const int64_t other = j < low ? 0 : h->own;
-        h->local.ja[e] = (int32_t)(j >= low && j < high ? h->before + j - low : rank_of(s, j) + other);
+        h->local.ja[e] = (int32_t)(j >= low && j < high ? h->ghost_low + j - low : rank_of(s, j) + other);
     }
     return SPMM_OK;
 }
@@ -175,7 +175,7 @@ static void shorten_lists(sp_halo *h)
 {
     int64_t kept = 0;
     for (int t = 0; t < h->targets; t++) {
-        sp_target *const g = &h->target[t];
+        sp_halo_send *const g = &h->target[t];
         const int32_t *const list = h->list + g->first;
         g->packed = list[g->rows - 1] - list[0] != g->rows - 1; /* lists increase */
         if (!g->packed) {
@@ -202,9 +202,9 @@ static spmm_status list_neighbours(const setup *s, sp_halo *h)
     h->sources = h->targets = 0;
     for (int p = 0; p < s->parts; p++) {
         if (s->receive[p] > 0)
-            h->source[h->sources++] = (sp_source){p, in + (p > me ? h->own : 0), s->receive[p]};
-        if (s->send[p] > 0) h->target[h->targets++] = (sp_target){p, 0, out, s->send[p]};
-        *(p < me ? &h->before : &h->behind) += s->receive[p];
+            h->source[h->sources++] = (sp_halo_recv){p, in + (p > me ? h->own : 0), s->receive[p]};
+        if (s->send[p] > 0) h->target[h->targets++] = (sp_halo_send){p, 0, out, s->send[p]};
+        *(p < me ? &h->ghost_low : &h->ghost_high) += s->receive[p];
         in += s->receive[p];
         out += h->list ? s->send[p] : 0;
         h->sent += s->send[p];

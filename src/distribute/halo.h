@@ -6,28 +6,28 @@
 #include "comm/grid.h"
 
 /** Rows that come from one rank: rows [first, first + rows) of X as the block sees it (below). */
-typedef struct sp_source {
+typedef struct sp_halo_recv {
     int rank; /**< in the process column */
     int64_t first, rows;
-} sp_source;
+} sp_halo_recv;
 
 /** Rows that go to one rank: where they are one run of this rank's own rows, own rows [first, first + rows);
  *  else the own rows list[first .. first + rows - 1], which must be packed. */
-typedef struct sp_target {
+typedef struct sp_halo_send {
     int rank;
     int packed;
     int64_t first, rows;
-} sp_target;
+} sp_halo_send;
 
 /** X as the block sees it: `before` rows of other ranks, this rank's `own`, `behind` rows of others, in the
  *  order of their global indices. So a row's entries keep their order when its columns are renumbered, and a
  *  kernel's sums their bits. */
 typedef struct sp_halo {
     spmm_exchange kind; /**< SPMM_EXCHANGE_HALO or _BCAST: what is done */
-    int64_t before, own, behind;
+    int64_t ghost_low, own, ghost_high;
     int sources, targets; /**< neighbours to receive from and to send to */
-    sp_source *source;
-    sp_target *target;
+    sp_halo_recv *source;
+    sp_halo_send *target;
     int32_t *list; /**< own rows to pack, [packed] */
     int64_t packed;
     int64_t sent; /**< rows, over all targets */
@@ -52,6 +52,9 @@ spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_ex
 void sp_halo_destroy(sp_halo *halo);
 
 /** Rows of X as the block sees it. */
-static inline int64_t sp_halo_rows(const sp_halo *halo) { return halo->before + halo->own + halo->behind; }
+static inline int64_t sp_halo_rows(const sp_halo *halo)
+{
+    return halo->ghost_low + halo->own + halo->ghost_high;
+}
 
 #endif

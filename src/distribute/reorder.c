@@ -117,7 +117,7 @@ static spmm_status split_rows(const spmm_csr *a, int parts, int32_t *part, int64
 {
     sp_graph g;
     TRY(graph_create(a, &g));
-    const spmm_status status = sp_graph_split(&g, parts, part);
+    const spmm_status status = sp_graph_cut(&g, parts, part);
     if (status == SPMM_OK && edge_cut) *edge_cut = count_cut(&g, part);
     graph_destroy(&g);
     return status;

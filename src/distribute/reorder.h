@@ -1,6 +1,6 @@
 /** Rows renumbered so that blocks of them share few columns: the graph of the pattern, cut by METIS. */
-#ifndef SP_GRAPH_H
-#define SP_GRAPH_H
+#ifndef SP_REORDER_H
+#define SP_REORDER_H
 
 #include "base/status.h"
 

@@ -53,7 +53,7 @@ static rectangle piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
 {
     const int p = rank / grid->dims[1], q = rank % grid->dims[1];
     return (rectangle){r->row_begin[p], r->row_begin[p + 1], r->col_begin[q], r->col_begin[q + 1],
-                   grid->dims[1] == 1};
+                       grid->dims[1] == 1};
 }
 
 /** First entry of row i in column `col` or behind; rows are sorted. */
@@ -94,7 +94,8 @@ typedef struct pack_cursor {
 } pack_cursor;
 
 /** Copies up to `most` entries from the cursor on; ja and as may be a's own arrays, before the cursor. */
-static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64_t most, int32_t *ja, char *as)
+static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64_t most, int32_t *ja,
+                    char *as)
 {
     const size_t size = sp_value_size(a->precision);
     int64_t n = 0;
@@ -116,7 +117,8 @@ static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64
 /** Sends or receives entries in the portions that both sides agree on. */
 static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? left : PACK; }
 
-static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const rectangle *b, int64_t nnz, int to)
+static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const rectangle *b, int64_t nnz,
+                                int to)
 {
     const int64_t size = (int64_t)sp_value_size(a->precision);
     if (b->whole) {
@@ -157,7 +159,8 @@ static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spm
 /* ---- root's own block ---- */
 
 /** Root's block in memory of its own, or borrowed. start: its row starts, taken over. */
-static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start, spmm_block *block)
+static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start,
+                            spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows], size = (int64_t)sp_value_size(a->precision);
     spmm_csr *csr = &block->csr;

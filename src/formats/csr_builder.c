@@ -11,11 +11,11 @@ enum {
     GROUP = 128 /* entries whose places are found before any of them is stored */
 };
 
-spmm_status sp_fill_begin(int64_t rows, int64_t cols, sp_symmetry symmetry, spmm_precision precision,
-                          int threads, spmm_csr *a, sp_fill *fill)
+spmm_status sp_csr_builder_begin(int64_t rows, int64_t cols, sp_symmetry symmetry, spmm_precision precision,
+                                 int threads, spmm_csr *a, sp_csr_builder *fill)
 {
     *a = (spmm_csr){.rows = rows, .cols = cols, .precision = precision};
-    *fill = (sp_fill){a, symmetry, threads, 0};
+    *fill = (sp_csr_builder){a, symmetry, threads, 0};
     return sp_alloc_zero((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts");
 }
 
@@ -45,7 +45,7 @@ static inline int64_t count_off_diagonal(const sp_entries *e, int64_t k, int64_t
 }
 
 /** Counts the entries, or (mirrored) those that they imply. */
-static void count_rows(const sp_fill *fill, const sp_entries *e, const int mirrored)
+static void count_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     int64_t *const count = fill->a->irp + 1;
     const int32_t *const row = mirrored ? e->J : e->I;
@@ -57,7 +57,7 @@ static void count_rows(const sp_fill *fill, const sp_entries *e, const int mirro
     }
 }
 
-void sp_fill_count(sp_fill *fill, const sp_entries *entries)
+void sp_csr_builder_count(sp_csr_builder *fill, const sp_entries *entries)
 {
     count_rows(fill, entries, 0);
     if (fill->symmetry != SP_GENERAL) count_rows(fill, entries, 1);
@@ -72,7 +72,7 @@ static uint64_t hash_of(const int64_t *cursor, int64_t rows, int threads)
     return sum;
 }
 
-spmm_status sp_fill_start(sp_fill *fill)
+spmm_status sp_csr_builder_start(sp_csr_builder *fill)
 {
     spmm_csr *const a = fill->a;
     for (int64_t i = 0; i < a->rows; i++) a->irp[i + 1] += a->irp[i];
@@ -84,8 +84,8 @@ spmm_status sp_fill_start(sp_fill *fill)
 
 /** Finds the places of entries [k, end), a group; -1: a diagonal one, which implies none. Cursors are
  *  additions that wait for all stores before them, so that those are left for later. */
-static int find_places(const sp_fill *fill, const sp_entries *e, const int mirrored, int64_t k, int64_t end,
-                       int64_t *place)
+static int find_places(const sp_csr_builder *fill, const sp_entries *e, const int mirrored, int64_t k,
+                       int64_t end, int64_t *place)
 {
     const spmm_csr *const a = fill->a;
     const int32_t *const row = mirrored ? e->J : e->I;
@@ -120,7 +120,7 @@ STORE(store_f64, double)
 STORE(store_f32, float)
 #undef STORE
 
-static int place_rows(const sp_fill *fill, const sp_entries *e, const int mirrored)
+static int place_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     const int32_t *const column = mirrored ? e->I : e->J;
     const int negated = mirrored && fill->symmetry == SP_SKEW;
@@ -138,12 +138,12 @@ static int place_rows(const sp_fill *fill, const sp_entries *e, const int mirror
     return 1;
 }
 
-int sp_fill_place(sp_fill *fill, const sp_entries *entries)
+int sp_csr_builder_insert(sp_csr_builder *fill, const sp_entries *entries)
 {
     return place_rows(fill, entries, 0) && (fill->symmetry == SP_GENERAL || place_rows(fill, entries, 1));
 }
 
-spmm_status sp_fill_finish(sp_fill *fill, int *same, int64_t *duplicates)
+spmm_status sp_csr_builder_finish(sp_csr_builder *fill, int *same, int64_t *duplicates)
 {
     spmm_csr *const a = fill->a;
     /* each row's next place is now the start of the row behind it, if all came that were counted */
@@ -152,5 +152,5 @@ spmm_status sp_fill_finish(sp_fill *fill, int *same, int64_t *duplicates)
     if (!*same) return SPMM_OK;
     memmove(a->irp + 1, a->irp, (size_t)a->rows * sizeof *a->irp);
     a->irp[0] = 0;
-    return sp_csr_tidy(a, fill->threads, duplicates);
+    return sp_csr_sort_sum_duplicates(a, fill->threads, duplicates);
 }

@@ -314,7 +314,7 @@ spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *dupl
     spmm_status status = threads >= 1 ? place(coo, threads, a)
                                       : sp_fail(SPMM_ERR_USAGE, "%d threads: must be >= 1", threads);
     sp_coo_destroy(coo); /* also before the sort, which needs scratch for long rows */
-    if (status == SPMM_OK) status = sp_csr_tidy(a, threads, &summed);
+    if (status == SPMM_OK) status = sp_csr_sort_sum_duplicates(a, threads, &summed);
     if (status != SPMM_OK) spmm_csr_destroy(a);
     if (duplicates) *duplicates = summed;
     return status;

@@ -45,7 +45,7 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
     TRY_GOTO(invert(perm, a->rows, old), done);
     TRY_GOTO(sp_csr_create(a->rows, a->cols, a->nnz, a->precision, b), done);
     move_rows(a, perm, old, threads, b);
-    status = sp_csr_tidy(b, threads, &none);
+    status = sp_csr_sort_sum_duplicates(b, threads, &none);
     if (status != SPMM_OK) spmm_csr_destroy(b);
 done:
     sp_free(old);

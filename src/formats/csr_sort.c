@@ -28,7 +28,7 @@ enum {
 
 /** Closes the gaps that summed duplicates left between the ranges; kept[t] entries remain in range t,
  *  which begins at first[t]. */
-static void close_gaps(spmm_csr *a, const sp_work *w, const int64_t *first, const int64_t *kept)
+static void close_gaps(spmm_csr *a, const sp_thread_ranges *w, const int64_t *first, const int64_t *kept)
 {
     const size_t size = sp_value_size(a->precision);
     char *const as = a->as;
@@ -51,11 +51,11 @@ static void release_tails(const spmm_csr *a, int64_t entries)
     sp_release_tail(a->as, (size_t)a->nnz * size, (size_t)entries * size);
 }
 
-spmm_status sp_csr_tidy(spmm_csr *a, int threads, int64_t *duplicates)
+spmm_status sp_csr_sort_sum_duplicates(spmm_csr *a, int threads, int64_t *duplicates)
 {
-    sp_work w;
+    sp_thread_ranges w;
     int64_t *first = NULL, *kept;
-    spmm_status status = sp_work_create(a->irp, a->rows, threads, &w);
+    spmm_status status = sp_thread_ranges_create(a->irp, a->rows, threads, &w);
     if (status != SPMM_OK) return status;
     TRY_GOTO(sp_alloc((void **)&first, 2 * (threads + 1), sizeof *first, "row ranges"), done);
     kept = first + threads + 1;
@@ -72,6 +72,6 @@ spmm_status sp_csr_tidy(spmm_csr *a, int threads, int64_t *duplicates)
     }
 done:
     sp_free(first);
-    sp_work_destroy(&w);
+    sp_thread_ranges_destroy(&w);
     return status;
 }

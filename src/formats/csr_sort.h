@@ -1,6 +1,6 @@
 /** The second half of making a CSR matrix: rows in any order become rows in column order. */
-#ifndef SP_CSR_TIDY_H
-#define SP_CSR_TIDY_H
+#ifndef SP_CSR_SORT_H
+#define SP_CSR_SORT_H
 
 #include "base/status.h"
 
@@ -11,6 +11,6 @@
  *  \param [in]  threads     OpenMP threads, >= 1
  *  \param [out] duplicates  entries that were added onto another one
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_csr_tidy(spmm_csr *a, int threads, int64_t *duplicates);
+spmm_status sp_csr_sort_sum_duplicates(spmm_csr *a, int threads, int64_t *duplicates);
 
 #endif

@@ -66,7 +66,7 @@ static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int
 spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_matrix *m)
 {
     memset(m, 0, sizeof *m);
-    sp_work w = {0};
+    sp_thread_ranges w = {0};
     const int64_t width = longest_row(a);
     TRY(refuse_beyond(a, width, limit));
     int64_t entries;
@@ -74,11 +74,11 @@ spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_mat
     spmm_status status;
     TRY_GOTO(create_entries(a, SPMM_ELL, entries, m), failed);
     m->width = width;
-    TRY_GOTO(sp_work_create(a->irp, a->rows, threads, &w), failed);
+    TRY_GOTO(sp_thread_ranges_create(a->irp, a->rows, threads, &w), failed);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++)
         for (int64_t i = w.begin[t]; i < w.begin[t + 1]; i++) copy_row(a, i, m, i * width, width);
-    sp_work_destroy(&w);
+    sp_thread_ranges_destroy(&w);
     return SPMM_OK;
 failed:
     sp_matrix_destroy(m);
@@ -88,7 +88,7 @@ failed:
 spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
     memset(m, 0, sizeof *m);
-    sp_work w = {0};
+    sp_thread_ranges w = {0};
     const int64_t longest = longest_row(a);
     if (longest > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "a row of %lld entries: ELLPACK without padding holds up to 2^31 - 1",
@@ -98,7 +98,7 @@ spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
     TRY_GOTO(sp_alloc((void **)&m->row_start, a->rows, sizeof *m->row_start, "ELLPACK row starts"), failed);
     TRY_GOTO(sp_alloc((void **)&m->nz_per_row, a->rows, sizeof *m->nz_per_row, "ELLPACK row lengths"),
              failed);
-    TRY_GOTO(sp_work_create(a->irp, a->rows, threads, &w), failed);
+    TRY_GOTO(sp_thread_ranges_create(a->irp, a->rows, threads, &w), failed);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++)
         for (int64_t i = w.begin[t]; i < w.begin[t + 1]; i++) {
@@ -106,7 +106,7 @@ spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
             m->nz_per_row[i] = (int32_t)(a->irp[i + 1] - a->irp[i]);
             copy_row(a, i, m, a->irp[i], 0);
         }
-    sp_work_destroy(&w);
+    sp_thread_ranges_destroy(&w);
     return SPMM_OK;
 failed:
     sp_matrix_destroy(m);

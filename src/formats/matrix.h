@@ -6,7 +6,8 @@
 
 enum {
     SP_FORMATS = SPMM_PANEL + 1,
-    SP_PIECE = 512,     /**< entries of the longest row that a GPU sub-warp sums alone; longer ones are cut */
+    SP_ROW_SEGMENT =
+        512,            /**< entries of the longest row that a GPU sub-warp sums alone; longer ones are cut */
     SP_SLICE = 32,      /**< pieces of a slice of SPMM_SELL: a warp's */
     SP_PANEL = 8,       /**< rows of a panel of SPMM_PANEL: those of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4 /**< columns of a tile of SPMM_PANEL: likewise */
@@ -27,7 +28,7 @@ typedef struct sp_split {
  *                  X never meets a padding zero. The seeds' (values, col_indices).
  *  SPMM_ELL_NOPAD  rows of their own length nz_per_row[i], behind one another from row_start[i].
  *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of pieces: rows,
- *                  and rows of more than SP_PIECE entries cut into pieces. Slice s has
+ *                  and rows of more than SP_ROW_SEGMENT entries cut into pieces. Slice s has
  *                  SP_SLICE pieces, stored by columns: entry j of its piece r at row_start[s] +
  *                  j*SP_SLICE + r, padded by col = -1 up to its longest; row_start [groups+1]. target
  *                  [groups*SP_SLICE]: the row of Y that the piece is, or ~p for partial sum p, or

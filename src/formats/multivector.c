@@ -96,10 +96,10 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
     if (v->ld < v->k)
         return sp_fail(SPMM_ERR_USAGE, "%s: %s has leading dimension %lld, expected at least k = %lld",
                        function, name, (long long)v->ld, (long long)v->k);
-    if (v->before < 0 || v->behind < 0)
+    if (v->ghost_low < 0 || v->ghost_high < 0)
         return sp_fail(SPMM_ERR_USAGE,
                        "%s: %s has room for %lld rows before and %lld behind, expected 0 or more", function,
-                       name, (long long)v->before, (long long)v->behind);
+                       name, (long long)v->ghost_low, (long long)v->ghost_high);
     return SPMM_OK;
 }
 
@@ -107,7 +107,7 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
 static int extent(const spmm_multivector *v, int64_t *bytes)
 {
     int64_t rows;
-    return !__builtin_add_overflow(v->before, v->behind, &rows) &&
+    return !__builtin_add_overflow(v->ghost_low, v->ghost_high, &rows) &&
            !__builtin_add_overflow(rows, v->rows, &rows) && !__builtin_mul_overflow(rows, v->ld, &rows) &&
            !__builtin_mul_overflow(rows, (int64_t)sp_value_size(v->precision), bytes);
 }
@@ -150,7 +150,7 @@ spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivect
         int64_t bytes = 0;
         (void)extent(v[i], &bytes);
         begin[i] = (uintptr_t)v[i]->data -
-                   (uintptr_t)(v[i]->before * v[i]->ld) * sp_value_size(v[i]->precision);
+                   (uintptr_t)(v[i]->ghost_low * v[i]->ld) * sp_value_size(v[i]->precision);
         end[i] = begin[i] + (uintptr_t)bytes;
     }
     if (end[0] == begin[0] || end[1] == begin[1] || end[0] <= begin[1] || end[1] <= begin[0]) return SPMM_OK;
@@ -161,8 +161,9 @@ spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivect
 void spmm_multivector_destroy(spmm_multivector *v)
 {
     if (!v) return;
-    char *const start = v->data ? (char *)v->data - v->before * v->ld * (int64_t)sp_value_size(v->precision)
-                                : NULL;
+    char *const start = v->data
+                            ? (char *)v->data - v->ghost_low * v->ld * (int64_t)sp_value_size(v->precision)
+                            : NULL;
     if (v->space == SPMM_CPU)
         sp_free(start);
     else

@@ -5,117 +5,118 @@
 #include "base/memory.h"
 #include "formats/matrix.h"
 
-enum { CLASSES = SP_PIECE + 1 };
+enum { CLASSES = SP_ROW_SEGMENT + 1 };
 
 /** Longest first: class 0 is the longest. */
 static int class_of(int64_t length, sp_order order)
 {
     if (order == SP_ORDER_ROWS) return 0;
-    if (order == SP_ORDER_LENGTHS) return (int)(SP_PIECE - length);
+    if (order == SP_ORDER_LENGTHS) return (int)(SP_ROW_SEGMENT - length);
     return length ? __builtin_clzll((unsigned long long)length) : 64;
 }
 
-/** Pieces of a row of `length` entries; an empty row is one piece, which makes its row of Y zero. */
-static int64_t pieces_of(int64_t length, int64_t cut)
+/** Pieces of a row of `length` entries; an empty row is one segment, which makes its row of Y zero. */
+static int64_t segments_of(int64_t length, int64_t cut)
 {
-    return length <= SP_PIECE ? 1 : (length - 1) / cut + 1;
+    return length <= SP_ROW_SEGMENT ? 1 : (length - 1) / cut + 1;
 }
 
-/** Counts the pieces of each class, and what was cut. */
-static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size, sp_pieces *p)
+/** Counts the segments of each class, and what was cut. */
+static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size, sp_segments *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t length = a->irp[i + 1] - a->irp[i], pieces = pieces_of(length, cut);
-        p->count += pieces;
-        if (pieces == 1) {
+        const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
+        p->count += segments;
+        if (segments == 1) {
             class_size[class_of(length, order)]++;
             continue;
         }
         p->splits++;
-        p->partials += pieces;
-        class_size[class_of(cut, order)] += pieces - 1;
-        class_size[class_of(length - (pieces - 1) * cut, order)]++;
+        p->partials += segments;
+        class_size[class_of(cut, order)] += segments - 1;
+        class_size[class_of(length - (segments - 1) * cut, order)]++;
     }
 }
 
-static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_pieces *p)
+static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_segments *p)
 {
     int64_t splits = 0, partials = 0;
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, pieces = pieces_of(length, cut);
-        if (pieces > 1) p->split[splits++] = (sp_split){(int32_t)i, (int32_t)pieces, partials};
-        for (int64_t n = 0; n < pieces; n++) {
-            const int64_t left = length - n * cut, size = pieces > 1 && left > cut ? cut : left;
-            p->piece[next[class_of(size, order)]++] = (sp_piece){
-                begin + n * cut, (int32_t)size, pieces > 1 ? (int32_t)~partials++ : (int32_t)i};
+        const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, segments = segments_of(length, cut);
+        if (segments > 1) p->split[splits++] = (sp_split){(int32_t)i, (int32_t)segments, partials};
+        for (int64_t n = 0; n < segments; n++) {
+            const int64_t left = length - n * cut, size = segments > 1 && left > cut ? cut : left;
+            p->segment[next[class_of(size, order)]++] = (sp_segment){
+                begin + n * cut, (int32_t)size, segments > 1 ? (int32_t)~partials++ : (int32_t)i};
         }
     }
 }
 
-spmm_status sp_pieces_create(const spmm_csr *a, int64_t cut, sp_order order, sp_pieces *p)
+spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, sp_segments *p)
 {
     int64_t next[CLASSES] = {0}, first = 0;
     spmm_status status;
     memset(p, 0, sizeof *p);
     count_pieces(a, cut, order, next, p);
     if (p->partials > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld pieces of long rows: 2^31 - 1 are held", (long long)p->partials);
+        return sp_fail(SPMM_ERR_LIMIT, "%lld segments of long rows: 2^31 - 1 are held",
+                       (long long)p->partials);
     for (int c = 0; c < CLASSES; c++) {
         const int64_t size = next[c];
         next[c] = first;
         first += size;
     }
-    TRY_GOTO(sp_alloc((void **)&p->piece, p->count, sizeof *p->piece, "pieces of rows"), failed);
+    TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), failed);
     TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), failed);
     place_pieces(a, cut, order, next, p);
     return SPMM_OK;
 failed:
-    sp_pieces_destroy(p);
+    sp_segments_destroy(p);
     return status;
 }
 
-void sp_pieces_destroy(sp_pieces *p)
+void sp_segments_destroy(sp_segments *p)
 {
     if (!p) return;
-    sp_free(p->piece);
+    sp_free(p->segment);
     sp_free(p->split);
     memset(p, 0, sizeof *p);
 }
 
 /** Pieces of slice s. */
-static int64_t pieces_in(const sp_pieces *p, int64_t s)
+static int64_t pieces_in(const sp_segments *p, int64_t s)
 {
     const int64_t left = p->count - s * SP_SLICE;
     return left < SP_SLICE ? left : SP_SLICE;
 }
 
-static int64_t slice_width(const sp_pieces *p, int64_t s)
+static int64_t slice_width(const sp_segments *p, int64_t s)
 {
     int64_t width = 0;
     for (int64_t r = 0; r < pieces_in(p, s); r++)
-        if (p->piece[s * SP_SLICE + r].length > width) width = p->piece[s * SP_SLICE + r].length;
+        if (p->segment[s * SP_SLICE + r].length > width) width = p->segment[s * SP_SLICE + r].length;
     return width;
 }
 
-static int64_t slices_of(const sp_pieces *p) { return (p->count + SP_SLICE - 1) / SP_SLICE; }
+static int64_t slices_of(const sp_segments *p) { return (p->count + SP_SLICE - 1) / SP_SLICE; }
 
-static int64_t padded_entries(const sp_pieces *p)
+static int64_t padded_entries(const sp_segments *p)
 {
     int64_t sum = 0;
     for (int64_t s = 0; s < slices_of(p); s++) sum += slice_width(p, s) * SP_SLICE;
     return sum;
 }
 
-static void fill_slice(const spmm_csr *a, const sp_pieces *p, int64_t s, sp_matrix *m)
+static void fill_slice(const spmm_csr *a, const sp_segments *p, int64_t s, sp_matrix *m)
 {
     const int64_t width = (m->row_start[s + 1] - m->row_start[s]) / SP_SLICE;
     for (int64_t r = 0; r < SP_SLICE; r++) {
         const int there = r < pieces_in(p, s);
-        const sp_piece piece = there ? p->piece[s * SP_SLICE + r] : (sp_piece){0, 0, INT32_MIN};
-        m->target[s * SP_SLICE + r] = piece.target;
+        const sp_segment segment = there ? p->segment[s * SP_SLICE + r] : (sp_segment){0, 0, INT32_MIN};
+        m->target[s * SP_SLICE + r] = segment.target;
         for (int64_t j = 0; j < width; j++) {
-            const int64_t to = m->row_start[s] + j * SP_SLICE + r, from = piece.begin + j;
-            const int entry = j < piece.length;
+            const int64_t to = m->row_start[s] + j * SP_SLICE + r, from = segment.begin + j;
+            const int entry = j < segment.length;
             m->col[to] = entry ? a->ja[from] : -1;
             if (a->precision == SPMM_F64)
                 ((double *)m->val)[to] = entry ? ((const double *)a->as)[from] : 0;
@@ -125,7 +126,7 @@ static void fill_slice(const spmm_csr *a, const sp_pieces *p, int64_t s, sp_matr
     }
 }
 
-static spmm_status fill(const spmm_csr *a, const sp_pieces *p, int threads, sp_matrix *m)
+static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp_matrix *m)
 {
     const int64_t slices = slices_of(p), stored = padded_entries(p);
     *m = (sp_matrix){.format = SPMM_SELL,
@@ -153,17 +154,17 @@ static spmm_status fill(const spmm_csr *a, const sp_pieces *p, int threads, sp_m
 spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
     /* Padding of one entry in 16 costs less than rows of X that are met in another order. A thread walks a
-       piece at a load's latency every few entries: what is cut at all is cut short. */
-    enum { LITTLE = 16, CUT = SP_PIECE / 4 };
-    sp_pieces p;
+       segment at a load's latency every few entries: what is cut at all is cut short. */
+    enum { LITTLE = 16, CUT = SP_ROW_SEGMENT / 4 };
+    sp_segments p;
     memset(m, 0, sizeof *m);
-    TRY(sp_pieces_create(a, CUT, SP_ORDER_ROWS, &p));
+    TRY(sp_segments_create(a, CUT, SP_ORDER_ROWS, &p));
     if (padded_entries(&p) - a->nnz > a->nnz / LITTLE) {
-        sp_pieces_destroy(&p);
-        TRY(sp_pieces_create(a, CUT, SP_ORDER_LENGTHS, &p));
+        sp_segments_destroy(&p);
+        TRY(sp_segments_create(a, CUT, SP_ORDER_LENGTHS, &p));
     }
     const spmm_status status = fill(a, &p, threads, m);
-    sp_pieces_destroy(&p);
+    sp_segments_destroy(&p);
     if (status != SPMM_OK) sp_matrix_destroy(m);
     return status;
 }

@@ -4,25 +4,25 @@
 
 #include "base/memory.h"
 
-int64_t sp_work_pieces(int64_t entries)
+int64_t sp_row_segments(int64_t entries)
 {
-    return entries <= SP_CPU_PIECE ? 0 : (entries - 1) / SP_CPU_PIECE + 1;
+    return entries <= SP_CPU_ROW_SEGMENT ? 0 : (entries - 1) / SP_CPU_ROW_SEGMENT + 1;
 }
 
 /** What is to be divided. */
 typedef struct load {
     const int64_t *row_start;
-    const sp_work *w;
-    int64_t *entries; /* [giants + 1]: those of the giants before */
+    const sp_thread_ranges *w;
+    int64_t *entries; /* [long_rows + 1]: those of the long_rows before */
 } load;
 
 /** Giants before row i. */
-static int64_t giants_before(const sp_work *w, int64_t i)
+static int64_t giants_before(const sp_thread_ranges *w, int64_t i)
 {
-    int64_t low = 0, high = w->giants;
+    int64_t low = 0, high = w->long_rows;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (w->giant[middle] < i)
+        if (w->long_row[middle] < i)
             low = middle + 1;
         else
             high = middle;
@@ -31,7 +31,7 @@ static int64_t giants_before(const sp_work *w, int64_t i)
 }
 
 /** Cost of the rows before row i. A row costs its entries, and about two entries more for the
- *  loop's start and the store of Y: without that, many empty rows would fall to one thread. A giant's
+ *  loop's start and the store of Y: without that, many empty rows would fall to one thread. A long_row's
  *  entries are not its range's. */
 static int64_t cost_before(const load *l, int64_t i)
 {
@@ -39,14 +39,14 @@ static int64_t cost_before(const load *l, int64_t i)
     return l->row_start[i] - l->row_start[0] - l->entries[giants_before(l->w, i)] + 2 * i;
 }
 
-/** Cost of the pieces before piece p: they have SP_CPU_PIECE entries but for each giant's last one. */
-static int64_t cost_of_pieces(const load *l, int64_t p)
+/** Cost of the segments before segment p: they have SP_CPU_ROW_SEGMENT entries but for each long_row's last one. */
+static int64_t cost_of_segments(const load *l, int64_t p)
 {
     int64_t cost = 0;
-    for (int64_t g = 0; g < l->w->giants && p > 0; g++) {
-        const int64_t entries = l->entries[g + 1] - l->entries[g], pieces = sp_work_pieces(entries);
-        cost += p < pieces ? p * SP_CPU_PIECE : entries;
-        p -= pieces;
+    for (int64_t g = 0; g < l->w->long_rows && p > 0; g++) {
+        const int64_t entries = l->entries[g + 1] - l->entries[g], segments = sp_row_segments(entries);
+        cost += p < segments ? p * SP_CPU_ROW_SEGMENT : entries;
+        p -= segments;
     }
     return cost;
 }
@@ -66,40 +66,40 @@ static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
     return low;
 }
 
-/** Divides the pieces evenly, and the rows so that each thread's pieces and rows together are. */
-static void divide(const load *l, int64_t rows, sp_work *w)
+/** Divides the segments evenly, and the rows so that each thread's segments and rows together are. */
+static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
 {
-    int64_t pieces = 0;
-    for (int64_t g = 0; g < w->giants; g++) pieces += sp_work_pieces(l->entries[g + 1] - l->entries[g]);
-    const int64_t total = cost_before(l, rows) + l->entries[w->giants], threads = w->threads;
+    int64_t segments = 0;
+    for (int64_t g = 0; g < w->long_rows; g++) segments += sp_row_segments(l->entries[g + 1] - l->entries[g]);
+    const int64_t total = cost_before(l, rows) + l->entries[w->long_rows], threads = w->threads;
     for (int64_t t = 0; t < threads; t++) { /* quotient and remainder apart: total * t could overflow */
-        w->piece[t] = pieces / threads * t + pieces % threads * t / threads;
+        w->segment[t] = segments / threads * t + segments % threads * t / threads;
         const int64_t wanted = total / threads * t + total % threads * t / threads;
-        w->begin[t] = find_boundary(l, rows, wanted - cost_of_pieces(l, w->piece[t]));
+        w->begin[t] = find_boundary(l, rows, wanted - cost_of_segments(l, w->segment[t]));
         if (t > 0 && w->begin[t] < w->begin[t - 1]) w->begin[t] = w->begin[t - 1];
     }
-    w->piece[threads] = pieces;
+    w->segment[threads] = segments;
     w->begin[threads] = rows;
 }
 
-/** Lists the giants, and counts the entries before each. */
-static spmm_status find_giants(load *l, int64_t rows, sp_work *w)
+/** Lists the long_rows, and counts the entries before each. */
+static spmm_status find_giants(load *l, int64_t rows, sp_thread_ranges *w)
 {
     const int64_t *const start = l->row_start;
-    for (int64_t i = 0; start && i < rows; i++) w->giants += sp_work_pieces(start[i + 1] - start[i]) > 0;
-    TRY(sp_alloc((void **)&w->giant, w->giants, sizeof *w->giant, "long rows"));
-    TRY(sp_alloc((void **)&l->entries, w->giants + 1, sizeof *l->entries, "entries of long rows"));
+    for (int64_t i = 0; start && i < rows; i++) w->long_rows += sp_row_segments(start[i + 1] - start[i]) > 0;
+    TRY(sp_alloc((void **)&w->long_row, w->long_rows, sizeof *w->long_row, "long rows"));
+    TRY(sp_alloc((void **)&l->entries, w->long_rows + 1, sizeof *l->entries, "entries of long rows"));
     l->entries[0] = 0;
-    for (int64_t i = 0, g = 0; g < w->giants; i++) {
-        if (sp_work_pieces(start[i + 1] - start[i]) == 0) continue;
-        w->giant[g] = i;
+    for (int64_t i = 0, g = 0; g < w->long_rows; i++) {
+        if (sp_row_segments(start[i + 1] - start[i]) == 0) continue;
+        w->long_row[g] = i;
         l->entries[g + 1] = l->entries[g] + start[i + 1] - start[i];
         g++;
     }
     return SPMM_OK;
 }
 
-spmm_status sp_work_create(const int64_t *row_start, int64_t rows, int threads, sp_work *w)
+spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int threads, sp_thread_ranges *w)
 {
     load l = {row_start, w, NULL};
     spmm_status status;
@@ -111,23 +111,24 @@ spmm_status sp_work_create(const int64_t *row_start, int64_t rows, int threads, 
     TRY_GOTO(
         sp_alloc((void **)&w->begin, (int64_t)threads + 1, sizeof *w->begin, "row ranges of the threads"),
         failed);
-    TRY_GOTO(sp_alloc((void **)&w->piece, (int64_t)threads + 1, sizeof *w->piece, "threads' pieces of rows"),
-             failed);
+    TRY_GOTO(
+        sp_alloc((void **)&w->segment, (int64_t)threads + 1, sizeof *w->segment, "threads' segments of rows"),
+        failed);
     TRY_GOTO(find_giants(&l, rows, w), failed);
     divide(&l, rows, w);
     sp_free(l.entries);
     return SPMM_OK;
 failed:
     sp_free(l.entries);
-    sp_work_destroy(w);
+    sp_thread_ranges_destroy(w);
     return status;
 }
 
-void sp_work_destroy(sp_work *w)
+void sp_thread_ranges_destroy(sp_thread_ranges *w)
 {
     if (!w) return;
     sp_free(w->begin);
-    sp_free(w->giant);
-    sp_free(w->piece);
+    sp_free(w->long_row);
+    sp_free(w->segment);
     memset(w, 0, sizeof *w);
 }

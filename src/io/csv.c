@@ -21,9 +21,9 @@ typedef struct file_range {
 
 /** What the threads share; all that changes is touched under the lock only. */
 typedef struct reading {
-    sp_source *source;
+    sp_input *source;
     int64_t piece_bytes;
-    csv_text kept;             /* read, but behind the last newline of the last piece */
+    csv_text kept;         /* read, but behind the last newline of the last piece */
     int64_t lines, pieces; /* handed out so far */
     sp_csv_format format;
     sp_csv_values *parsed; /* [parsed_room], of which [pieces] are used */
@@ -69,10 +69,10 @@ static spmm_status read_lines(reading *r, csv_text *t, char **newline, sp_read_e
         const int64_t step = r->piece_bytes > t->bytes / 8 ? r->piece_bytes : t->bytes / 8;
         int64_t got;
         TRY(reserve(t, t->bytes + step));
-        const spmm_status status = sp_source_read(r->source, t->at + t->bytes, step, &got);
+        const spmm_status status = sp_input_read(r->source, t->at + t->bytes, step, &got);
         /* a damaged file's last, broken line is not looked at */
         if (status != SPMM_OK)
-            return sp_error_set(error, status, r->lines + 1, "%s", sp_source_error(r->source));
+            return sp_error_set(error, status, r->lines + 1, "%s", sp_input_error(r->source));
         if (got == 0) return SPMM_OK;
         *newline = memrchr(t->at + t->bytes, '\n', (size_t)got);
         t->bytes += got;
@@ -107,8 +107,8 @@ static spmm_status fill(reading *r, file_range *c, sp_read_error *error)
 
 static spmm_status open_reading(reading *r, const char *path)
 {
-    TRY(sp_source_open(path, &r->source));
-    r->piece_bytes = sp_stream_chunk_default();
+    TRY(sp_input_open(path, &r->source));
+    r->piece_bytes = sp_text_chunk_default();
     return SPMM_OK;
 }
 
@@ -129,7 +129,7 @@ static spmm_status detect_format(const char *path, sp_csv_format *f)
     } while (status == SPMM_OK && c.chunk.bytes > 0 && !sp_csv_find_format(&c.chunk, f));
     sp_free(c.text.at);
     sp_free(r.kept.at);
-    sp_source_close(r.source);
+    sp_input_close(r.source);
     if (status != SPMM_OK && error.status == SPMM_OK) /* no memory */
         return sp_fail(status, "%s: %s", path, spmm_error_message());
     if (f->values > INT32_MAX)
@@ -177,7 +177,7 @@ static int next_piece(reading *r, file_range *c, double *fraction)
         more = status == SPMM_OK && c->chunk.bytes > 0;
         r->done |= !more;
     }
-    *fraction = sp_source_fraction(r->source);
+    *fraction = sp_input_fraction(r->source);
     pthread_mutex_unlock(&r->lock);
     return more;
 }
@@ -192,7 +192,7 @@ static void report_progress(reading *r, double fraction)
 
 static void read_pieces(reading *r)
 {
-    const int64_t most = sp_source_bytes_left_at_most(r->source) / r->piece_bytes + 1;
+    const int64_t most = sp_input_bytes_left_at_most(r->source) / r->piece_bytes + 1;
     const int threads = r->options->threads < most ? r->options->threads : (int)most;
 #pragma omp parallel num_threads(threads < 1 ? 1 : threads)
     {
@@ -251,7 +251,7 @@ static spmm_status make_multivector(reading *r, const char *path, spmm_multivect
 
 static spmm_status end_reading(reading *r, const char *path, spmm_status status)
 {
-    sp_source_close(r->source);
+    sp_input_close(r->source);
     for (int64_t c = 0; c < r->pieces; c++) sp_free(r->parsed[c].values);
     sp_free(r->parsed);
     sp_free(r->kept.at);

@@ -1,6 +1,6 @@
 /** Series of measurements in CSV files -> the rows of a multivector, by all threads. */
-#ifndef SP_SERIES_CSV_H
-#define SP_SERIES_CSV_H
+#ifndef SP_CSV_H
+#define SP_CSV_H
 
 #include "io/mtx_read.h"
 

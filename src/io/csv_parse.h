@@ -1,6 +1,6 @@
 /** Lines of a CSV file -> series: chunks of text, each by itself. */
-#ifndef SP_SERIES_CSV_PARSE_H
-#define SP_SERIES_CSV_PARSE_H
+#ifndef SP_CSV_PARSE_H
+#define SP_CSV_PARSE_H
 
 #include "io/text_chunks.h"
 

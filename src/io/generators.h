@@ -1,7 +1,7 @@
 /** Generated matrices: each row is a function of the spec and the row's index alone (rmat: each
  *  edge of the edge's index), so that a matrix is the same everywhere. */
-#ifndef SP_GEN_H
-#define SP_GEN_H
+#ifndef SP_GENERATORS_H
+#define SP_GENERATORS_H
 
 #include <stddef.h>
 #include "formats/csr.h"

@@ -14,7 +14,7 @@
 
 enum { PACKED_BYTES = 64 << 10, DEFLATE_RATIO = 1032, GZIP_ONLY = 16, WINDOW_BITS = 15 };
 
-struct sp_source {
+struct sp_input {
     const char *path;
     int fd;
     int gzip;
@@ -29,7 +29,7 @@ struct sp_source {
     unsigned char packed[PACKED_BYTES]; /* compressed bytes, z.next_in points into it */
 };
 
-static spmm_status source_fail(sp_source *s, const char *text)
+static spmm_status source_fail(sp_input *s, const char *text)
 {
     snprintf(s->error, sizeof s->error, "%s", text);
     s->finished = 1;
@@ -38,7 +38,7 @@ static spmm_status source_fail(sp_source *s, const char *text)
 }
 
 /** pread until `bytes` are there or the file ends. */
-static spmm_status read_fully(sp_source *s, void *buffer, int64_t bytes, int64_t *got)
+static spmm_status read_fully(sp_input *s, void *buffer, int64_t bytes, int64_t *got)
 {
     *got = 0;
     if (bytes > s->limit - s->position) bytes = s->limit - s->position;
@@ -81,7 +81,7 @@ static spmm_status cannot_open(const char *path)
                    strerror(reason));
 }
 
-static spmm_status check_file(sp_source *s)
+static spmm_status check_file(sp_input *s)
 {
     struct stat info;
     if (fstat(s->fd, &info) != 0)
@@ -92,7 +92,7 @@ static spmm_status check_file(sp_source *s)
     return SPMM_OK;
 }
 
-static spmm_status detect_gzip(sp_source *s)
+static spmm_status detect_gzip(sp_input *s)
 {
     int64_t got;
     if (read_fully(s, s->packed, 2, &got) != SPMM_OK)
@@ -107,7 +107,7 @@ static spmm_status detect_gzip(sp_source *s)
 }
 
 /** Refills the compressed bytes when they are used up; z.avail_in stays 0 at the end of the file. */
-static spmm_status refill(sp_source *s)
+static spmm_status refill(sp_input *s)
 {
     int64_t got;
     if (s->z.avail_in > 0) return SPMM_OK;
@@ -118,7 +118,7 @@ static spmm_status refill(sp_source *s)
 }
 
 /** Between gzip members: another one may follow, or zeros that fill a tape's or a disk's block. */
-static spmm_status next_member(sp_source *s)
+static spmm_status next_member(sp_input *s)
 {
     for (;;) {
         TRY(refill(s));
@@ -137,7 +137,7 @@ static spmm_status next_member(sp_source *s)
     return SPMM_OK;
 }
 
-static spmm_status inflate_some(sp_source *s)
+static spmm_status inflate_some(sp_input *s)
 {
     const uInt room = s->z.avail_out;
     const int code = inflate(&s->z, Z_NO_FLUSH);
@@ -158,7 +158,7 @@ static spmm_status inflate_some(sp_source *s)
     return source_fail(s, text);
 }
 
-static spmm_status read_gzip(sp_source *s, char *buffer, int64_t bytes, int64_t *got)
+static spmm_status read_gzip(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
 {
     const uInt piece = bytes < (1 << 30) ? (uInt)bytes : (uInt)1 << 30;
     spmm_status status = SPMM_OK;
@@ -176,7 +176,7 @@ static spmm_status read_gzip(sp_source *s, char *buffer, int64_t bytes, int64_t 
     return *got > 0 ? SPMM_OK : status;
 }
 
-spmm_status sp_source_read(sp_source *s, char *buffer, int64_t bytes, int64_t *got)
+spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
 {
     *got = 0;
     if (s->finished || bytes <= 0) return s->failed;
@@ -185,9 +185,9 @@ spmm_status sp_source_read(sp_source *s, char *buffer, int64_t bytes, int64_t *g
     return *got > 0 ? SPMM_OK : status;
 }
 
-static void rewind_source(sp_source *s)
+static void rewind_source(sp_input *s)
 {
-    sp_source_go_back(s, 0);
+    sp_input_go_back(s, 0);
     s->error[0] = '\0';
     if (!s->gzip) return;
     inflateReset(&s->z);
@@ -196,21 +196,21 @@ static void rewind_source(sp_source *s)
 }
 
 /** Refuses what is known to be no text by its first bytes; what fails here fails again, in its place, when it is read. */
-static spmm_status check_kind(sp_source *s)
+static spmm_status check_kind(sp_input *s)
 {
     char head[SP_KIND_BYTES];
     int64_t n = 0;
     for (int64_t got = 1; got > 0 && n < SP_KIND_BYTES; n += got)
-        if (sp_source_read(s, head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
+        if (sp_input_read(s, head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
     const char *const kind = sp_foreign_kind((const unsigned char *)head, n);
     rewind_source(s);
     return kind ? sp_fail(SPMM_ERR_UNSUPPORTED, "%s: %s", s->path, kind) : SPMM_OK;
 }
 
-spmm_status sp_source_open(const char *path, sp_source **source)
+spmm_status sp_input_open(const char *path, sp_input **source)
 {
     *source = NULL;
-    sp_source *const s = calloc(1, sizeof *s);
+    sp_input *const s = calloc(1, sizeof *s);
     if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
     s->path = path;
     s->limit = INT64_MAX;
@@ -220,7 +220,7 @@ spmm_status sp_source_open(const char *path, sp_source **source)
     if (status == SPMM_OK) status = detect_gzip(s);
     if (status == SPMM_OK) status = check_kind(s);
     if (status != SPMM_OK) {
-        sp_source_close(s);
+        sp_input_close(s);
         return status;
     }
 #ifdef POSIX_FADV_SEQUENTIAL
@@ -230,9 +230,9 @@ spmm_status sp_source_open(const char *path, sp_source **source)
     return SPMM_OK;
 }
 
-const char *sp_source_error(const sp_source *s) { return s->error; }
+const char *sp_input_error(const sp_input *s) { return s->error; }
 
-int64_t sp_source_bytes_left_at_most(const sp_source *s)
+int64_t sp_input_bytes_left_at_most(const sp_input *s)
 {
     const int64_t end = s->file_bytes < s->limit ? s->file_bytes : s->limit;
     const int64_t left = end > s->position ? end - s->position : 0;
@@ -243,12 +243,12 @@ int64_t sp_source_bytes_left_at_most(const sp_source *s)
                : (left + PACKED_BYTES + 1) * DEFLATE_RATIO;
 }
 
-int sp_source_repeatable(const sp_source *s) { return !s->gzip; }
+int sp_input_repeatable(const sp_input *s) { return !s->gzip; }
 
-spmm_status sp_source_dup(const sp_source *source, sp_source **other)
+spmm_status sp_input_dup(const sp_input *source, sp_input **other)
 {
     *other = NULL;
-    sp_source *const s = calloc(1, sizeof *s);
+    sp_input *const s = calloc(1, sizeof *s);
     if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", source->path);
     s->path = source->path;
     s->file_bytes = source->file_bytes;
@@ -262,22 +262,22 @@ spmm_status sp_source_dup(const sp_source *source, sp_source **other)
     return SPMM_OK;
 }
 
-void sp_source_go_back(sp_source *s, int64_t position)
+void sp_input_go_back(sp_input *s, int64_t position)
 {
     s->position = position;
     s->finished = 0;
     s->failed = SPMM_OK;
 }
 
-void sp_source_limit(sp_source *s, int64_t limit) { s->limit = limit; }
+void sp_input_limit(sp_input *s, int64_t limit) { s->limit = limit; }
 
-double sp_source_fraction(const sp_source *s)
+double sp_input_fraction(const sp_input *s)
 {
     const int64_t done = s->position - (s->gzip ? (int64_t)s->z.avail_in : 0);
     return s->file_bytes > 0 ? (done < s->file_bytes ? (double)done / (double)s->file_bytes : 1.0) : 1.0;
 }
 
-void sp_source_close(sp_source *s)
+void sp_input_close(sp_input *s)
 {
     if (!s) return;
     if (s->gzip) inflateEnd(&s->z);

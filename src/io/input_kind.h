@@ -1,6 +1,6 @@
 /** Files that are no text, told by their first bytes. */
-#ifndef SP_READ_KIND_H
-#define SP_READ_KIND_H
+#ifndef SP_INPUT_KIND_H
+#define SP_INPUT_KIND_H
 
 #include <stdint.h>
 

@@ -8,7 +8,7 @@
 
 /** Where a pass puts a chunk's entries. */
 typedef struct outlet {
-    const sp_target *target;
+    const sp_parse_output *target;
     sp_read_sink sink; /* NULL: the target's arrays */
     void *context;
 } outlet;
@@ -35,11 +35,11 @@ static int take_chunk(sp_reading *r, sp_region *region, sp_chunk *chunk, sp_read
     int more = 0;
     pthread_mutex_lock(&region->lock);
     if (!region->done) {
-        sp_stream_chunk(region->stream, chunk, error);
+        sp_text_chunk(region->stream, chunk, error);
         more = error->status == SPMM_OK && chunk->bytes > 0;
         region->done = !more;
     }
-    if (r->regions == 1) *fraction = sp_source_fraction(region->stream->source);
+    if (r->regions == 1) *fraction = sp_input_fraction(region->stream->source);
     pthread_mutex_unlock(&region->lock);
     return more;
 }
@@ -119,7 +119,7 @@ static spmm_status set_changed(sp_read_error *error)
 static void parse_for_sink(const outlet *out, const sp_chunk *chunk, batch *b, sp_triangles *first,
                            sp_read_error *error)
 {
-    sp_target t = *out->target;
+    sp_parse_output t = *out->target;
     if (batch_reserve(b, chunk->entries, t.precision) != SPMM_OK) {
         no_memory(error);
         return;
@@ -140,7 +140,7 @@ static void read_chunks(sp_reading *r, const outlet *out)
     sp_triangles first = {INT64_MAX, INT64_MAX};
     sp_read_error error = {0};
     double fraction = 0;
-    if (sp_alloc((void **)&chunk.text, sp_stream_chunk_capacity(&r->stream), 1, "a read buffer") != SPMM_OK) {
+    if (sp_alloc((void **)&chunk.text, sp_text_chunk_capacity(&r->stream), 1, "a read buffer") != SPMM_OK) {
         no_memory(&error);
         chunk_done(r, &first, &error);
         return;
@@ -213,7 +213,7 @@ static spmm_status end_pass(sp_reading *r)
 /** By all threads, or fewer where there are not that many chunks. */
 static int threads_for(const sp_reading *r)
 {
-    const int64_t chunks = sp_stream_bytes_left_at_most(&r->stream) / r->stream.chunk_bytes + 1;
+    const int64_t chunks = sp_text_bytes_left_at_most(&r->stream) / r->stream.chunk_bytes + 1;
     return r->options.threads < 1 ? 1 : chunks < r->options.threads ? (int)chunks : r->options.threads;
 }
 
@@ -226,45 +226,45 @@ static spmm_status read_in_order(sp_reading *r, const outlet *out)
     return end_pass(r);
 }
 
-spmm_status sp_reading_body(sp_reading *r, const sp_target *target)
+spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target)
 {
     const outlet out = {target, NULL, NULL};
     return read_in_order(r, &out);
 }
 
 /** Where the first line begins that begins at byte `at` or behind it. */
-static spmm_status find_line(sp_stream *s, int64_t at, int64_t *begin)
+static spmm_status find_line(sp_text *s, int64_t at, int64_t *begin)
 {
     const char *line, *end;
     sp_read_error error = {0};
-    sp_stream_go_back(s, at - 1, 0);
-    TRY(sp_stream_line(s, &line, &end, &error));
-    *begin = sp_stream_position(s);
+    sp_text_go_back(s, at - 1, 0);
+    TRY(sp_text_line(s, &line, &end, &error));
+    *begin = sp_text_position(s);
     return SPMM_OK;
 }
 
 /** A region for each thread, about as long as the others. Failure means that the body is read in order. */
-static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_stream *stream)
+static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_text *stream)
 {
-    int64_t begin = INT64_MAX;                             /* what is added to the file meanwhile is seen */
-    sp_stream_go_back(&r->stream, r->body, r->body_lines); /* with the header text behind it was read */
+    int64_t begin = INT64_MAX;                           /* what is added to the file meanwhile is seen */
+    sp_text_go_back(&r->stream, r->body, r->body_lines); /* with the header text behind it was read */
     for (int t = threads; t-- > 0;) {
-        sp_stream *const s = t > 0 ? &stream[t] : &r->stream;
+        sp_text *const s = t > 0 ? &stream[t] : &r->stream;
         const int64_t limit = begin;
         if (t > 0) {
-            TRY(sp_stream_dup(&r->stream, s));
+            TRY(sp_text_dup(&r->stream, s));
             TRY(find_line(s, r->body + 1 + r->bytes / threads * t, &begin));
             if (begin > limit) begin = limit; /* a line as long as a region */
-            sp_stream_go_back(s, begin, 0);
+            sp_text_go_back(s, begin, 0);
         }
-        sp_source_limit(s->source, limit);
+        sp_input_limit(s->source, limit);
         region[t].stream = s;
     }
     return SPMM_OK;
 }
 
 /** What the regions' streams saw, as if it were one. */
-static void join_regions(sp_reading *r, const sp_stream *stream, int threads)
+static void join_regions(sp_reading *r, const sp_text *stream, int threads)
 {
     for (int t = 1; t < threads; t++) {
         r->stream.entries += stream[t].entries;
@@ -278,10 +278,10 @@ static void join_regions(sp_reading *r, const sp_stream *stream, int threads)
 static spmm_status read_anywhere(sp_reading *r, const outlet *out, int threads)
 {
     sp_region *region;
-    sp_stream *stream = NULL;
+    sp_text *stream = NULL;
     TRY(sp_alloc_zero((void **)&region, threads, sizeof *region, "regions of a file"));
     spmm_status status = sp_alloc_zero((void **)&stream, threads, sizeof *stream, "regions of a file");
-    r->bytes = sp_stream_bytes_left_at_most(&r->stream);
+    r->bytes = sp_text_bytes_left_at_most(&r->stream);
     if (status == SPMM_OK) status = split_body(r, threads, region, stream);
     if (status == SPMM_OK) {
         for (int t = 0; t < threads; t++) pthread_mutex_init(&region[t].lock, NULL);
@@ -291,8 +291,8 @@ static spmm_status read_anywhere(sp_reading *r, const outlet *out, int threads)
         for (int t = 0; t < threads; t++) pthread_mutex_destroy(&region[t].lock);
         join_regions(r, stream, threads);
     }
-    sp_source_limit(r->stream.source, INT64_MAX);
-    for (int t = 1; stream && t < threads; t++) sp_stream_close(&stream[t]);
+    sp_input_limit(r->stream.source, INT64_MAX);
+    for (int t = 1; stream && t < threads; t++) sp_text_close(&stream[t]);
     sp_free(stream);
     sp_free(region);
     return status;
@@ -300,7 +300,7 @@ static spmm_status read_anywhere(sp_reading *r, const outlet *out, int threads)
 
 spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context)
 {
-    sp_target t = sp_reading_target(r);
+    sp_parse_output t = sp_reading_target(r);
     t.wanted = wanted;
     const outlet out = {&t, sink, context};
     const int threads = threads_for(r);
@@ -315,16 +315,16 @@ spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_opti
     r->options = *options;
     r->progress_to = 1.0;
     sp_numparse_init();
-    TRY(sp_stream_open(path, 0, &r->stream));
+    TRY(sp_text_open(path, 0, &r->stream));
     TRY(sp_read_header(&r->stream, &r->header, &r->error));
-    r->body = sp_stream_position(&r->stream);
+    r->body = sp_text_position(&r->stream);
     r->body_lines = r->stream.lines;
     return SPMM_OK;
 }
 
 spmm_status sp_reading_end(sp_reading *r, const char *path, spmm_status status)
 {
-    sp_stream_close(&r->stream);
+    sp_text_close(&r->stream);
     if (r->error.status == SPMM_OK) return status;
     if (r->error.line == 0) return sp_fail(r->error.status, "%s: %s", path, r->error.text);
     return sp_fail(r->error.status, "%s:%lld: %s", path, (long long)r->error.line, r->error.text);
@@ -332,27 +332,27 @@ spmm_status sp_reading_end(sp_reading *r, const char *path, spmm_status status)
 
 spmm_status sp_reading_changed(sp_reading *r) { return set_changed(&r->error); }
 
-int sp_reading_repeatable(const sp_reading *r) { return sp_source_repeatable(r->stream.source); }
+int sp_reading_repeatable(const sp_reading *r) { return sp_input_repeatable(r->stream.source); }
 
 void sp_reading_repeat(sp_reading *r)
 {
-    sp_stream_go_back(&r->stream, r->body, r->body_lines);
+    sp_text_go_back(&r->stream, r->body, r->body_lines);
     r->error = (sp_read_error){0};
     r->stop = 0;
 }
 
 int64_t sp_reading_capacity(const sp_reading *r)
 {
-    const int64_t bytes = sp_stream_bytes_left_at_most(&r->stream);
+    const int64_t bytes = sp_text_bytes_left_at_most(&r->stream);
     /* "1\n", "1 1\n", "1 1 1\n"; the last newline may be missing */
     const int64_t least = r->header.array ? 2 : r->header.field == SP_FIELD_PATTERN ? 4 : 6;
     const int64_t possible = bytes / least + 1;
     return r->header.entries < possible ? r->header.entries : possible;
 }
 
-sp_target sp_reading_target(const sp_reading *r)
+sp_parse_output sp_reading_target(const sp_reading *r)
 {
-    sp_target t = {0};
+    sp_parse_output t = {0};
     t.header = &r->header;
     t.allow_nonfinite = r->options.allow_nonfinite;
     t.capacity = sp_reading_capacity(r);

@@ -1,6 +1,6 @@
 /** A file being read: its header, then its body by all threads; twice, where the file can be read again. */
-#ifndef SP_READ_BODY_H
-#define SP_READ_BODY_H
+#ifndef SP_MTX_BODY_H
+#define SP_MTX_BODY_H
 
 #include <pthread.h>
 
@@ -14,14 +14,14 @@ typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
 
 /** A stretch of the body, which threads read chunk by chunk. */
 typedef struct sp_region {
-    sp_stream *stream;
+    sp_text *stream;
     pthread_mutex_t lock; /* not OpenMP's, which spins: a thread may wait for all of an inflation */
     int done;             /* no further chunks */
 } sp_region;
 
 /** What the threads share; all that changes is touched under the lock only. */
 typedef struct sp_reading {
-    sp_stream stream;
+    sp_text stream;
     sp_header header;
     sp_read_error error; /* the first one in the file, so far */
     sp_triangles first;
@@ -53,11 +53,11 @@ void sp_reading_repeat(sp_reading *r);
 int64_t sp_reading_capacity(const sp_reading *r);
 
 /** A target without arrays. */
-sp_target sp_reading_target(const sp_reading *r);
+sp_parse_output sp_reading_target(const sp_reading *r);
 
 /** Reads the body into the target's arrays by all threads.
  *  \return r->error.status */
-spmm_status sp_reading_body(sp_reading *r, const sp_target *target);
+spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target);
 
 /** Reads the body of a coordinate file and gives the entries, of the options' precision, to the sink.
  *

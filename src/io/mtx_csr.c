@@ -29,7 +29,7 @@ static spmm_status read_once(const char *path, const sp_read_options *options, s
 static int worth_two_passes(const sp_reading *r)
 {
     return !r->header.array && sp_reading_repeatable(r) &&
-           sp_stream_bytes_left_at_most(&r->stream) > ONCE_CHUNKS * r->stream.chunk_bytes &&
+           sp_text_bytes_left_at_most(&r->stream) > ONCE_CHUNKS * r->stream.chunk_bytes &&
            r->header.rows / ROWS_PER_ENTRY <= sp_reading_capacity(r);
 }
 
@@ -46,11 +46,11 @@ static spmm_status check_memory(const sp_reading *r, const char *path, int once)
 
 static int count(void *context, const sp_entries *entries)
 {
-    sp_fill_count(context, entries);
+    sp_csr_builder_count(context, entries);
     return 1;
 }
 
-static int place(void *context, const sp_entries *entries) { return sp_fill_place(context, entries); }
+static int place(void *context, const sp_entries *entries) { return sp_csr_builder_insert(context, entries); }
 
 static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
@@ -67,17 +67,18 @@ static spmm_status find_first_error(sp_reading *r)
 static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
 {
     const sp_header *const h = &r->header;
-    sp_fill fill;
+    sp_csr_builder fill;
     int same;
-    TRY(sp_fill_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a, &fill));
+    TRY(sp_csr_builder_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a,
+                             &fill));
     r->progress_to = FIRST_PASS;
     if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return find_first_error(r);
-    TRY(sp_fill_start(&fill));
+    TRY(sp_csr_builder_start(&fill));
     sp_reading_repeat(r);
     r->progress_from = FIRST_PASS;
     r->progress_to = 1.0;
     if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return find_first_error(r);
-    TRY(sp_fill_finish(&fill, &same, duplicates));
+    TRY(sp_csr_builder_finish(&fill, &same, duplicates));
     return same ? SPMM_OK : sp_reading_changed(r);
 }
 

@@ -89,12 +89,12 @@ static spmm_status banner_word(const char **p, int which, int64_t line, int *val
 }
 
 /** The first line that is not blank. */
-static spmm_status find_banner(sp_stream *stream, const char **p, sp_read_error *error)
+static spmm_status find_banner(sp_text *stream, const char **p, sp_read_error *error)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* UTF-8's byte order mark */
     const char *end;
     do {
-        TRY(sp_stream_line(stream, p, &end, error));
+        TRY(sp_text_line(stream, p, &end, error));
         if (!*p)
             return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines > 0 ? stream->lines : 1,
                                 "found %s, expected the banner: %%%%MatrixMarket matrix ...",
@@ -105,7 +105,7 @@ static spmm_status find_banner(sp_stream *stream, const char **p, sp_read_error 
     return SPMM_OK;
 }
 
-static spmm_status read_banner(sp_stream *stream, sp_header *h, sp_read_error *error)
+static spmm_status read_banner(sp_text *stream, sp_header *h, sp_read_error *error)
 {
     const char *p, *end;
     char quote[QUOTE_BYTES];
@@ -183,13 +183,13 @@ static spmm_status parse_sizes(const char *p, sp_header *h, sp_read_error *error
     return SPMM_OK;
 }
 
-spmm_status sp_read_header(sp_stream *stream, sp_header *header, sp_read_error *error)
+spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *error)
 {
     const char *p, *end;
     memset(header, 0, sizeof *header);
     TRY(read_banner(stream, header, error));
     do {
-        TRY(sp_stream_line(stream, &p, &end, error));
+        TRY(sp_text_line(stream, &p, &end, error));
         if (!p)
             return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines,
                                 "found the end of the file, expected the size line: rows columns%s",

@@ -1,6 +1,6 @@
 /** The banner and the size line. */
-#ifndef SP_READ_HEADER_H
-#define SP_READ_HEADER_H
+#ifndef SP_MTX_HEADER_H
+#define SP_MTX_HEADER_H
 
 #include "formats/coo.h"
 #include "io/text_chunks.h"
@@ -17,7 +17,7 @@ typedef struct sp_header {
 } sp_header;
 
 /** Reads up to and including the size line. Errors go to *error, which must be zeroed. */
-spmm_status sp_read_header(sp_stream *stream, sp_header *header, sp_read_error *error);
+spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *error);
 
 /** "\"token\"" for a message: cut short, what is not printable as \xHH. Returns buf. */
 const char *sp_quote(char *buf, size_t n, const char *p, const char *end);

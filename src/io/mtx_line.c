@@ -48,7 +48,7 @@ static sp_line_kind parse_index(cursor *c, const char *what, const char *before,
     return SP_LINE_ENTRY;
 }
 
-static sp_line_kind parse_value(cursor *c, const sp_target *t, const char *before, double *value)
+static sp_line_kind parse_value(cursor *c, const sp_parse_output *t, const char *before, double *value)
 {
     const int integer = t->header->field == SP_FIELD_INTEGER;
     const char *const expected = integer ? "an integer value" : "a real value";
@@ -70,7 +70,7 @@ static sp_line_kind parse_value(cursor *c, const sp_target *t, const char *befor
     return SP_LINE_ENTRY;
 }
 
-sp_line_kind sp_parse_line(const sp_target *t, const char *p, int64_t line, sp_entry *entry,
+sp_line_kind sp_parse_line(const sp_parse_output *t, const char *p, int64_t line, sp_entry *entry,
                            sp_read_error *error)
 {
     const sp_header *const h = t->header;

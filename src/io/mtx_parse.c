@@ -13,7 +13,7 @@ typedef struct careful_result {
     int stored;
 } careful_result;
 
-static spmm_status too_many(const sp_target *t, int64_t slot, int64_t line, sp_read_error *error)
+static spmm_status too_many(const sp_parse_output *t, int64_t slot, int64_t line, sp_read_error *error)
 {
     return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                         "found entry number %lld, expected %lld entries as line %lld says",
@@ -21,7 +21,7 @@ static spmm_status too_many(const sp_target *t, int64_t slot, int64_t line, sp_r
 }
 
 /** Any line at all; an entry is returned only if there is room for it. */
-static careful_result careful(const sp_target *t, const sp_chunk *c, const char *p, int64_t line,
+static careful_result careful(const sp_parse_output *t, const sp_chunk *c, const char *p, int64_t line,
                               int64_t slot, sp_entry *entry, sp_read_error *error)
 {
     const careful_result failed = {NULL, 0};
@@ -114,7 +114,7 @@ static ALWAYS_INLINE void store_value(void *val, spmm_precision precision, int64
 enum { LOWER = 1, UPPER = 2 }; /* triangles */
 
 /** Returns how many entries were stored; *triangles gets LOWER, UPPER of what they lie in. */
-static ALWAYS_INLINE int64_t parse_coordinate(const sp_target *t, const sp_chunk *c, const int field,
+static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp_chunk *c, const int field,
                                               const spmm_precision precision, unsigned *triangles,
                                               sp_read_error *error)
 {
@@ -175,7 +175,7 @@ static position array_place(const sp_header *h, int64_t slot)
     return (position){slot - (j * n - j * (j - 1) / 2) + j + skew, j};
 }
 
-static void store_dense(const sp_target *t, position *at, double value)
+static void store_dense(const sp_parse_output *t, position *at, double value)
 {
     const sp_symmetry symmetry = t->header->symmetry;
     store_value(t->val, t->precision, at->i * t->ld + at->j, value);
@@ -187,7 +187,7 @@ static void store_dense(const sp_target *t, position *at, double value)
     }
 }
 
-static ALWAYS_INLINE int64_t parse_array(const sp_target *t, const sp_chunk *c, const sp_field field,
+static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chunk *c, const sp_field field,
                                          const spmm_precision precision, sp_read_error *error)
 {
     const char *const end = c->text + c->bytes;
@@ -219,7 +219,7 @@ static ALWAYS_INLINE int64_t parse_array(const sp_target *t, const sp_chunk *c, 
 /* ---- a chunk ---- */
 
 /** Lowers *first to the lines of the chunk's first entries in either triangle, among `stored` ones. */
-static void find_triangles(const sp_target *t, const sp_chunk *c, int64_t stored, sp_triangles *first)
+static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t stored, sp_triangles *first)
 {
     const char *const end = c->text + c->bytes;
     int64_t slot = c->first_entry, line = c->first_line;
@@ -233,7 +233,8 @@ static void find_triangles(const sp_target *t, const sp_chunk *c, int64_t stored
 }
 
 /** The one place where field and precision become constants of the inlined loops. */
-static int64_t parse_by_kind(const sp_target *t, const sp_chunk *c, unsigned *seen, sp_read_error *error)
+static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsigned *seen,
+                             sp_read_error *error)
 {
 #define BY_PRECISION(call, field, ...)                                   \
     (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) \
@@ -256,7 +257,8 @@ static int64_t parse_by_kind(const sp_target *t, const sp_chunk *c, unsigned *se
 #undef BY_PRECISION
 }
 
-spmm_status sp_parse_chunk(const sp_target *t, const sp_chunk *c, sp_triangles *first, sp_read_error *error)
+spmm_status sp_parse_chunk(const sp_parse_output *t, const sp_chunk *c, sp_triangles *first,
+                           sp_read_error *error)
 {
     unsigned seen = 0;
     error->status = SPMM_OK;

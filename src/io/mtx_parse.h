@@ -1,7 +1,7 @@
 /** Chunks of text -> entries, in place: a fast path for lines as programs write them, a careful one
  *  for all others, which also words the errors. */
-#ifndef SP_READ_PARSE_H
-#define SP_READ_PARSE_H
+#ifndef SP_MTX_PARSE_H
+#define SP_MTX_PARSE_H
 
 #include "io/mtx_header.h"
 
@@ -13,7 +13,7 @@ typedef enum sp_wanted {
 } sp_wanted;
 
 /** Where the entries of a file go. */
-typedef struct sp_target {
+typedef struct sp_parse_output {
     const sp_header *header;
     int allow_nonfinite;
     int64_t capacity; /**< entries that there may be: header->entries, or what the file can hold at most */
@@ -24,7 +24,7 @@ typedef struct sp_target {
     void *val; /**< like I, NULL for none; array files: [capacity], or, if dense, [rows x ld] row-major */
     int dense; /**< array files: place values by row and column, symmetric parts written out */
     int64_t ld;
-} sp_target;
+} sp_parse_output;
 
 /** The first entries of a chunk in the strict triangles. */
 typedef struct sp_triangles {
@@ -39,14 +39,14 @@ typedef struct sp_entry {
 typedef enum sp_line_kind { SP_LINE_SKIP, SP_LINE_ENTRY, SP_LINE_WRONG } sp_line_kind;
 
 /** One line, carefully. \param [in] p  the line, ended by a newline; \param [in] line  its number */
-sp_line_kind sp_parse_line(const sp_target *target, const char *p, int64_t line, sp_entry *entry,
+sp_line_kind sp_parse_line(const sp_parse_output *target, const char *p, int64_t line, sp_entry *entry,
                            sp_read_error *error);
 
 /** Stores a chunk's entries; the chunk's place says where. Chunks may be parsed in any order, by
  *  several threads. Stops at the first wrong line.
  *  \param [in,out] first  lowered to the lines of this chunk's first entries in either triangle, up to
  *                         the wrong line if there is one; only where they are below what it holds */
-spmm_status sp_parse_chunk(const sp_target *target, const sp_chunk *chunk, sp_triangles *first,
+spmm_status sp_parse_chunk(const sp_parse_output *target, const sp_chunk *chunk, sp_triangles *first,
                            sp_read_error *error);
 
 #endif

@@ -15,7 +15,7 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
 
 static spmm_status read_coordinate(sp_reading *r, sp_coo *coo)
 {
-    sp_target t = sp_reading_target(r);
+    sp_parse_output t = sp_reading_target(r);
     /* a skew-symmetric pattern implies -1 in the other triangle, so its ones are written out */
     const int values = r->header.field != SP_FIELD_PATTERN || r->header.symmetry == SP_SKEW;
     TRY(sp_coo_create(r->header.rows, r->header.cols, t.capacity, r->header.symmetry, t.precision, values,
@@ -52,7 +52,7 @@ static void keep_nonzeros(sp_coo *coo)
 
 static spmm_status read_array(sp_reading *r, sp_coo *coo)
 {
-    sp_target t = sp_reading_target(r);
+    sp_parse_output t = sp_reading_target(r);
     *coo = (sp_coo){r->header.rows, r->header.cols, 0, r->header.symmetry, t.precision, NULL, NULL, NULL};
     TRY(sp_alloc(&coo->val, t.capacity, sp_value_size(t.precision), "the values of the array"));
     t.val = coo->val;
@@ -98,7 +98,7 @@ static spmm_status create_dense(const sp_reading *r, const char *path, spmm_mult
 
 static spmm_status read_dense_array(sp_reading *r, const char *path, spmm_multivector *x)
 {
-    sp_target t = sp_reading_target(r);
+    sp_parse_output t = sp_reading_target(r);
     void *values = NULL;
     /* where the file is too short for its size line, x is not made: reading on shows what is missing */
     const int complete = t.capacity == r->header.entries;

@@ -1,6 +1,6 @@
 /** The fast reader: a Matrix Market file -> COO or CSR, by all threads. */
-#ifndef SP_READ_H
-#define SP_READ_H
+#ifndef SP_MTX_READ_H
+#define SP_MTX_READ_H
 
 #include "formats/coo.h"
 
@@ -43,7 +43,7 @@ spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
 
 /** Reads a sparse matrix as CSR, symmetric parts written out, rows in column order, duplicates summed in
- *  increasing order of value (see sp_csr_tidy): what sp_csr_from_coo() makes of sp_read_coo(), bit for bit.
+ *  increasing order of value (see sp_csr_sort_sum_duplicates): what sp_csr_from_coo() makes of sp_read_coo(), bit for bit.
  *
  *  Local. Errors as above. A file of more than a few chunks is parsed twice, for the lengths of the rows and
  *  then for the entries, which go straight to their places. If it changes meanwhile that is found out, and

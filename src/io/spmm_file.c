@@ -11,7 +11,7 @@
 
 /** Elements [first, end) of a section on their way to memory. */
 typedef struct wanted {
-    const sp_file *file;
+    const sp_spmm_file *file;
     int section;
     int64_t first, end; /* elements */
     int64_t size;       /* bytes of an element in the file */
@@ -30,12 +30,13 @@ static const char *section_name(int section)
     return section == SP_FILE_ROWS ? "row starts" : section == SP_FILE_COLUMNS ? "columns" : "values";
 }
 
-static spmm_status read_chunk(const sp_file *f, int section, int64_t c, void *to)
+static spmm_status read_chunk(const sp_spmm_file *f, int section, int64_t c, void *to)
 {
-    const sp_file_header *const h = &f->header;
-    const int64_t bytes = sp_file_chunk_size(h, section, c), at = h->offset[section] + c * h->chunk_bytes;
-    TRY(sp_file_read_at(f, to, bytes, at));
-    if (sp_file_check(to, bytes) == f->table[sp_file_chunks_before(h, section) + c]) return SPMM_OK;
+    const sp_spmm_file_header *const h = &f->header;
+    const int64_t bytes = sp_spmm_file_chunk_size(h, section, c),
+                  at = h->offset[section] + c * h->chunk_bytes;
+    TRY(sp_spmm_file_read_at(f, to, bytes, at));
+    if (sp_spmm_file_check(to, bytes) == f->table[sp_spmm_file_chunks_before(h, section) + c]) return SPMM_OK;
     const long long first = at, end = at + bytes;
     return sp_fail(SPMM_ERR_SYNTAX, "%s: bytes %lld to %lld, of its %s, are damaged (checksum)", f->path,
                    first, end, section_name(section));
@@ -73,14 +74,15 @@ static spmm_status take(const wanted *w, const void *chunk, int64_t at, int64_t 
 /** Chunk c's share of what is wanted. \param [in,out] scratch  NULL until it is needed first */
 static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
 {
-    const sp_file_header *const h = &w->file->header;
+    const sp_spmm_file_header *const h = &w->file->header;
     const int64_t first = c * (h->chunk_bytes / w->size);
-    const int64_t end = first + sp_file_chunk_size(h, w->section, c) / w->size;
+    const int64_t end = first + sp_spmm_file_chunk_size(h, w->section, c) / w->size;
     const int64_t from = first > w->first ? first : w->first, to = end < w->end ? end : w->end;
     if (from == first && to == end && !converts(w))
         return read_chunk(w->file, w->section, c, w->to + (first - w->first) * w->size);
     if (!*scratch)
-        TRY(sp_alloc((void **)scratch, sp_file_longest_chunk(h, w->section), 1, "a part of a matrix file"));
+        TRY(sp_alloc((void **)scratch, sp_spmm_file_longest_chunk(h, w->section), 1,
+                     "a part of a matrix file"));
     TRY(read_chunk(w->file, w->section, c, *scratch));
     return take(w, *scratch, from - first, to - from, from - w->first);
 }
@@ -102,7 +104,7 @@ static spmm_status take_all(const wanted *w, int threads)
         for (int64_t c = begin; c < end; c++) {
             const spmm_status mine = take_chunk(w, c, &scratch);
             if (mine == SPMM_OK) continue;
-#pragma omp critical(sp_file_failed)
+#pragma omp critical(sp_spmm_file_failed)
             if (c < failed) {
                 failed = c;
                 status = mine;
@@ -115,15 +117,16 @@ static spmm_status take_all(const wanted *w, int threads)
     return status;
 }
 
-static spmm_status out_of_range(const sp_file *f, const char *what, int64_t first, int64_t end, int64_t size)
+static spmm_status out_of_range(const sp_spmm_file *f, const char *what, int64_t first, int64_t end,
+                                int64_t size)
 {
     return sp_fail(SPMM_ERR_USAGE, "%s: %s %lld to %lld of %lld", f->path, what, (long long)first,
                    (long long)end, (long long)size);
 }
 
-spmm_status sp_file_row_starts(const sp_file *f, int64_t first, int64_t end, int64_t *irp)
+spmm_status sp_spmm_file_row_starts(const sp_spmm_file *f, int64_t first, int64_t end, int64_t *irp)
 {
-    const sp_file_header *const h = &f->header;
+    const sp_spmm_file_header *const h = &f->header;
     if (first < 0 || end < first || end > h->rows) return out_of_range(f, "rows", first, end, h->rows);
     const wanted w = {f, SP_FILE_ROWS, first, end + 1, sizeof *irp, (char *)irp, SPMM_F64, 0};
     TRY(take_all(&w, 1));
@@ -134,9 +137,9 @@ spmm_status sp_file_row_starts(const sp_file *f, int64_t first, int64_t end, int
     return SPMM_OK;
 }
 
-spmm_status sp_file_columns(const sp_file *f, int64_t first, int64_t end, int threads, int32_t *ja)
+spmm_status sp_spmm_file_columns(const sp_spmm_file *f, int64_t first, int64_t end, int threads, int32_t *ja)
 {
-    const sp_file_header *const h = &f->header;
+    const sp_spmm_file_header *const h = &f->header;
     if (first < 0 || end < first || end > h->nnz) return out_of_range(f, "entries", first, end, h->nnz);
     const wanted w = {f, SP_FILE_COLUMNS, first, end, sizeof *ja, (char *)ja, SPMM_F64, 0};
     TRY(take_all(&w, threads));
@@ -146,7 +149,8 @@ spmm_status sp_file_columns(const sp_file *f, int64_t first, int64_t end, int th
     return SPMM_OK;
 }
 
-static spmm_status read_values(const sp_file *f, const sp_file_range *r, int64_t first, int64_t end, void *as)
+static spmm_status read_values(const sp_spmm_file *f, const sp_spmm_file_range *r, int64_t first, int64_t end,
+                               void *as)
 {
     const wanted w = {f,
                       SP_FILE_VALUES,
@@ -166,13 +170,13 @@ static double value_at(const spmm_csr *a, int64_t e)
     return a->precision == SPMM_F64 ? ((const double *)a->as)[e] : (double)((const float *)a->as)[e];
 }
 
-static spmm_status columns_disordered(const sp_file *f, int64_t row)
+static spmm_status columns_disordered(const sp_spmm_file *f, int64_t row)
 {
     return sp_fail(SPMM_ERR_SYNTAX, "%s: the columns of row %lld are not in order", f->path,
                    (long long)row + 1);
 }
 
-static spmm_status check_order(const sp_file *f, const sp_file_range *r, const spmm_csr *a)
+static spmm_status check_order(const sp_spmm_file *f, const sp_spmm_file_range *r, const spmm_csr *a)
 {
     int64_t wrong = INT64_MAX;
 #pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
@@ -183,7 +187,7 @@ static spmm_status check_order(const sp_file *f, const sp_file_range *r, const s
 }
 
 /** The rule of the text readers: the first value of the block that is not finite is an error. */
-static spmm_status check_finite(const sp_file *f, const sp_file_range *r, const spmm_csr *a)
+static spmm_status check_finite(const sp_spmm_file *f, const sp_spmm_file_range *r, const spmm_csr *a)
 {
     int64_t wrong = INT64_MAX, row = 0;
 #pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
@@ -207,16 +211,16 @@ static spmm_status allocate_entries(spmm_csr *a)
     return sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values");
 }
 
-static spmm_status whole_rows(const sp_file *f, const sp_file_range *r, spmm_csr *a)
+static spmm_status whole_rows(const sp_spmm_file *f, const sp_spmm_file_range *r, spmm_csr *a)
 {
     const sp_sizes sizes = {0, a->cols, a->rows == f->header.rows ? f->header.nnz : 0};
     TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, a->precision), f->path));
-    TRY(sp_file_row_starts(f, r->row_begin, r->row_end, a->irp));
+    TRY(sp_spmm_file_row_starts(f, r->row_begin, r->row_end, a->irp));
     const int64_t first = a->irp[0], end = a->irp[a->rows];
     for (int64_t i = 0; i <= a->rows; i++) a->irp[i] -= first;
     a->nnz = end - first;
     TRY(allocate_entries(a));
-    TRY(sp_file_columns(f, first, end, r->threads, a->ja));
+    TRY(sp_spmm_file_columns(f, first, end, r->threads, a->ja));
     TRY(check_order(f, r, a));
     return read_values(f, r, first, end, a->as);
 }
@@ -240,10 +244,11 @@ static void parts_destroy(parts *p)
     sp_free(p->value);
 }
 
-static spmm_status parts_create(const sp_file *f, const spmm_csr *a, parts *p)
+static spmm_status parts_create(const sp_spmm_file *f, const spmm_csr *a, parts *p)
 {
     *p = (parts){.group = a->rows < GROUP_ROWS ? a->rows : GROUP_ROWS,
-                 .each = sp_file_longest_chunk(&f->header, SP_FILE_COLUMNS) / (int64_t)sizeof *p->column};
+                 .each = sp_spmm_file_longest_chunk(&f->header, SP_FILE_COLUMNS) /
+                         (int64_t)sizeof *p->column};
     TRY(sp_alloc((void **)&p->start, p->group + 1, sizeof *p->start, "row starts"));
     TRY(sp_alloc((void **)&p->column, p->each, sizeof *p->column, "column indices"));
     return sp_alloc(&p->value, p->each, sp_value_size(a->precision), "values");
@@ -251,8 +256,8 @@ static spmm_status parts_create(const sp_file *f, const spmm_csr *a, parts *p)
 
 /** The entries [first, end) of the file, of row `row` of the block, which lie in the buffers from `at` on:
  *  counts those in the columns wanted, or appends them to a. */
-static spmm_status part_of_row(const sp_file *f, const sp_file_range *r, parts *p, int64_t row, int64_t at,
-                               int64_t n, int append, spmm_csr *a)
+static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
+                               int64_t at, int64_t n, int append, spmm_csr *a)
 {
     const int64_t size = (int64_t)sp_value_size(a->precision);
     int64_t to = append ? a->nnz : 0;
@@ -275,7 +280,7 @@ static spmm_status part_of_row(const sp_file *f, const sp_file_range *r, parts *
 }
 
 /** Rows [row, row + count) of the block, whose starts are in p. */
-static spmm_status part_of_group(const sp_file *f, const sp_file_range *r, parts *p, int64_t row,
+static spmm_status part_of_group(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
                                  int64_t count, int append, spmm_csr *a)
 {
     int64_t i = 0;
@@ -283,7 +288,7 @@ static spmm_status part_of_group(const sp_file *f, const sp_file_range *r, parts
     for (int64_t e = p->start[0]; e < p->start[count];) {
         /* pieces end where chunks do, so that none is read twice */
         const int64_t cut = (e / p->each + 1) * p->each, end = cut < p->start[count] ? cut : p->start[count];
-        TRY(sp_file_columns(f, e, end, r->threads, p->column));
+        TRY(sp_spmm_file_columns(f, e, end, r->threads, p->column));
         if (append) TRY(read_values(f, r, e, end, p->value));
         for (const int64_t first = e; e < end;) {
             for (; p->start[i + 1] <= e; i++) p->last = -1;
@@ -295,17 +300,18 @@ static spmm_status part_of_group(const sp_file *f, const sp_file_range *r, parts
     return SPMM_OK;
 }
 
-static spmm_status part_of_rows(const sp_file *f, const sp_file_range *r, parts *p, int append, spmm_csr *a)
+static spmm_status part_of_rows(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int append,
+                                spmm_csr *a)
 {
     for (int64_t i = 0; i < a->rows; i += p->group) {
         const int64_t count = a->rows - i < p->group ? a->rows - i : p->group;
-        TRY(sp_file_row_starts(f, r->row_begin + i, r->row_begin + i + count, p->start));
+        TRY(sp_spmm_file_row_starts(f, r->row_begin + i, r->row_begin + i + count, p->start));
         TRY(part_of_group(f, r, p, i, count, append, a));
     }
     return SPMM_OK;
 }
 
-static spmm_status some_columns(const sp_file *f, const sp_file_range *r, spmm_csr *a)
+static spmm_status some_columns(const sp_spmm_file *f, const sp_spmm_file_range *r, spmm_csr *a)
 {
     parts p;
     spmm_status status = parts_create(f, a, &p);
@@ -320,9 +326,9 @@ static spmm_status some_columns(const sp_file *f, const sp_file_range *r, spmm_c
     return status;
 }
 
-spmm_status sp_file_block(const sp_file *f, const sp_file_range *r, spmm_csr *a)
+spmm_status sp_spmm_file_block(const sp_spmm_file *f, const sp_spmm_file_range *r, spmm_csr *a)
 {
-    const sp_file_header *const h = &f->header;
+    const sp_spmm_file_header *const h = &f->header;
     *a = (spmm_csr){0};
     if (r->row_begin < 0 || r->row_end < r->row_begin || r->row_end > h->rows)
         return out_of_range(f, "rows", r->row_begin, r->row_end, h->rows);
@@ -338,18 +344,19 @@ spmm_status sp_file_block(const sp_file *f, const sp_file_range *r, spmm_csr *a)
     return status;
 }
 
-spmm_status sp_file_read(const char *path, const sp_read_options *options, spmm_csr *a, sp_file_facts *facts)
+spmm_status sp_spmm_file_read(const char *path, const sp_read_options *options, spmm_csr *a,
+                              sp_spmm_file_facts *facts)
 {
-    sp_file *f;
+    sp_spmm_file *f;
     *a = (spmm_csr){0};
-    TRY(sp_file_open(path, &f));
-    const sp_file_range all = {.row_end = f->facts.rows,
-                               .col_end = f->facts.cols,
-                               .precision = options->precision,
-                               .allow_nonfinite = options->allow_nonfinite,
-                               .threads = options->threads};
+    TRY(sp_spmm_file_open(path, &f));
+    const sp_spmm_file_range all = {.row_end = f->facts.rows,
+                                    .col_end = f->facts.cols,
+                                    .precision = options->precision,
+                                    .allow_nonfinite = options->allow_nonfinite,
+                                    .threads = options->threads};
     if (facts) *facts = f->facts;
-    const spmm_status status = sp_file_block(f, &all, a);
-    sp_file_close(f);
+    const spmm_status status = sp_spmm_file_block(f, &all, a);
+    sp_spmm_file_close(f);
     return status;
 }

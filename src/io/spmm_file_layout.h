@@ -13,15 +13,15 @@
 enum { SP_FILE_VERSION = 1, SP_FILE_ALIGN = 4096, SP_FILE_CHUNK = 4 << 20, SP_FILE_CHUNK_STEP = 64 };
 
 /** The sections that are cut into chunks, in the order of the file. */
-typedef enum sp_file_section {
+typedef enum sp_spmm_file_section {
     SP_FILE_ROWS,
     SP_FILE_COLUMNS,
     SP_FILE_VALUES,
     SP_FILE_SECTIONS
-} sp_file_section;
+} sp_spmm_file_section;
 
 /** As it lies in the file. Magic, mark and version stay where they are in every version. */
-typedef struct sp_file_header {
+typedef struct sp_spmm_file_header {
     char magic[8];
     uint64_t mark, version;
     int64_t rows, cols, nnz, precision;
@@ -33,61 +33,61 @@ typedef struct sp_file_header {
     int64_t file_bytes;
     uint32_t table_check, reserved[76];
     uint32_t check;
-} sp_file_header;
+} sp_spmm_file_header;
 
-_Static_assert(sizeof(sp_file_header) == 512, "the header has its size in every build");
+_Static_assert(sizeof(sp_spmm_file_header) == 512, "the header has its size in every build");
 
 /** An open file. */
-struct sp_file {
+struct sp_spmm_file {
     const char *path;
     int fd;
-    sp_file_header header;
+    sp_spmm_file_header header;
     uint32_t *table; /**< [chunks] checksums */
-    sp_file_facts facts;
+    sp_spmm_file_facts facts;
 };
 
 /** Reads just that many bytes. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (the file ends before) */
-spmm_status sp_file_read_at(const sp_file *file, void *to, int64_t bytes, int64_t offset);
+spmm_status sp_spmm_file_read_at(const sp_spmm_file *file, void *to, int64_t bytes, int64_t offset);
 
-static inline uint32_t sp_file_check(const void *data, int64_t bytes)
+static inline uint32_t sp_spmm_file_check(const void *data, int64_t bytes)
 {
     return (uint32_t)crc32(0, data, (uInt)bytes);
 }
 
-static inline int64_t sp_file_chunks(const sp_file_header *h, int section)
+static inline int64_t sp_spmm_file_chunks(const sp_spmm_file_header *h, int section)
 {
     return (h->bytes[section] + h->chunk_bytes - 1) / h->chunk_bytes;
 }
 
 /** Checksums of the table that come before the section's; SP_FILE_SECTIONS: all. */
-static inline int64_t sp_file_chunks_before(const sp_file_header *h, int section)
+static inline int64_t sp_spmm_file_chunks_before(const sp_spmm_file_header *h, int section)
 {
     int64_t count = 0;
-    for (int s = 0; s < section; s++) count += sp_file_chunks(h, s);
+    for (int s = 0; s < section; s++) count += sp_spmm_file_chunks(h, s);
     return count;
 }
 
 /** Of a section's chunks: bounded by the section, whatever the header says. */
-static inline int64_t sp_file_longest_chunk(const sp_file_header *h, int section)
+static inline int64_t sp_spmm_file_longest_chunk(const sp_spmm_file_header *h, int section)
 {
     return h->bytes[section] < h->chunk_bytes ? h->bytes[section] : h->chunk_bytes;
 }
 
 /** Bytes of chunk c of a section. */
-static inline int64_t sp_file_chunk_size(const sp_file_header *h, int section, int64_t c)
+static inline int64_t sp_spmm_file_chunk_size(const sp_spmm_file_header *h, int section, int64_t c)
 {
     const int64_t left = h->bytes[section] - c * h->chunk_bytes;
     return left < h->chunk_bytes ? left : h->chunk_bytes;
 }
 
-static inline int64_t sp_file_aligned(int64_t bytes)
+static inline int64_t sp_spmm_file_aligned(int64_t bytes)
 {
     return (bytes + SP_FILE_ALIGN - 1) / SP_FILE_ALIGN * SP_FILE_ALIGN;
 }
 
 /** Fills offset, bytes and file_bytes, which follow from the other fields. Returns the name of one that makes no sense;
  *  NULL: all do. */
-static inline const char *sp_file_lay_out(sp_file_header *h)
+static inline const char *sp_spmm_file_lay_out(sp_spmm_file_header *h)
 {
     const int64_t most = INT64_C(1) << 55; /* no sum below overflows */
     if (h->rows < 0 || h->rows > INT32_MAX) return "rows";
@@ -100,9 +100,10 @@ static inline const char *sp_file_lay_out(sp_file_header *h)
     h->bytes[SP_FILE_ROWS] = (h->rows + 1) * (int64_t)sizeof(int64_t);
     h->bytes[SP_FILE_COLUMNS] = h->nnz * (int64_t)sizeof(int32_t);
     h->bytes[SP_FILE_VALUES] = h->nnz * (int64_t)sp_value_size((spmm_precision)h->precision);
-    int64_t at = (int64_t)sizeof *h + sp_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof(uint32_t);
+    int64_t at = (int64_t)sizeof *h +
+                 sp_spmm_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof(uint32_t);
     for (int s = 0; s < SP_FILE_SECTIONS; s++) {
-        h->offset[s] = sp_file_aligned(at);
+        h->offset[s] = sp_spmm_file_aligned(at);
         at = h->offset[s] + h->bytes[s];
     }
     h->file_bytes = at;

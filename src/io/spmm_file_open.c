@@ -6,7 +6,7 @@
 
 #include "io/spmm_file_layout.h"
 
-spmm_status sp_file_read_at(const sp_file *f, void *to, int64_t bytes, int64_t offset)
+spmm_status sp_spmm_file_read_at(const sp_spmm_file *f, void *to, int64_t bytes, int64_t offset)
 {
     for (int64_t done = 0; done < bytes;) {
         const int64_t left = bytes - done, piece = left < 1 << 30 ? left : 1 << 30;
@@ -24,9 +24,9 @@ spmm_status sp_file_read_at(const sp_file *f, void *to, int64_t bytes, int64_t o
 }
 
 /** What must be right before anything else in the header means something. */
-static spmm_status check_kind(const sp_file *f)
+static spmm_status check_kind(const sp_spmm_file *f)
 {
-    const sp_file_header *const h = &f->header;
+    const sp_spmm_file_header *const h = &f->header;
     if (memcmp(h->magic, SP_FILE_MAGIC, sizeof h->magic) != 0)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: does not begin with \"%s\": it is not a .spmm file", f->path,
                        SP_FILE_MAGIC);
@@ -41,7 +41,7 @@ static spmm_status check_kind(const sp_file *f)
         return sp_fail(SPMM_ERR_UNSUPPORTED,
                        "%s: is of version %llu, and this program reads up to version %d", f->path,
                        (unsigned long long)h->version, SP_FILE_VERSION);
-    if (h->check != sp_file_check(h, offsetof(sp_file_header, check)))
+    if (h->check != sp_spmm_file_check(h, offsetof(sp_spmm_file_header, check)))
         return sp_fail(SPMM_ERR_SYNTAX, "%s: its header is damaged (checksum)", f->path);
     return SPMM_OK;
 }
@@ -57,13 +57,13 @@ static int is_word(const char *text, size_t bytes)
 }
 
 /** The field that makes no sense; NULL: all do. \param [out] same  the header as it should be */
-static const char *find_nonsense(const sp_file_header *h, sp_file_header *same)
+static const char *find_nonsense(const sp_spmm_file_header *h, sp_spmm_file_header *same)
 {
     static const char *const where[] = {"where its row starts lie", "where its columns lie",
                                         "where its values lie"};
     *same = *h;
     if (h->version < 1) return "version";
-    const char *const field = sp_file_lay_out(same);
+    const char *const field = sp_spmm_file_lay_out(same);
     if (field) return field;
     for (int s = 0; s < SP_FILE_SECTIONS; s++)
         if (h->offset[s] != same->offset[s] || h->bytes[s] != same->bytes[s]) return where[s];
@@ -77,9 +77,9 @@ static const char *find_nonsense(const sp_file_header *h, sp_file_header *same)
 }
 
 /** The rest of the header: a right checksum does not make it sensible. */
-static spmm_status check_header(const sp_file *f)
+static spmm_status check_header(const sp_spmm_file *f)
 {
-    sp_file_header same;
+    sp_spmm_file_header same;
     struct stat info;
     const char *const field = find_nonsense(&f->header, &same);
     if (field) return sp_fail(SPMM_ERR_SYNTAX, "%s: its header makes no sense (%s)", f->path, field);
@@ -94,33 +94,33 @@ static spmm_status check_header(const sp_file *f)
     return SPMM_OK;
 }
 
-static spmm_status read_table(sp_file *f)
+static spmm_status read_table(sp_spmm_file *f)
 {
-    const int64_t chunks = sp_file_chunks_before(&f->header, SP_FILE_SECTIONS);
+    const int64_t chunks = sp_spmm_file_chunks_before(&f->header, SP_FILE_SECTIONS);
     const int64_t bytes = chunks * (int64_t)sizeof *f->table;
     TRY(sp_alloc((void **)&f->table, chunks, sizeof *f->table, "the checksums of a matrix file"));
-    TRY(sp_file_read_at(f, f->table, bytes, sizeof f->header));
+    TRY(sp_spmm_file_read_at(f, f->table, bytes, sizeof f->header));
     if ((uint32_t)crc32_z(0, (const Bytef *)f->table, (size_t)bytes) != f->header.table_check)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: its table of checksums is damaged", f->path);
     return SPMM_OK;
 }
 
-static void set_facts(sp_file *f)
+static void set_facts(sp_spmm_file *f)
 {
-    const sp_file_header *const h = &f->header;
-    f->facts = (sp_file_facts){.rows = h->rows,
-                               .cols = h->cols,
-                               .nnz = h->nnz,
-                               .precision = (spmm_precision)h->precision,
-                               .info = {.stored = h->stored, .bytes = h->text_bytes},
-                               .duplicates = h->duplicates};
+    const sp_spmm_file_header *const h = &f->header;
+    f->facts = (sp_spmm_file_facts){.rows = h->rows,
+                                    .cols = h->cols,
+                                    .nnz = h->nnz,
+                                    .precision = (spmm_precision)h->precision,
+                                    .info = {.stored = h->stored, .bytes = h->text_bytes},
+                                    .duplicates = h->duplicates};
     sp_mtx_info *const info = &f->facts.info;
     memcpy(info->format, h->format, sizeof info->format);
     memcpy(info->field, h->field, sizeof info->field);
     memcpy(info->symmetry, h->symmetry, sizeof info->symmetry);
 }
 
-static spmm_status open_file(sp_file *f)
+static spmm_status open_file(sp_spmm_file *f)
 {
     struct stat info;
     /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
@@ -129,13 +129,13 @@ static spmm_status open_file(sp_file *f)
     if (fstat(f->fd, &info) != 0 || !S_ISREG(info.st_mode))
         return sp_fail(SPMM_ERR_OPEN, "%s: is not a regular file", f->path);
     if (info.st_size < (off_t)sizeof f->header) {
-        const int begins = info.st_size >= 8 && sp_file_read_at(f, f->header.magic, 8, 0) == SPMM_OK &&
+        const int begins = info.st_size >= 8 && sp_spmm_file_read_at(f, f->header.magic, 8, 0) == SPMM_OK &&
                            memcmp(f->header.magic, SP_FILE_MAGIC, 8) == 0;
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %zu of header: %s", f->path,
                        (long long)info.st_size, sizeof f->header,
                        begins ? "it is cut short" : "it is not a .spmm file");
     }
-    TRY(sp_file_read_at(f, &f->header, sizeof f->header, 0));
+    TRY(sp_spmm_file_read_at(f, &f->header, sizeof f->header, 0));
     TRY(check_kind(f));
     TRY(check_header(f));
     TRY(read_table(f));
@@ -143,25 +143,25 @@ static spmm_status open_file(sp_file *f)
     return SPMM_OK;
 }
 
-spmm_status sp_file_open(const char *path, sp_file **file)
+spmm_status sp_spmm_file_open(const char *path, sp_spmm_file **file)
 {
     *file = NULL;
-    sp_file *f;
+    sp_spmm_file *f;
     TRY(sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file"));
     f->path = path;
     f->fd = -1;
     const spmm_status status = open_file(f);
     if (status != SPMM_OK) {
-        sp_file_close(f);
+        sp_spmm_file_close(f);
         return status;
     }
     *file = f;
     return SPMM_OK;
 }
 
-const sp_file_facts *sp_file_facts_of(const sp_file *file) { return &file->facts; }
+const sp_spmm_file_facts *sp_spmm_file_facts_of(const sp_spmm_file *file) { return &file->facts; }
 
-void sp_file_close(sp_file *f)
+void sp_spmm_file_close(sp_spmm_file *f)
 {
     if (!f) return;
     if (f->fd >= 0) close(f->fd);
@@ -169,7 +169,7 @@ void sp_file_close(sp_file *f)
     sp_free(f);
 }
 
-int sp_file_is(const char *path)
+int sp_spmm_file_is(const char *path)
 {
     char magic[8] = "";
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

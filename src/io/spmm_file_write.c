@@ -6,8 +6,8 @@
 
 static void set_text(char *to, size_t n, const char *text) { snprintf(to, n, "%s", text); }
 
-static spmm_status make_header(const spmm_csr *a, const sp_file_facts *facts, int64_t chunk_bytes,
-                               sp_file_header *h)
+static spmm_status make_header(const spmm_csr *a, const sp_spmm_file_facts *facts, int64_t chunk_bytes,
+                               sp_spmm_file_header *h)
 {
     memset(h, 0, sizeof *h);
     memcpy(h->magic, SP_FILE_MAGIC, sizeof h->magic);
@@ -24,31 +24,33 @@ static spmm_status make_header(const spmm_csr *a, const sp_file_facts *facts, in
     h->text_bytes = facts->info.bytes;
     h->duplicates = facts->duplicates;
     h->chunk_bytes = chunk_bytes ? chunk_bytes : SP_FILE_CHUNK;
-    if (sp_file_lay_out(h))
+    if (sp_spmm_file_lay_out(h))
         return sp_fail(SPMM_ERR_USAGE, "a matrix of %lld x %lld in chunks of %lld bytes cannot be written",
                        (long long)a->rows, (long long)a->cols, (long long)chunk_bytes);
     return SPMM_OK;
 }
 
-static void make_table(sp_file_header *h, const void *const *data, int threads, uint32_t *table)
+static void make_table(sp_spmm_file_header *h, const void *const *data, int threads, uint32_t *table)
 {
     for (int s = 0; s < SP_FILE_SECTIONS; s++) {
-        uint32_t *const check = table + sp_file_chunks_before(h, s);
-        const int64_t chunks = sp_file_chunks(h, s);
+        uint32_t *const check = table + sp_spmm_file_chunks_before(h, s);
+        const int64_t chunks = sp_spmm_file_chunks(h, s);
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (int64_t c = 0; c < chunks; c++)
-            check[c] = sp_file_check((const char *)data[s] + c * h->chunk_bytes, sp_file_chunk_size(h, s, c));
+            check[c] = sp_spmm_file_check((const char *)data[s] + c * h->chunk_bytes,
+                                          sp_spmm_file_chunk_size(h, s, c));
     }
-    const int64_t bytes = sp_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof *table;
+    const int64_t bytes = sp_spmm_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof *table;
     h->table_check = (uint32_t)crc32_z(0, (const Bytef *)table, (size_t)bytes);
-    h->check = sp_file_check(h, offsetof(sp_file_header, check));
+    h->check = sp_spmm_file_check(h, offsetof(sp_spmm_file_header, check));
 }
 
 /** Writes from the beginning to the end, the gaps before the sections included: it may be a pipe that is written to. */
-static void write_contents(FILE *f, const sp_file_header *h, const uint32_t *table, const void *const *data)
+static void write_contents(FILE *f, const sp_spmm_file_header *h, const uint32_t *table,
+                           const void *const *data)
 {
     static const char gap[SP_FILE_ALIGN];
-    const int64_t chunks = sp_file_chunks_before(h, SP_FILE_SECTIONS);
+    const int64_t chunks = sp_spmm_file_chunks_before(h, SP_FILE_SECTIONS);
     int64_t at = (int64_t)sizeof *h + chunks * (int64_t)sizeof *table;
     fwrite(h, sizeof *h, 1, f);
     fwrite(table, sizeof *table, (size_t)chunks, f);
@@ -59,15 +61,15 @@ static void write_contents(FILE *f, const sp_file_header *h, const uint32_t *tab
     }
 }
 
-spmm_status sp_file_write(const char *path, const spmm_csr *a, const sp_file_facts *facts,
-                          int64_t chunk_bytes, int threads)
+spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_spmm_file_facts *facts,
+                               int64_t chunk_bytes, int threads)
 {
     const void *const data[SP_FILE_SECTIONS] = {a->irp, a->ja, a->as};
-    sp_file_header header;
+    sp_spmm_file_header header;
     sp_output_file out;
     uint32_t *table = NULL;
     TRY(make_header(a, facts, chunk_bytes, &header));
-    TRY(sp_alloc((void **)&table, sp_file_chunks_before(&header, SP_FILE_SECTIONS), sizeof *table,
+    TRY(sp_alloc((void **)&table, sp_spmm_file_chunks_before(&header, SP_FILE_SECTIONS), sizeof *table,
                  "the checksums of a matrix file"));
     make_table(&header, data, threads, table);
     spmm_status status = sp_output_file_open(path, &out);

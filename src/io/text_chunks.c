@@ -20,67 +20,64 @@ spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, con
     return status;
 }
 
-int64_t sp_stream_chunk_default(void)
-{
-    return sp_environment_number("SPMM_READ_CHUNK_BYTES", SP_CHUNK_BYTES);
-}
+int64_t sp_text_chunk_default(void) { return sp_environment_number("SPMM_READ_CHUNK_BYTES", SP_CHUNK_BYTES); }
 
-int64_t sp_stream_chunk_capacity(const sp_stream *s)
+int64_t sp_text_chunk_capacity(const sp_text *s)
 {
     return s->chunk_bytes + SP_LINE_MAX + STEP + SP_CHUNK_PAD;
 }
 
-static spmm_status allocate_kept(sp_stream *stream)
+static spmm_status allocate_kept(sp_text *stream)
 {
-    stream->kept_capacity = sp_stream_chunk_capacity(stream);
+    stream->kept_capacity = sp_text_chunk_capacity(stream);
     const spmm_status status = sp_alloc((void **)&stream->kept, stream->kept_capacity, 1, "the read buffer");
-    if (status != SPMM_OK) sp_stream_close(stream);
+    if (status != SPMM_OK) sp_text_close(stream);
     return status;
 }
 
-spmm_status sp_stream_open(const char *path, int64_t chunk_bytes, sp_stream *stream)
+spmm_status sp_text_open(const char *path, int64_t chunk_bytes, sp_text *stream)
 {
     memset(stream, 0, sizeof *stream);
-    TRY(sp_source_open(path, &stream->source));
-    stream->chunk_bytes = chunk_bytes > 0 ? chunk_bytes : sp_stream_chunk_default();
+    TRY(sp_input_open(path, &stream->source));
+    stream->chunk_bytes = chunk_bytes > 0 ? chunk_bytes : sp_text_chunk_default();
     return allocate_kept(stream);
 }
 
-spmm_status sp_stream_dup(const sp_stream *stream, sp_stream *other)
+spmm_status sp_text_dup(const sp_text *stream, sp_text *other)
 {
     memset(other, 0, sizeof *other);
-    TRY(sp_source_dup(stream->source, &other->source));
+    TRY(sp_input_dup(stream->source, &other->source));
     other->chunk_bytes = stream->chunk_bytes;
     return allocate_kept(other);
 }
 
-void sp_stream_close(sp_stream *stream)
+void sp_text_close(sp_text *stream)
 {
-    sp_source_close(stream->source);
+    sp_input_close(stream->source);
     sp_free(stream->kept);
     memset(stream, 0, sizeof *stream);
 }
 
-int64_t sp_stream_bytes_left_at_most(const sp_stream *s)
+int64_t sp_text_bytes_left_at_most(const sp_text *s)
 {
-    const int64_t kept = s->kept_end - s->kept_begin, left = sp_source_bytes_left_at_most(s->source);
+    const int64_t kept = s->kept_end - s->kept_begin, left = sp_input_bytes_left_at_most(s->source);
     return left > INT64_MAX - kept ? INT64_MAX : left + kept;
 }
 
-int64_t sp_stream_position(const sp_stream *s) { return s->bytes - (s->kept_end - s->kept_begin); }
+int64_t sp_text_position(const sp_text *s) { return s->bytes - (s->kept_end - s->kept_begin); }
 
-void sp_stream_go_back(sp_stream *s, int64_t position, int64_t lines)
+void sp_text_go_back(sp_text *s, int64_t position, int64_t lines)
 {
-    sp_source_go_back(s->source, position);
+    sp_input_go_back(s->source, position);
     s->kept_begin = s->kept_end = 0;
     s->bytes = position;
     s->lines = lines;
     s->entries = 0;
 }
 
-static spmm_status source_failed(const sp_stream *s, spmm_status status, sp_read_error *error)
+static spmm_status source_failed(const sp_text *s, spmm_status status, sp_read_error *error)
 {
-    return sp_error_set(error, status, s->lines + 1, "%s", sp_source_error(s->source));
+    return sp_error_set(error, status, s->lines + 1, "%s", sp_input_error(s->source));
 }
 
 /** \param [in] line  its number */
@@ -91,7 +88,7 @@ static spmm_status line_too_long(int64_t line, sp_read_error *error)
                         SP_LINE_MAX);
 }
 
-spmm_status sp_stream_line(sp_stream *s, const char **line, const char **end, sp_read_error *error)
+spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_read_error *error)
 {
     int64_t searched = s->kept_begin;
     char *newline;
@@ -103,7 +100,7 @@ spmm_status sp_stream_line(sp_stream *s, const char **line, const char **end, sp
         s->kept_begin = 0;
         s->kept_end = searched = kept;
         int64_t got;
-        const spmm_status status = sp_source_read(s->source, s->kept + kept, s->chunk_bytes, &got);
+        const spmm_status status = sp_input_read(s->source, s->kept + kept, s->chunk_bytes, &got);
         if (status != SPMM_OK) return source_failed(s, status, error);
         s->bytes += got;
         s->kept_end += got;
@@ -121,7 +118,7 @@ spmm_status sp_stream_line(sp_stream *s, const char **line, const char **end, sp
 }
 
 /** Moves up to `bytes` of text behind text[n]: what was kept first, then the file's. */
-static spmm_status take(sp_stream *s, char *text, int64_t bytes, int64_t *n)
+static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
 {
     const int64_t kept = s->kept_end - s->kept_begin;
     const int64_t old = kept < bytes ? kept : bytes;
@@ -130,14 +127,14 @@ static spmm_status take(sp_stream *s, char *text, int64_t bytes, int64_t *n)
     *n += old;
     if (old == bytes) return SPMM_OK;
     int64_t got;
-    const spmm_status status = sp_source_read(s->source, text + *n, bytes - old, &got);
+    const spmm_status status = sp_input_read(s->source, text + *n, bytes - old, &got);
     s->bytes += got;
     *n += got;
     return status;
 }
 
 /** Keeps the text behind the last newline for the next chunk. */
-static void give_back(sp_stream *s, const char *tail, int64_t bytes)
+static void give_back(sp_text *s, const char *tail, int64_t bytes)
 {
     if (s->kept_begin < s->kept_end) { /* then the tail came from there as well */
         s->kept_begin -= bytes;
@@ -199,7 +196,7 @@ const char *sp_find_long_line(const char *text, int64_t bytes)
 }
 
 /** The chunk's place: which lines and which entries of the file it holds. */
-static void place(sp_stream *s, sp_chunk *c)
+static void place(sp_text *s, sp_chunk *c)
 {
     c->first_line = s->lines + 1;
     c->first_entry = s->entries;
@@ -208,7 +205,7 @@ static void place(sp_stream *s, sp_chunk *c)
     s->entries += c->entries;
 }
 
-spmm_status sp_stream_chunk(sp_stream *s, sp_chunk *c, sp_read_error *error)
+spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
 {
     int64_t n = 0, before = 0;
     char *newline = NULL;

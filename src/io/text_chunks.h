@@ -1,7 +1,7 @@
 /** A text file as lines: one at a time for the header, then in chunks of whole lines, each with its
  *  place in the file: which line and which entry it starts with. */
-#ifndef SP_READ_STREAM_H
-#define SP_READ_STREAM_H
+#ifndef SP_TEXT_CHUNKS_H
+#define SP_TEXT_CHUNKS_H
 
 #include <string.h>
 #include "io/input.h"
@@ -26,19 +26,19 @@ typedef struct sp_read_error {
 spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, const char *format, ...)
     SP_PRINTF(4, 5);
 
-typedef struct sp_stream {
-    sp_source *source;
+typedef struct sp_text {
+    sp_input *source;
     int64_t chunk_bytes;
     char *kept; /* text read but not handed out: [kept_begin, kept_end) */
     int64_t kept_begin, kept_end, kept_capacity;
     int64_t lines;   /**< handed out so far */
     int64_t entries; /**< of chunks handed out so far */
     int64_t bytes;   /**< of text read so far */
-} sp_stream;
+} sp_text;
 
 /** Whole lines; the last byte is a newline. */
 typedef struct sp_chunk {
-    char *text; /**< sp_stream_chunk_capacity() bytes, the caller's */
+    char *text; /**< sp_text_chunk_capacity() bytes, the caller's */
     int64_t bytes;
     int64_t first_line; /**< number of its first line, from 1 */
     int64_t lines;
@@ -47,17 +47,17 @@ typedef struct sp_chunk {
 } sp_chunk;
 
 /** SP_CHUNK_BYTES, or the environment's SPMM_READ_CHUNK_BYTES (for tests). */
-int64_t sp_stream_chunk_default(void);
+int64_t sp_text_chunk_default(void);
 
 /** \param [in] chunk_bytes  0: the default */
-spmm_status sp_stream_open(const char *path, int64_t chunk_bytes, sp_stream *stream);
-/** Another stream of the same open file (sp_source_dup). */
-spmm_status sp_stream_dup(const sp_stream *stream, sp_stream *other);
-void sp_stream_close(sp_stream *stream);
+spmm_status sp_text_open(const char *path, int64_t chunk_bytes, sp_text *stream);
+/** Another stream of the same open file (sp_input_dup). */
+spmm_status sp_text_dup(const sp_text *stream, sp_text *other);
+void sp_text_close(sp_text *stream);
 
 /** The next line, [*line, *end), *end pointing at its newline (always there); *line is NULL at the
  *  end of the file. Valid until the next call. */
-spmm_status sp_stream_line(sp_stream *stream, const char **line, const char **end, sp_read_error *error);
+spmm_status sp_text_line(sp_text *stream, const char **line, const char **end, sp_read_error *error);
 
 /** Counts the lines of a text of whole lines, behind which a byte can be read, and its entries: lines that are
  *  neither blank nor comments. */
@@ -68,17 +68,17 @@ int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries);
 const char *sp_find_long_line(const char *text, int64_t bytes);
 
 /** Fills the next chunk; chunk->bytes is 0 at the end of the file. One thread at a time. */
-spmm_status sp_stream_chunk(sp_stream *stream, sp_chunk *chunk, sp_read_error *error);
-int64_t sp_stream_chunk_capacity(const sp_stream *stream);
+spmm_status sp_text_chunk(sp_text *stream, sp_chunk *chunk, sp_read_error *error);
+int64_t sp_text_chunk_capacity(const sp_text *stream);
 
 /** Bytes of text handed out so far. */
-int64_t sp_stream_position(const sp_stream *stream);
+int64_t sp_text_position(const sp_text *stream);
 
-/** Goes back there, where the source can (sp_source_repeatable). \param [in] lines  before that byte */
-void sp_stream_go_back(sp_stream *stream, int64_t position, int64_t lines);
+/** Goes back there, where the source can (sp_input_repeatable). \param [in] lines  before that byte */
+void sp_text_go_back(sp_text *stream, int64_t position, int64_t lines);
 
 /** Bytes of text still to come, at most. */
-int64_t sp_stream_bytes_left_at_most(const sp_stream *stream);
+int64_t sp_text_bytes_left_at_most(const sp_text *stream);
 
 static inline int sp_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 

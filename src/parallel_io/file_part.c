@@ -35,7 +35,7 @@ static spmm_status refuse_array(const sp_reading *r, const char *path)
 {
     sp_read_options plain = r->options;
     plain.progress = NULL;
-    if (sp_stream_bytes_left_at_most(&r->stream) <= ARRAY_LOOKED_AT &&
+    if (sp_text_bytes_left_at_most(&r->stream) <= ARRAY_LOOKED_AT &&
         read_array(path, &plain) == SPMM_ERR_SYNTAX)
         return SPMM_ERR_SYNTAX;
     return sp_fail(
@@ -67,7 +67,7 @@ spmm_status sp_opening_read(const char *path, const sp_read_options *options, sp
     if (status == SPMM_OK) {
         opening->header = r.header;
         opening->body = r.body;
-        opening->file_bytes = r.body + sp_stream_bytes_left_at_most(&r.stream);
+        opening->file_bytes = r.body + sp_text_bytes_left_at_most(&r.stream);
         sp_reading_describe(&r, &opening->info);
         opening->info.bytes = opening->file_bytes;
     }
@@ -91,14 +91,14 @@ static spmm_status explain(const char *path, const sp_read_options *options)
     return sp_reading_end(&r, path, status);
 }
 
-spmm_status sp_part_explain(const sp_grid *grid, const char *path, const sp_read_options *options)
+spmm_status sp_file_part_explain(const sp_grid *grid, const char *path, const sp_read_options *options)
 {
     return sp_agree(grid->comm, "read", grid->rank == 0 ? explain(path, options) : SPMM_OK);
 }
 
 /* ---- a part ---- */
 
-static spmm_status read_at(const sp_part *p, int64_t at, char *to, int64_t bytes)
+static spmm_status read_at(const sp_file_part *p, int64_t at, char *to, int64_t bytes)
 {
     MPI_Status got;
     int n = 0;
@@ -113,13 +113,13 @@ static spmm_status read_at(const sp_part *p, int64_t at, char *to, int64_t bytes
     return n == bytes ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: is shorter than it was", p->path);
 }
 
-static spmm_status too_long(const sp_part *p)
+static spmm_status too_long(const sp_file_part *p)
 {
     return sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is too long", p->path);
 }
 
 /** The first line that begins at byte `at` or behind it. */
-static spmm_status find_line(const sp_part *p, int64_t at, int64_t *begin)
+static spmm_status find_line(const sp_file_part *p, int64_t at, int64_t *begin)
 {
     char look[LOOK_BYTES];
     const int64_t file_bytes = p->opening->file_bytes;
@@ -140,7 +140,7 @@ static spmm_status find_line(const sp_part *p, int64_t at, int64_t *begin)
     return SPMM_OK;
 }
 
-static spmm_status open_part(const sp_grid *grid, sp_part *p)
+static spmm_status open_part(const sp_grid *grid, sp_file_part *p)
 {
     const int64_t bytes = p->opening->file_bytes - p->opening->body, size = grid->size;
     const int code = MPI_File_open(MPI_COMM_SELF, p->path, MPI_MODE_RDONLY, MPI_INFO_NULL, &p->file);
@@ -158,15 +158,15 @@ static spmm_status open_part(const sp_grid *grid, sp_part *p)
                      &p->begin);
 }
 
-spmm_status sp_part_open(const sp_grid *grid, const char *path, const sp_read_options *options,
-                         const sp_opening *opening, sp_part *p)
+spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_read_options *options,
+                              const sp_opening *opening, sp_file_part *p)
 {
-    *p = (sp_part){.path = path,
-                   .opening = opening,
-                   .options = *options,
-                   .file = MPI_FILE_NULL,
-                   .end = opening->file_bytes,
-                   .round = ROUND_CHUNKS * sp_stream_chunk_default()};
+    *p = (sp_file_part){.path = path,
+                        .opening = opening,
+                        .options = *options,
+                        .file = MPI_FILE_NULL,
+                        .end = opening->file_bytes,
+                        .round = ROUND_CHUNKS * sp_text_chunk_default()};
     if (p->round > ROUND_MOST) p->round = ROUND_MOST;
     sp_numparse_init();
     TRY(sp_agree(grid->comm, "load", open_part(grid, p)));
@@ -175,11 +175,11 @@ spmm_status sp_part_open(const sp_grid *grid, const char *path, const sp_read_op
     const int behind = grid->rank + 1 < grid->size ? grid->rank + 1 : MPI_PROC_NULL;
     TRY(SP_MPI(MPI_Sendrecv(&p->begin, 1, MPI_INT64_T, before, SP_TAG_PART_BEGIN, &p->end, 1, MPI_INT64_T,
                             behind, SP_TAG_PART_BEGIN, grid->comm, MPI_STATUS_IGNORE)));
-    sp_part_rewind(p);
+    sp_file_part_rewind(p);
     return SPMM_OK;
 }
 
-static void free_entries(sp_part *p)
+static void free_entries(sp_file_part *p)
 {
     sp_free(p->I);
     sp_free(p->J);
@@ -189,7 +189,7 @@ static void free_entries(sp_part *p)
     p->room = 0;
 }
 
-void sp_part_close(sp_part *p)
+void sp_file_part_close(sp_file_part *p)
 {
     if (p->file != MPI_FILE_NULL) MPI_File_close(&p->file);
     sp_free(p->text);
@@ -197,14 +197,14 @@ void sp_part_close(sp_part *p)
     free_entries(p);
 }
 
-void sp_part_rewind(sp_part *p)
+void sp_file_part_rewind(sp_file_part *p)
 {
     p->at = p->begin;
     p->entries = 0;
     p->found = (sp_triangles){INT64_MAX, INT64_MAX};
 }
 
-static spmm_status reserve(sp_part *p, int64_t entries)
+static spmm_status reserve(sp_file_part *p, int64_t entries)
 {
     if (entries <= p->room) return SPMM_OK;
     free_entries(p);
@@ -216,7 +216,7 @@ static spmm_status reserve(sp_part *p, int64_t entries)
 }
 
 /** Whole lines into p->text. What is cut off behind the last one is read again: less than a line a round. */
-static spmm_status next_text(sp_part *p, int64_t *bytes)
+static spmm_status next_text(sp_file_part *p, int64_t *bytes)
 {
     const int64_t left = p->end - p->at, longest = p->round + SP_LINE_MAX;
     int64_t n = left < p->round ? left : p->round;
@@ -242,7 +242,7 @@ static spmm_status next_text(sp_part *p, int64_t *bytes)
 }
 
 /** A piece of the text for each thread. */
-static void cut_text(sp_part *p, int64_t bytes)
+static void cut_text(sp_file_part *p, int64_t bytes)
 {
     const int threads = p->options.threads;
     p->cut[0] = 0;
@@ -253,7 +253,7 @@ static void cut_text(sp_part *p, int64_t bytes)
     p->cut[threads] = bytes;
 }
 
-static spmm_status count_entries(sp_part *p, int64_t *entries)
+static spmm_status count_entries(sp_file_part *p, int64_t *entries)
 {
     const int threads = p->options.threads;
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
@@ -271,7 +271,7 @@ static spmm_status count_entries(sp_part *p, int64_t *entries)
     return reserve(p, *entries);
 }
 
-static void parse_piece(const sp_part *p, const sp_target *target, int t, sp_triangles *found,
+static void parse_piece(const sp_file_part *p, const sp_parse_output *target, int t, sp_triangles *found,
                         sp_read_error *error)
 {
     const sp_chunk chunk = {.text = p->text + p->cut[t],
@@ -282,7 +282,7 @@ static void parse_piece(const sp_part *p, const sp_target *target, int t, sp_tri
 }
 
 /** By all threads into the part's arrays. */
-static spmm_status parse(sp_part *p, const sp_target *target)
+static spmm_status parse(sp_file_part *p, const sp_parse_output *target)
 {
     const int threads = p->options.threads;
     int wrong = 0;
@@ -304,7 +304,7 @@ static spmm_status parse(sp_part *p, const sp_target *target)
     return wrong ? sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is wrong", p->path) : SPMM_OK;
 }
 
-spmm_status sp_part_next(sp_part *p, sp_wanted wanted, sp_entries *entries)
+spmm_status sp_file_part_next(sp_file_part *p, sp_wanted wanted, sp_entries *entries)
 {
     const sp_header *const h = &p->opening->header;
     int64_t bytes, count = 0;
@@ -315,14 +315,15 @@ spmm_status sp_part_next(sp_part *p, sp_wanted wanted, sp_entries *entries)
         cut_text(p, bytes);
         TRY(count_entries(p, &count));
     } while (count == 0);
-    const sp_target target = {.header = h,
-                              .allow_nonfinite = p->options.allow_nonfinite,
-                              .capacity = INT64_MAX,
-                              .precision = p->options.precision,
-                              .wanted = wanted,
-                              .I = p->I,
-                              .J = p->J,
-                              .val = wanted == SP_WANT_ALL && h->field != SP_FIELD_PATTERN ? p->val : NULL};
+    const sp_parse_output target = {.header = h,
+                                    .allow_nonfinite = p->options.allow_nonfinite,
+                                    .capacity = INT64_MAX,
+                                    .precision = p->options.precision,
+                                    .wanted = wanted,
+                                    .I = p->I,
+                                    .J = p->J,
+                                    .val = wanted == SP_WANT_ALL && h->field != SP_FIELD_PATTERN ? p->val
+                                                                                                 : NULL};
     TRY(parse(p, &target));
     p->entries += count;
     *entries = (sp_entries){count, p->I, p->J, target.val};

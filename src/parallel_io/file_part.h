@@ -1,6 +1,6 @@
 /** A rank's part of a Matrix Market file: whole lines, read by MPI-IO and parsed by the rank's threads. */
-#ifndef SP_LOAD_PART_H
-#define SP_LOAD_PART_H
+#ifndef SP_FILE_PART_H
+#define SP_FILE_PART_H
 
 #include "comm/grid.h"
 #include "formats/csr_builder.h"
@@ -18,7 +18,7 @@ typedef struct sp_opening {
  *  Local. \return SPMM_OK, or sp_read_csr()'s errors; SPMM_ERR_UNSUPPORTED for what cannot be read in parts */
 spmm_status sp_opening_read(const char *path, const sp_read_options *options, sp_opening *opening);
 
-typedef struct sp_part {
+typedef struct sp_file_part {
     const char *path;
     const sp_opening *opening;
     sp_read_options options;
@@ -34,25 +34,25 @@ typedef struct sp_part {
     int64_t room;
     int64_t entries;    /* that were parsed since the last rewind */
     sp_triangles found; /* INT64_MAX: no entry of the triangle yet */
-} sp_part;
+} sp_file_part;
 
 /** Opens the file and finds out which lines are this rank's.
- *  Collective; returns the same on every rank. opening must outlive the part; closed by sp_part_close(), also on
+ *  Collective; returns the same on every rank. opening must outlive the part; closed by sp_file_part_close(), also on
  *  failure. */
-spmm_status sp_part_open(const sp_grid *grid, const char *path, const sp_read_options *options,
-                         const sp_opening *opening, sp_part *part);
+spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_read_options *options,
+                              const sp_opening *opening, sp_file_part *part);
 
 /** Local. */
-void sp_part_close(sp_part *part);
-void sp_part_rewind(sp_part *part);
+void sp_file_part_close(sp_file_part *part);
+void sp_file_part_rewind(sp_file_part *part);
 
 /** The entries of the next lines, valid until the next call; n is 0 at the end.
- *  Local. \return SPMM_OK; SPMM_ERR_SYNTAX with a message of little use: which line it is only sp_part_explain() knows;
+ *  Local. \return SPMM_OK; SPMM_ERR_SYNTAX with a message of little use: which line it is only sp_file_part_explain() knows;
  *          SPMM_ERR_OPEN, SPMM_ERR_MEMORY */
-spmm_status sp_part_next(sp_part *part, sp_wanted wanted, sp_entries *entries);
+spmm_status sp_file_part_next(sp_file_part *part, sp_wanted wanted, sp_entries *entries);
 
 /** After SPMM_ERR_SYNTAX on every rank: rank 0 reads the whole file to say what is wrong first, and where.
  *  Collective. \return SPMM_ERR_SYNTAX, or what rank 0 finds instead */
-spmm_status sp_part_explain(const sp_grid *grid, const char *path, const sp_read_options *options);
+spmm_status sp_file_part_explain(const sp_grid *grid, const char *path, const sp_read_options *options);
 
 #endif

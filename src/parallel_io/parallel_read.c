@@ -36,20 +36,20 @@ static spmm_status add_up(const sp_grid *grid, int64_t duplicates, sp_load *l)
 
 /** What is counted for boundaries: rows, and columns where they are cut. */
 typedef struct tallies {
-    sp_tally rows, cols;
+    sp_row_counts rows, cols;
 } tallies;
 
 static spmm_status create_tallies(const sp_grid *grid, const sp_load *l, tallies *t)
 {
     memset(t, 0, sizeof *t);
-    TRY(sp_tally_create(grid, l->rows, &t->rows));
-    return grid->dims[1] > 1 ? sp_tally_create(grid, l->cols, &t->cols) : SPMM_OK;
+    TRY(sp_row_counts_create(grid, l->rows, &t->rows));
+    return grid->dims[1] > 1 ? sp_row_counts_create(grid, l->cols, &t->cols) : SPMM_OK;
 }
 
 static void destroy_tallies(tallies *t)
 {
-    sp_tally_destroy(&t->rows);
-    sp_tally_destroy(&t->cols);
+    sp_row_counts_destroy(&t->rows);
+    sp_row_counts_destroy(&t->cols);
 }
 
 /** Boundaries by entries. Collective. */
@@ -57,8 +57,8 @@ static spmm_status cut_by_entries(const sp_grid *grid, const tallies *t, sp_load
 {
     l->col_begin[0] = 0;
     l->col_begin[1] = l->cols;
-    TRY(sp_tally_partition(grid, &t->rows, grid->dims[0], l->row_begin));
-    return grid->dims[1] > 1 ? sp_tally_partition(grid, &t->cols, grid->dims[1], l->col_begin) : SPMM_OK;
+    TRY(sp_row_counts_partition(grid, &t->rows, grid->dims[0], l->row_begin));
+    return grid->dims[1] > 1 ? sp_row_counts_partition(grid, &t->cols, grid->dims[1], l->col_begin) : SPMM_OK;
 }
 
 static void cut_evenly(const sp_grid *grid, sp_load *l)
@@ -80,7 +80,7 @@ static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *sour
 
 /** This rank's part of a text as a source. */
 typedef struct text {
-    sp_part part;
+    sp_file_part part;
     sp_wanted wanted;
     int pass, passes;   /* for the progress: this one, of so many */
     double next_report; /* seconds */
@@ -88,7 +88,7 @@ typedef struct text {
 
 static void report_progress(text *t, int always)
 {
-    const sp_part *const p = &t->part;
+    const sp_file_part *const p = &t->part;
     const double now = MPI_Wtime();
     if (!p->options.progress || (!always && now < t->next_report)) return;
     t->next_report = now + 0.1;
@@ -101,13 +101,13 @@ static spmm_status next_of_text(void *context, sp_entries *entries)
 {
     text *const t = context;
     report_progress(t, 0);
-    return sp_part_next(&t->part, t->wanted, entries);
+    return sp_file_part_next(&t->part, t->wanted, entries);
 }
 
 static sp_load_source begin_pass(text *t, sp_wanted wanted)
 {
     const sp_header *const h = &t->part.opening->header;
-    sp_part_rewind(&t->part);
+    sp_file_part_rewind(&t->part);
     t->wanted = wanted;
     return (sp_load_source){next_of_text, t, h->symmetry,
                             h->field != SP_FIELD_PATTERN || h->symmetry == SP_SKEW};
@@ -116,7 +116,7 @@ static sp_load_source begin_pass(text *t, sp_wanted wanted)
 /** After a pass: whether all ranks together have read what the size line says, and one triangle. Collective. */
 static spmm_status end_pass(const sp_grid *grid, text *t)
 {
-    const sp_part *const p = &t->part;
+    const sp_file_part *const p = &t->part;
     int64_t entries = p->entries;
     int found[2] = {p->found.lower_line != INT64_MAX, p->found.upper_line != INT64_MAX};
     report_progress(t, 1);
@@ -128,18 +128,19 @@ static spmm_status end_pass(const sp_grid *grid, text *t)
     return SPMM_OK;
 }
 
-static spmm_status finish_block(sp_fill *fill, const char *path, int64_t *duplicates)
+static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t *duplicates)
 {
     int same;
-    TRY(sp_fill_finish(fill, &same, duplicates));
+    TRY(sp_csr_builder_finish(fill, &same, duplicates));
     return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has other entries than a moment before", path);
 }
 
 /** Where the text is to be read for the lengths of the blocks' rows, and where they were counted before. */
-static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, tallies *counted, sp_fill *fill)
+static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, tallies *counted,
+                                    sp_csr_builder *fill)
 {
     if (counted) {
-        const spmm_status status = sp_tally_give(grid, &counted->rows, l->row_begin, l->csr.irp + 1);
+        const spmm_status status = sp_row_counts_give(grid, &counted->rows, l->row_begin, l->csr.irp + 1);
         destroy_tallies(counted);
         return status;
     }
@@ -155,15 +156,15 @@ static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, tallie
 {
     const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
     const sp_read_options *const o = &t->part.options;
-    sp_fill fill;
+    sp_csr_builder fill;
     spmm_csr_destroy(&l->csr);
-    TRY(sp_agree(
-        grid->comm, "load",
-        sp_fill_begin(r[1] - r[0], c[1] - c[0], SP_GENERAL, o->precision, o->threads, &l->csr, &fill)));
+    TRY(sp_agree(grid->comm, "load",
+                 sp_csr_builder_begin(r[1] - r[0], c[1] - c[0], SP_GENERAL, o->precision, o->threads, &l->csr,
+                                      &fill)));
     TRY(find_row_lengths(grid, t, l, counted, &fill));
-    TRY(sp_agree(grid->comm, "load", sp_fill_start(&fill)));
+    TRY(sp_agree(grid->comm, "load", sp_csr_builder_start(&fill)));
     const sp_load_source source = begin_pass(t, SP_WANT_ALL);
-    TRY(sp_load_place(grid, &source, l, &fill));
+    TRY(sp_load_insert(grid, &source, l, &fill));
     TRY(end_pass(grid, t));
     TRY(sp_agree(grid->comm, "load", finish_block(&fill, t->part.path, duplicates)));
     return add_up(grid, *duplicates, l);
@@ -306,12 +307,12 @@ spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_op
     memset(&t, 0, sizeof t);
     spmm_status status = open_text(grid, path, options, l, &opening);
     if (status == SPMM_OK) {
-        status = sp_part_open(grid, path, options, &opening, &t.part);
+        status = sp_file_part_open(grid, path, options, &opening, &t.part);
         if (status == SPMM_OK) status = load_blocks(grid, &t, partition, l);
         if (status == SPMM_OK) status = find_lengths(grid, l);
-        sp_part_close(&t.part);
+        sp_file_part_close(&t.part);
     }
-    if (status == SPMM_ERR_SYNTAX) status = sp_part_explain(grid, path, options);
+    if (status == SPMM_ERR_SYNTAX) status = sp_file_part_explain(grid, path, options);
     if (status == SPMM_OK && options->progress) options->progress(options->progress_context, 1.0);
     if (status != SPMM_OK) sp_load_destroy(l);
     return status;
@@ -323,7 +324,7 @@ enum { PIECE = 1 << 20 };
 
 /** Columns of a rank's share of a file's entries, as a source for counting them alone. */
 typedef struct file_columns {
-    const sp_file *file;
+    const sp_spmm_file *file;
     int64_t at, end;
     int threads;
     int32_t *column; /* [PIECE] */
@@ -336,15 +337,15 @@ static spmm_status next_of_file(void *context, sp_entries *entries)
     const int64_t cut = (c->at / PIECE + 1) * PIECE, end = cut < c->end ? cut : c->end;
     *entries = (sp_entries){0};
     if (c->at >= c->end) return SPMM_OK;
-    TRY(sp_file_columns(c->file, c->at, end, c->threads, c->column));
+    TRY(sp_spmm_file_columns(c->file, c->at, end, c->threads, c->column));
     *entries = (sp_entries){end - c->at, c->column, c->column, NULL};
     c->at = end;
     return SPMM_OK;
 }
 
-static spmm_status count_columns(const sp_grid *grid, const sp_file *f, int threads, tallies *t)
+static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int threads, tallies *t)
 {
-    const int64_t nnz = sp_file_facts_of(f)->nnz;
+    const int64_t nnz = sp_spmm_file_facts_of(f)->nnz;
     file_columns c = {f, sp_partition_share(nnz, grid->size, grid->rank),
                       sp_partition_share(nnz, grid->size, grid->rank + 1), threads, NULL};
     spmm_status status = sp_alloc((void **)&c.column, PIECE, sizeof *c.column, "columns that are counted");
@@ -356,15 +357,16 @@ static spmm_status count_columns(const sp_grid *grid, const sp_file *f, int thre
 }
 
 /** Boundaries, and what is known from row starts. Collective. */
-static spmm_status cut_file(const sp_grid *grid, const sp_file *f, const sp_read_options *o,
+static spmm_status cut_file(const sp_grid *grid, const sp_spmm_file *f, const sp_read_options *o,
                             sp_partition partition, sp_load *l)
 {
     tallies t;
     spmm_status status = create_tallies(grid, l, &t);
     if (status == SPMM_OK)
-        status = sp_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1], t.rows.count);
+        status = sp_spmm_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1],
+                                         t.rows.count);
     status = sp_agree(grid->comm, "load", status);
-    if (status == SPMM_OK) status = sp_tally_lengths(grid, &t.rows, &l->longest, &l->empty);
+    if (status == SPMM_OK) status = sp_row_counts_lengths(grid, &t.rows, &l->longest, &l->empty);
     if (status == SPMM_OK && partition != SP_PARTITION_ROWS) {
         if (grid->dims[1] > 1) status = count_columns(grid, f, o->threads, &t);
         if (status == SPMM_OK) status = cut_by_entries(grid, &t, l);
@@ -375,16 +377,17 @@ static spmm_status cut_file(const sp_grid *grid, const sp_file *f, const sp_read
     return status;
 }
 
-static spmm_status read_block(const sp_grid *grid, const sp_file *f, const sp_read_options *o, sp_load *l)
+static spmm_status read_block(const sp_grid *grid, const sp_spmm_file *f, const sp_read_options *o,
+                              sp_load *l)
 {
     const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
-    const sp_file_range range = {r[0], r[1], c[0], c[1], o->precision, o->allow_nonfinite, o->threads};
-    return sp_file_block(f, &range, &l->csr);
+    const sp_spmm_file_range range = {r[0], r[1], c[0], c[1], o->precision, o->allow_nonfinite, o->threads};
+    return sp_spmm_file_block(f, &range, &l->csr);
 }
 
-static void take_facts(const sp_file *f, sp_load *l)
+static void take_facts(const sp_spmm_file *f, sp_load *l)
 {
-    const sp_file_facts *const facts = sp_file_facts_of(f);
+    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
     l->rows = facts->rows;
     l->cols = facts->cols;
     l->stored = facts->info.stored;
@@ -394,9 +397,9 @@ static void take_facts(const sp_file *f, sp_load *l)
 spmm_status sp_load_spmm(const sp_grid *grid, const char *path, const sp_read_options *options,
                          sp_partition partition, sp_load *l)
 {
-    sp_file *f = NULL;
+    sp_spmm_file *f = NULL;
     memset(l, 0, sizeof *l);
-    spmm_status status = sp_file_open(path, &f);
+    spmm_status status = sp_spmm_file_open(path, &f);
     if (status == SPMM_OK) status = allocate_bounds(grid, l);
     status = sp_agree(grid->comm, "read", status);
     if (status == SPMM_OK) {
@@ -404,9 +407,9 @@ spmm_status sp_load_spmm(const sp_grid *grid, const char *path, const sp_read_op
         status = cut_file(grid, f, options, partition, l);
         if (status == SPMM_OK) status = sp_agree(grid->comm, "load", read_block(grid, f, options, l));
         if (status == SPMM_OK) status = add_up(grid, 0, l);
-        l->duplicates = sp_file_facts_of(f)->duplicates;
+        l->duplicates = sp_spmm_file_facts_of(f)->duplicates;
     }
-    sp_file_close(f);
+    sp_spmm_file_close(f);
     if (status == SPMM_OK && options->progress) options->progress(options->progress_context, 1.0);
     if (status != SPMM_OK) sp_load_destroy(l);
     return status;

@@ -1,6 +1,6 @@
 /** A matrix from a file to the blocks of a P x Q grid, read by all ranks: none ever holds more than its block. */
-#ifndef SP_LOAD_H
-#define SP_LOAD_H
+#ifndef SP_PARALLEL_READ_H
+#define SP_PARALLEL_READ_H
 
 #include "comm/grid.h"
 #include "distribute/partition.h"

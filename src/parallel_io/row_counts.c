@@ -2,28 +2,28 @@
 
 #include "base/memory.h"
 
-spmm_status sp_tally_create(const sp_grid *grid, int64_t size, sp_tally *t)
+spmm_status sp_row_counts_create(const sp_grid *grid, int64_t size, sp_row_counts *t)
 {
-    *t = (sp_tally){.size = size};
+    *t = (sp_row_counts){.size = size};
     TRY(sp_alloc((void **)&t->begin, grid->size + 1, sizeof *t->begin, "ranges of rows"));
     sp_partition_even(size, grid->size, t->begin);
     return sp_alloc_zero((void **)&t->count, t->begin[grid->rank + 1] - t->begin[grid->rank] + 1,
                          sizeof *t->count, "the lengths of rows");
 }
 
-void sp_tally_destroy(sp_tally *t)
+void sp_row_counts_destroy(sp_row_counts *t)
 {
     sp_free(t->begin);
     sp_free(t->count);
-    *t = (sp_tally){0};
+    *t = (sp_row_counts){0};
 }
 
-static int64_t range(const sp_grid *grid, const sp_tally *t)
+static int64_t range(const sp_grid *grid, const sp_row_counts *t)
 {
     return t->begin[grid->rank + 1] - t->begin[grid->rank];
 }
 
-spmm_status sp_tally_sum(const sp_grid *grid, sp_tally *t)
+spmm_status sp_row_counts_sum(const sp_grid *grid, sp_row_counts *t)
 {
     const int64_t n = range(grid, t);
     int64_t sum = 0, before = 0;
@@ -34,7 +34,8 @@ spmm_status sp_tally_sum(const sp_grid *grid, sp_tally *t)
     return SPMM_OK;
 }
 
-spmm_status sp_tally_lengths(const sp_grid *grid, const sp_tally *t, int64_t *longest, int64_t *empty)
+spmm_status sp_row_counts_lengths(const sp_grid *grid, const sp_row_counts *t, int64_t *longest,
+                                  int64_t *empty)
 {
     const int64_t n = range(grid, t);
     *longest = *empty = 0;
@@ -49,7 +50,7 @@ spmm_status sp_tally_lengths(const sp_grid *grid, const sp_tally *t, int64_t *lo
 
 /** If the part that should begin at `entry` finds its row in this rank's range: 2 row + (the row before is nearer);
  *  else -1. That row is the first of all that starts at or behind the entry. */
-static int64_t find_row(const sp_grid *grid, const sp_tally *t, int64_t entry)
+static int64_t find_row(const sp_grid *grid, const sp_row_counts *t, int64_t entry)
 {
     const int64_t n = range(grid, t);
     if (entry == 0) return 0;
@@ -66,7 +67,7 @@ static int64_t find_row(const sp_grid *grid, const sp_tally *t, int64_t entry)
     return 2 * (t->begin[grid->rank] + low) + before;
 }
 
-spmm_status sp_tally_partition(const sp_grid *grid, const sp_tally *t, int parts, int64_t *begin)
+spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t, int parts, int64_t *begin)
 {
     int64_t nnz = t->count[range(grid, t)];
     TRY(SP_MPI(MPI_Bcast(&nnz, 1, MPI_INT64_T, grid->size - 1, grid->comm)));
@@ -112,7 +113,7 @@ static spmm_status swap(MPI_Comm comm, int to, const int64_t *out, int64_t sent,
     return SPMM_OK;
 }
 
-spmm_status sp_tally_give(const sp_grid *grid, sp_tally *t, const int64_t *begin, int64_t *count)
+spmm_status sp_row_counts_give(const sp_grid *grid, sp_row_counts *t, const int64_t *begin, int64_t *count)
 {
     const int64_t *const mine = begin + grid->rank, *const held = t->begin + grid->rank;
     const int64_t n = range(grid, t);

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 
-static void router_destroy(sp_router *r)
+static void router_destroy(sp_shuffle *r)
 {
     if (r->item != MPI_DATATYPE_NULL) MPI_Type_free(&r->item);
     sp_free(r->staged);
@@ -17,15 +17,15 @@ static void router_destroy(sp_router *r)
 /** With a lowered bound on messages less is held too, so that tests go through many rounds. */
 static int64_t items_held(int64_t width)
 {
-    const int64_t bytes = sp_chunk_bytes() < SP_ROUTE_BYTES / 16 ? sp_chunk_bytes() * 16 : SP_ROUTE_BYTES;
-    return bytes / width > SP_ROUTE_ADDS ? bytes / width : SP_ROUTE_ADDS;
+    const int64_t bytes = sp_chunk_bytes() < SP_SHUFFLE_BYTES / 16 ? sp_chunk_bytes() * 16 : SP_SHUFFLE_BYTES;
+    return bytes / width > SP_SHUFFLE_ADDS ? bytes / width : SP_SHUFFLE_ADDS;
 }
 
-static spmm_status router_create(MPI_Comm comm, int64_t width, sp_router *r)
+static spmm_status router_create(MPI_Comm comm, int64_t width, sp_shuffle *r)
 {
     static const char what[] = "entries that are sent";
     enum { ARRAYS = 7 };
-    *r = (sp_router){.comm = comm, .item = MPI_DATATYPE_NULL, .width = width, .most = items_held(width)};
+    *r = (sp_shuffle){.comm = comm, .item = MPI_DATATYPE_NULL, .width = width, .most = items_held(width)};
     TRY(SP_MPI(MPI_Comm_rank(comm, &r->rank)));
     TRY(SP_MPI(MPI_Comm_size(comm, &r->size)));
     TRY(SP_MPI(MPI_Type_contiguous((int)width, MPI_BYTE, &r->item)));
@@ -42,14 +42,14 @@ static spmm_status router_create(MPI_Comm comm, int64_t width, sp_router *r)
     return SPMM_OK;
 }
 
-__attribute__((always_inline)) static inline void copy_sorted(sp_router *r, const size_t width)
+__attribute__((always_inline)) static inline void copy_sorted(sp_shuffle *r, const size_t width)
 {
     for (int64_t k = 0; k < r->count; k++)
         memcpy(r->out + (size_t)r->end[r->to[k]]++ * width, r->staged + (size_t)k * width, width);
 }
 
 /** The staged items, by rank, in the order that they were added. */
-static void sort_by_rank(sp_router *r)
+static void sort_by_rank(sp_shuffle *r)
 {
     int at = 0;
     memset(r->end, 0, (size_t)r->size * sizeof *r->end);
@@ -68,7 +68,7 @@ static void sort_by_rank(sp_router *r)
     r->count = 0;
 }
 
-static int waiting(const sp_router *r)
+static int waiting(const sp_shuffle *r)
 {
     for (int d = 0; d < r->size; d++)
         if (r->from[d] < r->end[d]) return 1;
@@ -76,7 +76,7 @@ static int waiting(const sp_router *r)
 }
 
 /** New items into out; those of this rank itself are taken at once. */
-static spmm_status refill(sp_router *r, sp_route_fill fill, sp_route_take take, void *context, int *more)
+static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take take, void *context, int *more)
 {
     TRY(fill(context, r, more));
     sort_by_rank(r);
@@ -86,7 +86,7 @@ static spmm_status refill(sp_router *r, sp_route_fill fill, sp_route_take take, 
 }
 
 /** Grants each rank what it asks for while there is room, beginning with another one each time. */
-static int grant(sp_router *r)
+static int grant(sp_shuffle *r)
 {
     int64_t room = r->most;
     for (int k = 0; k < r->size; k++) {
@@ -104,7 +104,7 @@ static int grant(sp_router *r)
 }
 
 /** One exchange: as much of what waits as those who are to get it have room for. */
-static spmm_status exchange(sp_router *r, sp_route_take take, void *context)
+static spmm_status exchange(sp_shuffle *r, sp_shuffle_take take, void *context)
 {
     for (int d = 0; d < r->size; d++) {
         const int left = r->end[d] - r->from[d];
@@ -119,9 +119,9 @@ static spmm_status exchange(sp_router *r, sp_route_take take, void *context)
     return count > 0 ? take(context, r->in, count) : SPMM_OK;
 }
 
-spmm_status sp_route(MPI_Comm comm, int64_t width, sp_route_fill fill, sp_route_take take, void *context)
+spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuffle_take take, void *context)
 {
-    sp_router r;
+    sp_shuffle r;
     enum { FAILED, MORE, WAITING, FLAGS };
     int more = 1;
     spmm_status status = sp_agree(comm, "load", router_create(comm, width, &r));

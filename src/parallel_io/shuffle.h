@@ -1,16 +1,16 @@
 /** Items from the ranks that read them to the ranks that want them, in rounds of bounded memory. */
-#ifndef SP_LOAD_ROUTE_H
-#define SP_LOAD_ROUTE_H
+#ifndef SP_SHUFFLE_H
+#define SP_SHUFFLE_H
 
 #include "comm/comm.h"
 
 enum {
-    SP_ROUTE_BYTES = 2 << 20, /* items that a rank holds to be sent; and as many to be received */
-    SP_ROUTE_ADDS = 4         /* items that may be added after one look at sp_route_full() */
+    SP_SHUFFLE_BYTES = 2 << 20, /* items that a rank holds to be sent; and as many to be received */
+    SP_SHUFFLE_ADDS = 4         /* items that may be added after one look at sp_shuffle_full() */
 };
 
 /** A rank's items, all of one width. */
-typedef struct sp_router {
+typedef struct sp_shuffle {
     MPI_Comm comm;
     MPI_Datatype item;
     int rank, size;
@@ -26,26 +26,26 @@ typedef struct sp_router {
     int *end;
     int *offered, *asked, *granted, *allowed, *in_at; /* [size] each: of one exchange */
     int turn;                                         /* the rank whose wish is heard first */
-} sp_router;
+} sp_shuffle;
 
-/** Adds items, by sp_route_add(), until sp_route_full() or until there are none left.
+/** Adds items, by sp_shuffle_add(), until sp_shuffle_full() or until there are none left.
  *  \param [out] more  0: there will be no further ones */
-typedef spmm_status (*sp_route_fill)(void *context, sp_router *router, int *more);
+typedef spmm_status (*sp_shuffle_fill)(void *context, sp_shuffle *router, int *more);
 
 /** Takes items that came. */
-typedef spmm_status (*sp_route_take)(void *context, const void *items, int64_t count);
+typedef spmm_status (*sp_shuffle_take)(void *context, const void *items, int64_t count);
 
 /** Sends all items of all ranks.
  *
  *  Collective. When a rank's fill or take fails all stop, with that rank's status and message (sp_agree,
- *  stage "load"). Memory: about 4 times SP_ROUTE_BYTES, and some bytes a rank; messages keep to
+ *  stage "load"). Memory: about 4 times SP_SHUFFLE_BYTES, and some bytes a rank; messages keep to
  *  SPMM_CHUNK_BYTES. \param [in] width  bytes of an item: 4, 8, 12 or 16 */
-spmm_status sp_route(MPI_Comm comm, int64_t width, sp_route_fill fill, sp_route_take take, void *context);
+spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuffle_take take, void *context);
 
-static inline int sp_route_full(const sp_router *r) { return r->count + SP_ROUTE_ADDS > r->most; }
+static inline int sp_shuffle_full(const sp_shuffle *r) { return r->count + SP_SHUFFLE_ADDS > r->most; }
 
 /** Room for an item to rank `to`. */
-static inline void *sp_route_add(sp_router *r, int to)
+static inline void *sp_shuffle_add(sp_shuffle *r, int to)
 {
     r->to[r->count] = to;
     return r->staged + r->count++ * r->width;

@@ -12,9 +12,9 @@ enum { COUNT, LENGTHS, PLACE };
 typedef struct pass {
     const sp_grid *grid;
     const sp_load_source *source;
-    sp_tally *rows, *cols; /* COUNT */
-    const sp_load *load;   /* LENGTHS, PLACE */
-    sp_fill *fill;
+    sp_row_counts *rows, *cols; /* COUNT */
+    const sp_load *load;        /* LENGTHS, PLACE */
+    sp_csr_builder *fill;
     sp_entries batch;
     int64_t next;             /* of the batch */
     int row_guess, col_guess; /* ranges of the entry before: the next one is mostly there too */
@@ -23,17 +23,17 @@ typedef struct pass {
 /* ---- sending ---- */
 
 /** The item of a column's count is its complement: rows are never negative. */
-static ALWAYS_INLINE void count_item(sp_router *r, const sp_tally *t, int ranks, int64_t i, int column,
+static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int ranks, int64_t i, int column,
                                      int *guess)
 {
     *guess = sp_range_of(t->begin, ranks, i, *guess);
     const int32_t item = (int32_t)(i - t->begin[*guess]);
     const int32_t sent = column ? ~item : item;
-    memcpy(sp_route_add(r, *guess), &sent, sizeof sent);
+    memcpy(sp_shuffle_add(r, *guess), &sent, sizeof sent);
 }
 
 /** An entry's item: its indices within its block (the row alone to be counted), then its value. */
-static ALWAYS_INLINE void block_item(pass *s, sp_router *r, const int what, int64_t i, int64_t j,
+static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
                                      double value)
 {
     const sp_load *const l = s->load;
@@ -42,7 +42,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_router *r, const int what, int6
     s->col_guess = dims[1] > 1 ? sp_range_of(l->col_begin, dims[1], j, s->col_guess) : 0;
     const int32_t index[2] = {(int32_t)(i - l->row_begin[s->row_guess]),
                               (int32_t)(j - l->col_begin[s->col_guess])};
-    char *const item = sp_route_add(r, s->row_guess * dims[1] + s->col_guess);
+    char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
     const float rounded = (float)value; /* was a float, if it is to be one */
@@ -52,7 +52,8 @@ static ALWAYS_INLINE void block_item(pass *s, sp_router *r, const int what, int6
         memcpy(item + sizeof index, &rounded, sizeof rounded);
 }
 
-static ALWAYS_INLINE void add_items(pass *s, sp_router *r, const int what, int64_t i, int64_t j, double value)
+static ALWAYS_INLINE void add_items(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
+                                    double value)
 {
     if (what != COUNT) {
         block_item(s, r, what, i, j, value);
@@ -70,10 +71,10 @@ static ALWAYS_INLINE double value_at(const pass *s, int64_t k)
 }
 
 /** Adds what is left of the batch, as far as there is room. */
-static ALWAYS_INLINE void add_batch(pass *s, sp_router *r, const int what)
+static ALWAYS_INLINE void add_batch(pass *s, sp_shuffle *r, const int what)
 {
     const sp_symmetry symmetry = s->source->symmetry;
-    for (; s->next < s->batch.n && !sp_route_full(r); s->next++) {
+    for (; s->next < s->batch.n && !sp_shuffle_full(r); s->next++) {
         const int64_t i = s->batch.I[s->next], j = s->batch.J[s->next];
         const double value = what == PLACE ? value_at(s, s->next) : 0.0;
         add_items(s, r, what, i, j, value);
@@ -82,10 +83,10 @@ static ALWAYS_INLINE void add_batch(pass *s, sp_router *r, const int what)
     }
 }
 
-static ALWAYS_INLINE spmm_status fill_router(pass *s, sp_router *r, int *more, const int what)
+static ALWAYS_INLINE spmm_status fill_router(pass *s, sp_shuffle *r, int *more, const int what)
 {
     *more = 1;
-    while (!sp_route_full(r)) {
+    while (!sp_shuffle_full(r)) {
         if (s->next == s->batch.n) {
             s->next = 0;
             TRY(s->source->next(s->source->context, &s->batch));
@@ -97,15 +98,15 @@ static ALWAYS_INLINE spmm_status fill_router(pass *s, sp_router *r, int *more, c
     return SPMM_OK;
 }
 
-static spmm_status add_counts(void *context, sp_router *r, int *more)
+static spmm_status add_counts(void *context, sp_shuffle *r, int *more)
 {
     return fill_router(context, r, more, COUNT);
 }
-static spmm_status add_lengths(void *context, sp_router *r, int *more)
+static spmm_status add_lengths(void *context, sp_shuffle *r, int *more)
 {
     return fill_router(context, r, more, LENGTHS);
 }
-static spmm_status add_entries(void *context, sp_router *r, int *more)
+static spmm_status add_entries(void *context, sp_shuffle *r, int *more)
 {
     return fill_router(context, r, more, PLACE);
 }
@@ -129,7 +130,7 @@ static spmm_status take_lengths(void *context, const void *items, int64_t count)
 {
     const pass *const s = context;
     const sp_entries entries = {.n = count, .I = items};
-    sp_fill_count(s->fill, &entries);
+    sp_csr_builder_count(s->fill, &entries);
     return SPMM_OK;
 }
 
@@ -150,7 +151,7 @@ static int place_group(const pass *s, const char *item, int64_t count)
         if (values && !f64) memcpy(&val_f32[k], item + 8, sizeof val_f32[k]);
     }
     const sp_entries entries = {count, I, J, values ? val : NULL};
-    return sp_fill_place(s->fill, &entries);
+    return sp_csr_builder_insert(s->fill, &entries);
 }
 
 static spmm_status take_entries(void *context, const void *items, int64_t count)
@@ -169,23 +170,24 @@ static spmm_status take_entries(void *context, const void *items, int64_t count)
 
 /* ---- the passes ---- */
 
-spmm_status sp_load_count(const sp_grid *grid, const sp_load_source *source, sp_tally *rows, sp_tally *cols)
+spmm_status sp_load_count(const sp_grid *grid, const sp_load_source *source, sp_row_counts *rows,
+                          sp_row_counts *cols)
 {
     pass s = {.grid = grid, .source = source, .rows = rows, .cols = cols};
     TRY(sp_route(grid->comm, sizeof(int32_t), add_counts, take_counts, &s));
-    if (rows) TRY(sp_tally_sum(grid, rows));
-    return cols ? sp_tally_sum(grid, cols) : SPMM_OK;
+    if (rows) TRY(sp_row_counts_sum(grid, rows));
+    return cols ? sp_row_counts_sum(grid, cols) : SPMM_OK;
 }
 
 spmm_status sp_load_lengths(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
-                            sp_fill *fill)
+                            sp_csr_builder *fill)
 {
     pass s = {.grid = grid, .source = source, .load = load, .fill = fill};
     return sp_route(grid->comm, sizeof(int32_t), add_lengths, take_lengths, &s);
 }
 
-spmm_status sp_load_place(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
-                          sp_fill *fill)
+spmm_status sp_load_insert(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
+                           sp_csr_builder *fill)
 {
     pass s = {.grid = grid, .source = source, .load = load, .fill = fill};
     const size_t width = 2 * sizeof(int32_t) + (source->values ? sp_value_size(fill->a->precision) : 0);

@@ -1,6 +1,6 @@
 /** Passes over entries that lie with any rank: who wants them gets them. */
-#ifndef SP_LOAD_PASS_H
-#define SP_LOAD_PASS_H
+#ifndef SP_SHUFFLE_ENTRIES_H
+#define SP_SHUFFLE_ENTRIES_H
 
 #include "formats/csr_builder.h"
 #include "parallel_io/parallel_read.h"
@@ -18,16 +18,17 @@ typedef struct sp_load_source {
 } sp_load_source;
 
 /** Counts the entries of rows and of columns, or, where one is NULL, of the others only. Collective. */
-spmm_status sp_load_count(const sp_grid *grid, const sp_load_source *source, sp_tally *rows, sp_tally *cols);
+spmm_status sp_load_count(const sp_grid *grid, const sp_load_source *source, sp_row_counts *rows,
+                          sp_row_counts *cols);
 
-/** Counts the entries of the rows of each block: sp_fill_count() of the block's owner. Collective.
+/** Counts the entries of the rows of each block: sp_csr_builder_count() of the block's owner. Collective.
  *  \param [in] load  row_begin and col_begin are looked at */
 spmm_status sp_load_lengths(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
-                            sp_fill *fill);
+                            sp_csr_builder *fill);
 
-/** Gives the entries to the owners of the blocks: sp_fill_place(). Collective.
+/** Gives the entries to the owners of the blocks: sp_csr_builder_insert(). Collective.
  *  \return SPMM_ERR_SYNTAX also if they are not those that were counted */
-spmm_status sp_load_place(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
-                          sp_fill *fill);
+spmm_status sp_load_insert(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
+                           sp_csr_builder *fill);
 
 #endif

@@ -17,7 +17,7 @@ static const int64_t PANEL_COLUMNS[] = {17, 1 << 24}; /**< or from this K, which
 static const double PANEL_REUSE[] = {1.8, 1.8};       /**< and this many uses */
 static const double UNEVEN_VARIATION[] = {1.0, 1.0};  /**< rows' lengths are uneven from this on, */
 static const double UNEVEN_LONGEST[] = {
-    32, 32}; /**< or with a row this many times the mean, and beyond SP_PIECE */
+    32, 32}; /**< or with a row this many times the mean, and beyond SP_ROW_SEGMENT */
 
 typedef struct problem {
     const sp_features *f;
@@ -34,7 +34,7 @@ static int uneven(const problem *p)
 {
     const double mean = mean_length(p->f), longest = p->f->longest;
     return sp_features_variation(p->f) >= UNEVEN_VARIATION[p->precision] ||
-           (longest > SP_PIECE && longest >= UNEVEN_LONGEST[p->precision] * mean);
+           (longest > SP_ROW_SEGMENT && longest >= UNEVEN_LONGEST[p->precision] * mean);
 }
 
 static int few_columns(const problem *p, char *why, size_t n)
@@ -147,7 +147,7 @@ void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
     for (int64_t i = 0; i < block->rows; i++) {
         const double length = (double)(block->irp[i + 1] - block->irp[i]);
         squares += length * length;
-        if (length > SP_PIECE) long_entries += length;
+        if (length > SP_ROW_SEGMENT) long_entries += length;
         if (length > longest) longest = length;
     }
     *f = (sp_features){

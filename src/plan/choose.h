@@ -12,7 +12,7 @@ typedef struct sp_features {
     struct sp_feature_sums {
         double rows, nnz;
         double squares;       /**< sum of the squares of the rows' lengths */
-        double long_entries;  /**< entries in rows of more than SP_PIECE */
+        double long_entries;  /**< entries in rows of more than SP_ROW_SEGMENT */
         double panel_columns; /**< see sp_panel_columns(): estimated on a sample of panels */
     } sum;
     double longest; /**< entries of the longest row */

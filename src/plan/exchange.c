@@ -21,27 +21,27 @@ static void cut(sp_message m, int64_t most, sp_message *list, int *count)
         piece.bytes = left < most ? left : most;
         list[(*count)++] = piece;
         m.at += piece.bytes;
-        m.mirror += piece.bytes;
+        m.stage += piece.bytes;
     }
 }
 
 static void list_messages(sp_exchange *x, int64_t most)
 {
     const sp_halo *const h = x->halo;
-    int64_t mirror = 0;
+    int64_t stage = 0;
     for (int i = 0; i < h->sources; i++) {
-        const sp_source *const s = &h->source[i];
-        const sp_message m = {s->rank, 0, s->first * x->row_bytes, mirror, s->rows * x->row_bytes};
+        const sp_halo_recv *const s = &h->source[i];
+        const sp_message m = {s->rank, 0, s->first * x->row_bytes, stage, s->rows * x->row_bytes};
         cut(m, most, x->in, &x->ins);
-        mirror += m.bytes;
+        stage += m.bytes;
     }
-    mirror = 0;
+    stage = 0;
     for (int i = 0; i < h->targets; i++) {
-        const sp_target *const t = &h->target[i];
-        const sp_message m = {t->rank, t->packed, (t->first + (t->packed ? 0 : h->before)) * x->row_bytes,
-                              mirror, t->rows * x->row_bytes};
+        const sp_halo_send *const t = &h->target[i];
+        const sp_message m = {t->rank, t->packed, (t->first + (t->packed ? 0 : h->ghost_low)) * x->row_bytes,
+                              stage, t->rows * x->row_bytes};
         cut(m, most, x->out, &x->outs);
-        mirror += m.bytes;
+        stage += m.bytes;
     }
 }
 
@@ -68,7 +68,7 @@ static void pack_on_host(const sp_exchange *x)
 {
     enum { ALONE = 1 << 16 }; /* bytes that are not worth waking the threads for */
     const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
-    const char *const own = x->base + x->halo->before * row_bytes;
+    const char *const own = x->base + x->halo->ghost_low * row_bytes;
 #pragma omp parallel for schedule(static) num_threads(x->threads) if (rows * row_bytes > ALONE)
     for (int64_t i = 0; i < rows; i++)
         memcpy(x->send + i * row_bytes, own + x->halo->list[i] * row_bytes, (size_t)row_bytes);
@@ -80,10 +80,10 @@ spmm_status sp_exchange_pack(const sp_exchange *x)
         pack_on_host(x);
         return SPMM_OK;
     }
-    if (!x->now) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
+    if (!x->now) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
     if (x->halo->packed == 0) return SPMM_OK;
-    return sp_cuda_pack(x->base + x->halo->before * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
-                        x->send, sp_device_queue(SP_QUEUE_MOVE));
+    return sp_cuda_pack(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
+                        x->send, sp_device_stream_of(SP_STREAM_MOVE));
 }
 
 char *sp_message_data(const sp_exchange *x, const sp_message *m)
@@ -124,7 +124,7 @@ static spmm_status direct_begin(sp_exchange *x)
 {
     /* MPI knows nothing of queues: what was queued before may still write the room, as the zeros of its creation */
     const int wait = x->space == SPMM_CUDA && !x->now;
-    spmm_status status = wait ? sp_device_queue_sync(SP_QUEUE_MAIN) : SPMM_OK;
+    spmm_status status = wait ? sp_stream_sync(SP_STREAM_MAIN) : SPMM_OK;
     for (int i = 0; i < x->ins; i++)
         TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
                              x->comm, &x->request[i])));
@@ -140,7 +140,7 @@ static spmm_status direct_begin(sp_exchange *x)
 static spmm_status direct_end(sp_exchange *x)
 {
     if (x->space == SPMM_CUDA) {
-        const spmm_status packed = sp_device_queue_sync(SP_QUEUE_MOVE);
+        const spmm_status packed = sp_stream_sync(SP_STREAM_MOVE);
         if (packed != SPMM_OK) {
             sp_exchange_give_up(x);
             return packed;
@@ -152,7 +152,7 @@ static spmm_status direct_end(sp_exchange *x)
     return SPMM_OK;
 }
 
-static const sp_way direct = {.begin = direct_begin, .end = direct_end};
+static const sp_exchange_ops direct = {.begin = direct_begin, .end = direct_end};
 
 /* ---- which transport ---- */
 
@@ -180,11 +180,11 @@ spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_dev
     return sp_all(comm, !reason, all);
 }
 
-static const sp_way *way_of(spmm_transport transport, spmm_device space)
+static const sp_exchange_ops *ops_of(spmm_transport transport, spmm_device space)
 {
     if (space == SPMM_CPU || transport == SPMM_TRANSPORT_CUDA_AWARE) return &direct;
-    if (transport == SPMM_TRANSPORT_PEER) return &sp_way_peer;
-    return transport == SPMM_TRANSPORT_NCCL ? &sp_way_nccl : &sp_way_mirror;
+    if (transport == SPMM_TRANSPORT_PEER) return &sp_exchange_peer_ops;
+    return transport == SPMM_TRANSPORT_NCCL ? &sp_exchange_nccl_ops : &sp_exchange_staged_ops;
 }
 
 /** Bytes of a message at most. */
@@ -210,14 +210,14 @@ static spmm_status allocate(sp_exchange *x)
 {
     const sp_halo *const h = x->halo;
     TRY(create_lists(x, most_bytes(x->transport, x->space)));
-    if (!x->way->skip) TRY(reserve_drop(x));
+    if (!x->ops->skip) TRY(reserve_drop(x));
     if (x->space == SPMM_CPU)
         return sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send");
     if (x->transport != SPMM_TRANSPORT_PEER)
         TRY(sp_device_alloc((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
     TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
     TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
-    return x->way->create ? x->way->create(x) : SPMM_OK;
+    return x->ops->create ? x->ops->create(x) : SPMM_OK;
 }
 
 static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
@@ -235,11 +235,11 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
         x->transport = transport;
         x->by_kernel = by_kernel;
         x->threads = threads;
-        x->way = way_of(transport, space);
+        x->ops = ops_of(transport, space);
         status = allocate(x);
     }
     status = sp_agree(grid->comm, "exchange", status);
-    if (status == SPMM_OK && x->way->connect) status = x->way->connect(x);
+    if (status == SPMM_OK && x->ops->connect) status = x->ops->connect(x);
     if (status != SPMM_OK) {
         sp_exchange_destroy(x);
         return status;
@@ -280,9 +280,9 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
     if (status == SPMM_OK) status = sp_device_zero(memory, bytes);
     status = sp_agree(x->grid->comm, "exchange", status);
     if (status == SPMM_OK)
-        status = time_some(x, (char *)memory + x->halo->before * x->row_bytes, least, seconds);
+        status = time_some(x, (char *)memory + x->halo->ghost_low * x->row_bytes, least, seconds);
     sp_device_free(memory);
-    if (x->way->forget) x->way->forget(x);
+    if (x->ops->forget) x->ops->forget(x);
     return status;
 }
 
@@ -369,7 +369,7 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
 void sp_exchange_destroy(sp_exchange *x)
 {
     if (!x) return;
-    if (x->way && x->way->destroy) x->way->destroy(x);
+    if (x->ops && x->ops->destroy) x->ops->destroy(x);
     sp_free(x->in);
     sp_free(x->out);
     sp_free(x->request);
@@ -387,11 +387,11 @@ void sp_exchange_destroy(sp_exchange *x)
 
 static spmm_status begin(sp_exchange *x, void *own, const void *from, int64_t pitch, int now)
 {
-    x->base = (char *)own - x->halo->before * x->row_bytes;
+    x->base = (char *)own - x->halo->ghost_low * x->row_bytes;
     x->from = from;
     x->pitch = pitch;
     x->now = now;
-    return x->way->begin(x);
+    return x->ops->begin(x);
 }
 
 spmm_status sp_exchange_begin(sp_exchange *x, void *own) { return begin(x, own, own, x->row_bytes, 0); }
@@ -412,13 +412,13 @@ spmm_status sp_exchange_begin_from(sp_exchange *x, void *own, const void *from, 
     return begin(x, own, from, pitch, 1);
 }
 
-spmm_status sp_exchange_end(sp_exchange *x) { return x->way->end(x); }
+spmm_status sp_exchange_end(sp_exchange *x) { return x->ops->end(x); }
 
 /** Receives into memory that is thrown away, and sends empty messages, which nobody else does. */
 void sp_exchange_skip(sp_exchange *x)
 {
-    if (x->way->skip) {
-        x->way->skip(x);
+    if (x->ops->skip) {
+        x->ops->skip(x);
         return;
     }
     for (int i = 0; i < x->outs; i++)
@@ -431,12 +431,12 @@ void sp_exchange_skip(sp_exchange *x)
 
 spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
 {
-    return x->way->alloc ? x->way->alloc(x, bytes, memory) : sp_device_alloc(memory, bytes, "X");
+    return x->ops->alloc ? x->ops->alloc(x, bytes, memory) : sp_device_alloc(memory, bytes, "X");
 }
 
 int sp_exchange_takes(const sp_exchange *x, const void *row)
 {
-    return !x->way->takes || x->way->takes(x, row);
+    return !x->ops->takes || x->ops->takes(x, row);
 }
 
 spmm_transport sp_exchange_transport(const sp_exchange *x) { return x->transport; }

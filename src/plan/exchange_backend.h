@@ -1,6 +1,6 @@
 /** What the files of the exchange share. */
-#ifndef SP_EXCHANGE_WAYS_H
-#define SP_EXCHANGE_WAYS_H
+#ifndef SP_EXCHANGE_BACKEND_H
+#define SP_EXCHANGE_BACKEND_H
 
 #include "plan/exchange.h"
 
@@ -9,13 +9,13 @@ typedef struct sp_message {
     int peer;
     int packed; /**< 1: `at` is in the buffer of packed rows; 0: in X as the block sees it */
     int64_t at;
-    int64_t mirror; /**< in a copy in host memory of all that is sent, or of all that is received */
+    int64_t stage; /**< in a copy in host memory of all that is sent, or of all that is received */
     int64_t bytes;
 } sp_message;
 
 /** A way of moving. create is local, connect and destroy collective over the grid; skip: NULL where messages can be
  *  empty. */
-typedef struct sp_way {
+typedef struct sp_exchange_ops {
     spmm_status (*begin)(sp_exchange *x);
     spmm_status (*end)(sp_exchange *x);
     spmm_status (*create)(sp_exchange *x);
@@ -26,7 +26,7 @@ typedef struct sp_way {
     spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
     int (*takes)(const sp_exchange *x, const void *row);
     void (*forget)(sp_exchange *x); /**< what alloc gave out; collective over the process column */
-} sp_way;
+} sp_exchange_ops;
 
 struct sp_exchange {
     const sp_grid *grid;
@@ -37,7 +37,7 @@ struct sp_exchange {
     spmm_transport transport;
     int by_kernel; /**< SPMM_TRANSPORT_PEER: 1: whole runs of rows, too, are moved by kernels, not copy engines */
     int threads;
-    const sp_way *way;
+    const sp_exchange_ops *ops;
     int ins, outs;
     sp_message *in, *out;
     MPI_Request *request; /**< [ins + outs] */
@@ -53,9 +53,9 @@ struct sp_exchange {
     void *state; /**< the way's own */
 };
 
-extern const sp_way sp_way_mirror, sp_way_nccl, sp_way_peer;
+extern const sp_exchange_ops sp_exchange_staged_ops, sp_exchange_nccl_ops, sp_exchange_peer_ops;
 
-/** Packs the rows to send; on a GPU: queues it in SP_QUEUE_MOVE, behind the kernels so far unless x->now. */
+/** Packs the rows to send; on a GPU: queues it in SP_STREAM_MOVE, behind the kernels so far unless x->now. */
 spmm_status sp_exchange_pack(const sp_exchange *x);
 
 /** Where a message to send lies. */

@@ -36,7 +36,7 @@ static int64_t longest(const sp_message *list, int count)
 static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
 {
     const sp_nccl *const nccl = x->state;
-    void *const stream = sp_device_queue(SP_QUEUE_MOVE);
+    void *const stream = sp_device_stream_of(SP_STREAM_MOVE);
     spmm_status status = SPMM_OK;
     TRY(sp_nccl_begin());
     for (int i = 0; i < x->ins && status == SPMM_OK; i++)
@@ -44,7 +44,7 @@ static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
     for (int i = 0; i < x->outs && status == SPMM_OK; i++)
         status = sp_nccl_send(nccl, x->out[i].peer, nan, x->out[i].bytes, stream);
     TRY(sp_nccl_end());
-    return status == SPMM_OK ? sp_device_queue_sync(SP_QUEUE_MOVE) : status;
+    return status == SPMM_OK ? sp_stream_sync(SP_STREAM_MOVE) : status;
 }
 
 /** A receive waits until its bytes have come, and cannot be told that they will not: the neighbours get NaNs. */
@@ -73,7 +73,7 @@ static spmm_status begin(sp_exchange *x)
     if (packed != SPMM_OK) skip(x);
     if (packed != SPMM_OK || x->ins + x->outs == 0) return packed;
     TRY(sp_nccl_begin());
-    const spmm_status status = group(x, sp_device_queue(SP_QUEUE_MOVE));
+    const spmm_status status = group(x, sp_device_stream_of(SP_STREAM_MOVE));
     const spmm_status ended = sp_nccl_end(); /* also after an error: the group must not stay open */
     return status != SPMM_OK ? status : ended;
 }
@@ -81,9 +81,10 @@ static spmm_status begin(sp_exchange *x)
 static spmm_status end(sp_exchange *x)
 {
     (void)x;
-    return sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE);
+    return sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE);
 }
 
 static void forget(sp_exchange *x) { x->state = NULL; }
 
-const sp_way sp_way_nccl = {.begin = begin, .end = end, .destroy = forget, .connect = connect, .skip = skip};
+const sp_exchange_ops sp_exchange_nccl_ops = {
+    .begin = begin, .end = end, .destroy = forget, .connect = connect, .skip = skip};

@@ -4,10 +4,10 @@
 #include "device/device.h"
 #include "plan/exchange_backend.h"
 
-typedef struct mirror {
-    char *in, *out; /* pinned */
-    sp_mark **mark; /* [outs] a message's copy to the host has ended */
-} mirror;
+typedef struct staging {
+    char *in, *out;   /* pinned */
+    sp_event **event; /* [outs] a message's copy to the host has ended */
+} staging;
 
 static int64_t bytes_of(const sp_message *list, int count)
 {
@@ -18,46 +18,46 @@ static int64_t bytes_of(const sp_message *list, int count)
 
 static void destroy(sp_exchange *x)
 {
-    mirror *const m = x->state;
+    staging *const m = x->state;
     if (!m) return;
-    for (int i = 0; m->mark && i < x->outs; i++) sp_mark_destroy(m->mark[i]);
+    for (int i = 0; m->event && i < x->outs; i++) sp_event_destroy(m->event[i]);
     sp_device_host_free(m->in);
     sp_device_host_free(m->out);
-    sp_free(m->mark);
+    sp_free(m->event);
     sp_free(m);
     x->state = NULL;
 }
 
 static spmm_status create(sp_exchange *x)
 {
-    mirror *m;
+    staging *m;
     TRY(sp_alloc_zero((void **)&m, 1, sizeof *m, "an exchange"));
     x->state = m;
     TRY(sp_device_host_alloc((void **)&m->in, bytes_of(x->in, x->ins), "rows to receive"));
     TRY(sp_device_host_alloc((void **)&m->out, bytes_of(x->out, x->outs), "rows to send"));
-    TRY(sp_alloc_zero((void **)&m->mark, x->outs, sizeof(sp_mark *), "marks"));
-    for (int i = 0; i < x->outs; i++) TRY(sp_mark_create(&m->mark[i]));
+    TRY(sp_alloc_zero((void **)&m->event, x->outs, sizeof(sp_event *), "marks"));
+    for (int i = 0; i < x->outs; i++) TRY(sp_event_create(&m->event[i]));
     return SPMM_OK;
 }
 
 /** Queues the copies to the host of all that is sent. */
 static spmm_status fetch(sp_exchange *x)
 {
-    mirror *const m = x->state;
+    staging *const m = x->state;
     TRY(sp_exchange_pack(x));
     for (int i = 0; i < x->outs; i++) {
-        TRY(sp_device_queue_copy(m->out + x->out[i].mirror, sp_message_data(x, &x->out[i]), x->out[i].bytes,
-                                 SP_QUEUE_MOVE));
-        TRY(sp_mark_set(m->mark[i], SP_QUEUE_MOVE));
+        TRY(sp_stream_copy(m->out + x->out[i].stage, sp_message_data(x, &x->out[i]), x->out[i].bytes,
+                           SP_STREAM_MOVE));
+        TRY(sp_event_record(m->event[i], SP_STREAM_MOVE));
     }
     return SPMM_OK;
 }
 
 static spmm_status begin(sp_exchange *x)
 {
-    mirror *const m = x->state;
+    staging *const m = x->state;
     for (int i = 0; i < x->ins; i++)
-        TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].mirror, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
+        TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].stage, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
                              SP_TAG_ROWS, x->comm, &x->request[i])));
     const spmm_status status = fetch(x);
     if (status != SPMM_OK) sp_exchange_give_up(x);
@@ -73,13 +73,13 @@ static void note(spmm_status *first, spmm_status status)
 /** Queues the copies of `count` messages that have come, to their places. */
 static spmm_status place(sp_exchange *x, int count)
 {
-    const mirror *const m = x->state;
+    const staging *const m = x->state;
     spmm_status first = SPMM_OK;
     for (int i = 0; i < count; i++) {
         const sp_message *const in = &x->in[x->done[i]];
         spmm_status status = sp_exchange_check(&x->status[i], in);
         if (status == SPMM_OK)
-            status = sp_device_queue_copy(x->base + in->at, m->in + in->mirror, in->bytes, SP_QUEUE_MOVE);
+            status = sp_stream_copy(x->base + in->at, m->in + in->stage, in->bytes, SP_STREAM_MOVE);
         note(&first, status);
     }
     return first;
@@ -89,13 +89,13 @@ static spmm_status place(sp_exchange *x, int count)
  *  neighbour, is no reason to leave the others waiting: what cannot be sent is sent empty. */
 static spmm_status end(sp_exchange *x)
 {
-    const mirror *const m = x->state;
+    const staging *const m = x->state;
     spmm_status first = SPMM_OK;
     int placed = 0, count = 0;
     for (int i = 0; i < x->outs; i++) {
-        const spmm_status fetched = sp_mark_wait(m->mark[i]);
+        const spmm_status fetched = sp_event_wait(m->event[i]);
         note(&first, fetched);
-        TRY(SP_MPI(MPI_Isend(m->out + x->out[i].mirror, fetched == SPMM_OK ? (int)x->out[i].bytes : 0,
+        TRY(SP_MPI(MPI_Isend(m->out + x->out[i].stage, fetched == SPMM_OK ? (int)x->out[i].bytes : 0,
                              MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[x->ins + i])));
         if (placed == x->ins) continue;
         TRY(SP_MPI(MPI_Testsome(x->ins, x->request, &count, x->done, x->status)));
@@ -109,8 +109,9 @@ static spmm_status end(sp_exchange *x)
         placed += count;
     }
     TRY(sp_wait(x->request + x->ins, x->outs));
-    note(&first, sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE));
+    note(&first, sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE));
     return first;
 }
 
-const sp_way sp_way_mirror = {.begin = begin, .end = end, .create = create, .destroy = destroy};
+const sp_exchange_ops sp_exchange_staged_ops = {
+    .begin = begin, .end = end, .create = create, .destroy = destroy};

@@ -22,17 +22,17 @@ struct spmm_plan {
     sp_halo own_halo;
     int64_t k, y_rows;
     spmm_precision precision;
-    sp_parts parts;
+    sp_row_blocks parts;
     sp_shape shape;
     int threads;
     sp_exchange *exchange;
     sp_reduction *reduction;
-    sp_slices slices;
-    int still;          /* 1: other ranks' rows of X are taken as they lie */
+    sp_column_blocks column_blocks;
+    int local;          /* 1: other ranks' rows of X are taken as they lie */
     spmm_multivector x; /* where the caller's has no room; made when first needed */
     spmm_multivector y; /* a partial sum, or A X where beta is not 0; likewise */
     /* on a GPU: of the interior and the boundary rows, or of each slice */
-    sp_timer *timer[SP_MOST_SLICES];
+    sp_timer *timer[SP_MOST_COLUMN_BLOCKS];
     sp_timer *both; /* of interior and boundary rows, where they run side by side */
 };
 
@@ -70,38 +70,39 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
 {
     const sp_kernel *kernel;
     TRY(sp_shape_check(p->shape));
-    const int slices = p->slices.count;
-    const int64_t k = p->k / slices; /* of a kernel's products */
+    const int blocks = p->column_blocks.count;
+    const int64_t k = p->k / blocks; /* of a kernel's products */
     TRY(f ? sp_choose(f, k, p->precision, o->device, o->format, &kernel, NULL, 0) : named_kernel(o, &kernel));
-    TRY(sp_parts_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
-    for (int i = 0; kernel->device == SPMM_CUDA && i < (slices > 1 ? slices : 2); i++)
+    TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
+    for (int i = 0; kernel->device == SPMM_CUDA && i < (blocks > 1 ? blocks : 2); i++)
         TRY(sp_timer_create(&p->timer[i]));
     if (runs_aside(p)) TRY(sp_timer_create(&p->both));
     return SPMM_OK;
 }
 
-/** Where the parts are, and into how many slices X is cut: those asked for, or on GPUs as many as fit where less
+/** Where the parts are, and into how many blocks of columns X is cut: those asked for, or on GPUs as many as fit where less
  *  than half of all rows could be computed during an exchange. The same on every rank. */
 static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 {
     spmm_status status = SPMM_OK;
     double rows[2];
-    p->slices.count = 1;
-    if (o->slices != 0 && !sp_slices_fit(p->k, p->precision, o->slices))
+    p->column_blocks.count = 1;
+    if (o->column_blocks != 0 && !sp_column_blocks_fit(p->k, p->precision, o->column_blocks))
         status = sp_fail(
             SPMM_ERR_USAGE,
-            "%d slices of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes", o->slices,
-            (long long)p->k, SP_MOST_SLICES);
+            "%d column blocks of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes",
+            o->column_blocks, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
     TRY(sp_agree(p->grid->comm, "plan", status));
-    if (o->slices > 0) p->slices.count = o->slices;
-    sp_parts_find(p->halo, !o->no_overlap && o->slices < 2, &p->parts);
-    if (o->slices > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0) return SPMM_OK;
-    rows[0] = (double)sp_parts_interior_rows(&p->parts);
+    if (o->column_blocks > 0) p->column_blocks.count = o->column_blocks;
+    sp_row_blocks_find(p->halo, !o->no_overlap && o->column_blocks < 2, &p->parts);
+    if (o->column_blocks > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0)
+        return SPMM_OK;
+    rows[0] = (double)sp_row_blocks_interior_rows(&p->parts);
     rows[1] = (double)p->halo->local.rows;
     TRY(sp_sum(p->grid->comm, rows, 2));
     if (2 * rows[0] >= rows[1]) return SPMM_OK;
-    p->slices.count = sp_slices_best(p->k, p->precision);
-    if (p->slices.count > 1) sp_parts_find(p->halo, 0, &p->parts);
+    p->column_blocks.count = sp_column_blocks_best(p->k, p->precision);
+    if (p->column_blocks.count > 1) sp_row_blocks_find(p->halo, 0, &p->parts);
     return SPMM_OK;
 }
 
@@ -109,7 +110,7 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
-    const int64_t row_bytes = sp_multivector_ld(p->k / p->slices.count, p->precision) *
+    const int64_t row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) *
                               (int64_t)sp_value_size(p->precision);
     const int moves = p->halo->all_moved > 0;
     /* a transport that is not there is refused also where nothing moves */
@@ -123,8 +124,8 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, space_of(p), o->reduce, p->threads,
                             &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
-    spmm_status status = sp_slices_create(p->halo, p->k, p->precision, space_of(p), p->exchange,
-                                          p->slices.count, &p->slices);
+    spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, space_of(p), p->exchange,
+                                                 p->column_blocks.count, &p->column_blocks);
     if (status == SPMM_OK && p->y_rows != rows)
         status = spmm_multivector_create(rows, p->k, p->precision, space_of(p), &p->y);
     return sp_agree(p->grid->comm, "convert", status);
@@ -187,10 +188,10 @@ void spmm_plan_destroy(spmm_plan *p)
     if (!p) return;
     sp_exchange_destroy(p->exchange);
     sp_reduction_destroy(p->reduction);
-    sp_parts_destroy(&p->parts);
-    for (int i = 0; i < SP_MOST_SLICES; i++) sp_timer_destroy(p->timer[i]);
+    sp_row_blocks_destroy(&p->parts);
+    for (int i = 0; i < SP_MOST_COLUMN_BLOCKS; i++) sp_timer_destroy(p->timer[i]);
     sp_timer_destroy(p->both);
-    sp_slices_destroy(&p->slices);
+    sp_column_blocks_destroy(&p->column_blocks);
     spmm_multivector_destroy(&p->x);
     spmm_multivector_destroy(&p->y);
     sp_halo_destroy(&p->own_halo);
@@ -204,7 +205,7 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 {
     *facts = (sp_plan_facts){
         p->parts.kernel, p->exchange ? sp_exchange_transport(p->exchange) : SPMM_TRANSPORT_AUTO,
-        sp_reduction_method(p->reduction), sp_parts_interior_rows(&p->parts), p->slices.count};
+        sp_reduction_method(p->reduction), sp_row_blocks_interior_rows(&p->parts), p->column_blocks.count};
 }
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
@@ -213,13 +214,13 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     const sp_halo *const h = p->halo;
-    if (!p->exchange || p->slices.count > 1 || space_of(p) == SPMM_CPU)
-        return sp_multivector_create(h->before, h->own, h->behind, p->k, p->precision, space_of(p), x);
+    if (!p->exchange || p->column_blocks.count > 1 || space_of(p) == SPMM_CPU)
+        return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, p->k, p->precision, space_of(p), x);
     void *memory = NULL;
     int64_t bytes = 0;
     TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
     TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
-    *x = sp_multivector_in(memory, h->before, h->own, h->behind, p->k, p->precision, SPMM_CUDA);
+    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CUDA);
     const spmm_status status = sp_device_zero(memory, bytes);
     if (status != SPMM_OK) spmm_multivector_destroy(x);
     return status;
@@ -262,10 +263,10 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
 {
     const sp_halo *const h = p->halo;
     const int64_t ld = sp_multivector_ld(p->k, p->precision);
-    const int moves = p->slices.count == 1 && (h->before + h->behind > 0 || p->exchange);
+    const int moves = p->column_blocks.count == 1 && (h->ghost_low + h->ghost_high > 0 || p->exchange);
     const void *const row_0 = (const char *)x->data -
-                              h->before * x->ld * (int64_t)sp_value_size(p->precision);
-    if (moves && (x->ld != ld || x->before < h->before || x->behind < h->behind ||
+                              h->ghost_low * x->ld * (int64_t)sp_value_size(p->precision);
+    if (moves && (x->ld != ld || x->ghost_low < h->ghost_low || x->ghost_high < h->ghost_high ||
                   (p->exchange && !sp_exchange_takes(p->exchange, row_0)))) {
         if (!p->x.data) TRY(spmm_plan_x_create(p, &p->x));
         TRY(spmm_multivector_copy(x, &p->x));
@@ -273,7 +274,7 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
     }
     *whole = *x;
     whole->rows = sp_halo_rows(h);
-    whole->data = (char *)x->data - h->before * x->ld * (int64_t)sp_value_size(p->precision);
+    whole->data = (char *)x->data - h->ghost_low * x->ld * (int64_t)sp_value_size(p->precision);
     return SPMM_OK;
 }
 
@@ -294,7 +295,7 @@ static spmm_status run(const spmm_plan *p, int begin, int end, sp_timer *timer, 
 {
     const double start = omp_get_wtime();
     if (timer && seconds) TRY(sp_timer_start(timer));
-    TRY(sp_parts_run(&p->parts, begin, end, p->shape, x, y));
+    TRY(sp_row_blocks_run(&p->parts, begin, end, p->shape, x, y));
     if (timer && seconds) return sp_timer_stop(timer);
     if (seconds) *seconds = omp_get_wtime() - start;
     return SPMM_OK;
@@ -316,10 +317,10 @@ static spmm_status run_boundary(const spmm_plan *p, const spmm_multivector *x, c
 static spmm_status run_boundary_aside(const spmm_plan *p, const spmm_multivector *x,
                                       const spmm_multivector *y, sp_apply_seconds *s)
 {
-    sp_device_use(SP_QUEUE_MOVE);
+    sp_device_use(SP_STREAM_MOVE);
     const spmm_status status = run_boundary(p, x, y, s);
-    sp_device_use(SP_QUEUE_MAIN);
-    TRY(sp_device_after(SP_QUEUE_MAIN, SP_QUEUE_MOVE));
+    sp_device_use(SP_STREAM_MAIN);
+    TRY(sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE));
     return status;
 }
 
@@ -333,10 +334,10 @@ static int kernels_first(const spmm_plan *p)
 static spmm_status exchange_and_run_interior(const spmm_plan *p, const spmm_multivector *x,
                                              const spmm_multivector *y, sp_apply_seconds *s)
 {
-    void *const own = (char *)x->data + p->halo->before * x->ld * (int64_t)sp_value_size(p->precision);
+    void *const own = (char *)x->data + p->halo->ghost_low * x->ld * (int64_t)sp_value_size(p->precision);
     spmm_status interior;
     if (kernels_first(p)) {
-        interior = sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN);
+        interior = sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN);
         if (interior == SPMM_OK) interior = run_interior(p, x, y, s);
         TRY(sp_exchange_begin_now(p->exchange, own));
     } else {
@@ -353,10 +354,10 @@ static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_
 {
     const int aside = runs_aside(p);
     if (aside && s) (void)sp_timer_start(p->both); /* an error comes up again */
-    if (p->exchange && !p->still) {
+    if (p->exchange && !p->local) {
         TRY(exchange_and_run_interior(p, x, y, s));
     } else {
-        if (aside) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
+        if (aside) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
         TRY(run_interior(p, x, y, s));
     }
     if (!aside) return run_boundary(p, x, y, s);
@@ -364,44 +365,46 @@ static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_
     return s ? sp_timer_stop(p->both) : SPMM_OK;
 }
 
-/** Own rows go into the slices, in front of the kernels, which need them there, or of the exchange, which sends them
+/** Own rows go into the column blocks, in front of the kernels, which need them there, or of the exchange, which sends them
  *  from there. \param [out] direct  the exchange takes them from x meanwhile */
-static spmm_status fill_slices(spmm_plan *p, const spmm_multivector *x, int *direct)
+static spmm_status fill_column_blocks(spmm_plan *p, const spmm_multivector *x, int *direct)
 {
-    const int moves = p->exchange && !p->still;
+    const int moves = p->exchange && !p->local;
     *direct = moves && sp_exchange_reads(p->exchange, x->data, x->ld * (int64_t)sp_value_size(p->precision));
-    /* the kernels of the product before have read the slices */
-    if (moves && space_of(p) == SPMM_CUDA) TRY(sp_device_after(SP_QUEUE_MOVE, SP_QUEUE_MAIN));
-    return sp_slices_fill(&p->slices, x, p->threads, moves && !*direct ? SP_QUEUE_MOVE : SP_QUEUE_MAIN);
+    /* the kernels of the product before have read the column blocks */
+    if (moves && space_of(p) == SPMM_CUDA) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
+    return sp_column_blocks_fill(&p->column_blocks, x, p->threads,
+                                 moves && !*direct ? SP_STREAM_MOVE : SP_STREAM_MAIN);
 }
 
 /** Slice s leaves and arrives, beside the kernels on those before. */
-static spmm_status move_slice(spmm_plan *p, int s, const spmm_multivector *x, int direct)
+static spmm_status move_column_block(spmm_plan *p, int s, const spmm_multivector *x, int direct)
 {
     const int64_t size = (int64_t)sp_value_size(p->precision);
-    if (!p->exchange || p->still) return SPMM_OK;
+    if (!p->exchange || p->local) return SPMM_OK;
     if (direct)
-        TRY(sp_exchange_begin_from(p->exchange, p->slices.x[s].data,
-                                   (const char *)x->data + s * p->slices.width * size, x->ld * size));
+        TRY(sp_exchange_begin_from(p->exchange, p->column_blocks.x[s].data,
+                                   (const char *)x->data + s * p->column_blocks.width * size, x->ld * size));
     else
-        TRY(sp_exchange_begin_now(p->exchange, p->slices.x[s].data));
+        TRY(sp_exchange_begin_now(p->exchange, p->column_blocks.x[s].data));
     return sp_exchange_end(p->exchange);
 }
 
 /** A X, slice after slice. x: own rows. A failed slice is the product's; the others are exchanged all the same. */
-static spmm_status multiply_slices(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
-                                   sp_apply_seconds *seconds)
+static spmm_status multiply_column_blocks(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
+                                          sp_apply_seconds *seconds)
 {
     int direct;
-    spmm_status status = fill_slices(p, x, &direct);
-    for (int s = 0; s < p->slices.count; s++) {
+    spmm_status status = fill_column_blocks(p, x, &direct);
+    for (int s = 0; s < p->column_blocks.count; s++) {
         double took = 0;
         if (status != SPMM_OK) {
-            if (p->exchange && !p->still) sp_exchange_skip(p->exchange);
+            if (p->exchange && !p->local) sp_exchange_skip(p->exchange);
             continue;
         }
-        status = move_slice(p, s, x, direct);
-        const spmm_multivector xs = sp_slices_x(&p->slices, s), ys = sp_slices_y(&p->slices, s, y);
+        status = move_column_block(p, s, x, direct);
+        const spmm_multivector xs = sp_column_blocks_x(&p->column_blocks, s),
+                               ys = sp_column_blocks_y(&p->column_blocks, s, y);
         if (status == SPMM_OK)
             status = run(p, 0, p->parts.count, p->timer[s], &xs, &ys, seconds ? &took : NULL);
         if (seconds) seconds->boundary += took;
@@ -410,7 +413,7 @@ static spmm_status multiply_slices(spmm_plan *p, const spmm_multivector *x, cons
 }
 
 /** What a rank adds that has no product: nobody shall take the sum for one. */
-static void spoil(const spmm_multivector *product)
+static void poison(const spmm_multivector *product)
 {
     const int64_t bytes = sp_multivector_bytes(product);
     if (product->space == SPMM_CPU)
@@ -433,12 +436,12 @@ static spmm_status sum_partials(spmm_plan *p, const spmm_multivector *product, s
 
 static spmm_status read_timers(const spmm_plan *p, sp_apply_seconds *s)
 {
-    if (s && p->timer[0] && p->slices.count == 1) {
+    if (s && p->timer[0] && p->column_blocks.count == 1) {
         TRY(sp_timer_seconds(p->timer[0], &s->interior));
         TRY(sp_timer_seconds(p->timer[1], &s->boundary));
     } else if (s && p->timer[0]) {
         s->boundary = 0;
-        for (int i = 0; i < p->slices.count; i++) {
+        for (int i = 0; i < p->column_blocks.count; i++) {
             double took;
             TRY(sp_timer_seconds(p->timer[i], &took));
             s->boundary += took;
@@ -460,9 +463,9 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
         sp_plan_skip(p);
         return status;
     }
-    const spmm_status multiplied = p->slices.count > 1 ? multiply_slices(p, x, &product, s)
-                                                       : multiply(p, &whole, &product, s);
-    if (multiplied != SPMM_OK && p->reduction) spoil(&product);
+    const spmm_status multiplied = p->column_blocks.count > 1 ? multiply_column_blocks(p, x, &product, s)
+                                                              : multiply(p, &whole, &product, s);
+    if (multiplied != SPMM_OK && p->reduction) poison(&product);
     const spmm_status summed = sum_partials(p, &product, s); /* also after a failure: others wait for it */
     if (multiplied != SPMM_OK && space_of(p) == SPMM_CUDA) (void)sp_device_sync(); /* X may still be read */
     TRY(multiplied);
@@ -473,11 +476,11 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
     return read_timers(p, s);
 }
 
-spmm_status sp_plan_apply_still(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y)
+spmm_status sp_plan_apply_local(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y)
 {
-    plan->still = 1;
+    plan->local = 1;
     const spmm_status status = sp_plan_apply(plan, 1, x, 0, y, NULL);
-    plan->still = 0;
+    plan->local = 0;
     return status;
 }
 
@@ -489,13 +492,13 @@ spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x,
     return sp_plan_apply(plan, alpha, x, beta, y, NULL);
 }
 
-static spmm_status exchange_slices(spmm_plan *p, const spmm_multivector *x)
+static spmm_status exchange_column_blocks(spmm_plan *p, const spmm_multivector *x)
 {
     int direct;
-    spmm_status status = fill_slices(p, x, &direct);
-    for (int s = 0; s < p->slices.count; s++)
+    spmm_status status = fill_column_blocks(p, x, &direct);
+    for (int s = 0; s < p->column_blocks.count; s++)
         if (status == SPMM_OK)
-            status = move_slice(p, s, x, direct);
+            status = move_column_block(p, s, x, direct);
         else
             sp_exchange_skip(p->exchange);
     return status;
@@ -504,7 +507,7 @@ static spmm_status exchange_slices(spmm_plan *p, const spmm_multivector *x)
 static spmm_status exchange_whole(spmm_plan *p, const spmm_multivector *whole)
 {
     const int64_t row_bytes = whole->ld * (int64_t)sp_value_size(p->precision);
-    TRY(sp_exchange_begin(p->exchange, (char *)whole->data + p->halo->before * row_bytes));
+    TRY(sp_exchange_begin(p->exchange, (char *)whole->data + p->halo->ghost_low * row_bytes));
     return sp_exchange_end(p->exchange);
 }
 
@@ -518,13 +521,14 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
         sp_plan_skip_exchange(p);
         return status;
     }
-    TRY(p->slices.count > 1 ? exchange_slices(p, x) : exchange_whole(p, &whole));
+    TRY(p->column_blocks.count > 1 ? exchange_column_blocks(p, x) : exchange_whole(p, &whole));
     return space_of(p) == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 void sp_plan_skip_exchange(spmm_plan *p)
 {
-    for (int s = 0; p->exchange && !p->still && s < p->slices.count; s++) sp_exchange_skip(p->exchange);
+    for (int s = 0; p->exchange && !p->local && s < p->column_blocks.count; s++)
+        sp_exchange_skip(p->exchange);
 }
 
 void sp_plan_skip(spmm_plan *p)

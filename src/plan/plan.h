@@ -25,7 +25,7 @@ spmm_status sp_plan_apply(spmm_plan *plan, double alpha, const spmm_multivector 
 
 /** The product without its exchange, for timing: other ranks' rows of X are what an earlier one left there. A sum over
  *  the process row is made. As spmm_apply(). */
-spmm_status sp_plan_apply_still(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y);
+spmm_status sp_plan_apply_local(spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y);
 
 /** The exchange of a product alone, complete on return. As spmm_apply(). */
 spmm_status sp_plan_exchange(spmm_plan *plan, const spmm_multivector *x);
@@ -40,7 +40,7 @@ typedef struct sp_plan_facts {
     spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: no row of X moves */
     spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: nothing is summed, Q is 1 */
     int64_t interior_rows;    /**< that are computed during the exchange */
-    int slices; /**< of X that are exchanged one after another, beside the products; 1: all at once */
+    int column_blocks; /**< of X that are exchanged one after another, beside the products; 1: all at once */
 } sp_plan_facts;
 void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts);
 

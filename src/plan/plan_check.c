@@ -69,7 +69,7 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"options.transport", o->transport, 1},
         {"options.reduce", o->reduce, 1},
         {"options.no_overlap", o->no_overlap != 0, 1},
-        {"options.slices", o->slices, 1},
+        {"options.column_blocks", o->column_blocks, 1},
     };
     return sp_check_common(comm, function, all, sizeof all / sizeof *all);
 }

@@ -142,20 +142,20 @@ static spmm_status on_host(const sp_reduction *r, void *y)
 
 static spmm_status fetch(const sp_reduction *r, const void *y)
 {
-    TRY(sp_device_queue_copy(r->mirror, y, bytes_of(r), SP_QUEUE_MAIN));
-    return sp_device_queue_sync(SP_QUEUE_MAIN);
+    TRY(sp_stream_copy(r->mirror, y, bytes_of(r), SP_STREAM_MAIN));
+    return sp_stream_sync(SP_STREAM_MAIN);
 }
 
 spmm_status sp_reduction_run(sp_reduction *r, void *y)
 {
     if (r->space == SPMM_CPU) return on_host(r, y);
     if (r->method == SPMM_REDUCE_NCCL)
-        return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_queue(SP_QUEUE_MAIN));
+        return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream_of(SP_STREAM_MAIN));
     const spmm_status fetched = fetch(r, y);
     TRY(on_host(r, fetched == SPMM_OK ? r->mirror : NULL)); /* the others wait: they get NaNs */
     TRY(fetched);
     if (r->rank != 0 && !sp_reduce_everywhere(r->method)) return SPMM_OK;
-    return sp_device_queue_copy(y, r->mirror, bytes_of(r), SP_QUEUE_MAIN);
+    return sp_stream_copy(y, r->mirror, bytes_of(r), SP_STREAM_MAIN);
 }
 
 /** NCCL sums from GPU memory, and cannot be told of a failure. */
@@ -165,7 +165,7 @@ static spmm_status skip_nccl(const sp_reduction *r)
     spmm_status status = sp_device_alloc(&y, bytes_of(r), "a partial Y");
     if (status == SPMM_OK) status = sp_device_nan(y, bytes_of(r));
     if (status == SPMM_OK)
-        status = sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_queue(SP_QUEUE_MAIN));
+        status = sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream_of(SP_STREAM_MAIN));
     if (status == SPMM_OK) status = sp_device_sync();
     sp_device_free(y);
     return status;

@@ -19,7 +19,7 @@ static int is_interior(const sp_halo *h, int64_t i)
 {
     const spmm_csr *const a = &h->local;
     const int64_t first = a->irp[i], end = a->irp[i + 1];
-    return first == end || (a->ja[first] >= h->before && a->ja[end - 1] < h->before + h->own);
+    return first == end || (a->ja[first] >= h->ghost_low && a->ja[end - 1] < h->ghost_low + h->own);
 }
 
 /** Keeps the longest runs. kept: [SP_MOST_INTERIOR] */
@@ -62,12 +62,12 @@ static int interior_runs(const sp_halo *h, row_run kept[SP_MOST_INTERIOR])
     return count;
 }
 
-static void append(int64_t first, int64_t end, sp_parts *parts)
+static void append(int64_t first, int64_t end, sp_row_blocks *parts)
 {
-    if (end > first) parts->part[parts->count++] = (sp_part){.first = first, .rows = end - first};
+    if (end > first) parts->part[parts->count++] = (sp_row_block){.first = first, .rows = end - first};
 }
 
-void sp_parts_find(const sp_halo *halo, int overlap, sp_parts *parts)
+void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts)
 {
     row_run interior[SP_MOST_INTERIOR];
     const int64_t rows = halo->local.rows;
@@ -90,7 +90,7 @@ void sp_parts_find(const sp_halo *halo, int overlap, sp_parts *parts)
 }
 
 /** The part's rows as a matrix: row starts from 0 on, the rest where it is. */
-static spmm_status cut_out(const spmm_csr *a, sp_part *part)
+static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
 {
     if (part->rows == a->rows) {
         part->csr = *a;
@@ -111,16 +111,17 @@ static spmm_status cut_out(const spmm_csr *a, sp_part *part)
 }
 
 static spmm_status create_part(const sp_kernel *kernel, int64_t k, double ell_limit, int threads,
-                               sp_shape shape, sp_part *part)
+                               sp_shape shape, sp_row_block *part)
 {
     TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, ell_limit, threads, &part->a));
-    if (kernel->device == SPMM_CPU) TRY(sp_work_create(part->csr.irp, part->rows, threads, &part->work));
+    if (kernel->device == SPMM_CPU)
+        TRY(sp_thread_ranges_create(part->csr.irp, part->rows, threads, &part->work));
     const sp_setup setup = {&part->a, &part->csr, k, threads, shape};
     return kernel->ops->prepare ? kernel->ops->prepare(&setup, &part->state) : SPMM_OK;
 }
 
-spmm_status sp_parts_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,
-                            int threads, sp_shape shape, sp_parts *parts)
+spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,
+                                 int threads, sp_shape shape, sp_row_blocks *parts)
 {
     parts->kernel = kernel;
     for (int i = 0; i < parts->count; i++) {
@@ -130,24 +131,24 @@ spmm_status sp_parts_create(const sp_halo *halo, const sp_kernel *kernel, int64_
     return SPMM_OK;
 }
 
-void sp_parts_destroy(sp_parts *parts)
+void sp_row_blocks_destroy(sp_row_blocks *parts)
 {
     for (int i = 0; i < parts->count; i++) {
-        sp_part *const p = &parts->part[i];
+        sp_row_block *const p = &parts->part[i];
         if (parts->kernel && parts->kernel->ops->release) parts->kernel->ops->release(p->state);
         sp_matrix_destroy(&p->a);
-        sp_work_destroy(&p->work);
+        sp_thread_ranges_destroy(&p->work);
         if (!p->borrowed) sp_free(p->csr.irp);
     }
     memset(parts, 0, sizeof *parts);
 }
 
-spmm_status sp_parts_run(const sp_parts *parts, int begin, int end, sp_shape shape, const spmm_multivector *x,
-                         const spmm_multivector *y)
+spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape,
+                              const spmm_multivector *x, const spmm_multivector *y)
 {
     const int64_t row_bytes = y->ld * (int64_t)sp_value_size(y->precision);
     for (int i = begin; i < end; i++) {
-        const sp_part *const p = &parts->part[i];
+        const sp_row_block *const p = &parts->part[i];
         spmm_multivector rows = *y;
         rows.rows = p->rows;
         rows.data = (char *)y->data + p->first * row_bytes;
@@ -158,7 +159,7 @@ spmm_status sp_parts_run(const sp_parts *parts, int begin, int end, sp_shape sha
     return SPMM_OK;
 }
 
-int64_t sp_parts_interior_rows(const sp_parts *parts)
+int64_t sp_row_blocks_interior_rows(const sp_row_blocks *parts)
 {
     int64_t rows = 0;
     for (int i = 0; i < parts->interior; i++) rows += parts->part[i].rows;

@@ -38,28 +38,28 @@ static void head(const sp_series_options *o)
     printf("\n");
 }
 
-static void visit(sp_sink *s, const void *record)
+static void visit(sp_writer *s, const void *record)
 {
     const accuracy_row *const r = record;
     const sp_series_options *const o = &r->job->options;
     char name[32];
-    sp_sink_text(s, "program", "series_mpi --accuracy");
-    sp_sink_text(s, "version", SPMM_VERSION);
-    sp_sink_text(s, "precision", r->precision);
-    sp_sink_text(s, "kernel", r->kernel);
-    sp_sink_text(s, "device", sp_device_word(r->job->place.device));
-    sp_sink_whole(s, "ranks", r->job->grid.size);
-    sp_sink_whole(s, "count", r->count);
-    sp_sink_whole(s, "length", r->length);
-    sp_sink_real(s, "epsilon", o->walk.epsilon);
-    sp_sink_real(s, "start", o->walk.start);
-    sp_sink_real(s, "seconds", r->seconds);
-    sp_sink_real(s, "worst_relative", r->worst);
+    sp_writer_text(s, "program", "series_mpi --accuracy");
+    sp_writer_text(s, "version", SPMM_VERSION);
+    sp_writer_text(s, "precision", r->precision);
+    sp_writer_text(s, "kernel", r->kernel);
+    sp_writer_text(s, "device", sp_device_word(r->job->binding.device));
+    sp_writer_int(s, "ranks", r->job->grid.size);
+    sp_writer_int(s, "count", r->count);
+    sp_writer_int(s, "length", r->length);
+    sp_writer_double(s, "epsilon", o->walk.epsilon);
+    sp_writer_double(s, "start", o->walk.start);
+    sp_writer_double(s, "seconds", r->seconds);
+    sp_writer_double(s, "worst_relative", r->worst);
     for (int t = 0; t < o->tolerances; t++) {
         snprintf(name, sizeof name, "sums_within_%g", o->tolerance[t]);
-        sp_sink_real(s, name, r->sums[t]);
+        sp_writer_double(s, name, r->sums[t]);
         snprintf(name, sizeof name, "means_within_%g", o->tolerance[t]);
-        sp_sink_real(s, name, r->means[t]);
+        sp_writer_double(s, name, r->means[t]);
     }
 }
 
@@ -74,8 +74,8 @@ static spmm_status show(const accuracy_row *r)
         printf("\n");
         fflush(stdout);
     }
-    if (o->json) TRY(sp_sink_json(o->json, visit, r));
-    return o->csv ? sp_sink_csv(o->csv, visit, r) : SPMM_OK;
+    if (o->json) TRY(sp_writer_json(o->json, visit, r));
+    return o->csv ? sp_writer_csv(o->csv, visit, r) : SPMM_OK;
 }
 
 /** This rank's sums and their references: how many agree, and the worst. Sums with divisor 1 and means with the length
@@ -101,13 +101,13 @@ static spmm_status time_kernel(sp_series_job *job, const sp_series_kernel *k, ac
                                 .divisor = 1,
                                 .mean = job->mean,
                                 .work = job->work,
-                                .threads = job->place.threads,
+                                .threads = job->binding.threads,
                                 .block = job->options.block};
     for (int i = -1; i < TIMES; i++) {
         TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
         const double start = MPI_Wtime();
         spmm_status status = k->ops->run(&l);
-        if (status == SPMM_OK && job->place.device == SPMM_CUDA) status = sp_device_sync();
+        if (status == SPMM_OK && job->binding.device == SPMM_CUDA) status = sp_device_sync();
         TRY(sp_agree(job->grid.comm, "step", status));
         if (i >= 0) seconds[i] = MPI_Wtime() - start;
     }
@@ -152,7 +152,7 @@ static spmm_status refer(const sp_series_job *job, long double *exact)
             return status;
         }
     }
-#pragma omp parallel for schedule(static) num_threads(job->place.threads)
+#pragma omp parallel for schedule(static) num_threads(job->binding.threads)
     for (int64_t m = 0; m < v->rows; m++) {
         exact[m] = 0;
         for (int64_t i = 0; i < v->k; i++) exact[m] += sp_multivector_get(v, m, i);
@@ -166,17 +166,18 @@ static spmm_status make_series(sp_series_job *job, int64_t count, int64_t length
     const int size = job->grid.size, rank = job->grid.rank;
     const int64_t first = sp_partition_share(count, size, rank),
                   mine = sp_partition_share(count, size, rank + 1) - first;
-    TRY(sp_series_create(mine, length, first, SP_SERIES_MAJOR, precision, job->place.device, &job->x));
+    TRY(sp_series_create(mine, length, first, SP_SERIES_MAJOR, precision, job->binding.device, &job->x));
     TRY(sp_series_alloc(job, mine * 8, "sums", (void **)&job->mean));
-    const sp_series_launch l = {.x = &job->x, .walk = &job->options.walk, .threads = job->place.threads};
-    TRY(sp_series_default(SP_GENERATE, job->place.device, SP_SERIES_MAJOR)->ops->run(&l));
-    return job->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+    const sp_series_launch l = {.x = &job->x, .walk = &job->options.walk, .threads = job->binding.threads};
+    TRY(sp_series_default(SP_GENERATE, job->binding.device, SP_SERIES_MAJOR)->ops->run(&l));
+    return job->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 static spmm_status one_case(sp_series_job *job, int64_t count, int64_t length, spmm_precision precision)
 {
-    const char *const *const names = job->place.device == SPMM_CUDA ? of_cuda : of_cpu;
-    accuracy_row r = {.job = job, .precision = sp_precision_word(precision), .count = count, .length = length};
+    const char *const *const names = job->binding.device == SPMM_CUDA ? of_cuda : of_cpu;
+    accuracy_row r = {
+        .job = job, .precision = sp_precision_word(precision), .count = count, .length = length};
     long double *exact = NULL;
     double *host = NULL;
     spmm_status status = make_series(job, count, length, precision);

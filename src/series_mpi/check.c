@@ -173,7 +173,7 @@ static spmm_status make_reference(sp_series_job *job)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         TRY(sp_alloc((void **)list[i], s->count, sizeof(double), "the reference"));
     TRY(sp_alloc((void **)&s->constant, s->count, sizeof *s->constant, "the reference"));
-#pragma omp parallel for schedule(static) num_threads(job->place.threads)
+#pragma omp parallel for schedule(static) num_threads(job->binding.threads)
     for (int64_t i = 0; i < s->count; i++) refer(s, i, job->length);
     return SPMM_OK;
 }
@@ -361,7 +361,7 @@ void sp_series_check_pearson(const sp_series_job *job, const spmm_multivector *c
     const sp_series_sample *const s = &job->sample;
     const double gamma = gamma_of((double)job->length + 16, job->options.precision);
     r->check.done = 1; /* one series has no pair to be wrong */
-#pragma omp parallel for schedule(dynamic) num_threads(job->place.threads)
+#pragma omp parallel for schedule(dynamic) num_threads(job->binding.threads)
     for (int64_t i = 0; i < s->count; i++)
         for (int64_t j = i + 1; j < s->count; j++) {
             const int none = s->constant[i] || s->constant[j];

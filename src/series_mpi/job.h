@@ -1,7 +1,7 @@
 /** What series_mpi's phases hand on to each other. series_main.c names the phases; series_load.c has the series,
  *  series_run.c the measured steps, series_check.c the sequential program, series_accuracy.c the table of --accuracy. */
-#ifndef SP_SERIES_JOB_H
-#define SP_SERIES_JOB_H
+#ifndef SP_SERIES_MPI_JOB_H
+#define SP_SERIES_MPI_JOB_H
 
 #include "comm/grid.h"
 #include "distribute/scatter.h"
@@ -30,7 +30,7 @@ typedef struct sp_series_job {
     sp_series_options options;
     sp_grid grid; /**< R x 1 */
     sp_shared_memory memory;
-    sp_place place;
+    sp_binding binding;
     sp_ranges ranges;
     const int64_t *begin;  /**< first series of each rank, [R + 1]: ranges' */
     int64_t count, length; /**< of all ranks' series */
@@ -63,7 +63,7 @@ void sp_series_job_destroy(sp_series_job *job);
 /* ---- what the files share ---- */
 
 /** Series of that shape in that memory; the caller destroys v. Local. */
-spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_layout layout,
+spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_series_order layout,
                              spmm_precision precision, spmm_device space, sp_series *x);
 
 /** An array in the memory where the rank computes, zeroed. */

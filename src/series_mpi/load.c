@@ -12,7 +12,7 @@
 #include "io/mtx_read.h"
 #include "series_mpi/job.h"
 
-spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_layout layout,
+spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_series_order layout,
                              spmm_precision precision, spmm_device space, sp_series *x)
 {
     *x = (sp_series){count, length, first, layout, {0}};
@@ -23,7 +23,7 @@ spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_la
 
 spmm_status sp_series_alloc(const sp_series_job *job, int64_t bytes, const char *what, void **p)
 {
-    if (job->place.device == SPMM_CPU) return sp_alloc_zero(p, bytes, 1, what);
+    if (job->binding.device == SPMM_CPU) return sp_alloc_zero(p, bytes, 1, what);
     TRY(sp_device_alloc(p, bytes, what));
     const spmm_status status = sp_device_zero(*p, bytes);
     if (status != SPMM_OK) {
@@ -44,14 +44,14 @@ spmm_status sp_series_give_work(sp_series_job *job, const sp_series_kernel *k)
 
 spmm_status sp_series_download(const sp_series_job *job, void *to, const void *from, int64_t bytes)
 {
-    if (job->place.device == SPMM_CUDA) return sp_device_download(to, from, bytes);
+    if (job->binding.device == SPMM_CUDA) return sp_device_download(to, from, bytes);
     memcpy(to, from, (size_t)bytes);
     return SPMM_OK;
 }
 
 void sp_series_free(const sp_series_job *job, void *p)
 {
-    if (job->place.device == SPMM_CPU)
+    if (job->binding.device == SPMM_CPU)
         sp_free(p);
     else
         sp_device_free(p);
@@ -65,10 +65,10 @@ static int is_matrix_market(const char *path)
     static const char banner[] = "%%MatrixMarket";
     char text[sizeof banner] = "";
     int64_t got = 0;
-    sp_source *source;
-    if (sp_source_open(path, &source) != SPMM_OK) return 0; /* the reader will say why */
-    if (sp_source_read(source, text, sizeof text - 1, &got) != SPMM_OK) got = 0;
-    sp_source_close(source);
+    sp_input *source;
+    if (sp_input_open(path, &source) != SPMM_OK) return 0; /* the reader will say why */
+    if (sp_input_read(source, text, sizeof text - 1, &got) != SPMM_OK) got = 0;
+    sp_input_close(source);
     return got == (int64_t)sizeof text - 1 && strncmp(text, banner, sizeof text - 1) == 0;
 }
 
@@ -76,7 +76,7 @@ static int is_matrix_market(const char *path)
 static spmm_status read_file(const sp_series_job *job, sp_series *all)
 {
     const sp_series_options *const o = &job->options;
-    const sp_read_options options = {.precision = o->precision, .threads = job->place.threads};
+    const sp_read_options options = {.precision = o->precision, .threads = job->binding.threads};
     sp_series columns = {.layout = SP_INDEX_MAJOR};
     *all = (sp_series){.layout = SP_SERIES_MAJOR};
     if (!is_matrix_market(o->file)) {
@@ -93,7 +93,7 @@ static spmm_status read_file(const sp_series_job *job, sp_series *all)
     if (status == SPMM_OK)
         status = sp_series_create(columns.v.k, columns.v.rows, 0, SP_SERIES_MAJOR, o->precision, SPMM_CPU,
                                   all);
-    if (status == SPMM_OK) status = sp_series_transpose(&columns, all, job->place.threads);
+    if (status == SPMM_OK) status = sp_series_transpose(&columns, all, job->binding.threads);
     spmm_multivector_destroy(&columns.v);
     return status;
 }
@@ -127,7 +127,8 @@ static spmm_status send_out(sp_series_job *job, const sp_series *all)
              done);
     if (job->x.layout == SP_INDEX_MAJOR) {
         status = sp_series_create(count, job->length, first, SP_INDEX_MAJOR, precision, SPMM_CPU, &turned);
-        if (status == SPMM_OK && count > 0) status = sp_series_transpose(&mine, &turned, job->place.threads);
+        if (status == SPMM_OK && count > 0)
+            status = sp_series_transpose(&mine, &turned, job->binding.threads);
     }
     if (status == SPMM_OK)
         status = spmm_multivector_copy(job->x.layout == SP_INDEX_MAJOR ? &turned.v : &mine.v, &job->x.v);
@@ -145,7 +146,7 @@ static spmm_status check_memory(const sp_series_job *job, int64_t count)
     const sp_series_options *const o = &job->options;
     const int ordered = o->layout == SP_INDEX_MAJOR && (o->step[SP_DEVIATION] || o->step[SP_PEARSON]);
     const int copies = 1 + ordered + (o->step[SP_PEARSON] ? 1 + (job->grid.size > 1) : 0);
-    if (job->place.device != SPMM_CPU) return SPMM_OK;
+    if (job->binding.device != SPMM_CPU) return SPMM_OK;
     return sp_memory_needs((double)count * (double)job->length * (double)sp_value_size(o->precision) *
                                copies * sp_budget_sharers(),
                            "the series and what the steps make of them");
@@ -156,7 +157,7 @@ static spmm_status make_room(sp_series_job *job)
     const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
     TRY(check_memory(job, count));
     TRY(sp_series_create(count, job->length, first, job->options.layout, job->options.precision,
-                         job->place.device, &job->x));
+                         job->binding.device, &job->x));
     TRY(sp_series_alloc(job, count * 8, "means", (void **)&job->mean));
     return sp_series_alloc(job, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);
 }

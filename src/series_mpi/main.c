@@ -16,7 +16,7 @@ static void list_kernels(void)
     printf("%-20s  %-7s %-10s %-7s %s\n", "kernel", "device", "step", "layout", "what it is");
     for (int i = 0; i < count; i++)
         printf("%-20s  %-7s %-10s %-7s %s\n", k[i].id, sp_device_word(k[i].device), sp_step_word(k[i].step),
-               sp_layout_word(k[i].layout), k[i].what);
+               sp_series_order_word(k[i].layout), k[i].what);
     const char *why;
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
     for (int i = 0; i < count; i++)
@@ -43,9 +43,9 @@ static spmm_status place(sp_series_job *job)
         choice = o->kernel[0]->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
     TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &job->grid));
     TRY(sp_share_memory(job->grid.comm, &job->memory));
-    TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
-    omp_set_num_threads(job->place.threads);
-    if (job->place.device == SPMM_CPU && o->block != 0)
+    TRY(sp_bind_rank(job->grid.comm, choice, o->threads, &job->binding));
+    omp_set_num_threads(job->binding.threads);
+    if (job->binding.device == SPMM_CPU && o->block != 0)
         return sp_fail(SPMM_ERR_USAGE, "--block-size is for CUDA kernels, and this run is on device cpu");
     return SPMM_OK;
 }
@@ -55,22 +55,22 @@ static spmm_status describe(sp_series_job *job)
 {
     const sp_series_options *const o = &job->options;
     sp_series_record *const r = &job->record;
-    TRY(sp_copy_rate(&job->grid, &job->place, &r->copy_rate));
-    TRY(sp_sum(job->grid.comm, &r->copy_rate, 1));
+    TRY(sp_copy_bandwidth(&job->grid, &job->binding, &r->copy_bandwidth));
+    TRY(sp_sum(job->grid.comm, &r->copy_bandwidth, 1));
     r->series.source = o->file ? o->file : "generated";
     r->series.count = job->count;
     r->series.length = job->length;
     r->series.start = o->file ? NAN : o->walk.start;
     r->series.epsilon = o->file ? NAN : o->walk.epsilon;
     r->series.seed = o->file ? 0 : (int64_t)o->walk.seed;
-    r->series.layout = sp_layout_word(o->layout);
+    r->series.layout = sp_series_order_word(o->layout);
     r->run.ranks = job->grid.size;
-    r->run.threads = job->place.threads;
+    r->run.threads = job->binding.threads;
     r->run.warmup = o->warmup;
     r->run.block = o->block;
-    r->run.device = sp_device_word(job->place.device);
-    r->run.gpu = job->place.device == SPMM_CUDA ? job->place.gpu.name : "";
-    r->run.host = job->place.host;
+    r->run.device = sp_device_word(job->binding.device);
+    r->run.gpu = job->binding.device == SPMM_CUDA ? job->binding.gpu.name : "";
+    r->run.host = job->binding.host;
     r->run.precision = sp_precision_word(o->precision);
     r->run.verify = sp_verify_words[o->verify];
     return SPMM_OK;
@@ -93,18 +93,18 @@ static spmm_status check_outputs(const sp_series_job *job)
 
 static spmm_status work(sp_series_job *job)
 {
-    const int talks = job->options.verbosity >= 0;
+    const int is_verbose = job->options.verbosity >= 0;
     TRY(place(job));
     TRY(check_outputs(job));
     if (job->options.action == SP_SERIES_ACCURACY) return sp_series_accuracy(job);
     TRY(sp_series_load(job));
     TRY(describe(job));
     TRY(sp_series_sample_make(job));
-    if (sp_series_root(job) && talks)
-        sp_series_report_head(stdout, &job->record, &job->place, job->read_seconds);
+    if (sp_series_root(job) && is_verbose)
+        sp_series_report_head(stdout, &job->record, &job->binding, job->read_seconds);
     TRY(sp_series_measure(job));
     if (!sp_series_root(job)) return SPMM_OK;
-    if (talks && job->options.verify == SP_VERIFY_SAMPLE && job->sample.count < job->count)
+    if (is_verbose && job->options.verify == SP_VERIFY_SAMPLE && job->sample.count < job->count)
         printf("\n* the sequential program ran on %lld series and their pairs: its times are in proportion\n",
                (long long)job->sample.count);
     if (job->options.verify == SP_VERIFY_NONE)
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     if (status == SPMM_OK) status = work(&job);
     if (status == SPMM_OK) status = judged(&job);
     if (rank == 0) status = sp_program_flushed(status);
-    if (status != SPMM_OK) sp_program_complain(rank, status);
+    if (status != SPMM_OK) sp_program_print_error(rank, status);
     sp_series_job_destroy(&job);
     sp_watch_stop(watch);
     MPI_Finalize();

@@ -14,7 +14,7 @@ static const char *const layout_words[] = {"series", "index", NULL};
 static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};
 
 const char *sp_step_word(sp_step step) { return step_words[step]; }
-const char *sp_layout_word(sp_layout layout)
+const char *sp_series_order_word(sp_series_order layout)
 {
     return layout == SP_ANY_LAYOUT ? "any" : layout_words[layout];
 }

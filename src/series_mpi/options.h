@@ -1,6 +1,6 @@
 /** series_mpi's argv -> struct. No MPI. */
-#ifndef SP_SERIES_OPTIONS_H
-#define SP_SERIES_OPTIONS_H
+#ifndef SP_SERIES_MPI_OPTIONS_H
+#define SP_SERIES_MPI_OPTIONS_H
 
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ typedef struct sp_series_options {
     int series_given, length_given;
     int walk_given; /**< 1: --start, --epsilon or --seed was there */
     sp_walk walk;
-    sp_layout layout;
+    sp_series_order layout;
     sp_device_choice device;
     spmm_precision precision;
     int threads; /**< 0: default */
@@ -59,6 +59,6 @@ void sp_series_options_help(FILE *out);
 
 /** The words that options take: "generate", "series", ... */
 const char *sp_step_word(sp_step step);
-const char *sp_layout_word(sp_layout layout);
+const char *sp_series_order_word(sp_series_order layout);
 
 #endif

@@ -34,18 +34,21 @@ static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
 {
     const int size = p->grid->size, me = p->grid->rank, from = (me + d) % size, to = (me - d + size) % size;
     int64_t first, rows;
-    *h = (sp_halo){
-        .kind = SPMM_EXCHANGE_HALO, .before = p->z.before, .own = p->z.rows, .behind = p->z.behind};
+    *h = (sp_halo){.kind = SPMM_EXCHANGE_HALO,
+                   .ghost_low = p->z.ghost_low,
+                   .own = p->z.rows,
+                   .ghost_high = p->z.ghost_high};
     TRY(sp_alloc_zero((void **)&h->source, 1, sizeof *h->source, "a message"));
     TRY(sp_alloc_zero((void **)&h->target, 1, sizeof *h->target, "a message"));
     sent_rows(p, from, me, d, &first, &rows);
     if (rows > 0) {
-        h->source[0] = (sp_source){.rank = from, .first = d % 2 ? p->z.before + p->z.rows : 0, .rows = rows};
+        h->source[0] = (sp_halo_recv){
+            .rank = from, .first = d % 2 ? p->z.ghost_low + p->z.rows : 0, .rows = rows};
         h->sources = 1;
     }
     sent_rows(p, me, to, d, &first, &rows);
     if (rows > 0) {
-        h->target[0] = (sp_target){.rank = to, .first = first, .rows = rows};
+        h->target[0] = (sp_halo_send){.rank = to, .first = first, .rows = rows};
         h->targets = 1;
         h->sent = rows;
     }
@@ -96,7 +99,7 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
 static spmm_status allocate_tile(sp_pearson *p)
 {
     const int64_t size = (int64_t)sp_value_size(p->z.precision),
-                  most = p->z.rows > p->z.behind ? p->z.rows : p->z.behind;
+                  most = p->z.rows > p->z.ghost_high ? p->z.rows : p->z.ghost_high;
     spmm_status status;
     p->edge = sp_environment_number("SPMM_TILE_EDGE", p->space == SPMM_CUDA ? GPU_EDGE : CPU_EDGE);
     if (p->edge > most) p->edge = most > 0 ? most : 1;
@@ -210,7 +213,7 @@ static meeting meet(const sp_pearson *p, int d)
     int64_t first, rows;
     sent_rows(p, other, me, d, &first, &rows);
     m.same = 0;
-    m.b = d % 2 ? own + p->z.rows * row : own - p->z.before * row;
+    m.b = d % 2 ? own + p->z.rows * row : own - p->z.ghost_low * row;
     m.first_b = p->begin[other] + first;
     m.rows_b = rows;
     /* the lower of two that share out has all of the other's, and leaves its own second half to it */

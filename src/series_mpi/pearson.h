@@ -4,8 +4,8 @@
  *  Of R ranks, each multiplies its series with themselves and with those of the R/2 ranks that follow it, so that every
  *  pair of ranks meets once, on one of the two; where R is even, the two of a pair that is R/2 apart take half of it
  *  each. While a rank multiplies with one's series, those of the next arrive: there is room for two. */
-#ifndef SP_PEARSON_H
-#define SP_PEARSON_H
+#ifndef SP_SERIES_MPI_PEARSON_H
+#define SP_SERIES_MPI_PEARSON_H
 
 #include "comm/grid.h"
 #include "kernels/series/series.h"

@@ -1,6 +1,6 @@
 /** What pearson.c and pearson_collect.c share. */
-#ifndef SP_PEARSON_PARTS_H
-#define SP_PEARSON_PARTS_H
+#ifndef SP_SERIES_MPI_PEARSON_INTERNAL_H
+#define SP_SERIES_MPI_PEARSON_INTERNAL_H
 
 #include "plan/exchange.h"
 #include "series_mpi/pearson.h"

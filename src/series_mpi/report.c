@@ -9,7 +9,7 @@
 
 /* ---- text ---- */
 
-void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_place *place, double read_seconds)
+void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_binding *place, double read_seconds)
 {
     fprintf(out, "series_mpi %s: Pearson's coefficients of series of measurements\n", SPMM_VERSION);
     fprintf(out, "series     %s, %lld series of %lld values, %s, by %s\n", r->series.source,
@@ -20,15 +20,16 @@ void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_place 
     else
         fprintf(out, "read       %.3f s, sending out included\n", read_seconds);
     fprintf(out, "ranks      %d\n", r->run.ranks);
-    sp_place_print(out, place);
-    if (r->copy_rate > 0)
+    sp_binding_print(out, place);
+    if (r->copy_bandwidth > 0)
         fprintf(out, "copies     %.4g GB/s, read and written, all ranks: `share` is of that\n",
-                r->copy_rate / 1e9);
+                r->copy_bandwidth / 1e9);
 }
 
 double sp_series_share(const sp_series_record *r)
 {
-    return r->copy_rate > 0 && r->seconds.median > 0 ? r->bytes / r->seconds.median / r->copy_rate : NAN;
+    return r->copy_bandwidth > 0 && r->seconds.median > 0 ? r->bytes / r->seconds.median / r->copy_bandwidth
+                                                          : NAN;
 }
 
 void sp_series_report_table_head(FILE *out)
@@ -175,73 +176,73 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
 
 /* ---- files ---- */
 
-static void visit(sp_sink *s, const void *record)
+static void visit(sp_writer *s, const void *record)
 {
     const sp_series_record *const r = record;
     const sp_histogram *const t = &r->tally;
     const int pairs_there = t->pairs > 0;
-    sp_sink_text(s, "program", "series_mpi");
-    sp_sink_text(s, "version", SPMM_VERSION);
-    sp_sink_open(s, "series");
-    sp_sink_text(s, "source", r->series.source);
-    sp_sink_whole(s, "count", r->series.count);
-    sp_sink_whole(s, "length", r->series.length);
-    sp_sink_real(s, "start", r->series.start);
-    sp_sink_real(s, "epsilon", r->series.epsilon);
-    sp_sink_whole(s, "seed", r->series.seed);
-    sp_sink_text(s, "layout", r->series.layout);
-    sp_sink_close(s);
-    sp_sink_open(s, "run");
-    sp_sink_whole(s, "ranks", r->run.ranks);
-    sp_sink_text(s, "device", r->run.device);
-    sp_sink_text(s, "gpu", r->run.gpu);
-    sp_sink_text(s, "host", r->run.host);
-    sp_sink_whole(s, "threads", r->run.threads);
-    sp_sink_text(s, "precision", r->run.precision);
-    sp_sink_whole(s, "block", r->run.block);
-    sp_sink_whole(s, "repeat", r->run.repeat);
-    sp_sink_whole(s, "warmup", r->run.warmup);
-    sp_sink_whole(s, "batch", r->run.batch);
-    sp_sink_text(s, "verify", r->run.verify);
-    sp_sink_close(s);
-    sp_sink_text(s, "step", sp_step_word(r->step));
-    sp_sink_text(s, "kernel", r->kernel);
-    sp_sink_open(s, "seconds");
-    sp_sink_stats(s, &r->seconds);
-    sp_sink_real(s, "sequential", r->sequential);
-    sp_sink_real(s, "sequential_measured_share", isfinite(r->sequential) ? r->measured : NAN);
-    sp_sink_real(s, "centre", r->step == SP_PEARSON ? r->pearson.centre_seconds : NAN);
-    sp_sink_close(s);
-    sp_sink_open(s, "roofline");
-    sp_sink_real(s, "bytes", r->bytes);
-    sp_sink_real(s, "flops", r->flops);
-    sp_sink_real(s, "copy_bytes_per_second", r->copy_rate > 0 ? r->copy_rate : NAN);
-    sp_sink_real(s, "copy_share", sp_series_share(r));
-    sp_sink_real(s, "gflops", r->seconds.median > 0 ? r->flops / r->seconds.median / 1e9 : NAN);
-    sp_sink_close(s);
-    sp_sink_open(s, "check");
-    sp_sink_whole(s, "checked", r->check.checked);
-    sp_sink_whole(s, "wrong", r->check.wrong);
-    sp_sink_real(s, "worst_of_bound", r->check.done ? r->check.worst : NAN);
-    sp_sink_truth(s, "passed", r->check.done && r->check.wrong == 0);
-    sp_sink_close(s);
-    sp_sink_open(s, "pearson");
-    sp_sink_text(s, "transport", r->step == SP_PEARSON ? r->pearson.transport : "none");
-    sp_sink_real(s, "received_bytes", r->step == SP_PEARSON ? r->pearson.received_bytes : NAN);
-    sp_sink_whole(s, "pairs", t->pairs);
-    sp_sink_whole(s, "constant_series", r->pearson.constant);
-    sp_sink_real(s, "min", pairs_there ? t->low : NAN);
-    sp_sink_real(s, "q05", sp_histogram_quantile(t, 0.05));
-    sp_sink_real(s, "q25", sp_histogram_quantile(t, 0.25));
-    sp_sink_real(s, "q50", sp_histogram_quantile(t, 0.5));
-    sp_sink_real(s, "q75", sp_histogram_quantile(t, 0.75));
-    sp_sink_real(s, "q95", sp_histogram_quantile(t, 0.95));
-    sp_sink_real(s, "max", pairs_there ? t->high : NAN);
-    sp_sink_close(s);
+    sp_writer_text(s, "program", "series_mpi");
+    sp_writer_text(s, "version", SPMM_VERSION);
+    sp_writer_open(s, "series");
+    sp_writer_text(s, "source", r->series.source);
+    sp_writer_int(s, "count", r->series.count);
+    sp_writer_int(s, "length", r->series.length);
+    sp_writer_double(s, "start", r->series.start);
+    sp_writer_double(s, "epsilon", r->series.epsilon);
+    sp_writer_int(s, "seed", r->series.seed);
+    sp_writer_text(s, "layout", r->series.layout);
+    sp_writer_close(s);
+    sp_writer_open(s, "run");
+    sp_writer_int(s, "ranks", r->run.ranks);
+    sp_writer_text(s, "device", r->run.device);
+    sp_writer_text(s, "gpu", r->run.gpu);
+    sp_writer_text(s, "host", r->run.host);
+    sp_writer_int(s, "threads", r->run.threads);
+    sp_writer_text(s, "precision", r->run.precision);
+    sp_writer_int(s, "block", r->run.block);
+    sp_writer_int(s, "repeat", r->run.repeat);
+    sp_writer_int(s, "warmup", r->run.warmup);
+    sp_writer_int(s, "batch", r->run.batch);
+    sp_writer_text(s, "verify", r->run.verify);
+    sp_writer_close(s);
+    sp_writer_text(s, "step", sp_step_word(r->step));
+    sp_writer_text(s, "kernel", r->kernel);
+    sp_writer_open(s, "seconds");
+    sp_writer_stats(s, &r->seconds);
+    sp_writer_double(s, "sequential", r->sequential);
+    sp_writer_double(s, "sequential_measured_share", isfinite(r->sequential) ? r->measured : NAN);
+    sp_writer_double(s, "centre", r->step == SP_PEARSON ? r->pearson.centre_seconds : NAN);
+    sp_writer_close(s);
+    sp_writer_open(s, "roofline");
+    sp_writer_double(s, "bytes", r->bytes);
+    sp_writer_double(s, "flops", r->flops);
+    sp_writer_double(s, "copy_bytes_per_second", r->copy_bandwidth > 0 ? r->copy_bandwidth : NAN);
+    sp_writer_double(s, "copy_share", sp_series_share(r));
+    sp_writer_double(s, "gflops", r->seconds.median > 0 ? r->flops / r->seconds.median / 1e9 : NAN);
+    sp_writer_close(s);
+    sp_writer_open(s, "check");
+    sp_writer_int(s, "checked", r->check.checked);
+    sp_writer_int(s, "wrong", r->check.wrong);
+    sp_writer_double(s, "worst_of_bound", r->check.done ? r->check.worst : NAN);
+    sp_writer_bool(s, "passed", r->check.done && r->check.wrong == 0);
+    sp_writer_close(s);
+    sp_writer_open(s, "pearson");
+    sp_writer_text(s, "transport", r->step == SP_PEARSON ? r->pearson.transport : "none");
+    sp_writer_double(s, "received_bytes", r->step == SP_PEARSON ? r->pearson.received_bytes : NAN);
+    sp_writer_int(s, "pairs", t->pairs);
+    sp_writer_int(s, "constant_series", r->pearson.constant);
+    sp_writer_double(s, "min", pairs_there ? t->low : NAN);
+    sp_writer_double(s, "q05", sp_histogram_quantile(t, 0.05));
+    sp_writer_double(s, "q25", sp_histogram_quantile(t, 0.25));
+    sp_writer_double(s, "q50", sp_histogram_quantile(t, 0.5));
+    sp_writer_double(s, "q75", sp_histogram_quantile(t, 0.75));
+    sp_writer_double(s, "q95", sp_histogram_quantile(t, 0.95));
+    sp_writer_double(s, "max", pairs_there ? t->high : NAN);
+    sp_writer_close(s);
 }
 
 spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r)
 {
-    if (o->json) TRY(sp_sink_json(o->json, visit, r));
-    return o->csv ? sp_sink_csv(o->csv, visit, r) : SPMM_OK;
+    if (o->json) TRY(sp_writer_json(o->json, visit, r));
+    return o->csv ? sp_writer_csv(o->csv, visit, r) : SPMM_OK;
 }

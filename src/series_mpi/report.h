@@ -1,6 +1,6 @@
 /** What is said about the steps on series: text, JSON Lines, CSV. Rank 0 alone calls this. */
-#ifndef SP_SERIES_REPORT_H
-#define SP_SERIES_REPORT_H
+#ifndef SP_SERIES_MPI_REPORT_H
+#define SP_SERIES_MPI_REPORT_H
 
 #include <stdio.h>
 
@@ -24,11 +24,11 @@ typedef struct sp_series_record {
     } run;
     sp_step step;
     const char *kernel;
-    sp_stats seconds;  /**< of the slowest rank */
-    double bytes;      /**< that the step moves through DRAM at least, all ranks */
-    double flops;      /**< that it computes, all ranks */
-    double copy_rate;  /**< bytes a second that all ranks' memories copy; 0: not measured */
-    double sequential; /**< seconds of the sequential program; NaN: not measured */
+    sp_stats seconds;      /**< of the slowest rank */
+    double bytes;          /**< that the step moves through DRAM at least, all ranks */
+    double flops;          /**< that it computes, all ranks */
+    double copy_bandwidth; /**< bytes a second that all ranks' memories copy; 0: not measured */
+    double sequential;     /**< seconds of the sequential program; NaN: not measured */
     double measured; /**< share of the sequential program's work that was measured, from which that follows */
     struct {
         int64_t checked, wrong;
@@ -46,7 +46,8 @@ typedef struct sp_series_record {
     sp_histogram tally;        /**< SP_PEARSON; pairs 0 otherwise */
 } sp_series_record;
 
-void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_place *place, double read_seconds);
+void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_binding *place,
+                           double read_seconds);
 void sp_series_report_table_head(FILE *out);
 void sp_series_report_step(FILE *out, const sp_series_record *r);
 

@@ -32,7 +32,7 @@ static sp_series_launch launch_of(const task *t)
                               .mean = job->mean,
                               .spread = job->spread,
                               .work = job->work,
-                              .threads = job->place.threads,
+                              .threads = job->binding.threads,
                               .block = job->options.block};
 }
 
@@ -44,7 +44,7 @@ static spmm_status run_batch(task *t, int batch)
         if (t->pearson) TRY(sp_pearson_pass(t->pearson, t->job->spread, &t->centre));
         if (!t->pearson) TRY(t->kernel->ops->run(&l));
     }
-    return t->job->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+    return t->job->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 /** From the moment that all ranks start to that when the last one is done. */
@@ -149,7 +149,7 @@ static spmm_status report(sp_series_job *job, const sp_series_record *r)
 }
 
 /** On demand (sp_fault) the first result is wrong, so that tests see it found. */
-static spmm_status spoil(const sp_series_job *job, sp_step step)
+static spmm_status poison(const sp_series_job *job, sp_step step)
 {
     static const double wrong = 12345.678;
     void *const at = step == SP_GENERATE ? job->x.v.data
@@ -157,7 +157,7 @@ static spmm_status spoil(const sp_series_job *job, sp_step step)
                                          : (void *)&job->spread->deviation;
     const int64_t bytes = step == SP_GENERATE ? (int64_t)sp_value_size(job->options.precision) : 8;
     if (sp_fault("step", job->grid.rank) != SP_FAULT_WRONG || job->x.count == 0) return SPMM_OK;
-    if (job->place.device == SPMM_CUDA) return sp_device_upload(at, &wrong, bytes);
+    if (job->binding.device == SPMM_CUDA) return sp_device_upload(at, &wrong, bytes);
     memcpy(at, &wrong, (size_t)bytes);
     return SPMM_OK;
 }
@@ -171,7 +171,7 @@ static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int
     TRY(sp_agree(job->grid.comm, "step", sp_series_give_work(job, k)));
     if (!measured) return time_batch(&t, 1, &once);
     TRY(time_task(&t, &r));
-    TRY(sp_agree(job->grid.comm, "step", spoil(job, k->step)));
+    TRY(sp_agree(job->grid.comm, "step", poison(job, k->step)));
     TRY(sp_series_check(job, k->step, &r));
     return report(job, &r);
 }
@@ -185,7 +185,7 @@ static spmm_status run_pearson(sp_series_job *job, const sp_series_kernel *k)
     int64_t *numbers = NULL;
     spmm_status status;
     TRY(sp_pearson_create(&job->grid, job->rows.length ? &job->rows : &job->x, job->begin, k,
-                          job->place.threads, &t.pearson));
+                          job->binding.threads, &t.pearson));
     TRY_GOTO(time_task(&t, &r), done);
     r.pearson.transport = sp_pearson_transport(t.pearson);
     r.pearson.received_bytes = (double)sp_pearson_received(t.pearson);
@@ -213,15 +213,15 @@ done:
 static const sp_series_kernel *pick(const sp_series_job *job, sp_step step, int which)
 {
     const sp_series_options *const o = &job->options;
-    const sp_layout layout = step == SP_MEAN || step == SP_GENERATE ? o->layout : SP_SERIES_MAJOR;
+    const sp_series_order layout = step == SP_MEAN || step == SP_GENERATE ? o->layout : SP_SERIES_MAJOR;
     int count, named = 0, seen = 0;
     const sp_series_kernel *const k = sp_series_kernels(&count);
     for (int i = 0; i < o->kernels; i++)
         if (o->kernel[i]->step == step && named++ == which) return o->kernel[i];
     if (named) return NULL;
-    if (!o->all_kernels) return which == 0 ? sp_series_default(step, job->place.device, layout) : NULL;
+    if (!o->all_kernels) return which == 0 ? sp_series_default(step, job->binding.device, layout) : NULL;
     for (int i = 0; i < count; i++)
-        if (k[i].step == step && k[i].device == job->place.device && !k[i].ops->missing &&
+        if (k[i].step == step && k[i].device == job->binding.device && !k[i].ops->missing &&
             (k[i].layout == SP_ANY_LAYOUT || k[i].layout == layout) && seen++ == which)
             return &k[i];
     return NULL;
@@ -232,7 +232,7 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     int count;
     const sp_series_kernel *const k = sp_series_kernels(&count);
     for (int i = 0; i < count; i++)
-        if (k[i].step == step && k[i].device == job->place.device && k[i].ops->missing)
+        if (k[i].step == step && k[i].device == job->binding.device && k[i].ops->missing)
             return sp_fail(SPMM_ERR_NO_DEVICE,
                            "step %s: kernel %s: %s; leave the step out, or take another --device",
                            sp_step_word(step), k[i].id, k[i].ops->missing);
@@ -259,9 +259,9 @@ static spmm_status turn(sp_series_job *job)
 {
     if (job->x.layout == SP_SERIES_MAJOR || job->rows.length) return SPMM_OK;
     TRY(sp_series_create(job->x.count, job->length, job->x.first, SP_SERIES_MAJOR, job->options.precision,
-                         job->place.device, &job->rows));
-    if (job->x.count > 0) TRY(sp_series_transpose(&job->x, &job->rows, job->place.threads));
-    return job->place.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+                         job->binding.device, &job->rows));
+    if (job->x.count > 0) TRY(sp_series_transpose(&job->x, &job->rows, job->binding.threads));
+    return job->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 static spmm_status run_step(sp_series_job *job, sp_step step)

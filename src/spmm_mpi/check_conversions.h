@@ -1,6 +1,6 @@
 /** --check-conversions: the seeds' conversion algorithms beside ours, compared and timed. */
-#ifndef SP_CONVERSIONS_H
-#define SP_CONVERSIONS_H
+#ifndef SP_SPMM_MPI_CHECK_CONVERSIONS_H
+#define SP_SPMM_MPI_CHECK_CONVERSIONS_H
 
 #include <stdio.h>
 #include "formats/coo.h"

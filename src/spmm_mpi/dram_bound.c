@@ -14,7 +14,7 @@ spmm_status sp_touched_columns(const spmm_csr *block, int64_t *columns)
     return SPMM_OK;
 }
 
-double sp_floor_bytes(const spmm_csr *block, int64_t touched, int64_t k)
+double sp_dram_bytes(const spmm_csr *block, int64_t touched, int64_t k)
 {
     const double value = (double)sp_value_size(block->precision);
     return (double)block->nnz * (value + 4) + 8 * ((double)block->rows + 1) +

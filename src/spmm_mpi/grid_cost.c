@@ -9,7 +9,7 @@
  *  and a GPU's memory, or InfiniBand and a socket's, have to each other. */
 enum { WIRE = 8 };
 
-spmm_status sp_layout_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *r)
+spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *r)
 {
     if (partition == SP_PARTITION_ROWS) {
         sp_partition_even(a->rows, r->p, r->row_begin);
@@ -48,7 +48,7 @@ static void take_most(const sp_rank_count *c, sp_rank_count *most)
 }
 
 static void add_rank(const sp_rank_count *c, int64_t k, spmm_precision precision, int steps,
-                     sp_layout_cost *cost)
+                     sp_grid_cost *cost)
 {
     const double size = (double)sp_value_size(precision);
     const double row = (double)sp_multivector_ld(k, precision) * size;
@@ -64,22 +64,22 @@ static void add_rank(const sp_rank_count *c, int64_t k, spmm_precision precision
     if (all > cost->cost) cost->cost = all;
 }
 
-spmm_status sp_layout_count(const spmm_csr *a, const sp_ranges *r, int64_t k, int threads,
-                            sp_rank_count *counts, sp_layout_cost *cost)
+spmm_status sp_grid_cost_count(const spmm_csr *a, const sp_ranges *r, int64_t k, int threads,
+                               sp_rank_count *counts, sp_grid_cost *cost)
 {
     sp_rank_count *own = NULL;
-    *cost = (sp_layout_cost){.p = r->p, .q = r->q};
+    *cost = (sp_grid_cost){.p = r->p, .q = r->q};
     if (!counts) TRY(sp_alloc((void **)&own, (int64_t)r->p * r->q, sizeof *own, "counts of the ranks"));
     if (!counts) counts = own;
-    const spmm_status status = sp_count(a, r->p, r->q, r->row_begin, r->col_begin, r->x_begin, threads,
-                                        counts);
+    const spmm_status status = sp_comm_volume(a, r->p, r->q, r->row_begin, r->col_begin, r->x_begin, threads,
+                                              counts);
     for (int64_t i = 0; status == SPMM_OK && i < (int64_t)r->p * r->q; i++)
         add_rank(&counts[i], k, a->precision, steps_of_tree(r->q), cost);
     sp_free(own);
     return status;
 }
 
-void sp_layout_head(FILE *out, int64_t k)
+void sp_grid_cost_head(FILE *out, int64_t k)
 {
     fprintf(
         out,
@@ -88,7 +88,7 @@ void sp_layout_head(FILE *out, int64_t k)
         (long long)k);
 }
 
-void sp_layout_line(FILE *out, const spmm_csr *a, const sp_layout_cost *c, const char *remark)
+void sp_grid_cost_line(FILE *out, const spmm_csr *a, const sp_grid_cost *c, const char *remark)
 {
     char grid[32], moved[32], held[32];
     const double ranks = (double)c->p * c->q;
@@ -100,7 +100,7 @@ void sp_layout_line(FILE *out, const spmm_csr *a, const sp_layout_cost *c, const
             sp_bytes_text(moved, sizeof moved, c->moved), sp_bytes_text(held, sizeof held, c->held), remark);
 }
 
-void sp_layout_ranks(FILE *out, const sp_rank_count *c, int p, int q)
+void sp_grid_cost_ranks(FILE *out, const sp_rank_count *c, int p, int q)
 {
     fprintf(
         out,
@@ -115,28 +115,28 @@ void sp_layout_ranks(FILE *out, const sp_rank_count *c, int p, int q)
 }
 
 static spmm_status cost_of(const spmm_csr *a, sp_partition partition, int p, int q, int64_t k, int threads,
-                           sp_layout_cost *cost)
+                           sp_grid_cost *cost)
 {
     sp_ranges ranges;
     TRY(sp_ranges_create(p, q, &ranges));
-    spmm_status status = sp_layout_ranges(a, partition, threads, &ranges);
-    if (status == SPMM_OK) status = sp_layout_count(a, &ranges, k, threads, NULL, cost);
+    spmm_status status = sp_grid_cost_ranges(a, partition, threads, &ranges);
+    if (status == SPMM_OK) status = sp_grid_cost_count(a, &ranges, k, threads, NULL, cost);
     sp_ranges_destroy(&ranges);
     return status;
 }
 
-spmm_status sp_layout_best(const spmm_csr *a, sp_partition partition, int ranks, int64_t k, int threads,
-                           FILE *table, int *p, int *q)
+spmm_status sp_grid_cost_best(const spmm_csr *a, sp_partition partition, int ranks, int64_t k, int threads,
+                              FILE *table, int *p, int *q)
 {
     double least = 0;
     /* a graph's parts depend on how many there are; entries stand for them here */
     const sp_partition by = partition == SP_PARTITION_GRAPH ? SP_PARTITION_NNZ : partition;
-    if (table) sp_layout_head(table, k);
+    if (table) sp_grid_cost_head(table, k);
     for (int columns = 1; columns <= ranks; columns++) {
-        sp_layout_cost cost;
+        sp_grid_cost cost;
         if (ranks % columns) continue;
         TRY(cost_of(a, by, ranks / columns, columns, k, threads, &cost));
-        if (table) sp_layout_line(table, a, &cost, "");
+        if (table) sp_grid_cost_line(table, a, &cost, "");
         if (columns > 1 && cost.cost >= least) continue;
         least = cost.cost;
         *p = ranks / columns;

@@ -37,7 +37,7 @@ static int progress_wanted(const sp_job *job)
 sp_read_options sp_job_read_options(const sp_job *job)
 {
     return (sp_read_options){.precision = job->options.precision,
-                             .threads = job->place.threads,
+                             .threads = job->binding.threads,
                              .allow_nonfinite = job->options.allow_nonfinite,
                              .progress = progress_wanted(job) ? show_progress : NULL,
                              .progress_context = "reading"};
@@ -47,9 +47,9 @@ sp_read_options sp_job_read_options(const sp_job *job)
 static spmm_status read_cached(sp_job *job)
 {
     const sp_read_options options = sp_job_read_options(job);
-    sp_file_facts facts;
+    sp_spmm_file_facts facts;
     const double start = MPI_Wtime();
-    TRY(sp_file_read(job->options.matrix, &options, &job->a, &facts));
+    TRY(sp_spmm_file_read(job->options.matrix, &options, &job->a, &facts));
     job->info = facts.info;
     job->preamble.parse_seconds = MPI_Wtime() - start;
     job->preamble.read_bytes = (double)sp_csr_bytes(&job->a);
@@ -61,8 +61,8 @@ static spmm_status read_cached(sp_job *job)
 
 static spmm_status write_cache(const sp_job *job)
 {
-    const sp_file_facts facts = {.info = job->info, .duplicates = job->preamble.duplicates};
-    TRY(sp_file_write(job->options.cache, &job->a, &facts, 0, job->place.threads));
+    const sp_spmm_file_facts facts = {.info = job->info, .duplicates = job->preamble.duplicates};
+    TRY(sp_spmm_file_write(job->options.cache, &job->a, &facts, 0, job->binding.threads));
     if (job->options.verbosity >= 0) printf("cache      %s written\n", job->options.cache);
     return SPMM_OK;
 }
@@ -71,7 +71,7 @@ static spmm_status read_file(sp_job *job)
 {
     const sp_read_options options = sp_job_read_options(job);
     const double start = MPI_Wtime();
-    if (sp_file_is(job->options.matrix)) return read_cached(job);
+    if (sp_spmm_file_is(job->options.matrix)) return read_cached(job);
     TRY(sp_read_csr(job->options.matrix, &options, &job->a, &job->info, &job->preamble.stored,
                     &job->preamble.duplicates));
     job->preamble.parse_seconds = MPI_Wtime() - start;
@@ -82,7 +82,7 @@ static spmm_status read_file(sp_job *job)
 static spmm_status generate(sp_job *job)
 {
     job->info = (sp_mtx_info){.format = "generated", .field = "real", .symmetry = "general"};
-    TRY(sp_gen_csr(job->options.matrix, job->options.precision, job->place.threads, &job->a));
+    TRY(sp_gen_csr(job->options.matrix, job->options.precision, job->binding.threads, &job->a));
     job->preamble.stored = job->a.nnz;
     return SPMM_OK;
 }
@@ -128,7 +128,7 @@ static spmm_status columns_of_x(sp_job *job)
                        (long long)k, (long long)k);
     o->k_count = 1;
     o->k[0] = k;
-    return sp_options_check_slices(o);
+    return sp_options_check_column_blocks(o);
 }
 
 spmm_status sp_job_read_x(sp_job *job)
@@ -190,8 +190,8 @@ spmm_status sp_job_halo(sp_job *job)
 {
     const double start = MPI_Wtime();
     sp_record *r = &job->record;
-    TRY(sp_halo_create(&job->grid, &job->block, job->options.exchange, job->place.threads, &job->halo));
-    double most[3] = {(double)(job->halo.before + job->halo.behind), job->halo.sources,
+    TRY(sp_halo_create(&job->grid, &job->block, job->options.exchange, job->binding.threads, &job->halo));
+    double most[3] = {(double)(job->halo.ghost_low + job->halo.ghost_high), job->halo.sources,
                       (double)job->block.csr.nnz};
     double entries = most[2];
     TRY(sp_slowest(job->grid.comm, most, 3));
@@ -219,13 +219,13 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
 spmm_status sp_job_preamble(sp_job *job)
 {
     static char x[48];
-    sp_rank_row mine = {job->place,
+    sp_rank_row mine = {job->binding,
                         job->block.row_begin,
                         job->block.csr.rows,
                         job->block.csr.nnz,
                         sp_csr_bytes(&job->block.csr),
                         job->block.x_rows,
-                        job->halo.before + job->halo.behind,
+                        job->halo.ghost_low + job->halo.ghost_high,
                         job->halo.sent,
                         job->halo.sources,
                         job->halo.targets};
@@ -233,10 +233,10 @@ spmm_status sp_job_preamble(sp_job *job)
     sp_record *r = &job->record;
     r->run.ranks = job->grid.size;
     memcpy(r->run.grid, job->grid.dims, sizeof r->run.grid);
-    r->run.device = sp_device_word(job->place.device);
-    r->run.gpu = job->place.device == SPMM_CUDA ? job->place.gpu.name : "";
-    r->run.host = job->place.host;
-    r->run.threads = job->place.threads;
+    r->run.device = sp_device_word(job->binding.device);
+    r->run.gpu = job->binding.device == SPMM_CUDA ? job->binding.gpu.name : "";
+    r->run.host = job->binding.host;
+    r->run.threads = job->binding.threads;
     r->run.repeat = job->options.repeat;
     r->run.warmup = job->options.warmup;
     r->run.precision = sp_precision_word(job->options.precision);
@@ -284,7 +284,7 @@ spmm_status sp_job_check_conversions(sp_job *job)
     if (sp_is_root(job)) {
         status = coo_of_csr(&job->a, &coo);
         if (status == SPMM_OK) {
-            status = sp_check_conversions(&coo, job->place.threads, job->options.ell_limit, SECONDS_LIMIT,
+            status = sp_check_conversions(&coo, job->binding.threads, job->options.ell_limit, SECONDS_LIMIT,
                                           stdout);
             sp_coo_destroy(&coo);
         }

@@ -1,7 +1,7 @@
 /** What spmm_mpi's phases hand on to each other. main.c names the phases; job.c, job_load.c and job_layout.c have
  *  those before the products, job_tune.c the choice of kernels, job_run.c the runs, job_time.c times products. */
-#ifndef SP_JOB_H
-#define SP_JOB_H
+#ifndef SP_SPMM_MPI_JOB_H
+#define SP_SPMM_MPI_JOB_H
 
 #include "cli/program.h"
 #include "comm/grid.h"
@@ -16,7 +16,7 @@ typedef struct sp_job {
     sp_options options;
     sp_grid grid;
     sp_shared_memory memory;
-    sp_place place;
+    sp_binding binding;
 
     spmm_csr a;              /**< rank 0: the whole matrix, while it is needed */
     sp_mtx_info info;        /**< rank 0: what the file said */
@@ -39,9 +39,9 @@ typedef struct sp_job {
     spmm_transport transport; /**< that auto turned out to be in the first plan, and is in the others */
     const sp_kernel *chosen[SP_MAX_COLUMNS]; /**< with kernel auto: that of each K */
     int64_t touched;                         /**< columns of the block that have an entry; with copy_rate */
-    double copy_rate;   /**< bytes a second that this rank's memory copies; 0: not measured */
-    int64_t peak_bytes; /**< before that was measured */
-    double start;       /**< MPI_Wtime() at the start */
+    double copy_bandwidth; /**< bytes a second that this rank's memory copies; 0: not measured */
+    int64_t peak_bytes;    /**< before that was measured */
+    double start;          /**< MPI_Wtime() at the start */
     int runs, failed;
 } sp_job;
 
@@ -122,8 +122,8 @@ spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivect
 spmm_status sp_job_time_exchange(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, int repeat,
                                  double *seconds);
 
-/** Times products without their exchange (sp_plan_apply_still()), likewise. */
-spmm_status sp_job_time_still(const sp_job *job, spmm_plan *plan, const spmm_multivector *x,
+/** Times products without their exchange (sp_plan_apply_local()), likewise. */
+spmm_status sp_job_time_local(const sp_job *job, spmm_plan *plan, const spmm_multivector *x,
                               spmm_multivector *y, int repeat, double *seconds);
 
 #endif

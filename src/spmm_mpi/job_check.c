@@ -18,7 +18,7 @@
 static spmm_status check_ways(const sp_job *job)
 {
     const sp_options *const o = &job->options;
-    const spmm_device device = job->place.device;
+    const spmm_device device = job->binding.device;
     const char *why = o->transport == SPMM_TRANSPORT_AUTO ? NULL : sp_transport_missing(o->transport, device);
     if (why) return sp_fail(SPMM_ERR_USAGE, "--transport %s: %s", sp_transport_word(o->transport), why);
     why = sp_reduce_missing(o->reduce, device);
@@ -29,7 +29,7 @@ static spmm_status check_ways(const sp_job *job)
 static spmm_status check_kernels(const sp_job *job)
 {
     const sp_options *const o = &job->options;
-    const spmm_device device = job->place.device;
+    const spmm_device device = job->binding.device;
     if (device == SPMM_CPU && (o->shape.block != 0 || o->shape.subwarp != 0))
         return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu",
                        o->shape.block != 0 ? "block-size" : "subwarp");
@@ -61,12 +61,12 @@ static spmm_status check_neighbours(const sp_job *job)
     const sp_grid *const g = &job->grid;
     int which, on_node = g->dims[0], in_column = 1, in_row = 1;
     spmm_status column = SPMM_OK, row = SPMM_OK;
-    if (job->place.device == SPMM_CPU || o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
+    if (job->binding.device == SPMM_CPU || o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
     if (o->transport == SPMM_TRANSPORT_PEER) column = sp_node_rank(g->col_comm, &which, &on_node);
     if (o->transport == SPMM_TRANSPORT_NCCL)
-        column = sp_node_sharers(g->col_comm, job->place.gpu.pci, &which, &in_column);
+        column = sp_node_sharers(g->col_comm, job->binding.gpu.pci, &which, &in_column);
     if (o->reduce == SPMM_REDUCE_NCCL)
-        row = sp_node_sharers(g->row_comm, job->place.gpu.pci, &which, &in_row);
+        row = sp_node_sharers(g->row_comm, job->binding.gpu.pci, &which, &in_row);
     TRY(column);
     TRY(row);
     if (on_node != g->dims[0])
@@ -89,7 +89,7 @@ static spmm_status check_matrix(const char *matrix)
 /** X is read after the matrix. */
 static spmm_status check_x(const char *path)
 {
-    sp_source *source;
+    sp_input *source;
     sp_guess guess = {.typed = path};
     if (!path) return SPMM_OK;
     sp_guess_offer(&guess, "uniform");
@@ -97,8 +97,8 @@ static spmm_status check_x(const char *path)
     sp_guess_offer(&guess, "index");
     if (guess.word && access(path, F_OK) != 0 && errno == ENOENT)
         return sp_fail(SPMM_ERR_OPEN, "--x %s: no such file%s", SHOWN(path), MEANT(&guess, "", ""));
-    TRY(sp_source_open(path, &source));
-    sp_source_close(source);
+    TRY(sp_input_open(path, &source));
+    sp_input_close(source);
     return SPMM_OK;
 }
 

@@ -46,7 +46,7 @@ static spmm_status load(sp_job *job, sp_load *l)
     const sp_read_options options = sp_job_read_options(job);
     const double start = MPI_Wtime();
     int64_t binary = 0;
-    if (sp_is_root(job)) binary = sp_file_is(job->options.matrix);
+    if (sp_is_root(job)) binary = sp_spmm_file_is(job->options.matrix);
     TRY(sp_bcast(job->grid.comm, SP_ROOT, &binary, sizeof binary));
     TRY((binary ? sp_load_spmm : sp_load_text)(&job->grid, job->options.matrix, &options,
                                                job->options.partition, l));

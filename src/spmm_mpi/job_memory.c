@@ -19,15 +19,15 @@ typedef struct outlook {
 
 static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
 {
-    sp_file *f;
+    sp_spmm_file *f;
     *binary = 0;
     if (sp_gen_is_spec(matrix)) return sp_gen_sizes(matrix, sizes);
-    *binary = sp_file_is(matrix);
+    *binary = sp_spmm_file_is(matrix);
     if (!*binary) return sp_read_sizes(matrix, sizes);
-    TRY(sp_file_open(matrix, &f));
-    const sp_file_facts *const facts = sp_file_facts_of(f);
+    TRY(sp_spmm_file_open(matrix, &f));
+    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
     *sizes = (sp_sizes){facts->rows, facts->cols, facts->nnz};
-    sp_file_close(f);
+    sp_spmm_file_close(f);
     return SPMM_OK;
 }
 
@@ -87,7 +87,7 @@ static double reading_bytes(const outlook *l, const sp_job *job)
 static double product_bytes(const outlook *l, const sp_job *job)
 {
     const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
-    const double of_x = job->place.device == SPMM_CPU ? rows_bytes(l, job, rows + cols) : 0;
+    const double of_x = job->binding.device == SPMM_CPU ? rows_bytes(l, job, rows + cols) : 0;
     return l->share * (blocks_bytes(l) + of_x) + l->x_file;
 }
 

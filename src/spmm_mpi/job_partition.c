@@ -7,7 +7,7 @@
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/job.h"
 
-static int talks(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
+static int is_verbose(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
 
 static int64_t greatest_k(const sp_job *job)
 {
@@ -26,9 +26,9 @@ static spmm_status choose_grid(sp_job *job)
     spmm_status status = SPMM_OK;
     if (!job->options.grid_auto) return SPMM_OK;
     if (sp_is_root(job))
-        status = sp_layout_best(&job->a, job->options.partition, job->grid.size, greatest_k(job),
-                                job->place.threads, job->options.verbosity > 0 ? stdout : NULL, &dims[0],
-                                &dims[1]);
+        status = sp_grid_cost_best(&job->a, job->options.partition, job->grid.size, greatest_k(job),
+                                   job->binding.threads, job->options.verbosity > 0 ? stdout : NULL, &dims[0],
+                                   &dims[1]);
     TRY(sp_agree(job->grid.comm, "grid", status));
     TRY(sp_bcast(job->grid.comm, SP_ROOT, dims, sizeof dims));
     sp_grid_destroy(&job->grid);
@@ -41,12 +41,12 @@ static spmm_status choose_grid(sp_job *job)
 static spmm_status count_received(const sp_job *job, const spmm_csr *a, sp_partition partition,
                                   int64_t *received)
 {
-    sp_layout_cost cost = {.received = 0};
+    sp_grid_cost cost = {.received = 0};
     sp_ranges ranges;
     TRY(sp_ranges_create(job->ranges.p, job->ranges.q, &ranges));
     memcpy(ranges.row_begin, job->ranges.row_begin, (size_t)(ranges.p + 1) * sizeof *ranges.row_begin);
-    spmm_status status = sp_layout_ranges(a, partition, job->place.threads, &ranges);
-    if (status == SPMM_OK) status = sp_layout_count(a, &ranges, 1, job->place.threads, NULL, &cost);
+    spmm_status status = sp_grid_cost_ranges(a, partition, job->binding.threads, &ranges);
+    if (status == SPMM_OK) status = sp_grid_cost_count(a, &ranges, 1, job->binding.threads, NULL, &cost);
     *received = cost.received;
     sp_ranges_destroy(&ranges);
     return status;
@@ -70,12 +70,12 @@ static spmm_status renumber(sp_job *job)
     TRY(sp_alloc((void **)&job->perm, job->a.rows, sizeof *job->perm, "new numbers of the rows"));
     TRY(count_received(job, &job->a, SP_PARTITION_NNZ, &before));
     TRY(sp_graph_partition(&job->a, job->ranges.p, job->perm, job->ranges.row_begin, &cut));
-    TRY(sp_csr_permute(&job->a, job->perm, job->place.threads, &renumbered));
+    TRY(sp_csr_permute(&job->a, job->perm, job->binding.threads, &renumbered));
     spmm_csr_destroy(&job->a);
     job->a = renumbered;
     TRY(permute_x(job));
     TRY(count_received(job, &job->a, SP_PARTITION_GRAPH, &after));
-    if (talks(job))
+    if (is_verbose(job))
         printf(
             "graph      rows renumbered in %d parts, %lld edges cut; rows of X that all ranks receive: %lld before,"
             " %lld after\n",
@@ -132,7 +132,7 @@ static spmm_status take_sample(sp_job *job)
 static spmm_status partition_on_root(sp_job *job)
 {
     if (job->options.partition == SP_PARTITION_GRAPH) TRY(renumber(job));
-    TRY(sp_layout_ranges(&job->a, job->options.partition, job->place.threads, &job->ranges));
+    TRY(sp_grid_cost_ranges(&job->a, job->options.partition, job->binding.threads, &job->ranges));
     if (job->verify == SP_VERIFY_FULL && sp_job_verify_bytes(job) > 0.8 * (double)sp_available_bytes())
         job->verify = SP_VERIFY_SAMPLE;
     return job->verify == SP_VERIFY_SAMPLE ? take_sample(job) : SPMM_OK;
@@ -163,21 +163,21 @@ static spmm_status plan_one(const sp_job *job, int ranks)
 {
     const sp_options *o = &job->options;
     const int64_t k = greatest_k(job);
-    const int threads = job->place.threads;
+    const int threads = job->binding.threads;
     int p = ranks, q = 1;
     sp_ranges r;
-    sp_layout_cost cost;
+    sp_grid_cost cost;
     sp_rank_count *counts = NULL;
-    if (o->grid_auto) TRY(sp_layout_best(&job->a, o->partition, ranks, k, threads, NULL, &p, &q));
+    if (o->grid_auto) TRY(sp_grid_cost_best(&job->a, o->partition, ranks, k, threads, NULL, &p, &q));
     if (o->p * o->q == ranks) p = o->p, q = o->q;
     TRY(sp_ranges_create(p, q, &r));
     spmm_status status = sp_alloc((void **)&counts, ranks, sizeof *counts, "counts of the ranks");
-    if (status == SPMM_OK) status = sp_layout_ranges(&job->a, o->partition, threads, &r);
-    if (status == SPMM_OK) status = sp_layout_count(&job->a, &r, k, threads, counts, &cost);
+    if (status == SPMM_OK) status = sp_grid_cost_ranges(&job->a, o->partition, threads, &r);
+    if (status == SPMM_OK) status = sp_grid_cost_count(&job->a, &r, k, threads, counts, &cost);
     if (status == SPMM_OK) {
-        sp_layout_line(stdout, &job->a, &cost, "");
+        sp_grid_cost_line(stdout, &job->a, &cost, "");
         if (o->verbosity > 0) {
-            sp_layout_ranks(stdout, counts, p, q);
+            sp_grid_cost_ranks(stdout, counts, p, q);
             printf("\n");
         }
     }
@@ -193,7 +193,7 @@ static spmm_status plan_all(const sp_job *job)
     printf("matrix     %s, %lld x %lld, %lld entries: %s as CSR, which rank 0 holds while it sends it out\n",
            o->matrix, (long long)job->a.rows, (long long)job->a.cols, (long long)job->a.nnz,
            sp_bytes_text(whole, sizeof whole, (double)sp_csr_bytes(&job->a)));
-    sp_layout_head(stdout, greatest_k(job));
+    sp_grid_cost_head(stdout, greatest_k(job));
     for (int i = 0; i < o->plan_count; i++) TRY(plan_one(job, (int)o->plan_ranks[i]));
     if (o->plan_count == 0) TRY(plan_one(job, job->grid.size));
     printf(

@@ -42,9 +42,9 @@ static void destroy_run(run *r)
 
 spmm_plan_options sp_job_plan_options(const sp_job *job)
 {
-    return (spmm_plan_options){.device = job->place.device,
+    return (spmm_plan_options){.device = job->binding.device,
                                .format = SPMM_FORMAT_AUTO,
-                               .threads = job->place.threads,
+                               .threads = job->binding.threads,
                                .ell_limit = job->options.ell_limit,
                                .block_size = job->options.shape.block,
                                .subwarp = job->options.shape.subwarp,
@@ -53,7 +53,7 @@ spmm_plan_options sp_job_plan_options(const sp_job *job)
                                                                                   : job->options.transport,
                                .reduce = job->options.reduce,
                                .no_overlap = job->options.no_overlap,
-                               .slices = job->options.slices};
+                               .column_blocks = job->options.column_blocks};
 }
 
 static spmm_status make_plan(sp_job *job, run *r)
@@ -71,9 +71,9 @@ static void generate(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
     if (job->x_old)
-        sp_multivector_generate_rows(x, o->x_kind, o->x_seed, job->x_old, job->place.threads);
+        sp_multivector_generate_rows(x, o->x_kind, o->x_seed, job->x_old, job->binding.threads);
     else
-        sp_multivector_generate(x, o->x_kind, o->x_seed, job->block.x_begin, job->place.threads);
+        sp_multivector_generate(x, o->x_kind, o->x_seed, job->block.x_begin, job->binding.threads);
 }
 
 /** All of X, in the order that the blocks have. */
@@ -81,7 +81,7 @@ static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
     spmm_multivector renumbered;
-    sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->place.threads);
+    sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->binding.threads);
     if (!job->perm) return SPMM_OK;
     TRY(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &renumbered));
     const spmm_status status = sp_multivector_permute(x, job->perm, 0, &renumbered);
@@ -137,16 +137,16 @@ static spmm_status prepare(sp_job *job, run *r)
 }
 
 /** The slowest rank's floor of a product over the time that it took. */
-static spmm_status floor_share(sp_job *job, const run *r)
+static spmm_status dram_bound_share(sp_job *job, const run *r)
 {
     sp_record *rec = &job->record;
-    rec->floor.bytes = sp_floor_bytes(&job->block.csr, job->touched, r->k);
-    double seconds = job->copy_rate > 0 ? rec->floor.bytes / job->copy_rate : 0;
-    rec->floor.copy_rate = job->copy_rate;
-    TRY(sp_sum(job->grid.comm, &rec->floor.bytes, 1));
-    TRY(sp_sum(job->grid.comm, &rec->floor.copy_rate, 1));
+    rec->dram_bound.bytes = sp_dram_bytes(&job->block.csr, job->touched, r->k);
+    double seconds = job->copy_bandwidth > 0 ? rec->dram_bound.bytes / job->copy_bandwidth : 0;
+    rec->dram_bound.copy_bandwidth = job->copy_bandwidth;
+    TRY(sp_sum(job->grid.comm, &rec->dram_bound.bytes, 1));
+    TRY(sp_sum(job->grid.comm, &rec->dram_bound.copy_bandwidth, 1));
     TRY(sp_slowest(job->grid.comm, &seconds, 1));
-    rec->floor.share = rec->apply.median > 0 ? seconds / rec->apply.median : 0;
+    rec->dram_bound.share = rec->apply.median > 0 ? seconds / rec->apply.median : 0;
     return SPMM_OK;
 }
 
@@ -163,7 +163,7 @@ static double median(const sp_job *job, const run *r, int which)
 /** Of the time that an exchange takes alone, the share that products did not wait for. */
 static double hidden_share(const sp_record *rec)
 {
-    const double exposed = rec->apply.median - rec->seconds.still;
+    const double exposed = rec->apply.median - rec->seconds.no_exchange;
     const double share = rec->seconds.exchange > 0 ? 1 - exposed / rec->seconds.exchange : 0;
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
@@ -175,7 +175,7 @@ static spmm_status note_facts(sp_job *job, const run *r)
     sp_plan_facts facts;
     sp_plan_facts_of(r->plan, &facts);
     job->transport = facts.transport;
-    rec->moved.slices = facts.slices;
+    rec->moved.column_blocks = facts.column_blocks;
     rec->run.transport = facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_word(facts.transport);
     rec->run.reduce = facts.reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts.reduce);
     double rows[2] = {(double)facts.interior_rows, (double)job->block.csr.rows};
@@ -198,7 +198,7 @@ static spmm_status products(sp_job *job, run *r)
     TRY(sp_job_time(job, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
     if (job->halo.all_moved > 0) {
         TRY(sp_job_time_exchange(job, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
-        TRY(sp_job_time_still(job, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
+        TRY(sp_job_time_local(job, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
     }
     sp_record *rec = &job->record;
     rec->apply = sp_stats_of(times.apply, repeat);
@@ -208,11 +208,11 @@ static spmm_status products(sp_job *job, run *r)
     rec->seconds.boundary = median(job, r, BOUNDARY);
     rec->seconds.reduce = median(job, r, REDUCE);
     rec->seconds.exchange = median(job, r, EXCHANGE);
-    rec->seconds.still = median(job, r, STILL);
+    rec->seconds.no_exchange = median(job, r, STILL);
     rec->moved.hidden = hidden_share(rec);
     rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
                                         : 0;
-    return job->copy_rate > 0 ? floor_share(job, r) : SPMM_OK;
+    return job->copy_bandwidth > 0 ? dram_bound_share(job, r) : SPMM_OK;
 }
 
 /** Keeps the sampled rows of this rank's Y, in place: they increase strictly, so the i-th is row i or a later one, and
@@ -226,7 +226,7 @@ static void pick_rows(const sp_job *job, spmm_multivector *y)
     y->rows = job->sample_count;
 }
 
-static void spoil(spmm_multivector *y)
+static void poison(spmm_multivector *y)
 {
     if (y->rows == 0) return;
     if (y->precision == SPMM_F64)
@@ -262,7 +262,7 @@ static spmm_status collect(sp_job *job, run *r)
     TRY(sp_agree(job->grid.comm, "download", status));
     /* rank 0 of a process row has the sum; with a butterfly the others have it too */
     if (job->grid.coords[1] > 0) y->rows = 0;
-    if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) spoil(y);
+    if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) poison(y);
     if (job->options.output) {
         TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
         status = sp_is_root(job) ? write_output(job, &r->gathered) : SPMM_OK;
@@ -285,7 +285,7 @@ static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
     if (job->grid.dims[1] > 1) return 0; /* sums of partial sums */
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
-           (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_piece(kernel));
+           (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_row_segment(kernel));
 }
 
 /** Of a row that has the number `row` now. */
@@ -304,7 +304,7 @@ static spmm_status verify(sp_job *job, run *r)
     *error = (sp_error){.row = -1};
     if (sp_is_root(job) && job->verify != SP_VERIFY_NONE)
         status = sp_verify(job->verify == SP_VERIFY_FULL ? &job->a : &job->sample, r->x_seen, &r->gathered,
-                           job->place.threads, error);
+                           job->binding.threads, error);
     TRY(sp_agree(job->grid.comm, "verify", status));
     if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
     if (sp_is_root(job) && job->perm && error->row >= 0) error->row = old_number(job, error->row);
@@ -328,7 +328,7 @@ static int name_width(const sp_job *job)
     int count, width = 14;
     const sp_kernel *kernel = sp_kernels(&count);
     for (int i = 0; i < count && all_asked(job); i++)
-        if (kernel[i].device == job->place.device && (int)strlen(kernel[i].id) > width)
+        if (kernel[i].device == job->binding.device && (int)strlen(kernel[i].id) > width)
             width = (int)strlen(kernel[i].id);
     return width;
 }
@@ -380,7 +380,7 @@ static spmm_status measure_floor(sp_job *job)
 {
     TRY(sp_agree(job->grid.comm, "floor", sp_touched_columns(&job->block.csr, &job->touched)));
     job->peak_bytes = sp_peak_bytes();
-    const spmm_status status = sp_copy_rate(&job->grid, &job->place, &job->copy_rate);
+    const spmm_status status = sp_copy_bandwidth(&job->grid, &job->binding, &job->copy_bandwidth);
     sp_peak_restart();
     return status;
 }
@@ -391,7 +391,7 @@ static spmm_status multiply_every(sp_job *job, int64_t k, sp_record *runs, int *
     int kernels;
     const sp_kernel *kernel = sp_kernels(&kernels);
     for (int i = 0; i < kernels; i++) {
-        if (kernel[i].device != job->place.device) continue;
+        if (kernel[i].device != job->binding.device) continue;
         if (job->options.format != SP_FORMAT_AUTO && (int)job->options.format != 1 + (int)kernel[i].format)
             continue;
         const spmm_status status = multiply(job, &kernel[i], k);

@@ -74,13 +74,13 @@ spmm_status sp_job_time_exchange(const sp_job *job, spmm_plan *plan, const spmm_
     return sp_slowest(job->grid.comm, seconds, repeat);
 }
 
-spmm_status sp_job_time_still(const sp_job *job, spmm_plan *plan, const spmm_multivector *x,
+spmm_status sp_job_time_local(const sp_job *job, spmm_plan *plan, const spmm_multivector *x,
                               spmm_multivector *y, int repeat, double *seconds)
 {
     for (int i = 0; i < repeat; i++) {
         TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
         const double start = MPI_Wtime();
-        const spmm_status status = sp_plan_apply_still(plan, x, y);
+        const spmm_status status = sp_plan_apply_local(plan, x, y);
         end_all_where_stuck(job, status);
         TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
         seconds[i] = MPI_Wtime() - start;

@@ -24,11 +24,11 @@ typedef struct tuning {
 
 static spmm_format format_asked(const sp_job *job) { return (spmm_format)((int)job->options.format - 1); }
 
-static int talks(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
+static int is_verbose(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
 
 static void warn(const sp_job *job, const char *what)
 {
-    if (!talks(job)) return;
+    if (!is_verbose(job)) return;
     fflush(stdout);
     fprintf(stderr, "spmm_mpi: warning: %s: %s\n", what, spmm_error_message());
 }
@@ -44,14 +44,14 @@ static void make_key(const sp_job *job, const tuning *t, int64_t k, char *key, s
         const size_t at = strlen(kernels);
         snprintf(kernels + at, sizeof kernels - at, "%s%s", i ? "+" : "", t->list[i]->id);
     }
-    if (job->place.device == SPMM_CUDA)
-        snprintf(device, sizeof device, "%s", job->place.gpu.name);
+    if (job->binding.device == SPMM_CUDA)
+        snprintf(device, sizeof device, "%s", job->binding.gpu.name);
     else
         snprintf(device, sizeof device, "%s %s", sp_cpu_name(name, sizeof name), sp_isa_name(sp_cpu_isa()));
     snprintf(key, n, "%s %016llx %lldx%lld %lld K=%lld %s %s threads=%d grid=%dx%d %s %s %s ell=%g %d %d %s",
              SPMM_VERSION, (unsigned long long)t->hash, (long long)job->record.matrix.rows,
              (long long)job->record.matrix.cols, (long long)job->record.matrix.nnz, (long long)k,
-             sp_precision_word(o->precision), device, job->place.threads, job->grid.dims[0],
+             sp_precision_word(o->precision), device, job->binding.threads, job->grid.dims[0],
              job->grid.dims[1], sp_partition_word(o->partition), sp_exchange_word(job->halo.kind),
              sp_format_word(t->format), o->ell_limit, o->shape.block, o->shape.subwarp, kernels);
 }
@@ -85,11 +85,11 @@ static spmm_status make_x_and_y(const sp_job *job, const spmm_plan *plan, int64_
     TRY(spmm_plan_y_create(plan, y));
     TRY(spmm_plan_x_create(plan, x));
     if (x->space == SPMM_CPU) {
-        sp_multivector_generate(x, SP_X_UNIFORM, 1, job->block.x_begin, job->place.threads);
+        sp_multivector_generate(x, SP_X_UNIFORM, 1, job->block.x_begin, job->binding.threads);
         return SPMM_OK;
     }
     TRY(spmm_multivector_create(x->rows, k, x->precision, SPMM_CPU, &host));
-    sp_multivector_generate(&host, SP_X_UNIFORM, 1, job->block.x_begin, job->place.threads);
+    sp_multivector_generate(&host, SP_X_UNIFORM, 1, job->block.x_begin, job->binding.threads);
     const spmm_status status = spmm_multivector_copy(&host, x);
     spmm_multivector_destroy(&host);
     return status;
@@ -128,13 +128,13 @@ done:
 static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k, int *best, double *least)
 {
     *best = -1;
-    if (talks(job)) printf("tune       K = %lld, %d kernels\n", (long long)k, t->count);
+    if (is_verbose(job)) printf("tune       K = %lld, %d kernels\n", (long long)k, t->count);
     for (int i = 0; i < t->count; i++) {
         double seconds = 0;
         const spmm_status status = time_kernel(job, t->list[i], k, &seconds);
         /* what cannot be held is no candidate; the rest are errors */
         if (status != SPMM_OK && status != SPMM_ERR_LIMIT && status != SPMM_ERR_MEMORY) return status;
-        if (talks(job)) {
+        if (is_verbose(job)) {
             printf("           %-15s %-10s", t->list[i]->id, sp_format_word(t->list[i]->format));
             if (status == SPMM_OK)
                 printf("%11.4f ms\n", 1e3 * seconds);
@@ -178,8 +178,8 @@ static spmm_status tune(const sp_job *job, const tuning *t, int64_t k, const sp_
 static spmm_status start_tuning(const sp_job *job, tuning *t)
 {
     t->format = format_asked(job);
-    t->count = sp_candidates(job->place.device, t->format, t->list);
-    t->hash = sp_structure_hash(&job->block.csr, job->block.row_begin, job->place.threads);
+    t->count = sp_candidates(job->binding.device, t->format, t->list);
+    t->hash = sp_structure_hash(&job->block.csr, job->block.row_begin, job->binding.threads);
     t->path[0] = '\0';
     if (sp_is_root(job) && sp_tune_path(t->path, sizeof t->path) != SPMM_OK) {
         t->path[0] = '\0';
@@ -211,13 +211,13 @@ spmm_status sp_job_choose(sp_job *job)
     sp_features f;
     tuning t = {.count = 0};
     if (o->kernel) return SPMM_OK;
-    TRY(sp_plan_features(job->grid.comm, &job->block.csr, job->place.threads, &f));
+    TRY(sp_plan_features(job->grid.comm, &job->block.csr, job->binding.threads, &f));
     if (o->tune) TRY(start_tuning(job, &t));
     for (int i = 0; i < o->k_count; i++) {
-        TRY(sp_choose(&f, o->k[i], o->precision, job->place.device, format_asked(job), &job->chosen[i],
+        TRY(sp_choose(&f, o->k[i], o->precision, job->binding.device, format_asked(job), &job->chosen[i],
                       why[i], WHY_BYTES));
         if (o->tune) TRY(tune(job, &t, o->k[i], &job->chosen[i], why[i]));
     }
-    if (talks(job)) say_choices(job, why);
+    if (is_verbose(job)) say_choices(job, why);
     return SPMM_OK;
 }

@@ -12,7 +12,7 @@ static const char *exactness(const sp_kernel *kernel, char *text, size_t n)
 {
     if (kernel->exact == SP_EXACT_F64) return "f64";
     if (kernel->exact != SP_EXACT_UNSPLIT) return kernel->exact == SP_EXACT_YES ? "yes" : "no";
-    snprintf(text, n, "to %lld", (long long)sp_kernel_piece(kernel));
+    snprintf(text, n, "to %lld", (long long)sp_kernel_row_segment(kernel));
     return text;
 }
 
@@ -34,7 +34,7 @@ static void list_kernels(void)
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 
-static void list_devices(const sp_place *place)
+static void list_devices(const sp_binding *place)
 {
     const char *why;
     const int count = sp_device_count(&why);
@@ -92,8 +92,8 @@ static spmm_status place(sp_job *job)
     const int planned = o->action == SP_ACTION_DRY_RUN;
     TRY(sp_grid_create(MPI_COMM_WORLD, planned ? 0 : o->p, planned ? 0 : o->q, &job->grid));
     TRY(sp_share_memory(job->grid.comm, &job->memory));
-    TRY(sp_place_rank(job->grid.comm, choice, o->threads, &job->place));
-    omp_set_num_threads(job->place.threads); /* for parallel regions that are not told how many */
+    TRY(sp_bind_rank(job->grid.comm, choice, o->threads, &job->binding));
+    omp_set_num_threads(job->binding.threads); /* for parallel regions that are not told how many */
     return SPMM_OK;
 }
 
@@ -123,7 +123,7 @@ static spmm_status work(sp_job *job)
     TRY(place(job));
     if (job->options.action == SP_ACTION_LIST_DEVICES) {
         if (job->grid.rank == 0) {
-            list_devices(&job->place);
+            list_devices(&job->binding);
             list_transports();
         }
         return SPMM_OK;
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
     if (status == SPMM_OK) status = sp_watch_start(MPI_COMM_WORLD, job.options.timeout, &watch);
     if (status == SPMM_OK) status = work(&job);
     if (rank == 0) status = sp_program_flushed(status);
-    if (status != SPMM_OK) sp_program_complain(rank, status);
+    if (status != SPMM_OK) sp_program_print_error(rank, status);
     sp_job_destroy(&job);
     sp_watch_stop(watch);
     MPI_Finalize();

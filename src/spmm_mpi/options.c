@@ -141,8 +141,9 @@ static const sp_option_row rows[] = {
      WORDS(sp_transport_words, transport)},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
      WORDS(sp_reduce_words, reduce)},
-    {0, "slices", "N", "exchange X in N slices of columns, beside products of those before (default: chosen)",
-     COUNT(slices, 1)},
+    {0, "column-blocks", "N",
+     "exchange X in N blocks of columns, beside products of those before (default: chosen)",
+     COUNT(column_blocks, 1)},
     {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x)},
@@ -215,14 +216,14 @@ static spmm_status check_io(const sp_options *o)
     return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel does not go with %s", needs) : SPMM_OK;
 }
 
-spmm_status sp_options_check_slices(const sp_options *o)
+spmm_status sp_options_check_column_blocks(const sp_options *o)
 {
-    for (int i = 0; o->slices > 0 && i < o->k_count; i++)
-        if (!sp_slices_fit(o->k[i], o->precision, o->slices))
+    for (int i = 0; o->column_blocks > 0 && i < o->k_count; i++)
+        if (!sp_column_blocks_fit(o->k[i], o->precision, o->column_blocks))
             return sp_fail(
                 SPMM_ERR_USAGE,
-                "--slices %d of %lld columns: expected a divisor up to %d that leaves multiples of 32 bytes",
-                o->slices, (long long)o->k[i], SP_MOST_SLICES);
+                "--column-blocks %d of %lld columns: expected a divisor up to %d that leaves multiples of 32 bytes",
+                o->column_blocks, (long long)o->k[i], SP_MOST_COLUMN_BLOCKS);
     return SPMM_OK;
 }
 
@@ -244,7 +245,7 @@ static spmm_status check(const sp_options *o)
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"
                        " or see --scatter-only");
     TRY(check_io(o));
-    if (!o->x_file) TRY(sp_options_check_slices(o)); /* K is the file's */
+    if (!o->x_file) TRY(sp_options_check_column_blocks(o)); /* K is the file's */
     if (o->tune && o->kernel)
         return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))

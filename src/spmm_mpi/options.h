@@ -1,6 +1,6 @@
 /** spmm_mpi's argv -> struct, by one table, which makes --help too. No MPI. */
-#ifndef SP_OPTIONS_H
-#define SP_OPTIONS_H
+#ifndef SP_SPMM_MPI_OPTIONS_H
+#define SP_SPMM_MPI_OPTIONS_H
 
 #include <stdio.h>
 
@@ -55,7 +55,7 @@ typedef struct sp_options {
     spmm_transport transport;
     spmm_reduce reduce;
     int no_overlap, probe;
-    int slices; /**< 0: the plan's choice */
+    int column_blocks; /**< 0: the plan's choice */
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;
@@ -77,9 +77,9 @@ typedef struct sp_options {
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and what it takes */
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
 
-/** Can X be cut into the slices that are asked for, for every K? Where K is a file's: once it is known.
+/** Can X be cut into the column blocks that are asked for, for every K? Where K is a file's: once it is known.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says what is expected */
-spmm_status sp_options_check_slices(const sp_options *o);
+spmm_status sp_options_check_column_blocks(const sp_options *o);
 
 /** Prints what --help prints. */
 void sp_options_help(FILE *out);

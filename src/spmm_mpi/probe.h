@@ -1,6 +1,6 @@
 /** A short look at the machine, for the cost models of distributions: what a message, a byte and an operation cost. */
-#ifndef SP_PROBE_H
-#define SP_PROBE_H
+#ifndef SP_SPMM_MPI_PROBE_H
+#define SP_SPMM_MPI_PROBE_H
 
 #include "comm/grid.h"
 

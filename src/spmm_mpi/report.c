@@ -37,7 +37,7 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, cons
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)p->duplicates);
     fprintf(out, "ranks      %d as a %d x %d grid, rows by %s, imbalance %.3f\n", r->run.ranks,
             r->run.grid[0], r->run.grid[1], partition[o->partition], r->imbalance);
-    sp_place_print(out, &ranks[0].place);
+    sp_binding_print(out, &ranks[0].binding);
     fprintf(out, "X          %s, %s\n", r->run.x, r->run.precision);
     exchange_line(out, r);
     if (p->read_bytes > 0)
@@ -58,13 +58,13 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count)
     for (int i = 0; i < count; i++) {
         const sp_rank_row *r = &ranks[i];
         char text[32], gpu[64] = "-";
-        if (r->place.device == SPMM_CUDA)
-            snprintf(gpu, sizeof gpu, "%d %.40s%s", r->place.gpu.index, r->place.gpu.pci,
-                     r->place.gpu_sharers > 1 ? " shared" : "");
+        if (r->binding.device == SPMM_CUDA)
+            snprintf(gpu, sizeof gpu, "%d %.40s%s", r->binding.gpu.index, r->binding.gpu.pci,
+                     r->binding.gpu_sharers > 1 ? " shared" : "");
         fprintf(out, "  %4d  %-14.14s %12lld %11lld %13lld %9s %10lld %9lld %5d %9lld %5d %8d  %s\n", i,
-                r->place.host, (long long)r->row_begin, (long long)r->rows, (long long)r->nnz,
+                r->binding.host, (long long)r->row_begin, (long long)r->rows, (long long)r->nnz,
                 sp_bytes_text(text, sizeof text, (double)r->bytes), (long long)r->x_rows,
-                (long long)r->halo_rows, r->sources, (long long)r->sent_rows, r->targets, r->place.threads,
+                (long long)r->halo_rows, r->sources, (long long)r->sent_rows, r->targets, r->binding.threads,
                 gpu);
     }
 }
@@ -112,10 +112,11 @@ void sp_report_phases(FILE *out, const sp_record *r)
                 1e-9 / r->probe.per_byte);
     if (r->probe.per_flop > 0)
         fprintf(out, "         the serial product: %.2f ns an operation\n", 1e9 * r->probe.per_flop);
-    if (r->floor.copy_rate > 0) {
+    if (r->dram_bound.copy_bandwidth > 0) {
         char bytes[32];
         fprintf(out, "         DRAM floor: %s at the %.1f GB/s of a copy: %.2f of the time\n",
-                sp_bytes_text(bytes, sizeof bytes, r->floor.bytes), r->floor.copy_rate / 1e9, r->floor.share);
+                sp_bytes_text(bytes, sizeof bytes, r->dram_bound.bytes), r->dram_bound.copy_bandwidth / 1e9,
+                r->dram_bound.share);
     }
 }
 
@@ -139,7 +140,7 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
             best = r;
             fputc('\n', out);
         }
-        if (r->floor.copy_rate > 0) snprintf(floor, sizeof floor, "%.3f", r->floor.share);
+        if (r->dram_bound.copy_bandwidth > 0) snprintf(floor, sizeof floor, "%.3f", r->dram_bound.share);
         fprintf(out, "%7lld  %-*s  %-9s %11.4f %8.2f %9.2f  %5s", (long long)r->run.k, width, r->run.kernel,
                 r->run.format, 1e3 * r->apply.median,
                 best->apply.median > 0 ? r->apply.median / best->apply.median : 1, r->gflops, floor);
@@ -148,10 +149,10 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
         else
             fprintf(out, "      %8.2e  %s\n", r->error.max_relative, r->error.different ? "differ" : "same");
     }
-    if (runs->floor.copy_rate > 0)
+    if (runs->dram_bound.copy_bandwidth > 0)
         fprintf(out,
                 "floor: the time of the least DRAM traffic, at the %.1f GB/s of a copy, over the median\n",
-                runs->floor.copy_rate / 1e9);
+                runs->dram_bound.copy_bandwidth / 1e9);
 }
 
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
@@ -172,9 +173,9 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
         last->seconds.read, last->seconds.partition, last->seconds.scatter, last->seconds.convert,
         last->seconds.x, last->seconds.exchange, last->seconds.kernel, last->seconds.apply,
         last->seconds.gather, last->seconds.verify, last->seconds.total);
-    if (last->moved.all_rows > 0 && last->moved.slices > 1)
-        fprintf(out, "exchange   by %s in %d slices of columns, %.0f %% of its time hidden\n",
-                last->run.transport, last->moved.slices, 100 * last->moved.hidden);
+    if (last->moved.all_rows > 0 && last->moved.column_blocks > 1)
+        fprintf(out, "exchange   by %s in %d column blocks, %.0f %% of its time hidden\n",
+                last->run.transport, last->moved.column_blocks, 100 * last->moved.hidden);
     else if (last->moved.all_rows > 0)
         fprintf(
             out,

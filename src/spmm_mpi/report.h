@@ -1,6 +1,6 @@
 /** One record a run -> text, JSON Lines, CSV. Rank 0 alone calls this. */
-#ifndef SP_REPORT_H
-#define SP_REPORT_H
+#ifndef SP_SPMM_MPI_REPORT_H
+#define SP_SPMM_MPI_REPORT_H
 
 #include <stdio.h>
 
@@ -12,10 +12,10 @@
 /** Seconds of the phases, each the slowest rank's. Those of a product are medians: apply, and within it
  *  kernel, the interior and boundary rows together, and reduce. On a GPU the two kinds of rows run side by side: kernel
  *  is from the first to the last then, and less than their sum. exchange is what it takes alone, without a product, and
- *  still what a product takes without its exchange. */
+ *  no_exchange what a product takes without its exchange. */
 typedef struct sp_seconds {
-    double read, partition, scatter, halo, convert, x, exchange, still, kernel, interior, boundary, reduce,
-        apply, gather, verify, total;
+    double read, partition, scatter, halo, convert, x, exchange, no_exchange, kernel, interior, boundary,
+        reduce, apply, gather, verify, total;
 } sp_seconds;
 
 /** Everything that is said about one run: one K, one kernel. */
@@ -36,7 +36,7 @@ typedef struct sp_record {
         int64_t all_rows;   /**< and all ranks together */
         int64_t bcast_rows; /**< and would with --exchange bcast */
         int neighbours;     /**< that a rank receives from, at most */
-        int slices;         /**< of X that are exchanged one after another */
+        int column_blocks;  /**< of X that are exchanged one after another */
         double interior;    /**< share of the rows that are computed during the exchange */
         double hidden;      /**< share of the exchange's time that products did not wait for */
     } moved;                /**< in a product */
@@ -52,10 +52,10 @@ typedef struct sp_record {
         int64_t load_peak_bytes;                  /**< rank 0's after reading and scattering */
     } memory;
     struct {
-        double bytes;     /**< that a product moves through DRAM at least, all ranks */
-        double copy_rate; /**< bytes a second that all ranks' memories copy; 0: not measured */
-        double share;     /**< time of the slowest rank's bytes at that rate, over the median apply */
-    } floor;
+        double bytes;          /**< that a product moves through DRAM at least, all ranks */
+        double copy_bandwidth; /**< bytes a second that all ranks' memories copy; 0: not measured */
+        double share;          /**< time of the slowest rank's bytes at that rate, over the median apply */
+    } dram_bound;
     struct {
         double latency, per_byte, per_flop; /**< seconds, as sp_probe has them; 0: not measured */
     } probe;
@@ -71,7 +71,7 @@ typedef struct sp_preamble {
 
 /** One rank's line of the verbose table. */
 typedef struct sp_rank_row {
-    sp_place place;
+    sp_binding binding;
     int64_t row_begin, rows, nnz, bytes;  /**< of the block */
     int64_t x_rows, halo_rows, sent_rows; /**< of X: own, received and sent in a product */
     int sources, targets;                 /**< ranks that they come from and go to */

@@ -4,8 +4,8 @@
  *
  *  The last line with a key counts; lines that are damaged, or name a kernel that there is not any more, are
  *  as if not there. No failure here is a failure of the run. */
-#ifndef SP_TUNE_H
-#define SP_TUNE_H
+#ifndef SP_SPMM_MPI_TUNE_H
+#define SP_SPMM_MPI_TUNE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /** Y against the serial CSR product. */
-#ifndef SP_VERIFY_H
-#define SP_VERIFY_H
+#ifndef SP_SPMM_MPI_VERIFY_H
+#define SP_SPMM_MPI_VERIFY_H
 
 #include "formats/csr.h"
 

@@ -88,7 +88,8 @@ static void spmm_mpi(const fuzz_input *in, arguments *a)
         FUZZ_CHECK(o.matrix && o.k_count >= 1 && o.k_count <= SP_MAX_COLUMNS &&
                    o.plan_count <= SP_MAX_COLUMNS);
         for (int k = 0; k < o.k_count; k++) FUZZ_CHECK(o.k[k] >= 1);
-        FUZZ_CHECK(o.threads >= 0 && o.repeat >= 1 && o.warmup >= 0 && o.slices >= 0 && o.ell_limit > 0);
+        FUZZ_CHECK(o.threads >= 0 && o.repeat >= 1 && o.warmup >= 0 && o.column_blocks >= 0 &&
+                   o.ell_limit > 0);
         FUZZ_CHECK((o.p >= 1 && o.q >= 1) || (o.p == 0 && o.q == 0));
         if (o.action == SP_ACTION_HELP) print_help(sp_options_help);
         if (sp_gen_is_spec(o.matrix) && small(o.matrix)) generate(in, o.matrix);

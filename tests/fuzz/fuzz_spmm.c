@@ -14,13 +14,13 @@ typedef struct outcome {
     spmm_status status;
     char message[SP_MESSAGE_BYTES];
     spmm_csr a;
-    sp_file_facts facts;
+    sp_spmm_file_facts facts;
 } outcome;
 
 static void read_file(const char *path, const sp_read_options *options, outcome *o)
 {
     *o = (outcome){.status = SPMM_OK};
-    o->status = sp_file_read(path, options, &o->a, &o->facts);
+    o->status = sp_spmm_file_read(path, options, &o->a, &o->facts);
     snprintf(o->message, sizeof o->message, "%s", spmm_error_message());
     if (o->status == SPMM_OK) {
         FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK && o->a.precision == options->precision);
@@ -55,7 +55,8 @@ static void check_contents(const made_spmm *m, const spmm_csr *a)
 }
 
 /** Entries of the block in row i of all, from e on. */
-static void check_block_row(const spmm_csr *all, const sp_file_range *r, const spmm_csr *block, int64_t i)
+static void check_block_row(const spmm_csr *all, const sp_spmm_file_range *r, const spmm_csr *block,
+                            int64_t i)
 {
     int64_t e = block->irp[i - r->row_begin];
     for (int64_t k = all->irp[i]; k < all->irp[i + 1]; k++) {
@@ -72,51 +73,51 @@ static void check_block_row(const spmm_csr *all, const sp_file_range *r, const s
 static void check_block(const fuzz_input *in, const char *path, const int choice[3], const outcome *whole,
                         int faults)
 {
-    sp_file *f;
+    sp_spmm_file *f;
     spmm_csr block = {0};
     if (faults) fuzz_fault_on(in);
-    spmm_status status = sp_file_open(path, &f);
+    spmm_status status = sp_spmm_file_open(path, &f);
     if (status == SPMM_OK) {
-        const sp_file_facts *const facts = sp_file_facts_of(f);
-        sp_file_range r = {.row_begin = choice[0] % (facts->rows + 1),
-                           .row_end = facts->rows,
-                           .col_begin = choice[1] % (facts->cols + 1),
-                           .precision = in->read.precision,
-                           .allow_nonfinite = in->read.allow_nonfinite,
-                           .threads = in->read.threads};
+        const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
+        sp_spmm_file_range r = {.row_begin = choice[0] % (facts->rows + 1),
+                                .row_end = facts->rows,
+                                .col_begin = choice[1] % (facts->cols + 1),
+                                .precision = in->read.precision,
+                                .allow_nonfinite = in->read.allow_nonfinite,
+                                .threads = in->read.threads};
         r.col_end = r.col_begin + choice[2] % (facts->cols - r.col_begin + 1);
         if (r.row_begin & 1) r.row_end = r.row_begin + (r.row_end - r.row_begin) / 2;
-        status = sp_file_block(f, &r, &block);
+        status = sp_spmm_file_block(f, &r, &block);
         if (status == SPMM_OK) FUZZ_CHECK(sp_csr_check(&block) == SPMM_OK);
         for (int64_t i = r.row_begin;
              i < r.row_end && status == SPMM_OK && whole->status == SPMM_OK && !faults; i++)
             check_block_row(&whole->a, &r, &block, i);
         spmm_csr_destroy(&block);
         r.row_end = facts->rows + 1;
-        if (status == SPMM_OK) FUZZ_CHECK(sp_file_block(f, &r, &block) == SPMM_ERR_USAGE);
+        if (status == SPMM_OK) FUZZ_CHECK(sp_spmm_file_block(f, &r, &block) == SPMM_ERR_USAGE);
         r.row_end = r.row_begin;
         r.col_begin = r.col_end + 1;
-        if (status == SPMM_OK) FUZZ_CHECK(sp_file_block(f, &r, &block) == SPMM_ERR_USAGE);
+        if (status == SPMM_OK) FUZZ_CHECK(sp_spmm_file_block(f, &r, &block) == SPMM_ERR_USAGE);
     }
     fuzz_fault_off();
     if (status != SPMM_OK) fuzz_refused(status, path, FUZZ_PATH);
     if (!faults && whole->status == SPMM_OK) FUZZ_CHECK(status == SPMM_OK);
-    sp_file_close(f);
+    sp_spmm_file_close(f);
 }
 
 /** Parts that are not of the file are refused. */
 static void check_ranges(const char *path)
 {
-    sp_file *f;
+    sp_spmm_file *f;
     int64_t start[4];
     int32_t column[4];
-    if (sp_file_open(path, &f) != SPMM_OK) return;
-    const sp_file_facts *const facts = sp_file_facts_of(f);
-    FUZZ_CHECK(sp_file_row_starts(f, facts->rows, facts->rows + 1, start) == SPMM_ERR_USAGE);
-    FUZZ_CHECK(sp_file_row_starts(f, -1, 0, start) == SPMM_ERR_USAGE);
-    FUZZ_CHECK(sp_file_columns(f, facts->nnz, facts->nnz + 1, 1, column) == SPMM_ERR_USAGE);
-    FUZZ_CHECK(sp_file_columns(f, 1, 0, 1, column) == SPMM_ERR_USAGE);
-    sp_file_close(f);
+    if (sp_spmm_file_open(path, &f) != SPMM_OK) return;
+    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
+    FUZZ_CHECK(sp_spmm_file_row_starts(f, facts->rows, facts->rows + 1, start) == SPMM_ERR_USAGE);
+    FUZZ_CHECK(sp_spmm_file_row_starts(f, -1, 0, start) == SPMM_ERR_USAGE);
+    FUZZ_CHECK(sp_spmm_file_columns(f, facts->nnz, facts->nnz + 1, 1, column) == SPMM_ERR_USAGE);
+    FUZZ_CHECK(sp_spmm_file_columns(f, 1, 0, 1, column) == SPMM_ERR_USAGE);
+    sp_spmm_file_close(f);
 }
 
 static void check_written(const fuzz_input *in, const outcome *whole, int chunk)
@@ -125,16 +126,16 @@ static void check_written(const fuzz_input *in, const outcome *whole, int chunk)
     outcome again;
     const char *const path = fuzz_folder_file("a.spmm");
     const int64_t bytes = chunk % 16 < 8 ? 0 : 64 * (chunk % 16);
-    FUZZ_CHECK(sp_file_write(path, &whole->a, &whole->facts, 63, 1) == SPMM_ERR_USAGE);
-    FUZZ_CHECK(sp_file_write(path, &whole->a, &whole->facts, bytes, in->read.threads) == SPMM_OK);
-    FUZZ_CHECK(sp_file_is(path));
+    FUZZ_CHECK(sp_spmm_file_write(path, &whole->a, &whole->facts, 63, 1) == SPMM_ERR_USAGE);
+    FUZZ_CHECK(sp_spmm_file_write(path, &whole->a, &whole->facts, bytes, in->read.threads) == SPMM_OK);
+    FUZZ_CHECK(sp_spmm_file_is(path));
     read_file(path, &options, &again);
     FUZZ_CHECK(again.status == SPMM_OK);
     fuzz_same_csr(&whole->a, &again.a);
     spmm_csr_destroy(&again.a);
     FUZZ_CHECK(fuzz_folder_clean(path));
     fuzz_fault_on(in);
-    const spmm_status status = sp_file_write(path, &whole->a, &whole->facts, bytes, in->read.threads);
+    const spmm_status status = sp_spmm_file_write(path, &whole->a, &whole->facts, bytes, in->read.threads);
     fuzz_fault_off();
     if (status != SPMM_OK)
         fuzz_refused(status, path, FUZZ_ANY);
@@ -143,7 +144,7 @@ static void check_written(const fuzz_input *in, const outcome *whole, int chunk)
     if (status == SPMM_OK) fuzz_same_csr(&whole->a, &again.a);
     if (status == SPMM_OK) spmm_csr_destroy(&again.a);
     FUZZ_CHECK(fuzz_folder_clean(path) == (status == SPMM_OK)); /* complete, or not at all */
-    FUZZ_CHECK(sp_file_write("/dev/full", &whole->a, &whole->facts, bytes, 1) == SPMM_ERR_OUTPUT);
+    FUZZ_CHECK(sp_spmm_file_write("/dev/full", &whole->a, &whole->facts, bytes, 1) == SPMM_ERR_OUTPUT);
     fuzz_refused(SPMM_ERR_OUTPUT, "/dev/full", FUZZ_PATH);
 }
 
@@ -151,7 +152,7 @@ static void check_faults(const fuzz_input *in, const char *path, const outcome *
 {
     outcome o;
     fuzz_fault_on(in);
-    (void)sp_file_is(path);
+    (void)sp_spmm_file_is(path);
     read_file(path, &in->read, &o);
     fuzz_fault_off();
     sp_set_message(o.message);
@@ -189,9 +190,9 @@ int fuzz_spmm(const uint8_t *data, size_t size)
         const int choice[3] = {3, 2, 5};
         if (in.size > MOST_RAW) return 0;
         memcpy(m.bytes, in.data, in.size);
-        const uint32_t check = sp_file_check(m.bytes, offsetof(sp_file_header, check));
+        const uint32_t check = sp_spmm_file_check(m.bytes, offsetof(sp_spmm_file_header, check));
         if (in.size >= sizeof m.header)
-            memcpy(m.bytes + offsetof(sp_file_header, check), &check, sizeof check);
+            memcpy(m.bytes + offsetof(sp_spmm_file_header, check), &check, sizeof check);
         check_file(&in, fuzz_file(m.bytes, in.size), choice, &whole);
     } else {
         made_spmm_make(&in, &m);

@@ -25,7 +25,7 @@ static int number(fuzz_input *in, int otherwise) { return (int8_t)(next(in, othe
 
 static void make_pattern(fuzz_input *in, made_spmm *m)
 {
-    sp_file_header *const h = &m->header;
+    sp_spmm_file_header *const h = &m->header;
     m->right = 1;
     for (int64_t i = 0; i < h->rows; i++) {
         const int length = number(in, '0');
@@ -55,21 +55,21 @@ static void make_values(fuzz_input *in, made_spmm *m)
 }
 
 /** The fields that patches can set, each 8 bytes. */
-static void *field(sp_file_header *h, int which)
+static void *field(sp_spmm_file_header *h, int which)
 {
     static const size_t at[] = {
-        offsetof(sp_file_header, rows),        offsetof(sp_file_header, cols),
-        offsetof(sp_file_header, nnz),         offsetof(sp_file_header, precision),
-        offsetof(sp_file_header, stored),      offsetof(sp_file_header, text_bytes),
-        offsetof(sp_file_header, duplicates),  offsetof(sp_file_header, chunk_bytes),
-        offsetof(sp_file_header, offset),      offsetof(sp_file_header, offset) + 8,
-        offsetof(sp_file_header, offset) + 16, offsetof(sp_file_header, bytes),
-        offsetof(sp_file_header, bytes) + 8,   offsetof(sp_file_header, bytes) + 16,
-        offsetof(sp_file_header, file_bytes),  offsetof(sp_file_header, version),
-        offsetof(sp_file_header, mark),        offsetof(sp_file_header, magic),
-        offsetof(sp_file_header, format),      offsetof(sp_file_header, format) + 8,
-        offsetof(sp_file_header, field),       offsetof(sp_file_header, field) + 8,
-        offsetof(sp_file_header, symmetry),    offsetof(sp_file_header, symmetry) + 12,
+        offsetof(sp_spmm_file_header, rows),        offsetof(sp_spmm_file_header, cols),
+        offsetof(sp_spmm_file_header, nnz),         offsetof(sp_spmm_file_header, precision),
+        offsetof(sp_spmm_file_header, stored),      offsetof(sp_spmm_file_header, text_bytes),
+        offsetof(sp_spmm_file_header, duplicates),  offsetof(sp_spmm_file_header, chunk_bytes),
+        offsetof(sp_spmm_file_header, offset),      offsetof(sp_spmm_file_header, offset) + 8,
+        offsetof(sp_spmm_file_header, offset) + 16, offsetof(sp_spmm_file_header, bytes),
+        offsetof(sp_spmm_file_header, bytes) + 8,   offsetof(sp_spmm_file_header, bytes) + 16,
+        offsetof(sp_spmm_file_header, file_bytes),  offsetof(sp_spmm_file_header, version),
+        offsetof(sp_spmm_file_header, mark),        offsetof(sp_spmm_file_header, magic),
+        offsetof(sp_spmm_file_header, format),      offsetof(sp_spmm_file_header, format) + 8,
+        offsetof(sp_spmm_file_header, field),       offsetof(sp_spmm_file_header, field) + 8,
+        offsetof(sp_spmm_file_header, symmetry),    offsetof(sp_spmm_file_header, symmetry) + 12,
     };
     return (char *)h + at[which % (int)(sizeof at / sizeof *at)];
 }
@@ -107,7 +107,7 @@ static void apply(made_spmm *m, const fuzz_input *patches, patch_kind kind)
 }
 
 /** Puts the sections where the layout wants them. */
-static void put_sections(made_spmm *m, const sp_file_header *h)
+static void put_sections(made_spmm *m, const sp_spmm_file_header *h)
 {
     const int64_t rows = h->bytes[0] < (int64_t)sizeof m->start ? h->bytes[0] : (int64_t)sizeof m->start;
     memcpy(m->bytes + h->offset[SP_FILE_ROWS], m->start, (size_t)rows);
@@ -122,18 +122,18 @@ static void put_sections(made_spmm *m, const sp_file_header *h)
     }
 }
 
-static void put_checksums(made_spmm *m, const sp_file_header *h)
+static void put_checksums(made_spmm *m, const sp_spmm_file_header *h)
 {
     uint32_t *const table = (uint32_t *)(void *)(m->bytes + sizeof *h);
     for (int s = 0; s < SP_FILE_SECTIONS; s++)
-        for (int64_t c = 0; c < sp_file_chunks(h, s); c++)
-            table[sp_file_chunks_before(h, s) + c] = sp_file_check(
-                m->bytes + h->offset[s] + c * h->chunk_bytes, sp_file_chunk_size(h, s, c));
+        for (int64_t c = 0; c < sp_spmm_file_chunks(h, s); c++)
+            table[sp_spmm_file_chunks_before(h, s) + c] = sp_spmm_file_check(
+                m->bytes + h->offset[s] + c * h->chunk_bytes, sp_spmm_file_chunk_size(h, s, c));
     m->header.table_check = (uint32_t)crc32_z(
-        0, (const Bytef *)table, (size_t)sp_file_chunks_before(h, SP_FILE_SECTIONS) * sizeof *table);
+        0, (const Bytef *)table, (size_t)sp_spmm_file_chunks_before(h, SP_FILE_SECTIONS) * sizeof *table);
 }
 
-static void make_header(fuzz_input *in, sp_file_header *h, made_spmm *m)
+static void make_header(fuzz_input *in, sp_spmm_file_header *h, made_spmm *m)
 {
     memcpy(h->magic, SP_FILE_MAGIC, sizeof h->magic);
     h->mark = SP_FILE_MARK;
@@ -160,8 +160,8 @@ void made_spmm_make(const fuzz_input *input, made_spmm *m)
     make_pattern(in, m);
     make_values(in, m);
     apply(m, in, PATCH_FIELD);
-    sp_file_header laid_out = m->header;
-    if (sp_file_lay_out(&laid_out) || laid_out.file_bytes > MOST_FILE || laid_out.nnz > MOST_ENTRIES ||
+    sp_spmm_file_header laid_out = m->header;
+    if (sp_spmm_file_lay_out(&laid_out) || laid_out.file_bytes > MOST_FILE || laid_out.nnz > MOST_ENTRIES ||
         laid_out.rows > 256) {
         /* nonsense: a header, and what a reader may take for all that it promises */
         m->right = 0;
@@ -176,7 +176,7 @@ void made_spmm_make(const fuzz_input *input, made_spmm *m)
         put_checksums(m, &laid_out);
     }
     apply(m, in, PATCH_LAID_OUT);
-    m->header.check = sp_file_check(&m->header, offsetof(sp_file_header, check));
+    m->header.check = sp_spmm_file_check(&m->header, offsetof(sp_spmm_file_header, check));
     memcpy(m->bytes, &m->header, sizeof m->header);
     apply(m, in, PATCH_DAMAGE);
     apply(m, in, PATCH_LENGTH);
@@ -184,9 +184,9 @@ void made_spmm_make(const fuzz_input *input, made_spmm *m)
 
 int made_spmm_acceptable(const fuzz_input *in, const made_spmm *m)
 {
-    sp_file_header h = m->header;
+    sp_spmm_file_header h = m->header;
     int finite = 1;
     for (int64_t e = 0; e < m->entries; e++)
         finite &= isfinite(in->read.precision == SPMM_F32 ? (float)m->value[e] : m->value[e]);
-    return m->right && !sp_file_lay_out(&h) && (finite || in->read.allow_nonfinite);
+    return m->right && !sp_spmm_file_lay_out(&h) && (finite || in->read.allow_nonfinite);
 }

@@ -30,7 +30,7 @@ typedef enum patch_kind {
 
 /** The file that an input stands for. */
 typedef struct made_spmm {
-    sp_file_header header;
+    sp_spmm_file_header header;
     uint8_t bytes[MOST_FILE];
     int64_t size;
     int64_t start[257];
