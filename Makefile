@@ -74,6 +74,7 @@ include mk/bench.mk
 include mk/bench-gpu.mk
 
 ## study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
+## pages          make the pages of the studies whose records are in docs/studies/
 ## NAME           4 ranks on matrices/NAME.mtx, e.g. make cage9
 include mk/study.mk
 

@@ -10,6 +10,9 @@ for file in "$@"; do
     esac
 done
 
+echo "lint: contracts"
+python3 "$(dirname "$0")/contracts.py" || status=1
+
 echo "lint: clang-format"
 clang-format --dry-run -Werror "$@" || status=1
 

@@ -22,6 +22,16 @@ study-conversions:
 	$(Q)SPMM_LAUNCHER='$(study_launcher)' $(study_python) jobs/conversions --records '$(RECORDS)/conversions.jsonl' \
 	    --out '$(RECORDS)/conversions'
 
+# the pages of docs/STUDIES.md, from the records that are kept; NVIDIA's figure for the FP64 tensor cores of an H200, in GFLOP/s
+PAGES := $(patsubst %.jsonl,%.html,$(wildcard docs/studies/*.jsonl))
+PAGE_OPTIONS = $(if $(findstring H200,$@),--peak H200=67000)
+.PHONY: pages $(PAGES)
+pages:
+	$(Q)$(call deps,figures)
+	@+$(MAKE) $(J) $(PAGES)
+$(PAGES): %.html: %.jsonl
+	$(Q)$(study_python) jobs/report $< $(PAGE_OPTIONS) -o $@
+
 # a Python that has matplotlib, or any
 study_python = $$(for p in '$(PYTHON)' python3 /usr/bin/python3; do \
     PYTHONPATH=jobs $$p -c 'import spmm_study, matplotlib' 2>/dev/null && echo $$p && exit; done; echo python3)

@@ -148,8 +148,9 @@ int main(void)
         CHECK(!strstr(spmm_error_message(), "did you mean"));
     }
     TEST("names may be cut short where that is not ambiguous") {
-        CHECK_INT(parse("--col 3 --thr=2"), SPMM_OK);
+        CHECK_INT(parse("--columns 3 --thr=2"), SPMM_OK);
         CHECK(o.k[0] == 3 && o.threads == 2);
+        refused("--col 3", "--col: ambiguous: --columns or --column-blocks");
         refused("--t 3", "--t: ambiguous: --tune, --transport, --threads or --timeout");
         refused("--list", "ambiguous: --list-kernels or --list-devices");
     }
