@@ -1,4 +1,4 @@
-/** The CUDA kernels of a build without CUDA: listed, but they cannot run. */
+/** Stands in for the CUDA kernels in a build without CUDA: they are listed, but refuse to run. */
 #include "base/status.h"
 #include "device/device_ops.h"
 #include "device/difference.h"

@@ -1,3 +1,4 @@
+/** Defines the registry of kernels (kernels.def) and looks kernels up in it. */
 #include "kernels/kernel.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/** Products of a plan on GPUs beside the same on CPUs, through the public interface; tests/test_gpu_exchange.c and
- *  test_gpu_shared.c. */
+/** Compares products of a plan on GPUs with the same products on CPUs, through the public interface; for
+ *  test_gpu_exchange.c and test_gpu_shared.c. */
 #ifndef SP_GPU_PRODUCTS_H
 #define SP_GPU_PRODUCTS_H
 
@@ -12,15 +12,17 @@ static const char *const transports[] = {"auto", "mpi", "staged", "cuda-aware", 
 static const char *const exchanges[] = {"auto", "halo", "bcast"};
 static const char *const reductions[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl"};
 
-/** What numbers A and X hold: small integers make every sum exact, in any order. */
+/** The values of A and X: with small integers every sum is exact, in any order. */
 typedef enum numbers { REALS, INTEGERS } numbers;
 
+/** Returns element (i, j) of a multivector in host memory. */
 static inline double get(const spmm_multivector *v, int64_t i, int64_t j)
 {
     return v->precision == SPMM_F64 ? ((const double *)v->data)[i * v->ld + j]
                                     : (double)((const float *)v->data)[i * v->ld + j];
 }
 
+/** Sets element (i, j) of a multivector in host memory. */
 static inline void set(spmm_multivector *v, int64_t i, int64_t j, double value)
 {
     if (v->precision == SPMM_F64)
@@ -29,6 +31,7 @@ static inline void set(spmm_multivector *v, int64_t i, int64_t j, double value)
         ((float *)v->data)[i * v->ld + j] = (float)value;
 }
 
+/** Fills rows of X in host memory, of which the first is row `first` of the whole. */
 static inline void fill_x(spmm_multivector *x, int64_t first, numbers kind)
 {
     for (int64_t i = 0; i < x->rows; i++)
@@ -38,7 +41,7 @@ static inline void fill_x(spmm_multivector *x, int64_t first, numbers kind)
         }
 }
 
-/** This rank's block of a generated matrix on a P x Q grid. */
+/** Makes this rank's block of a generated matrix on a P x Q grid. Collective over MPI_COMM_WORLD. */
 static inline void make_block(const char *spec, spmm_precision precision, numbers kind, int p, int q,
                               spmm_block *block)
 {
@@ -61,7 +64,8 @@ typedef struct reference {
     spmm_multivector x, y;
 } reference;
 
-/** By a plan on the CPU. reduce: where Y shall be as that has it. */
+/** Computes A X by a plan on the CPU. Collective over MPI_COMM_WORLD.
+ *  \param [in] reduce  the reduction to compare with, on which it depends which rank has which rows of Y */
 static inline void reference_create(const spmm_block *block, int64_t k, numbers kind, spmm_reduce reduce,
                                     reference *r)
 {
@@ -77,13 +81,14 @@ static inline void reference_create(const spmm_block *block, int64_t k, numbers 
     spmm_plan_destroy(plan);
 }
 
+/** Frees the multivectors. */
 static inline void reference_destroy(reference *r)
 {
     spmm_multivector_destroy(&r->x);
     spmm_multivector_destroy(&r->y);
 }
 
-/** Is the Y on the GPU `factor` (a power of two) times the reference's, bit for bit? */
+/** Tells whether Y on the GPU equals `factor`, a power of two, times the reference's Y exactly. */
 static inline int is_right(const reference *r, const spmm_multivector *y, double factor)
 {
     spmm_multivector back;
@@ -96,7 +101,7 @@ static inline int is_right(const reference *r, const spmm_multivector *y, double
     return same;
 }
 
-/** Fills a multivector on the GPU: with the reference's X times a factor, or with NaNs. */
+/** Fills x on the GPU with the reference's X times `factor`. */
 static inline void put_x(const reference *r, double factor, spmm_multivector *x)
 {
     spmm_multivector host;
@@ -107,6 +112,7 @@ static inline void put_x(const reference *r, double factor, spmm_multivector *x)
     spmm_multivector_destroy(&host);
 }
 
+/** Fills a multivector on the GPU with NaNs. */
 static inline void put_nan(spmm_multivector *v)
 {
     spmm_multivector host;
@@ -117,8 +123,9 @@ static inline void put_nan(spmm_multivector *v)
     spmm_multivector_destroy(&host);
 }
 
-/** Products again and again, each with other numbers than the one before: with the plan's X and Y, and with an X of
- *  the caller's that has no room and another leading dimension; of integers also with alpha and beta. */
+/** Checks several products, each with values that differ from those before: with the plan's X and Y, and with the
+ *  caller's own X, which has no room for ghost rows and another leading dimension; with integers also alpha and
+ *  beta. */
 static inline void multiply(const reference *r, spmm_plan *plan, int64_t x_rows)
 {
     static const double factors[] = {1, 2, -0.5};
@@ -137,7 +144,7 @@ static inline void multiply(const reference *r, spmm_plan *plan, int64_t x_rows)
         CHECK_INT(spmm_apply(plan, 1, &own, 0, &y), SPMM_OK);
         CHECK(is_right(r, &y, 4 * factors[f]));
     }
-    if (r->kind == INTEGERS) { /* Y is -2 A X, X is -0.5 times the reference's */
+    if (r->kind == INTEGERS) { /* here Y is -2 times the reference's, X -0.5 times */
         CHECK_INT(spmm_apply(plan, 4, &x, -1, &y), SPMM_OK);
         CHECK(is_right(r, &y, 0));
         CHECK_INT(spmm_apply(plan, -4, &x, 0, &y), SPMM_OK);
@@ -148,7 +155,7 @@ static inline void multiply(const reference *r, spmm_plan *plan, int64_t x_rows)
     spmm_multivector_destroy(&wide);
 }
 
-/** A plan on the GPUs, and its products. */
+/** Makes a plan on the GPUs and checks its products. Collective over MPI_COMM_WORLD. */
 static inline void check_plan(const spmm_block *block, const reference *r, const spmm_plan_options *o)
 {
     const int failed = test_.failed;

@@ -1,11 +1,11 @@
-/** Unfinished outputs, as output_file.h names them. */
+/** Counts unfinished output files, which output_file.h names TARGET.part-XXXXXXXX. */
 #ifndef SP_TEST_PARTS_H
 #define SP_TEST_PARTS_H
 
 #include <dirent.h>
 #include <string.h>
 
-/** How many of them lie in the folder; -1 where it cannot be read. */
+/** Returns the number of unfinished output files in the folder; -1 if it cannot be read. */
 static inline int parts_in(const char *folder)
 {
     DIR *const d = opendir(folder);

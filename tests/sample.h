@@ -1,4 +1,4 @@
-/** Small matrices and multivectors of known structure for the tests. */
+/** Makes small matrices and multivectors of known structure for the tests. */
 #ifndef SP_SAMPLE_H
 #define SP_SAMPLE_H
 
@@ -31,15 +31,16 @@ static inline const char *sample_name(sample s)
     return names[s];
 }
 
-/** How values are drawn: small integers keep every product exact, in any order and both precisions. */
+/** How values are drawn: with small integers every product is exact, in any order and both precisions. */
 typedef enum sample_values { SAMPLE_INTEGERS, SAMPLE_REALS } sample_values;
 
+/** Draws the value of counters a and b. */
 static inline double sample_value(sample_values kind, uint64_t key, uint64_t a, uint64_t b)
 {
     return kind == SAMPLE_INTEGERS ? (double)sp_random_below(key, a, b, 9) - 4 : sp_random_unit(key, a, b);
 }
 
-/** Triplets of the structure, in random order, the columns of a row distinct or not. */
+/** Makes the triplets of a sample in random order, duplicates included; aborts on failure. */
 static inline void sample_coo(sample s, sample_values kind, spmm_precision precision, sp_coo *coo)
 {
     static const struct {
@@ -65,6 +66,7 @@ static inline void sample_coo(sample s, sample_values kind, spmm_precision preci
     }
 }
 
+/** Makes the same sample as CSR; aborts on failure. */
 static inline void sample_csr(sample s, sample_values kind, spmm_precision precision, spmm_csr *a)
 {
     sp_coo coo;
@@ -72,12 +74,13 @@ static inline void sample_csr(sample s, sample_values kind, spmm_precision preci
     if (sp_csr_from_coo(&coo, 1, a, NULL) != SPMM_OK) abort();
 }
 
-/** Element e of an array of either precision. */
+/** Returns element e of an array of either precision. */
 static inline double sample_get(const void *data, spmm_precision precision, int64_t e)
 {
     return precision == SPMM_F64 ? ((const double *)data)[e] : (double)((const float *)data)[e];
 }
 
+/** Sets element e of an array of either precision. */
 static inline void sample_set(void *data, spmm_precision precision, int64_t e, double v)
 {
     if (precision == SPMM_F64)
@@ -86,8 +89,8 @@ static inline void sample_set(void *data, spmm_precision precision, int64_t e, d
         ((float *)data)[e] = (float)v;
 }
 
-/** A multivector with the given leading dimension, of exactly rows x ld elements in memory of their
- *  own, so that the sanitizer sees the first element beyond; all NaN. */
+/** Makes a multivector of NaNs with the given leading dimension. It has exactly rows x ld elements in memory of
+ *  its own, so that the address sanitizer reports an access past the end. The caller frees its data. */
 static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld,
                                                   spmm_precision precision)
 {
@@ -98,6 +101,7 @@ static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64
     return v;
 }
 
+/** Fills columns 0 to k - 1 with values of counters i and j. */
 static inline void sample_fill(spmm_multivector *v, sample_values kind, uint64_t key)
 {
     for (int64_t i = 0; i < v->rows; i++)
@@ -106,7 +110,7 @@ static inline void sample_fill(spmm_multivector *v, sample_values kind, uint64_t
                        sample_value(kind, key, (uint64_t)i, (uint64_t)j));
 }
 
-/** Whether columns 0 to k - 1 of two multivectors are the same bits. */
+/** Tells whether columns 0 to k - 1 of two multivectors have the same bits. */
 static inline int sample_same(const spmm_multivector *v, const spmm_multivector *w)
 {
     const size_t size = sp_value_size(v->precision), n = (size_t)v->k * size;

@@ -1,4 +1,4 @@
-/** The tests of series' kernels, on either device: test_series_kernels.c and test_gpu_series.c run them. */
+/** Tests of the kernels on series, on either device; run by test_series_kernels.c and test_gpu_series.c. */
 #ifndef SP_SERIES_KERNELS_H
 #define SP_SERIES_KERNELS_H
 
@@ -15,8 +15,10 @@
 
 /* ---- helpers ---- */
 
+/** Value i of series m. */
 typedef double (*value_fn)(int64_t m, int64_t i);
 
+/** Allocates series; exits on failure. */
 static sp_series make(int64_t count, int64_t length, sp_series_order layout, spmm_precision p,
                       spmm_device space)
 {
@@ -43,7 +45,7 @@ static double get_value(const sp_series *x, int64_t m, int64_t i)
     return x->layout == SP_SERIES_MAJOR ? sp_multivector_get(&x->v, m, i) : sp_multivector_get(&x->v, i, m);
 }
 
-/** The same series in the other memory. */
+/** Copies series to the memory of `space`. */
 static sp_series moved(const sp_series *x, spmm_device space)
 {
     sp_series to = make(x->count, x->length, x->layout, x->v.precision, space);
@@ -52,6 +54,7 @@ static sp_series moved(const sp_series *x, spmm_device space)
     return to;
 }
 
+/** Makes series of the given values in host memory. */
 static sp_series filled(int64_t count, int64_t length, sp_series_order layout, spmm_precision p,
                         value_fn value)
 {
@@ -67,6 +70,7 @@ static double small_integer(int64_t m, int64_t i)
 }
 static double unit_real(int64_t m, int64_t i) { return 10 + sp_random_unit(7, (uint64_t)m, (uint64_t)i); }
 
+/** Allocates zeroed memory of a device; exits on failure. */
 static void *device_memory(spmm_device space, int64_t bytes)
 {
     void *p = NULL;
@@ -94,7 +98,10 @@ static void to_host(spmm_device space, void *to, const void *from, int64_t bytes
         CHECK_INT(sp_device_download(to, from, bytes), SPMM_OK);
 }
 
-/** Runs a kernel of a step twice (what a run leaves in the workspace must do for the next). out: host, of its bytes. */
+/** Runs a kernel of SP_MEAN or SP_DEVIATION twice: the second run must work with the workspace that the first one
+ *  leaves.
+ *  \param [in]  mean  [count], host memory, for SP_DEVIATION; else NULL
+ *  \param [out] out   the result, of `bytes` bytes, host memory */
 static void run_step(const sp_series_kernel *k, const sp_series *host, double divisor, const double *mean,
                      int block, void *out, int64_t bytes)
 {
@@ -121,6 +128,7 @@ static void run_step(const sp_series_kernel *k, const sp_series *host, double di
     device_release(k->device, work);
 }
 
+/** The error constant of a sum of n terms: n u / (1 - n u), where u is the unit round-off. */
 static double gamma_n(int64_t n, spmm_precision p)
 {
     const double nu = (double)n * (p == SPMM_F64 ? 0x1p-53 : 0x1p-24);
@@ -129,6 +137,7 @@ static double gamma_n(int64_t n, spmm_precision p)
 
 /* ---- generation ---- */
 
+/** Runs a kernel of SP_GENERATE and returns the series in host memory. */
 static sp_series walked(const sp_series_kernel *k, int64_t count, int64_t length, int64_t first,
                         sp_series_order layout, spmm_precision p, const sp_walk *w, int block)
 {
@@ -143,7 +152,7 @@ static sp_series walked(const sp_series_kernel *k, int64_t count, int64_t length
     return host;
 }
 
-/** Elements of a and b that differ in a bit; whatever their layouts. */
+/** Counts the values of a and b that differ in any bit; the layouts may differ. */
 static int64_t different(const sp_series *a, const sp_series *b)
 {
     int64_t count = 0;
@@ -280,7 +289,7 @@ static void test_sums(const sp_series_kernel *k)
     }
 }
 
-/** sum (-1)^i big, and ones among them: plain sums lose the ones. */
+/** Values whose sum cancels but for the ones among them, which plain sums lose. */
 static double cancelling(int64_t m, int64_t i)
 {
     return i % 3 == 0 ? 1e17 + (double)m : i % 3 == 1 ? 1 : -1e17 - (double)m;
@@ -299,7 +308,7 @@ static void test_compensated(const sp_series_kernel *k)
     }
 }
 
-/** What sum_ordered promises: chunks of consecutive values, then neighbours. */
+/** The order of summation that sum_ordered promises: consecutive values per thread, then adjacent partial sums. */
 static double in_order(const sp_series *x, int64_t m, int block)
 {
     double part[1024] = {0};
@@ -324,7 +333,7 @@ static void test_order(const sp_series_kernel *k)
 
 /* ---- deviations ---- */
 
-static double of_scale; /* of the next function */
+static double of_scale; /* the scale of scaled_real() */
 static double scaled_real(int64_t m, int64_t i)
 {
     return m == 2 ? 0.1 * of_scale
@@ -434,7 +443,7 @@ static void test_dots(const sp_series_kernel *k)
     }
 }
 
-/* ---- what there is one way of ---- */
+/* ---- operations that have one implementation per device ---- */
 
 static void test_tiles(spmm_device space, const char *where)
 {
@@ -573,6 +582,7 @@ static void test_copies(spmm_device space, const char *where)
 
 /* ---- all kernels of a device ---- */
 
+/** Tests every kernel of a device. */
 static void test_device(spmm_device device)
 {
     int count;

@@ -1,4 +1,5 @@
-/** The tests of coefficients over ranks, on either device: test_series_pearson.c and test_gpu_pearson.c run them. */
+/** Tests of Pearson coefficients over ranks, on either device; run by test_series_pearson.c and
+ *  test_gpu_pearson.c. */
 #ifndef SP_SERIES_PEARSON_H
 #define SP_SERIES_PEARSON_H
 
@@ -13,16 +14,16 @@
 #include "series_mpi/pearson.h"
 #include "test_mpi.h"
 
-/** Everything that a case has, on this rank. One grid serves all cases: on GPUs it starts NCCL, which takes a second. */
+/** What a case has on this rank. One grid serves all cases, because on GPUs it starts NCCL, which takes a second. */
 typedef struct fixture {
     sp_grid grid;
-    int64_t count, length, *begin;
+    int64_t count, length, *begin; /* series of all ranks, values per series, first series of each rank */
     sp_series x;
     sp_spread *spread;
     sp_pearson *pearson;
 } fixture;
 
-/** Series 2 is constant, series 4 a multiple of series 1, series 5 the negative of it. */
+/** Value i of series m. Series 2 is constant; series 4 and 5 are series 1 less 1, times 3 and times -1. */
 static double value_of(int64_t m, int64_t i)
 {
     if (m == 2) return 0.1;
@@ -30,6 +31,7 @@ static double value_of(int64_t m, int64_t i)
     return m == 4 ? 3 * (v - 4) : m == 5 ? -(v - 5) : v;
 }
 
+/** The coefficient of series a and b of n values, in long double. */
 static double right_coefficient(int64_t a, int64_t b, int64_t n)
 {
     long double ma = 0, mb = 0, sab = 0, saa = 0, sbb = 0;
@@ -48,6 +50,7 @@ static double right_coefficient(int64_t a, int64_t b, int64_t n)
     return (double)(sab / sqrtl(saa * sbb));
 }
 
+/** Allocates device or host memory; aborts on failure. */
 static void *room(spmm_device space, int64_t bytes)
 {
     void *p = NULL;
@@ -57,6 +60,7 @@ static void *room(spmm_device space, int64_t bytes)
     return p;
 }
 
+/** Frees what room() allocated. */
 static void done_with(spmm_device space, void *p)
 {
     if (space == SPMM_CPU)
@@ -65,6 +69,7 @@ static void done_with(spmm_device space, void *p)
         sp_device_free(p);
 }
 
+/** Sets this rank's series to value_of(). */
 static void fill(fixture *f)
 {
     sp_series host = f->x;
@@ -81,6 +86,7 @@ static void fill(fixture *f)
     spmm_multivector_destroy(&host.v);
 }
 
+/** Makes a case: series, their deviations, and the coefficients' object. Collective over the grid. */
 static void set_up(fixture *f, const sp_grid *grid, int64_t count, int64_t length, spmm_precision p,
                    const sp_series_kernel *k)
 {
@@ -125,7 +131,7 @@ static int by_greatest(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/** All of a result beside what is right, on rank 0. */
+/** Compares all of a result with the correct values; for rank 0. */
 static void check_result(const fixture *f, const sp_pearson_result *r, int top, double tolerance)
 {
     double *const sorted = calloc((size_t)(f->count * f->count + 1), sizeof *sorted);
@@ -168,6 +174,7 @@ static void check_result(const fixture *f, const sp_pearson_result *r, int top, 
     free(sum);
 }
 
+/** Checks one case; the second pass must work with what the first one left. Collective over the grid. */
 static void check_case(const sp_grid *grid, int64_t count, int64_t length, spmm_precision p,
                        const sp_series_kernel *k, int top)
 {
@@ -185,7 +192,7 @@ static void check_case(const sp_grid *grid, int64_t count, int64_t length, spmm_
     free(all);
 }
 
-/** So many equal coefficients that no list of candidates holds them. */
+/** Checks more equal coefficients than a list of candidates holds. Collective over the grid. */
 static void check_ties(const sp_grid *grid, const sp_series_kernel *k)
 {
     fixture f;
@@ -215,6 +222,7 @@ static void check_ties(const sp_grid *grid, const sp_series_kernel *k)
     tear_down(&f);
 }
 
+/** Tests every kernel of a device. Collective over MPI_COMM_WORLD. */
 static void test_pearson(spmm_device device)
 {
     static const int64_t counts[] = {1, 2, 3, 6, 7, 13, 30}, lengths[] = {1, 2, 9, 100};
@@ -236,7 +244,7 @@ static void test_pearson(spmm_device device)
             for (int c = 0; c < 7; c++)
                 for (int n = 0; n < 4; n++)
                     for (int p = 0; p < 2; p++) {
-                        /* two values, and a float's error, make coefficients of +-1 of their own accord */
+                        /* length 2 and rounding in f32 make coefficients of +-1 without special series */
                         setenv("SPMM_TILE_EDGE", edges[(c + n) % 3], 1);
                         check_case(&grid, counts[c], lengths[n], (spmm_precision)p, &k[i],
                                    1 + (c * 7 + n) % 40);

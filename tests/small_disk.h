@@ -1,4 +1,4 @@
-/** A disk that is soon full, for tests. */
+/** Mounts a small file system, for tests of full disks. */
 #ifndef SP_TEST_SMALL_DISK_H
 #define SP_TEST_SMALL_DISK_H
 
@@ -10,15 +10,16 @@
 
 #include "test.h"
 
-enum { NO_SMALL_DISK = 9 }; /* exit code of a child that could not have one */
+enum { NO_SMALL_DISK = 9 }; /* exit status of a child that could not mount one */
 
+/** Writes text to a file; returns 1 on success. */
 static inline int tell_kernel_(const char *path, const char *text)
 {
     FILE *const f = fopen(path, "w");
     return f && fputs(text, f) >= 0 && fclose(f) == 0;
 }
 
-/** A user namespace in which this user is root. */
+/** Enters a user namespace in which this user is root, and a mount namespace; returns 1 on success. */
 static inline int be_root_(void)
 {
     char users[40], groups[40];
@@ -28,8 +29,9 @@ static inline int be_root_(void)
            tell_kernel_("/proc/self/uid_map", users) && tell_kernel_("/proc/self/gid_map", groups);
 }
 
-/** From here on the folder is a file system of so many bytes, in memory, for this process and its children alone.
- *  0 where the system does not let this user have one. */
+/** Mounts a file system in memory of `size` bytes (as tmpfs takes it: "64k") on the folder; only this process and its
+ *  later children see it.
+ *  \return 1; 0 if the system does not let this user mount one */
 static inline int small_disk(const char *folder, const char *size)
 {
     char option[64];
@@ -39,8 +41,8 @@ static inline int small_disk(const char *folder, const char *size)
     return mount("none", folder, "tmpfs", 0, option) == 0;
 }
 
-/** Waits for the child that tested on a small disk, and counts what it found: it ends with test_.tests_failed, or with
- *  NO_SMALL_DISK. */
+/** Waits for the child that ran the test `sentence` on a small disk. It exits with test_.tests_failed, which is
+ *  counted here as at most one failed test, or with NO_SMALL_DISK, which skips the test. */
 static inline void small_disk_end(pid_t child, const char *sentence)
 {
     int status = 0;

@@ -1,4 +1,4 @@
-/** The tests' harness: a plain main per module; names are sentences; one line a test.
+/** The test harness: one plain main per module; a test's name is a sentence; one line of output per test.
  *
  *      int main(void) {
  *          TEST("a matrix without rows has no entries") {
@@ -9,9 +9,8 @@
  *          return test_end();
  *      }
  *
- *  prints `PASS name`, `FAIL name` (with file, line and what was found) or `SKIP name: why`, which
- *  tests/run counts. Under MPI only rank 0 prints, and a check that fails on any rank fails the
- *  test: see test_mpi.h. */
+ *  prints `PASS name`, `FAIL name` (after file, line and what was found) or `SKIP name: why`, which tests/run counts.
+ *  Under MPI only rank 0 prints these lines, and a check that fails on any rank fails the test: see test_mpi.h. */
 #ifndef SP_TEST_H
 #define SP_TEST_H
 
@@ -20,8 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** TEST_THREADS_WATCHED: 1 with the sanitizer of threads, which makes all ten times slower; TEST_SANITIZED: with it or the one
- *  of addresses, which both have memory of their own. gcc and clang say it in two ways. */
+/** TEST_THREADS_WATCHED is 1 with the thread sanitizer, which makes everything ten times slower; TEST_SANITIZED is
+ *  1 with the thread or the address sanitizer, both of which need memory of their own. gcc and clang announce them
+ *  differently. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif
@@ -39,15 +39,18 @@
 static struct {
     const char *name;
     int failed, tests_failed, rank;
-    int (*any)(int failed); /* test_mpi.h: a reduction over the ranks */
+    int (*any)(int failed); /* test_mpi.h: the maximum over all ranks; NULL without MPI */
 } test_;
 
+/** Begins a test, for TEST; returns 1. */
 static inline int test_begin_(const char *name)
 {
     test_.name = name;
     test_.failed = 0;
     return 1;
 }
+
+/** Prints and counts a test's outcome, for TEST; returns 0. Collective under MPI. */
 static inline int test_finish_(void)
 {
     const int failed = test_.any ? test_.any(test_.failed) : test_.failed;
@@ -56,7 +59,11 @@ static inline int test_finish_(void)
     test_.tests_failed += failed != 0;
     return 0;
 }
+
+/** Runs the block that follows as the test `sentence`. */
 #define TEST(sentence) for (int once_ = test_begin_(sentence); once_; once_ = test_finish_())
+
+/** Reports a test that is not run. */
 #define SKIP(sentence, why)                                          \
     do {                                                             \
         if (test_.rank == 0) printf("SKIP %s: %s\n", sentence, why); \
@@ -84,6 +91,7 @@ static inline int test_finish_(void)
                    t_, (part));                                                                           \
     } while (0)
 
+/** Returns main's exit status: 1 if any test failed. */
 static inline int test_end(void) { return test_.tests_failed ? 1 : 0; }
 
 #endif

@@ -1,5 +1,5 @@
-/** test.h under MPI: rank 0 prints, and a check that fails on any rank fails the test. Every rank must
- *  go through the same tests in the same order. */
+/** test.h under MPI: rank 0 prints, and a check that fails on any rank fails the test. Every rank must run the same
+ *  tests in the same order. */
 #ifndef SP_TEST_MPI_H
 #define SP_TEST_MPI_H
 
@@ -7,6 +7,7 @@
 
 #include "test.h"
 
+/** Returns the maximum of `failed`. Collective over MPI_COMM_WORLD. */
 static int test_any_(int failed)
 {
     int any = 0;
@@ -15,7 +16,8 @@ static int test_any_(int failed)
     return any;
 }
 
-/** Call first in main. */
+/** Initializes MPI and the harness; to be called first in main.
+ *  \param [out] size  number of ranks */
 static inline void test_mpi_begin(int *argc, char ***argv, int *size)
 {
     MPI_Init(argc, argv);
@@ -24,7 +26,7 @@ static inline void test_mpi_begin(int *argc, char ***argv, int *size)
     test_.any = test_any_;
 }
 
-/** Return this from main. */
+/** Finalizes MPI and returns main's exit status. */
 static inline int test_mpi_end(void)
 {
     MPI_Finalize();

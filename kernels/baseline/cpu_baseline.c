@@ -1,3 +1,4 @@
+/** What the OpenMP kernels of the course reports share: chunk sizes, and X transposed. */
 #include "kernels/baseline/cpu_baseline.h"
 
 #include "base/memory.h"

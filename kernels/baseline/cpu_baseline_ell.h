@@ -1,6 +1,6 @@
 /* The course reports' OpenMP product on ELLPACK: X transposed, the loops over rows and columns collapsed.
- * Included once per format, with ROW_BEGIN(a, i), the position of row i's first entry, and ROW_LENGTH(a, i),
- * its positions; padding, column -1, ends a row. */
+ * Included once per format, with ROW_BEGIN(a, i), the position of row i's first entry, and ROW_LENGTH(a, i), the
+ * number of its positions; padding (column index -1) ends a row. */
 #include "kernels/baseline/cpu_baseline.h"
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                               \

@@ -1,4 +1,4 @@
-/** The course reports' OpenMP product on ELLPACK without padding. */
+/** The course reports' OpenMP product on ELLPACK without padding, with X transposed (cpu_baseline_ell.h). */
 #define ROW_BEGIN(a, i) ((a)->row_start[i])
 #define ROW_LENGTH(a, i) ((a)->nz_per_row[i])
 #include "kernels/baseline/cpu_baseline_ell.h"

@@ -1,4 +1,4 @@
-/** The course reports' OpenMP product on padded ELLPACK. */
+/** The course reports' OpenMP product on padded ELLPACK, with X transposed (cpu_baseline_ell.h). */
 #define ROW_BEGIN(a, i) ((i) * (a)->width)
 #define ROW_LENGTH(a, i) ((a)->width)
 #include "kernels/baseline/cpu_baseline_ell.h"

@@ -1,12 +1,14 @@
-/** The serial product as a kernel, so that absolute speed-ups are measured like all else: one thread, row after row. Up to 8
- *  columns their sums are in registers; for more, the reference's loop over all columns of an entry is faster. */
+/** The serial product as a kernel: one thread, row after row, so that absolute speed-ups are measured like any
+ *  product. The sums of up to 8 columns are in registers; for more columns the reference of formats/serial.h, with a
+ *  loop over all columns per entry, is faster. */
 #include "formats/serial.h"
 #include "kernels/baseline/cpu_baseline.h"
 
 enum { FEW = 8 };
 
+/** The positions of a row's entries. */
 typedef struct serial_row {
-    int64_t begin, end; /* of its entries */
+    int64_t begin, end;
 } serial_row;
 
 static serial_row row_of(const sp_matrix *m, int64_t i)
@@ -18,7 +20,7 @@ static serial_row row_of(const sp_matrix *m, int64_t i)
     return r;
 }
 
-/** `n` columns at a time while there are so many; j: the first that is not done. */
+/** Computes columns of row r, n at a time while that many are left; j is the first that is not computed. */
 #define COLUMNS(VALUE, SUFFIX, n)                                                               \
     for (; j + (n) <= l->x->k; j += (n)) {                                                      \
         const VALUE *const x = (const VALUE *)l->x->data + j;                                   \

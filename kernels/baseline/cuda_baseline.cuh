@@ -1,9 +1,9 @@
-/** What the kernels of the course reports share: what they see of a launch, and their state. docs/KERNELS.md has a
- *  table of them.
+/** What the CUDA kernels of the course reports share: their arguments and their state. docs/KERNELS.md has a table of
+ *  these kernels.
  *
- *  Elements, rows and entries are counted in 64 bits. Grids are as large as the work, as in the reports, up
- *  to the limit of a grid; loops over the grid do the rest. Every kernel is compiled for blocks of up to
- *  MAX_BLOCK threads, so that whatever block size is asked for can be launched. */
+ *  Elements, rows and entries are counted in 64 bits. Grids are as large as the work, as in the reports, up to the
+ *  limit of a grid; grid-stride loops do the rest. Every kernel is compiled for blocks of up to MAX_BLOCK threads, so
+ *  that any block size the user asks for can be launched. */
 #ifndef SP_CUDA_BASELINE_CUH
 #define SP_CUDA_BASELINE_CUH
 
@@ -18,7 +18,7 @@ template <typename T> struct product {
     const T *val;
     int64_t rows, cols, k;
     int64_t width; /* SPMM_ELL */
-    const T *x;    /* element (i, j) at x[i * ldx + j]; of X transposed at x[j * ldx + i] */
+    const T *x;    /* element (i, j) of X at x[i * ldx + j]; if X is transposed, at x[j * ldx + i] */
     int64_t ldx;
     T *y;
     int64_t ldy;
@@ -33,7 +33,7 @@ template <typename T> product<T> product_of(const sp_launch *l)
 
 /** What prepare() makes; each kernel uses what it needs. */
 struct baseline_state {
-    int block;          /* threads of a block */
+    int block;          /* threads per block */
     int lanes;          /* of a sub-warp (sub-block) */
     int resident;       /* blocks that the GPU runs at the same time */
     int64_t k;          /* columns of X in the products to come */
@@ -43,6 +43,7 @@ struct baseline_state {
     work_queue *queue;
 };
 
+/** A kernel's release(): frees a state, also one that is partly made; accepts NULL. */
 inline void baseline_release(void *state)
 {
     baseline_state *const s = (baseline_state *)state;

@@ -1,4 +1,4 @@
-/** Row blocks: consecutive rows whose entries are few enough for a block of threads, or one row. */
+/** Row blocks: consecutive rows whose entries are few enough for one block of threads, or one longer row. */
 #ifndef SP_CUDA_BASELINE_BLOCKS_CUH
 #define SP_CUDA_BASELINE_BLOCKS_CUH
 
@@ -6,12 +6,15 @@
 
 namespace {
 
-/** Up to `rows` rows of together up to `entries` entries; rows of more than `alone` are their own block. */
+/** Limits of a row block: `rows` rows, `entries` entries in all. A row of more than `alone` entries is its own
+ *  block. */
 struct cut {
     int64_t rows, entries, alone;
 };
 
-/** \param [out] first_row  [row blocks + 1]; NULL: they are only counted.  \return row blocks */
+/** Cuts rows into row blocks.
+ *  \param [out] first_row  [row blocks + 1], the first row of each; NULL: they are only counted
+ *  \return the number of row blocks */
 inline int64_t cut_rows(const int64_t *row_start, int64_t rows, cut most, int64_t *first_row)
 {
     int64_t blocks = 0;
@@ -29,7 +32,7 @@ inline int64_t cut_rows(const int64_t *row_start, int64_t rows, cut most, int64_
     return blocks;
 }
 
-/** s->first_row in device memory. */
+/** Sets s->row_blocks, and s->first_row in device memory. */
 inline spmm_status make_row_blocks(const sp_setup *setup, cut most, baseline_state *s)
 {
     const spmm_csr *const a = setup->csr;

@@ -1,6 +1,6 @@
-/** X transposed, and rows of Y by sub-warps that share out the columns: csr_vector_by_row, csr_adaptive and
- *  csr_adaptive_subblocks. A column of X is contiguous in X transposed, so that the lanes of a row's
- *  neighbouring entries read neighbouring memory. */
+/** X transposed, and rows of Y whose columns are divided among sub-warps; for csr_vector_by_row, csr_adaptive and
+ *  csr_adaptive_subblocks. In X transposed a column of X is contiguous, so that lanes with adjacent columns of A read
+ *  adjacent memory. */
 #ifndef SP_CUDA_BASELINE_COLUMNS_CUH
 #define SP_CUDA_BASELINE_COLUMNS_CUH
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-/** The workspace of X transposed, once for all products. */
+/** Allocates the workspace for X transposed, once for all products. */
 inline spmm_status make_transposed(const sp_setup *setup, baseline_state *s)
 {
     const int64_t size = (int64_t)sp_value_size(setup->a->precision);
@@ -40,8 +40,8 @@ spmm_status transpose_x(const sp_launch *l, cudaStream_t stream, const char *id,
     return SPMM_OK;
 }
 
-/** All of a row of Y by the sub-warps of a warp or block: number `sub` of `subs` computes columns sub, sub +
- *  subs, ... All lanes of a warp call it with the same row. */
+/** Computes a row of Y by the sub-warps of a warp or block: sub-warp `sub` of `subs` computes columns sub, sub +
+ *  subs, .. All lanes of a warp call it with the same row. */
 template <bool shuffle, typename T>
 __device__ inline void row_by_subwarps(const product<T> &a, int64_t row, int sub, int subs, int lane,
                                        int lanes)

@@ -1,5 +1,5 @@
-/** The kernels that share out elements of Y, one to a thread or one to a sub-warp: row = number / K, column =
- *  number % K, so that neighbours compute neighbouring columns of a row. */
+/** Kernels with one thread or one sub-warp per element of Y: element n is in row n / K and column n % K, so that
+ *  adjacent threads compute adjacent columns of a row. */
 #ifndef SP_CUDA_BASELINE_ELEMENTS_CUH
 #define SP_CUDA_BASELINE_ELEMENTS_CUH
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-/* ---- a thread per element; Sum says how its sum is formed ---- */
+/* ---- a thread per element; Sum::element() forms its sum ---- */
 
 template <class Sum, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) scalar_kernel(const product<T> a)
@@ -48,7 +48,8 @@ template <class Sum> spmm_status run_scalar(const sp_launch *l, const char *id)
 
 /* ---- a sub-warp per element ---- */
 
-/** A lane's share of row times column: every lanes-th entry. Padded ELLPACK ends at the first column -1. */
+/** Sums a lane's share of an element: every lanes-th entry. A row of padded ELLPACK ends at its first column index
+ *  -1. */
 template <spmm_format F, typename T>
 __device__ inline T lane_sum(const product<T> &a, int64_t row, const T *x, int lane, int lanes)
 {
@@ -63,7 +64,7 @@ __device__ inline T lane_sum(const product<T> &a, int64_t row, const T *x, int l
     return sum;
 }
 
-/** L: the lanes, where they are known at compile time; else 0. */
+/** \tparam L  lanes per sub-warp; 0: `asked` of them, not known at compile time */
 template <spmm_format F, bool shuffle, int L, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, int asked)
 {
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, 
               in_warp = (int)threadIdx.x % WARP / lanes;
     const int64_t elements = a.rows * a.k, per_block = (int)blockDim.x / lanes,
                   stride = gridDim.x * per_block;
-    /* by the warp's first element: all its lanes must meet in subwarp_sum */
+    /* the loop is over the first element of a warp, because all its lanes must call subwarp_sum() */
     for (int64_t first = blockIdx.x * per_block + (int)threadIdx.x / WARP * (WARP / lanes); first < elements;
          first += stride) {
         const int64_t n = first + in_warp;
@@ -84,7 +85,8 @@ __global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, 
 
 template <typename T> using subwarp_function = void (*)(product<T>, int);
 
-/** L is compiled for, other sizes take the general kernel; a whole warp has no other sizes. */
+/** Returns the kernel for sub-warps of L lanes, or for any other size the general one; if L is a warp, it is the
+ *  only size. */
 template <spmm_format F, bool shuffle, int L, typename T> subwarp_function<T> choose_subwarp(int lanes)
 {
     if constexpr (L == WARP)
@@ -117,7 +119,7 @@ void launch_subwarp(const sp_launch *l, cudaStream_t stream)
     kernel<<<grid, s->block, shared, stream>>>(a, s->lanes);
 }
 
-/** \tparam L  the sub-warp's size unless the user sets another; WARP: always */
+/** \tparam L  lanes per sub-warp, unless the user sets another size; if L is WARP, always */
 template <spmm_format F, bool shuffle, int L> spmm_status run_subwarp(const sp_launch *l, const char *id)
 {
     if (l->a->rows == 0) return SPMM_OK;

@@ -1,17 +1,17 @@
-/** CSR-Adaptive: a block of threads per row block and column of X, which is transposed first. A row block of
- *  several rows is done by CSR-Stream: a product per thread into shared memory, then a thread per row adds
- *  its products; one of a single row by CSR-Vector: all threads sum, then their sums are added in shared
+/** CSR-Adaptive: a block of threads per row block and column of X, which is transposed first. A row block of several
+ *  rows is computed by CSR-Stream: each thread puts one product into shared memory, then one thread per row adds its
+ *  products. A row block of one row is computed by CSR-Vector: all threads sum, then their sums are added in shared
  *  memory.
  *
- *  local_size bounds the entries of a row block, and is the threads of a block and the products that its
- *  shared memory holds: the entries that a row has on average, rounded up to whole warps, at most 1024;
- *  the user's block size replaces it. A row block has no more rows than that either. */
+ *  local_size is the number of threads per block and of products in its shared memory, and hence the most entries and
+ *  the most rows of a row block of several rows: the mean number of entries per row, rounded up to whole warps, at
+ *  most 1024. The user's block size replaces it. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
 #include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {
 
-/** All rows have together at most blockDim.x entries. */
+/** CSR-Stream: the rows have at most blockDim.x entries in all. */
 template <typename T>
 __device__ inline void stream_rows(const product<T> &a, int64_t begin, int64_t end, const T *x, T *y)
 {
@@ -24,9 +24,10 @@ __device__ inline void stream_rows(const product<T> &a, int64_t begin, int64_t e
         for (int64_t e = a.row_start[row]; e < a.row_start[row + 1]; e++) sum += part[e - start];
         y[row * a.ldy] = sum;
     }
-    __syncthreads(); /* before the next products are written */
+    __syncthreads(); /* before the next products overwrite these */
 }
 
+/** CSR-Vector. */
 template <typename T> __device__ inline void vector_row(const product<T> &a, int64_t row, const T *x, T *y)
 {
     T *const part = shared_memory<T>();

@@ -1,8 +1,9 @@
-/** CSR-Adaptive by sub-blocks: a block per row; its sub-blocks share out the columns of X, which is
- *  transposed first; a sub-block's sums are added in shared memory.
+/** CSR-Adaptive by sub-blocks: a block per row. The columns of X, which is transposed first, are divided among the
+ *  sub-blocks; the lanes' sums of a sub-block are added in shared memory.
  *
- *  A sub-block has as many lanes as a row has entries on average, rounded up to a power of two, at most a
- *  warp; a block no more threads than sub-blocks find columns. Both can be set by the user. */
+ *  A sub-block has as many lanes as a row has entries on average, rounded up to a power of two, at most a warp; a
+ *  block has no more sub-blocks than there are columns, apart from rounding up to whole warps. The user can set
+ *  both sizes. */
 #include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {

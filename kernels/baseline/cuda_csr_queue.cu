@@ -1,25 +1,25 @@
-/** CSR by a global work queue: as many blocks as the GPU runs at the same time take row blocks, one after
- *  another, until there are none. The last block to leave empties the counters for the next product.
+/** CSR by a global work queue: as many blocks as the GPU runs at the same time take row blocks, one after another,
+ *  until none is left. The last block to leave resets the counters for the next product.
  *
- *  A row block of short rows: a thread per element of Y, one chain in column order. A row of more than
- *  SP_ROW_SEGMENT entries is a row block of its own: groups of threads, with a column of X each, take every
- *  groups-th entry, and the groups' sums are added in shared memory. So an element's order of summation
- *  depends on its row, K and the block size, and not on which block takes it when. */
+ *  In a row block of short rows each thread computes elements of Y, one fma chain in column order each. A row of
+ *  more than SP_ROW_SEGMENT entries is a row block of its own: groups of threads, one column of X per thread, take
+ *  every groups-th entry, and the groups' sums are added in shared memory. So an element's order of summation
+ *  depends on its row, K and the block size, but not on which block takes it, or when. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
 
 namespace {
 
 enum {
     QUEUE_BLOCK = 256,   /* at most, unless the user sets more: smaller blocks finish more evenly */
-    ITEM_WORK = 1 << 15, /* entries x columns of an item, to be worth its fetch, */
-    MAX_ITEM = 1 << 12   /* but no more entries, and no fewer than SP_ROW_SEGMENT */
+    ITEM_WORK = 1 << 15, /* entries x columns of a row block, to be worth the fetch from the queue */
+    MAX_ITEM = 1 << 12   /* but at most so many entries, and at least SP_ROW_SEGMENT */
 };
 
-/** The next item's number, in all threads of the block. */
+/** Takes the next row block; returns its number in all threads of the block. */
 __device__ inline int64_t fetch(work_queue *queue)
 {
     __shared__ unsigned long long item;
-    __syncthreads(); /* all threads have read the number before */
+    __syncthreads(); /* all threads have read the previous number */
     if (threadIdx.x == 0) item = atomicAdd(&queue->next, 1ull);
     __syncthreads();
     return (int64_t)item;

@@ -1,5 +1,5 @@
-/** CSR: a thread per element of Y, its running sum in global memory, in Y itself. What the thread reads
- *  and writes at each entry is volatile, or the compiler would make csr_scalar3 of it. */
+/** CSR: a thread per element of Y, its running sum in global memory, in Y itself. What the thread reads and writes
+ *  for each entry is volatile; otherwise the compiler would turn this into csr_scalar3. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

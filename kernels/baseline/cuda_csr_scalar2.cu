@@ -1,5 +1,5 @@
-/** CSR: csr_scalar1 with the sum in a register; the row's end is still read at each entry (volatile: the
- *  compiler would read it once). */
+/** CSR: csr_scalar1 with the sum in a register; the row's end is still read for each entry (volatile, as the compiler
+ *  would read it once). */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

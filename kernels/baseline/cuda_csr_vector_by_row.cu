@@ -1,5 +1,5 @@
-/** CSR: a warp per row; its sub-warps, 8 of 4 lanes unless the user sets another size, share out the columns
- *  of X, which is transposed first; the lanes' sums are added in shared memory or by shuffles. */
+/** CSR: a warp per row. The columns of X, which is transposed first, are divided among its sub-warps: 8 of 4
+ *  lanes, unless the user sets another size. The lanes' sums are added in shared memory or by shuffles. */
 #include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {

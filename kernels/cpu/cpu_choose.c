@@ -1,3 +1,4 @@
+/** Chooses the vector width, the column blocks and the prefetch distance of a CPU product, and how Y is stored. */
 #include "kernels/cpu/cpu_choose.h"
 
 #include <stdatomic.h>
@@ -7,10 +8,10 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    L1_BYTES = 40 << 10,    /* between the 32 and the 48 KiB of today's cores */
-    AHEAD_BYTES = 18 << 10, /* of X's rows that are on their way: more displace one another in L1 */
-    MOST_AHEAD = 128,       /* entries; more gain little */
-    UNKNOWN_CACHE = 32 << 20
+    L1_BYTES = 40 << 10,     /* between the 32 and the 48 KiB of today's cores */
+    AHEAD_BYTES = 18 << 10,  /* of rows of X being prefetched: more would evict one another from L1 */
+    MOST_AHEAD = 128,        /* entries; a longer prefetch distance gains little */
+    UNKNOWN_CACHE = 32 << 20 /* bytes of the last-level cache, if the system does not tell */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -19,7 +20,8 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
 {
     const sp_width *narrow = NULL, *wide = NULL;
     int fits = 0;
-    for (int list = isa == SP_ISA_GENERIC ? 0 : 1; list <= (int)isa; list++) { /* what is in both: the last */
+    /* A width that is in both lists is taken from the last one. */
+    for (int list = isa == SP_ISA_GENERIC ? 0 : 1; list <= (int)isa; list++) {
         int count;
         const sp_width *const width = list == SP_ISA_GENERIC ? sp_widths_generic(&count)
                                       : list == SP_ISA_AVX2  ? sp_widths_avx2(&count)
@@ -37,7 +39,7 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
     return narrow ? narrow : wide;
 }
 
-/** The most vectors a row that blocks of rows have a loop for. */
+/** The most vectors of sums per row for which SP_RUN_BLOCKs have a loop. */
 static int64_t most_blocked(const sp_width *w)
 {
     int64_t most = w->vectors;
@@ -50,8 +52,8 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
     const int64_t size = (int64_t)sp_value_size(l->x->precision), vector = w->lanes * size,
                   stride = l->x->ld * size;
     int64_t most = grouped ? most_blocked(w) : w->vectors;
-    /* Rows of X that a row of A needs stay in the L1 cache for the next one if they are short enough. Not
-       where they are a power of two apart: a part of each maps to as small a part of the cache. */
+    /* The rows of X that a row of A reads stay in the L1 cache for the next row of A if the column block is
+       narrow enough. Not if rows of X are a power of two apart: then their blocks map to few cache sets. */
     if ((stride & (stride - 1)) != 0) {
         const int64_t fit = L1_BYTES * l->a->rows / (l->a->nnz + 1) / vector;
         if (fit < most) most = fit > 4 ? fit : most < 4 ? most : 4;
@@ -59,12 +61,12 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
     return ceil_div(total, most);
 }
 
-/* ---- fetching X prefetch ---- */
+/* ---- prefetching rows of X ---- */
 
-/** The rows of X that a first-level cache of the simplest kind holds. */
+/** Model of a direct-mapped first-level cache: the rows of X that it holds. */
 typedef struct cache {
-    int64_t slots, line; /* rows of X that share a line */
-    int64_t slot[512];   /* the line that is there */
+    int64_t slots, line; /* slots of the cache; rows of X that share a line */
+    int64_t slot[512];   /* the line in each slot; -1: none */
 } cache;
 
 static int64_t in_cache(const cache *c, int64_t line)
@@ -72,8 +74,8 @@ static int64_t in_cache(const cache *c, int64_t line)
     return line >= 0 && c->slot[line % c->slots] == line;
 }
 
-/** Entries [from, to) whose row of X is not at hand: not in the cache, and unless rows are long, not the
- *  successor of one that is, which the hardware fetches by itself. */
+/** Counts the entries [from, to) whose row of X misses the cache, and puts their rows into it. Unless rows are long,
+ *  the successor of a row in the cache is no miss: the hardware prefetches it by itself. */
 static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t to, int long_rows)
 {
     int64_t misses = 0;
@@ -95,7 +97,7 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
     for (int s = 0; s < SAMPLES; s++) {
         int64_t i = a->rows / SAMPLES * s, seen = 0;
         for (int64_t n = 0; n < c.slots; n++) c.slot[n] = -1;
-        /* the first half fills the cache */
+        /* the first half of a sample only fills the cache */
         for (; i < a->rows && seen < ENTRIES; i++) {
             const int64_t length = end[i] - begin[i], some = length < ENTRIES ? length : ENTRIES;
             const int64_t m = count_misses(&c, a->col, begin[i], begin[i] + some, bytes >= LONG_ROW);
@@ -125,13 +127,13 @@ int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes,
     return count;
 }
 
-/* ---- storing Y past the caches ---- */
+/* ---- streaming stores of Y ---- */
 
 static atomic_llong forced_stream_from = -1;
 
 void sp_rows_stream_from(int64_t bytes) { forced_stream_from = bytes; }
 
-/** Bytes of the last-level cache. sysconf() gives that of all sockets' slices on some systems. */
+/** Returns the bytes of the last-level cache. On some systems sysconf() gives the sum over all sockets instead. */
 static int64_t read_cache_bytes(void)
 {
     for (int index = 3; index >= 2; index--) {

@@ -1,12 +1,12 @@
-/** Padded ELLPACK by rows: where they end is found once. */
+/** The kernel cpu_ell: the products of cpu_rows.h on padded ELLPACK; prepare() finds where each row ends. */
 #include "base/memory.h"
 #include "kernels/cpu/cpu_rows.h"
 
-/** Position after the last entry of the row that begins at `begin`: the padding of col is -1, behind
- *  the entries, so most rows cost one look and the others a binary search. */
+/** Returns the position after the last entry of the row that begins at `begin`. The padding, column index -1, follows
+ *  the entries, so a full row takes one look and any other a binary search. */
 static int64_t row_end(const sp_matrix *a, int64_t begin)
 {
-    int64_t low = begin, high = begin + a->width; /* the first padding lies in [low, high] */
+    int64_t low = begin, high = begin + a->width; /* the row's end lies in [low, high] */
     if (low < high && a->col[high - 1] >= 0) return high;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;

@@ -1,4 +1,4 @@
-/** ELLPACK without padding by rows. */
+/** The kernel cpu_ell_nopad: the products of cpu_rows.h on ELLPACK without padding. */
 #include "base/memory.h"
 #include "kernels/cpu/cpu_rows.h"
 

@@ -1,3 +1,4 @@
+/** The loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX-512: vectors of one element, 32 and 64 bytes. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)
@@ -22,7 +23,7 @@
 #define STREAM(p, v) sp_stream_f64(p, v)
 #include "kernels/cpu/cpu_loops_vector.h"
 
-/* vectors of 32 bytes once more: of the 32 registers that they have here, blocks of rows use all */
+/* AVX2's vectors of 32 bytes again, for blocks of rows of up to 8 vectors: with AVX-512 there are 32 registers. */
 #define TARGET AVX512
 #define VALUE double
 #define NAME(name) name##_f64_32

@@ -1,9 +1,11 @@
-/* SP_RUN_SHIFT at K = 1 with a row of A per lane: X is read in order, and LANES x LANES entries of A are
- * transposed in registers. Each lane is one row's chain, as everywhere. Included once per type and width, with
+/* SP_RUN_SHIFT for K = 1 with one row of A per lane: X is read in order, and LANES x LANES entries of A are
+ * transposed in registers. Each lane is the fma chain of one row, as in the other loops. Included once per type
+ * and width, with
  *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as in cpu_loops_vector.h
- *   LOAD_FIRST(p, n)                  the first n elements at p, and zeros
- *   TRANSPOSE(t)                      of VECTOR t[LANES]
- * and undefines them at its end. The last rows, fewer than LANES, are left to the caller: b->first moves on. */
+ *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros
+ *   TRANSPOSE(t)                      transposes VECTOR t[LANES]
+ * and undefines them at its end. The last rows, fewer than LANES, are left to the caller: b->first advances to
+ * them. */
 
 TARGET static void NAME(shift_by_lanes)(sp_block *b)
 {

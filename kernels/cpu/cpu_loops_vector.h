@@ -1,13 +1,13 @@
 /* The inner loops for one type and one vector width; included once per combination, with
  *   VALUE, NAME(name), TARGET         element type, suffix, function attribute
- *   LANES, VECTORS                    elements of a vector; most vectors of sums of a row: 1, 8 or 16
- *   BLOCKED                           most vectors of sums of a row of SP_RUN_BLOCK2 and 3: 1, 4 or 8
- *   VECTOR, INTRINSIC(op)             its type, and the x86 intrinsic of an operation on it
- *   MASK, MASK_OF(n)                  a mask of the first n lanes
- *   BIT_MASKS                         defined where masks are AVX-512's
- *   SHIFT_BY_LANES(b)                 optional, of LANES 1: SP_RUN_SHIFT where X and Y are contiguous
- * and undefines all but BIT_MASKS at its end. Without INTRINSIC a vector is one VALUE; FMA(a, x, c) must be
- * defined, and STREAM(p, v) where there is such a thing. */
+ *   LANES, VECTORS                    elements per vector; the most vectors of sums per row: 1, 8 or 16
+ *   BLOCKED                           the same for SP_RUN_BLOCK2 and 3: 4 or 8; not defined if VECTORS is 1
+ *   VECTOR, INTRINSIC(op)             the vector type, and the x86 intrinsic of an operation on it
+ *   MASK, MASK_OF(n)                  the type of masks, and the mask of the first n lanes
+ *   BIT_MASKS                         defined if masks are AVX-512's
+ *   SHIFT_BY_LANES(b)                 optional, if LANES is 1: SP_RUN_SHIFT for contiguous X and Y
+ * and undefines all but BIT_MASKS at its end. Without INTRINSIC a vector is one VALUE; then FMA(a, x, c) must be
+ * defined instead, and STREAM(p, v) if the processor has streaming stores. */
 
 #ifdef INTRINSIC
 #define ZERO INTRINSIC(setzero)()
@@ -39,18 +39,17 @@
 #endif
 #endif
 
-/** Rows that are computed side by side: row i, and the rows - 1 after it. */
+/** A group of rows that are computed together: row i and those after it. */
 typedef struct NAME(group) {
-    int64_t i, n;       /* n entries each */
-    const VALUE *val;   /* row r's at val + r * stride */
-    const int32_t *col; /* likewise if there are as many lists as rows; else all have this list */
+    int64_t i, n;       /* first row; entries of each row */
+    const VALUE *val;   /* values of the group's row r at val + r * stride */
+    const int32_t *col; /* likewise if each row has a list of columns; else the one list of all rows */
     const VALUE *x;
     int64_t stride;
-    int64_t prefetch,
-        limit; /* fetch X's row for the entry that is `ahead` on; alone: at most entry `limit` */
+    int64_t prefetch, limit; /* prefetch distance in col; a single row looks at col[limit] at most */
 } NAME(group);
 
-/** Stores the sums of `vectors` vectors of a row, the last one masked if `masked`. */
+/** Stores a row's `vectors` vectors of sums, the last one masked if `masked`. */
 TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VECTOR *sum, const int vectors,
                                          const int masked, const MASK mask)
 {
@@ -64,9 +63,9 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
     if (masked) STORE_MASKED(y + (vectors - 1) * LANES, mask, sum[vectors - 1]);
 }
 
-/** The product of a group of `rows` rows with `lists` lists of columns, `vectors` vectors of X's columns, the
- *  last one masked if `masked`; row r reads X r * shift elements further on. Each lane is one element's chain:
- *  fma in column order from +0. */
+/** Computes a group of `rows` rows for `vectors` vectors of columns, the last one masked if `masked`. The rows have
+ *  `lists` lists of columns: as many as rows, or 1, from which row r reads X r * shift elements further on. Each lane
+ *  is the chain of one element of Y: fma in column order from +0. */
 TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) g, const int rows,
                                            const int lists, const int64_t ldx, const int64_t shift,
                                            const int vectors, const int masked)
@@ -89,7 +88,7 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
             }
             SP_UNROLL for (int v = 0; v < vectors; v++)
             {
-                if (own || shift) /* else it is there: the row before read the same */
+                if (own || shift) /* else x holds what the row before has read */
                     x[v] = masked && v == vectors - 1 ? LOAD_MASKED(xr + v * LANES, mask)
                                                       : LOAD(xr + v * LANES);
                 sum[r][v] = FMA(a[r], x[v], sum[r][v]);
@@ -99,6 +98,7 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
     SP_UNROLL for (int r = 0; r < rows; r++) NAME(store)(b, g.i + r, sum[r], vectors, masked, mask);
 }
 
+/** SP_RUN_ANY: row by row. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
 {
     for (int64_t i = b->first; i < b->last; i++) {
@@ -115,7 +115,8 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
     }
 }
 
-/** How far ahead in its row's list an entry of EQUAL looks: to a group of rows to come, or within long rows. */
+/** The prefetch distance of EQUAL as an offset in a row's list of columns: into a later group of rows, or within the
+ *  same group if its rows are long. */
 SP_INLINE static int64_t NAME(equal_ahead)(const sp_block *b, int64_t n, int64_t stride)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
@@ -123,6 +124,7 @@ SP_INLINE static int64_t NAME(equal_ahead)(const sp_block *b, int64_t n, int64_t
     return (b->prefetch + height * n - 1) / (height * n + !n) * height * stride;
 }
 
+/** SP_RUN_EQUAL: groups of rows of n entries, each row with columns of its own. */
 TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
@@ -142,7 +144,7 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
     }
 }
 
-/** SHIFT and BLOCKs: rows with one list of columns. */
+/** SP_RUN_SHIFT and BLOCKs: groups of rows that share a list of columns. */
 TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, const int64_t ldx,
                                           const int vectors, const int masked)
 {

@@ -1,3 +1,4 @@
+/** Products by rows on the CPU: prepares a matrix once, then runs the loops of cpu_loops.h on the threads' rows. */
 #include "kernels/cpu/cpu_rows.h"
 
 #include <omp.h>
@@ -11,30 +12,30 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define FENCE() _mm_sfence() /* streaming stores are not ordered by what ends a parallel region */
+#define FENCE() _mm_sfence() /* the end of a parallel region does not order streaming stores */
 #else
 #define FENCE() (void)0
 #endif
 
 enum {
-    CHUNK_ENTRIES = 2048,   /* of A, treated for all blocks of columns before the next ones */
-    LARGE_MATRIX = 1 << 20, /* bytes of A and of X from which they are fetched prefetch */
-    LARGE_X = 1 << 18,
-    RANGES = 8, /* of rows that a thread gets in turn where they are uneven */
+    CHUNK_ENTRIES = 2048,   /* of A, computed for all column blocks before the next chunk */
+    LARGE_MATRIX = 1 << 20, /* bytes of A from which it is prefetched */
+    LARGE_X = 1 << 18,      /* bytes of X from which it is prefetched */
+    RANGES = 8,             /* of interleaved rows per thread */
 };
 
 typedef struct sp_rows {
     const int64_t *begin, *end;
     void *owned;
     sp_runs runs;
-    sp_thread_ranges
-        interleaved; /* of uneven rows: thread t of n has ranges t, t + n, t + 2n, ...; else without threads */
+    /* For rows of uneven lengths: thread t of n has ranges t, t + n, t + 2n, .. of these. Otherwise zeroed. */
+    sp_thread_ranges interleaved;
     int64_t prefetch; /* see sp_block */
-    int fetch;        /* whether A is worth fetching prefetch */
-    int newly;
-    int64_t segments; /* of rows of more than SP_CPU_ROW_SEGMENT entries */
-    int64_t *segment; /* [2 segments]: where the pieces begin, and where they end */
-    void *partial;    /* [pieces x partial_ld]: their sums */
+    int fetch;        /* 1: A is large enough to be prefetched */
+    int newly;        /* see sp_block */
+    int64_t segments; /* of all rows of more than SP_CPU_ROW_SEGMENT entries */
+    int64_t *segment; /* [2 segments]: where each segment begins, then where each ends */
+    void *partial;    /* [segments x partial_ld]: their sums */
     int64_t partial_ld;
 } sp_rows;
 
@@ -43,12 +44,13 @@ typedef struct product {
     const sp_launch *l;
     const sp_rows *s;
     const sp_width *width;
-    int64_t total, blocks; /* vectors of a row, and the blocks of columns that they are cut into */
+    int64_t total, blocks; /* vectors per row, and the column blocks that they are divided into */
     int stream;
 } product;
 
 /* ---- preparation ---- */
 
+/** Cuts the long rows into segments and allocates their partial sums. */
 static spmm_status cut_giants(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows, size = (int64_t)sp_value_size(setup->a->precision);
@@ -67,8 +69,9 @@ static spmm_status cut_giants(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/** Equal numbers of entries are not equal times where rows differ much: in a graph's dense corner X is in the cache,
- *  and short rows of rare columns wait for each element. Ranges of all over the matrix are alike. */
+/** Interleaves the threads' ranges if row lengths vary much. Then equal numbers of entries do not take equal
+ *  times: in the dense corner of a graph X is in the cache, whereas short rows with rare columns wait for each
+ *  element. Threads with ranges from all over the matrix take about the same time. */
 static spmm_status take_turns(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
@@ -78,7 +81,7 @@ static spmm_status take_turns(const sp_setup *setup, sp_rows *s)
         sum += n;
         squares += n * n;
     }
-    /* variance above the square of the mean */
+    /* not unless the variance of the lengths exceeds the square of their mean */
     if (setup->threads == 1 || squares * (double)rows <= 2 * sum * sum) return SPMM_OK;
     return sp_thread_ranges_create(setup->csr->irp, rows, RANGES * setup->threads, &s->interleaved);
 }
@@ -131,7 +134,7 @@ void sp_rows_destroy(void *state)
 
 /* ---- products ---- */
 
-/** Runs a kind's loop on rows [first, last), a multiple of its height. */
+/** Runs a kind's loop on rows [first, last): a multiple of its height, or none. */
 static void run_loop(sp_loop loop, sp_block *b, int64_t first, int64_t last)
 {
     b->first = first;
@@ -139,8 +142,8 @@ static void run_loop(sp_loop loop, sp_block *b, int64_t first, int64_t last)
     if (first < last) loop(b);
 }
 
-/** Rows [first, last) of one run. Rows that belong to a group that begins before first, or ends after last,
- *  are treated alone. */
+/** Computes rows [first, last) of one run. Rows of a group that begins before `first` or ends after `last` are
+ *  computed one by one. */
 static void run_in_run(const sp_loop *loops, sp_block *b, const sp_run *run, int64_t first, int64_t last)
 {
     const sp_loop loop = loops[run->kind];
@@ -159,7 +162,7 @@ static void run_in_run(const sp_loop *loops, sp_block *b, const sp_run *run, int
     run_loop(loops[SP_RUN_ANY], b, to, last);
 }
 
-/** Points b at the n-th block of columns and gives the loops for it. */
+/** Points b at column block n and returns the loops for it. */
 static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
 {
     const spmm_multivector *const x = p->l->x, *const y = p->l->y;
@@ -172,8 +175,8 @@ static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
     return p->width->loops[vectors - 1][n == p->blocks - 1 && p->total * lanes > ld];
 }
 
-/** Rows [first, last), none of them cut into segments. They are treated in chunks, so that A's entries come from
- *  the cache for all blocks of columns but the first. */
+/** Computes rows [first, last), none of which is cut into segments. They are computed in chunks, so that A's entries
+ *  come from the cache for all column blocks but the first. */
 static void run_range(const product *p, int64_t first, int64_t last)
 {
     if (first == last) return;
@@ -204,12 +207,13 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
+/** The thread ranges of a product. */
 static const sp_thread_ranges *work_of(const product *p)
 {
     return p->s->interleaved.threads ? &p->s->interleaved : p->l->work;
 }
 
-/** A thread's rows: those of its range that are not cut into segments. */
+/** Computes the rows of a range that are not cut into segments. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
     const sp_thread_ranges *const w = work_of(p);
@@ -221,8 +225,8 @@ static void run_rows(const product *p, int64_t first, int64_t last)
     run_range(p, first, last);
 }
 
-/** Pieces [first, last): rows of a matrix of their own, whose Y is the partial sums. Those of one row follow
- *  one another and all but the last one are equally long. */
+/** Sums segments [first, last), as the rows of a matrix whose Y is the partial sums. The segments of a row are
+ *  consecutive, and all but its last one are equally long. */
 static void run_segments(const product *p, int64_t first, int64_t last)
 {
     const sp_rows *const s = p->s;
@@ -235,7 +239,7 @@ static void run_segments(const product *p, int64_t first, int64_t last)
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,
-                  .fetched = -1}; /* a few streams, which the hardware follows */
+                  .fetched = -1}; /* these are few streams, which the hardware prefetches */
     for (int64_t n = 0; n < p->blocks; n++) {
         const sp_loop *const loops = begin_block(p, n, &b);
         b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
@@ -251,7 +255,7 @@ static void run_segments(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** Y's row g of those that were cut: its pieces' sums, added in order. */
+/** Stores long row g of Y: the sums of its `count` segments from segment `first` on, added in order. */
 static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
@@ -270,6 +274,7 @@ static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count
         }
 }
 
+/** Stores a thread's share of the long rows. */
 static void add_all_pieces(const product *p, int thread, int threads)
 {
     const sp_thread_ranges *const w = work_of(p);
@@ -289,7 +294,7 @@ spmm_status sp_rows_run(const sp_launch *l)
     p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
     p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
     p.stream = sp_choose_stream(y, p.width);
-    /* by stride: right also where fewer threads come than were asked for */
+    /* ranges by stride: correct even if OpenMP starts fewer threads than were asked for */
 #pragma omp parallel num_threads(l->work->threads)
     {
         const int threads = omp_get_num_threads();

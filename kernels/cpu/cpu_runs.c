@@ -1,15 +1,16 @@
+/** Finds runs: one pass compares each row with the three before it, another joins rows to runs. */
 #include "kernels/cpu/cpu_runs.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/** What a row has in common with the row before it, or two or three before it. */
+/** What a row has in common with the row before it; SHIFT_2 and SHIFT_3: with the row two or three before it. */
 enum { SAME_LENGTH = 1, SAME_COLUMNS = 2, SHIFT_1 = 4, SHIFT_2 = 8, SHIFT_3 = 16 };
 
 enum {
-    LEAST = 16,          /* rows that are worth a run of their own */
-    LEAST_OF_BLOCKS = 3, /* the same of rows with the same columns */
+    LEAST = 16,          /* fewest rows of a run */
+    LEAST_OF_BLOCKS = 3, /* the same for BLOCKs that are not shifted */
     SHORT = 4            /* entries: shorter rows gain nothing from having the same columns */
 };
 
@@ -17,10 +18,10 @@ typedef struct rows {
     const int64_t *begin, *end;
     const int32_t *col;
     int64_t count, longest;
-    uint8_t *common; /* [count + 1]; the last one is 0 */
+    uint8_t *common; /* [count + 1]: flags of each row; the last is 0, for looking one row ahead */
 } rows;
 
-/** Whether row i has the columns of row j, + shift. */
+/** Tells whether row i has the columns of row j, + shift. */
 static int is_shifted(const rows *r, int64_t i, int64_t j, int32_t shift)
 {
     const int64_t n = r->end[i] - r->begin[i];
@@ -31,6 +32,7 @@ static int is_shifted(const rows *r, int64_t i, int64_t j, int32_t shift)
     return 1;
 }
 
+/** Returns the flags of row i. */
 static uint8_t find_common(const rows *r, int64_t i)
 {
     const int64_t n = r->end[i] - r->begin[i];
@@ -43,7 +45,7 @@ static uint8_t find_common(const rows *r, int64_t i)
     return (uint8_t)found;
 }
 
-/** The end of the rows from i on that each have `bit`, the first one excepted; at most i + most. */
+/** Returns the end of the rows from i on of which all but row i have the flag `bit`; at most i + most. */
 static int64_t chain_end(const rows *r, int64_t i, int bit, int64_t most)
 {
     const int64_t limit = most < r->count - i ? i + most : r->count;
@@ -52,14 +54,14 @@ static int64_t chain_end(const rows *r, int64_t i, int bit, int64_t most)
     return j < limit ? j : limit;
 }
 
-/** Rows from i on with the same columns, as far as that matters. */
+/** Counts the rows from i on with the same columns, up to 7: enough to choose between pairs and triples. */
 static int64_t same_rows(const rows *r, int64_t i)
 {
     return i < r->count ? chain_end(r, i, SAME_COLUMNS, 7) - i : 0;
 }
 
-/** The end of the groups of `height` rows with the same columns from i on, each group as long as the one
- *  before, and if `shift` its columns those of that + height. Stops looking at i + most. */
+/** Returns the end of the groups of `height` rows with the same columns from row i on. The rows of each group are as
+ *  long as those of the group before and, if `shift`, have its columns + height. Stops looking at i + most. */
 static int64_t blocks_end(const rows *r, int64_t i, int64_t height, int shift, int64_t most)
 {
     const int bit = !shift ? SAME_LENGTH : height == 2 ? SHIFT_2 : SHIFT_3;
@@ -68,8 +70,8 @@ static int64_t blocks_end(const rows *r, int64_t i, int64_t height, int shift, i
     return j;
 }
 
-/** The run of another kind than ANY and EQUAL that begins at row i, and its end; the kind is ANY, and i
- *  returned, if there is none. Stops looking at i + most. */
+/** Finds a run of SHIFT or BLOCKs that begins at row i and returns its end; without one the kind is ANY, and i is
+ *  returned. Stops looking at i + most. */
 static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
 {
     int64_t end = chain_end(r, i, SHIFT_1, most);
@@ -80,7 +82,7 @@ static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
     end = blocks_end(r, i, height, 1, most);
     if (end - i >= LEAST) return end;
     run->shifted = 0;
-    /* group by group, up to where shifted ones begin */
+    /* group by group, until a run of shifted groups begins */
     for (end = i; end - i < most; end += height) {
         if (blocks_end(r, end, height, 0, height) == end || (end > i && !(r->common[end] & SAME_LENGTH)))
             break;
@@ -91,7 +93,7 @@ static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
     return i;
 }
 
-/** The end of rows of equal length from i on; a run of a better kind ends them too. */
+/** Returns the end of the rows of equal length from i on; a run of a better kind ends them, too. */
 static int64_t equal_end(const rows *r, int64_t i)
 {
     int64_t j = i + 1;
@@ -102,6 +104,7 @@ static int64_t equal_end(const rows *r, int64_t i)
     return j;
 }
 
+/** Fills runs->run: consecutive rows that are in no run of another kind become one of SP_RUN_ANY. */
 static void list_runs(const rows *r, sp_runs *runs)
 {
     sp_run *const list = runs->run;
@@ -132,7 +135,7 @@ spmm_status sp_runs_find(const int64_t *begin, const int64_t *end, const int32_t
     TRY_GOTO(sp_alloc_zero((void **)&r.common, row_count + 1, 1, "what rows have in common"), failed);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < row_count; i++) r.common[i] = find_common(&r, i);
-    /* every other run, at least, has LEAST_OF_BLOCKS rows or more; and list_runs() tries one behind the last */
+    /* At least every other run has LEAST_OF_BLOCKS rows or more; list_runs() also writes one past the last. */
     TRY_GOTO(sp_alloc((void **)&runs->run, 2 * (row_count / LEAST_OF_BLOCKS) + 3, sizeof *runs->run,
                       "runs of rows"),
              failed);

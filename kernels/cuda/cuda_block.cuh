@@ -1,5 +1,5 @@
-/** What kernels that work by blocks share: launch shapes, reductions inside a sub-warp and inside a block, the last
- *  block's guard, a queue of work items. */
+/** What kernels share that work by whole blocks: launch shapes, reductions within a sub-warp and within a block,
+ *  detection of the last block, a work queue. */
 #ifndef SP_CUDA_BLOCK_CUH
 #define SP_CUDA_BLOCK_CUH
 
@@ -9,12 +9,13 @@ namespace {
 
 enum { MAX_BLOCK = 1024 };
 
-/** The global queue of work items, both 0 between launches. */
+/** A work queue in global memory; both counters are 0 between launches. */
 struct work_queue {
-    unsigned long long next; /* item that nobody has taken yet */
-    unsigned left;           /* blocks that found the queue empty */
+    unsigned long long next; /* first item that no block has taken */
+    unsigned left;           /* blocks that have found the queue empty */
 };
 
+/** Fails with CUDA's message for `what`, and clears the error from the runtime. */
 inline spmm_status cuda_check(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess) return SPMM_OK;
@@ -22,14 +23,14 @@ inline spmm_status cuda_check(cudaError_t error, const char *what)
     return sp_fail(SPMM_ERR_DEVICE, "%s: %s", what, cudaGetErrorString(error));
 }
 
-/** Shared memory of a block, for the occupancy calculator. */
+/** The dynamic shared memory of a block as a function of its threads, for the occupancy calculator. */
 struct shared_bytes {
     size_t per_thread;
     __host__ __device__ size_t operator()(int threads) const { return threads * per_thread; }
 };
 
-/** Threads of a block: what the user asked for, else what the occupancy calculator says fills a
- *  multiprocessor best, of at most `limit`. For prepare(): the answer is the same for all products. */
+/** Chooses the threads per block: what the user asked for, else the size of at most `limit` that by the occupancy
+ *  calculator fills a multiprocessor best, in whole warps. To be called by prepare(), once for all products. */
 inline spmm_status choose_block(const sp_setup *s, const void *kernel, size_t shared_per_thread, int limit,
                                 int *block)
 {
@@ -43,7 +44,7 @@ inline spmm_status choose_block(const sp_setup *s, const void *kernel, size_t sh
     return SPMM_OK;
 }
 
-/** Blocks that run at the same time on all multiprocessors. */
+/** Counts the blocks that are resident at the same time on all multiprocessors; at least 1. */
 inline spmm_status count_resident(const void *kernel, int block, size_t shared, int *resident)
 {
     int device = 0, processors = 0, each = 0;
@@ -56,34 +57,36 @@ inline spmm_status count_resident(const void *kernel, int block, size_t shared, 
     return SPMM_OK;
 }
 
-/** Blocks for that much work, at least one; a grid's limit is 2^31 - 1. */
+/** Returns the blocks for `work` items, `per_block` each: at least one, at most 2^31 - 1, the limit of a grid. */
 inline unsigned grid_of(int64_t work, int64_t per_block)
 {
     const int64_t blocks = (work - 1) / per_block + 1;
     return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
+/** An element of a row-major array. */
 struct position {
     int64_t row, column;
 };
 
-/** Number n, counted along rows of k. 64-bit division is several times slower than 32-bit. */
+/** The position of element n in rows of k elements. Divides in 32 bits if it can: 64 bits are several times
+ *  slower. */
 __device__ inline position position_of(int64_t n, int64_t k)
 {
     if (((uint64_t)n | (uint64_t)k) >> 32) return {n / k, n % k};
     return {(int64_t)((uint32_t)n / (uint32_t)k), (int64_t)((uint32_t)n % (uint32_t)k)};
 }
 
-/** The block's dynamic shared memory: an element per thread, where the kernel has any. */
+/** The block's dynamic shared memory: one element per thread, in kernels that use it. */
 template <typename T> __device__ inline T *shared_memory()
 {
     extern __shared__ double shared_elements[];
     return (T *)shared_elements;
 }
 
-/** The sum over the lanes of each sub-warp, in its lane 0; other lanes get something else. A tree over
- *  halves, in shared memory as the reports have it or by shuffles: the same order, so the same bits. All
- *  lanes of a warp call it. */
+/** Returns the sum over the lanes of each sub-warp in its lane 0; the other lanes' result is undefined. Adds by
+ *  halves in a tree, in shared memory as in the course reports or by shuffles: in the same order, hence with the
+ *  same bits. All lanes of a warp call it. */
 template <bool shuffle, typename T> __device__ inline T subwarp_sum(T sum, int lane, int lanes)
 {
     if constexpr (shuffle) {
@@ -101,9 +104,8 @@ template <bool shuffle, typename T> __device__ inline T subwarp_sum(T sum, int l
     }
 }
 
-/** part[c] becomes the sum of part[g * columns + c] over the groups g; a tree, in shared memory. All threads
- *  of the block call it after writing their own element, part[threadIdx.x]; thread c may read part[c]
- *  after it. */
+/** Sums part[g * columns + c] over the groups g into part[c], by a tree in shared memory. All threads of the block
+ *  call it after writing their own element, part[threadIdx.x]; after it thread c may read part[c]. */
 template <typename T> __device__ inline void block_sum(T *part, int groups, int columns)
 {
     const int group = (int)threadIdx.x / columns;
@@ -116,15 +118,15 @@ template <typename T> __device__ inline void block_sum(T *part, int groups, int 
     __syncthreads();
 }
 
-/** The last block guard: true in all threads of the block that comes here last, which then sees what the
- *  others wrote before. All threads of all blocks call it, once; *count is 0 before, gridDim.x after. */
+/** Returns true in all threads of the block that calls it last, which then sees what the other blocks wrote before.
+ *  All threads of all blocks call it once; *count is 0 before the first call and gridDim.x after the last. */
 __device__ inline bool last_block(unsigned *count)
 {
-    __threadfence(); /* what this thread wrote comes before the count ... */
-    __syncthreads(); /* ... for all threads of the block */
+    __threadfence(); /* this thread's writes precede the count ... */
+    __syncthreads(); /* ... and so do those of the whole block */
     const int last = threadIdx.x == 0 && atomicAdd(count, 1u) == gridDim.x - 1;
     const bool is_last = __syncthreads_or(last) != 0;
-    __threadfence(); /* and nothing is read ahead of it */
+    __threadfence(); /* nothing after it is read before the count */
     return is_last;
 }
 

@@ -1,16 +1,17 @@
-/** CSR for rows of any lengths: the sub-warp kernel of cuda_rows.cuh on pieces of rows. Rows of more than
- *  SP_ROW_SEGMENT entries are cut; pieces are sorted by powers of two of their length, longest first, so that the
- *  rows of a warp are about equally long and no long one starts last. The partial sums of a cut row are
- *  added in order: no atomics. */
+/** CSR for rows of any lengths: the sub-warp kernel of cuda_rows.cuh on row segments. Rows of more than
+ *  SP_ROW_SEGMENT entries are cut; segments are sorted by powers of two of their length, longest first, so that
+ *  the segments of a warp are about equally long and no long one starts last. The partial sums of a long row are
+ *  added in order, without atomics. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 namespace {
 
 enum { FEW_COLUMNS = 8 };
 
+/** What prepare() makes; the arrays are in device memory. */
 struct balance {
     int64_t segments, splits;
-    sp_segment *segment; /* in device memory, as are the next */
+    sp_segment *segment;
     sp_split *split;
     void *partial; /* [partials x partial_ld(k)] */
 };
@@ -42,7 +43,7 @@ spmm_status prepare(const sp_setup *s, void **state)
     sp_segments segments;
     void *p = NULL;
     *state = NULL;
-    /* for few columns more pieces: a sub-warp is a few lanes then, and waits on memory */
+    /* shorter segments for few columns: a sub-warp then has few lanes, and waits for memory */
     TRY(sp_segments_create(s->csr, s->k <= FEW_COLUMNS ? SP_ROW_SEGMENT / 2 : SP_ROW_SEGMENT,
                            SP_ORDER_CLASSES, &segments));
     spmm_status status = sp_alloc_zero(&p, 1, sizeof(balance), "a work list");

@@ -1,4 +1,5 @@
-/* Packing and sums: bound by memory alone, so a thread moves as wide a vector as rows allow. */
+/** Moves and adds rows in device memory (device_ops.h). Memory bound, so a thread moves as wide a vector as rows
+ *  allow. */
 #include <algorithm>
 
 extern "C" {
@@ -9,14 +10,14 @@ extern "C" {
 namespace {
 
 constexpr int BLOCK = 256;
-constexpr int64_t MOST_BLOCKS = 1 << 20; /* the rest by a stride */
+constexpr int64_t MOST_BLOCKS = 1 << 20; /* more work is reached by a grid stride */
 
 unsigned blocks_for(int64_t threads)
 {
     return (unsigned)std::min(std::max((threads + BLOCK - 1) / BLOCK, (int64_t)1), MOST_BLOCKS);
 }
 
-/** A thread a vector; `words` vectors a row. */
+/** One thread per vector; `words` vectors per row. */
 template <typename V>
 __global__ void __launch_bounds__(BLOCK)
     pack(const V *__restrict__ x, int64_t words, const int32_t *__restrict__ list, int64_t count,
@@ -37,7 +38,7 @@ void launch_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t 
     pack<V><<<blocks_for(count * words), BLOCK, 0, stream>>>((const V *)x, words, list, count, (V *)out);
 }
 
-/** How many threads, as a power of two, move a row of so many vectors: a warp at most. */
+/** The binary logarithm of the threads that move a row of `words` vectors: at most a warp. */
 int lane_bits_for(int64_t words)
 {
     int bits = 0;
@@ -45,7 +46,8 @@ int lane_bits_for(int64_t words)
     return bits;
 }
 
-/** A row is read by 2^lane_bits threads, a vector each; `words` vectors a row, `width` of them a slice's. */
+/** 2^lane_bits threads read a row, a vector each at a time; `words` vectors per row, `width` of them per column
+ *  block. */
 __global__ void __launch_bounds__(BLOCK)
     split(const uint4 *__restrict__ x, int64_t pitch, int64_t rows, int words, int width, int lane_bits,
           uint4 *__restrict__ out, int64_t slice)
@@ -58,15 +60,16 @@ __global__ void __launch_bounds__(BLOCK)
             out[w / width * slice + i * width + w % width] = x[i * pitch + w];
 }
 
-/* A store to another GPU is not waited for, but its row must have been read: as many reads in flight as registers
- * hold, and so few blocks that most of the GPU is left to the kernel beside. */
+/* A thread waits for its reads, but not for its stores to another GPU. So it has as many reads in flight as registers
+ * hold; blocks are few, to leave most of the GPU to the kernel that runs at the same time. */
 constexpr int PUSH_BLOCK = 512, PUSH_BLOCKS = 32, PUSH_DEPTH = 4, PUSH_MOST = 32;
 
+/** The receivers of one launch, passed as a kernel parameter. */
 struct pushes {
     sp_push to[PUSH_MOST];
 };
 
-/** A row is moved by 2^lane_bits threads, a vector each; blockIdx.y: the neighbour. */
+/** 2^lane_bits threads move a row, a vector each at a time; blockIdx.y is the receiver. */
 template <typename V>
 __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int64_t pitch, int64_t words,
                                                    int lane_bits, __grid_constant__ const pushes all)

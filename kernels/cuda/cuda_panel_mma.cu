@@ -1,18 +1,18 @@
-/** Row panels on the FP64 tensor cores: a warp per panel of 8 rows; each tile of 8 x 4 entries meets four
- *  rows of X in mma.m8n8k4, so that a row of X that was fetched is used by all rows of the panel.
+/** Row panels on the FP64 tensor cores: one warp per panel of 8 rows. Each tile of 8 x 4 entries is multiplied by
+ *  four rows of X in one mma.m8n8k4, so that a row of X, once fetched, is used by all rows of the panel.
  *
- *  The tensor core adds the four products of a tile to a sum one after another, each rounded: the same bits
- *  as four fma (measured; see docs/SURPRISES.md). A tile's zeros are multiplied too. That is harmless unless X
- *  has an infinity or a NaN there, and then the sum is a NaN: such a panel is computed again entry by entry.
- *  f32 is widened when it is multiplied, and rounded once at the end. */
+ *  The tensor core adds the four products of a tile to a sum one after another and rounds each time: the same bits
+ *  as four fma (measured; see docs/SURPRISES.md). The zeros of a tile are multiplied, too. This is harmless unless
+ *  X has an infinity or a NaN there; then the sum is a NaN, and the panel is computed again entry by entry. f32 is
+ *  widened to f64 for the product, and the sum is rounded once at the end. */
 #include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
 
 enum { PANEL_WARPS = 4, PANEL_THREADS = PANEL_WARPS * WARP };
 
-/** Tiles whose loads of X are in flight together, as far as the registers of five blocks on a multiprocessor
- *  go. */
+/** Tiles whose loads of X are in flight together: as many as the registers of five blocks per multiprocessor
+ *  allow. */
 template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
 
 template <typename T> struct panel_args {
@@ -53,9 +53,9 @@ template <typename T, int V> union pack {
     uint32_t word[V * sizeof(T) / 4];
 };
 
-/** From the lanes that loaded (row lane/8 of the tile, vector lane%8: side by side in memory) to those that
- *  multiply (row lane%4, vector lane/4). Loaded as they multiply, 8 lanes would touch four rows of X, and
- *  the L1 looks up one line a cycle. */
+/** Moves vectors from the lanes that loaded them (row lane/8 of the tile, vector lane%8: adjacent in memory) to the
+ *  lanes that multiply them (row lane%4, vector lane/4). If lanes loaded what they multiply, 8 lanes would touch four
+ *  rows of X, and the L1 looks up one line per cycle. */
 template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack<T, V> &p, int lane)
 {
     pack<T, V> q;
@@ -70,11 +70,12 @@ template <typename T> struct panel_reader {
     const int32_t *col;   /* of the panel's first tile, for the row of X that this lane loads */
     const uint32_t *mask; /* of the panel's first tile */
     int count, lane;
-    const T *val; /* of the next tile whose value is asked for */
+    const T *val; /* values of the tile that next_value() reads next */
 
     __device__ uint32_t mask_of(int t) const { return t < count ? __ldg(mask + t) : 0; }
-    /* a tile beyond the last repeats that one's columns, and has an empty mask */
+    /* a tile past the last one has the last one's columns, and an empty mask */
     __device__ int32_t column_of(int t) const { return __ldg(col + min(t, count - 1) * SP_TILE_COLUMNS); }
+    /* this lane's value of the next tile, whose mask is m; 0 if it has none */
     __device__ double next_value(uint32_t m)
     {
         const T *const p = val + __popc(m & ((1u << lane) - 1));
@@ -83,8 +84,8 @@ template <typename T> struct panel_reader {
     }
 };
 
-/** The sums of a panel, columns of NT groups of 8 vectors of V. The loads of X of U tiles are in flight
- *  together, and the next tiles' columns and values come meanwhile. */
+/** Sums a panel for NT groups of 8 vectors of V columns. The loads of X of U tiles are in flight together, while the
+ *  column indices and values of the next U tiles are loaded. */
 template <typename T, int V, int NT>
 __device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT], uint32_t x_pitch,
                                  double (&sum)[NT][V][2])
@@ -126,8 +127,9 @@ __device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT],
     }
 }
 
-/** `count` columns of a panel from column `first` on by its entries alone, in column order, an element after
- *  the other. Its own sums: were those of the tiles handed to it, they would not stay in registers. */
+/** Computes `count` columns of a panel from column `first` on, entry by entry in column order, one element of Y
+ *  per lane at a time. It has sums of its own: if it were passed those of sum_tiles(), they would not stay in
+ *  registers. */
 template <typename T>
 __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
 {
@@ -206,8 +208,8 @@ template <typename T, int V, int NT> void launch(const panel_args<T> &a, int til
     panel_mma_kernel<T, V, NT><<<grid, PANEL_THREADS, 0, stream>>>(a);
 }
 
-/** All columns, in as few and as even tiles of up to `most` groups as there can be. K beyond what one launch
- *  takes is done in several. */
+/** Launches the kernel for all columns, in as few and as even tiles of up to `most` groups of vectors as possible;
+ *  a K that exceeds one launch takes several. */
 template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t stream)
 {
     constexpr int most = V == 2 ? 4 : 2, step = MAX_TILES * 8 * V;

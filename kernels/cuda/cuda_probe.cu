@@ -1,4 +1,4 @@
-/** What machine code this build holds: asked by device_cuda.c, which gcc compiles. */
+/** Tells what machine code this build holds, for device_cuda.c, which gcc compiles. */
 #include <cuda_runtime.h>
 
 __global__ void probe_kernel() {}
@@ -6,7 +6,7 @@ __global__ void probe_kernel() {}
 /** The architectures of the build, as compute capability x 100 ("sm_90": 900), ascending, 0-terminated. */
 extern "C" const int sp_cuda_architectures[] = {__CUDA_ARCH_LIST__, 0};
 
-/** The cudaError_t of looking for code that the current GPU can run; 0 when there is some. */
+/** Looks for code that the current GPU can run. \return a cudaError_t; 0 if there is some */
 extern "C" int sp_cuda_probe()
 {
     cudaFuncAttributes attributes;

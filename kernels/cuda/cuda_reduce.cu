@@ -1,6 +1,6 @@
-/** Norms and differences of multivectors in device memory: a reduction over the whole grid in one launch.
- *  Each thread adds its elements, each block its threads' sums by a tree in shared memory, and the last
- *  block (last_block) the blocks' sums, all in an order that is fixed by the shape and the GPU. */
+/** Norms and differences of multivectors in device memory: a reduction over the whole grid in one launch. Each thread
+ *  sums its elements, each block its threads' sums by a tree in shared memory, and the last block (see last_block())
+ *  the blocks' sums, all in an order that is fixed by the shape and the GPU. */
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +13,7 @@ namespace {
 
 enum { REDUCE_BLOCK = 256 };
 
+/** What sp_difference and sp_norms are computed from. */
 struct totals {
     long long different, unmatched, not_finite;
     double max_absolute, max_relative, max_reference;
@@ -56,7 +57,7 @@ __device__ inline void add_totals(totals &t, const totals &u)
     t.sum_squares_reference += u.sum_squares_reference;
 }
 
-/** The elements of one thread: every gridDim.x * blockDim.x-th, in steps that need no division. */
+/** Sums the elements of one thread: every gridDim.x * blockDim.x-th, in steps that need no division. */
 template <typename T> __device__ inline totals thread_totals(const operands<T> &o)
 {
     totals t = {};
@@ -74,11 +75,11 @@ template <typename T> __device__ inline totals thread_totals(const operands<T> &
     return t;
 }
 
-/** The sum over the block, in thread 0; all threads call it. */
+/** Returns the sum over the block in thread 0; all threads call it. */
 __device__ inline totals block_totals(const totals &mine)
 {
     __shared__ totals all[REDUCE_BLOCK];
-    __syncthreads(); /* a block calls this twice */
+    __syncthreads(); /* `all` of an earlier call has been read */
     all[threadIdx.x] = mine;
     for (int half = REDUCE_BLOCK / 2; half > 0; half /= 2) {
         __syncthreads();
@@ -87,7 +88,7 @@ __device__ inline totals block_totals(const totals &mine)
     return all[threadIdx.x];
 }
 
-/** block[b] is the total of block b, block[gridDim.x] becomes that of all. */
+/** block[b] becomes the total of block b, block[gridDim.x] that of all blocks. */
 template <typename T>
 __global__ void __launch_bounds__(REDUCE_BLOCK)
     reduce_kernel(const operands<T> o, totals *block, unsigned *finished)

@@ -1,17 +1,16 @@
-/** A sub-warp per row of A, the columns of X across its lanes: the kernel that csr_rows, csr_balanced,
- *  ell_rows and ell_nopad_rows share. csr_balanced gives it pieces of rows instead.
+/** One sub-warp per row of A, the columns of X across its lanes: the kernel that csr_rows, csr_balanced, ell_rows
+ *  and ell_nopad_rows share; for csr_balanced its rows are row segments.
  *
- *  A warp holds 32 / L rows. Each of a row's L lanes owns N vectors of V columns (16 bytes where the
- *  alignment of X and Y allows it) and keeps their sums in registers. The row's entries are loaded
- *  coalesced, a chunk ahead of their use, and pass through shared memory, where one 16-byte read gives
- *  every lane four column indices: broadcasting each entry by shuffles, or loading it by all lanes,
- *  would cost as much of the L1 as X does. The loads of X of a group of entries are issued before its
- *  fma chain, so that several are in flight.
+ *  A warp computes 32 / L rows. Each of a row's L lanes owns N vectors of V columns (of 16 bytes if the alignment
+ *  of X and Y allows it) and keeps their sums in registers. A row's entries are loaded coalesced, one chunk ahead
+ *  of their use, and pass through shared memory, where one 16-byte read gives every lane four column indices: to
+ *  broadcast each entry by shuffles, or to load it by all lanes, would take as much of the L1's bandwidth as X
+ *  does. The loads of X for a group of entries are issued before its fma chain, so that several are in flight.
  *
  *  Each element of Y is one fma chain in column order from +0: bit for bit the serial product.
  *
- *  All 32 lanes of a warp stay in the loop over chunks until the longest of its rows is done (rows that
- *  have ended see column -1), so the warp-wide votes and barriers are reached by all of them. */
+ *  All 32 lanes of a warp stay in the loop over chunks until its longest row is done (rows that have ended see
+ *  column index -1), so that all of them reach the warp-wide votes and barriers. */
 #ifndef SP_CUDA_ROWS_CUH
 #define SP_CUDA_ROWS_CUH
 
@@ -21,10 +20,10 @@ namespace {
 
 enum { BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS };
 
-/** Where rows come from. */
+/** The format that rows are read from. */
 enum rows_source { FROM_CSR, FROM_ELL, FROM_ELL_NOPAD, FROM_SEGMENTS };
 
-/** What the kernel needs of a launch; x and y already moved to the first column to do. */
+/** The kernel's arguments; x and y point to the first column to compute. */
 template <typename T> struct rows_args {
     const int64_t *row_start;  /* FROM_CSR, FROM_ELL_NOPAD */
     const int32_t *nz_per_row; /* FROM_ELL_NOPAD */
@@ -42,9 +41,9 @@ template <typename T> struct rows_args {
     int columns;
 };
 
-/** The tunable numbers: `group` entries have their N loads of X each in flight together; `chunk` entries
- *  are loaded at a time, `per_lane` by each lane; `blocks` are to fit a multiprocessor. That last one is
- *  for the compiler: left alone it saves registers by starting a group's sums before its last loads. */
+/** Tuning parameters: `group` entries have their N loads of X each in flight together; `chunk` entries are loaded
+ *  at a time, `per_lane` by each lane; `blocks` are to fit on a multiprocessor. The last one tells the compiler
+ *  how many registers it may use: left alone it saves some by starting a group's sums before its last loads. */
 template <int L, int N> struct shape {
     static constexpr int group = 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
@@ -52,21 +51,22 @@ template <int L, int N> struct shape {
     static constexpr int blocks = N == 1 ? 8 : 6;
 };
 
-/** The entries of a chunk that one lane loads: number s * L + lane of the chunk is in slot s. */
+/** The entries of a chunk that one lane loads: slot s has the chunk's entry s * L + lane. */
 template <typename T, int S> struct entries {
     int32_t col[S];
     T val[S];
 };
 
-/** A chunk as all lanes of the sub-warp read it. */
+/** A chunk in shared memory, from which all lanes of the sub-warp read it. */
 template <typename T, int C> struct alignas(16) staged {
     T val[C];
     int32_t col[C];
 };
 
+/** The entries of a row or row segment. */
 struct row_span {
     int64_t begin;
-    unsigned length; /* a row has fewer than 2^31 entries: its columns differ */
+    unsigned length; /* fewer than 2^31, as the columns of a row are distinct */
     int32_t target;  /* row of Y, or ~p for partial sum p */
 };
 
@@ -88,14 +88,14 @@ template <rows_source F, typename T> __device__ inline row_span span_of(const ro
     }
 }
 
-/** A is used once, so it should leave the caches first; but where a sub-warp reads less than a sector at
- *  a time, the next slots find the rest of it in the L1. */
+/** Loads from A, which is used once and hence should be evicted first. But if a sub-warp reads less than a sector
+ *  at a time, its next slots are to find the rest of the sector in the L1. */
 template <int L, typename E> __device__ inline E load_entry(const E *p)
 {
     return L >= 8 ? __ldcs(p) : __ldg(p);
 }
 
-/** This lane's entries of the chunk that starts at entry p of the row; column -1 beyond its end. */
+/** Loads this lane's entries of the chunk that starts at entry p of the row; column index -1 past the row's end. */
 template <typename T, int L, int S>
 __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsigned p, int lane,
                              entries<T, S> &e)
@@ -112,8 +112,8 @@ __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsign
     }
 }
 
-/** Adds the valid ones of G entries to the sums; their loads of X are issued before the first sum, which
- *  waits for them. A row's end, column -1, takes part neither in loads nor in sums: adding 0 * x would turn
+/** Adds the valid ones of G entries to the sums; their loads of X are issued before the first sum, which waits for
+ *  them. For the others, past a row's end (column index -1), nothing is loaded or added: adding 0 * x would turn
  *  an infinite x into NaN, and -0 into +0. */
 template <bool all_valid, typename T, typename X, int N, int G>
 __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
@@ -134,7 +134,7 @@ __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], con
     }
 }
 
-/** Whole groups, most of them, go without a test per entry. */
+/** Adds a group; most groups are whole and need no test per entry. */
 template <typename T, typename X, int N, int G>
 __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
@@ -172,7 +172,7 @@ __device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&
     }
 }
 
-/** Sums one row per sub-warp; called by all 32 lanes. */
+/** Sums one row per sub-warp; all 32 lanes call it. */
 template <rows_source F, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
                                staged<T, shape<L, N>::chunk> &stage, X (&sum)[N])
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(cons
     const int first_column = blockIdx.y * (L * N * V);
     const int row_in_block = threadIdx.x / L, rows_per_block = BLOCK / L;
 
-    /* a lane beyond the last column loads what lane 0 loads, which costs nothing, and stores nothing */
+    /* a lane past the last column loads what lane 0 loads, which costs nothing, and stores nothing */
     int column[N];
     const char *x[N];
 #pragma unroll
@@ -246,10 +246,10 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
     rows_kernel<F, T, V, L, N><<<grid, BLOCK, 0, stream>>>(a);
 }
 
-/** Queues the product for the first columns of a and returns how many it took: from 64 vectors on whole tiles
- *  of 32, else all that are left. Tiles are grid.y, which varies slowest, so that while one runs only its
- *  columns of X compete for the L2; reading A again for each is the cheaper of the two. (Tiles of 64 vectors
- *  were 18 % slower on lap3d7 and 8 % on band and R-MAT, 8 % faster on fem3.) */
+/** Queues the product for the first columns of a and returns how many: of 64 vectors or more, or exactly 32, as many
+ *  whole tiles of 32 vectors as one launch takes; otherwise all columns. A tile is a grid.y, which varies slowest, so
+ *  that while it runs only its columns of X compete for the L2; to read A again for each tile costs less than that
+ *  saves. (Tiles of 64 vectors were 18 % slower on lap3d7 and 8 % on band and R-MAT, 8 % faster on fem3.) */
 template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
@@ -275,7 +275,7 @@ template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, c
             launch<F, T, V, 16, 2>(a, 1, stream);
         else
             launch<F, T, V, 32, 2>(a, 1, stream);
-    } else { /* K = 1, or a caller's own leading dimension: few shapes, to compile in reasonable time */
+    } else { /* K = 1, or a caller's own leading dimension: few shapes, to keep compile time low */
         if (vectors <= 1)
             launch<F, T, V, 1, 1>(a, 1, stream);
         else if (vectors <= 8)
@@ -297,7 +297,7 @@ template <rows_source F, typename T, int V> void launch_all(rows_args<T> a, cuda
     }
 }
 
-/** Queues the kernel for all columns. partial: FROM_SEGMENTS. */
+/** Queues the kernel for all columns, `width` of them per vector. */
 template <rows_source F, typename T> void launch_rows(rows_args<T> a, int width, cudaStream_t stream)
 {
     if (a.rows == 0) return;

@@ -1,6 +1,6 @@
-/** Sliced ELLPACK: a thread, or a few lanes, per segment of a row; the columns and values of a slice lie by
- *  columns, so that the lanes of a warp read them side by side. For few columns of X, where a sub-warp along
- *  a row would have most of its lanes idle. One fma chain a segment, in column order. */
+/** Sliced ELLPACK: one thread, or a few lanes, per row segment. A slice is stored by columns, so that the lanes of
+ *  a warp read adjacent column indices and values. For few columns of X, where most lanes of a sub-warp per row
+ *  would be idle. The sum of a segment is one fma chain in column order. */
 #include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
@@ -19,7 +19,7 @@ template <typename T> struct sell_args {
     int columns;
 };
 
-/** G entries of a segment; column -1 beyond its end. */
+/** G entries of a segment; column index -1 past its end. */
 template <typename T, int G> struct sell_group {
     int32_t col[G];
     T val[G];
@@ -53,7 +53,7 @@ __device__ inline void add_group(const sell_group<T, G> &g, const char *const (&
             for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
 }
 
-/** L lanes per segment, N vectors of V columns a lane. */
+/** L lanes per segment, N vectors of V columns per lane. */
 template <typename T, int V, int L, int N>
 __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T> a)
 {
@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T
     }
 }
 
-/** The first `tiles` tiles of L * N * V columns, as far as there are columns; returns how many it took. */
+/** Queues the first `tiles` tiles of L * N * V columns, or all columns if they are fewer; returns how many it
+ *  took. */
 template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles, cudaStream_t stream)
 {
     constexpr int tile = L * N * V;
@@ -101,8 +102,8 @@ template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles,
     return a.columns;
 }
 
-/** Queues the product for the first columns of a and returns how many it took: whole tiles of 16 vectors, else
- *  all that are left. */
+/** Queues the product for the first columns of a and returns how many: as many whole tiles of 16 vectors as one
+ *  launch takes, or all columns if they are fewer than one tile. */
 template <typename T, int V> int launch_columns(const sell_args<T> &a, cudaStream_t stream)
 {
     const int vectors = (a.columns + V - 1) / V;
@@ -165,7 +166,7 @@ spmm_status run(const sp_launch *l)
     return sp_device_launched("sell_rows");
 }
 
-/** The state is the partial sums alone. */
+/** The state is nothing but the partial sums, in device memory. */
 spmm_status prepare(const sp_setup *s, void **state)
 {
     *state = NULL;

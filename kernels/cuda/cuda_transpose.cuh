@@ -1,4 +1,4 @@
-/** A dense matrix transposed. */
+/** Transposes a dense matrix. */
 #ifndef SP_CUDA_TRANSPOSE_CUH
 #define SP_CUDA_TRANSPOSE_CUH
 
@@ -8,8 +8,8 @@ namespace {
 
 enum { TILE = 32, TILE_ROWS = 8 };
 
-/** xt := X^T, tile by tile through shared memory, so that both sides are read and written along rows; the
- *  odd pitch keeps a tile's columns in different banks. */
+/** xt := X^T, tile by tile through shared memory, so that X is read and xt written along rows; the odd pitch of
+ *  `tile` keeps the elements of a column in different banks. */
 template <typename T>
 __global__ void __launch_bounds__(TILE *TILE_ROWS)
     transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt, int64_t ldxt)

@@ -1,4 +1,4 @@
-/** Vectors of X and Y, which the CUDA kernels share. */
+/** What the CUDA kernels share: vectors of columns of X and Y, and the sums of long rows. */
 #ifndef SP_CUDA_VECTOR_CUH
 #define SP_CUDA_VECTOR_CUH
 
@@ -52,7 +52,7 @@ __device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
     multiply_add(sum.w, a, x.w);
 }
 
-/** The address of a row of X as one instruction; from C++ the compiler makes two. */
+/** Returns the address of a row of X by one instruction, where the compiler would make two of a C++ expression. */
 __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
 {
     const char *address;
@@ -60,7 +60,7 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
     return address;
 }
 
-/** Long rows whose pieces were summed apart: Y's rows from the partial sums. */
+/** The long rows, whose rows of Y are the sums of their segments' partial sums. */
 template <typename T> struct split_args {
     const sp_split *split;
     int64_t splits;
@@ -71,13 +71,14 @@ template <typename T> struct split_args {
     int columns;
 };
 
-/** Leading dimension of partial sums: any vector of Y's columns fits, aligned. */
+/** The leading dimension of partial sums: aligned for any vector of Y's columns, with room for the last one. */
 inline int64_t partial_ld(int64_t k) { return (k + 7) / 8 * 8; }
 
 enum { SPLIT_COLUMNS = 32, SPLIT_GROUPS = 32 };
 
-/** A block per long row and 32 columns: each of its groups of threads adds consecutive partial sums, then the
- *  groups' sums are added, all in order: the same from run to run, and it depends on the row alone. */
+/** Forms long rows of Y, one block per row and 32 columns: each of its groups of threads adds consecutive partial
+ *  sums, then the groups' sums are added, all in an order that is the same in every run and depends on the row
+ *  alone. */
 template <typename T>
 __global__ void __launch_bounds__(SPLIT_COLUMNS *SPLIT_GROUPS) add_partials(const split_args<T> a)
 {
@@ -102,6 +103,7 @@ __global__ void __launch_bounds__(SPLIT_COLUMNS *SPLIT_GROUPS) add_partials(cons
     }
 }
 
+/** Queues the sums of all long rows. */
 template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
 {
     const int step = MAX_TILES * SPLIT_COLUMNS, columns = a.columns;
@@ -114,8 +116,9 @@ template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
     }
 }
 
-/** Elements per vector: the widest of up to 16 bytes that X and Y are aligned to in all rows, and no
- *  wider than k needs. A vector that begins below k ends at or below ld: ld is a multiple of it. */
+/** Returns the elements per vector: the widest vector of up to 16 bytes that all rows of X and Y are aligned for,
+ *  and no wider than k needs. A vector that begins before column k ends within ld, which is a multiple of its
+ *  width. */
 inline int vector_width(const sp_launch *l, int size)
 {
     const uintptr_t mixed = (uintptr_t)l->x->data | (uintptr_t)l->y->data | (uintptr_t)(l->x->ld * size) |
@@ -125,7 +128,7 @@ inline int vector_width(const sp_launch *l, int size)
     return bytes / size;
 }
 
-/** A row of X must be shorter than 4 GB, for row_of. */
+/** Fails if a row of X is longer than 4 GB: row_of() has 32 bits for it. */
 inline spmm_status check_pitch(const sp_launch *l, const char *id)
 {
     if (l->x->ld <= (int64_t)(UINT32_MAX / sp_value_size(l->a->precision))) return SPMM_OK;

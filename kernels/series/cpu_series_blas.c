@@ -1,13 +1,13 @@
-/** Numerators by a BLAS through its C interface. Row-major rows of series are columns to BLAS: c := a^T b. */
+/** Computes numerators by a BLAS, through CBLAS. Rows of series are columns to a column-major BLAS: c := a^T b. */
 #include <cblas.h>
 
 #include "base/status.h"
 #include "kernels/series/series.h"
 
-/* OpenBLAS's; others take their threads from OpenMP or the environment */
+/* OpenBLAS only; others take their number of threads from OpenMP or the environment */
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 
-/* BLAS counts in int */
+/* CBLAS takes sizes as int */
 static int fits(const sp_dots *d)
 {
     return d->rows <= INT32_MAX && d->cols <= INT32_MAX && d->length <= INT32_MAX && d->ld <= INT32_MAX;

@@ -1,4 +1,4 @@
-/** Numerators on the CPU without a BLAS: what a build without one has, and a second opinion on one. */
+/** Computes numerators on the CPU without a BLAS: for builds without one, and as an independent check of one. */
 #include "kernels/series/series.h"
 
 #define T double

@@ -1,4 +1,4 @@
-/** Sums, deviations and centred copies of series on the CPU. */
+/** Sums, deviations and centered copies of series on the CPU. */
 #include <math.h>
 
 #include "kernels/series/series.h"
@@ -73,7 +73,7 @@ static spmm_status spread_by_one(const sp_series_launch *l) { return spread(l, 1
 const sp_series_ops sp_series_cpu_spread = {.run = spread_by_threads};
 const sp_series_ops sp_series_cpu_spread_serial = {.run = spread_by_one};
 
-/* ---- copies; series_tile.c chooses the device ---- */
+/* ---- centered copies; series_tile.c chooses the device ---- */
 
 void sp_cpu_centre(const sp_series *x, const sp_spread *s, spmm_multivector *z, int threads)
 {

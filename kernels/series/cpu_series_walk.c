@@ -1,4 +1,4 @@
-/** Making series on the CPU. */
+/** Generates series on the CPU. */
 #include <math.h>
 
 #include "base/cpu_isa.h"
@@ -7,8 +7,8 @@
 
 enum { STRETCH = 64 };
 
-/* A fused multiply-add that the processor lacks is a slow function of libm, with the same result: the loops are
-   compiled for those that have it, too. */
+/* Without FMA instructions fma() is a slow function of libm, with the same result: the loops are also compiled for
+   instruction sets that have them. */
 #define T double
 #define NAME(x) x##_f64
 #define FMA fma
@@ -42,6 +42,7 @@ enum { STRETCH = 64 };
 #include "kernels/series/series_walk_impl.h"
 #endif
 
+/** The variants of generation for one type and instruction set. */
 typedef struct walks {
     void (*lanes)(const sp_series *x, const sp_walk *w, int64_t m, int lanes);
     void (*one)(const sp_series *x, const sp_walk *w, int64_t m);

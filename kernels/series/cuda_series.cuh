@@ -1,4 +1,4 @@
-/** What the CUDA kernels of series share. */
+/** What the CUDA kernels on series share: views, block sizes, choice of the precision, sums over warps and blocks. */
 #ifndef SP_CUDA_SERIES_CUH
 #define SP_CUDA_SERIES_CUH
 
@@ -24,7 +24,7 @@ template <typename T> series_view<T> view_of(const sp_series *x)
     return {(T *)x->v.data, x->count, x->length, x->first, rows ? 1 : x->v.ld, rows ? x->v.ld : 1};
 }
 
-/** Threads of a block: as asked for, else what the occupancy calculator says. */
+/** Threads per block: as the launch says, else as the occupancy calculator does. */
 template <typename K>
 spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_thread, int *block)
 {
@@ -33,30 +33,31 @@ spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_
     return choose_block(&s, (const void *)kernel, shared_per_thread, MAX_BLOCK, block);
 }
 
-/** A sp_series_ops' run, from a template. */
+/** sp_series_ops.run, made from the launchers for both precisions. */
 template <spmm_status (*f64)(const sp_series_launch *, cudaStream_t),
           spmm_status (*f32)(const sp_series_launch *, cudaStream_t)>
 spmm_status series_run(const sp_series_launch *l)
 {
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     if (l->x->count == 0) return SPMM_OK;
     return l->x->v.precision == SPMM_F64 ? f64(l, stream) : f32(l, stream);
 }
 
+/** The sum over the warp, in lane 0. All lanes call it. */
 template <typename T> __device__ inline T warp_sum(T sum)
 {
     for (int away = WARP / 2; away > 0; away /= 2) sum += __shfl_down_sync(ALL_LANES, sum, away);
     return sum;
 }
 
-/** The sum over the block, in thread 0: lanes of a warp by shuffles, then the warps' sums. All threads call it. */
+/** The sum over the block, in thread 0: shuffles in each warp, then over the warps' sums. All threads call it. */
 template <typename T> __device__ inline T shuffled_sum(T sum)
 {
     __shared__ T of_warp[MAX_BLOCK / WARP];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     sum = warp_sum(sum);
-    __syncthreads(); /* of_warp may still be read by the call before */
+    __syncthreads(); /* the previous call may still be reading of_warp */
     if (lane == 0) of_warp[warp] = sum;
     __syncthreads();
     if (warp == 0) sum = warp_sum(lane < (int)(blockDim.x / WARP) ? of_warp[lane] : T(0));

@@ -1,11 +1,11 @@
-/** Numerators by cuBLAS. Row-major rows of series are columns to it: c := a^T b. */
+/** Computes numerators by cuBLAS. Rows of series are columns to column-major cuBLAS: c := a^T b. */
 #include "kernels/series/cuda_series.cuh"
 
 #include <cublas_v2.h>
 
 namespace {
 
-cublasHandle_t handle = NULL; /* of the process's one GPU; making it takes longer than a product */
+cublasHandle_t handle = NULL; /* for the process's one GPU; kept: creating it takes longer than a product */
 
 spmm_status check(cublasStatus_t error, const char *what)
 {

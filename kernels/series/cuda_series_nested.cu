@@ -1,14 +1,15 @@
-/** sum_nested: as sum_global, but each block launches what is left of its series itself. Dynamic parallelism needs
- *  relocatable code: this file alone is compiled and linked so (mk/series.mk). */
+/** sum_nested: like sum_global, but each block launches the second kernel for its own series. Dynamic parallelism
+ *  needs relocatable device code: only this file is compiled and linked that way (mk/series.mk). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
 enum {
     NESTED_THREADS = MAX_BLOCK,
-    PENDING = 2048 /* launches that a GPU keeps for later unless told otherwise */
+    PENDING = 2048 /* a GPU's default limit of pending device-side launches */
 };
 
+/** Adds the n partial sums of one series, by halves; the block has at least half as many threads. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     nested_rest_kernel(T *all, unsigned n, const T divisor, double *mean)
@@ -21,7 +22,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     if (threadIdx.x == 0) *mean = (double)(all[0] / divisor);
 }
 
-/** A block a series, from series `from` on. */
+/** One block per series, the first one on series `from`. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     nested_kernel(const series_view<T> s, int64_t from, T *work, const T divisor, double *mean)
@@ -30,13 +31,13 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     volatile T *const sum = work + m * blockDim.x + threadIdx.x;
     *sum = 0;
     for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) *sum = *sum + s.v[m * s.across + i];
-    __threadfence(); /* the child sees what its launching thread sees, and that is what was before the barrier */
+    __threadfence(); /* the child kernel sees what thread 0 sees: after the barrier, all threads' sums */
     __syncthreads();
     if (threadIdx.x != 0) return;
     nested_rest_kernel<T><<<1, (blockDim.x + 1) / 2, 0, cudaStreamFireAndForget>>>(
         work + m * blockDim.x, blockDim.x, divisor, mean + m);
     if (cudaGetLastError() == cudaSuccess) return;
-    T total = 0; /* refused: by hand */
+    T total = 0; /* the launch was refused: thread 0 adds the sums itself */
     for (unsigned t = 0; t < blockDim.x; t++) total += work[m * blockDim.x + t];
     mean[m] = (double)(total / divisor);
 }
@@ -46,7 +47,7 @@ int64_t nested_bytes(const sp_series *x, int block)
     return x->count * (block ? block : NESTED_THREADS) * (int64_t)sp_value_size(x->v.precision);
 }
 
-/** Launches of so many series at a time as may be pending. */
+/** Launches as many series at a time as there may be pending child launches. */
 template <typename T> spmm_status run_nested(const sp_series_launch *l, cudaStream_t stream)
 {
     const int block = l->block ? l->block : NESTED_THREADS;

@@ -1,4 +1,4 @@
-/** Deviations of series, their centred copies and their other layout, on the GPU. */
+/** Deviations, centered copies and transposition of series on the GPU. */
 #include "kernels/cuda/cuda_transpose.cuh"
 #include "kernels/series/cuda_series.cuh"
 
@@ -8,7 +8,7 @@ namespace {
 
 enum { SPREAD_THREADS = 256 };
 
-/** The largest and the smallest value over the block, in every thread. */
+/** Reduces the largest and the smallest value over the block, for every thread. */
 template <typename T> __device__ inline void block_extent(T &high, T &low)
 {
     __shared__ T highs[MAX_BLOCK / WARP], lows[MAX_BLOCK / WARP];
@@ -16,7 +16,7 @@ template <typename T> __device__ inline void block_extent(T &high, T &low)
         high = fmax(high, __shfl_xor_sync(ALL_LANES, high, away));
         low = fmin(low, __shfl_xor_sync(ALL_LANES, low, away));
     }
-    __syncthreads(); /* the series before has been read */
+    __syncthreads(); /* the previous series' extremes have been read */
     if (threadIdx.x % WARP == 0) {
         highs[threadIdx.x / WARP] = high;
         lows[threadIdx.x / WARP] = low;
@@ -28,7 +28,7 @@ template <typename T> __device__ inline void block_extent(T &high, T &low)
     }
 }
 
-/** One thread's value, to all. */
+/** Broadcasts thread 0's value to the block. */
 template <typename T> __device__ inline T of_first(T value)
 {
     __shared__ T first;
@@ -38,7 +38,7 @@ template <typename T> __device__ inline T of_first(T value)
     return first;
 }
 
-/** `each` of a thread's values: every blockDim.x-th vector, and what is left behind the last one. */
+/** Calls `each` for this thread's values: every blockDim.x-th vector, and those after the last whole vector. */
 template <typename T, typename F> __device__ inline void for_values(const T *v, int64_t n, F each)
 {
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
@@ -57,6 +57,7 @@ template <typename T, typename F> __device__ inline void for_values(const T *v, 
     for (int64_t i = vectors * WIDE + threadIdx.x; i < n; i += blockDim.x) each(v[i]);
 }
 
+/** One block per series: extent and center in the first pass, scaled squares in the second. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     spread_kernel(const series_view<T> s, const double *mean, sp_spread *spread)
@@ -95,7 +96,7 @@ template <typename T> spmm_status run_spread(const sp_series_launch *l, cudaStre
     return sp_device_launched("spread_block");
 }
 
-/* ---- centred copies ---- */
+/* ---- centered copies ---- */
 
 enum { CENTRE_THREADS = 256 };
 

@@ -1,4 +1,4 @@
-/** Means of series on the GPU: those kernels that series_mpi takes, by layout. */
+/** Means of series on the GPU: the default kernels of both layouts, and sum_thread. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
@@ -10,7 +10,7 @@ enum { STREAM_THREADS = 256, STREAM_AHEAD = 4, SHORT_BYTES = 4096 };
 __device__ inline double sum_of(const double2 &v) { return v.x + v.y; }
 __device__ inline float sum_of(const float4 &v) { return (v.x + v.y) + (v.z + v.w); }
 
-/** The part of a thread, one of `threads` that share a series: every threads-th vector, several loads at a time. */
+/** The partial sum of one of `threads` threads on a series: every threads-th vector, with several loads in flight. */
 template <typename T> __device__ inline T part_of(const T *v, int64_t n, int thread, int threads)
 {
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
@@ -31,7 +31,7 @@ template <typename T> __device__ inline T part_of(const T *v, int64_t n, int thr
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/** A block a series. */
+/** One block per series. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     stream_kernel(const series_view<T> s, const T divisor, double *mean)
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-/** A warp a series: short ones do not keep a block busy. */
+/** One warp per series: short series do not keep a block busy. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     stream_short_kernel(const series_view<T> s, const T divisor, double *mean)
@@ -67,7 +67,7 @@ template <typename T> spmm_status run_stream(const sp_series_launch *l, cudaStre
     return sp_device_launched("sum_stream");
 }
 
-/* ---- index-major: neighbouring threads have neighbouring series ---- */
+/* ---- index-major: adjacent threads have adjacent series ---- */
 
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
@@ -90,10 +90,10 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
     return sp_device_launched("sum_thread");
 }
 
-/* parts of the indices: enough of them that all multiprocessors have work, whatever the number of series */
+/* COLUMN_PARTS: parts of the indices, enough to give all multiprocessors work for any number of series */
 enum { COLUMN_THREADS = 256, COLUMN_AHEAD = 8, COLUMN_PARTS = 64 };
 
-/** Part p of series m, in part[p * count + m]. */
+/** part[p * count + m] := the sum of series m over the p-th part of the indices. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) columns_kernel(const series_view<T> s, T *part)
 {
@@ -111,6 +111,7 @@ __global__ void __launch_bounds__(MAX_BLOCK) columns_kernel(const series_view<T>
     }
 }
 
+/** Adds the parts of each series, in order, and divides. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     add_parts_kernel(const T *part, int64_t count, int parts, const T divisor, double *mean)

@@ -1,10 +1,11 @@
-/** Means of series as the reports and the CUDA book that the project continues have them: docs/SERIES.md compares them.
- *  A block works on one series at a time, but for sum_blocks. Any length and any block size, not powers of two alone. */
+/** Means of series by the baseline kernels, those of the course reports and of a CUDA textbook; docs/SERIES.md
+ *  compares them. One block works on one series at a time, except in sum_blocks. They take any length and block size,
+ *  not only powers of two. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
-/** Thread t's sum of every blockDim.x-th value from `from` up to `to`. */
+/** This thread's sum of every blockDim.x-th value of v[from .. to - 1]. */
 template <typename T> __device__ inline T strided(const T *v, int64_t from, int64_t to)
 {
     T sum = 0;
@@ -12,19 +13,19 @@ template <typename T> __device__ inline T strided(const T *v, int64_t from, int6
     return sum;
 }
 
-/** The block's values, one a thread, in shared memory. */
+/** Stores the block's values, one per thread, in shared memory. */
 template <typename T> __device__ inline T *put_shared(T mine)
 {
     T *const all = shared_memory<T>();
-    __syncthreads(); /* the series before has been read */
+    __syncthreads(); /* the previous series' sum has been read */
     all[threadIdx.x] = mine;
     __syncthreads();
     return all;
 }
 
-/* ---- the ways that a block adds its threads' values; the sum is thread 0's ---- */
+/* ---- reductions of a block's values, one per thread; the sum is in thread 0 ---- */
 
-/** Pairs at distance 1, 2, 4, ..: neighbours, which keeps the order. */
+/** Adds neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
 struct neighboured {
     static const bool ordered = false;
     template <typename T> static __device__ T add(T mine)
@@ -39,7 +40,7 @@ struct neighboured {
     }
 };
 
-/** Pairs of the two halves. */
+/** Adds the second half to the first until one value is left. */
 struct interleaved {
     static const bool ordered = false;
     template <typename T> static __device__ T add(T mine)
@@ -54,7 +55,7 @@ struct interleaved {
     }
 };
 
-/** The same for blocks of a power of two, each step written out; the last warp needs no barrier of the block. */
+/** Like interleaved, for powers of two, with each step written out; the last warp needs no barrier of the block. */
 struct unrolled {
     static const bool ordered = false;
     template <typename T> static __device__ T add(T mine)
@@ -71,7 +72,7 @@ struct unrolled {
         if (n >= 128 && t < 64) all[t] += all[t + 64];
         __syncthreads();
         if (t >= WARP) return T(0);
-        /* (threads of a warp do not run in step since Volta: volatile alone, as the report has it, is a race) */
+        /* (since Volta the threads of a warp do not run in lockstep: volatile alone, as in the report, is a race) */
         T sum = n >= 64 ? all[t] + all[t + 32] : all[t];
 #pragma unroll
         for (int away = WARP / 2; away > 0; away /= 2) {
@@ -89,12 +90,13 @@ struct shuffled {
     template <typename T> static __device__ T add(T mine) { return shuffled_sum(mine); }
 };
 
-/** For operations that do not commute: a thread has consecutive values, and pairs are neighbours. */
+/** For operations that do not commute: a thread has consecutive values, and neighbors are added. */
 struct in_order {
     static const bool ordered = true;
     template <typename T> static __device__ T add(T mine) { return neighboured::add(mine); }
 };
 
+/** One block per series; W is the reduction over the block. */
 template <typename W, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     series_kernel(const series_view<T> s, const T divisor, double *mean)
@@ -122,13 +124,13 @@ template <typename W, typename T> spmm_status run_series(const sp_series_launch 
     return sp_device_launched("a sum by blocks");
 }
 
-/* ---- several blocks a series: the one that comes last adds their sums ---- */
+/* ---- several blocks per series: the last one to finish adds their sums ---- */
 
 enum { PARTS = 4 };
 
 template <typename T> struct parts_of {
     T sum[PARTS];
-    unsigned finished; /* blocks of the series; 0 between launches */
+    unsigned finished; /* blocks that have finished the series; 0 between launches */
 };
 
 template <typename T>
@@ -142,7 +144,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         const T sum = shuffled_sum(strided(s.v + m * s.across, from, to));
         if (threadIdx.x == 0) {
             parts[m].sum[p] = sum;
-            __threadfence(); /* the sum comes before the count */
+            __threadfence(); /* the sum is visible before the count */
             last = atomicAdd(&parts[m].finished, 1u) == PARTS - 1;
             if (last) {
                 T total = 0;
@@ -170,7 +172,7 @@ template <typename T> spmm_status run_blocks(const sp_series_launch *l, cudaStre
     return sp_device_launched("sum_blocks");
 }
 
-/* ---- resident blocks and a queue of series ---- */
+/* ---- resident blocks that take series from a work queue ---- */
 
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
@@ -181,12 +183,12 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         if (threadIdx.x == 0) taken = atomicAdd(&queue->next, 1ull);
         __syncthreads();
         const int64_t m = (int64_t)taken;
-        __syncthreads(); /* before it is taken anew */
+        __syncthreads(); /* all threads have read `taken` */
         if (m >= s.count) break;
         const T sum = shuffled_sum(strided(s.v + m * s.across, 0, s.length));
         if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
     }
-    /* the last one to leave makes the queue ready for the next launch */
+    /* the last block to leave resets the queue for the next launch */
     if (threadIdx.x == 0 && atomicAdd(&queue->left, 1u) == gridDim.x - 1) {
         queue->next = 0;
         queue->left = 0;
@@ -209,12 +211,14 @@ template <typename T> spmm_status run_queue(const sp_series_launch *l, cudaStrea
     return sp_device_launched("sum_queue");
 }
 
-/* ---- compensated: Knuth's two-sum keeps what an addition loses (cpu_series_sum.c has the sources) ---- */
+/* ---- compensated: Knuth's two-sum keeps what an addition loses (sources: series_sum_impl.h) ---- */
 
+/** An unevaluated sum, sum + rest. */
 template <typename T> struct exact {
     T sum, rest;
 };
 
+/** Adds x + rest to e; e.rest collects rounding errors. */
 template <typename T> __device__ inline void two_sum(exact<T> &e, T x, T rest)
 {
     const T total = e.sum + x, big = total - e.sum;
@@ -253,9 +257,9 @@ template <typename T> spmm_status run_compensated(const sp_series_launch *l, cud
     return sp_device_launched("sum_compensated");
 }
 
-/* ---- sums in global memory, and a second launch for the rest ---- */
+/* ---- partial sums in global memory, and a second launch that adds them ---- */
 
-/** work[m * blockDim.x + t] becomes thread t's sum of series m: in global memory at each step, not in a register. */
+/** work[m * blockDim.x + t] := thread t's sum of series m, kept in global memory at each step, not in a register. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) global_kernel(const series_view<T> s, T *work)
 {
@@ -266,7 +270,7 @@ __global__ void __launch_bounds__(MAX_BLOCK) global_kernel(const series_view<T> 
     }
 }
 
-/** Pairs of halves, still there. n: how many sums a series has; blocks have half as many threads or more. */
+/** Adds the n partial sums of each series by halves, in global memory; blocks have at least half as many threads. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     global_rest_kernel(T *work, int64_t count, unsigned n, const T divisor, double *mean)
@@ -282,7 +286,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-enum { GLOBAL_THREADS = MAX_BLOCK }; /* the report's choice */
+enum { GLOBAL_THREADS = MAX_BLOCK }; /* as in the report */
 
 int64_t global_bytes(const sp_series *x, int block)
 {

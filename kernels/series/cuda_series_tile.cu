@@ -1,11 +1,11 @@
-/** Blocks of coefficients on the GPU. */
+/** Tiles of coefficients on the GPU: histogram and search. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
 enum { TALLY_THREADS = 1024 };
 
-/** *to becomes the value where that is lower, or with `higher` where it is higher. */
+/** Atomic minimum, or with `higher` maximum, of *to and the value. */
 __device__ inline void extend(double *to, double value, bool higher)
 {
     unsigned long long *const bits = (unsigned long long *)to;
@@ -20,7 +20,7 @@ __device__ inline void extend(double *to, double value, bool higher)
     }
 }
 
-/** The block's extremes, in thread 0. */
+/** Reduces the extremes over the block; thread 0 has the result. */
 __device__ inline void block_extremes(double &low, double &high)
 {
     __shared__ double lows[TALLY_THREADS / WARP], highs[TALLY_THREADS / WARP];
@@ -35,13 +35,13 @@ __device__ inline void block_extremes(double &low, double &high)
             highs[threadIdx.x / WARP] = high;
         }
         __syncthreads();
-        /* every warp does it: no branch around the shuffles */
+        /* every warp does the second pass: no branch around the shuffles */
         low = lows[threadIdx.x % (TALLY_THREADS / WARP)];
         high = highs[threadIdx.x % (TALLY_THREADS / WARP)];
     }
 }
 
-/** A thread's share of the pairs, the histogram in shared memory until the end. */
+/** Turns numerators into coefficients; a block counts its own in shared memory and adds them to *tally at the end. */
 template <typename T>
 __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T *c, sp_histogram *tally)
 {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T
                 column[i] = (T)NAN;
                 continue;
             }
-            const T r = (T)fmin(fmax((double)column[i] * weight, -1.0), 1.0); /* rounding */
+            const T r = (T)fmin(fmax((double)column[i] * weight, -1.0), 1.0); /* rounding may lead beyond */
             column[i] = r;
             low = fmin(low, (double)r);
             high = fmax(high, (double)r);
@@ -70,14 +70,14 @@ __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T
     block_extremes(low, high);
     __syncthreads();
     unsigned long long pairs = 0;
-    /* each block begins elsewhere: in step they would all wait for the same bins */
+    /* each block begins at another bin: in step, they would all contend for the same ones */
     for (int n = threadIdx.x; n < SP_BINS; n += TALLY_THREADS) {
         const int b = (int)((n + blockIdx.x * 37u * WARP) % SP_BINS);
         if (!bin[b]) continue;
         atomicAdd((unsigned long long *)&tally->bin[b], (unsigned long long)bin[b]);
         pairs += bin[b];
     }
-    pairs = shuffled_sum(pairs); /* one addition a block: those to one address queue up */
+    pairs = shuffled_sum(pairs); /* one atomic per block: those to the same address are serialized */
     if (threadIdx.x == 0) {
         atomicAdd((unsigned long long *)&tally->pairs, pairs);
         extend(&tally->low, low, false);
@@ -85,6 +85,7 @@ __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T
     }
 }
 
+/** Appends the pairs at or beyond low or high, as long as there is room; *count counts them all. */
 template <typename T>
 __global__ void __launch_bounds__(TALLY_THREADS)
     find_kernel(const sp_tile t, const T *c, double low, double high, sp_pair *pair, unsigned long long room,

@@ -1,23 +1,24 @@
-/** Making series on the GPU, with cuRAND's Philox4x32-10 (series.h: sp_walk). */
-/* ours first: cuRAND asks for the system's <memory.h>, and finds the one in src/ */
+/** Generates series on the GPU, with the random numbers of cuRAND's Philox4x32-10 (series.h: sp_walk). */
+/* before cuRAND's header, which includes the system's <memory.h>: ours must not be taken for it */
 #include "kernels/series/cuda_series.cuh"
 
 #include <curand_kernel.h>
 
 namespace {
 
-/** The signed 32-bit word as a T, correctly rounded. The conversion to f64 is slow on some GPUs: 2^52 + 2^31 + word has
- *  a known exponent. */
+/** The signed 32-bit word as a T, correctly rounded. The conversion to f64 is slow on some GPUs: instead, the word is
+ *  put into the mantissa of 2^52 + 2^31 + word, whose exponent is known. */
 __device__ inline double number_of(unsigned word, double)
 {
     return __hiloint2double(0x43300000, (int)(word ^ 0x80000000u)) - (0x1p52 + 0x1p31);
 }
 __device__ inline float number_of(unsigned word, float) { return (float)(int)word; }
 
+/** The next value of a series. */
 __device__ inline double step(double x, double share) { return fma(x, share, x); }
 __device__ inline float step(float x, float share) { return fmaf(x, share, x); }
 
-/* ---- a thread a series ---- */
+/* ---- one thread per series ---- */
 
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
@@ -53,14 +54,15 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
     return sp_device_launched("walk_thread");
 }
 
-/* ---- tiles: random numbers need no order, only the walk does ---- */
+/* ---- tiles: random numbers can be made in any order, only the walk is sequential ---- */
 
-/* SIDE series at a time, TILE values of each; MAKERS warps make shares and write results, one more warp walks. A
-   thread works on 16 bytes at a time, four or two values of one series. The first versions had a value at a time and
-   cuRAND's function, which adds up its round keys anew for each counter: twice as many instructions. */
+/* A tile is SIDE series by TILE values. MAKERS warps make shares (the relative changes of the values) and write
+   results, one more warp walks. A thread works on 16 bytes at a time, four or two values of one series. The first
+   versions took one value at a time and called cuRAND's function, which computes its round keys anew for each
+   counter: twice as many instructions. */
 enum { SIDE = WARP, STAGES = 3, ROUNDS = 10 };
 
-/** Keys of the rounds, made once: as a kernel's parameter they are operands that cost nothing. */
+/** Keys of the rounds, computed once: as kernel parameters they are operands that cost nothing. */
 struct round_keys {
     unsigned x[ROUNDS], y[ROUNDS];
 };
@@ -75,10 +77,10 @@ round_keys keys_of(uint64_t seed)
     return k;
 }
 
-/** What the first two rounds make of a series' number alone. */
+/** Those results of the first two rounds that depend on the series' number only. */
 struct first_rounds {
-    unsigned x, y, high; /* words 0 and 1 after the first round; the number's upper half */
-    uint64_t product;    /* of word 0, in the second */
+    unsigned x, y, high; /* words 0 and 1 after round 0; the number's upper half */
+    uint64_t product;    /* of word 0, in round 1 */
 };
 
 __device__ inline first_rounds begin_rounds(uint64_t number, const round_keys &key)
@@ -88,7 +90,7 @@ __device__ inline first_rounds begin_rounds(uint64_t number, const round_keys &k
     return {x, (unsigned)b, (unsigned)(number >> 32), (uint64_t)x * PHILOX_M4x32_0};
 }
 
-/** As curand_Philox4x32_10() of counter (block, 0, number). */
+/** Equals curand_Philox4x32_10() of counter (block, 0, number). */
 __device__ inline uint4 philox(unsigned block, const first_rounds &f, const round_keys &key)
 {
     const uint64_t first = (uint64_t)block * PHILOX_M4x32_0;
@@ -111,13 +113,13 @@ template <typename T> union some_of {
     T value[WIDE];
 };
 
-/** Shares, and in their place values. The 16 bytes more put neighbouring series' vectors into different banks. */
+/** Shares, later replaced by values. 16 bytes of padding per row put adjacent series into different banks. */
 template <typename T, int TILE> struct tile_of {
     enum { WIDE = VECTOR_BYTES / sizeof(T), PITCH = TILE / WIDE + 1 };
     some_of<T> row[SIDE][PITCH];
 };
 
-/** Shares of a tile from index `from` on. A thread makes four at a time, those of one counter. */
+/** Makes the shares of the tile that starts at index `from`. A thread makes four at a time, those of one counter. */
 template <int MAKERS, typename T, int TILE>
 __device__ inline void make_shares(tile_of<T, TILE> &tile, const first_rounds &number, int64_t from, T scale,
                                    const round_keys &key)
@@ -138,12 +140,12 @@ __device__ inline void make_shares(tile_of<T, TILE> &tile, const first_rounds &n
     }
 }
 
-/** One warp: a lane walks its series. */
+/** Turns shares into values: each lane of one warp walks its series. Returns the last value. */
 template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile, T value, bool starts)
 {
     enum { WIDE = tile_of<T, TILE>::WIDE, AHEAD = 4 };
     some_of<T> *const row = tile.row[threadIdx.x % WARP];
-    if (starts) row[0].value[0] = 0; /* value 0 is the start */
+    if (starts) row[0].value[0] = 0; /* value 0 stays `start` */
 #pragma unroll 1
     for (int i = 0; i < TILE / WIDE; i += AHEAD) {
         some_of<T> share[AHEAD];
@@ -159,8 +161,8 @@ template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile,
     return value;
 }
 
-/** Values of a tile to where they belong, neighbouring ones by neighbouring lanes: along a series (rows) or along an
- *  index. The last tile of series, which may be shorter, value by value. */
+/** Writes a tile's values to the series, adjacent values by adjacent lanes: along a series (rows) or along an index.
+ *  The last tile of a series, which may be shorter, is written value by value. */
 template <bool rows, int MAKERS, typename T, int TILE>
 __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_view<T> &s, int64_t m,
                                   int64_t from)
@@ -201,7 +203,7 @@ __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_vie
     }
 }
 
-/** In step k tile k is made, tile k - 1 walked and tile k - 2 written. */
+/** A pipeline: in step k, tile k is made, tile k - 1 walked and tile k - 2 written. */
 template <bool rows, typename T, int MAKERS, int TILE>
 __global__ void __launch_bounds__((MAKERS + 1) * WARP)
     walk_tiles_kernel(const series_view<T> s, const T start, const T scale, const round_keys key)
@@ -244,8 +246,8 @@ spmm_status launch_tiles(const sp_series_launch *l, cudaStream_t stream)
     return sp_device_launched("walk_tiles");
 }
 
-/* Measured on an H200: 32 KB of f64 are best made by few warps, each with much to do between barriers; for f32, where the
-   random numbers take the time and not the memory, more of them and longer tiles. */
+/* Measured on an H200: f64 tiles of 32 KB are made fastest by few warps, each with much to do between barriers; for
+   f32, where random numbers rather than memory take the time, more warps and longer tiles are faster. */
 template <bool rows> spmm_status of_type(const sp_series_launch *l, cudaStream_t stream, double)
 {
     return launch_tiles<rows, double, 4, 128>(l, stream);

@@ -1,4 +1,4 @@
-/** Instead of cuda_series_blas.cu where the build found no cuBLAS. */
+/** Stands in for cuda_series_blas.cu where a build with CUDA found no cuBLAS. */
 #include "kernels/series/series.h"
 
 const sp_series_ops sp_series_cublas = {.missing = "this build found no cuBLAS"};

@@ -1,4 +1,4 @@
-/** The CUDA side of series.h in a build without CUDA: listed, but missing. */
+/** Stands in for the CUDA side of series.h in a build without CUDA: its kernels are listed, but missing. */
 #include "base/status.h"
 #include "kernels/series/series.h"
 

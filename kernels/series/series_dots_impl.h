@@ -1,13 +1,13 @@
-/* Included once per type T by cpu_series_dots.c; NAME(x) gives it the type's name. */
+/* Dot products of rows of type T. cpu_series_dots.c includes this file once per type; NAME(x) appends its name. */
 
 enum { NAME(EDGE) = 4, NAME(WIDE) = 64 / sizeof(T) };
 
-/** Products of up to 4 rows of a with up to 4 rows of b: each pair's sum in WIDE lanes. */
+/** Computes the dot products of up to 4 rows of a with up to 4 rows of b, each in WIDE partial sums. */
 static void NAME(corner)(const sp_dots *d, int64_t i, int64_t j, int rows, int cols)
 {
     const T *a[NAME(EDGE)], *b[NAME(EDGE)];
     T sum[NAME(EDGE)][NAME(EDGE)][NAME(WIDE)] = {{{0}}};
-    for (int r = 0; r < NAME(EDGE); r++) { /* rows that are not there stand for the last one */
+    for (int r = 0; r < NAME(EDGE); r++) { /* missing rows are replaced by the last one */
         a[r] = (const T *)d->a + (i + (r < rows ? r : rows - 1)) * d->ld;
         b[r] = (const T *)d->b + (j + (r < cols ? r : cols - 1)) * d->ld;
     }

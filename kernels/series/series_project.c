@@ -1,9 +1,9 @@
-/** Sums over series, and products with them: what the mean coefficient of each series is made of. */
+/** Weighted sums over series and products with such sums, from which each series' mean coefficient follows. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/series/series.h"
 
-enum { STRIP = 512 }; /* columns at a time, so that their sums stay in the cache */
+enum { STRIP = 512 }; /* columns at a time, whose sums stay in the cache */
 
 static double value(const spmm_multivector *z, int64_t m, int64_t k)
 {

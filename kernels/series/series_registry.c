@@ -1,3 +1,4 @@
+/** The registry of the kernels on series, made from series.def. */
 #include <stddef.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* Included once per type T by cpu_series_sum.c; NAME(x) gives it the type's name. */
+/* Sums, deviations and centered copies of series of type T. cpu_series_sum.c includes this file once per type;
+ * NAME(x) appends the type's name. */
 
 enum { NAME(PAIRWISE) = 128 };
 
-/** LANES sums side by side, added pairwise at the end. */
+/** Sums in LANES partial sums, which are added pairwise at the end. */
 static T NAME(sum_lanes)(const T *v, int64_t n)
 {
     enum { LANES = 32 };
@@ -23,8 +24,8 @@ static T NAME(sum_plain)(const T *v, int64_t stride, int64_t n)
     return sum;
 }
 
-/** Halves at a multiple of 128, so that what a sum is made of does not depend on where it lies in memory (Higham: The
- *  accuracy of floating point summation, SIAM J. Sci. Comput. 14(4), 1993). */
+/** Pairwise summation (Higham: The accuracy of floating point summation, SIAM J. Sci. Comput. 14(4), 1993). Splits at
+ *  multiples of 128 values, so that the order of additions does not depend on where the series is in memory. */
 static T NAME(sum_pairwise)(const T *v, int64_t n)
 {
     if (n <= NAME(PAIRWISE)) return NAME(sum_plain)(v, 1, n);
@@ -32,8 +33,8 @@ static T NAME(sum_pairwise)(const T *v, int64_t n)
     return NAME(sum_pairwise)(v, half) + NAME(sum_pairwise)(v + half, n - half);
 }
 
-/** Kahan's correction in Neumaier's form (Zeitschrift fuer Angewandte Mathematik und Mechanik 54, 1974); *rest: what
- *  the sum lacks. */
+/** Kahan's compensated summation in Neumaier's form (Zeitschrift fuer Angewandte Mathematik und Mechanik 54, 1974).
+ *  *rest: the correction to add to the returned sum. */
 static T NAME(sum_compensated)(const T *v, int64_t n, T *rest)
 {
     T sum = 0, lost = 0;
@@ -46,6 +47,7 @@ static T NAME(sum_compensated)(const T *v, int64_t n, T *rest)
     return sum;
 }
 
+/** Means of the series from .. to - 1 of an index-major x, WIDE series at a time. */
 static void NAME(columns)(const sp_series *x, int64_t from, int64_t to, double divisor, double *mean)
 {
     enum { WIDE = 64 };
@@ -60,7 +62,7 @@ static void NAME(columns)(const sp_series *x, int64_t from, int64_t to, double d
     }
 }
 
-/** The sum of series m, over the divisor. */
+/** The sum of series m, divided by the divisor. */
 static double NAME(one)(const sp_series *x, way how, int64_t m, double divisor)
 {
     const int rows = x->layout == SP_SERIES_MAJOR;
@@ -75,7 +77,7 @@ static double NAME(one)(const sp_series *x, way how, int64_t m, double divisor)
     return (double)((sum + rest) / (T)divisor);
 }
 
-/** The sum of v - about, and of its scaled squares: 32 sums side by side, as sum_lanes has them, or one. */
+/** Sums d = (v - about) * one * two and its squares: in 32 partial sums, as sum_lanes does, or in one (lanes = 1). */
 static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int lanes, T *sum, T *squares)
 {
     enum { LANES = 32 };
@@ -102,8 +104,8 @@ static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int 
     *squares = square[0];
 }
 
-/** Extent and centre, then squares: of differences whose largest is scaled to [1, 2) they neither overflow nor
- *  vanish. */
+/** Determines extent and center, then sums squares. The differences are scaled so that the largest is in [1, 2):
+ *  their squares do not overflow, and their sum does not underflow. */
 static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
 {
     T low = v[0], high = v[0], off, squares;
@@ -127,7 +129,7 @@ static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
     return s;
 }
 
-/** One row of z. */
+/** Writes one row of z: the centered and scaled series. */
 static void NAME(centre)(const T *v, int64_t n, const sp_spread *s, T *z)
 {
     const T about = (T)s->centre, one = (T)sp_scale(s->exponent, 0), two = (T)sp_scale(s->exponent, 1);

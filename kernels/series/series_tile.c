@@ -1,4 +1,4 @@
-/** Blocks of coefficients on the CPU, and which device does what there is one way of. */
+/** Tiles of coefficients on the CPU, and the choice of the device for steps with one implementation per device. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -117,7 +117,7 @@ spmm_status sp_series_centre(const sp_series *x, const sp_spread *spread, spmm_m
     return SPMM_OK;
 }
 
-enum { EDGE = 32 }; /* of a block that is turned while it is in the cache */
+enum { EDGE = 32 }; /* of a block that is transposed while it is in the cache */
 
 #define TURN(T)                                               \
     for (int64_t r = i; r < from->rows && r < i + EDGE; r++)  \

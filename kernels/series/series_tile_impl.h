@@ -1,6 +1,7 @@
-/* Included once per type T by series_tile.c; NAME(x) gives it the type's name. */
+/* Operations on a column of a tile of type T. series_tile.c includes this file once per type; NAME(x) appends its
+ * name. */
 
-/** Column j: numerators become coefficients; those of constant series become NaN. */
+/** Turns the numerators of column j into coefficients and counts them; those of constant series become NaN. */
 static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *tally)
 {
     T *const c = (T *)t->c + j * t->rows;
@@ -11,7 +12,7 @@ static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *tally)
             continue;
         }
         double r = (double)c[i] * weight;
-        r = r < -1 ? -1 : r > 1 ? 1 : r; /* rounding */
+        r = r < -1 ? -1 : r > 1 ? 1 : r; /* rounding may lead beyond */
         c[i] = (T)r;
         r = (double)c[i];
         tally->pairs++;
@@ -21,6 +22,7 @@ static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *tally)
     }
 }
 
+/** Appends the pairs of column j at or beyond low or high, as long as there is room; *found counts them all. */
 static void NAME(find)(const sp_tile *t, int64_t j, double low, double high, sp_pair *pair, int64_t room,
                        int64_t *found)
 {

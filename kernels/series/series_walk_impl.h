@@ -1,8 +1,8 @@
-/* Included by cpu_series_walk.c once per type T and instruction set TARGET; NAME(x) gives it their name, FMA is the
- * fused multiply-add of T. */
+/* Generation of series of type T. cpu_series_walk.c includes this file once per type and instruction set TARGET;
+ * NAME(x) appends their names, FMA is the fused multiply-add of T. */
 
-/** Series m .. m + lanes - 1 of x, side by side: a lane waits for its own value before, the others do not. A stretch of
- *  values is made in the cache, and then put where it belongs, series by series. */
+/** Generates series m .. m + lanes - 1 of x side by side: a value depends on its predecessor in the same lane only. A
+ *  stretch of values is generated in the cache and then copied to x, in the order of its layout. */
 TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, int lanes)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,
@@ -24,7 +24,7 @@ TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, i
             }
             sp_philox(c, (uint32_t)w->seed, (uint32_t)(w->seed >> 32));
             for (int j = 0; j < 4; j++) {
-                const T by = from + i + j > 0 ? scale : 0; /* value 0 is the start */
+                const T by = from + i + j > 0 ? scale : 0; /* value 0 stays `start` */
 #pragma omp simd
                 for (int l = 0; l < SP_PHILOX_LANES; l++)
                     made[i + j][l] = value[l] = FMA(value[l], by * (T)(int32_t)c[j][l], value[l]);
@@ -40,7 +40,7 @@ TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, i
     }
 }
 
-/** The sequential program's: one series, value after value, four of each block of random numbers. */
+/** The sequential program's variant: one series, value after value, four values per block of random numbers. */
 TARGET static void NAME(walk_one)(const sp_series *x, const sp_walk *w, int64_t m)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,

@@ -1,3 +1,4 @@
+/** Appends lines to files under a lock, and to streams. */
 #include "base/append.h"
 
 #include <errno.h>
@@ -14,8 +15,8 @@
 
 /* ---- streams ---- */
 
-/* The streams written to so far. They are the process's, as its standard ones are, and there is no earlier moment to
-   close them than its end. */
+/* The streams written to so far. They belong to the process, like its standard streams, and are closed only when it
+   ends: no earlier moment is known to be late enough. */
 enum { STREAMS = 8 };
 static struct stream {
     dev_t device;
@@ -55,7 +56,7 @@ static spmm_status to_stream(const sp_destination *to, const char *head, const c
 
 /* ---- files ---- */
 
-/** 1 when this process has the file's lock now. */
+/** Waits for the file's lock. \return 1 if this process has it now, 0 after three seconds or if there are no locks */
 static int lock(int fd)
 {
     enum { TRIES = 1500 };
@@ -68,7 +69,7 @@ static int lock(int fd)
     return 0;
 }
 
-/** Whether the file begins as its head does; at least so far as it goes. */
+/** Whether the file begins like the head; a shorter file need only match as far as it goes. */
 static int begins_like(int fd, off_t size, const char *head)
 {
     char start[4096];
@@ -77,11 +78,11 @@ static int begins_like(int fd, off_t size, const char *head)
     return pread(fd, start, n, 0) == (ssize_t)n && memcmp(start, head, n) == 0;
 }
 
-/** Where a file whose last line lacks its newline should end: before that line if it is the beginning of one of ours,
- *  else where it does. */
+/** Determines where a file whose last line lacks its newline should end: before that line if it is the beginning of
+ *  one of ours, else where it ends now. */
 static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut, off_t *end)
 {
-    enum { LONGEST = 1 << 20 }; /* of ours */
+    enum { LONGEST = 1 << 20 }; /* bytes of one of our lines, at most */
     const size_t bytes = size < LONGEST ? (size_t)size : LONGEST;
     char *text;
     *end = size;
@@ -98,27 +99,27 @@ static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut,
     return SPMM_OK;
 }
 
-/** 1 when there is something in the file, and it is no newline that it ends in. */
+/** Returns 1 if the file is not empty and its last line lacks its newline. */
 static int ends_in_a_line(int fd, off_t size)
 {
     char last;
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/** The pieces are the file's end then, or its length is `size` again. */
+/** Appends the pieces in one write; if that fails, truncates the file to its former length `size`. */
 static spmm_status add(int fd, const char *path, off_t size, const struct iovec *piece, int pieces,
                        int locked)
 {
     size_t bytes = 0;
     for (int i = 0; i < pieces; i++) bytes += piece[i].iov_len;
     const ssize_t n = writev(fd, piece, pieces);
-    /* (a short write means that there is no more room; EINVAL: nothing is ever on this file system's disk) */
+    /* a short write means that the disk is full; fsync() fails with EINVAL where the file system cannot sync */
     const int reason = n < 0                               ? errno
                        : (size_t)n < bytes                 ? ENOSPC
                        : fsync(fd) == 0 || errno == EINVAL ? 0
                                                            : errno;
     if (!reason) return SPMM_OK;
-    /* without a lock somebody else may have added to it meanwhile */
+    /* without the lock, another process may have appended meanwhile: then nothing is truncated */
     if (n > 0 && (locked || lseek(fd, 0, SEEK_END) == size + n) && ftruncate(fd, size) != 0)
         return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s; its last line is incomplete now", path,
                        strerror(reason));

@@ -1,3 +1,4 @@
+/** Checks the arguments of public functions. */
 #include "base/arguments.h"
 
 spmm_status sp_given(const char *function, const char *name, const void *pointer, const char *expected)

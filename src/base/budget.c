@@ -1,3 +1,4 @@
+/** Counts what the processes of a node allocate against the memory that the system and control groups leave. */
 #include "base/budget.h"
 
 #include <pthread.h>
@@ -6,29 +7,30 @@
 
 #include "base/cgroup.h"
 
-/* Memory that was allocated is in use only when it is touched: what the system says is free may be promised already,
- * by this process or by another rank. So the processes count what they took, and `base` is what there was before they
- * took anything. What they took and touched lies between 0 and all of it: base is held between what is free now and
- * that. */
+/* Allocated memory is in use only once it is touched: what the system reports as free may have been promised already,
+ * by this process or by another rank. So the processes count the bytes that they take, and `base` estimates what was
+ * free before any were taken. How much of the bytes taken has been touched is unknown, but lies between what this
+ * process has touched and all of them; base is therefore kept between (free now + touched here) and (free now +
+ * taken). */
 
 #define UNKNOWN (INT64_MAX / 4)
 
 enum {
-    RESERVE = 16 << 20,  /* a process: MPI's buffers, stacks, small allocations */
-    RESERVE_SHARE = 128, /* of what is free: page tables */
-    LOOK_SHARE = 8
+    RESERVE = 16 << 20,  /* bytes per process for MPI's buffers, stacks and small allocations */
+    RESERVE_SHARE = 128, /* 1/128 of what is free, for page tables */
+    LOOK_SHARE = 8       /* /proc is read again after 1/8 of what was left has been taken */
 };
 
 static struct {
-    pthread_mutex_t lock; /* of what a look changes */
-    int64_t alone;        /* what *taken is when nobody shares it */
-    int64_t *taken;       /* by all who share it */
+    pthread_mutex_t lock; /* protects what look() changes */
+    int64_t alone;        /* the counter that taken points to while this process counts alone */
+    int64_t *taken;       /* bytes taken by all sharers */
     int sharers;
-    int64_t own;      /* of it, by this process */
-    int64_t resident; /* of this process when it had taken nothing */
-    int64_t base;
-    int64_t seen; /* *taken at the last look */
-    int64_t room; /* and what was left; -1: not looked yet */
+    int64_t own;      /* bytes of *taken that this process took */
+    int64_t resident; /* resident bytes of this process when it had taken nothing */
+    int64_t base;     /* bytes that were free before any were taken, as estimated */
+    int64_t seen;     /* *taken at the last look() */
+    int64_t room;     /* bytes that were left then; -1: no look() yet */
 } budget = {.lock = PTHREAD_MUTEX_INITIALIZER, .taken = &budget.alone, .sharers = 1, .room = -1};
 
 static int64_t load(const int64_t *value) { return __atomic_load_n(value, __ATOMIC_RELAXED); }
@@ -49,7 +51,7 @@ static int64_t free_now(void)
     return bytes > 0 ? bytes : 0;
 }
 
-/** Memory of its own that this process has touched, bytes. */
+/** Returns the resident bytes of this process that it does not share with others. */
 static int64_t resident(void)
 {
     long long size, all = 0, shared = 0;
@@ -59,7 +61,7 @@ static int64_t resident(void)
     return (int64_t)(all - shared) * sysconf(_SC_PAGESIZE);
 }
 
-/** Finds out what is left; under the lock. */
+/** Updates base and room from /proc; called with the lock held. */
 static void look(void)
 {
     const int64_t now = free_now(), taken = load(budget.taken), own = load(&budget.own);
@@ -82,7 +84,7 @@ int64_t sp_budget_room(void)
     return room;
 }
 
-/** Whether `bytes` are left beside `taken`. */
+/** Whether `bytes` are left in addition to `taken`. \param [out] room  what is left */
 static int fits(int64_t taken, int64_t bytes, int64_t *room)
 {
     pthread_mutex_lock(&budget.lock);

@@ -1,30 +1,35 @@
-/** What of the machine's memory is left, with what was allocated and not touched yet taken off. Host memory alone. */
+/** The memory budget: how much host memory is left, not counting what has been allocated but not touched yet. */
 #ifndef SP_BUDGET_H
 #define SP_BUDGET_H
 
 #include <stdint.h>
 
-/** Bytes that could be allocated now, INT64_MAX / 4 where nothing is known: MemAvailable and the limits of control
- *  groups, less what was taken and is not in use yet, less a reserve for what is not counted. Reads /proc. Local. */
+/** Returns how many bytes could be allocated now: MemAvailable and the limits of control groups, minus what was taken
+ *  and is not in use yet, minus a reserve for what is not counted; INT64_MAX / 4 if nothing is known. Reads /proc.
+ *  Local; any thread. */
 int64_t sp_budget_room(void);
 
-/** Takes so many bytes where they are left; they count until they are given back. /proc is read again only after an
- *  eighth of what was left has been taken. Any thread.
- *  \param [out] room  where 0 is returned: what is left
- *  \return 1, or 0: they are not left, and nothing was taken */
+/** Takes bytes from the budget if they are left; they count until they are given back. /proc is read again only when
+ *  more than an eighth of what was left at the last reading has been taken. Local; any thread.
+ *  \param [out] room  bytes that were left
+ *  \return 1; 0: they are not left, and nothing was taken */
 int sp_budget_take(int64_t bytes, int64_t *room);
 
-/** Gives back what was taken; negative: takes without asking. Any thread. */
+/** Gives back bytes that were taken; a negative number takes without checking. Local; any thread. */
 void sp_budget_give(int64_t bytes);
 
-/** The control group whose limit is the nearest, 0: none. Processes of a node that have the same one share it. */
+/** Returns the number of the control group with the tightest limit, 0 for none. Processes of a node that have the
+ *  same one share its memory. Local. */
 uint64_t sp_budget_group(void);
 
-/** Counts together with other processes, all of which have nearly nothing yet: `taken` is theirs in common, in shared
- *  memory that outlives the sharing, and 0 at first. NULL: alone again. No other thread may allocate meanwhile. */
+/** Makes this process count together with others, each of which has taken next to nothing so far. Local; no other
+ *  thread may allocate meanwhile.
+ *  \param [in] taken    the common counter, initially 0, in shared memory that outlives the sharing; NULL: count
+ *                       alone again
+ *  \param [in] sharers  number of processes that share it */
 void sp_budget_share(int64_t *taken, int sharers);
 
-/** How many processes count together, at least 1. */
+/** Returns how many processes count together, at least 1. Local. */
 int sp_budget_sharers(void);
 
 #endif

@@ -1,3 +1,4 @@
+/** Finds the process's control groups (v1 and v2) below a root folder and reads their memory limits. */
 #include "base/cgroup.h"
 
 #include <stdio.h>
@@ -7,18 +8,18 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, NO_LIMIT_LOG2 = 60 };
 
-/** A hierarchy of groups as this process sees it: version, where it is mounted, and where in it the process is. */
+/** A hierarchy of control groups as this process sees it. */
 typedef struct hierarchy {
-    int v1;
-    char top[PATH_BYTES];   /* folder of the group at the mount point, `root` before it */
-    char group[PATH_BYTES]; /* folder of the process's own group: top, or below it */
+    int v1;                 /* 1: cgroup v1, 0: v2 */
+    char top[PATH_BYTES];   /* folder of the group at the mount point, with `root` prepended */
+    char group[PATH_BYTES]; /* folder of the process's own group: top or below it */
 } hierarchy;
 
-/* the names of what is asked for, by version */
+/* names of the files and of the keys of memory.stat; version[1] is v1's */
 typedef struct names {
-    const char *limit[2]; /* the lower of them counts; NULL: there is one */
+    const char *limit[2]; /* the lower of the two counts; NULL: there is only one */
     const char *used;
-    const char *inactive, *active, *mapped; /* bytes of page cache, in memory.stat */
+    const char *inactive, *active, *mapped; /* keys of memory.stat: bytes of page cache */
 } names;
 static const names version[] = {
     {{"memory.max", "memory.high"}, "memory.current", "inactive_file", "active_file", "file_mapped"},
@@ -38,7 +39,8 @@ static FILE *open_in(const char *folder, const char *name)
     return n > 0 && (size_t)n < sizeof path ? fopen(path, "r") : NULL;
 }
 
-/** -1: there is no such file, or no number in it ("max"). */
+/** Reads the number in a file. \return -1 if there is no such file, no number in it ("max"), or one that means
+ *  none */
 static int64_t number_in(const char *folder, const char *name)
 {
     long long value = -1;
@@ -46,10 +48,10 @@ static int64_t number_in(const char *folder, const char *name)
     if (!f) return -1;
     if (fscanf(f, "%lld", &value) != 1) value = -1;
     fclose(f);
-    return value >> NO_LIMIT_LOG2 == 0 ? value : -1; /* v1 writes the greatest number for none */
+    return value >> NO_LIMIT_LOG2 == 0 ? value : -1; /* v1 writes a huge number for "no limit" */
 }
 
-/** What memory.stat has of a key; `otherwise` where it has none. */
+/** Returns the value of a key in memory.stat, or `otherwise` if it is missing. */
 static int64_t stat_in(const char *folder, const char *key, int64_t otherwise)
 {
     char line[256], found[128];
@@ -64,7 +66,7 @@ static int64_t stat_in(const char *folder, const char *key, int64_t otherwise)
 
 /* ---- where the groups are ---- */
 
-/** "\040" and the like become the characters that they stand for; in place. */
+/** Replaces octal escapes such as "\040" by the characters that they stand for, in place. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -80,7 +82,7 @@ static void unescape(char *text)
     *to = 0;
 }
 
-/** Whether a list of words with commas has the word. */
+/** Whether a comma-separated list contains the word. */
 static int has_word(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -89,7 +91,8 @@ static int has_word(const char *list, const char *word)
     return 0;
 }
 
-/** The process's path in the hierarchy, of a line "ID:CONTROLLERS:PATH" of /proc/self/cgroup. 0: not found. */
+/** Finds the process's path in the hierarchy, from a line "ID:CONTROLLERS:PATH" of /proc/self/cgroup. \return 0 if
+ *  there is none */
 static int find_path(const char *root, int v1, char *path)
 {
     char line[LINE_BYTES];
@@ -108,8 +111,8 @@ static int find_path(const char *root, int v1, char *path)
     return found;
 }
 
-/** Where the hierarchy is mounted, and which path of it: of a line "ID PARENT DEVICE PATH POINT OPTIONS ... - TYPE
- *  SOURCE SUPEROPTIONS" of /proc/self/mountinfo. 0: nowhere. */
+/** Finds where the hierarchy is mounted (point) and which path of it is mounted there, from a line "ID PARENT DEVICE
+ *  PATH POINT OPTIONS ... - TYPE SOURCE SUPEROPTIONS" of /proc/self/mountinfo. \return 0 if it is not mounted */
 static int find_mount(const char *root, int v1, char *mounted, char *point)
 {
     char line[LINE_BYTES], type[64], options[PATH_BYTES];
@@ -135,7 +138,7 @@ static int is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/** 0: this process is in no such hierarchy, or cannot see it. */
+/** Locates the hierarchy of one version. \return 0 if this process is in no such hierarchy or cannot see it */
 static int find_hierarchy(const char *root, int v1, hierarchy *h)
 {
     char path[PATH_BYTES], mounted[PATH_BYTES] = "", point[PATH_BYTES] = "";
@@ -143,7 +146,8 @@ static int find_hierarchy(const char *root, int v1, hierarchy *h)
     if (!find_path(root, v1, path) || !find_mount(root, v1, mounted, point)) return 0;
     if (snprintf(h->top, sizeof h->top, "%s%s", strcmp(root, "/") == 0 ? "" : root, point) >= PATH_BYTES)
         return 0;
-    /* what is mounted may be a part of the hierarchy, or one that another namespace sees: then its top is all there is */
+    /* what is mounted may be a part of the hierarchy that does not contain the process's path (another namespace's):
+       then its top is all that can be read */
     const size_t n = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
     const int below = strncmp(path, mounted, n) == 0 && (path[n] == '/' || path[n] == 0) &&
                       !strstr(path, "/..");
@@ -155,7 +159,7 @@ static int find_hierarchy(const char *root, int v1, hierarchy *h)
 
 /* ---- limits ---- */
 
-/** Page cache that nobody has mapped, in use by the group. */
+/** Returns the bytes of page cache that count as the group's and that no process has mapped. */
 static int64_t reclaimable(const names *n, const char *folder)
 {
     const int64_t bytes = stat_in(folder, n->inactive, 0) + stat_in(folder, n->active, 0) -
@@ -163,6 +167,7 @@ static int64_t reclaimable(const names *n, const char *folder)
     return bytes > 0 ? bytes : 0;
 }
 
+/** Lowers *least to what a limit of the group in `folder` leaves; negative: no limit. */
 static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgroup_room *least)
 {
     struct stat info;
@@ -173,11 +178,11 @@ static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgr
     if (room < 0) room = 0;
     if (room >= least->bytes) return;
     least->bytes = room;
-    /* (inodes of the kernel's file system of groups are not given twice; 0 is none) */
+    /* inode numbers of the cgroup file system are unique; 0 is none */
     least->group = stat(folder, &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/** The group's own limit. */
+/** Takes the limits of one group into account. */
 static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *least)
 {
     const names *const n = &version[h->v1];
@@ -192,7 +197,7 @@ static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *leas
 static void look_upwards(hierarchy *h, sp_cgroup_room *least)
 {
     const size_t top = strlen(h->top);
-    /* a limit above the mount point, where nothing can be read, shows in v1 here alone */
+    /* in v1, a limit above the mount point, where no file can be read, shows only in this key */
     if (h->v1) {
         const int64_t above = stat_in(h->group, "hierarchical_memory_limit", -1);
         keep_least(&version[1], h->group, above >> NO_LIMIT_LOG2 == 0 ? above : -1, least);
@@ -202,7 +207,7 @@ static void look_upwards(hierarchy *h, sp_cgroup_room *least)
         char *const slash = strrchr(h->group, '/');
         if (strlen(h->group) <= top || !slash) return;
         *slash = 0;
-        /* old v1: groups that do not count what is below them */
+        /* old v1 groups may not count what is below them: then their limits do not apply */
         if (h->v1 && number_in(h->group, "memory.use_hierarchy") == 0) return;
     }
 }

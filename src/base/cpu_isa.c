@@ -1,3 +1,4 @@
+/** Determines the vector instruction set of the CPU kernels. */
 #include "base/cpu_isa.h"
 
 #include <stdlib.h>

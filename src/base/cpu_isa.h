@@ -1,17 +1,18 @@
-/** Which vector instructions the CPU kernels use, found at run time. */
+/** The vector instruction set that the CPU kernels use, determined at run time. */
 #ifndef SP_CPU_ISA_H
 #define SP_CPU_ISA_H
 
 typedef enum sp_isa { SP_ISA_GENERIC = 0, SP_ISA_AVX2 = 1, SP_ISA_AVX512 = 2 } sp_isa;
 
-/** The best that this machine has. */
+/** Returns the best instruction set that this processor has. Local. */
 sp_isa sp_machine_isa(void);
 
-/** The same, capped by the environment's SPMM_ISA = generic, avx2 or avx512
- *  (for tests; anything else is no cap here: sp_environment_check() refuses it). The results are the same bits with each. */
+/** Returns sp_machine_isa(), capped by the environment variable SPMM_ISA = generic, avx2 or avx512 (for tests; other
+ *  values are no cap here, sp_environment_check() refuses them). The results are bitwise the same with each.
+ *  Local. */
 sp_isa sp_cpu_isa(void);
 
-/** "generic", "avx2" or "avx512". */
+/** Returns "generic", "avx2" or "avx512", in static storage. Local. */
 const char *sp_isa_name(sp_isa isa);
 
 #endif

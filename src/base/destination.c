@@ -1,3 +1,4 @@
+/** Determines what the names of outputs denote, opens them, and guards them against signals while written. */
 #include "base/destination.h"
 
 #include <errno.h>
@@ -25,14 +26,14 @@ static spmm_status cannot(const char *path, int reason)
 
 /* ---- what a name stands for ---- */
 
-/** Where the last part of a path begins. */
+/** Returns where the last component of a path begins. */
 static char *base_of(char *path)
 {
     char *const slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/** Of the file's folder, "." where the path has none. */
+/** Returns the path of the file's folder, "." if the path has none. \param [out] folder  [PATH_MAX], scratch */
 static const char *folder_of(const char *path, char *folder)
 {
     snprintf(folder, PATH_MAX, "%s", path);
@@ -40,10 +41,10 @@ static const char *folder_of(const char *path, char *folder)
     return folder[0] ? folder : ".";
 }
 
-/** The file behind a chain of symbolic links, which need not be there. \return 0 or an errno */
+/** Follows a chain of symbolic links to its end, which need not exist. \return 0 or an errno */
 static int follow(const char *path, char *target)
 {
-    enum { MOST_LINKS = 40 }; /* Linux's */
+    enum { MOST_LINKS = 40 }; /* as in Linux */
     char link[PATH_MAX];
     if (snprintf(target, PATH_MAX, "%s", path) >= PATH_MAX) return ENAMETOOLONG;
     for (int i = 0; i < MOST_LINKS; i++) {
@@ -63,7 +64,7 @@ static int same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/** The standard stream that is this file, or 0. */
+/** Returns the descriptor, 1 or 2, of the standard stream that is this file, or 0. */
 static int standard_stream(const struct stat *file)
 {
     struct stat s;
@@ -93,8 +94,9 @@ static spmm_status find_new(sp_destination *to)
     return SPMM_OK;
 }
 
-/** seen: what the path led to a moment ago. Another process may have put another file in its place since, which is as old a one;
- *  a name under /proc/self/fd may be that of an open file that has no other any more. */
+/** Describes an existing file. seen: what the path led to a moment ago. Another process may have replaced it since,
+ *  then the new file counts; and a name under /proc/self/fd may denote an open file that has no other name anymore,
+ *  which is written to as a stream. */
 static spmm_status find_old(sp_destination *to, const struct stat *seen)
 {
     struct stat s;
@@ -131,14 +133,15 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
 
 /* ---- signals while something is written ---- */
 
-/* (a handler is given nothing but its signal: what it needs can only be global) */
+/* A handler receives nothing but the signal's number, so that its data must be global. The first IGNORED signals are
+   ignored, the others are caught. */
 enum { IGNORED = 2, SIGNALS = 5 };
 static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM};
 static struct sigaction before[SIGNALS];
 static int caught[SIGNALS];
 static char unfinished[PATH_MAX];
 
-/** Removes the file and goes on as if the signal had not been caught: it is raised again, and takes effect when this
+/** Removes the unfinished file, restores the former handlers and raises the signal again; it takes effect when this
  *  returns. */
 static void remove_unfinished(int signal)
 {
@@ -157,7 +160,7 @@ void sp_writing_begin(const char *part)
     snprintf(unfinished, sizeof unfinished, "%s", part ? part : "");
     for (int i = 0; i < SIGNALS; i++) {
         sigaction(signals[i], NULL, &before[i]);
-        /* a handler of MPI's, say, is raised after ours; what is ignored stays so */
+        /* a former handler, e.g. MPI's, runs after ours; ignored signals stay ignored */
         caught[i] = i < IGNORED ? before[i].sa_handler == SIG_DFL : part && before[i].sa_handler != SIG_IGN;
         if (!caught[i]) continue;
         action.sa_handler = i < IGNORED ? SIG_IGN : remove_unfinished;
@@ -187,7 +190,7 @@ spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
         if (snprintf(part, PATH_MAX, "%.*s%.*s.part-%08x", (int)(base - target), target, MOST_BASE, base,
                      (unsigned)(word >> 32)) >= PATH_MAX)
             return cannot(to->path, ENAMETOOLONG);
-        sp_writing_begin(part); /* before: no signal finds it there and unknown */
+        sp_writing_begin(part); /* first, so that a signal at any time removes the file */
         *fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (*fd >= 0) return SPMM_OK;
         sp_writing_end();
@@ -207,7 +210,8 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd)
 
 /* ---- all outputs of a program ---- */
 
-/** Finds one out, and makes sure that it can be written. *known: there is, or will be, such a file. */
+/** Determines what one name denotes and makes sure that an output can be written. \param [out] known  1: it is, or
+ *  will be, a regular file, which other names may denote too */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
 {
     struct stat s;
@@ -236,6 +240,7 @@ static int same_target(sp_destination *a, sp_destination *b)
            (a->kind == SP_TO_OLD || strcmp(base_of(a->target), base_of(b->target)) == 0);
 }
 
+/** Whether two uses of the same file are allowed: an input that is replaced. */
 static int may_be_one(const sp_named_file *a, const sp_named_file *b)
 {
     return (a->use == SP_READ && b->use != SP_APPENDED) || (b->use == SP_READ && a->use != SP_APPENDED);

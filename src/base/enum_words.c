@@ -1,3 +1,4 @@
+/** The words for the values of the public enumerations. */
 #include "base/enum_words.h"
 
 #include <stddef.h>

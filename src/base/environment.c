@@ -1,3 +1,4 @@
+/** Checks and reads the environment variables SPMM_*. */
 #include "base/environment.h"
 
 #include <ctype.h>
@@ -30,7 +31,7 @@ static spmm_status check_isa(const char *text)
                    MEANT(&guess, "", ""));
 }
 
-/** STAGE:RANK[:kill|:stop|:wrong] */
+/** Accepts STAGE:RANK[:kill|:stop|:wrong]. */
 static spmm_status check_fault(const char *text)
 {
     static const char *const kinds[] = {"", ":kill", ":stop", ":wrong"};
@@ -43,20 +44,20 @@ static spmm_status check_fault(const char *text)
                    SHOWN(text));
 }
 
-/** THE table. A whole number from `least` to `most`; or what `check` takes; or, with neither, anything. */
+/** The table of all variables. Each takes a whole number from `least` to `most`, or what `check` accepts, or, with
+ *  neither, anything. */
 static const struct {
     const char *name;
     int64_t least, most;
     spmm_status (*check)(const char *text);
 } rows[] = {
-    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL},      /* of a message, at most: comm.h */
-    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL}, /* of text that a thread parses at a time: read_stream.h */
-    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL},        /* of a block of coefficients: pearson.c */
-    {"SPMM_MEMORY_CHECK", 0, 1,
-     NULL},                        /* whether a large allocation is held against what there is: memory.c */
-    {"SPMM_ISA", 0, 0, check_isa}, /* the most that CPU kernels use: cpu_isa.h */
-    {"SPMM_FAULT", 0, 0, check_fault}, /* comm.h */
-    {"SPMM_TUNE_CACHE", 0, 0, NULL},   /* a file: tune.h */
+    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL},      /* largest message: comm.h */
+    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL}, /* chunk of text that a thread parses: text_chunks.h */
+    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL},        /* edge of a tile of coefficients: pearson.c */
+    {"SPMM_MEMORY_CHECK", 0, 1, NULL},           /* 0: large allocations are not checked: memory.h */
+    {"SPMM_ISA", 0, 0, check_isa},               /* best instruction set of the CPU kernels: cpu_isa.h */
+    {"SPMM_FAULT", 0, 0, check_fault},           /* fault injection for tests: comm.h */
+    {"SPMM_TUNE_CACHE", 0, 0, NULL},             /* file of tuning results: tune.h */
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -77,7 +78,8 @@ static spmm_status check_value(int row, const char *text)
                    SHOWN(text), (long long)rows[row].least, (long long)rows[row].most);
 }
 
-/** Other names that begin with SPMM_ are somebody else's, unless they look like a slip. entry: NAME=VALUE */
+/** Refuses a name that begins with SPMM_ and looks like a misspelling of one of the table's; other such names belong
+ *  to somebody else. \param [in] entry  NAME=VALUE */
 static spmm_status check_name(const char *entry)
 {
     char name[64];

@@ -1,3 +1,4 @@
+/** Allocates host memory and counts it against the memory budget. */
 #include "base/memory.h"
 
 #include <malloc.h>
@@ -13,7 +14,7 @@
 
 enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, COUNTED_FROM = 1 << 20 };
 
-/* ---- what is counted ---- */
+/* ---- counting against the budget ---- */
 
 static int unchecked(void)
 {
@@ -29,8 +30,8 @@ static spmm_status refuse(double bytes, const char *what, double room)
         sp_bytes_text(wanted, sizeof wanted, bytes), what, sp_bytes_text(there, sizeof there, room));
 }
 
-/** Linux grants more memory than there is, and kills whoever then uses it: a large request is held against
- *  what is left, so that it ends in a message instead. */
+/** Takes the bytes of a large request from the budget. Linux grants more memory than there is and kills the process
+ *  that then uses it; the budget turns that into an error message. */
 static spmm_status take(int64_t bytes, const char *what)
 {
     int64_t room;
@@ -42,7 +43,7 @@ static spmm_status take(int64_t bytes, const char *what)
     return SPMM_OK;
 }
 
-/** Parts of allocations that went back to the system before the allocation is freed. */
+/** Tails that sp_release_tail() returned to the system of allocations that have not been freed yet. */
 static struct {
     pthread_mutex_t lock;
     int count;
@@ -63,7 +64,7 @@ static void add_tail(const void *p, int64_t bytes)
     pthread_mutex_unlock(&tails.lock);
 }
 
-/** What has been given back of p already; forgets it. */
+/** Returns how many bytes of p have been given back to the budget already, and forgets them. */
 static int64_t take_tails(const void *p)
 {
     int64_t bytes = 0;
@@ -77,7 +78,7 @@ static int64_t take_tails(const void *p)
     return bytes;
 }
 
-/** What an allocation counts as; small ones count nothing. */
+/** Returns how many bytes an allocation counts in the budget; 0 for small ones. */
 static int64_t counted(void *p)
 {
     const int64_t bytes = p ? (int64_t)malloc_usable_size(p) : 0;
@@ -110,7 +111,7 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
         return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s for %s",
                        sp_bytes_text(text, sizeof text, (double)bytes), what);
     }
-    /* rows of X and Y are reached in any order: huge pages spare most TLB misses. Advice only. */
+    /* rows of X and Y are accessed in any order: huge pages avoid most TLB misses. Advice only. */
     if (align == HUGE_PAGE) (void)madvise(*p, rounded, MADV_HUGEPAGE);
     return SPMM_OK;
 }
@@ -166,7 +167,8 @@ void sp_peak_restart(void)
     fclose(f);
 }
 
-/** What a limit of this process leaves it; field: of /proc/self/statm, pages. */
+/** Returns how many bytes a resource limit leaves this process. \param [in] field  of /proc/self/statm: pages in
+ *  use */
 static int64_t own_room(int resource, int field)
 {
     struct rlimit limit;

@@ -1,48 +1,50 @@
-/** Host memory: checked, aligned, and with a message that says what it was for. */
+/** Host memory: checked against what is left, aligned, and with messages that say what it was for. */
 #ifndef SP_MEMORY_H
 #define SP_MEMORY_H
 
 #include <stddef.h>
 #include "base/status.h"
 
-/** Allocates count elements of `size` bytes, 64-byte aligned (2 MiB and huge pages from 4 MiB up).
- *  Not zeroed. *p is never NULL on success, also for count 0; NULL on failure.
- *  \param [in] what  names the thing in the message, e.g. "column indices"
- *  A request that exceeds sp_available_bytes() is refused before the system grants it; below 1 MiB none is held
- *  against it. (SPMM_MEMORY_CHECK=0: none at all.)
- *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figure), SPMM_ERR_LIMIT (count*size overflows) */
+/** Allocates count elements of `size` bytes, not zeroed, aligned to 64 bytes; allocations of 4 MiB or more are
+ *  aligned to 2 MiB, with huge pages advised. A request of 1 MiB or more that exceeds the memory budget (budget.h) is
+ *  refused, although the system would grant it; SPMM_MEMORY_CHECK=0 turns that off. Local.
+ *  \param [out] p     the caller frees it by sp_free(); never NULL on success, also for count 0; NULL on failure
+ *  \param [in]  what  names the thing in the message, e.g. "column indices"
+ *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figures), SPMM_ERR_LIMIT (count * size overflows) */
 spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what);
 
 /** The same, zeroed. */
 spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what);
 
-/** For a step that allocates several arrays, before the first one is made and touched: refuses where they do not fit
- *  together. Nothing is allocated or put aside. Local.
- *  \param [in] bytes  of all arrays of the step together, at least
+/** Refuses a step that will allocate several arrays if they do not fit together into sp_available_bytes(); to be
+ *  called before the first of them is allocated. Allocates and reserves nothing. Local.
+ *  \param [in] bytes  lower bound of the size of all arrays of the step together
  *  \param [in] what   names them in the message
  *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figures) */
 spmm_status sp_memory_needs(double bytes, const char *what);
 
-/** The bytes of an allocation from `used` on are of no use any more: its whole pages there go back to the
- *  system, where it takes them. What was in them is lost; the pointer and its alignment stay. */
+/** Returns the unused end of an allocation to the system: all whole pages from offset `used` on, if the system takes
+ *  them. Their contents are lost; the pointer and its alignment stay. Local.
+ *  \param [in] used, bytes  bytes still needed, and bytes of the allocation */
 void sp_release_tail(void *p, size_t used, size_t bytes);
 
-/** Frees what sp_alloc gave; accepts NULL. */
+/** Frees memory from sp_alloc(); accepts NULL. Local. */
 void sp_free(void *p);
 
-/** "1.23 GB" into buf; decimal units. Returns buf. */
+/** Writes a size such as "1.23 GB", in decimal units, into buf [n]. Local. \return buf */
 const char *sp_bytes_text(char *buf, size_t n, double bytes);
 
-/** Peak resident set of this process so far, bytes (getrusage); 0 where unknown. */
+/** Returns the peak resident set size of this process so far, in bytes (getrusage); 0 if unknown. Local. */
 int64_t sp_peak_bytes(void);
 
-/** Lets sp_peak_bytes() start anew from what is resident, where the system can (Linux). */
+/** Resets the peak of sp_peak_bytes() to what is resident now, where the system can (Linux). Local. */
 void sp_peak_restart(void);
 
-/** Memory that could be allocated now, bytes: what the machine, control groups and limits of the process leave, less
- *  what is allocated and not touched yet (budget.h). Very large if unknown. */
+/** Returns how many bytes could be allocated now: what the machine, control groups and the limits of the process
+ *  leave, minus what is allocated and not touched yet (budget.h). Very large if unknown. Local. */
 int64_t sp_available_bytes(void);
 
+/** Returns the bytes of an element: 8 or 4. */
 static inline size_t sp_value_size(spmm_precision p) { return p == SPMM_F64 ? 8 : 4; }
 
 #endif

@@ -1,3 +1,4 @@
+/** Writes a file under a temporary name and renames it when it is complete. */
 #include "base/output_file.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ spmm_status sp_output_file_open(const char *path, sp_output_file *out)
     return status;
 }
 
-/** The folder's new entry is on the disk, too, where the file system knows how. */
+/** Syncs the folder, so that its new entry is on disk too, if the file system supports that. */
 static void sync_folder(const char *target)
 {
     char folder[PATH_MAX];
@@ -39,17 +40,17 @@ static void sync_folder(const char *target)
     close(fd);
 }
 
-/** The older file's owner, group and permissions. Only root gives files away, and only to one's own groups can one be
- *  lent: another group gets no more than everybody has. */
+/** Gives the new file the owner, group and permissions of the old one. Only root can change the owner, and others can
+ *  set only their own groups: if even the group cannot be kept, the group gets the permissions of others. */
 static int take_permissions(int fd, const sp_destination *old)
 {
     mode_t mode = old->mode;
     if (fchown(fd, old->owner, old->group) != 0 && fchown(fd, (uid_t)-1, old->group) != 0)
         mode = (mode & 0707) | (mode & 07) << 3;
-    return fchmod(fd, mode); /* last: a new owner may cost some */
+    return fchmod(fd, mode); /* last: fchown() may clear permission bits */
 }
 
-/** Everything written is on the disk, where a full one may show as late as now. */
+/** Flushes and syncs everything written; a full disk may show only here. */
 static spmm_status finish(sp_output_file *out)
 {
     if (ferror(out->file) || fflush(out->file) != 0) return sp_cannot_write(out->to.path);
@@ -57,7 +58,7 @@ static spmm_status finish(sp_output_file *out)
     const int fd = fileno(out->file);
     if (out->to.kind == SP_TO_OLD && take_permissions(fd, &out->to) != 0)
         return sp_cannot_write(out->to.path);
-    /* (EINVAL: there is nothing like it on this file system) */
+    /* EINVAL: this file system cannot sync */
     return fsync(fd) == 0 || errno == EINVAL ? SPMM_OK : sp_cannot_write(out->to.path);
 }
 

@@ -1,3 +1,4 @@
+/** Computes order statistics, mean, deviation and the median's confidence interval of timings. */
 #include "base/stats.h"
 
 #include <math.h>
@@ -9,12 +10,13 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** The rank r, from 1, such that values r and n + 1 - r enclose the median with 95 % or more: the largest for which
- *  fewer than r of n fair coins show heads with 2.5 % or less. 0: none. */
+/** Returns the rank r (1-based) such that the sorted values r and n + 1 - r enclose the median with a probability of
+ *  95 % or more: the largest r for which fewer than r of n fair coins show heads with a probability of at most 2.5 %.
+ *  0: there is none. */
 static int rank_of_low(int n)
 {
-    /* logarithms: 2^-n is 0 from n = 1075 on */
-    double heads = -n * log(2), below = 0; /* log of the chance of i heads; chance of i or fewer */
+    /* logarithms, because 2^-n underflows to 0 for n >= 1075 */
+    double heads = -n * log(2), below = 0; /* log of the probability of i heads; probability of i or fewer */
     for (int i = 0; i < n; i++) {
         below += exp(heads);
         if (below > 0.025) return i;

@@ -1,3 +1,4 @@
+/** Status texts and exit codes, and the calling thread's error message. */
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -35,14 +36,14 @@ void sp_set_message(const char *text)
     if (n >= sizeof message) n = sizeof message - 1;
     memmove(message, text, n);
     message[n] = '\0';
-    /* names and arguments may hold anything; a message is one line, and steers no terminal */
+    /* names and arguments may contain anything; a message is one line and must not control the terminal */
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f) *p = '?';
 }
 
 spmm_status sp_fail(spmm_status status, const char *format, ...)
 {
-    /* via a local: an argument may be the old message itself */
+    /* formatted into a local buffer, because an argument may be the old message itself */
     char text[SP_MESSAGE_BYTES];
     va_list args;
     va_start(args, format);

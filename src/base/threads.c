@@ -1,3 +1,4 @@
+/** Bounds the number of OpenMP threads of a rank; reads OMP_NUM_THREADS and CPU quotas. */
 #include "base/threads.h"
 
 #include <ctype.h>
@@ -9,6 +10,7 @@
 
 #include "base/words.h"
 
+/** Returns the bound without OMP_THREAD_LIMIT. */
 static int bound(void)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -36,13 +38,13 @@ spmm_status sp_threads_check(const char *what, int64_t threads)
         sp_threads_most(), SP_THREADS_PER_CORE, SP_THREADS_LEAST);
 }
 
-/** A whole number with blanks around it. \return what follows, or NULL where there is none */
+/** Reads a whole number with blanks around it. \return what follows, or NULL if there is no number */
 static const char *read_number(const char *text, long long *value)
 {
     char *end;
     while (isspace((unsigned char)*text)) text++;
     if (!isdigit((unsigned char)*text)) return NULL;
-    *value = strtoll(text, &end, 10); /* LLONG_MAX where it is beyond, which is beyond the bound, too */
+    *value = strtoll(text, &end, 10); /* on overflow LLONG_MAX, which is beyond the bound too */
     while (isspace((unsigned char)*end)) end++;
     return end;
 }
@@ -71,7 +73,7 @@ spmm_status sp_threads_told(int *threads)
 
 int sp_threads_quota(const char *path)
 {
-    double quota, period; /* the first is "max" where there is no limit */
+    double quota, period; /* the first is "max" if there is no limit */
     FILE *const f = fopen(path ? path : "/sys/fs/cgroup/cpu.max", "r");
     const int both = f && fscanf(f, "%lf %lf", &quota, &period) == 2;
     if (f) fclose(f);

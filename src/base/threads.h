@@ -1,30 +1,31 @@
-/** How many OpenMP threads a rank may have: what is asked for is held against a bound here, because the OpenMP runtime ends
- *  the process where threads cannot be started. No MPI. */
+/** How many OpenMP threads a rank may have. Requests are checked against a bound here because the OpenMP runtime ends
+ *  the process when it cannot start a thread. No MPI. */
 #ifndef SP_THREADS_H
 #define SP_THREADS_H
 
 #include "base/status.h"
 
-/** Most threads of a rank: SP_THREADS_PER_CORE of them per core of this machine, SP_THREADS_LEAST where that is less, and
- *  never more than OMP_THREAD_LIMIT. */
 enum { SP_THREADS_PER_CORE = 4, SP_THREADS_LEAST = 256 };
+/** Returns the most threads that a rank may have: SP_THREADS_PER_CORE per core of this machine or SP_THREADS_LEAST,
+ *  whichever is more, but never more than OMP_THREAD_LIMIT. Local. */
 int sp_threads_most(void);
 
-/** Threads where nobody says how many: omp_get_max_threads(), within the bound. */
+/** Returns the number of threads if none is asked for: omp_get_max_threads(), within the bound. Local. */
 int sp_threads_default(void);
 
-/** \param [in] what  asks for them, for the message: "--threads 8"
- *  \return SPMM_OK, or SPMM_ERR_USAGE for less than 1 and for more than sp_threads_most() */
+/** Checks a number of threads against 1 .. sp_threads_most(). Local.
+ *  \param [in] what  where the number comes from, for the message: "--threads 8"
+ *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_threads_check(const char *what, int64_t threads);
 
-/** What OMP_NUM_THREADS says: of a list, as for nested regions, its first number.
- *  \param [out] threads  within OMP_THREAD_LIMIT, which the OpenMP runtime heeds without a word; 0: it is not set, or empty
- *  \return SPMM_OK; SPMM_ERR_USAGE where it is no such list, or beyond the bound */
+/** Reads OMP_NUM_THREADS; of a list, as for nested regions, the first number. Local.
+ *  \param [out] threads  capped by OMP_THREAD_LIMIT, as the OpenMP runtime does silently; 0: the variable is unset or
+ *                        empty
+ *  \return SPMM_OK; SPMM_ERR_USAGE if it is not such a list, or beyond the bound */
 spmm_status sp_threads_told(int *threads);
 
-/** Cores' worth of time that a control group grants.
- *  \param [in] path  its cpu.max; NULL: /sys/fs/cgroup/cpu.max, a container's own
- *  \return whole cores, rounded up; 0: no limit is known */
+/** Returns the CPU quota of a control group in cores, rounded up; 0 if no limit is known. Local.
+ *  \param [in] path  its cpu.max; NULL: /sys/fs/cgroup/cpu.max, a container's own */
 int sp_threads_quota(const char *path);
 
 #endif

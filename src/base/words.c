@@ -1,11 +1,13 @@
+/** Quotes words for messages and guesses which known word was meant, by edit distance. */
 #include "base/words.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 40 }; /* of the words that are compared */
+enum { LONGEST = 40 }; /* longest word that is compared */
 
+/** Whether the text can be shown as it is. */
 static int plain(const char *text)
 {
     for (const char *p = text; *p; p++)
@@ -15,7 +17,7 @@ static int plain(const char *text)
 
 const char *sp_shown(char *buf, size_t n, const char *text)
 {
-    const size_t room = n - sizeof "\\x00\"..."; /* for what comes last */
+    const size_t room = n - sizeof "\\x00\"..."; /* reserves the longest ending */
     size_t used = 0;
     if (plain(text)) {
         if (snprintf(buf, n, "%s", text) >= (int)n) memcpy(buf + n - 4, "...", 4);
@@ -35,15 +37,16 @@ const char *sp_shown(char *buf, size_t n, const char *text)
     return buf;
 }
 
+/** Maps characters that count as the same to one of them. */
 static int folded(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/** Letters that were left out, added, replaced or swapped with the next one to make b of a (Damerau and Levenshtein's
- *  distance, with each pair swapped at most once). Both are at most LONGEST long. */
+/** Returns the number of letters to leave out, add, replace or swap with the next one to turn a into b: the
+ *  restricted Damerau-Levenshtein distance (optimal string alignment). Both are at most LONGEST long. */
 static int distance(const char *a, const char *b)
 {
-    int row[3][LONGEST + 1]; /* rows i, i - 1 and i - 2 of the table, by i % 3 */
+    int row[3][LONGEST + 1]; /* rows i, i - 1 and i - 2 of the table; row i is row[i % 3] */
     const int n = (int)strlen(a), m = (int)strlen(b);
     for (int j = 0; j <= m; j++) row[0][j] = j;
     for (int i = 1; i <= n; i++) {
@@ -65,7 +68,7 @@ void sp_guess_offer(sp_guess *guess, const char *word)
     const size_t n = strlen(guess->typed);
     const int most = n < 2 ? 0 : n < 6 ? 1 : n < 10 ? 2 : 3;
     if (n == 0 || n > LONGEST || strlen(word) > LONGEST) return;
-    /* of a few letters the first is hardly mistyped: gpu is not meant to be cpu */
+    /* in a short word the first letter is rarely mistyped: gpu is not meant to be cpu */
     if (n < 4 && folded(guess->typed[0]) != folded(word[0])) return;
     const int found = distance(guess->typed, word);
     if (found > most || found >= (int)strlen(word) || (guess->word && found >= guess->distance)) return;

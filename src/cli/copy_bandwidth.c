@@ -1,3 +1,4 @@
+/** Measures the copy bandwidth of host or GPU memory. */
 #include "cli/copy_bandwidth.h"
 
 #include <string.h>
@@ -8,15 +9,16 @@
 
 enum { MIB = 1 << 20, GPU_MIB = 1024, HOST_LEAST_MIB = 64, HOST_MOST_MIB = 256, RANK_LEAST_MIB = 16 };
 
-/** Two arrays in a rank's memory that no cache keeps, as far as the system tells its size. */
+/** Two arrays in a rank's memory, too large together for the last-level cache (where the system reports its size, and
+ *  that is at most HOST_MOST_MIB). */
 typedef struct copy_probe {
     spmm_device device;
     int threads;
-    int64_t bytes; /**< of each */
+    int64_t bytes; /**< of each array */
     void *to, *from;
 } copy_probe;
 
-/* long enough that starting a copy and waiting for it are little of its time */
+/* long enough that launching a copy and waiting for it take little of its time */
 static int64_t gpu_bytes(int sharers) { return (int64_t)GPU_MIB * MIB / sharers; }
 
 static int64_t host_bytes(int sharers)
@@ -38,7 +40,7 @@ static spmm_status create_on_host(copy_probe *p, int sharers)
     char *const to = p->to, *const from = p->from;
 #pragma omp parallel for schedule(static) num_threads(p->threads)
     for (int64_t i = 0; i < p->bytes / MIB; i++) {
-        memset(from + i * MIB, 1, MIB); /* the pages come to the thread that will copy them */
+        memset(from + i * MIB, 1, MIB); /* first touch by the thread that will copy the pages */
         memset(to + i * MIB, 0, MIB);
     }
     return SPMM_OK;
@@ -65,7 +67,9 @@ static void destroy(copy_probe *probe)
     memset(probe, 0, sizeof *probe);
 }
 
-/** Local. sharers: ranks that share the memory, and its bandwidth. *probe is zeroed on failure.
+/** Allocates the arrays. Local.
+ *  \param [in]  sharers  number of ranks that share the memory and its bandwidth
+ *  \param [out] probe    zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 static spmm_status create(spmm_device device, int threads, int sharers, copy_probe *probe)
 {
@@ -76,7 +80,7 @@ static spmm_status create(spmm_device device, int threads, int sharers, copy_pro
     return status;
 }
 
-/** Copies one onto the other: 2 * bytes read and written. Complete on return. */
+/** Copies one array to the other, which moves 2 * bytes, read plus written. Complete on return. */
 static spmm_status copy(const copy_probe *probe)
 {
     if (probe->device == SPMM_CUDA) return sp_device_copy(probe->to, probe->from, probe->bytes);
@@ -87,7 +91,7 @@ static spmm_status copy(const copy_probe *probe)
     return SPMM_OK;
 }
 
-/** The least time of a copy that all ranks do at once. */
+/** Measures the least time of a copy that all ranks make at the same time. */
 static spmm_status time_copies(const sp_grid *grid, const copy_probe *probe, double *least)
 {
     enum { COPIES = 5 };

@@ -1,3 +1,4 @@
+/** Parses command lines by a table of options, and prints --help from it. */
 #include "cli/option_table.h"
 
 #include <ctype.h>
@@ -26,7 +27,7 @@ spmm_status sp_option_word(const char *option, const char *text, const char *con
                    MEANT(&guess, "", ""));
 }
 
-/** \return 1: the text is a whole number within the bounds, and nothing else */
+/** \return 1 when the whole text is an integer within the bounds */
 static int read_whole(const char *text, int64_t least, int64_t most, int64_t *value)
 {
     char *end;
@@ -87,15 +88,15 @@ void sp_option_help(const sp_option_table *table, FILE *out)
 
 /* ---- the command line ---- */
 
-/** A command line on its way through the table. */
+/** State of parsing a command line. */
 typedef struct reader {
     const sp_option_table *table;
     void *options;
-    int argc, at; /* argv[at] is the next word */
+    int argc, at; /* argv[at] is the next word to read */
     char **argv;
-    const char *
-        given[SP_OPTION_ROWS]; /* of each row: its argument, or its name where it takes none; NULL: not yet */
-    char *notes;               /* [SP_MESSAGE_BYTES] */
+    const char
+        *given[SP_OPTION_ROWS]; /* per row: its argument, or its name where it takes none; NULL: not given */
+    char *notes;                /* [SP_MESSAGE_BYTES] */
 } reader;
 
 static spmm_status set(const sp_option_row *row, void *options, const char *text)
@@ -127,7 +128,8 @@ static void note(reader *r, const char *text)
     snprintf(r->notes + n, SP_MESSAGE_BYTES - n, "%s%s", n ? "; " : "", text);
 }
 
-/** Notes what the option overrides: itself with another argument, or another one that sets the same to something else. */
+/** Notes what the option overrides: itself with another argument, or another option that sets the same field to
+ *  another value. */
 static void note_overridden(reader *r, int index, const char *text)
 {
     char line[320];
@@ -156,7 +158,8 @@ static spmm_status apply(reader *r, int index, const char *text)
     return set(row, r->options, text);
 }
 
-/** The argument of an option that takes one: what stands in the same word, or else the next one. word: as it was typed */
+/** Finds the argument of an option that takes one: `same`, the rest of the same word, or, where that is NULL, the
+ *  next word. word: the option as it was typed, for the message */
 static spmm_status argument_of(reader *r, int index, const char *word, const char *same, const char **text)
 {
     *text = same;
@@ -167,7 +170,7 @@ static spmm_status argument_of(reader *r, int index, const char *word, const cha
     return SPMM_OK;
 }
 
-/** "--threads, --tune or --transport": the options that begin like that. */
+/** Lists the options whose names begin with the n letters of text: "--threads, --tune or --transport". */
 static void list_beginning(const sp_option_table *table, const char *text, size_t n, int count, char *list,
                            size_t room)
 {
@@ -181,7 +184,7 @@ static void list_beginning(const sp_option_table *table, const char *text, size_
     }
 }
 
-/** \return the row of that name, or of the one name that begins so; -1: of none; -2: of several, *count of them */
+/** \return the row of that name, or of the only name that begins with it; -1: no name does; -2: several do, *count */
 static int find_long(const sp_option_table *table, const char *text, size_t n, int *count)
 {
     int found = -1;
@@ -202,7 +205,7 @@ static sp_guess guess_long(const sp_option_table *table, const char *name)
     return guess;
 }
 
-/** --NAME, --NAME=ARGUMENT, or the beginning of a name that no other has. */
+/** Reads --NAME or --NAME=ARGUMENT, where NAME may be abbreviated. */
 static spmm_status read_long(reader *r, const char *word)
 {
     const char *const text = word + 2, *argument = NULL;
@@ -244,7 +247,7 @@ static spmm_status unknown_letter(const sp_option_table *table, char letter)
                    MEANT(&guess, "-", ""));
 }
 
-/** Letters behind one dash; the first that takes an argument has the rest of the word, if there is one. */
+/** Reads the letters after a single dash; the first that takes an argument takes the rest of the word, if any. */
 static spmm_status read_cluster(reader *r, const char *word)
 {
     for (const char *p = word + 1; *p; p++) {
@@ -261,7 +264,7 @@ static spmm_status read_cluster(reader *r, const char *word)
     return SPMM_OK;
 }
 
-/** -LETTERS; a long option behind one dash would be taken for letters, some of which may be options. */
+/** Reads -LETTERS. Rejects a long option after a single dash, some letters of which might be options. */
 static spmm_status read_letters(reader *r, const char *word)
 {
     char name[64];

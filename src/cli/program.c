@@ -1,3 +1,4 @@
+/** Messages of a program, its rank before MPI has started, and the final check of its output. */
 #include "cli/program.h"
 
 #include <errno.h>

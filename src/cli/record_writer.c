@@ -1,3 +1,4 @@
+/** Writes records as JSON Lines or CSV. */
 #include "cli/record_writer.h"
 
 #include <inttypes.h>
@@ -11,12 +12,12 @@
 struct sp_writer {
     FILE *file;
     enum { JSON, CSV_HEAD, CSV_ROW } kind;
-    const char *group; /* NULL: top level */
-    int fields;        /* of the object or the row so far */
+    const char *group; /* the open group; NULL: none */
+    int fields;        /* fields of the object or row so far; after a group just not 0 */
 };
 
-/** Bytes of the UTF-8 character that begins there, 1 to 4; 0 where none does (RFC 3629: not the longer forms of a
- *  character, no surrogates, nothing beyond U+10FFFF). */
+/** Returns the bytes of the UTF-8 character that begins at p, 1 to 4; 0 where none does (RFC 3629: no overlong
+ *  forms, no surrogates, nothing beyond U+10FFFF). */
 static int character(const unsigned char *p)
 {
     if (p[0] < 0x80) return 1;
@@ -33,7 +34,8 @@ static int character(const unsigned char *p)
     return bytes;
 }
 
-/** Names of files may be any bytes; what is written is UTF-8: a byte that is none becomes the four characters \xHH. */
+/** Writes text in quotation marks and in UTF-8; a byte that is not part of a UTF-8 character, as file names may
+ *  contain, becomes the four characters \xHH. */
 static void quoted(FILE *f, const char *text, int json)
 {
     fputc('"', f);
@@ -54,7 +56,7 @@ static void quoted(FILE *f, const char *text, int json)
     fputc('"', f);
 }
 
-/** Starts a field: comma, and its name where the form has names. 1: a value must follow. */
+/** Starts a field: writes the comma, and in JSON and in a CSV header the name. Returns 1 when a value must follow. */
 static int field(sp_writer *s, const char *name)
 {
     if (s->fields++) fputc(',', s->file);
@@ -79,7 +81,7 @@ void sp_writer_double(sp_writer *s, const char *name, double value)
     if (isfinite(value))
         fprintf(s->file, "%.9g", value);
     else
-        fputs(s->kind == JSON ? "null" : "", s->file); /* JSON has no inf and nan */
+        fputs(s->kind == JSON ? "null" : "", s->file); /* JSON has neither infinities nor NaNs */
 }
 
 void sp_writer_bool(sp_writer *s, const char *name, int value)
@@ -129,10 +131,10 @@ void sp_writer_close(sp_writer *s)
 
 /* ---- lines ---- */
 
-/** Whether such a line is not the whole of a JSON object, but begins like one of ours. */
+/** Returns 1 when the line is an incomplete JSON object, as one of ours that was cut off. */
 static int cut_object(const char *head, const char *line, size_t bytes)
 {
-    int depth = 0, inside = 0; /* of braces; of a string */
+    int depth = 0, inside = 0; /* depth of open braces; 1: inside a string */
     (void)head;
     if (bytes == 0 || line[0] != '{') return 0;
     for (size_t i = 0; i < bytes; i++) {
@@ -146,7 +148,7 @@ static int cut_object(const char *head, const char *line, size_t bytes)
     return inside || depth > 0;
 }
 
-/** Commas between fields; -1 within quotes. */
+/** Returns the number of commas between fields; -1 where the line ends within quotation marks. */
 static int commas(const char *line, size_t bytes)
 {
     int count = 0, inside = 0;
@@ -157,13 +159,14 @@ static int commas(const char *line, size_t bytes)
     return inside ? -1 : count;
 }
 
-/** Whether such a row has fewer fields than the header. */
+/** Returns 1 when the row has fewer fields than the header. */
 static int cut_row(const char *head, const char *line, size_t bytes)
 {
     return commas(line, bytes) < commas(head, strlen(head));
 }
 
-/** The record as text in memory, that of one line. \param [out] text  the caller frees it with free() */
+/** Writes the record, as one line, to memory.
+ *  \param [out] text  the caller frees it with free() */
 static spmm_status compose(int kind, sp_writer_visit visit, const void *record, char **text, size_t *bytes)
 {
     *text = NULL;

@@ -1,4 +1,4 @@
-/** Heartbeats between rank 0 and all others, by a thread of each: see watch.h. */
+/** Exchanges heartbeats between rank 0 and all others, by a thread of each rank: see watch.h. */
 #include "cli/watch.h"
 
 #include <pthread.h>
@@ -12,18 +12,18 @@
 #include "base/memory.h"
 
 enum {
-    TAG_BEAT = 1, /* on a communicator of its own */
+    TAG_BEAT = 1, /* on a communicator of the watch's own */
     ALIVE = 1,
-    LEAVING = 2, /* a rank's last word */
+    LEAVING = 2, /* the last message of a rank */
     HOST_BYTES = 64,
     BEATS = 8 /* per timeout */
 };
 
-/** A rank that this one hears and tells. */
+/** A peer: a rank that this one exchanges heartbeats with. */
 typedef struct watched {
     MPI_Request in, out;
     char heard, told;
-    int has_left;      /* heard LEAVING */
+    int has_left;      /* 1: LEAVING was received */
     double last_heard; /* MPI_Wtime() */
     double last_told;
 } watched;
@@ -32,11 +32,11 @@ struct sp_watch {
     MPI_Comm comm;
     int rank, size;
     double seconds;
-    double patience;  /* until a peer is overdue */
-    int peers;        /* rank 0: all others; else: rank 0 */
+    double patience;  /* seconds of silence after which a peer is overdue */
+    int peers;        /* on rank 0: all others; elsewhere: rank 0 */
     watched *peer;    /* [peers] */
-    char *host;       /* [size * HOST_BYTES] */
-    double last_look; /* of this rank at its peers */
+    char *host;       /* [size * HOST_BYTES] host names */
+    double last_look; /* time of this rank's last look at its peers */
     atomic_int stopping;
     pthread_t thread;
 };
@@ -57,7 +57,7 @@ static void tell(sp_watch *w, int i, char word, double now)
     (void)MPI_Isend(&p->told, 1, MPI_CHAR, rank_of(w, i), TAG_BEAT, w->comm, &p->out);
 }
 
-/** Hears what peer i said, and tells it what is due. 1: all is said on both sides. */
+/** Receives what peer i has sent, and sends it what is due. Returns 1 when LEAVING has gone both ways. */
 static int converse(sp_watch *w, int i, double now)
 {
     watched *const p = &w->peer[i];
@@ -77,8 +77,8 @@ static int converse(sp_watch *w, int i, double now)
     return 0;
 }
 
-/** Ends the job when a peer is overdue. Those that have been silent for half the time are named with it: ranks of a node
- *  fall silent one after another. */
+/** Ends the job when a peer is overdue. Names with it the peers that have been silent for half the timeout, since the
+ *  ranks of a lost node fall silent one after another. */
 static void look_for_silence(sp_watch *w, double now)
 {
     char list[384] = "";
@@ -110,7 +110,7 @@ static void *watch(void *argument)
     for (int over = 0; over < w->peers;) {
         const double now = MPI_Wtime();
         over = 0;
-        /* this process may have been the one that was stopped: then it has not listened either */
+        /* this process itself may have been stopped, and has not listened then: the peers get a fresh start */
         if (now - w->last_look > w->seconds / 2)
             for (int i = 0; i < w->peers; i++) w->peer[i].last_heard = now;
         w->last_look = now;
@@ -135,7 +135,7 @@ static spmm_status allocate(sp_watch *w)
     return sp_alloc_zero((void **)&w->host, w->size, HOST_BYTES, "the names of the hosts");
 }
 
-/** The watch's communicator, where every host is. */
+/** Collects the host names, creates the watch's communicator, and posts the first receives. */
 static spmm_status connect(sp_watch *w, MPI_Comm comm)
 {
     char mine[HOST_BYTES] = "";
@@ -151,7 +151,7 @@ static spmm_status connect(sp_watch *w, MPI_Comm comm)
     return SPMM_OK;
 }
 
-/** Signals are the program's: its thread blocks them all. */
+/** Starts the thread with all signals blocked: they are for the program's own threads. */
 static spmm_status start_thread(sp_watch *w)
 {
     sigset_t all, before;
@@ -186,7 +186,7 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
         w->rank = rank;
         w->size = size;
         w->seconds = seconds;
-        w->patience = seconds + (rank > 1 ? 0.5 : 0); /* where rank 0 is silent, rank 1 says so for all */
+        w->patience = seconds + (rank > 1 ? 0.5 : 0); /* rank 1 is first to report a silent rank 0 */
         w->peers = rank == 0 ? size - 1 : 1;
         status = allocate(w);
     }
@@ -197,7 +197,7 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
         return status;
     }
     status = start_thread(w);
-    /* others' threads may be running, and would miss this one's */
+    /* the other ranks' threads may be running already, and would miss this one */
     if (status != SPMM_OK) sp_abandon(comm, status);
     *watch = w;
     return SPMM_OK;
@@ -206,7 +206,7 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
 void sp_watch_stop(sp_watch *w)
 {
     if (!w) return;
-    MPI_Barrier(w->comm); /* whoever is missing is still watched */
+    MPI_Barrier(w->comm); /* a rank that does not come is still watched */
     w->stopping = 1;
     pthread_join(w->thread, NULL);
     destroy(w);

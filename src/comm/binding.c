@@ -1,3 +1,4 @@
+/** Counts the cores and GPUs that each rank may use, and divides them among the ranks of a node. */
 #include "comm/binding.h"
 
 #include <sched.h>
@@ -7,7 +8,7 @@
 #include "base/environment.h"
 #include "base/threads.h"
 
-/** Cores of this process, and a key that is equal for equal sets of them. */
+/** Returns the number of cores in the affinity mask of this process, and a key that is equal for equal masks. */
 static int bound_cores(char *key, size_t n)
 {
     cpu_set_t set;
@@ -23,7 +24,7 @@ static int bound_cores(char *key, size_t n)
     return CPU_COUNT(&set);
 }
 
-/** asked: 0: the default */
+/** Sets binding->threads: as asked, else (0) OMP_NUM_THREADS, else this rank's share of its cores. */
 static spmm_status choose_threads(int asked, sp_binding *binding)
 {
     char what[48];
@@ -102,7 +103,7 @@ spmm_status spmm_device_open(MPI_Comm comm)
 {
     sp_binding binding;
     TRY(sp_comm_check(comm, __func__));
-    return sp_bind_rank(comm, SP_DEVICE_CUDA, 1, &binding); /* a plan has threads of its own */
+    return sp_bind_rank(comm, SP_DEVICE_CUDA, 1, &binding); /* each plan has a number of threads of its own */
 }
 
 void spmm_device_close(void) { sp_device_close(); }

@@ -1,9 +1,10 @@
+/** Creates and destroys the cartesian process grid. */
 #include "comm/grid.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/** "4x1, 2x2 or 1x4" */
+/** Writes the grids of `size` ranks into text, e.g. "4x1, 2x2 or 1x4". */
 static void list_grids(int size, char *text, size_t n)
 {
     size_t at = 0;
@@ -67,7 +68,7 @@ static void free_comm(MPI_Comm *comm)
 
 void sp_grid_destroy(sp_grid *grid)
 {
-    if (grid->size > 0) { /* a zeroed grid's communicators are not MPI_COMM_NULL everywhere */
+    if (grid->size > 0) { /* zero is MPI_COMM_NULL in some MPI libraries only */
         free_comm(&grid->row_comm);
         free_comm(&grid->col_comm);
         free_comm(&grid->comm);

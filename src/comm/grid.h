@@ -13,14 +13,16 @@ typedef struct sp_grid {
     int coords[2];     /**< this rank's p, q */
 } sp_grid;
 
-/** Makes the grid over all ranks of comm, which keep their numbers.
+/** Arranges all ranks of comm in a P x Q grid; ranks keep their numbers.
  *
- *  Collective. \param [in] p, q  process rows and columns; 0 x 0: size x 1
- *  \return SPMM_OK, or SPMM_ERR_USAGE on every rank when p*q is not the number of ranks (the message names
- *          the grids that would do), SPMM_ERR_MPI */
+ *  Collective over comm.
+ *  \param [in]  p, q  process rows and columns; 0 x 0: size x 1
+ *  \param [out] grid  the caller destroys it; zeroed but for its communicators, MPI_COMM_NULL, on failure
+ *  \return SPMM_OK; SPMM_ERR_USAGE on every rank when p*q is not the number of ranks (the message names the grids
+ *          that fit); SPMM_ERR_MPI */
 spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid);
 
-/** Frees the communicators; accepts a zeroed grid. Collective. */
+/** Frees the communicators; accepts a zeroed grid. Collective over the grid. */
 void sp_grid_destroy(sp_grid *grid);
 
 #endif

@@ -1,4 +1,4 @@
-/** nccl.h by NCCL. */
+/** Implements nccl.h with NCCL. */
 #include <nccl.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static spmm_status check(ncclResult_t result, const char *what)
                    last && *last ? ": " : "", last ? last : "");
 }
 
-/** NCCL refuses, or waits for ever in older versions, where two of its ranks are on one GPU. */
+/** Checks that no two ranks share a GPU: NCCL then fails, and older versions of it hang. Collective over comm. */
 static spmm_status check_gpus(MPI_Comm comm)
 {
     sp_device_info gpu;
@@ -35,10 +35,11 @@ static spmm_status check_gpus(MPI_Comm comm)
     return alone ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
 }
 
-/* NCCL's communicator is an attribute of MPI's: it lives as long, and nobody in between needs to know of it. */
+/* The NCCL communicator is an attribute of the MPI communicator: it lives as long, and no layer between needs to
+ * know of it. */
 static int attribute = MPI_KEYVAL_INVALID;
 
-/** MPI calls it when the communicator or its attribute is freed. */
+/** The delete callback of the attribute: MPI calls it when the communicator is freed or the attribute deleted. */
 static int destroy(MPI_Comm comm, int key, void *value, void *extra)
 {
     sp_nccl *const nccl = value;
@@ -48,7 +49,7 @@ static int destroy(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/** Local. *nccl is NULL where the communicator has none. */
+/** Looks up the NCCL communicator of comm; *nccl is NULL where it has none. Local. */
 static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
 {
     int there = 0;
@@ -61,7 +62,7 @@ static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
     return SPMM_OK;
 }
 
-/** Local. Attaches one that is not connected yet. */
+/** Attaches to comm an NCCL communicator that is not connected yet. Local. */
 static spmm_status attach(MPI_Comm comm, sp_nccl **nccl)
 {
     TRY(sp_alloc_zero((void **)nccl, 1, sizeof **nccl, "NCCL's communicator"));
@@ -73,6 +74,7 @@ static spmm_status attach(MPI_Comm comm, sp_nccl **nccl)
     return status;
 }
 
+/** Creates and connects the NCCL communicator of comm. Collective over comm. */
 static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
 {
     ncclUniqueId id;
@@ -85,7 +87,7 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
     if (status == SPMM_OK && rank == 0) status = check(ncclGetUniqueId(&id), "cannot start");
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_bcast(comm, 0, &id, sizeof id));
-    (void)sp_device_stream_of(SP_STREAM_MAIN); /* makes the GPU this thread's */
+    (void)sp_device_stream_of(SP_STREAM_MAIN); /* makes the GPU current in this thread */
     return sp_agree(comm, "nccl", check(ncclCommInitRank(&(*nccl)->comm, size, id, rank), "cannot connect"));
 }
 
@@ -95,7 +97,7 @@ spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl
     sp_nccl *kept;
     *nccl = NULL;
     TRY(sp_agree(grid->comm, "nccl", find(comm, &kept)));
-    /* agreed over all: another process row may have failed */
+    /* agreed over the whole grid: another process row or column may have failed */
     const spmm_status status = sp_agree(grid->comm, "nccl", kept ? SPMM_OK : connect(comm, &kept));
     if (status == SPMM_OK)
         *nccl = kept;

@@ -1,4 +1,4 @@
-/** nccl.h for builds without NCCL. */
+/** Implements nccl.h in builds without NCCL: every operation fails. */
 #include "comm/nccl.h"
 
 const char *sp_nccl_missing(void) { return "this build was made without NCCL"; }

@@ -1,8 +1,8 @@
-/** device.h by the CUDA runtime, linked statically: without a driver the program starts all the same
- *  and sp_device_count() says what is missing.
+/** Implements device.h with the CUDA runtime, linked statically, so that the program also starts without a driver and
+ *  sp_device_count() tells what is missing.
  *
- *  One GPU a process, one stream for kernels and copies, in order, and some for the exchange of X. They do not
- *  wait for the legacy default stream, which nothing here uses. */
+ *  One GPU per process, with one in-order stream for kernels and copies and one for the exchange of X. They do not
+ *  synchronize with the legacy default stream, which nothing here uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +13,20 @@
 
 enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 
-/* kernels/cuda/cuda_probe.cu */
+/* defined in kernels/cuda/cuda_probe.cu */
 extern const int sp_cuda_architectures[];
 int sp_cuda_probe(void);
 
 static struct {
     int open;
     int index;      /* among the usable GPUs */
-    int ordinal;    /* CUDA's number */
+    int ordinal;    /* CUDA's number of the GPU */
     char name[160]; /* "GPU 0 (NVIDIA H200)" */
     cudaStream_t queue[SP_STREAMS];
-    sp_stream current;   /* where kernels go */
+    sp_stream current;   /* stream that kernels go to */
     cudaEvent_t order;   /* for sp_stream_wait() */
-    const char *kernel;  /* launched last */
-    void *stage[STAGES]; /* pinned, PIECE bytes; made at the first large copy */
+    const char *kernel;  /* name of the kernel launched last */
+    void *stage[STAGES]; /* pinned staging buffers of PIECE bytes; allocated at the first large copy */
     cudaEvent_t staged[STAGES];
     int stage_failed;
 } device;
@@ -65,9 +65,10 @@ spmm_status sp_cuda_enter(void)
 
 int sp_device_built(void) { return 1; }
 
-/** Code for an architecture runs on its own and later ones (as PTX, or as machine code of the same
- *  major version). Compared by number because loading a kernel to find out would take memory on every
- *  GPU of the node for every process; sp_device_open() does that for the one it opens. */
+/** Whether this build has code for a compute capability. Code for an architecture runs on that one and on later ones
+ *  (as PTX, or as machine code of the same major version). Only the numbers are compared, because loading a kernel to
+ *  find out would take memory on every GPU of the node for every process; sp_device_open() does that for the one it
+ *  opens. */
 static int has_code_for(int major, int minor)
 {
     for (const int *a = sp_cuda_architectures; *a; a++)
@@ -93,7 +94,8 @@ static void explain_no_devices(cudaError_t error, char *why, size_t n)
         snprintf(why, n, "no GPU can be used: %s", cudaGetErrorString(error));
 }
 
-/** CUDA's numbers of the GPUs that this build can drive. */
+/** Lists CUDA's numbers of the GPUs that this build can drive. \return how many; why says what is wrong with the last
+ *  one that was skipped */
 static int usable(int ordinal[MAX_DEVICES], char *why, size_t n)
 {
     int visible = 0, count = 0;
@@ -205,7 +207,7 @@ static spmm_status check_code(const sp_device_info *info)
                    cudaGetErrorString(error));
 }
 
-/** The exchange's streams go first where both have work: boundary rows wait for it. */
+/** Creates the streams; the exchange's gets the higher priority, because boundary rows wait for the exchange. */
 static spmm_status create_streams(void)
 {
     int least = 0, greatest = 0;
@@ -253,7 +255,7 @@ static void free_stages(void)
     (void)cudaGetLastError();
 }
 
-/* errors while closing are ignored: what matters was waited for and reported before */
+/* Errors while closing are ignored: whatever matters was waited for, and its errors were reported, before. */
 void sp_device_close(void)
 {
     if (!device.open) return;
@@ -316,7 +318,7 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
     (void)cudaGetLastError();
     if (error != cudaErrorMemoryAllocation) return sp_cuda_fail(error, what);
     char size[32], left[32];
-    /* device.name ends in ")", where the free memory belongs */
+    /* the free memory is inserted before the ")" that device.name ends in */
     return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s on %.*s, %s free) for %s",
                    sp_bytes_text(size, sizeof size, (double)bytes), (int)strlen(device.name) - 1, device.name,
                    sp_bytes_text(left, sizeof left, (double)free_memory()), what);
@@ -348,8 +350,9 @@ spmm_status sp_device_nan(void *p, int64_t bytes)
 
 /* ---- copies ---- */
 
-/** Pinned buffers for large copies: from pageable memory the driver copies through its own by one
- *  thread, at a fifth of the link's speed. 0 when there are none: the copy is plain then. */
+/** Makes sure that the pinned staging buffers for large copies exist: the driver copies pageable memory through
+ *  buffers of its own with one thread, at a fifth of the link's speed. \return 0 if they cannot be had: then the
+ *  driver copies */
 static int have_stages(void)
 {
     if (device.stage[0]) return 1;
@@ -362,7 +365,7 @@ static int have_stages(void)
     return !device.stage_failed;
 }
 
-/** memcpy by all the process's threads. */
+/** memcpy() with all OpenMP threads of the process. */
 static void copy_by_threads(char *to, const char *from, int64_t bytes)
 {
     enum { PART = 1 << 20 };
@@ -380,7 +383,7 @@ static int64_t piece_bytes(int64_t bytes, int64_t i)
     return left < PIECE ? left : PIECE;
 }
 
-/** While one pinned buffer is filled by the host the other travels. */
+/** Uploads in chunks: while the host fills one staging buffer, the other is copied to the GPU. */
 static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
 {
     const int64_t pieces = (bytes + PIECE - 1) / PIECE;
@@ -397,7 +400,7 @@ static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
     return error;
 }
 
-/** Piece i travels while the host empties the buffer of piece i - 1. */
+/** Downloads in chunks: chunk i is copied from the GPU while the host empties the staging buffer of chunk i - 1. */
 static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
 {
     const int64_t pieces = (bytes + PIECE - 1) / PIECE;
@@ -419,7 +422,7 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
     return error;
 }
 
-/** Waits also after an error: the pinned buffers must be at rest before the next copy. */
+/** Waits for a copy, also after an error: the staging buffers must be idle before the next copy. */
 static spmm_status finish(cudaError_t error, const char *what)
 {
     const cudaError_t waited = cudaStreamSynchronize(device.queue[SP_STREAM_MAIN]);
@@ -450,7 +453,7 @@ spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
 sp_reach sp_device_reach(const void *p)
 {
     struct cudaPointerAttributes about;
-    int pageable = 0; /* does the GPU reach all of the host's memory? */
+    int pageable = 0; /* 1: the GPU can access all host memory */
     if (!device.open) return SP_REACH_ANY;
     if (cudaPointerGetAttributes(&about, p) != cudaSuccess) {
         (void)cudaGetLastError();
@@ -496,7 +499,7 @@ spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream 
 spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
                               int64_t rows, sp_stream stream)
 {
-    /* as rows of their own, the copy engines move 256 bytes at two thirds of the speed */
+    /* contiguous rows as one copy: row by row, the copy engines move rows of 256 bytes at two thirds of the speed */
     if (to_pitch == bytes && from_pitch == bytes) return sp_stream_copy(to, from, bytes * rows, stream);
     TRY(sp_cuda_enter());
     if (bytes > 0 && rows > 0)

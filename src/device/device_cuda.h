@@ -1,4 +1,4 @@
-/** What the files share that do device.h by the CUDA runtime. */
+/** Shared by the files that implement device.h with the CUDA runtime. */
 #ifndef SP_DEVICE_CUDA_H
 #define SP_DEVICE_CUDA_H
 
@@ -6,18 +6,24 @@
 
 #include "device/device.h"
 
-/** The current GPU is CUDA's state per thread; the caller's may be a new one. */
+/** Makes the open GPU the calling thread's current device: CUDA keeps that per thread, and the thread may be new.
+ *  Local.
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (no GPU is open), _DEVICE */
 spmm_status sp_cuda_enter(void);
 
-/** Fails with what CUDA says; takes the error out of the runtime, so that no later check finds it. */
+/** Sets the message "GPU: what: CUDA's text", and clears the error in the runtime, so that no later check finds it.
+ *  Local. \return SPMM_ERR_DEVICE */
 spmm_status sp_cuda_fail(cudaError_t error, const char *what);
 
-/** Waiting is where the errors of kernels come up: names the one launched last. */
+/** Like sp_cuda_fail() for an error reported while waiting, where errors of kernels show up: the message names the
+ *  kernel launched last, if any, instead of `what`. Local. */
 spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what);
 
-/** Has sp_device_free() taken note of shared memory, which is freed later? */
+/** If the memory is shared, marks it as freed, so that sp_device_unshare() frees it later. Local.
+ *  \return 1: it is shared and must not be freed now, 0: it is not shared */
 int sp_cuda_keeps(void *p);
 
+/** Returns from the calling function with sp_cuda_fail() if a call of the CUDA runtime fails. */
 #define CUDA(call, what)                                              \
     do {                                                              \
         const cudaError_t error_ = (call);                            \

@@ -1,4 +1,4 @@
-/* device.h by the CUDA runtime: marks, and what a process lets others of its node use (CUDA IPC). */
+/** Implements the events of device.h, and its sharing of memory and events among processes of a node (CUDA IPC). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@ struct sp_event {
     cudaEvent_t event;
 };
 
-/* ---- marks ---- */
+/* ---- events ---- */
 
-/** \param [in] handle  NULL: a new one */
+/** Creates an event, or opens another process's. \param [in] handle  NULL: create one */
 static spmm_status create_mark(unsigned flags, const cudaIpcEventHandle_t *handle, sp_event **event)
 {
     *event = NULL;
@@ -58,7 +58,7 @@ spmm_status sp_stream_wait_event(sp_event *event, sp_stream stream)
     return SPMM_OK;
 }
 
-/* ---- other processes ---- */
+/* ---- sharing with other processes ---- */
 
 spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared)
 {
@@ -77,7 +77,7 @@ spmm_status sp_event_attach(const sp_shared *shared, sp_event **event)
     return create_mark(0, &handle, event);
 }
 
-/* what this process shares: a few pieces at a time */
+/* allocations that this process shares; only a few at a time */
 static struct {
     struct piece {
         void *p;

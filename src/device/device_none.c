@@ -1,4 +1,4 @@
-/** device.h for builds without CUDA: answers the questions, refuses the rest. */
+/** Implements device.h for builds without CUDA: answers the queries and refuses everything else. */
 #include "device/device.h"
 
 static spmm_status refuse(void) { return sp_fail(SPMM_ERR_NO_DEVICE, "this build was made without CUDA"); }

@@ -1,36 +1,39 @@
-/** Reductions over multivectors where they lie, in device memory: nothing but the result is downloaded. */
+/** Reductions over multivectors in device memory: only the result is downloaded. */
 #ifndef SP_DIFFERENCE_H
 #define SP_DIFFERENCE_H
 
 #include "spmm_types.h"
 
-/** What a multivector y is away from a reference; formed in double, whatever the precision. Elements that
- *  are not finite in both take part in the counts alone. */
+/** How far a multivector y is from a reference, computed in double whatever the precision. Elements that are not
+ *  finite in y or in the reference enter only the two counts. */
 typedef struct sp_difference {
-    int64_t different;     /**< elements that are not the same bits (all NaN count as the same) */
-    int64_t unmatched;     /**< of those: not finite in y, in the reference, or in both */
+    int64_t different;     /**< elements that are not bitwise equal (all NaNs count as equal) */
+    int64_t unmatched;     /**< those of them that are not finite in y, in the reference, or in both */
     double max_absolute;   /**< the largest |y - ref| */
-    double max_relative;   /**< the largest |y - ref| / |ref|; where ref is 0: |y| */
-    double mean_relative;  /**< the sum of the same over rows x k */
-    double norm;           /**< of y - ref: root of the sum of squares (infinite beyond 1e154) */
+    double max_relative;   /**< the largest |y - ref| / |ref|, or |y| where ref is 0 */
+    double mean_relative;  /**< the sum of the same quantities divided by rows * k */
+    double norm;           /**< Frobenius norm of y - ref (infinite if elements exceed 1e154) */
     double max_reference;  /**< the largest |ref| */
-    double norm_reference; /**< of ref */
+    double norm_reference; /**< Frobenius norm of ref */
 } sp_difference;
 
+/** Norms of a multivector, computed in double. */
 typedef struct sp_norms {
-    int64_t not_finite; /**< elements that are not; they are in neither of the others */
-    double max, norm;   /**< the largest magnitude; the root of the sum of squares */
+    int64_t not_finite; /**< number of elements that are not finite; they enter neither norm */
+    double max, norm;   /**< largest magnitude; Frobenius norm */
 } sp_norms;
 
-/** Compares y with ref: the same rows, k and precision, both in device memory, any leading dimensions. One
- *  launch, whose last block adds the blocks' results in their order: the same bits every time on a GPU.
+/** Compares y with ref: both in device memory, of the same rows, k and precision, with any leading dimensions. One
+ *  launch, whose last block adds the results of all blocks in a fixed order, so that the result is bitwise
+ *  reproducible on a given GPU model.
  *
- *  Allocates, follows what was queued before, and waits. \param [out] result  zeroed on failure
+ *  Local. Allocates GPU memory, runs after what was queued before, and waits.
+ *  \param [out] result  zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_USAGE (shapes differ, or not in device memory), SPMM_ERR_MEMORY, _NO_DEVICE,
  *          _DEVICE */
 spmm_status sp_device_compare(const spmm_multivector *y, const spmm_multivector *ref, sp_difference *result);
 
-/** Norms of v, in the same way. */
+/** Computes the norms of v, in the same way and with the same errors. Local. */
 spmm_status sp_device_norms(const spmm_multivector *v, sp_norms *result);
 
 #endif

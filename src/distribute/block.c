@@ -1,3 +1,4 @@
+/** Checks a block of the matrix by itself and against the blocks of the other ranks. */
 #include "distribute/block.h"
 
 #include "base/enum_words.h"
@@ -8,7 +9,7 @@ typedef struct range {
     int64_t begin, count;
 } range;
 
-/** Where a block lies, as other ranks are told. */
+/** Position and precision of a block in the form in which the ranks exchange them. */
 typedef struct extent {
     int64_t rows, cols, precision;
     range row, col, x;
@@ -50,7 +51,8 @@ spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads
 
 /* ---- all of them ---- */
 
-/** The ranks of this one's process column or row: `count`, the first of them `rank` in the grid, others `step` apart. */
+/** This rank's process column or row: `count` ranks, `step` apart in the grid's numbering and beginning with rank
+ *  `rank`. */
 typedef struct line {
     const char *name;
     const extent *place;
@@ -76,7 +78,7 @@ static spmm_status same_matrix(const line *l)
     return SPMM_OK;
 }
 
-/** One of a place's ranges. */
+/** Selects one of an extent's ranges. */
 typedef range pick(const extent *p);
 static range rows_of(const extent *p) { return p->row; }
 static range cols_of(const extent *p) { return p->col; }
@@ -98,7 +100,7 @@ static spmm_status alike(const line *l, const char *what, pick *of)
     return SPMM_OK;
 }
 
-/** Do the ranges follow one another from `whole`'s begin to its end? */
+/** Checks that the ranges follow one another without gap or overlap and together make up `whole`. */
 static spmm_status consecutive(const line *l, const char *what, pick *of, range whole)
 {
     int64_t at = whole.begin;

@@ -1,10 +1,11 @@
+/** Counts the communication volume of a distribution from the sparsity pattern of the whole matrix. */
 #include "distribute/comm_volume.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/** What the threads share. */
+/** Data that the threads share. */
 typedef struct model {
     const spmm_csr *a;
     int P, Q;
@@ -12,15 +13,16 @@ typedef struct model {
     sp_rank_count *counts;
 } model;
 
-/** What a thread has of its own. Owner (o, q) has the index q*P + o here. */
+/** Scratch of one thread. Here owner (o, q) has the index q*P + o, not its rank. */
 typedef struct workspace {
-    int32_t *stamp;     /**< per column: the last process row that was seen to need it; nothing to clear */
-    int64_t *wanted;    /**< per owner: rows that the current process row needs of it; 0 between two */
+    int32_t *stamp;     /**< per column: last process row found to need it; is never cleared */
+    int64_t *wanted;    /**< per owner: rows needed from it by the current process row; then cleared */
     int32_t *suppliers; /**< owners with wanted > 0 */
-    int64_t count;      /**< of suppliers */
+    int64_t count;      /**< number of suppliers */
 } workspace;
 
-/** The last o with owned[o] <= column: the owner, as empty ranges begin where the next one does. */
+/** Finds the owner of a column: the last o with owned[o] <= column, since an empty range begins where the next range
+ *  does. */
 static int owner_of(const int64_t *owned, int P, int64_t column)
 {
     int low = 0, high = P - 1;
@@ -34,7 +36,7 @@ static int owner_of(const int64_t *owned, int P, int64_t column)
     return low;
 }
 
-/** Entries [from, to) of one row are in block (p, q). */
+/** Counts entries [from, to) of one row, all of which lie in block (p, q). */
 static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, workspace *s)
 {
     const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);
@@ -54,7 +56,7 @@ static void count_entries(const model *m, int p, int q, int64_t from, int64_t to
     c->boundary_rows += boundary;
 }
 
-/** Cuts row i at the boundaries of the column blocks. */
+/** Splits row i at the boundaries of the column blocks and counts each part. */
 static void count_row(const model *m, int p, int64_t i, workspace *s)
 {
     const int64_t end = m->a->irp[i + 1];
@@ -70,7 +72,7 @@ static void count_row(const model *m, int p, int64_t i, workspace *s)
     }
 }
 
-/** Books what process row p needs, with those who receive and those who send. */
+/** Adds the halo rows of process row p to the counts of their receivers and senders. */
 static void book_halo(const model *m, int p, workspace *s)
 {
     for (int64_t n = 0; n < s->count; n++) {
@@ -111,7 +113,7 @@ static spmm_status count_all(const model *m, int threads)
     TRY_GOTO(sp_alloc((void **)&stamps, threads * cols, sizeof *stamps, "stamps of the columns"), done);
     TRY_GOTO(sp_alloc((void **)&suppliers, threads * ranks, sizeof *suppliers, "owners of halo rows"), done);
     TRY_GOTO(sp_alloc_zero((void **)&wanted, threads * ranks, sizeof *wanted, "counts of halo rows"), done);
-    /* a team may have fewer threads than asked for: scratch goes with the piece of work, not the thread */
+    /* a team may have fewer threads than requested, so scratch belongs to an iteration and not to a thread */
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++) {
         workspace s = {stamps + t * cols, wanted + t * ranks, suppliers + t * ranks, 0};
@@ -125,7 +127,7 @@ done:
     return status;
 }
 
-/** Whether the blocks follow one another from first to last. */
+/** Returns 1 if the blocks follow one another in order from `first` to `last`. */
 static int covers(const int64_t *begin, int parts, int64_t first, int64_t last)
 {
     for (int p = 0; p < parts; p++)

@@ -1,3 +1,4 @@
+/** Collects the rows of Y, or the blocks of a matrix, on rank 0. */
 #include "distribute/gather.h"
 
 #include <string.h>
@@ -51,13 +52,13 @@ failed:
 
 /* ---- a matrix ---- */
 
-/** What root knows of the pieces, and room for one of them. */
+/** Sizes of all ranks' blocks, and buffers for one block at a time; on root. */
 typedef struct pieces {
-    int64_t (*size)[2]; /* [ranks] rows and entries */
-    int64_t *start;     /* row starts of a piece */
+    int64_t (*size)[2]; /* [ranks], rows and entries of each block */
+    int64_t *start;     /* row starts of the current block */
     int32_t *ja;
     void *as;
-    int64_t *next; /* [rows] where a row's next entries go */
+    int64_t *next; /* [rows], where the next entries of each row of a go */
 } pieces;
 
 static void destroy_pieces(pieces *s)
@@ -86,7 +87,7 @@ static spmm_status make_room(const sp_grid *grid, spmm_precision precision, int6
     return sp_alloc((void **)&s->next, rows + 1, sizeof *s->next, "row starts");
 }
 
-/** Rank r's row starts, in s->start, from 0. */
+/** Fetches rank r's row starts, which begin at 0, into s->start. */
 static spmm_status starts_of(const sp_grid *grid, const spmm_csr *piece, int r, pieces *s)
 {
     const int64_t rows = s->size[r][0];
@@ -107,7 +108,7 @@ static spmm_status entries_of(const sp_grid *grid, const spmm_csr *piece, int r,
     return sp_recv(grid->comm, r, SP_TAG_GATHER_AS, s->as, nnz * size);
 }
 
-/** Appends a piece's entries to its rows; pieces of a process row come in the order of their columns. */
+/** Appends a block's entries to its rows of a; the blocks of a process row arrive in the order of their columns. */
 static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col_begin, spmm_csr *a)
 {
     const size_t size = sp_value_size(a->precision);
@@ -120,7 +121,7 @@ static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col
     }
 }
 
-/** Lengths first, of all pieces, then the entries. */
+/** Receives all blocks in two passes: the first counts the row lengths, the second places the entries. */
 static spmm_status put_together(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin,
                                 pieces *s, spmm_csr *a)
 {

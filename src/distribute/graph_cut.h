@@ -1,20 +1,25 @@
-/** What cuts a graph: METIS in graph_metis.c, or nothing in graph_none.c; the build links one of them. */
+/** Graph partitioner: METIS in graph_cut_metis.c, or a stub that reports its absence in graph_cut_none.c; the build
+ *  links one of them. */
 #ifndef SP_GRAPH_CUT_H
 #define SP_GRAPH_CUT_H
 
 #include "distribute/reorder.h"
 
-/** An undirected graph without loops: both directions of an edge are there. */
+/** An undirected graph without self-loops; each edge is stored in both directions. */
 typedef struct sp_graph {
     int64_t vertices;
-    int64_t *start;     /**< of a vertex's neighbours, [vertices + 1] */
-    int32_t *neighbour; /**< increasing within a vertex */
+    int64_t *start;     /**< where each vertex's neighbours start, [vertices + 1] */
+    int32_t *neighbour; /**< in increasing order within a vertex */
     const int64_t
-        *row_start; /**< of the matrix: vertex v weighs row_start[v+1] - row_start[v] + 1; borrowed */
+        *row_start; /**< of the matrix; vertex v has weight row_start[v+1] - row_start[v] + 1; borrowed */
 } sp_graph;
 
-/** part[v] becomes a number of 0 .. parts-1; parts >= 2.
- *  \return SPMM_OK, SPMM_ERR_USAGE (no METIS), SPMM_ERR_LIMIT, SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL */
+/** Assigns each vertex to a part, so that the parts have about the same weight and few edges run between them. Local.
+ *
+ *  \param [in]  parts  >= 2
+ *  \param [out] part   [vertices], from 0 to parts - 1; a part may be empty
+ *  \return SPMM_OK, SPMM_ERR_USAGE (a build without METIS), SPMM_ERR_LIMIT (beyond METIS's integers),
+ *          SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL (METIS failed) */
 spmm_status sp_graph_cut(const sp_graph *g, int parts, int32_t *part);
 
 #endif

@@ -1,4 +1,4 @@
-/** graph_split.h by METIS 5. Its integers, idx_t, have 32 or 64 bits as it was built. */
+/** Partitions graphs with METIS 5, whose integers, idx_t, have 32 or 64 bits depending on how it was built. */
 #include "distribute/graph_cut.h"
 
 #include <metis.h>
@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "distribute/partition.h"
 
-/* With fewer vertices a part METIS would leave parts without any, about which it writes to stdout. */
+/* LEAST_VERTICES: with fewer vertices per part METIS would leave some parts empty and report that on stdout. */
 enum { SEED = 1, LEAST_VERTICES = 4 };
 
-/** The graph in METIS's integers, and two answers. */
+/** The graph in METIS's integers, and the two partitions that are compared. */
 typedef struct copy {
     idx_t *start, *neighbour, *weight, *by_cut, *by_volume;
 } copy;
@@ -28,8 +28,8 @@ static spmm_status alloc(idx_t **p, int64_t count)
     return sp_alloc((void **)p, count, sizeof **p, "METIS's copy of the graph");
 }
 
-/** A vertex heavier than a part's share counts as the share, and gets a part of its own: METIS, told all of
- *  it, would run out of vertices for the others. */
+/** Returns the weight that METIS is given: at most a part's share of the total. A heavier vertex then gets a part of
+ *  its own; given its full weight, METIS would run out of vertices for the other parts. */
 static idx_t weight_of(const sp_graph *g, int64_t v, int parts)
 {
     const int64_t share = (g->row_start[g->vertices] + g->vertices) / parts;
@@ -56,7 +56,7 @@ failed:
     return status;
 }
 
-/** METIS adds all weights up in an idx_t, and indexes neighbours with one. */
+/** Checks that an idx_t holds the sum of all weights and the index of the last neighbour, as METIS requires. */
 static spmm_status check_limits(const sp_graph *g)
 {
     const int64_t n = g->vertices, arcs = g->start[n], weight = g->row_start[n] + n;
@@ -69,7 +69,7 @@ static spmm_status check_limits(const sp_graph *g)
         (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
 }
 
-/** Minimises METIS_OBJTYPE_CUT or _VOL; *objective is what it came to. */
+/** Partitions the graph, minimizing METIS_OBJTYPE_CUT or _VOL; *objective is the value reached. */
 static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c, idx_t *part,
                               idx_t *objective)
 {
@@ -88,7 +88,8 @@ static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c,
                    (long long)g->vertices, parts);
 }
 
-/** Rows of X that are moved: pairs of a vertex and another part that has a neighbour of it. last: [parts]. */
+/** Counts the rows of X that must be communicated: the pairs of a vertex and another part that has a neighbour of it.
+ *  last: [parts], scratch. */
 static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int32_t *last)
 {
     int64_t volume = 0;
@@ -102,13 +103,17 @@ static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int
     return volume;
 }
 
-/** By the edge cut, which is quick; where that leaves most edges whole, by the volume too, and of both the one
- *  that moves fewer rows.
+/** Minimizes the edge cut, which is fast; if that cuts at most half of the edges, minimizes the communication volume
+ *  as well and keeps whichever partition moves fewer rows of X.
  *
- *  Rows moved by cut and by volume, METIS 5.1 and 32 parts, with seconds: lap3d7:80 88329 (0.34) and 75756
- *  (0.87), fem3:30 57453 (0.22) and 58011 (0.63), rmat:16,16 289672 (0.90) and 283454 (6.47), uniform:20000,8
- *  109936 (0.27) and 109136 (2.72). The volume saves a seventh on a mesh; on graphs that cannot be cut well it
- *  takes ten times as long for a fiftieth. Recursive bisection moved fewer rows of fem3 in 8 parts alone. */
+ *  Rows moved (and seconds), METIS 5.1, 32 parts:
+ *      matrix            by cut           by volume
+ *      lap3d7:80          88329 (0.34)     75756 (0.87)
+ *      fem3:30            57453 (0.22)     58011 (0.63)
+ *      rmat:16,16        289672 (0.90)    283454 (6.47)
+ *      uniform:20000,8   109936 (0.27)    109136 (2.72)
+ *  Minimizing the volume saves one seventh on a mesh; on graphs that cannot be cut well it takes up to ten times as
+ *  long to save at most 2 %. Recursive bisection moved fewer rows only for fem3 in 8 parts. */
 static spmm_status split(const sp_graph *g, int parts, copy *c, int32_t *part)
 {
     int32_t *last = NULL;
@@ -116,7 +121,7 @@ static spmm_status split(const sp_graph *g, int parts, copy *c, int32_t *part)
     const idx_t *best = c->by_cut;
     spmm_status status;
     TRY_GOTO(call_metis(g, parts, METIS_OBJTYPE_CUT, c, c->by_cut, &cut), done);
-    /* start counts an edge from both ends */
+    /* start counts each edge twice, once from either end */
     if (cut <= g->start[g->vertices] / 4) {
         TRY_GOTO(sp_alloc((void **)&last, parts, sizeof *last, "stamps of parts"), done);
         TRY_GOTO(call_metis(g, parts, METIS_OBJTYPE_VOL, c, c->by_volume, &objective), done);
@@ -129,7 +134,7 @@ done:
     return status;
 }
 
-/** Consecutive vertices of about the same weight. */
+/** Makes parts of consecutive vertices with about the same number of entries. */
 static spmm_status split_in_order(const sp_graph *g, int parts, int32_t *part)
 {
     int64_t *begin;

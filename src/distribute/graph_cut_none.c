@@ -1,4 +1,4 @@
-/** graph_split.h for builds without METIS: says so. */
+/** Graph partitioner of builds without METIS: every call fails with a message that says so. */
 #include "distribute/graph_cut.h"
 
 spmm_status sp_graph_ready(void)

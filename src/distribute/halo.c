@@ -1,3 +1,4 @@
+/** Determines the halo of each block: the rows of X to exchange, and the local column indices. */
 #include "distribute/halo.h"
 
 #include <stdlib.h>
@@ -7,22 +8,22 @@
 #include "distribute/block.h"
 #include "formats/csr.h"
 
-/* ROWS: that a thread looks at before it takes others */
+/* WORD: bits per word of the bitmap of needed columns; ROWS: rows that a thread scans at a time */
 enum { WORD = 64, ROWS = 1024 };
 
-/** A halo is worth its packing and renumbering below this share of what a broadcast moves. */
+/** A halo pays for its packing and renumbering if it moves less than this fraction of a broadcast's rows. */
 static const double WORTH = 0.9;
 
-/** What set-up needs beside the halo. */
+/** Temporary data of the set-up. */
 typedef struct setup {
     const sp_grid *grid;
     const spmm_block *block;
     int parts;               /* ranks of the process column */
-    int64_t *first;          /* [parts + 1] as sp_blocks_fit() has them */
-    uint64_t *needed;        /* bit j: column j of the block has an entry, and is another rank's */
-    int32_t *before;         /* [words + 1] needed columns before each word */
-    int64_t *receive, *send; /* [parts] rows from and to each rank */
-    int32_t *wanted;         /* needed rows, as their owners number them */
+    int64_t *first;          /* [parts + 1], from sp_blocks_fit() */
+    uint64_t *needed;        /* bit j: column j of the block has an entry and is owned by another rank */
+    int32_t *before;         /* [words + 1], number of needed columns before each word */
+    int64_t *receive, *send; /* [parts], number of rows from and to each rank */
+    int32_t *wanted;         /* needed rows in their owners' local numbering */
     MPI_Request *request;
 } setup;
 
@@ -35,7 +36,8 @@ static void mark(setup *s, int64_t j)
     if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
-/** The only pass over all columns, which also looks whether they are right. \return 0: some row's are not */
+/** Marks the columns that other ranks own. This is the only pass over all column indices, so it checks them too.
+ *  \return 0 if the column indices of some row are invalid */
 static int mark_needed(setup *s, int threads)
 {
     const spmm_csr *a = &s->block->csr;
@@ -55,7 +57,7 @@ static int mark_needed(setup *s, int threads)
     return sound;
 }
 
-/** How many needed columns there are before column j. */
+/** Returns the number of needed columns before column j. */
 static int64_t rank_of(const setup *s, int64_t j)
 {
     const uint64_t low = s->needed[j / WORD] & ((UINT64_C(1) << (j % WORD)) - 1);
@@ -74,7 +76,7 @@ static spmm_status find_needed(setup *s, int threads)
     return SPMM_OK;
 }
 
-/** What all ranks would receive either way, and which way it is then. */
+/** Sums over all ranks what a halo and what a broadcast would move, and chooses between them. */
 static spmm_status decide(setup *s, spmm_exchange asked, sp_halo *h)
 {
     int64_t rows[2] = {0, s->block->csr.cols - h->own};
@@ -102,7 +104,7 @@ static void all_columns(setup *s)
 
 /* ---- a halo ---- */
 
-/** Each rank tells the owners which rows it needs: they find them in h->list, target after target. */
+/** Sends each owner the list of the rows needed from it; the lists received are in h->list, target after target. */
 static spmm_status exchange_lists(setup *s, sp_halo *h)
 {
     int count = 0, chunks = 0;
@@ -123,7 +125,7 @@ static spmm_status exchange_lists(setup *s, sp_halo *h)
     return sp_wait(s->request, count);
 }
 
-/** The needed columns, as their owners number their rows. */
+/** Lists the needed columns as row numbers of their owners. */
 static void list_wanted(setup *s)
 {
     const int64_t words = s->block->csr.cols / WORD + 1;
@@ -170,14 +172,14 @@ static spmm_status renumber(const setup *s, int threads, sp_halo *h)
 
 /* ---- both ---- */
 
-/** A list that is one run of rows needs no packing: its rows are sent from where they are. */
+/** Drops the lists of contiguous rows: these need no packing and are sent from where they are. */
 static void shorten_lists(sp_halo *h)
 {
     int64_t kept = 0;
     for (int t = 0; t < h->targets; t++) {
         sp_halo_send *const g = &h->target[t];
         const int32_t *const list = h->list + g->first;
-        g->packed = list[g->rows - 1] - list[0] != g->rows - 1; /* lists increase */
+        g->packed = list[g->rows - 1] - list[0] != g->rows - 1; /* lists are in increasing order */
         if (!g->packed) {
             g->first = list[0];
             continue;

@@ -1,57 +1,59 @@
-/** Which rows of X travel between the ranks of a process column before a product, and the numbering of a
- *  block's columns that goes with it. Made once; nothing here depends on K. */
+/** The halo: which rows of X are exchanged within a process column before a product, and the local numbering of the
+ *  block's columns that goes with it. Created once per block; nothing here depends on K. */
 #ifndef SP_HALO_H
 #define SP_HALO_H
 
 #include "comm/grid.h"
 
-/** Rows that come from one rank: rows [first, first + rows) of X as the block sees it (below). */
+/** Rows received from one rank: ghost rows [first, first + rows) in the local numbering of X (see sp_halo). */
 typedef struct sp_halo_recv {
-    int rank; /**< in the process column */
+    int rank; /**< in the process column's communicator */
     int64_t first, rows;
 } sp_halo_recv;
 
-/** Rows that go to one rank: where they are one run of this rank's own rows, own rows [first, first + rows);
- *  else the own rows list[first .. first + rows - 1], which must be packed. */
+/** Rows sent to one rank. If `packed` is 0 they are contiguous, owned rows [first, first + rows), and are sent from
+ *  where they are; otherwise they are owned rows list[first .. first + rows - 1], which must be packed. */
 typedef struct sp_halo_send {
     int rank;
     int packed;
     int64_t first, rows;
 } sp_halo_send;
 
-/** X as the block sees it: `before` rows of other ranks, this rank's `own`, `behind` rows of others, in the
- *  order of their global indices. So a row's entries keep their order when its columns are renumbered, and a
- *  kernel's sums their bits. */
+/** The halo of a block. Its local numbering of X has `ghost_low` rows of other ranks, then this rank's `own` rows,
+ *  then `ghost_high` rows of other ranks, in the order of their global indices. Renumbering the columns therefore
+ *  keeps the order of a row's entries, and a kernel's sums stay the same to the bit. */
 typedef struct sp_halo {
-    spmm_exchange kind; /**< SPMM_EXCHANGE_HALO or _BCAST: what is done */
+    spmm_exchange kind; /**< SPMM_EXCHANGE_HALO or _BCAST, never _AUTO */
     int64_t ghost_low, own, ghost_high;
-    int sources, targets; /**< neighbours to receive from and to send to */
+    int sources, targets; /**< number of ranks to receive from and to send to */
     sp_halo_recv *source;
     sp_halo_send *target;
-    int32_t *list; /**< own rows to pack, [packed] */
+    int32_t *list; /**< owned rows to pack, [packed]; NULL for a broadcast */
     int64_t packed;
-    int64_t sent; /**< rows, over all targets */
+    int64_t sent; /**< rows sent, summed over all targets */
     int64_t all_moved,
-        all_bcast;  /**< rows that all ranks receive together, and would with SPMM_EXCHANGE_BCAST */
-    spmm_csr local; /**< the block, columns numbered in X as above; irp and as are the block's */
-    int renumbered; /**< 1: local.ja is the halo's own; 0: the block's */
+        all_bcast;  /**< rows received, summed over all ranks: actually, and if `kind` were _BCAST */
+    spmm_csr local; /**< the block with local column indices; row starts and values are the block's arrays */
+    int renumbered; /**< 1: the halo owns local.ja; 0: it is the block's array */
 } sp_halo;
 
-/** Finds it out.
+/** Determines which rows of X this rank needs from which owner and which it sends to whom, and renumbers the block's
+ *  columns accordingly. Checks the blocks first (sp_block_check(), sp_blocks_fit(), and the column indices).
  *
  *  Collective over grid->comm.
  *  \param [in]  block    must outlive the halo
+ *  \param [in]  kind     SPMM_EXCHANGE_AUTO: a halo if it moves clearly less than a broadcast, over all ranks
  *  \param [in]  threads  OpenMP threads of this rank
  *  \param [out] halo     the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (blocks that do not fit together), _MEMORY,
- *          _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a block is invalid, or the blocks do not fit
+ *          together), _MEMORY, _MPI */
 spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
                            sp_halo *halo);
 
-/** Local; accepts NULL and zeroed. */
+/** Frees the lists and the renumbered columns; accepts NULL and zeroed objects. Local. */
 void sp_halo_destroy(sp_halo *halo);
 
-/** Rows of X as the block sees it. */
+/** Returns the number of rows of X in the local numbering, ghost rows included. Local. */
 static inline int64_t sp_halo_rows(const sp_halo *halo)
 {
     return halo->ghost_low + halo->own + halo->ghost_high;

@@ -1,3 +1,4 @@
+/** Partitions rows and columns into consecutive blocks, evenly or balanced by entries. */
 #include "distribute/partition.h"
 
 #include <string.h>
@@ -12,10 +13,10 @@ void sp_partition_even(int64_t rows, int parts, int64_t *begin)
 
 int64_t sp_partition_share(int64_t nnz, int parts, int p)
 {
-    return nnz / parts * p + nnz % parts * p / parts; /* without overflow */
+    return nnz / parts * p + nnz % parts * p / parts; /* nnz * p might overflow */
 }
 
-/** First row in [low, rows] that starts at or behind `entry`. */
+/** Returns the first row in [low, rows] whose start is `entry` or later. */
 static int64_t row_at(const int64_t *irp, int64_t low, int64_t rows, int64_t entry)
 {
     int64_t high = rows;
@@ -46,7 +47,7 @@ void sp_partition_entries(const int64_t *irp, int64_t rows, int parts, int64_t *
     begin[parts] = rows;
 }
 
-/** start[j + 1] becomes the entries of columns 0 to j. */
+/** Sets start[j + 1] to the number of entries in columns 0 to j; start is zeroed before. */
 static void column_starts(const spmm_csr *a, int threads, int64_t *start)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)

@@ -1,30 +1,34 @@
-/** Rows renumbered so that blocks of them share few columns: the graph of the pattern, cut by METIS. */
+/** Reorders the rows of a matrix so that row blocks share few columns, by partitioning the graph of its pattern. */
 #ifndef SP_REORDER_H
 #define SP_REORDER_H
 
 #include "base/status.h"
 
-/** Whether this build can cut graphs: to be asked before a large matrix is read.
+/** Tells whether this build can partition graphs; to be called before a large matrix is read. Local.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says how to get a build that can */
 spmm_status sp_graph_ready(void);
 
-/** Renumbers rows and columns of a square matrix alike, so that `parts` blocks of consecutive new rows have
- *  about the same number of entries and refer little to one another's rows of X.
+/** Computes a symmetric permutation of a square matrix such that `parts` blocks of consecutive new rows have about
+ *  the same number of entries and need few of one another's rows of X.
  *
- *  The graph is the pattern of A + A^T without the diagonal; a row weighs its entries and one. Within a part the
- *  rows come in this order, and as they were before among their like: those that concern no other part, those
- *  that others need, those that others need and that need others, those that only need others. So the rows
- *  without a halo are consecutive (the first two kinds), those that are sent are (the middle two), and a row
- *  with a neighbour in another part comes last. The same on every run; parts may be empty.
+ *  The graph is the pattern of A + A^T without the diagonal; the weight of a row is its number of entries plus one.
+ *  Within a part the rows come in this order, and keep their old order within each kind:
+ *      1. rows that need no other part and that no other part needs
+ *      2. rows that other parts need
+ *      3. rows that other parts need and that need other parts themselves
+ *      4. rows that only need other parts
+ *  (Row i needs another part if it has an entry in a column which that part owns.) Thus the interior rows (kinds 1
+ *  and 2), the boundary rows (3 and 4) and the rows to send (2 and 3) are each contiguous. The outcome is the same
+ *  on every run; parts may be empty.
  *
- *  Local. One part is all rows as they are, with and without METIS.
- *  \param [in]  a         square; its values are not looked at
- *  \param [in]  parts     >= 1, also more than there are rows
- *  \param [out] perm      new position of old row i, [rows]; sp_csr_permute() applies it
- *  \param [out] begin     boundaries of the parts among the new rows, [parts + 1]
- *  \param [out] edge_cut  edges of the graph between parts (may be NULL)
- *  \return SPMM_OK, SPMM_ERR_USAGE (not square; a build without METIS), SPMM_ERR_LIMIT (more than METIS's
- *          integers count), SPMM_ERR_MEMORY */
+ *  Local. With one part all rows keep their positions, even in a build without METIS.
+ *  \param [in]  a         square; its values are not read
+ *  \param [in]  parts     >= 1, possibly more than there are rows
+ *  \param [out] perm      [rows], new position of old row i; sp_csr_permute() applies it
+ *  \param [out] begin     [parts + 1], boundaries of the parts among the new rows
+ *  \param [out] edge_cut  number of edges of the graph between parts (may be NULL)
+ *  \return SPMM_OK, SPMM_ERR_USAGE (not square, or a build without METIS), SPMM_ERR_LIMIT (beyond METIS's
+ *          integers), SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL (METIS failed) */
 spmm_status sp_graph_partition(const spmm_csr *a, int parts, int64_t *perm, int64_t *begin,
                                int64_t *edge_cut);
 

@@ -1,3 +1,4 @@
+/** Distributes the blocks of A and the rows of X from one rank to their owners. */
 #include "distribute/scatter.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "distribute/partition.h"
 #include "formats/multivector.h"
 
-/* PACK: entries of a column block that travel at a time, so that root packs in bounded memory */
+/* PACK: entries of a column block that are sent at a time, so that root packs in bounded memory */
 enum { PACK = 1 << 20 };
 
 /* ---- ranges ---- */
@@ -43,7 +44,7 @@ spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t
 
 /* ---- blocks ---- */
 
-/** A rectangle of A. whole: all of its rows' entries belong to it. */
+/** A rectangle of A: rows [row, end), columns [col, col_end). whole: it has all columns. */
 typedef struct rectangle {
     int64_t row, end, col, col_end;
     int whole;
@@ -56,7 +57,7 @@ static rectangle piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
                        grid->dims[1] == 1};
 }
 
-/** First entry of row i in column `col` or behind; rows are sorted. */
+/** Finds the first entry of row i in column `col` or beyond, by bisection: rows are sorted. */
 static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
 {
     int64_t low = a->irp[i], high = a->irp[i + 1];
@@ -70,14 +71,14 @@ static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
     return low;
 }
 
-/** Entries [*first, *end) of row i that are the piece's. */
+/** Finds the entries [*first, *end) of row i that lie in the rectangle. */
 static void entries_of(const spmm_csr *a, const rectangle *b, int64_t i, int64_t *first, int64_t *end)
 {
     *first = b->whole ? a->irp[i] : entry_at(a, i, b->col);
     *end = b->whole ? a->irp[i + 1] : entry_at(a, i, b->col_end);
 }
 
-/** Row starts of the piece, from 0. start: [rows + 1] */
+/** Computes the rectangle's row starts, which begin at 0. start: [rows + 1] */
 static void row_starts(const spmm_csr *a, const rectangle *b, int64_t *start)
 {
     start[0] = 0;
@@ -88,12 +89,13 @@ static void row_starts(const spmm_csr *a, const rectangle *b, int64_t *start)
     }
 }
 
-/** Where packing stands: the next entry of a piece. */
+/** Position of the next entry of a rectangle to pack. */
 typedef struct pack_cursor {
-    int64_t row, at; /* at: within the row's entries of the piece */
+    int64_t row, at; /* at: index among those of the row's entries that lie in the rectangle */
 } pack_cursor;
 
-/** Copies up to `most` entries from the cursor on; ja and as may be a's own arrays, before the cursor. */
+/** Copies up to `most` entries, starting at the cursor, and advances it. ja and as may be a's own arrays: no entry
+ *  moves to a higher index. Returns the number of entries copied. */
 static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64_t most, int32_t *ja,
                     char *as)
 {
@@ -114,7 +116,8 @@ static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64
     return n;
 }
 
-/** Sends or receives entries in the portions that both sides agree on. */
+/** Returns how many of the remaining entries the next message has; sender and receiver compute the same. A block with
+ *  all columns is sent from a's arrays and not packed, so it needs no portions. */
 static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? left : PACK; }
 
 static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const rectangle *b, int64_t nnz,
@@ -158,7 +161,7 @@ static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spm
 
 /* ---- root's own block ---- */
 
-/** Root's block in memory of its own, or borrowed. start: its row starts, taken over. */
+/** Makes root's block, as a copy or with borrowed arrays. start: its row starts, which the block takes over. */
 static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start,
                             spmm_block *block)
 {
@@ -178,7 +181,7 @@ static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, i
     return SPMM_OK;
 }
 
-/** a's arrays become the block's: its entries move to their front, and the rest is given back. */
+/** Makes a's arrays the block's: moves its entries to the front and returns the rest to the system; destroys a. */
 static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows];
@@ -197,7 +200,7 @@ static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_bloc
 
 /* ---- all ---- */
 
-/** What an owner must know before it can allocate. */
+/** What each rank must know before it can allocate its block. */
 typedef struct header {
     int64_t rows, cols, nnz, precision;
 } header;
@@ -229,7 +232,7 @@ static spmm_status send_headers(const sp_grid *grid, int root, const spmm_csr *a
     return status;
 }
 
-/** Row starts of every other block, and its entries. scratch: [most rows of a block + 1] */
+/** Sends every other rank its row starts and entries. scratch: [rows of the largest block + 1] */
 static spmm_status send_blocks(const sp_grid *grid, int root, const spmm_csr *a, const sp_ranges *ranges,
                                int64_t *scratch, sp_scatter_progress progress, void *context)
 {
@@ -273,7 +276,7 @@ void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, 
     block->q = grid->dims[1];
 }
 
-/** The entries of root's block stay where they are until all others have left. */
+/** Does root's part of the scatter. The entries of its own block stay in place until all other blocks are sent. */
 static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
                              sp_scatter_mode mode, int64_t *scratch, int64_t *start,
                              sp_scatter_progress progress, void *context, spmm_block *block)
@@ -298,7 +301,7 @@ static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *rang
     if (grid->rank != root)
         return sp_csr_create(rows, mine.col_end - mine.col, h->nnz, (spmm_precision)h->precision,
                              &block->csr);
-    /* its own copy, where there is one, is made when the others' blocks have left */
+    /* root's own copy, if there is one, is made after the other blocks are sent; check now that it will fit */
     if (mode == SP_SCATTER_COPY || (mode == SP_SCATTER_BORROW && !mine.whole)) {
         const sp_sizes sizes = {rows, h->cols, h->nnz};
         TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, (spmm_precision)h->precision), "the root's own block"));
@@ -378,7 +381,7 @@ spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spm
                            SP_TAG_X);
 }
 
-/** What spmm_csr_scatter() is given: each rank's arguments, and then whether they are the same. Collective. */
+/** Checks spmm_csr_scatter()'s arguments: each rank its own, then whether they are the same on all. Collective. */
 static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, int p, int q,
                                    const spmm_block *block)
 {
@@ -418,7 +421,7 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
     TRY_GOTO(sp_agree(comm, "scatter", status), done);
     TRY_GOTO(sp_bcast(comm, root, shape, sizeof shape), done);
     TRY_GOTO(sp_ranges_share(&grid, root, shape[0], shape[1], &ranges), done);
-    /* not written to in this mode */
+    /* a is not written to in this mode */
     status = sp_scatter(&grid, root, (spmm_csr *)(uintptr_t)a, &ranges, SP_SCATTER_COPY, NULL, NULL, block);
 done:
     sp_ranges_destroy(&ranges);

@@ -1,4 +1,4 @@
-/** COO: triplets in file order, as the reader leaves them. */
+/** COO: triplets in file order, as the reader makes them. */
 #ifndef SP_COO_H
 #define SP_COO_H
 
@@ -6,14 +6,14 @@
 
 typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2 } sp_symmetry;
 
-/** What is known of a matrix before it is made. */
+/** What is known of a matrix before it is read or generated. */
 typedef struct sp_sizes {
     int64_t rows, cols;
-    int64_t entries; /**< at least so many, symmetric parts written out or not */
+    int64_t entries; /**< lower bound; those implied by symmetry may be counted or not */
 } sp_sizes;
 
-/** A matrix as triplets, 0-based, in host memory (sp_alloc). With symmetry, only one triangle is
- *  stored (either one) and (j, i) is implied for each stored (i, j), i != j: negated for skew. */
+/** A matrix as triplets, 0-based, in host memory (sp_alloc). With symmetry, only one triangle (either one) is stored,
+ *  and each stored entry (i, j), i != j, implies an entry (j, i) of the same value, negated where it is skew. */
 typedef struct sp_coo {
     int64_t rows, cols; /**< both <= 2^31 - 1 */
     int64_t nnz;        /**< stored triplets */
@@ -24,12 +24,19 @@ typedef struct sp_coo {
     void *val;  /**< values, [nnz]; NULL: all are 1.0 (pattern) */
 } sp_coo;
 
-/** Allocates the arrays. \param [in] with_values  0: val stays NULL (pattern). */
+/** Allocates the arrays, without setting them. Local.
+ *  \param [in]  with_values  0: val stays NULL (pattern)
+ *  \param [out] coo          the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_USAGE (a negative size), SPMM_ERR_LIMIT (2^31 rows or columns), SPMM_ERR_MEMORY */
 spmm_status sp_coo_create(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry,
                           spmm_precision precision, int with_values, sp_coo *coo);
+
+/** Frees the arrays and zeroes *coo; accepts NULL and zeroed objects. Local. */
 void sp_coo_destroy(sp_coo *coo);
 
-/** A general copy with the implied entries and values written out; the caller destroys it. */
+/** Makes a general copy, in which implied entries and the values of a pattern are stored. Local.
+ *  \param [out] general  the caller destroys it
+ *  \return as sp_coo_create() */
 spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general);
 
 #endif

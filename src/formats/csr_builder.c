@@ -1,3 +1,4 @@
+/** Implements the two-pass CSR builder: atomic counts and insert positions per row, with prefetching. */
 #include "formats/csr_builder.h"
 
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "formats/csr_sort.h"
 
 enum {
-    AHEAD = 16, /* rows: their cursors are fetched that much earlier */
-    GROUP = 128 /* entries whose places are found before any of them is stored */
+    AHEAD = 16, /* prefetch distance of the insert positions, in entries */
+    GROUP = 128 /* entries whose positions are found before any of them is stored */
 };
 
 spmm_status sp_csr_builder_begin(int64_t rows, int64_t cols, sp_symmetry symmetry, spmm_precision precision,
@@ -19,7 +20,7 @@ spmm_status sp_csr_builder_begin(int64_t rows, int64_t cols, sp_symmetry symmetr
     return sp_alloc_zero((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts");
 }
 
-/** Adds n to *cursor and returns what it was. */
+/** Adds n to *cursor and returns its value before; atomically where threads share it. */
 static inline int64_t advance(int64_t *cursor, int64_t n, int shared)
 {
     if (shared) return __atomic_fetch_add(cursor, n, __ATOMIC_RELAXED);
@@ -28,7 +29,8 @@ static inline int64_t advance(int64_t *cursor, int64_t n, int shared)
     return was;
 }
 
-/** Neighbours of one row share an addition: most files come sorted by row, or by column and mirrored. */
+/** Returns the end of the run of entries of one row that begins at k. A run takes one addition: most files are sorted
+ *  by row, or by column and then mirrored. */
 static inline int64_t run_end(const int32_t *row, int64_t k, int64_t n)
 {
     const int32_t first = row[k];
@@ -36,7 +38,7 @@ static inline int64_t run_end(const int32_t *row, int64_t k, int64_t n)
     return k;
 }
 
-/** Entries in [k, end) that are not on the diagonal. */
+/** Counts the entries in [k, end) that are not on the diagonal. */
 static inline int64_t count_off_diagonal(const sp_entries *e, int64_t k, int64_t end)
 {
     int64_t count = 0;
@@ -44,7 +46,7 @@ static inline int64_t count_off_diagonal(const sp_entries *e, int64_t k, int64_t
     return count;
 }
 
-/** Counts the entries, or (mirrored) those that they imply. */
+/** Counts the entries or, if mirrored, those that they imply. */
 static void count_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     int64_t *const count = fill->a->irp + 1;
@@ -63,7 +65,7 @@ void sp_csr_builder_count(sp_csr_builder *fill, const sp_entries *entries)
     if (fill->symmetry != SP_GENERAL) count_rows(fill, entries, 1);
 }
 
-/** A hash of cursor[0 ... rows - 1]. */
+/** Returns a hash of cursor[0 .. rows - 1] that does not depend on the number of threads. */
 static uint64_t hash_of(const int64_t *cursor, int64_t rows, int threads)
 {
     uint64_t sum = 0;
@@ -82,8 +84,9 @@ spmm_status sp_csr_builder_start(sp_csr_builder *fill)
     return sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values");
 }
 
-/** Finds the places of entries [k, end), a group; -1: a diagonal one, which implies none. Cursors are
- *  additions that wait for all stores before them, so that those are left for later. */
+/** Finds the positions of a group of entries, [k, end); -1: none, a diagonal entry when mirrored. The entries are
+ *  stored later: the atomic additions to the cursors would wait for all stores before them.
+ *  Returns 0 when a row would go past the end of the matrix. */
 static int find_places(const sp_csr_builder *fill, const sp_entries *e, const int mirrored, int64_t k,
                        int64_t end, int64_t *place)
 {
@@ -120,6 +123,7 @@ STORE(store_f64, double)
 STORE(store_f32, float)
 #undef STORE
 
+/** Inserts the entries or, if mirrored, those that they imply; returns 0 when they do not fit. */
 static int place_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     const int32_t *const column = mirrored ? e->I : e->J;
@@ -146,7 +150,7 @@ int sp_csr_builder_insert(sp_csr_builder *fill, const sp_entries *entries)
 spmm_status sp_csr_builder_finish(sp_csr_builder *fill, int *same, int64_t *duplicates)
 {
     spmm_csr *const a = fill->a;
-    /* each row's next place is now the start of the row behind it, if all came that were counted */
+    /* if all that were counted were inserted, each row's insert position is now the start of the next row */
     *same = hash_of(a->irp, a->rows, fill->threads) == fill->starts;
     *duplicates = 0;
     if (!*same) return SPMM_OK;

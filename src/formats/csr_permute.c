@@ -1,10 +1,11 @@
+/** Renumbers the rows and columns of a square CSR matrix. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "formats/csr.h"
 #include "formats/csr_sort.h"
 
-/** old[perm[i]] = i, for which perm must be a permutation. */
+/** Inverts the permutation, old[perm[i]] = i; fails when perm is none. */
 static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
 {
     for (int64_t i = 0; i < n; i++) old[i] = -1;
@@ -18,7 +19,7 @@ static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
     return SPMM_OK;
 }
 
-/** Rows in their new order, columns renumbered but not sorted. */
+/** Copies the rows in their new order, with columns renumbered but not sorted. */
 static void move_rows(const spmm_csr *a, const int64_t *perm, const int64_t *old, int threads, spmm_csr *b)
 {
     const size_t size = sp_value_size(a->precision);

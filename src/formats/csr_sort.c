@@ -1,3 +1,4 @@
+/** Sorts the entries of CSR rows by column and sums duplicates, for both precisions. */
 #include "formats/csr_sort.h"
 
 #include <string.h>
@@ -6,8 +7,8 @@
 #include "formats/thread_ranges.h"
 
 enum {
-    SHORT_ROW = 24, /* up to here insertion sort is the quickest */
-    MOVES = 4       /* an entry: what it may cost to find that a row is nearly in order */
+    SHORT_ROW = 24, /* up to this length insertion sort is the fastest */
+    MOVES = 4       /* per entry: the limit of insertion sort for a longer row, which may be nearly sorted */
 };
 
 #define VALUE double
@@ -26,8 +27,8 @@ enum {
 #undef BITS
 #undef NAME
 
-/** Closes the gaps that summed duplicates left between the ranges; kept[t] entries remain in range t,
- *  which begins at first[t]. */
+/** Closes the gaps that summed duplicates left between the threads' ranges: kept[t] entries remain in range t, which
+ *  begins at entry first[t]. */
 static void close_gaps(spmm_csr *a, const sp_thread_ranges *w, const int64_t *first, const int64_t *kept)
 {
     const size_t size = sp_value_size(a->precision);
@@ -43,7 +44,7 @@ static void close_gaps(spmm_csr *a, const sp_thread_ranges *w, const int64_t *fi
     a->nnz = a->irp[a->rows] = to;
 }
 
-/** The memory that summed duplicates left over. */
+/** Returns to the system the memory after the a->nnz entries that remain of `entries`. */
 static void release_tails(const spmm_csr *a, int64_t entries)
 {
     const size_t size = sp_value_size(a->precision);

@@ -1,8 +1,8 @@
-/* Sorting and summing within rows; included once per type with VALUE, BITS (unsigned, as wide) and NAME.
- * Entries are in order of column, those of one column in order of value: entries that compare equal are the
- * same, so that the outcome does not depend on how they were sorted. */
+/* Sorts and sums within rows; included once per type with VALUE, BITS (unsigned, of the same width) and NAME.
+ * Entries are ordered by column, and those of one column by value: entries that compare equal are identical,
+ * so that the result does not depend on the sorting algorithm. */
 
-/** Orders all values, each by its bits: NaNs and the two zeros have their places too. */
+/** Maps a value to an unsigned key: a total order by bits, in which NaNs and the two zeros have places too. */
 static inline BITS NAME(order)(VALUE value)
 {
     BITS bits;
@@ -26,7 +26,7 @@ static inline void NAME(swap)(int32_t *ja, VALUE *as, int64_t x, int64_t y)
     as[y] = value;
 }
 
-/** Returns 0, having changed the order only, when more than `moves` moves would be needed. */
+/** Sorts by insertion. Returns 0 when that needs more than `moves` moves: the entries are then partly sorted. */
 static int NAME(insertion_sort)(int32_t *ja, VALUE *as, int64_t n, int64_t moves)
 {
     for (int64_t e = 1; e < n; e++) {
@@ -45,7 +45,7 @@ static int NAME(insertion_sort)(int32_t *ja, VALUE *as, int64_t n, int64_t moves
     return 1;
 }
 
-/** Lets the entry at `root` of a heap of n sink to where it belongs; the last in order is on top. */
+/** Sifts the entry at `root` down a heap of n entries, whose greatest entry is on top. */
 static void NAME(sink)(int32_t *ja, VALUE *as, int64_t root, int64_t n)
 {
     for (;;) {
@@ -67,7 +67,7 @@ static void NAME(heap_sort)(int32_t *ja, VALUE *as, int64_t n)
     }
 }
 
-/** Splits n > 2 entries at the median of three (Hoare): none in [0, m) comes behind any in [m, n), and
+/** Partitions n > 2 entries at the median of three (Hoare): no entry in [0, m) is greater than one in [m, n), and
  *  neither part is empty. Returns m. */
 static int64_t NAME(split)(int32_t *ja, VALUE *as, int64_t n)
 {
@@ -87,7 +87,7 @@ static int64_t NAME(split)(int32_t *ja, VALUE *as, int64_t n)
     }
 }
 
-/** Quicksort, and by heapsort what was split badly `depth` times. */
+/** Introsort: quicksort, and heapsort for what is left after `depth` nested partitions, most of them bad. */
 static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
 {
     while (n > SHORT_ROW) {
@@ -96,7 +96,7 @@ static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
             return;
         }
         const int64_t m = NAME(split)(ja, as, n);
-        if (m < n - m) { /* the smaller part by a call of its own: they halve */
+        if (m < n - m) { /* recursion on the smaller part only, so its depth is logarithmic */
             NAME(quick_sort)(ja, as, m, depth);
             ja += m;
             as += m;
@@ -109,18 +109,18 @@ static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
     NAME(insertion_sort)(ja, as, n, INT64_MAX);
 }
 
-/** In place, as a row may be nearly the whole matrix. */
+/** Sorts a row in place: it may be nearly the whole matrix. */
 static void NAME(sort_row)(int32_t *ja, VALUE *as, int64_t n)
 {
-    /* a row that came in a few pieces, each of them in order, wants few moves */
+    /* a row that consists of a few sorted runs may need few moves */
     if (NAME(insertion_sort)(ja, as, n, n <= SHORT_ROW ? INT64_MAX : MOVES * n)) return;
     int depth = 0;
     for (int64_t left = n; left > 0; left /= 2) depth += 2;
     NAME(quick_sort)(ja, as, n, depth);
 }
 
-/** Moves the sorted entries [from, end) down to `to`, adding those of equal column in their order.
- *  Returns the end of what was kept. */
+/** Moves the sorted entries [from, end) down to `to`, and sums those of equal column in their order.
+ *  Returns the end of the entries that remain. */
 static int64_t NAME(keep_row)(int32_t *ja, VALUE *as, int64_t from, int64_t end, int64_t to)
 {
     while (from < end) {
@@ -133,9 +133,9 @@ static int64_t NAME(keep_row)(int32_t *ja, VALUE *as, int64_t from, int64_t end,
     return to;
 }
 
-/** Sorts rows [begin, end), whose entries are [first, last), and sums duplicates: the rows then lie
- *  without gaps from `first`. Returns how many entries remain. Touches irp only strictly between begin and
- *  end, so that threads with neighbouring ranges do not meet. */
+/** Sorts rows [begin, end), whose entries are [first, last), and sums duplicates; the rows are then stored
+ *  without gaps from `first` on. Returns the number of entries that remain. Accesses irp only strictly
+ *  between begin and end, so that threads with adjacent ranges do not race. */
 static int64_t NAME(tidy_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t first, int64_t last)
 {
     int32_t *const ja = a->ja;

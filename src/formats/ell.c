@@ -1,3 +1,4 @@
+/** Converts CSR blocks to ELLPACK, padded and not. */
 #include "formats/ell.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ static int64_t longest_row(const spmm_csr *a)
     return longest;
 }
 
-/** Bytes of rows x width columns and values; saturates. */
+/** Returns the bytes of rows x width column indices and values; saturates. */
 static int64_t padded_bytes(const spmm_csr *a, int64_t width)
 {
     const int64_t entry = (int64_t)sizeof *a->ja + (int64_t)sp_value_size(a->precision);
@@ -39,7 +40,7 @@ static spmm_status refuse_beyond(const spmm_csr *a, int64_t width, double limit)
                    (long long)width, (double)a->nnz / (double)a->rows, limit);
 }
 
-/** Allocates col and val for `entries` entries; the caller destroys *m also on failure. */
+/** Allocates col and val for `entries` entries; the caller destroys *m, also on failure. */
 static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t entries, sp_matrix *m)
 {
     *m = (sp_matrix){.format = format,
@@ -52,7 +53,7 @@ static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t
     return sp_alloc(&m->val, entries, sp_value_size(a->precision), "ELLPACK values");
 }
 
-/** Copies row i of a to position `to`, and pads it up to width entries (0: no padding). */
+/** Copies row i of a to position `to` of m, and pads it to width entries (0: no padding). */
 static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int64_t width)
 {
     const size_t size = sp_value_size(a->precision);

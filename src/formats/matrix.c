@@ -1,3 +1,4 @@
+/** Creates a block in its storage format, copies it to the GPU, and destroys it. */
 #include "formats/matrix.h"
 
 #include <stddef.h>
@@ -9,7 +10,7 @@
 #include "formats/panel.h"
 #include "formats/sell.h"
 
-/** Where an array lies in sp_matrix, and what it holds. */
+/** An array of sp_matrix: the offset of its member, and what it holds, for messages. */
 typedef struct array_row {
     size_t offset;
     const char *what;
@@ -25,7 +26,7 @@ enum { ARRAYS = sizeof arrays / sizeof *arrays };
 
 static void **array_of(sp_matrix *m, int i) { return (void **)((char *)m + arrays[i].offset); }
 
-/** Entries of col and val as stored, padding included; -1: beyond 64 bits. */
+/** Returns the stored elements of col, padding included; -1: beyond 64 bits. */
 static int64_t stored_columns(const sp_matrix *host)
 {
     int64_t stored;
@@ -42,7 +43,7 @@ static int64_t stored_columns(const sp_matrix *host)
     return host->nnz;
 }
 
-/** Bytes of each array, in the order of the table. host's small arrays are read. */
+/** Computes the bytes of each array, in the order of the table; reads row_start and tile_start of host. */
 static spmm_status array_bytes(const sp_matrix *host, int64_t bytes[ARRAYS])
 {
     const int64_t columns = stored_columns(host);

@@ -1,3 +1,4 @@
+/** Creates, checks, copies, permutes and generates multivectors. */
 #include "formats/multivector.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision)
     return ld;
 }
 
-/** Zeroes host rows by all threads, so that the pages spread over the NUMA nodes like the work. */
+/** Zeroes host rows with all threads, so that first touch spreads the pages over the NUMA nodes of the threads. */
 static void zero_rows(const spmm_multivector *v)
 {
     const size_t row_bytes = (size_t)v->ld * sp_value_size(v->precision);
@@ -103,7 +104,7 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
     return SPMM_OK;
 }
 
-/** Bytes from the first row of the room before to the end of the room behind, a padded row each. \return 0: too many */
+/** Computes the bytes of all rows, ghost rows and padding included. \return 1; 0: more than 64 bits hold */
 static int extent(const spmm_multivector *v, int64_t *bytes)
 {
     int64_t rows;
@@ -112,7 +113,8 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
            !__builtin_mul_overflow(rows, (int64_t)sp_value_size(v->precision), bytes);
 }
 
-/** Is data in the memory that space says? Reading it elsewhere would end the process, or the use of the GPU. */
+/** Checks that data is in the memory that space says: using it elsewhere would crash the process, or make the GPU
+ *  unusable for it. */
 static spmm_status check_space(const spmm_multivector *v, const char *function, const char *name)
 {
     const int on_gpu = v->space == SPMM_CUDA;
@@ -171,7 +173,7 @@ void spmm_multivector_destroy(spmm_multivector *v)
     memset(v, 0, sizeof *v);
 }
 
-/* the element type decides the arithmetic */
+/* One row of y := alpha x + beta y, computed in the element type. */
 #define AXPBY(T)                                                     \
     for (int64_t j = 0; j < y->k; j++) {                             \
         const T ax = (T)alpha * ((const T *)x->data)[i * x->ld + j]; \
@@ -215,7 +217,7 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
     if (src->ld != dst->ld)
         return sp_device_copy_2d(dst->data, dst->ld * size, src->data, src->ld * size, src->k * size,
                                  src->rows, kind);
-    /* one piece, padding and all, is the fastest copy; the last row may end at column k */
+    /* the fastest copy is a contiguous one, padding included; the last row may end at column k */
     const int64_t bytes = src->rows == 0 ? 0 : ((src->rows - 1) * src->ld + src->k) * size;
     if (kind == 0) return sp_device_upload(dst->data, src->data, bytes);
     return kind == 1 ? sp_device_download(dst->data, src->data, bytes)
@@ -257,7 +259,7 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
     return sp_random_unit(seed, (uint64_t)row, (uint64_t)column);
 }
 
-/** row NULL: rows first_row + i. */
+/** Generates the listed global rows; row NULL: rows first_row + i. */
 static void generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
                      const int64_t *row, int threads)
 {

@@ -1,3 +1,4 @@
+/** Converts CSR blocks to row panels. */
 #include "formats/panel.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 /** The rows of one panel while their columns are merged. */
 typedef struct merge {
-    int64_t at[SP_PANEL], end[SP_PANEL]; /* entries not yet taken */
+    int64_t at[SP_PANEL], end[SP_PANEL]; /* the entries of each row that are not merged yet */
     int rows;
 } merge;
 
@@ -21,8 +22,8 @@ static merge merge_start(const spmm_csr *a, int64_t panel)
     return m;
 }
 
-/** The next column of any of the rows, and in entry[] which entry of each row has it (-1: none). 0: no more
- *  columns. */
+/** Gets the next column of any of the rows, and in entry[] the entry of each row in it (-1: none). Returns 0 when
+ *  there are no more columns. */
 static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entry[SP_PANEL])
 {
     int32_t least = INT32_MAX;
@@ -41,6 +42,7 @@ static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entr
     return 1;
 }
 
+/** Counts the distinct columns of a panel. */
 static int64_t count_columns(const spmm_csr *a, int64_t panel)
 {
     merge m = merge_start(a, panel);
@@ -50,14 +52,14 @@ static int64_t count_columns(const spmm_csr *a, int64_t panel)
     return count;
 }
 
-/** A tile being collected. */
+/** A tile while its columns are collected. */
 typedef struct tile {
     int32_t col[SP_TILE_COLUMNS];
     int64_t entry[SP_PANEL][SP_TILE_COLUMNS];
     int columns;
 } tile;
 
-/** Writes a tile and returns the number of its values. */
+/** Writes a tile as tile `index` of m, its values from val[value] on; returns the number of its values. */
 static int64_t put_tile(const spmm_csr *a, const tile *t, int64_t index, int64_t value, sp_matrix *m)
 {
     uint32_t mask = 0;

@@ -1,3 +1,4 @@
+/** Cuts long rows into segments, and converts CSR blocks to sliced ELLPACK. */
 #include "formats/sell.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 enum { CLASSES = SP_ROW_SEGMENT + 1 };
 
-/** Longest first: class 0 is the longest. */
+/** Returns the class of a segment of that length; class 0 has the longest ones. */
 static int class_of(int64_t length, sp_order order)
 {
     if (order == SP_ORDER_ROWS) return 0;
@@ -15,13 +16,13 @@ static int class_of(int64_t length, sp_order order)
     return length ? __builtin_clzll((unsigned long long)length) : 64;
 }
 
-/** Pieces of a row of `length` entries; an empty row is one segment, which makes its row of Y zero. */
+/** Returns the number of segments of a row; an empty row is one segment, so that its row of Y is set to zero. */
 static int64_t segments_of(int64_t length, int64_t cut)
 {
     return length <= SP_ROW_SEGMENT ? 1 : (length - 1) / cut + 1;
 }
 
-/** Counts the segments of each class, and what was cut. */
+/** Counts the segments of each class, the long rows and their segments. */
 static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size, sp_segments *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -38,6 +39,7 @@ static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t
     }
 }
 
+/** Stores the segments class by class, and lists the long rows; next[c] is the next index of class c. */
 static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_segments *p)
 {
     int64_t splits = 0, partials = 0;
@@ -83,13 +85,14 @@ void sp_segments_destroy(sp_segments *p)
     memset(p, 0, sizeof *p);
 }
 
-/** Pieces of slice s. */
+/** Returns the number of segments in slice s. */
 static int64_t pieces_in(const sp_segments *p, int64_t s)
 {
     const int64_t left = p->count - s * SP_SLICE;
     return left < SP_SLICE ? left : SP_SLICE;
 }
 
+/** Returns the length of the longest segment of slice s. */
 static int64_t slice_width(const sp_segments *p, int64_t s)
 {
     int64_t width = 0;
@@ -153,8 +156,8 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
 
 spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
-    /* Padding of one entry in 16 costs less than rows of X that are met in another order. A thread walks a
-       segment at a load's latency every few entries: what is cut at all is cut short. */
+    /* One padding entry in 16 costs less than accessing rows of X in another order. A thread that walks a segment
+       waits for a load every few entries, so long rows are cut into short segments. */
     enum { LITTLE = 16, CUT = SP_ROW_SEGMENT / 4 };
     sp_segments p;
     memset(m, 0, sizeof *m);

@@ -1,10 +1,10 @@
-/* The reference is plain on purpose: one fma a stored entry and column, in storage order, straight
- * into Y. It shares no code with the kernels it judges. */
+/** The serial reference products, plain on purpose: one fma per stored entry and column, in storage order, directly
+ *  into Y. They share no code with the kernels that are checked against them. */
 #include "formats/serial.h"
 
 #include <math.h>
 
-/** Where a row's entries are. */
+/** The range of the entries of a row. */
 typedef struct row {
     int64_t begin, end;
 } row;
@@ -21,13 +21,13 @@ static row row_of(const sp_matrix *m, int64_t i)
         return r;
     case SPMM_FORMAT_AUTO:
     case SPMM_SELL:
-    case SPMM_PANEL: break; /* rows do not lie together there: checked against CSR */
+    case SPMM_PANEL: break; /* rows are not contiguous there: those formats are checked against CSR */
     }
     return r;
 }
 
-/* __builtin_fma is one instruction where the target has it and a call of fma() where it has not: the
- * same bits either way. On x86-64 the target is a function's attribute, chosen at run time. */
+/* __builtin_fma is one instruction where the target has it, else a call of fma(), with the same bits. On x86-64 the
+ * instruction set is a function attribute, and the function is chosen at run time. */
 #if defined(__x86_64__)
 #define VALUE double
 #define FMA __builtin_fma

@@ -1,4 +1,4 @@
-/* The serial product; included once per type and target with VALUE, FMA, NAME, TARGET. */
+/* The serial product; included once per type and target with VALUE, FMA, NAME and TARGET. */
 
 TARGET static void NAME(product)(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                                  spmm_multivector *y)

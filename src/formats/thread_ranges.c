@@ -1,3 +1,4 @@
+/** Divides rows, and segments of long rows, among OpenMP threads. */
 #include "formats/thread_ranges.h"
 
 #include <string.h>
@@ -9,14 +10,14 @@ int64_t sp_row_segments(int64_t entries)
     return entries <= SP_CPU_ROW_SEGMENT ? 0 : (entries - 1) / SP_CPU_ROW_SEGMENT + 1;
 }
 
-/** What is to be divided. */
+/** The work to be divided. */
 typedef struct load {
     const int64_t *row_start;
     const sp_thread_ranges *w;
-    int64_t *entries; /* [long_rows + 1]: those of the long_rows before */
+    int64_t *entries; /* [long_rows + 1]: entries of the long rows before each */
 } load;
 
-/** Giants before row i. */
+/** Returns the number of long rows before row i. */
 static int64_t giants_before(const sp_thread_ranges *w, int64_t i)
 {
     int64_t low = 0, high = w->long_rows;
@@ -30,16 +31,17 @@ static int64_t giants_before(const sp_thread_ranges *w, int64_t i)
     return low;
 }
 
-/** Cost of the rows before row i. A row costs its entries, and about two entries more for the
- *  loop's start and the store of Y: without that, many empty rows would fall to one thread. A long_row's
- *  entries are not its range's. */
+/** Returns the cost of the rows before row i. A row costs its entries, and about two more for the start of the loop
+ *  and the store of Y: without these, one thread could get nearly all empty rows. The entries of long rows do not
+ *  count here. */
 static int64_t cost_before(const load *l, int64_t i)
 {
     if (!l->row_start) return i;
     return l->row_start[i] - l->row_start[0] - l->entries[giants_before(l->w, i)] + 2 * i;
 }
 
-/** Cost of the segments before segment p: they have SP_CPU_ROW_SEGMENT entries but for each long_row's last one. */
+/** Returns the cost of the segments before segment p: SP_CPU_ROW_SEGMENT entries each, but for the last one of each
+ *  long row. */
 static int64_t cost_of_segments(const load *l, int64_t p)
 {
     int64_t cost = 0;
@@ -51,7 +53,7 @@ static int64_t cost_of_segments(const load *l, int64_t p)
     return cost;
 }
 
-/** The boundary whose cost is nearest to `wanted`. */
+/** Returns the row boundary before which the cost is nearest to `wanted`. */
 static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
 {
     int64_t low = 0, high = rows; /* the first row boundary with cost >= wanted lies in [low, high] */
@@ -66,13 +68,13 @@ static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
     return low;
 }
 
-/** Divides the segments evenly, and the rows so that each thread's segments and rows together are. */
+/** Divides the segments evenly by number, and the rows so that rows and segments together are balanced. */
 static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
 {
     int64_t segments = 0;
     for (int64_t g = 0; g < w->long_rows; g++) segments += sp_row_segments(l->entries[g + 1] - l->entries[g]);
     const int64_t total = cost_before(l, rows) + l->entries[w->long_rows], threads = w->threads;
-    for (int64_t t = 0; t < threads; t++) { /* quotient and remainder apart: total * t could overflow */
+    for (int64_t t = 0; t < threads; t++) { /* quotient and remainder separately: total * t could overflow */
         w->segment[t] = segments / threads * t + segments % threads * t / threads;
         const int64_t wanted = total / threads * t + total % threads * t / threads;
         w->begin[t] = find_boundary(l, rows, wanted - cost_of_segments(l, w->segment[t]));
@@ -82,7 +84,7 @@ static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
     w->begin[threads] = rows;
 }
 
-/** Lists the long_rows, and counts the entries before each. */
+/** Lists the long rows, and counts the entries of the long rows before each. */
 static spmm_status find_giants(load *l, int64_t rows, sp_thread_ranges *w)
 {
     const int64_t *const start = l->row_start;

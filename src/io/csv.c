@@ -1,3 +1,4 @@
+/** Reads a CSV file in chunks of whole lines ("pieces"), which all threads parse, into a multivector. */
 #include "io/csv.h"
 
 #include <omp.h>
@@ -7,26 +8,27 @@
 #include "io/csv_parse.h"
 #include "io/numparse.h"
 
+/** A growing buffer of text. */
 typedef struct csv_text {
     char *at;
-    int64_t bytes, room;
+    int64_t bytes, room; /* used, allocated */
 } csv_text;
 
-/** Whole lines of the file; their bytes lie in `text`, whose length is not theirs. */
+/** A chunk of the file. It lies at the beginning of `text`, which may hold more than the chunk. */
 typedef struct file_range {
     sp_chunk chunk;
-    int64_t number; /* pieces before it */
+    int64_t number; /* of pieces before it */
     csv_text text;
 } file_range;
 
-/** What the threads share; all that changes is touched under the lock only. */
+/** State that the threads share; whatever changes is accessed under the lock only. */
 typedef struct reading {
     sp_input *source;
     int64_t piece_bytes;
-    csv_text kept;         /* read, but behind the last newline of the last piece */
+    csv_text kept;         /* text that was read after the last newline of the last piece */
     int64_t lines, pieces; /* handed out so far */
     sp_csv_format format;
-    sp_csv_values *parsed; /* [parsed_room], of which [pieces] are used */
+    sp_csv_values *parsed; /* results by piece, [parsed_room], of which [pieces] are used */
     int64_t parsed_room;
     sp_read_error error; /* the first one in the file, so far */
     int done;            /* no further pieces: the file ends, or an error is certain */
@@ -35,9 +37,9 @@ typedef struct reading {
     double next_progress; /* seconds; thread 0's */
 } reading;
 
-/* ---- the file in pieces ---- */
+/* ---- reading the file in pieces ---- */
 
-/** Room for so many bytes and the pad; what is there stays. */
+/** Grows the buffer to hold `bytes` bytes and the pad; keeps its text. */
 static spmm_status reserve(csv_text *t, int64_t bytes)
 {
     if (bytes + SP_CHUNK_PAD <= t->room) return SPMM_OK;
@@ -60,17 +62,17 @@ static spmm_status copy_text(csv_text *to, const char *from, int64_t bytes)
     return SPMM_OK;
 }
 
-/** Reads until a line is whole; *newline is the last one, NULL at the end of the file. */
+/** Appends text until it holds a newline; *newline is the last one, NULL at the end of the file. */
 static spmm_status read_lines(reading *r, csv_text *t, char **newline, sp_read_error *error)
 {
     *newline = NULL;
     while (!*newline) {
-        /* long lines in steps that grow with them, so that their number does not */
+        /* the steps grow with the line, so that a long line does not take many */
         const int64_t step = r->piece_bytes > t->bytes / 8 ? r->piece_bytes : t->bytes / 8;
         int64_t got;
         TRY(reserve(t, t->bytes + step));
         const spmm_status status = sp_input_read(r->source, t->at + t->bytes, step, &got);
-        /* a damaged file's last, broken line is not looked at */
+        /* the incomplete last line of a damaged file is not parsed */
         if (status != SPMM_OK)
             return sp_error_set(error, status, r->lines + 1, "%s", sp_input_error(r->source));
         if (got == 0) return SPMM_OK;
@@ -80,7 +82,7 @@ static spmm_status read_lines(reading *r, csv_text *t, char **newline, sp_read_e
     return SPMM_OK;
 }
 
-/** Fills the next piece; its chunk has no bytes at the end of the file. One thread at a time. */
+/** Fills the next piece; c->chunk.bytes is 0 at the end of the file. One thread at a time. */
 static spmm_status fill(reading *r, file_range *c, sp_read_error *error)
 {
     csv_text *const t = &c->text;
@@ -92,7 +94,7 @@ static spmm_status fill(reading *r, file_range *c, sp_read_error *error)
     if (!newline) {
         if (t->bytes == 0) return SPMM_OK;
         newline = t->at + t->bytes;
-        t->at[t->bytes++] = '\n'; /* in the pad, which has room for it */
+        t->at[t->bytes++] = '\n'; /* fits into the pad */
     }
     const int64_t bytes = newline + 1 - t->at;
     TRY(copy_text(&r->kept, newline + 1, t->bytes - bytes));
@@ -114,8 +116,8 @@ static spmm_status open_reading(reading *r, const char *path)
 
 /* ---- the format ---- */
 
-/** Reads the file's first series beforehand. What is wrong up to there is left to the reader proper, which finds it
- *  again. */
+/** Determines the format from the file's first series. Errors up to there are left to the reader proper, which finds
+ *  them again. */
 static spmm_status detect_format(const char *path, sp_csv_format *f)
 {
     reading r = {0};
@@ -130,7 +132,7 @@ static spmm_status detect_format(const char *path, sp_csv_format *f)
     sp_free(c.text.at);
     sp_free(r.kept.at);
     sp_input_close(r.source);
-    if (status != SPMM_OK && error.status == SPMM_OK) /* no memory */
+    if (status != SPMM_OK && error.status == SPMM_OK) /* out of memory */
         return sp_fail(status, "%s: %s", path, spmm_error_message());
     if (f->values > INT32_MAX)
         return sp_fail(SPMM_ERR_UNSUPPORTED, "%s:%lld: found %lld values, expected at most %d", path,
@@ -140,7 +142,7 @@ static spmm_status detect_format(const char *path, sp_csv_format *f)
 
 /* ---- the threads ---- */
 
-/** Makes the table of pieces longer, if need be. */
+/** Grows the table of results to hold the next piece. */
 static spmm_status reserve_parsed(reading *r)
 {
     if (r->pieces < r->parsed_room) return SPMM_OK;
@@ -161,8 +163,8 @@ static void keep_first_error(reading *r, const sp_read_error *e)
     r->done = 1;
 }
 
-/** Hands out the next piece; 0 when there is none. Pieces come in the order of the file, so whoever stops the others
- *  knows that all earlier text is being looked at. */
+/** Hands out the next piece; returns 0 if there is none. Pieces are handed out in file order, so when an error stops
+ *  the threads, all earlier text is already being parsed and the first error will be found. */
 static int next_piece(reading *r, file_range *c, double *fraction)
 {
     sp_read_error error = {0};
@@ -212,9 +214,9 @@ static void read_pieces(reading *r)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
-/** Copies the pieces' series to their rows, and frees them. */
+/** Copies the series of all pieces to their rows of x and frees them. */
 static void put_together(reading *r, spmm_multivector *x)
 {
     const size_t size = sp_value_size(x->precision), row = (size_t)x->k * size, ld = (size_t)x->ld * size;

@@ -1,3 +1,4 @@
+/** Parses CSV lines: determines the separator and the number of values, then reads series and words the errors. */
 #include "io/csv_parse.h"
 
 #include <math.h>
@@ -35,14 +36,15 @@ int sp_csv_find_format(const sp_chunk *c, sp_csv_format *f)
     return 0;
 }
 
-/** Blanks, tabs among them where they do not separate. */
+/** Skips blanks, but not the separator if that is a tab. */
 static inline const char *skip_blanks(const char *p, char separator)
 {
     while (*p <= ' ' && sp_is_blank(*p) && *p != separator) p++;
     return p;
 }
 
-/** \param [in] p  a field's first character that is not blank; the field is quoted without its last blanks */
+/** Sets the error of a wrong field, quoted without trailing blanks; returns NULL.
+ *  \param [in] p  the field's first character that is not blank */
 static const char *wrong_field(const sp_csv_format *f, const char *p, int64_t line, int64_t field,
                                const char *expected, sp_read_error *error)
 {
@@ -64,7 +66,7 @@ static inline int beyond_float(const sp_csv_format *f, double value)
     return f->precision == SPMM_F32 && !f->allow_nonfinite && isinf((float)value);
 }
 
-/** A field, carefully; returns the separator or the newline behind it, NULL where it is wrong. */
+/** Parses a field of any spelling; returns the separator or the newline after it, NULL if it is wrong. */
 static const char *parse_field(const sp_csv_format *f, const char *p, int64_t line, int64_t field,
                                double *value, sp_read_error *error)
 {
@@ -93,7 +95,7 @@ static const char *wrong_count(const sp_csv_format *f, const char *begin, int64_
     return NULL;
 }
 
-/** The series at `begin`; returns its newline, NULL where it is wrong. */
+/** Parses the series at `begin` into values; returns its newline, NULL if it is wrong. */
 static const char *parse_series(const sp_csv_format *f, const char *begin, int64_t line, void *values,
                                 sp_read_error *error)
 {
@@ -121,7 +123,8 @@ void sp_csv_parse(const sp_csv_format *f, const sp_chunk *c, sp_csv_values *out,
 {
     const char *p = c->text, *const end = p + c->bytes;
     const size_t row_bytes = (size_t)f->values * sp_value_size(f->precision);
-    /* a value takes two bytes at least: one long series before short, wrong ones is no reason for a lot of room */
+    /* the text bounds the buffer: a value takes two bytes at least, so where the first series is long and the others
+     * are short (hence wrong), lines x values would be far too much */
     const int64_t most = c->bytes / 2 + 1;
     const int64_t room = f->values == 0 || c->lines <= most / f->values ? c->lines * f->values : most;
     if (sp_alloc(&out->values, room, sp_value_size(f->precision), "the values of a CSV file") != SPMM_OK) {

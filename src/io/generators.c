@@ -1,3 +1,4 @@
+/** Generates matrices from specs: stencils, random rows, R-MAT graphs. */
 #include "io/generators.h"
 
 #include <errno.h>
@@ -15,13 +16,14 @@ enum { KEY_COLUMN = 1, KEY_VALUE = 2, KEY_EDGE = 3 };
 
 typedef struct generator generator;
 
-/** Writes the columns (increasing) and values of one row. */
+/** Writes the column indices (increasing) and values of one row. */
 typedef void (*row_fn)(const generator *g, int64_t row, int32_t *col, double *val);
-/** Number of entries of one row. */
+/** Returns the number of entries in one row. */
 typedef int64_t (*count_fn)(const generator *g, int64_t row);
-/** Number of entries of all rows, or a number that is not much lower. Below 2^63: rows are below 2^31. */
+/** Returns the number of entries in all rows, or a lower bound not far below it. It is below 2^63, as there are fewer
+ *  than 2^31 rows. */
 typedef int64_t (*total_fn)(const generator *g);
-/** Sets rows and checks the arguments beyond "at least 1". */
+/** Sets rows and checks what the arguments must fulfill besides being at least 1. */
 typedef spmm_status (*setup_fn)(generator *g);
 
 typedef struct kind {
@@ -49,7 +51,7 @@ static spmm_status set_rows(generator *g, int64_t side, int dimensions, int64_t 
     return SPMM_OK;
 }
 
-/* ---- stencils: points of a grid of N^2 or N^3, neighbours inside it, Dirichlet borders ---- */
+/* ---- stencils on a grid of N^2 or N^3 points, Dirichlet boundaries: no neighbors outside the grid ---- */
 
 static spmm_status setup_2d(generator *g) { return set_rows(g, g->arg[0], 2, 1); }
 static spmm_status setup_3d(generator *g) { return set_rows(g, g->arg[0], 3, 1); }
@@ -57,10 +59,11 @@ static spmm_status setup_fem(generator *g) { return set_rows(g, g->arg[0], 3, 3)
 
 static int inside(int64_t c, int64_t n) { return c >= 0 && c < n; }
 
-/** How many of c-1, c, c+1 lie on the grid. */
+/** Returns how many of c-1, c, c+1 lie in the grid. */
 static int64_t reach(int64_t c, int64_t n) { return 1 + inside(c - 1, n) + inside(c + 1, n); }
 
-/** Calls for the neighbours of a point in index order; `star` leaves out the diagonal ones. */
+/** Writes a point and its neighbors to col in increasing order and returns their number; `star` leaves out the
+ *  diagonal neighbors. */
 static int64_t neighbours(int64_t n, int dimensions, int star, int64_t point, int32_t *col)
 {
     const int64_t x = point % n, y = point / n % n, z = dimensions == 3 ? point / n / n : 0;
@@ -83,7 +86,7 @@ static void stencil_row(const generator *g, int dimensions, int star, double dia
     for (int64_t e = 0; e < count; e++) val[e] = col[e] == row ? diagonal : -1.0;
 }
 
-/* of the points of a side, N, two have one neighbour less along it: 3 N - 2 pairs of a point and what it reaches */
+/* along a side of N points, all reach themselves and two neighbors, but the two ends only one: 3 N - 2 pairs */
 static int64_t total_2d5(const generator *g)
 {
     const int64_t n = g->arg[0];
@@ -131,7 +134,7 @@ static void row_3d27(const generator *g, int64_t row, int32_t *col, double *val)
 
 static int64_t count_fem(const generator *g, int64_t row) { return 3 * count_3d27(g, row / 3); }
 
-/** Three unknowns a point; random symmetric values with a heavy diagonal, as a stiffness matrix has. */
+/** Three unknowns per point; random symmetric values with a dominant diagonal, as in a stiffness matrix. */
 static void row_fem(const generator *g, int64_t row, int32_t *col, double *val)
 {
     int32_t point[27];
@@ -144,7 +147,7 @@ static void row_fem(const generator *g, int64_t row, int32_t *col, double *val)
     }
 }
 
-/* ---- random columns: `count` distinct ones of [first, first + window) ---- */
+/* ---- random columns: `count` distinct ones in [first, first + window) ---- */
 
 static int by_column(const void *a, const void *b)
 {
@@ -152,7 +155,7 @@ static int by_column(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Knuth's selection sampling (TAOCP 2, 3.4.2, algorithm S): for dense choices. */
+/** Chooses columns by Knuth's selection sampling (TAOCP 2, 3.4.2, algorithm S): suits a count close to window. */
 static void choose_dense(int64_t row, int64_t first, int64_t window, int64_t count, int32_t *col)
 {
     for (int64_t c = 0, taken = 0; taken < count; c++) {
@@ -162,7 +165,7 @@ static void choose_dense(int64_t row, int64_t first, int64_t window, int64_t cou
     }
 }
 
-/** Draws until enough distinct ones are there: for sparse choices. */
+/** Draws columns until enough of them are distinct: suits a count much smaller than window. */
 static void choose_sparse(int64_t row, int64_t first, int64_t window, int64_t count, int32_t *col)
 {
     int64_t taken = 0;
@@ -202,7 +205,8 @@ static void row_uniform(const generator *g, int64_t row, int32_t *col, double *v
     random_row(row, 0, g->rows, g->arg[1], col, val);
 }
 
-/** The window of WIDTH columns around the diagonal, cut at the matrix's borders. */
+/** Returns the width of row's window, and its first column: WIDTH columns around the diagonal, cut at the edges of
+ *  the matrix. */
 static int64_t band_window(const generator *g, int64_t row, int64_t *first)
 {
     const int64_t half = (g->arg[2] - 1) / 2, low = row - half, high = low + g->arg[2];
@@ -216,7 +220,8 @@ static spmm_status setup_band(generator *g)
                        (long long)g->arg[1], (long long)g->arg[2]);
     return set_rows(g, g->arg[0], 1, 1);
 }
-/** The narrowest windows are those of the first and the last row: half of the band and the diagonal. */
+/** A lower bound: gives all rows the narrowest window, that of the first or the last row (half of the band and the
+ *  diagonal). */
 static int64_t total_band(const generator *g)
 {
     int64_t first;
@@ -308,7 +313,7 @@ static const kind *find(const char *spec)
 
 int sp_gen_is_spec(const char *spec) { return find(spec) != NULL; }
 
-/** "band:N,DEG,WIDTH" */
+/** Writes the form of a spec to buf: "band:N,DEG,WIDTH". Returns buf. */
 static const char *form_of(const kind *k, char *buf, size_t n)
 {
     int at = snprintf(buf, n, "%s:", k->doc.name);
@@ -385,13 +390,14 @@ spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes)
     return SPMM_OK;
 }
 
-/** Edges by recursive choice of a quadrant with a, b, c, d = .57, .19, .19, .05 (Chakrabarti, Zhan,
- *  Faloutsos: R-MAT, SDM 2004; the Graph500 parameters). Repeated edges add up. */
+/** Chooses each edge by recursive choice of a quadrant with probabilities a, b, c, d = .57, .19, .19, .05
+ *  (Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500). The values of repeated edges are
+ *  summed. */
 static spmm_status make_rmat(const generator *g, spmm_precision precision, int threads, spmm_csr *a)
 {
     sp_coo coo;
     const int64_t edges = g->rows * g->arg[1];
-    /* triplets, row starts, and the values a second time (sp_csr_from_coo) */
+    /* triplets and row starts, and the values twice: sp_csr_from_coo() holds both copies at once */
     TRY(sp_memory_needs((double)edges * (8 + 2 * (double)sp_value_size(precision)) + 8 * (double)g->rows,
                         g->spec));
     TRY(sp_coo_create(g->rows, g->rows, edges, SP_GENERAL, precision, 1, &coo));
@@ -415,7 +421,7 @@ static spmm_status make_rmat(const generator *g, spmm_precision precision, int t
     return sp_csr_from_coo(&coo, threads, a, NULL);
 }
 
-/** Fills the rows; each thread writes f64 values to a row of its own first, which f32 then narrows. */
+/** Fills the rows. Row functions write f64; for f32, each thread lets them write to a scratch row and rounds that. */
 static spmm_status fill_rows(const generator *g, int64_t longest, int threads, spmm_csr *a)
 {
     int failed = 0;

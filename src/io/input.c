@@ -1,3 +1,4 @@
+/** Reads plain files with pread() and gzipped ones through zlib, as one stream of text. */
 #include "io/input.h"
 
 #include <errno.h>
@@ -18,15 +19,15 @@ struct sp_input {
     const char *path;
     int fd;
     int gzip;
-    int64_t file_bytes; /* its length when it was opened */
+    int64_t file_bytes; /* the file's length when it was opened */
     int64_t position;   /* of the next byte to read from the file */
-    int64_t limit;      /* it is not read beyond */
+    int64_t limit;      /* the file is read up to this byte */
     z_stream z;
     int inflating; /* inside a gzip member */
-    int finished;  /* nothing more will come */
+    int finished;  /* at the end of the text, or failed */
     spmm_status failed;
     char error[256];
-    unsigned char packed[PACKED_BYTES]; /* compressed bytes, z.next_in points into it */
+    unsigned char packed[PACKED_BYTES]; /* compressed bytes; z.next_in points into them */
 };
 
 static spmm_status source_fail(sp_input *s, const char *text)
@@ -37,7 +38,7 @@ static spmm_status source_fail(sp_input *s, const char *text)
     return s->failed;
 }
 
-/** pread until `bytes` are there or the file ends. */
+/** Calls pread() until `bytes` bytes have been read or the file or its limit ends. */
 static spmm_status read_fully(sp_input *s, void *buffer, int64_t bytes, int64_t *got)
 {
     *got = 0;
@@ -75,7 +76,7 @@ static spmm_status cannot_open(const char *path)
         return sp_fail(SPMM_ERR_OPEN,
                        "-: no such file, and the standard input is not read: write the text to a file first"
                        " (... > FILE)");
-    /* a shell's <(...), which mpirun does not pass on */
+    /* a shell's <(...), whose descriptor mpirun does not pass on */
     if (reason == ENOENT && strncmp(path, "/dev/fd/", 8) == 0) return refuse_pipe(path);
     return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", sp_shown(name, sizeof name, path),
                    strerror(reason));
@@ -106,7 +107,7 @@ static spmm_status detect_gzip(sp_input *s)
     return SPMM_OK;
 }
 
-/** Refills the compressed bytes when they are used up; z.avail_in stays 0 at the end of the file. */
+/** Reads compressed bytes if there are none left; z.avail_in stays 0 at the end of the file. */
 static spmm_status refill(sp_input *s)
 {
     int64_t got;
@@ -117,7 +118,7 @@ static spmm_status refill(sp_input *s)
     return SPMM_OK;
 }
 
-/** Between gzip members: another one may follow, or zeros that fill a tape's or a disk's block. */
+/** Begins the next gzip member, if there is one; skips zeros before it, which may pad a block of a tape or disk. */
 static spmm_status next_member(sp_input *s)
 {
     for (;;) {
@@ -195,7 +196,8 @@ static void rewind_source(sp_input *s)
     s->inflating = 1;
 }
 
-/** Refuses what is known to be no text by its first bytes; what fails here fails again, in its place, when it is read. */
+/** Refuses a file whose first bytes show that it is not text. A read error here is ignored: it occurs again, at its
+ *  place in the text, when the file is read. */
 static spmm_status check_kind(sp_input *s)
 {
     char head[SP_KIND_BYTES];
@@ -214,7 +216,7 @@ spmm_status sp_input_open(const char *path, sp_input **source)
     if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
     s->path = path;
     s->limit = INT64_MAX;
-    /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
+    /* without O_NONBLOCK, opening a named pipe would wait for its writer before it could be refused */
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     spmm_status status = s->fd < 0 ? cannot_open(path) : check_file(s);
     if (status == SPMM_OK) status = detect_gzip(s);
@@ -237,7 +239,7 @@ int64_t sp_input_bytes_left_at_most(const sp_input *s)
     const int64_t end = s->file_bytes < s->limit ? s->file_bytes : s->limit;
     const int64_t left = end > s->position ? end - s->position : 0;
     if (!s->gzip) return left;
-    /* what zlib holds already, input and window, is covered by the constant */
+    /* PACKED_BYTES + 1 covers what zlib already holds: unread input and pending output */
     return left > INT64_MAX / DEFLATE_RATIO - PACKED_BYTES - WINDOW_BITS
                ? INT64_MAX
                : (left + PACKED_BYTES + 1) * DEFLATE_RATIO;

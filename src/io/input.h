@@ -1,4 +1,4 @@
-/** The bytes of a plain or gzipped file, in order, as text. */
+/** Delivers the text of a plain or gzipped file as a stream of bytes. */
 #ifndef SP_INPUT_H
 #define SP_INPUT_H
 
@@ -6,42 +6,47 @@
 
 typedef struct sp_input sp_input;
 
-/** Opens a regular file; gzip is known by its first two bytes, not by its name, and what is no text by its first ones, too.
+/** Opens a regular file. Its first bytes, not its name, tell whether it is gzipped and whether it is something
+ *  other than text.
  *  \param [in]  path    must outlive the source
  *  \param [out] source  closed by sp_input_close()
- *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (no text; says what, and what to do), SPMM_ERR_MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (not text; says what it is and what to do),
+ *          SPMM_ERR_MEMORY */
 spmm_status sp_input_open(const char *path, sp_input **source);
 
-/** Reads the next bytes of text. Of a damaged gzip file all that can be had is returned first, so
- *  that what is found in it has its place before the damage.
- *  \param [out] got  0 at the end of the text only
- *  \return SPMM_OK; SPMM_ERR_OPEN when the disk or the gzip data fail: then, and in every later call,
- *          sp_input_error() says what */
+/** Reads the next bytes of text. Of a damaged gzip file, everything that can be inflated is returned first, so that
+ *  errors in that text are found before the damage is reported.
+ *  \param [out] got  number of bytes read; on success 0 only at the end of the text
+ *  \return SPMM_OK; SPMM_ERR_OPEN if the disk or the gzip data fail: this and every later call then return it, and
+ *          sp_input_error() says why */
 spmm_status sp_input_read(sp_input *source, char *buffer, int64_t bytes, int64_t *got);
 
-/** "found ..., expected ..." of the last failure. */
+/** Returns "found ..., expected ..." of the last failure; owned by the source. */
 const char *sp_input_error(const sp_input *source);
 
-/** Text still to come is at most this many bytes, judged by the file's length alone: deflate packs
- *  no more than 1032 bytes into one. */
+/** Returns an upper bound on the bytes of text still to come, from the file's length alone: deflate compresses by a
+ *  factor of at most 1032. */
 int64_t sp_input_bytes_left_at_most(const sp_input *source);
 
-/** Whether the text can be read again: where it is not inflated. */
+/** Returns whether the text can be read again from any byte: true unless it is gzipped. */
 int sp_input_repeatable(const sp_input *source);
 
-/** Another source of the same open file, whatever its name stands for by now; of such a text. */
+/** Opens another source on the same open file (not on whatever its name refers to by now), which starts at byte 0 and
+ *  has no limit. The text must be repeatable.
+ *  \param [out] other  closed by sp_input_close()
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_MEMORY */
 spmm_status sp_input_dup(const sp_input *source, sp_input **other);
 
-/** Goes back to a byte of the text of such a file. */
+/** Continues at byte `position` of the text, which must be repeatable; forgets the end of the text and errors. */
 void sp_input_go_back(sp_input *source, int64_t position);
 
-/** What lies behind that byte is not of such a text; INT64_MAX: all is. */
+/** Ends the text, which must be repeatable, before byte `limit`; INT64_MAX: at the end of the file. */
 void sp_input_limit(sp_input *source, int64_t limit);
 
-/** Share of the file that was read, 0 to 1. */
+/** Returns the fraction of the file (compressed, if it is gzipped) that has been read, 0 to 1. */
 double sp_input_fraction(const sp_input *source);
 
-/** Accepts NULL. */
+/** Closes the file and frees the source; accepts NULL. */
 void sp_input_close(sp_input *source);
 
 #endif

@@ -1,3 +1,4 @@
+/** The table of file types that are not text, with the first bytes and the advice for each. */
 #include "io/input_kind.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
 
-/** THE table. gzip is in it because what is inflated may be gzip again. */
+/** The known types. gzip is one of them because inflated data may be gzipped again. */
 static const struct {
     const char *what, *do_what;
     int at, bytes;

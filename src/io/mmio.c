@@ -1,3 +1,4 @@
+/** Implements the NIST Matrix Market I/O functions that include/mmio.h declares. */
 #include "mmio.h"
 
 #include <ctype.h>
@@ -18,7 +19,7 @@ typedef struct typecode_word {
 
 enum { WORDS = 4 };
 
-/** The words of each place in the banner; the first of a letter is the one that is written. */
+/** The words allowed at each position of the banner; of several for a letter, the first is the one written. */
 static const typecode_word words[WORDS][6] = {
     {{'M', MM_MTX_STR}},
     {{'C', MM_COORDINATE_STR}, {'A', MM_ARRAY_STR}},
@@ -60,9 +61,9 @@ int mm_is_valid(MM_typecode matcode)
     return !(mm_is_pattern(matcode) && (mm_is_hermitian(matcode) || mm_is_skew(matcode)));
 }
 
-/* ---- reading words: only what they need is taken from f, so that callers may use fscanf between ---- */
+/* ---- reading words: these take no more from f than they need, so that callers may call fscanf in between ---- */
 
-/** Room for any number that is written by hand or machine; longer words are refused. */
+/** WORD_BYTES holds any number that a person or a program writes; longer words are refused. */
 enum { WORD_BYTES = 1100, WORD_NONE = 0, WORD_FOUND = 1, WORD_TOO_LONG = 2 };
 
 static int skip_line(FILE *f)
@@ -73,8 +74,10 @@ static int skip_line(FILE *f)
     return c;
 }
 
-/** The next word into text, which gets a pad for numparse. Comments are skipped where they begin a
- *  line's rest. \param [in] within_line  stop at the end of the line, leaving the newline in f */
+/** Reads the next word into text and appends the pad that io/numparse.h needs.
+ *  \param [in] within_line    stop at the end of the line, leaving the newline in f
+ *  \param [in] skip_comments  skip the rest of a line where a word would begin with %
+ *  \return WORD_NONE, WORD_FOUND, WORD_TOO_LONG */
 static int read_word(FILE *f, char text[WORD_BYTES + SP_PARSE_PAD], int within_line, int skip_comments)
 {
     int c, n = 0;
@@ -147,11 +150,11 @@ int mm_read_banner(FILE *f, MM_typecode *matcode)
     return 0;
 }
 
-/** `count` numbers from 0 to limit on the first line that is neither blank nor a comment. */
+/** Reads `count` numbers from 0 to limit from the first line that is neither blank nor a comment. */
 static int read_sizes(FILE *f, int count, int64_t limit, int64_t *size)
 {
     int status = 0;
-    for (int c;;) { /* to the size line's first character */
+    for (int c;;) { /* up to the first character of the size line */
         c = getc_unlocked(f);
         if (c == '%') c = skip_line(f);
         if (c == EOF) return MM_PREMATURE_EOF;
@@ -274,7 +277,7 @@ int mm_read_mtx_crd_data(FILE *f, int M, int N, int nz, int I[], int J[], double
 
 /* ---- whole matrices ---- */
 
-/** What is known of a file that is being read. */
+/** The matrix of a file being read, as far as it is known. */
 typedef struct matrix {
     int rows, cols, nz, values;
     int *I, *J;
@@ -290,7 +293,7 @@ static void free_matrix(matrix *m)
     m->val = NULL;
 }
 
-/** Grows the arrays to hold n entries: as they are needed, whatever the size line claims. */
+/** Grows the arrays to n entries. They grow with what is read, so that a false size line allocates nothing. */
 static int grow(matrix *m, size_t n)
 {
     int *const i = realloc(m->I, n * sizeof *i);
@@ -390,7 +393,7 @@ int mm_write_mtx_crd(const char *fname, int M, int N, int nz, int I[], int J[], 
     if (values < 0) return MM_UNSUPPORTED_TYPE;
     FILE *const f = standard ? stdout : fopen(fname, "w");
     if (!f) return MM_COULD_NOT_WRITE_FILE;
-    /* a locale may ask for a decimal comma; this thread's goes back to what it was */
+    /* the locale may ask for a decimal comma: this thread's is set to C meanwhile */
     const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
     int status = mm_write_banner(f, matcode);

@@ -1,3 +1,4 @@
+/** Reads the body of a Matrix Market file in chunks by all threads, into arrays or to a sink. */
 #include "io/mtx_body.h"
 
 #include <omp.h>
@@ -6,14 +7,14 @@
 #include "base/memory.h"
 #include "io/numparse.h"
 
-/** Where a pass puts a chunk's entries. */
+/** Where a pass puts the entries of a chunk. */
 typedef struct outlet {
     const sp_parse_output *target;
-    sp_read_sink sink; /* NULL: the target's arrays */
+    sp_read_sink sink; /* NULL: they go to the target's arrays */
     void *context;
 } outlet;
 
-/** A thread's arrays for the entries of a chunk, where there is a sink. */
+/** Per-thread arrays for the entries of a chunk, used if there is a sink. */
 typedef struct batch {
     int32_t *I, *J;
     void *val;
@@ -27,8 +28,8 @@ static void keep_first_error(sp_reading *r, const sp_read_error *e)
     r->stop = 1;
 }
 
-/** The next chunk of a region; 0 when there is none. Chunks are handed out in the order of the file, so whoever
- *  stops the others knows that all earlier text of the region is being looked at. */
+/** Takes the next chunk of a region; returns 0 if there is none. Chunks are handed out in file order, so when an
+ *  error stops the threads, all earlier text of the region is already being parsed. */
 static int take_chunk(sp_reading *r, sp_region *region, sp_chunk *chunk, sp_read_error *error,
                       double *fraction)
 {
@@ -44,7 +45,7 @@ static int take_chunk(sp_reading *r, sp_region *region, sp_chunk *chunk, sp_read
     return more;
 }
 
-/** Takes the next chunk, of the thread's own region first; 0 when there is none for this thread. */
+/** Takes the next chunk, from the thread's own region first, then from the others; returns 0 if there is none. */
 static int next_chunk(sp_reading *r, sp_chunk *chunk, sp_triangles *first, double *fraction)
 {
     sp_read_error error = {0};
@@ -115,7 +116,7 @@ static spmm_status set_changed(sp_read_error *error)
         "not change while it is read");
 }
 
-/** Parses a chunk on behalf of the sink. */
+/** Parses a chunk into the thread's arrays and passes them to the sink. */
 static void parse_for_sink(const outlet *out, const sp_chunk *chunk, batch *b, sp_triangles *first,
                            sp_read_error *error)
 {
@@ -157,7 +158,8 @@ static void read_chunks(sp_reading *r, const outlet *out)
     sp_free(chunk.text);
 }
 
-/** A second triangle would be counted twice without a word; too few entries show at the end only. */
+/** Checks what only the whole body shows: too few entries, and entries in both triangles of a symmetric matrix, which
+ *  would silently be counted twice. */
 static void check_whole(sp_reading *r)
 {
     const int64_t lower = r->first.lower_line, upper = r->first.upper_line;
@@ -182,7 +184,7 @@ static void check_whole(sp_reading *r)
     }
 }
 
-/** All of the body as one region. */
+/** Makes the whole body one region. */
 static void one_region(sp_reading *r, sp_region *region)
 {
     *region = (sp_region){.stream = &r->stream};
@@ -210,7 +212,7 @@ static spmm_status end_pass(sp_reading *r)
     return r->error.status;
 }
 
-/** By all threads, or fewer where there are not that many chunks. */
+/** Returns the number of threads to use: the options', or fewer if there are fewer chunks. */
 static int threads_for(const sp_reading *r)
 {
     const int64_t chunks = sp_text_bytes_left_at_most(&r->stream) / r->stream.chunk_bytes + 1;
@@ -232,7 +234,7 @@ spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target)
     return read_in_order(r, &out);
 }
 
-/** Where the first line begins that begins at byte `at` or behind it. */
+/** Finds the first line that begins at byte `at` or after it. */
 static spmm_status find_line(sp_text *s, int64_t at, int64_t *begin)
 {
     const char *line, *end;
@@ -243,18 +245,19 @@ static spmm_status find_line(sp_text *s, int64_t at, int64_t *begin)
     return SPMM_OK;
 }
 
-/** A region for each thread, about as long as the others. Failure means that the body is read in order. */
+/** Splits the body into regions of about equal length, one per thread. On failure, the body is read in order. */
 static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_text *stream)
 {
-    int64_t begin = INT64_MAX;                           /* what is added to the file meanwhile is seen */
-    sp_text_go_back(&r->stream, r->body, r->body_lines); /* with the header text behind it was read */
+    int64_t begin = INT64_MAX; /* the last region has no limit, so that text appended meanwhile is noticed */
+    /* drops the text of the body that was read along with the header */
+    sp_text_go_back(&r->stream, r->body, r->body_lines);
     for (int t = threads; t-- > 0;) {
         sp_text *const s = t > 0 ? &stream[t] : &r->stream;
         const int64_t limit = begin;
         if (t > 0) {
             TRY(sp_text_dup(&r->stream, s));
             TRY(find_line(s, r->body + 1 + r->bytes / threads * t, &begin));
-            if (begin > limit) begin = limit; /* a line as long as a region */
+            if (begin > limit) begin = limit; /* a line that spans a region */
             sp_text_go_back(s, begin, 0);
         }
         sp_input_limit(s->source, limit);
@@ -263,7 +266,7 @@ static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_
     return SPMM_OK;
 }
 
-/** What the regions' streams saw, as if it were one. */
+/** Adds up what the streams of the regions have seen, as if there were one stream. */
 static void join_regions(sp_reading *r, const sp_text *stream, int threads)
 {
     for (int t = 1; t < threads; t++) {
@@ -344,7 +347,7 @@ void sp_reading_repeat(sp_reading *r)
 int64_t sp_reading_capacity(const sp_reading *r)
 {
     const int64_t bytes = sp_text_bytes_left_at_most(&r->stream);
-    /* "1\n", "1 1\n", "1 1 1\n"; the last newline may be missing */
+    /* the shortest lines: "1\n", "1 1\n", "1 1 1\n"; the last newline may be missing */
     const int64_t least = r->header.array ? 2 : r->header.field == SP_FIELD_PATTERN ? 4 : 6;
     const int64_t possible = bytes / least + 1;
     return r->header.entries < possible ? r->header.entries : possible;

@@ -1,3 +1,4 @@
+/** Reads a Matrix Market file into CSR: in two passes without triplets, or once through COO. */
 #include <string.h>
 
 #include "base/arguments.h"
@@ -8,11 +9,11 @@
 #include "io/mtx_body.h"
 
 enum {
-    ONCE_CHUNKS = 4, /* smaller files are read once: what that takes in memory does not matter */
-    ROWS_PER_ENTRY = 4
+    ONCE_CHUNKS = 4,   /* files of up to so many chunks are read once: their memory does not matter */
+    ROWS_PER_ENTRY = 4 /* a matrix with more is read once */
 };
 
-/* of the two passes' time, the first one's share */
+/* the first pass's share of the time of both passes, for progress */
 #define FIRST_PASS 0.4
 
 static spmm_status read_once(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
@@ -24,8 +25,9 @@ static spmm_status read_once(const char *path, const sp_read_options *options, s
     return sp_csr_from_coo(&coo, options->threads, a, duplicates);
 }
 
-/** With rows that are mostly empty the row starts are what takes the memory, and may be the claim of a size
- *  line that nothing bears out: those files too are read once. */
+/** Decides whether to read the file in two passes. If most rows are empty, two passes save little, because the row
+ *  starts take most of the memory, and their number may be the false claim of a size line: those files are read
+ *  once. */
 static int worth_two_passes(const sp_reading *r)
 {
     return !r->header.array && sp_reading_repeatable(r) &&
@@ -33,17 +35,18 @@ static int worth_two_passes(const sp_reading *r)
            r->header.rows / ROWS_PER_ENTRY <= sp_reading_capacity(r);
 }
 
-/** Before anything is touched: the CSR, and where the file is read once the triplets too. */
+/** Checks, before anything is allocated, that the CSR and, if the file is read once, also the triplets fit. */
 static spmm_status check_memory(const sp_reading *r, const char *path, int once)
 {
     const double size = (double)sp_value_size(r->options.precision), entries = (double)sp_reading_capacity(r);
     const sp_sizes sizes = {r->header.rows, r->header.cols, r->header.array ? 0 : (int64_t)entries};
     if (r->header.array) return sp_memory_needs(entries * size + 8 * (double)sizes.rows, path);
-    /* columns are allocated when the triplets' values are freed */
+    /* the column indices are allocated only after the triplets' values have been freed */
     return sp_memory_needs(sp_csr_bytes_of(&sizes, r->options.precision) + (once ? entries * (4 + size) : 0),
                            path);
 }
 
+/* the sinks of the passes; count and drop accept all entries */
 static int count(void *context, const sp_entries *entries)
 {
     sp_csr_builder_count(context, entries);
@@ -54,7 +57,8 @@ static int place(void *context, const sp_entries *entries) { return sp_csr_build
 
 static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
-/** Something is wrong, and may not be the first thing that is: the file is read in order to find that. */
+/** Finds the first error of the file by reading it once more, in order: the passes show only that there is one. An
+ *  error that no line causes (line 0) stands. */
 static spmm_status find_first_error(sp_reading *r)
 {
     if (r->error.line == 0) return r->error.status;

@@ -1,3 +1,4 @@
+/** Parses the banner and the size line of a Matrix Market file and words their errors. */
 #include "io/mtx_header.h"
 
 #include <stdio.h>
@@ -27,17 +28,17 @@ const char *sp_quote(char *buf, size_t n, const char *p, const char *end)
 
 /* ---- the banner ---- */
 
-/** A word of the banner: what it means, and whether we take it. */
+/** A word of the banner: what it means, and whether it is supported. */
 typedef struct word {
     const char *text;
-    int value; /* NOT_TAKEN: known, not supported */
+    int value; /* NOT_TAKEN: known but not supported */
 } word;
 
 enum { NOT_TAKEN = -1, BANNER_WORDS = 4 };
 
 static const word objects[] = {{"matrix", 0}, {"vector", NOT_TAKEN}, {NULL, 0}};
 static const word formats[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
-/* double and unsigned-integer are what some programs write */
+/* double and unsigned-integer are not in the standard, but some programs write them */
 static const word fields[] = {{"real", SP_FIELD_REAL},
                               {"integer", SP_FIELD_INTEGER},
                               {"pattern", SP_FIELD_PATTERN},
@@ -67,7 +68,7 @@ static int same_word(const char *p, const char *end, const char *text)
     return (size_t)(end - p) == n && strncasecmp(p, text, n) == 0;
 }
 
-/** Word `which` of the banner at *p, which moves behind it. */
+/** Parses word `which` of the banner at *p and moves *p past it. */
 static spmm_status banner_word(const char **p, int which, int64_t line, int *value, sp_read_error *error)
 {
     const char *const what = banner_words[which].what, *const allowed = banner_words[which].allowed;
@@ -88,7 +89,7 @@ static spmm_status banner_word(const char **p, int which, int64_t line, int *val
                         sp_quote(quote, sizeof quote, begin, end), allowed);
 }
 
-/** The first line that is not blank. */
+/** Finds the first line that is not blank; skips a byte order mark. */
 static spmm_status find_banner(sp_text *stream, const char **p, sp_read_error *error)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* UTF-8's byte order mark */
@@ -152,7 +153,7 @@ static spmm_status size_number(const char **p, const char *what, int64_t limit, 
     return SPMM_OK;
 }
 
-/** Values that an array file stores. */
+/** Returns the number of values that an array file stores. */
 static int64_t array_entries(const sp_header *h)
 {
     switch (h->symmetry) {

@@ -1,3 +1,4 @@
+/** Parses one line of a Matrix Market body on the careful path, which words the errors. */
 #include "io/mtx_parse.h"
 
 #include <math.h>
@@ -5,7 +6,7 @@
 
 #include "io/numparse.h"
 
-/** A line being taken apart. */
+/** The position in a line being parsed. */
 typedef struct cursor {
     const char *p;
     int64_t line;
@@ -26,7 +27,8 @@ static sp_line_kind wrong_word(const cursor *c, const char *expected)
     return wrong(c, sp_quote(quote, sizeof quote, c->p, sp_word_end(c->p)), expected);
 }
 
-/** A row or column index, 1 to size. */
+/** Parses a row or column index, 1 to size.
+ *  \param [in] what, before  for the error: "row" or "column", and what precedes the index in the line */
 static sp_line_kind parse_index(cursor *c, const char *what, const char *before, int64_t size, int64_t *value)
 {
     const char *stop;
@@ -65,7 +67,7 @@ static sp_line_kind parse_value(cursor *c, const sp_parse_output *t, const char 
         if (t->precision == SPMM_F32 && isinf((float)*value))
             return wrong_word(c, "a value within the range of a float (or --allow-nonfinite)");
     }
-    if (integer) *value += 0.0; /* -0 is 0, as on the fast path */
+    if (integer) *value += 0.0; /* turns -0 into 0, as the fast path does */
     c->p = stop;
     return SP_LINE_ENTRY;
 }

@@ -1,3 +1,4 @@
+/** Parses chunks of a Matrix Market body on a fast path, specialized by field and precision. */
 #include "io/mtx_parse.h"
 
 #include <float.h>
@@ -7,10 +8,10 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/** What the careful path returns to a fast one. */
+/** What the careful path returns to the fast path. */
 typedef struct careful_result {
     const char *next; /* the next line; NULL: an error was set */
-    int stored;
+    int stored;       /* whether the line held an entry */
 } careful_result;
 
 static spmm_status too_many(const sp_parse_output *t, int64_t slot, int64_t line, sp_read_error *error)
@@ -20,7 +21,7 @@ static spmm_status too_many(const sp_parse_output *t, int64_t slot, int64_t line
                         (long long)slot + 1, (long long)t->header->entries, (long long)t->header->size_line);
 }
 
-/** Any line at all; an entry is returned only if there is room for it. */
+/** Parses a line of any kind; an entry beyond the capacity is an error. */
 static careful_result careful(const sp_parse_output *t, const sp_chunk *c, const char *p, int64_t line,
                               int64_t slot, sp_entry *entry, sp_read_error *error)
 {
@@ -35,7 +36,7 @@ static careful_result careful(const sp_parse_output *t, const sp_chunk *c, const
     return result;
 }
 
-/* the reader's own blanks between numbers; others take the careful path */
+/* blanks that the fast path accepts between numbers; a line with others takes the careful path */
 static ALWAYS_INLINE int between(char c) { return c == ' ' || c == '\t'; }
 
 static ALWAYS_INLINE const char *skip(const char *p)
@@ -44,7 +45,7 @@ static ALWAYS_INLINE const char *skip(const char *p)
     return p;
 }
 
-/** An index from 1 to size and the blanks behind it; NULL: the careful path's. *value is 0-based. */
+/** Parses an index from 1 to size and the blanks after it; NULL: left to the careful path. *value is 0-based. */
 static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t size, uint64_t *value)
 {
     const char *const q = sp_parse_index(p, value);
@@ -53,7 +54,7 @@ static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t size, uint64
     return skip(q);
 }
 
-/** A value; NULL: the careful path's. */
+/** Parses a value; NULL: left to the careful path. */
 static ALWAYS_INLINE const char *fast_value(const char *p, const sp_field field, double *value)
 {
     if (field == SP_FIELD_REAL) return sp_parse_real_fast(p, value);
@@ -76,11 +77,11 @@ static ALWAYS_INLINE int fits(double value, const spmm_precision precision)
     return precision == SPMM_F64 || fabs(value) <= FLT_MAX;
 }
 
-/* beside the fields: what stands behind the indices, or behind the row's, is not looked at */
+/* besides the fields of sp_field: the rest of the line after the indices, or after the row index, is not parsed */
 enum { FIELD_SKIPPED = -1, COLUMN_SKIPPED = -2 };
 
-/** The fast path of one coordinate line, of which a newline stands before end; NULL: the careful path's.
- *  Indices 0-based. */
+/** Parses a coordinate line, whose newline is before `end`, on the fast path; NULL: left to the careful path. The
+ *  indices are 0-based. */
 static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end, const sp_header *h,
                                                  const int field, const spmm_precision precision, uint64_t *i,
                                                  uint64_t *j, double *value)
@@ -111,9 +112,9 @@ static ALWAYS_INLINE void store_value(void *val, spmm_precision precision, int64
         ((float *)val)[slot] = (float)value;
 }
 
-enum { LOWER = 1, UPPER = 2 }; /* triangles */
+enum { LOWER = 1, UPPER = 2 }; /* bits for the strict triangles */
 
-/** Returns how many entries were stored; *triangles gets LOWER, UPPER of what they lie in. */
+/** Returns how many entries were stored; *triangles tells the triangles that they lie in, LOWER | UPPER. */
 static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp_chunk *c, const int field,
                                               const spmm_precision precision, unsigned *triangles,
                                               sp_read_error *error)
@@ -154,19 +155,19 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp
 
 /* ---- array files ---- */
 
-/** Row and column of the value at hand. */
+/** Row and column of the current value. */
 typedef struct position {
     int64_t i, j;
 } position;
 
-/** Where value number `slot` of the file belongs: columns one after the other, with symmetry from the
- *  diagonal, or from below it, downwards. */
+/** Returns the position of value number `slot` of the file. Values are stored column by column; of symmetric matrices
+ *  from the diagonal downwards, of skew-symmetric ones from below the diagonal. */
 static position array_place(const sp_header *h, int64_t slot)
 {
     if (h->rows == 0) return (position){0, 0};
     if (h->symmetry == SP_GENERAL) return (position){slot % h->rows, slot / h->rows};
     const int64_t skew = h->symmetry == SP_SKEW, n = h->rows - skew;
-    /* column j starts at j n - j (j - 1) / 2; the root's rounding is put right */
+    /* column j starts at slot j n - j (j - 1) / 2; the loops correct the rounding of the root */
     const double b = (double)n + 0.5;
     const double under = b * b - 2.0 * (double)slot;
     int64_t j = (int64_t)(b - sqrt(under > 0 ? under : 0));
@@ -218,7 +219,7 @@ static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chun
 
 /* ---- a chunk ---- */
 
-/** Lowers *first to the lines of the chunk's first entries in either triangle, among `stored` ones. */
+/** Lowers *first to the lines of the first entries in either triangle, among the chunk's first `stored` entries. */
 static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t stored, sp_triangles *first)
 {
     const char *const end = c->text + c->bytes;
@@ -232,7 +233,7 @@ static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t 
     }
 }
 
-/** The one place where field and precision become constants of the inlined loops. */
+/** Calls the parsing loops with constant field and precision, so that the compiler specializes each. */
 static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsigned *seen,
                              sp_read_error *error)
 {
@@ -241,7 +242,7 @@ static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsign
                               : call(t, c, field, SPMM_F32, __VA_ARGS__))
     if (t->wanted == SP_WANT_LENGTHS && t->header->symmetry == SP_GENERAL)
         return parse_coordinate(t, c, COLUMN_SKIPPED, SPMM_F64, seen, error);
-    /* (a pattern's line ends behind the indices, which costs little to check) */
+    /* not for patterns: their lines end after the indices, which costs little to check */
     if (t->wanted != SP_WANT_ALL && t->header->field != SP_FIELD_PATTERN)
         return parse_coordinate(t, c, FIELD_SKIPPED, SPMM_F64, seen, error);
     switch (t->header->field) {

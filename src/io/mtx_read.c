@@ -1,3 +1,4 @@
+/** Reads a Matrix Market file into COO or a dense multivector. */
 #include "io/mtx_body.h"
 
 #include "base/memory.h"
@@ -16,7 +17,7 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
 static spmm_status read_coordinate(sp_reading *r, sp_coo *coo)
 {
     sp_parse_output t = sp_reading_target(r);
-    /* a skew-symmetric pattern implies -1 in the other triangle, so its ones are written out */
+    /* a skew-symmetric pattern implies -1 in the other triangle, so its ones must be written out */
     const int values = r->header.field != SP_FIELD_PATTERN || r->header.symmetry == SP_SKEW;
     TRY(sp_coo_create(r->header.rows, r->header.cols, t.capacity, r->header.symmetry, t.precision, values,
                       coo));
@@ -31,7 +32,7 @@ static double value_at(const void *val, spmm_precision precision, int64_t k)
     return precision == SPMM_F64 ? ((const double *)val)[k] : (double)((const float *)val)[k];
 }
 
-/** Indices for the nonzeros of values in column-major order, which move to the front. */
+/** Moves the nonzeros of values in column-major order to the front and sets their indices. */
 static void keep_nonzeros(sp_coo *coo)
 {
     const int64_t n = coo->rows;
@@ -100,7 +101,7 @@ static spmm_status read_dense_array(sp_reading *r, const char *path, spmm_multiv
 {
     sp_parse_output t = sp_reading_target(r);
     void *values = NULL;
-    /* where the file is too short for its size line, x is not made: reading on shows what is missing */
+    /* if the file is too short for its size line, x is not created: reading the body finds the error */
     const int complete = t.capacity == r->header.entries;
     if (complete) {
         TRY(create_dense(r, path, x));

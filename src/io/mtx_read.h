@@ -1,17 +1,17 @@
-/** The fast reader: a Matrix Market file -> COO or CSR, by all threads. */
+/** The fast reader: reads a Matrix Market file into COO, CSR or a dense multivector, using all threads. */
 #ifndef SP_MTX_READ_H
 #define SP_MTX_READ_H
 
 #include "formats/coo.h"
 
-/** Called by the thread that called the reader, at most ten times a second, with the share of the file
- *  that is read, 0 to 1; and once with 1 when all of it is. */
+/** Called by the thread that called the reader, at most ten times a second, with the fraction of the work that is
+ *  done, 0 to 1; and once with 1 at the end. */
 typedef void (*sp_progress_fn)(void *context, double fraction);
 
 typedef struct sp_read_options {
-    spmm_precision precision; /**< of coo->val */
+    spmm_precision precision; /**< of the values in memory */
     int threads;              /**< OpenMP threads, >= 1 */
-    int allow_nonfinite;      /**< accept inf and nan (and values that overflow f64) */
+    int allow_nonfinite;      /**< accept inf, nan and values beyond the range of `precision` */
     sp_progress_fn progress;  /**< NULL: none */
     void *progress_context;
 } sp_read_options;
@@ -21,47 +21,52 @@ typedef struct sp_mtx_info {
     char format[16];   /**< coordinate, array */
     char field[16];    /**< real, integer, pattern */
     char symmetry[20]; /**< general, symmetric, skew-symmetric */
-    int64_t stored;    /**< entries of the file */
-    int64_t bytes;     /**< of text, after decompression */
+    int64_t stored;    /**< number of entries in the file */
+    int64_t bytes;     /**< bytes of text, after decompression */
 } sp_mtx_info;
 
-/** Reads a sparse matrix. Coordinate files keep explicit zeros; of array files the nonzeros are kept.
- *  Array files with symmetry keep the stored triangle and coo->symmetry. A skew-symmetric pattern gets
- *  its ones in coo->val, because the entries they imply are -1.
+/** Reads a sparse matrix. Explicit zeros of coordinate files are kept; of array files only the nonzeros are. Of a
+ *  symmetric array file, coo holds the stored triangle and its symmetry. A skew-symmetric pattern has its ones
+ *  written out in coo->val, because the entries that they imply are -1.
  *
- *  Local. Errors carry "FILE:LINE: found ..., expected ..."; of several the first in the file counts,
- *  for any number of threads. Files with both triangles of a symmetric matrix are refused. The file is
- *  read in pieces of SPMM_READ_CHUNK_BYTES (environment; default 256 KiB; tests make it tiny).
+ *  Local. Error messages read "FILE:LINE: found ..., expected ..."; of several errors the first in the file is
+ *  reported, for any number of threads. Files with both triangles of a symmetric matrix are refused. The file is
+ *  read in chunks of SPMM_READ_CHUNK_BYTES (environment; default 256 KiB; tests make it tiny).
  *  \param [out] coo   in file order; the caller destroys it
  *  \param [out] info  may be NULL
- *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (a size beyond 2^31 - 1 too), _MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (also for more than 2^31 - 1 rows or columns), _MEMORY */
 spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info);
 
-/** What the header of a file says of the matrix, as far as the file's length can bear it; the entries of an array are 0:
- *  only nonzeros are kept. Nothing else is read or allocated. Local.
+/** Reads the sizes of the matrix from the header of a file, the entries bounded by what the file's length allows; for
+ *  an array file, entries is 0, because only nonzeros are kept. Reads and allocates nothing else. Local.
  *  \return as sp_read_coo() */
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
 
 /** Reads a sparse matrix as CSR, symmetric parts written out, rows in column order, duplicates summed in
- *  increasing order of value (see sp_csr_sort_sum_duplicates): what sp_csr_from_coo() makes of sp_read_coo(), bit for bit.
+ *  increasing order of value (see sp_csr_sort_sum_duplicates): bit for bit what sp_csr_from_coo() makes of
+ *  sp_read_coo().
  *
- *  Local. Errors as above. A file of more than a few chunks is parsed twice, for the lengths of the rows and
- *  then for the entries, which go straight to their places. If it changes meanwhile that is found out, and
- *  is SPMM_ERR_SYNTAX. Progress is that of both.
+ *  Local. Errors as sp_read_coo(). A file of more than a few chunks is parsed twice, first for the row lengths,
+ *  then for the entries, which are written directly to their final positions. If the file changes in between, this
+ *  is detected and is SPMM_ERR_SYNTAX. Progress covers both passes.
  *
- *  Memory: at its peak the CSR of the stored entries (12 bytes each in f64, twice that with symmetry, 8 a
- *  row) and about 3 MB a thread. Files that are read once take 2.0 times the CSR: gzip, arrays, few entries.
+ *  Memory: at its peak the CSR of the stored entries (12 bytes per entry in f64, twice that with symmetry, 8 bytes
+ *  per row) and about 3 MB per thread. Files that are read once (gzip, arrays, few entries) take 2.0 times the
+ *  CSR.
  *  \param [out] a           the caller destroys it
  *  \param [out] info        may be NULL
- *  \param [out] stored      entries of the file (of an array its nonzeros); may be NULL
- *  \param [out] duplicates  entries that were added onto another one; may be NULL */
+ *  \param [out] stored      number of entries in the file (of an array file: nonzeros); may be NULL
+ *  \param [out] duplicates  number of entries that were added onto another one; may be NULL
+ *  \return as sp_read_coo() */
 spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                         int64_t *stored, int64_t *duplicates);
 
-/** Reads a dense multivector from an array or coordinate file (missing entries 0, duplicates summed,
- *  symmetry expanded) into host memory.
+/** Reads a dense multivector from an array or coordinate file (missing entries are 0, duplicates are summed in file
+ *  order, symmetry is expanded) into host memory.
  *
- *  Local. \param [out] x  [rows x cols of the file]; the caller destroys it */
+ *  Local. Errors as sp_read_coo().
+ *  \param [out] x  [rows x cols of the file]; the caller destroys it
+ *  \return as sp_read_coo(); a file of 0 columns is SPMM_ERR_SYNTAX */
 spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x);
 
 #endif

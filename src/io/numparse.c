@@ -1,3 +1,4 @@
+/** Converts decimal text to numbers: the table of powers of five, Eisel-Lemire, and the general case. */
 #include "io/numparse.h"
 
 #include <locale.h>
@@ -13,12 +14,12 @@ const double sp_exact_power_of_ten[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
                                           1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 const uint64_t sp_small_power_of_ten[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
 
-/* ---- the powers of five, exactly ---- */
+/* ---- the powers of five, by exact arithmetic ---- */
 
-/* 5^342 has 795 bits; 2^BIG_ONE / 5^342 must keep 128 of its own */
+/* 5^342 has 795 bits; 2^BIG_ONE / 5^342 must have at least 128 significant bits */
 enum { LIMBS = 32, BIG_ONE = 32 * LIMBS - 1, RECIPROCAL_EXACT = -27 };
 
-/** The leading 128 bits of a big number of 32-bit limbs, least significant first. */
+/** Extracts the leading 128 bits of a big number of 32-bit limbs, least significant limb first. */
 static void leading_bits(const uint32_t limb[LIMBS], uint64_t out[2])
 {
     int top = LIMBS - 1;
@@ -58,7 +59,7 @@ static void fill_table(void)
         }
         uint64_t *const row = sp_power_of_five[q - SP_POWER_MIN];
         leading_bits(big, row);
-        /* the paper's proof wants reciprocals of powers that fit 64 bits rounded up */
+        /* the proof in the paper needs the reciprocals of powers that fit in 64 bits rounded up */
         if (q >= RECIPROCAL_EXACT && ++row[1] == 0) row[0]++;
     }
 }
@@ -90,8 +91,8 @@ static double from_bits(uint64_t mantissa, int exponent)
     return d;
 }
 
-/** The leading 128 bits of w * 5^power, w normalised. The second product is needed only where the
- *  first leaves the rounding open: its low bits are all ones. */
+/** Returns the leading 128 bits of w * 5^power, w normalized. The second product is needed only if the low bits of
+ *  the first one are all ones, which leaves the rounding open. */
 static unsigned __int128 leading_product(uint64_t w, int power)
 {
     const uint64_t *const five = sp_power_of_five[power - SP_POWER_MIN];
@@ -109,8 +110,8 @@ double sp_eisel_lemire(uint64_t mantissa, int power)
     const uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
     const int upper = (int)(high >> 63);
     const int shift = upper + 64 - MANTISSA_BITS - 3;
-    uint64_t m = high >> shift; /* 54 bits: the significand and one for rounding */
-    /* floor(power * log2(10)) + 63, by a multiplication exact in this range */
+    uint64_t m = high >> shift; /* 54 bits: the significand and one bit for rounding */
+    /* floor(power * log2(10)) + 63, by a multiplication that is exact in this range of powers */
     const int binary = ((217706 * power) >> 16) + 63;
     int exponent = binary + upper - lead + EXPONENT_BIAS;
     if (exponent <= 0) { /* subnormal */
@@ -119,7 +120,7 @@ double sp_eisel_lemire(uint64_t mantissa, int power)
         m = (m + (m & 1)) >> 1;
         return from_bits(m, m >> MANTISSA_BITS ? 1 : 0);
     }
-    /* exactly halfway is possible only here: then to even, i.e. down when the last kept bit is 0 */
+    /* an exact tie is possible only here: it goes to even, i.e. down if the last kept bit is 0 */
     if (low <= 1 && power >= -4 && power <= 23 && (m & 3) == 1 && m << shift == high) m &= ~UINT64_C(1);
     m = (m + (m & 1)) >> 1;
     if (m >> (MANTISSA_BITS + 1)) {
@@ -133,16 +134,17 @@ double sp_eisel_lemire(uint64_t mantissa, int power)
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/** A decimal number as scanned: its digits without leading zeros, wherever the point is. */
+/** A decimal number as scanned: its digits without leading zeros, with or without a point among them. */
 typedef struct decimal {
-    const char *first, *end; /* from the first nonzero digit to behind the last one; may hold the point */
-    int64_t digits;          /* in between */
-    int64_t power;           /* of ten, of the last digit */
+    const char *first, *end; /* from the first nonzero digit to past the last one; may include the point */
+    int64_t digits;          /* number of digits in [first, end) */
+    int64_t power;           /* exponent of ten of the last digit */
 } decimal;
 
-enum { POWER_LIMIT = 1000000 }; /* an exponent beyond it, if the digits are no longer, decides alone */
+enum { POWER_LIMIT = 1000000 }; /* beyond 10^+-POWER_LIMIT a number overflows or underflows */
 
-/** [E|D [+-] digits] at p; a letter without digits is not part of the number. */
+/** Adds the exponent at p, [E|D [+-] digits], to *power if there is one; a letter without digits is not part of the
+ *  number. Returns the end of the number. */
 static const char *scan_exponent(const char *p, int64_t *power)
 {
     const char letter = (char)(*p | 0x20);
@@ -157,7 +159,7 @@ static const char *scan_exponent(const char *p, int64_t *power)
     return q;
 }
 
-/** Digits with at most one point; returns their end, p if there are none. */
+/** Scans digits with at most one point; returns their end, p if there are none. */
 static const char *scan_decimal(const char *p, int allow_point, decimal *d)
 {
     const char *const start = p;
@@ -182,8 +184,8 @@ static const char *scan_decimal(const char *p, int allow_point, decimal *d)
     return p;
 }
 
-/** strtod on a copy of bounded length: 768 digits decide every rounding when a nonzero digit behind
- *  them is remembered as one more digit. */
+/** Calls strtod() on a copy of bounded length: 768 digits decide every rounding if one more digit tells whether any
+ *  digit after them is nonzero. */
 static double by_strtod(const decimal *d)
 {
     enum { KEPT = 780 };
@@ -223,7 +225,7 @@ static double decimal_value(const decimal *d)
     const int64_t power = d->power + (d->digits - taken);
     const double low = sp_scale(mantissa, power);
     if (taken == d->digits) return low;
-    /* the digits left out are worth less than one of the last one taken: mostly they change nothing */
+    /* the digits left out add less than one unit of the last digit taken: mostly the rounding stays the same */
     const double high = sp_scale(mantissa + 1, power);
     return low == high ? low : by_strtod(d);
 }
@@ -292,7 +294,7 @@ int sp_parse_int64(const char *p, const char **stop, int64_t *value)
     if (!is_digit(*q)) return 0;
     for (; is_digit(*q); q++) {
         const int digit = *q - '0';
-        /* downwards, because the least value has no positive counterpart */
+        /* accumulates negatively, because INT64_MIN has no positive counterpart */
         fits = fits && !__builtin_mul_overflow(v, 10, &v) && !__builtin_sub_overflow(v, digit, &v);
     }
     *stop = q;

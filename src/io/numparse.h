@@ -1,9 +1,8 @@
-/** Decimal text to numbers: 8 digits at a time, doubles correctly rounded, independent of the locale.
+/** Converts decimal text to numbers: 8 digits at a time, doubles correctly rounded, independent of the locale.
  *
- *  The inline functions are the reader's hot path; they take the common spellings and say so when
- *  they meet another, which sp_parse_real() then takes. Text given to any function here must be
- *  followed by SP_PARSE_PAD readable bytes, and a number ends at the first byte that cannot continue
- *  it, so the text must not end in a digit.
+ *  The inline functions are the reader's hot path; they handle the common spellings and report any other, which
+ *  sp_parse_real() then handles. Text given to any function here must be followed by SP_PARSE_PAD readable bytes. A
+ *  number ends at the first byte that cannot continue it, so the text must not end in a digit.
  *
  *  Doubles: Clinger's exact case (W. Clinger, "How to read floating point numbers accurately", PLDI
  *  1990), then the Eisel-Lemire product with 128-bit powers of five (D. Lemire, "Number parsing at a
@@ -17,47 +16,52 @@
 
 enum {
     SP_PARSE_PAD = 8,
-    SP_POWER_MIN = -342,    /* below it 19 digits underflow to 0 */
-    SP_POWER_MAX = 308,     /* above it any nonzero mantissa overflows */
-    SP_MANTISSA_DIGITS = 19 /* what fits 64 bits for certain */
+    SP_POWER_MIN = -342,    /**< below it any mantissa of 19 digits underflows to 0 */
+    SP_POWER_MAX = 308,     /**< above it any nonzero mantissa overflows */
+    SP_MANTISSA_DIGITS = 19 /**< as many digits always fit in 64 bits */
 };
 
-/** 5^q truncated to 128 bits, the leading bit set: row q - SP_POWER_MIN, {high, low}. Filled by
+/** The leading 128 bits of 5^q (most significant bit set), truncated: row q - SP_POWER_MIN, {high, low}. Filled by
  *  sp_numparse_init(), constant afterwards. */
 extern uint64_t sp_power_of_five[SP_POWER_MAX - SP_POWER_MIN + 1][2];
+/** 10^0 to 10^22, the powers of ten that a double holds exactly. */
 extern const double sp_exact_power_of_ten[23];
+/** 10^0 to 10^7. */
 extern const uint64_t sp_small_power_of_ten[8];
 
-/** Fills the table. To be called before any of the functions below; cheap when called again, and by
- *  several threads at once. */
+/** Fills the table of powers. Must be called before any function below that returns a double; cheap when called
+ *  again, and safe to call from several threads at once. */
 void sp_numparse_init(void);
 
-/** mantissa * 10^power, rounded to nearest even; infinity on overflow. SP_POWER_MIN <= power <=
- *  SP_POWER_MAX; mantissa != 0. */
+/** Returns mantissa * 10^power, rounded to nearest, ties to even; infinity on overflow.
+ *  \param [in] mantissa  not 0
+ *  \param [in] power     SP_POWER_MIN to SP_POWER_MAX */
 double sp_eisel_lemire(uint64_t mantissa, int power);
 
 typedef enum sp_number_kind {
-    SP_NUMBER_NONE, /**< the text is no number */
+    SP_NUMBER_NONE, /**< the text is not a number */
     SP_NUMBER_FINITE,
-    SP_NUMBER_OVERFLOW, /**< finite as written, beyond the range of a double: the value is +-infinity */
+    SP_NUMBER_OVERFLOW, /**< finite as written but beyond the range of a double: the value is +-infinity */
     SP_NUMBER_INFINITE, /**< inf, infinity */
     SP_NUMBER_NAN
 } sp_number_kind;
 
-/** Any real number: [+-] digits [. digits] [E|D [+-] digits], .5, 5., inf, infinity, nan; letters in
- *  any case; any number of digits.
- *  \param [in]  p     the text, not skipping blanks
- *  \param [out] stop  the first byte behind the number; p if there is none
- *  \param [out] value correctly rounded; 0 if there is none */
+/** Parses a real number of any spelling: [+-] digits [. digits] [E|D [+-] digits], .5, 5., inf, infinity, nan;
+ *  letters in either case; any number of digits.
+ *  \param [in]  p      the text; blanks are not skipped
+ *  \param [out] stop   the first byte after the number; p if there is none
+ *  \param [out] value  correctly rounded; 0 if there is none */
 sp_number_kind sp_parse_real(const char *p, const char **stop, double *value);
 
-/** An integer, [+-] digits, of any size, as the nearest double; otherwise like sp_parse_real(). */
+/** Parses an integer, [+-] digits, of any size, to the nearest double; otherwise as sp_parse_real(), inf and nan
+ *  included. */
 sp_number_kind sp_parse_integer(const char *p, const char **stop, double *value);
 
-/** [+-] digits as an int64_t. Returns 1, 0 when there is no number, -1 when it is beyond int64_t;
- *  *stop as above. */
+/** Parses [+-] digits as an int64_t. *stop as above.
+ *  \return 1; 0 if there is no number; -1 if it is beyond the range of int64_t */
 int sp_parse_int64(const char *p, const char **stop, int64_t *value);
 
+/** Loads 8 characters, the first one into the low byte. */
 static inline uint64_t sp_load8(const char *p)
 {
     uint64_t word;
@@ -68,18 +72,18 @@ static inline uint64_t sp_load8(const char *p)
     return word;
 }
 
-/** Leading digits, 0 to 8, of the 8 characters in word (first character in the low byte). On return
- *  word's digit bytes are 0 to 9. */
+/** Counts the leading digits, 0 to 8, of the 8 characters in word (first character in the low byte). On return
+ *  the bytes of these digits hold 0 to 9. */
 static inline int sp_count_digits8(uint64_t *word)
 {
     const uint64_t x = *word ^ 0x3030303030303030u;
-    /* a byte beyond 9 sets its top bit; a carry disturbs later characters only */
+    /* a byte above 9 sets its top bit; a carry affects later characters only */
     const uint64_t other = ((x + 0x7676767676767676u) | x) & 0x8080808080808080u;
     *word = x;
     return other ? __builtin_ctzll(other) >> 3 : 8;
 }
 
-/** The number that 8 digit bytes spell: neighbours are joined into pairs, fours, eight. */
+/** Returns the number that 8 digit bytes spell: neighbors are joined into pairs, fours, then all eight. */
 static inline uint64_t sp_join_digits8(uint64_t x)
 {
     const uint64_t pair_mask = 0x000000FF000000FFu;
@@ -87,10 +91,10 @@ static inline uint64_t sp_join_digits8(uint64_t x)
     return ((x & pair_mask) * 0x000F424000000064u + ((x >> 16) & pair_mask) * 0x0000271000000001u) >> 32;
 }
 
-/** The same for the first n < 8 bytes: shifted up, so that the missing leading digits are 0. */
+/** The same for the first n < 8 bytes, which are shifted up so that the missing leading digits are 0. */
 static inline uint64_t sp_join_digits(uint64_t x, int n) { return sp_join_digits8((x << 8) << (56 - 8 * n)); }
 
-/** Appends the digits at p to *number (which wraps beyond 19 of them); returns their end. */
+/** Appends the digits at p to *number, which may wrap if it gets more than 19; returns their end. */
 static inline const char *sp_parse_digits(const char *p, uint64_t *number)
 {
     for (;;) {
@@ -105,7 +109,7 @@ static inline const char *sp_parse_digits(const char *p, uint64_t *number)
     }
 }
 
-/** An unsigned integer of at most 15 digits; returns p itself for anything else. */
+/** Parses an unsigned integer of at most 15 digits; returns its end, or p for anything else. */
 static inline const char *sp_parse_index(const char *p, uint64_t *value)
 {
     uint64_t word = sp_load8(p);
@@ -122,7 +126,7 @@ static inline const char *sp_parse_index(const char *p, uint64_t *value)
     return p + 8 + n;
 }
 
-/** mantissa * 10^power, any power. */
+/** Returns mantissa * 10^power, correctly rounded, for any power; infinity on overflow. */
 static inline double sp_scale(uint64_t mantissa, int64_t power)
 {
     if (mantissa <= (UINT64_C(1) << 53) && power >= -22 && power <= 22)
@@ -133,20 +137,21 @@ static inline double sp_scale(uint64_t mantissa, int64_t power)
     return sp_eisel_lemire(mantissa, (int)power);
 }
 
-/** The start of a real number of which a point is among the first 8 characters, as most have: digits
- *  and fraction as one word, the point squeezed out. Returns 0, and changes nothing, where it is not so. */
+/** Parses the digits and the fraction of a real number that has its decimal point among the first 8 characters, as
+ *  most have: as one word, the point squeezed out. *digits counts the digits, *power is the exponent of ten of the
+ *  last one. Returns 0, and changes nothing, if there is no such number. */
 static inline int sp_parse_pointed(const char **p, uint64_t *mantissa, int64_t *digits, int64_t *power)
 {
     uint64_t word = sp_load8(*p);
     const uint64_t low_bits = 0x0101010101010101u, x = word ^ 0x2E2E2E2E2E2E2E2Eu;
     const uint64_t point = (x - low_bits) & ~x &
-                           (low_bits << 7); /* its lowest set bit is the first point's */
+                           (low_bits << 7); /* the lowest set bit is that of the first point */
     if (!point) return 0;
     const uint64_t before = ((point & -point) >> 7) - 1;
     const int whole = __builtin_ctzll(point) >> 3;
     word = (word & before) | ((word >> 8) & ~before) | UINT64_C(0xFF) << 56;
     const int n = sp_count_digits8(&word);
-    if (n < whole || n == 0) return 0; /* the point is another word's, or no digit is near */
+    if (n < whole || n == 0) return 0; /* the point is not this number's, or there is no digit */
     *mantissa = sp_join_digits(word, n);
     const char *const next = *p + n + 1;
     const char *const end = n == 7 ? sp_parse_digits(next, mantissa) : next;
@@ -156,7 +161,7 @@ static inline int sp_parse_pointed(const char **p, uint64_t *mantissa, int64_t *
     return 1;
 }
 
-/** The exponent at p, [+-] digits, at most 7 of them; NULL otherwise. */
+/** Adds the exponent at p, [+-] and at most 7 digits, to *power; returns its end, NULL for anything else. */
 static inline const char *sp_parse_exponent(const char *p, int64_t *power)
 {
     const int minus = *p == '-';
@@ -170,12 +175,12 @@ static inline const char *sp_parse_exponent(const char *p, int64_t *power)
         if (n == 0 || n == 8) return NULL;
         exponent = (int64_t)sp_join_digits(word, n);
     }
-    *power += (exponent ^ -(int64_t)minus) + minus; /* its sign, without a branch */
+    *power += (exponent ^ -(int64_t)minus) + minus; /* applies the sign without a branch */
     return p + n;
 }
 
-/** A finite real of at most 19 digits (leading zeros included) and at most 7 exponent digits: nearly
- *  all there are. Returns its end; NULL for anything else, and for a value that overflows. */
+/** Parses a finite real of at most 19 digits (leading zeros included) and at most 7 exponent digits, as nearly all
+ *  are. Returns its end; NULL for anything else, and for a value that overflows. */
 static inline __attribute__((always_inline)) const char *sp_parse_real_fast(const char *p, double *value)
 {
     const int negative = *p == '-';
@@ -201,7 +206,7 @@ static inline __attribute__((always_inline)) const char *sp_parse_real_fast(cons
     }
     const double magnitude = sp_scale(mantissa, power);
     if (!(magnitude <= 0x1.fffffffffffffp1023)) return NULL;
-    /* by the sign bit: signs come in any order, and a branch on them is mispredicted every other time */
+    /* sets the sign bit: signs come in any order, so a branch on them would be mispredicted every other time */
     uint64_t bits;
     memcpy(&bits, &magnitude, sizeof bits);
     bits |= (uint64_t)negative << 63;

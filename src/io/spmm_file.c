@@ -1,3 +1,4 @@
+/** Reads a binary matrix file: sections by chunks, with checksums, then whole matrices or blocks. */
 #include "io/spmm_file.h"
 
 #include <math.h>
@@ -9,14 +10,14 @@
 
 /* ---- sections ---- */
 
-/** Elements [first, end) of a section on their way to memory. */
+/** A request for elements [first, end) of a section. */
 typedef struct wanted {
     const sp_spmm_file *file;
     int section;
-    int64_t first, end; /* elements */
+    int64_t first, end; /* element numbers */
     int64_t size;       /* bytes of an element in the file */
     char *to;
-    spmm_precision precision; /* of values at `to` */
+    spmm_precision precision; /* of the values at `to` */
     int allow_nonfinite;
 } wanted;
 
@@ -56,7 +57,7 @@ static spmm_status round_values(const wanted *w, const double *from, int64_t n, 
     return SPMM_OK;
 }
 
-/** Elements of a chunk that is in memory: n from element `at` of it, to element `to` of what is wanted. */
+/** Copies n elements, from element `at` of a chunk in memory to element `to` of the request; converts values. */
 static spmm_status take(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
 {
     if (!converts(w)) {
@@ -71,7 +72,8 @@ static spmm_status take(const wanted *w, const void *chunk, int64_t at, int64_t 
     return SPMM_OK;
 }
 
-/** Chunk c's share of what is wanted. \param [in,out] scratch  NULL until it is needed first */
+/** Reads what chunk c contributes to the request, directly to its destination if that is the whole chunk unconverted.
+ *  \param [in,out] scratch  buffer for a chunk, allocated when it is first needed (NULL before) */
 static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
 {
     const sp_spmm_file_header *const h = &w->file->header;
@@ -87,7 +89,7 @@ static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
     return take(w, *scratch, from - first, to - from, from - w->first);
 }
 
-/** By all threads; of several failures the first in the file is told. */
+/** Reads all that is requested, by all threads; of several failures the first in the file is reported. */
 static spmm_status take_all(const wanted *w, int threads)
 {
     if (w->first == w->end) return SPMM_OK;
@@ -186,7 +188,7 @@ static spmm_status check_order(const sp_spmm_file *f, const sp_spmm_file_range *
     return wrong == INT64_MAX ? SPMM_OK : columns_disordered(f, r->row_begin + wrong);
 }
 
-/** The rule of the text readers: the first value of the block that is not finite is an error. */
+/** Refuses values that are not finite, as the text readers do; the first one of the block is reported. */
 static spmm_status check_finite(const sp_spmm_file *f, const sp_spmm_file_range *r, const spmm_csr *a)
 {
     int64_t wrong = INT64_MAX, row = 0;
@@ -227,14 +229,14 @@ static spmm_status whole_rows(const sp_spmm_file *f, const sp_spmm_file_range *r
 
 enum { GROUP_ROWS = 1 << 20 };
 
-/** Buffers for part of the columns: row starts of a group of rows, and as many of its entries as a chunk of
- *  columns has. */
+/** Buffers for reading part of the columns: the row starts of a group of rows, and as many of its entries as a chunk
+ *  of column indices holds. */
 typedef struct parts {
-    int64_t *start; /* [GROUP_ROWS + 1], or as many as there are rows */
+    int64_t *start; /* [group + 1] */
     int32_t *column;
-    void *value; /* [each], of the block's precision */
-    int64_t group, each;
-    int64_t last; /* column of the entry before, in the row at hand; -1: none */
+    void *value;         /* [each], of the block's precision */
+    int64_t group, each; /* rows of a group, at most GROUP_ROWS; entries of a chunk */
+    int64_t last;        /* column of the previous entry in the current row; -1: none */
 } parts;
 
 static void parts_destroy(parts *p)
@@ -254,8 +256,8 @@ static spmm_status parts_create(const sp_spmm_file *f, const spmm_csr *a, parts 
     return sp_alloc(&p->value, p->each, sp_value_size(a->precision), "values");
 }
 
-/** The entries [first, end) of the file, of row `row` of the block, which lie in the buffers from `at` on:
- *  counts those in the columns wanted, or appends them to a. */
+/** Processes n entries of row `row` of the block, which begin at `at` in the buffers: appends those in the requested
+ *  columns to a or, without `append`, counts them in a->irp[row + 1]. */
 static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
                                int64_t at, int64_t n, int append, spmm_csr *a)
 {
@@ -279,14 +281,14 @@ static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *
     return SPMM_OK;
 }
 
-/** Rows [row, row + count) of the block, whose starts are in p. */
+/** Processes rows [row, row + count) of the block, whose row starts are in p. */
 static spmm_status part_of_group(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
                                  int64_t count, int append, spmm_csr *a)
 {
     int64_t i = 0;
     p->last = -1;
     for (int64_t e = p->start[0]; e < p->start[count];) {
-        /* pieces end where chunks do, so that none is read twice */
+        /* what is read at once ends where a chunk does, so that no chunk is read twice */
         const int64_t cut = (e / p->each + 1) * p->each, end = cut < p->start[count] ? cut : p->start[count];
         TRY(sp_spmm_file_columns(f, e, end, r->threads, p->column));
         if (append) TRY(read_values(f, r, e, end, p->value));

@@ -1,4 +1,4 @@
-/** How a `.spmm` file is laid out: for its writer and its reader alone. */
+/** The layout of a `.spmm` file, private to its writer and its reader. */
 #ifndef SP_SPMM_FILE_LAYOUT_H
 #define SP_SPMM_FILE_LAYOUT_H
 
@@ -8,11 +8,11 @@
 #include "io/spmm_file.h"
 
 #define SP_FILE_MAGIC "SPMMfile"
-#define SP_FILE_MARK UINT64_C(0x0102030405060708) /* another byte order reads it backwards */
+#define SP_FILE_MARK UINT64_C(0x0102030405060708) /* a machine of the other byte order reads it reversed */
 
 enum { SP_FILE_VERSION = 1, SP_FILE_ALIGN = 4096, SP_FILE_CHUNK = 4 << 20, SP_FILE_CHUNK_STEP = 64 };
 
-/** The sections that are cut into chunks, in the order of the file. */
+/** The sections that are cut into chunks, in file order. */
 typedef enum sp_spmm_file_section {
     SP_FILE_ROWS,
     SP_FILE_COLUMNS,
@@ -20,12 +20,13 @@ typedef enum sp_spmm_file_section {
     SP_FILE_SECTIONS
 } sp_spmm_file_section;
 
-/** As it lies in the file. Magic, mark and version stay where they are in every version. */
+/** The header as it lies in the file. Magic, mark (of the byte order) and version have the same place in every
+ *  version. */
 typedef struct sp_spmm_file_header {
     char magic[8];
     uint64_t mark, version;
     int64_t rows, cols, nnz, precision;
-    char format[16], field[16], symmetry[20]; /* as in sp_mtx_info */
+    char format[16], field[16], symmetry[20]; /**< as in sp_mtx_info */
     uint32_t unused;
     int64_t stored, text_bytes, duplicates;
     int64_t chunk_bytes;
@@ -42,24 +43,26 @@ struct sp_spmm_file {
     const char *path;
     int fd;
     sp_spmm_file_header header;
-    uint32_t *table; /**< [chunks] checksums */
+    uint32_t *table; /**< checksums of the chunks, [chunks] */
     sp_spmm_file_facts facts;
 };
 
-/** Reads just that many bytes. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (the file ends before) */
+/** Reads exactly `bytes` bytes. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (the file ends before) */
 spmm_status sp_spmm_file_read_at(const sp_spmm_file *file, void *to, int64_t bytes, int64_t offset);
 
+/** Returns the CRC-32 of a header or a chunk; bytes < 2^32. */
 static inline uint32_t sp_spmm_file_check(const void *data, int64_t bytes)
 {
     return (uint32_t)crc32(0, data, (uInt)bytes);
 }
 
+/** Returns the number of chunks in a section. */
 static inline int64_t sp_spmm_file_chunks(const sp_spmm_file_header *h, int section)
 {
     return (h->bytes[section] + h->chunk_bytes - 1) / h->chunk_bytes;
 }
 
-/** Checksums of the table that come before the section's; SP_FILE_SECTIONS: all. */
+/** Returns the number of chunks in the sections before `section`; SP_FILE_SECTIONS: in all. */
 static inline int64_t sp_spmm_file_chunks_before(const sp_spmm_file_header *h, int section)
 {
     int64_t count = 0;
@@ -67,26 +70,27 @@ static inline int64_t sp_spmm_file_chunks_before(const sp_spmm_file_header *h, i
     return count;
 }
 
-/** Of a section's chunks: bounded by the section, whatever the header says. */
+/** Returns the bytes of a section's longest chunk, at most the section's, whatever chunk_bytes the header claims. */
 static inline int64_t sp_spmm_file_longest_chunk(const sp_spmm_file_header *h, int section)
 {
     return h->bytes[section] < h->chunk_bytes ? h->bytes[section] : h->chunk_bytes;
 }
 
-/** Bytes of chunk c of a section. */
+/** Returns the bytes of chunk c of a section. */
 static inline int64_t sp_spmm_file_chunk_size(const sp_spmm_file_header *h, int section, int64_t c)
 {
     const int64_t left = h->bytes[section] - c * h->chunk_bytes;
     return left < h->chunk_bytes ? left : h->chunk_bytes;
 }
 
+/** Rounds up to a multiple of SP_FILE_ALIGN. */
 static inline int64_t sp_spmm_file_aligned(int64_t bytes)
 {
     return (bytes + SP_FILE_ALIGN - 1) / SP_FILE_ALIGN * SP_FILE_ALIGN;
 }
 
-/** Fills offset, bytes and file_bytes, which follow from the other fields. Returns the name of one that makes no sense;
- *  NULL: all do. */
+/** Sets offset, bytes and file_bytes, which follow from the other fields. Returns the name of a field that is out of
+ *  range; NULL: none is. */
 static inline const char *sp_spmm_file_lay_out(sp_spmm_file_header *h)
 {
     const int64_t most = INT64_C(1) << 55; /* no sum below overflows */

@@ -1,3 +1,4 @@
+/** Opens a binary matrix file and checks its header and its table of checksums. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -23,7 +24,7 @@ spmm_status sp_spmm_file_read_at(const sp_spmm_file *f, void *to, int64_t bytes,
     return SPMM_OK;
 }
 
-/** What must be right before anything else in the header means something. */
+/** Checks what must be right before the rest of the header has a meaning: magic, byte order, version, checksum. */
 static spmm_status check_kind(const sp_spmm_file *f)
 {
     const sp_spmm_file_header *const h = &f->header;
@@ -46,7 +47,7 @@ static spmm_status check_kind(const sp_spmm_file *f)
     return SPMM_OK;
 }
 
-/** Whether a field of so many bytes is a printable word with its end. */
+/** Returns whether a field of `bytes` bytes holds printable text with a terminating 0. */
 static int is_word(const char *text, size_t bytes)
 {
     for (size_t k = 0; k < bytes; k++) {
@@ -56,7 +57,8 @@ static int is_word(const char *text, size_t bytes)
     return 0;
 }
 
-/** The field that makes no sense; NULL: all do. \param [out] same  the header as it should be */
+/** Returns the name of a header field that is out of range or inconsistent; NULL: none is.
+ *  \param [out] same  the header with the layout that follows from its sizes */
 static const char *find_nonsense(const sp_spmm_file_header *h, sp_spmm_file_header *same)
 {
     static const char *const where[] = {"where its row starts lie", "where its columns lie",
@@ -76,7 +78,7 @@ static const char *find_nonsense(const sp_spmm_file_header *h, sp_spmm_file_head
     return h->duplicates < 0 ? "duplicates" : NULL;
 }
 
-/** The rest of the header: a right checksum does not make it sensible. */
+/** Checks the rest of the header and the file's length: a correct checksum does not imply correct fields. */
 static spmm_status check_header(const sp_spmm_file *f)
 {
     sp_spmm_file_header same;
@@ -123,7 +125,7 @@ static void set_facts(sp_spmm_file *f)
 static spmm_status open_file(sp_spmm_file *f)
 {
     struct stat info;
-    /* without O_NONBLOCK a named pipe would wait for its writer before it can be refused */
+    /* without O_NONBLOCK, opening a named pipe would wait for its writer before it could be refused */
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->fd < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", f->path, strerror(errno));
     if (fstat(f->fd, &info) != 0 || !S_ISREG(info.st_mode))

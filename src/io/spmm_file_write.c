@@ -1,3 +1,4 @@
+/** Writes a binary matrix file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ static void make_table(sp_spmm_file_header *h, const void *const *data, int thre
     h->check = sp_spmm_file_check(h, offsetof(sp_spmm_file_header, check));
 }
 
-/** Writes from the beginning to the end, the gaps before the sections included: it may be a pipe that is written to. */
+/** Writes sequentially, gaps before the sections included, because the output may be a pipe; errors stay in f. */
 static void write_contents(FILE *f, const sp_spmm_file_header *h, const uint32_t *table,
                            const void *const *data)
 {
@@ -75,7 +76,7 @@ spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_spm
     spmm_status status = sp_output_file_open(path, &out);
     if (status == SPMM_OK) {
         write_contents(out.file, &header, table, data);
-        status = sp_output_file_close(&out, SPMM_OK); /* finds what failed */
+        status = sp_output_file_close(&out, SPMM_OK); /* reports failed writes, too */
     }
     sp_free(table);
     return status;

@@ -1,3 +1,4 @@
+/** Reads a text file by lines and by chunks of whole lines, and counts lines and entries. */
 #include "io/text_chunks.h"
 
 #include <stdarg.h>
@@ -80,7 +81,7 @@ static spmm_status source_failed(const sp_text *s, spmm_status status, sp_read_e
     return sp_error_set(error, status, s->lines + 1, "%s", sp_input_error(s->source));
 }
 
-/** \param [in] line  its number */
+/** Sets the error of a line that is too long. \param [in] line  its number */
 static spmm_status line_too_long(int64_t line, sp_read_error *error)
 {
     return sp_error_set(error, SPMM_ERR_SYNTAX, line,
@@ -117,7 +118,7 @@ spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_rea
     return SPMM_OK;
 }
 
-/** Moves up to `bytes` of text behind text[n]: what was kept first, then the file's. */
+/** Appends up to `bytes` bytes to text, which holds *n: first what was kept, then from the file. */
 static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
 {
     const int64_t kept = s->kept_end - s->kept_begin;
@@ -133,10 +134,10 @@ static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
     return status;
 }
 
-/** Keeps the text behind the last newline for the next chunk. */
+/** Keeps the text after the last newline for the next chunk. */
 static void give_back(sp_text *s, const char *tail, int64_t bytes)
 {
-    if (s->kept_begin < s->kept_end) { /* then the tail came from there as well */
+    if (s->kept_begin < s->kept_end) { /* then the tail was taken from the kept text as well */
         s->kept_begin -= bytes;
         return;
     }
@@ -145,10 +146,10 @@ static void give_back(sp_text *s, const char *tail, int64_t bytes)
     s->kept_end = bytes;
 }
 
-/** Counts newlines, and notices whether a line may be blank or a comment: 20 times as fast as parsing. */
+/** Counts newlines and detects whether a line may be blank or a comment: 20 times as fast as parsing. */
 static int64_t count_lines(const char *text, int64_t bytes, int *all_entries)
 {
-    enum { BLOCK = 128 }; /* a byte can count that many */
+    enum { BLOCK = 128 }; /* a byte can count as many newlines */
     const unsigned char *const p = (const unsigned char *)text;
     int64_t lines = 0, b = 0;
     unsigned char odd = p[0] <= ' ' || p[0] == '%';
@@ -187,7 +188,8 @@ const char *sp_find_long_line(const char *text, int64_t bytes)
 {
     const char *const end = text + bytes;
     while (end - text > SP_LINE_MAX) {
-        /* the last newline where the line's own may still be: the lines before it are no longer than that */
+        /* if the line is short enough, its newline is in this range; no line that ends before the range's last
+         * newline can be too long either */
         const char *const newline = memrchr(text, '\n', SP_LINE_MAX + 1);
         if (!newline) return text;
         text = newline + 1;
@@ -195,7 +197,7 @@ const char *sp_find_long_line(const char *text, int64_t bytes)
     return NULL;
 }
 
-/** The chunk's place: which lines and which entries of the file it holds. */
+/** Sets which lines and which entries of the file the chunk holds. */
 static void place(sp_text *s, sp_chunk *c)
 {
     c->first_line = s->lines + 1;
@@ -217,7 +219,7 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
         if (status == SPMM_OK) status = take(s, c->text, STEP, &n);
     }
     if (!newline) {
-        /* a damaged file's last, broken line is not looked at */
+        /* the incomplete last line of a damaged file is not parsed */
         if (status != SPMM_OK) return source_failed(s, status, error);
         if (n == 0) return SPMM_OK;
         c->text[n++] = '\n';
@@ -226,9 +228,9 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
     c->bytes = newline + 1 - c->text;
     const char *const too_long = sp_find_long_line(c->text, c->bytes);
     if (too_long == c->text) return line_too_long(s->lines + 1, error);
-    if (too_long) c->bytes = too_long - c->text; /* what is wrong in the lines before it comes first */
+    if (too_long) c->bytes = too_long - c->text; /* errors in the lines before it are reported first */
     if (c->bytes < n) give_back(s, c->text + c->bytes, n - c->bytes);
-    /* no line starts behind the chunk: a pad that looks like neither a blank nor a comment */
+    /* a pad that looks like neither a blank nor a comment, so that no such line seems to follow the chunk */
     memset(c->text + c->bytes, 'x', SP_CHUNK_PAD);
     place(s, c);
     return SPMM_OK;

@@ -1,3 +1,4 @@
+/** Reads and parses a rank's part of a Matrix Market file. */
 #include "parallel_io/file_part.h"
 
 #include <omp.h>
@@ -7,9 +8,11 @@
 #include "io/mtx_body.h"
 #include "io/numparse.h"
 
+/* ROUND_CHUNKS: chunks of text that are read at a time, at most ROUND_MOST bytes; LOOK_BYTES: bytes read at a time to
+ * find the end of a line; ARRAY_LOOKED_AT: array files up to this size are checked before they are refused */
 enum { ROUND_CHUNKS = 16, ROUND_MOST = 16 << 20, LOOK_BYTES = 4096, ARRAY_LOOKED_AT = 64 << 20 };
 
-/* ---- what the first rank does alone ---- */
+/* ---- what rank 0 does alone ---- */
 
 static spmm_status check_kind(const char *path)
 {
@@ -21,7 +24,7 @@ static spmm_status check_kind(const char *path)
     return SPMM_OK;
 }
 
-/** What one rank reading says of an array. */
+/** Returns the status and message of reading an array file by one rank. */
 static spmm_status read_array(const char *path, const sp_read_options *options)
 {
     sp_coo coo;
@@ -30,7 +33,7 @@ static spmm_status read_array(const char *path, const sp_read_options *options)
     return status;
 }
 
-/** An array is refused anyway, but where it does not take long, what is wrong in it is told instead. */
+/** Refuses an array file; if the file is small enough to check it first, an error in it is reported instead. */
 static spmm_status refuse_array(const sp_reading *r, const char *path)
 {
     sp_read_options plain = r->options;
@@ -51,7 +54,7 @@ static spmm_status check_parts(const sp_reading *r, const char *path)
             "%s: is gzipped, and ranks cannot read parts of it: unpack it first, or let one rank read it (--io root)",
             path);
     if (r->header.array) return refuse_array(r, path);
-    /* what the file cannot hold is not read in vain */
+    /* do not read a file that is too short for its number of entries */
     if (sp_reading_capacity(r) < r->header.entries)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found fewer entries than its size line says", path);
     return SPMM_OK;
@@ -74,6 +77,7 @@ spmm_status sp_opening_read(const char *path, const sp_read_options *options, sp
     return sp_reading_end(&r, path, status);
 }
 
+/** An sp_read_sink that accepts all entries and ignores them. */
 static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
 static spmm_status explain(const char *path, const sp_read_options *options)
@@ -118,7 +122,7 @@ static spmm_status too_long(const sp_file_part *p)
     return sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is too long", p->path);
 }
 
-/** The first line that begins at byte `at` or behind it. */
+/** Finds the first line that begins at byte `at` or later. */
 static spmm_status find_line(const sp_file_part *p, int64_t at, int64_t *begin)
 {
     char look[LOOK_BYTES];
@@ -215,7 +219,7 @@ static spmm_status reserve(sp_file_part *p, int64_t entries)
     return SPMM_OK;
 }
 
-/** Whole lines into p->text. What is cut off behind the last one is read again: less than a line a round. */
+/** Reads whole lines into p->text. What follows the last newline, less than a line, is read again next time. */
 static spmm_status next_text(sp_file_part *p, int64_t *bytes)
 {
     const int64_t left = p->end - p->at, longest = p->round + SP_LINE_MAX;
@@ -234,14 +238,14 @@ static spmm_status next_text(sp_file_part *p, int64_t *bytes)
         n = left < longest ? left : longest;
     }
     p->at += n;
-    if (p->text[n - 1] != '\n') p->text[n++] = '\n'; /* the last line of the file needs none */
+    if (p->text[n - 1] != '\n') p->text[n++] = '\n'; /* the last line of the file may lack a newline */
     if (sp_find_long_line(p->text, n)) return too_long(p);
     memset(p->text + n, 'x', SP_CHUNK_PAD);
     *bytes = n;
     return SPMM_OK;
 }
 
-/** A piece of the text for each thread. */
+/** Divides the text among the threads at ends of lines. */
 static void cut_text(sp_file_part *p, int64_t bytes)
 {
     const int threads = p->options.threads;
@@ -253,6 +257,7 @@ static void cut_text(sp_file_part *p, int64_t bytes)
     p->cut[threads] = bytes;
 }
 
+/** Counts the entries of each thread's share, turns the counts into first[], and makes room for the entries. */
 static spmm_status count_entries(sp_file_part *p, int64_t *entries)
 {
     const int threads = p->options.threads;
@@ -281,7 +286,7 @@ static void parse_piece(const sp_file_part *p, const sp_parse_output *target, in
     if (chunk.bytes > 0) sp_parse_chunk(target, &chunk, found, error);
 }
 
-/** By all threads into the part's arrays. */
+/** Parses the text with all threads into the part's arrays. */
 static spmm_status parse(sp_file_part *p, const sp_parse_output *target)
 {
     const int threads = p->options.threads;
@@ -296,7 +301,7 @@ static spmm_status parse(sp_file_part *p, const sp_parse_output *target)
         sp_read_error error = {0};
         parse_piece(p, target, t, &found, &error);
         wrong |= error.status != SPMM_OK;
-        /* which line it is does not matter; below 0 the next pieces need not look for theirs */
+        /* the line number does not matter here; with -1, later shares do not search for theirs */
         if (found.lower_line != INT64_MAX) lower = -1;
         if (found.upper_line != INT64_MAX) upper = -1;
     }
@@ -309,7 +314,7 @@ spmm_status sp_file_part_next(sp_file_part *p, sp_wanted wanted, sp_entries *ent
     const sp_header *const h = &p->opening->header;
     int64_t bytes, count = 0;
     *entries = (sp_entries){0};
-    do { /* text may be comments alone */
+    do { /* the text may have nothing but comments */
         TRY(next_text(p, &bytes));
         if (bytes == 0) return SPMM_OK;
         cut_text(p, bytes);

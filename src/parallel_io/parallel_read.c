@@ -1,3 +1,4 @@
+/** Reads text and `.spmm` files with all ranks: chooses the boundaries of the blocks, then builds or reads them. */
 #include "parallel_io/parallel_read.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static spmm_status allocate_bounds(const sp_grid *grid, sp_load *l)
     return sp_alloc((void **)&l->col_begin, grid->dims[1] + 1, sizeof *l->col_begin, "blocks of columns");
 }
 
-/** The facts that all ranks' blocks have together. */
+/** Sums entries and duplicates over all ranks. Collective. */
 static spmm_status add_up(const sp_grid *grid, int64_t duplicates, sp_load *l)
 {
     int64_t sums[2] = {l->csr.nnz, duplicates};
@@ -34,7 +35,7 @@ static spmm_status add_up(const sp_grid *grid, int64_t duplicates, sp_load *l)
 
 /* ---- boundaries ---- */
 
-/** What is counted for boundaries: rows, and columns where they are cut. */
+/** Row counts, and column counts if Q > 1, from which the boundaries are chosen. */
 typedef struct tallies {
     sp_row_counts rows, cols;
 } tallies;
@@ -52,7 +53,7 @@ static void destroy_tallies(tallies *t)
     sp_row_counts_destroy(&t->cols);
 }
 
-/** Boundaries by entries. Collective. */
+/** Chooses the boundaries by entries, from row starts and column starts. Collective. */
 static spmm_status cut_by_entries(const sp_grid *grid, const tallies *t, sp_load *l)
 {
     l->col_begin[0] = 0;
@@ -67,8 +68,8 @@ static void cut_evenly(const sp_grid *grid, sp_load *l)
     sp_partition_even(l->cols, grid->dims[1], l->col_begin);
 }
 
-/** Counts the source's entries and cuts accordingly. Collective.
- *  \param [out] t  the counts; the caller destroys it, also on failure */
+/** Counts the source's entries and chooses the boundaries accordingly. Collective.
+ *  \param [out] t  the resulting starts; the caller destroys them, also on failure */
 static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *source, sp_load *l, tallies *t)
 {
     TRY(sp_agree(grid->comm, "load", create_tallies(grid, l, t)));
@@ -78,12 +79,12 @@ static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *sour
 
 /* ---- text ---- */
 
-/** This rank's part of a text as a source. */
+/** This rank's part of a text file, as a source of entries. */
 typedef struct text {
     sp_file_part part;
     sp_wanted wanted;
-    int pass, passes;   /* for the progress: this one, of so many */
-    double next_report; /* seconds */
+    int pass, passes;   /* for progress: number of the current pass, from 0, and of all passes */
+    double next_report; /* time (MPI_Wtime()) before which progress is not reported again */
 } text;
 
 static void report_progress(text *t, int always)
@@ -113,7 +114,8 @@ static sp_load_source begin_pass(text *t, sp_wanted wanted)
                             h->field != SP_FIELD_PATTERN || h->symmetry == SP_SKEW};
 }
 
-/** After a pass: whether all ranks together have read what the size line says, and one triangle. Collective. */
+/** Ends a pass: checks that all ranks together have read as many entries as the size line says and, of a symmetric
+ *  matrix, entries of one triangle only. Collective. */
 static spmm_status end_pass(const sp_grid *grid, text *t)
 {
     const sp_file_part *const p = &t->part;
@@ -135,7 +137,7 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
     return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has other entries than a moment before", path);
 }
 
-/** Where the text is to be read for the lengths of the blocks' rows, and where they were counted before. */
+/** Gets the lengths of the block's rows: from earlier counts if any, else by a pass over the text. Collective. */
 static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, tallies *counted,
                                     sp_csr_builder *fill)
 {
@@ -149,8 +151,9 @@ static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, ta
     return end_pass(grid, t);
 }
 
-/** Makes the blocks between the boundaries. Collective.
- *  \param [in,out] counted  the entries of the rows of the text; NULL: they have to be counted; destroyed */
+/** Builds each rank's block from the text, once the boundaries are known. Collective.
+ *  \param [in,out] counted  row starts of the text's entries, which are then destroyed; NULL: they are still to be
+ *                           counted */
 static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, tallies *counted,
                                 int64_t *duplicates)
 {
@@ -170,13 +173,13 @@ static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, tallie
     return add_up(grid, *duplicates, l);
 }
 
-enum { BATCH = 1 << 14 };
+enum { BATCH = 1 << 14 }; /* entries per call of next_of_block() */
 
-/** A rank's block as a source, of indices alone. */
+/** A rank's block as a source of entries, without values. */
 typedef struct block {
     const spmm_csr *a;
     int64_t row_begin, col_begin;
-    int64_t row, entry; /* the next one */
+    int64_t row, entry; /* the next entry and its row */
     int32_t I[BATCH], J[BATCH];
 } block;
 
@@ -194,7 +197,8 @@ static spmm_status next_of_block(void *context, sp_entries *entries)
     return SPMM_OK;
 }
 
-/** New boundaries, after duplicates were summed. Collective. \param [out] moved  0: they are the old ones */
+/** Chooses the boundaries again, after duplicates were summed. Collective.
+ *  \param [out] moved  0: they have not changed */
 static spmm_status cut_again(const sp_grid *grid, sp_load *l, int *moved)
 {
     block *b;
@@ -263,7 +267,7 @@ static void look_at_lengths(const int64_t *length, int64_t n, sp_load *l)
     }
 }
 
-/** The longest row, and how many are empty. Collective. */
+/** Finds the longest row and the number of empty rows of the whole matrix. Collective. */
 static spmm_status find_lengths(const sp_grid *grid, sp_load *l)
 {
     enum { ROWS = 1 << 14 };
@@ -283,7 +287,7 @@ static spmm_status find_lengths(const sp_grid *grid, sp_load *l)
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
 }
 
-/** Opens the text on rank 0, and tells all what it is. Collective. */
+/** Reads the header on rank 0 and broadcasts it. Collective. */
 static spmm_status open_text(const sp_grid *grid, const char *path, const sp_read_options *options,
                              sp_load *l, sp_opening *opening)
 {
@@ -320,9 +324,9 @@ spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_op
 
 /* ---- .spmm ---- */
 
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 20 }; /* column indices per call of next_of_file(): one chunk of the file, 4 MiB */
 
-/** Columns of a rank's share of a file's entries, as a source for counting them alone. */
+/** The column indices of a rank's share of a file's entries, as a source that serves only to count columns. */
 typedef struct file_columns {
     const sp_spmm_file *file;
     int64_t at, end;
@@ -333,7 +337,7 @@ typedef struct file_columns {
 static spmm_status next_of_file(void *context, sp_entries *entries)
 {
     file_columns *const c = context;
-    /* pieces end where chunks of the file do */
+    /* end where a chunk of the file ends, so that no chunk is read twice */
     const int64_t cut = (c->at / PIECE + 1) * PIECE, end = cut < c->end ? cut : c->end;
     *entries = (sp_entries){0};
     if (c->at >= c->end) return SPMM_OK;
@@ -356,7 +360,7 @@ static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int
     return status;
 }
 
-/** Boundaries, and what is known from row starts. Collective. */
+/** Chooses the boundaries; takes the longest row and the number of empty rows from the row starts. Collective. */
 static spmm_status cut_file(const sp_grid *grid, const sp_spmm_file *f, const sp_read_options *o,
                             sp_partition partition, sp_load *l)
 {

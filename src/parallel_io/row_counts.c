@@ -1,3 +1,4 @@
+/** Sums, partitions and redistributes row counts. */
 #include "parallel_io/row_counts.h"
 
 #include "base/memory.h"
@@ -48,14 +49,15 @@ spmm_status sp_row_counts_lengths(const sp_grid *grid, const sp_row_counts *t, i
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
 }
 
-/** If the part that should begin at `entry` finds its row in this rank's range: 2 row + (the row before is nearer);
- *  else -1. That row is the first of all that starts at or behind the entry. */
+/** Searches this rank's range for the first row of the matrix whose start is `entry` or later; a part begins there or
+ *  one row earlier. Returns 2 * row + b, where b is 1 if the start of the row before is nearer to `entry`; -1 if
+ *  another rank has the row. */
 static int64_t find_row(const sp_grid *grid, const sp_row_counts *t, int64_t entry)
 {
     const int64_t n = range(grid, t);
     if (entry == 0) return 0;
     if (t->count[0] >= entry || t->count[n] < entry) return -1;
-    int64_t low = 1, high = n; /* count[low] >= entry is sought */
+    int64_t low = 1, high = n; /* bisection for the first count[low] >= entry */
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (t->count[middle] < entry)
@@ -77,8 +79,8 @@ spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t,
     }
     for (int p = 0; p < parts; p++) begin[p] = find_row(grid, t, sp_partition_share(nnz, parts, p));
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, begin, parts, MPI_INT64_T, MPI_MAX, grid->comm)));
-    /* as sp_partition_entries() does it, from left to right: where a row is searched from the part before on,
-     * the one found among all is the one, or lies before */
+    /* as in sp_partition_entries(), from left to right: that searches from the beginning of the previous part on, and
+     * the row found among all rows is either the same one or lies before that beginning */
     begin[0] = 0;
     for (int p = 1; p < parts; p++) {
         const int64_t row = begin[p] / 2;
@@ -89,7 +91,7 @@ spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t,
     return SPMM_OK;
 }
 
-/** What two ranges have in common; *first is where it begins. */
+/** Intersects two ranges: returns the length of the intersection; *first is where it begins. */
 static int64_t common(const int64_t *a, const int64_t *b, int64_t *first)
 {
     const int64_t begin = a[0] > b[0] ? a[0] : b[0], end = a[1] < b[1] ? a[1] : b[1];
@@ -97,7 +99,7 @@ static int64_t common(const int64_t *a, const int64_t *b, int64_t *first)
     return begin < end ? end - begin : 0;
 }
 
-/** Sends and receives at once, in messages of at most SPMM_CHUNK_BYTES. */
+/** Sends and receives concurrently, in messages of at most SPMM_CHUNK_BYTES. */
 static spmm_status swap(MPI_Comm comm, int to, const int64_t *out, int64_t sent, int from, int64_t *in,
                         int64_t received)
 {

@@ -1,3 +1,4 @@
+/** Sends items of fixed width to their destination ranks in rounds of bounded memory. */
 #include "parallel_io/shuffle.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ static void router_destroy(sp_shuffle *r)
     sp_free(r->from);
 }
 
-/** With a lowered bound on messages less is held too, so that tests go through many rounds. */
+/** Returns the capacity of the buffers. A lowered SPMM_CHUNK_BYTES lowers it too, so that tests take many rounds. */
 static int64_t items_held(int64_t width)
 {
     const int64_t bytes = sp_chunk_bytes() < SP_SHUFFLE_BYTES / 16 ? sp_chunk_bytes() * 16 : SP_SHUFFLE_BYTES;
@@ -48,7 +49,7 @@ __attribute__((always_inline)) static inline void copy_sorted(sp_shuffle *r, con
         memcpy(r->out + (size_t)r->end[r->to[k]]++ * width, r->staged + (size_t)k * width, width);
 }
 
-/** The staged items, by rank, in the order that they were added. */
+/** Moves the staged items to `out`, sorted by destination; a stable counting sort keeps the order of adding. */
 static void sort_by_rank(sp_shuffle *r)
 {
     int at = 0;
@@ -59,7 +60,7 @@ static void sort_by_rank(sp_shuffle *r)
         at += r->end[d];
         r->end[d] = r->from[d];
     }
-    switch (r->width) { /* a constant each: the copy is then one or two moves */
+    switch (r->width) { /* with a constant width the copy is one or two move instructions */
     case 4: copy_sorted(r, 4); break;
     case 8: copy_sorted(r, 8); break;
     case 12: copy_sorted(r, 12); break;
@@ -75,7 +76,7 @@ static int waiting(const sp_shuffle *r)
     return 0;
 }
 
-/** New items into out; those of this rank itself are taken at once. */
+/** Fills `out` with new items; those for this rank itself are taken at once. */
 static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take take, void *context, int *more)
 {
     TRY(fill(context, r, more));
@@ -85,7 +86,8 @@ static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take t
     return count > 0 ? take(context, r->out + first * r->width, count) : SPMM_OK;
 }
 
-/** Grants each rank what it asks for while there is room, beginning with another one each time. */
+/** Accepts from each rank what it wants to send as long as there is room. The first rank served changes with each
+ *  exchange, so that none starves. Returns the number of items accepted. */
 static int grant(sp_shuffle *r)
 {
     int64_t room = r->most;
@@ -103,7 +105,7 @@ static int grant(sp_shuffle *r)
     return at;
 }
 
-/** One exchange: as much of what waits as those who are to get it have room for. */
+/** Sends as many of the waiting items as their destinations have room for, and takes those received. Collective. */
 static spmm_status exchange(sp_shuffle *r, sp_shuffle_take take, void *context)
 {
     for (int d = 0; d < r->size; d++) {
@@ -138,7 +140,7 @@ spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuf
         const spmm_status reduced = SP_MPI(MPI_Allreduce(MPI_IN_PLACE, flags, FLAGS, MPI_INT, MPI_MAX, comm));
         if (reduced != SPMM_OK) status = reduced;
         if (reduced != SPMM_OK || flags[FAILED] || (!flags[WAITING] && !flags[MORE])) break;
-        /* of a file in the order of its rows most is where it belongs already */
+        /* (often unnecessary: in a file ordered by rows most items belong to the rank that has read them) */
         if (flags[WAITING]) status = exchange(&r, take, context);
     }
     status = sp_agree(comm, "load", status);

@@ -1,3 +1,4 @@
+/** Sends entries to the ranks that count them or insert them into their blocks. */
 #include "parallel_io/shuffle_entries.h"
 
 #include <string.h>
@@ -6,23 +7,24 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* What becomes of an entry. */
+/* What a pass does with the entries: counts rows and columns, counts a block's rows, or inserts into a block. */
 enum { COUNT, LENGTHS, PLACE };
 
+/** State of a pass on one rank. */
 typedef struct pass {
     const sp_grid *grid;
     const sp_load_source *source;
-    sp_row_counts *rows, *cols; /* COUNT */
-    const sp_load *load;        /* LENGTHS, PLACE */
+    sp_row_counts *rows, *cols; /* COUNT only */
+    const sp_load *load;        /* LENGTHS and PLACE only */
     sp_csr_builder *fill;
     sp_entries batch;
-    int64_t next;             /* of the batch */
-    int row_guess, col_guess; /* ranges of the entry before: the next one is mostly there too */
+    int64_t next;             /* index of the next entry in the batch */
+    int row_guess, col_guess; /* ranges of the previous entry, in which the next one usually lies too */
 } pass;
 
 /* ---- sending ---- */
 
-/** The item of a column's count is its complement: rows are never negative. */
+/** Adds the item that counts a row or a column: its index in the range, complemented (thus negative) for a column. */
 static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int ranks, int64_t i, int column,
                                      int *guess)
 {
@@ -32,7 +34,8 @@ static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int 
     memcpy(sp_shuffle_add(r, *guess), &sent, sizeof sent);
 }
 
-/** An entry's item: its indices within its block (the row alone to be counted), then its value. */
+/** Adds an entry's item: its row within its block and, if the entry is to be inserted, its column there and, if the
+ *  source has values, its value. */
 static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
                                      double value)
 {
@@ -45,7 +48,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
     char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
-    const float rounded = (float)value; /* was a float, if it is to be one */
+    const float rounded = (float)value; /* exact if it is used: value_at() then read a float */
     if (s->fill->a->precision == SPMM_F64)
         memcpy(item + sizeof index, &value, sizeof value);
     else
@@ -70,7 +73,7 @@ static ALWAYS_INLINE double value_at(const pass *s, int64_t k)
                                              : (double)((const float *)s->batch.val)[k];
 }
 
-/** Adds what is left of the batch, as far as there is room. */
+/** Adds the items of the rest of the batch, as long as there is room. */
 static ALWAYS_INLINE void add_batch(pass *s, sp_shuffle *r, const int what)
 {
     const sp_symmetry symmetry = s->source->symmetry;
@@ -136,7 +139,7 @@ static spmm_status take_lengths(void *context, const void *items, int64_t count)
 
 enum { GROUP = 512 };
 
-/** Some items as entries: what was packed for the way is unpacked where it stays in the cache. */
+/** Unpacks up to GROUP items, so few that they stay in the cache, and inserts them. Returns 0 if they do not fit. */
 static int place_group(const pass *s, const char *item, int64_t count)
 {
     int32_t I[GROUP], J[GROUP];

@@ -1,3 +1,4 @@
+/** Chooses the kernel that `auto` stands for, and determines the features of a matrix that decide it. */
 #include "plan/choose.h"
 
 #include <math.h>
@@ -8,16 +9,16 @@
 #include "base/memory.h"
 #include "formats/panel.h"
 
-/* The bounds of the rule, [precision]: f64, f32. Set from bench/records/2026-11-21-bench-gpu-h200.csv. */
-static const int64_t FEW_COLUMNS[] = {4, 8};          /**< sliced ELLPACK on a GPU: up to this K */
-static const int64_t FEW_ON_UNEVEN[] = {8, 16};       /**< the same on uneven rows */
-static const int64_t BLOCK_COLUMNS[] = {5, 9};        /**< panels: from this K */
-static const double BLOCK_REUSE[] = {3.2, 3.2};       /**< and from this many uses of a fetched row of X; */
-static const int64_t PANEL_COLUMNS[] = {17, 1 << 24}; /**< or from this K, which f32 never reaches, */
-static const double PANEL_REUSE[] = {1.8, 1.8};       /**< and this many uses */
-static const double UNEVEN_VARIATION[] = {1.0, 1.0};  /**< rows' lengths are uneven from this on, */
+/* The thresholds of the rule, indexed by precision (f64, f32); from bench/records/2026-11-21-bench-gpu-h200.csv. */
+static const int64_t FEW_COLUMNS[] = {4, 8};          /**< sliced ELLPACK on a GPU: K of at most this, */
+static const int64_t FEW_ON_UNEVEN[] = {8, 16};       /**< or, on uneven rows, of at most this */
+static const int64_t BLOCK_COLUMNS[] = {5, 9};        /**< panels: K of at least this */
+static const double BLOCK_REUSE[] = {3.2, 3.2};       /**< and at least this reuse of a fetched row of X; */
+static const int64_t PANEL_COLUMNS[] = {17, 1 << 24}; /**< or K of at least this (in f32 never) */
+static const double PANEL_REUSE[] = {1.8, 1.8};       /**< and at least this reuse */
+static const double UNEVEN_VARIATION[] = {1.0, 1.0};  /**< uneven rows: at least this variation, */
 static const double UNEVEN_LONGEST[] = {
-    32, 32}; /**< or with a row this many times the mean, and beyond SP_ROW_SEGMENT */
+    32, 32}; /**< or a row at least this many times as long as the mean, and longer than SP_ROW_SEGMENT */
 
 typedef struct problem {
     const sp_features *f;
@@ -25,7 +26,7 @@ typedef struct problem {
     spmm_precision precision;
 } problem;
 
-/** 1 when the kernel is for that problem; the reason, which is a sentence's part, goes to why [n]. */
+/** Returns 1 when the kernel suits the problem; writes the reason, a phrase rather than a sentence, to why [n]. */
 typedef int fits(const problem *p, char *why, size_t n);
 
 static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
@@ -80,7 +81,7 @@ static int any(const problem *p, char *why, size_t n)
     return 1;
 }
 
-/** THE rule: of a device and a format, the first kernel that is in the registry and fits. */
+/** THE rule: takes the first kernel that the registry has for the device and format and that suits the problem. */
 static const struct {
     const char *kernel;
     fits *fits;
@@ -93,7 +94,7 @@ static const struct {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-/** The kernel of a rule where it is for that device and format, or NULL. */
+/** Returns the kernel of a rule, or NULL where the registry does not have it for that device and format. */
 static const sp_kernel *allowed(int rule, spmm_device device, spmm_format format)
 {
     const sp_kernel *kernel = sp_kernel_find(rules[rule].kernel);
@@ -101,7 +102,7 @@ static const sp_kernel *allowed(int rule, spmm_device device, spmm_format format
     return format == SPMM_FORMAT_AUTO || kernel->format == format ? kernel : NULL;
 }
 
-/** What is left where no rule fits: the format's first kernel. */
+/** Returns the kernel to use where no rule applies: the first one of the format. */
 static const sp_kernel *fallback(spmm_device device, spmm_format format)
 {
     return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);
@@ -136,11 +137,11 @@ int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[
     return count;
 }
 
-/* ---- facts ---- */
+/* ---- features ---- */
 
 void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
 {
-    enum { SAMPLES = 2048 }; /* panels looked at */
+    enum { SAMPLES = 2048 }; /* panels examined */
     double squares = 0, long_entries = 0, longest = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : squares, long_entries) \
     reduction(max : longest)

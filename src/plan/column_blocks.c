@@ -1,3 +1,4 @@
+/** Allocates the column blocks of X and fills them. */
 #include "plan/column_blocks.h"
 
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "device/device_ops.h"
 #include "formats/multivector.h"
 
+/* bytes, but for ENOUGH, a number of column blocks; VECTOR is the alignment that sp_cuda_split() requires */
 enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, VECTOR = 16 };
 
 int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count)

@@ -1,3 +1,4 @@
+/** Sets up exchanges of ghost rows, chooses their transport, and is the backend for MPI on the memory of X itself. */
 #include "plan/exchange.h"
 
 #include <string.h>
@@ -9,11 +10,12 @@
 #include "device/device_ops.h"
 #include "plan/exchange_backend.h"
 
-/* ---- the lists of messages ---- */
+/* ---- message lists ---- */
 
-/** How many messages of at most `most` bytes `bytes` are. */
+/** Returns how many messages of at most `most` bytes it takes to send `bytes`. */
 static int64_t pieces(int64_t bytes, int64_t most) { return (bytes + most - 1) / most; }
 
+/** Appends message m to the list, split into messages of at most `most` bytes. */
 static void cut(sp_message m, int64_t most, sp_message *list, int *count)
 {
     for (int64_t left = m.bytes; left > 0; left -= most) {
@@ -66,7 +68,7 @@ static spmm_status create_lists(sp_exchange *x, int64_t most)
 
 static void pack_on_host(const sp_exchange *x)
 {
-    enum { ALONE = 1 << 16 }; /* bytes that are not worth waking the threads for */
+    enum { ALONE = 1 << 16 }; /* up to this many bytes, waking the other threads does not pay */
     const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
     const char *const own = x->base + x->halo->ghost_low * row_bytes;
 #pragma omp parallel for schedule(static) num_threads(x->threads) if (rows * row_bytes > ALONE)
@@ -91,7 +93,7 @@ char *sp_message_data(const sp_exchange *x, const sp_message *m)
     return (m->packed ? x->send : x->base) + m->at;
 }
 
-/* ---- MPI from where the rows are: host memory, or a GPU's where the library can ---- */
+/* ---- MPI directly on the memory of X: the host's, or a GPU's where the MPI library is CUDA-aware ---- */
 
 spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m)
 {
@@ -122,7 +124,7 @@ void sp_exchange_give_up(sp_exchange *x)
 
 static spmm_status direct_begin(sp_exchange *x)
 {
-    /* MPI knows nothing of queues: what was queued before may still write the room, as the zeros of its creation */
+    /* MPI does not know streams: work queued before may still write the ghost rows, as the zeroing of a new X does */
     const int wait = x->space == SPMM_CUDA && !x->now;
     spmm_status status = wait ? sp_stream_sync(SP_STREAM_MAIN) : SPMM_OK;
     for (int i = 0; i < x->ins; i++)
@@ -133,7 +135,7 @@ static spmm_status direct_begin(sp_exchange *x)
         sp_exchange_give_up(x);
         return status;
     }
-    /* from a GPU they leave when they are packed, which end() waits for */
+    /* from a GPU, rows are sent once they are packed, which direct_end() waits for */
     return x->space == SPMM_CPU ? direct_send(x) : SPMM_OK;
 }
 
@@ -154,7 +156,7 @@ static spmm_status direct_end(sp_exchange *x)
 
 static const sp_exchange_ops direct = {.begin = direct_begin, .end = direct_end};
 
-/* ---- which transport ---- */
+/* ---- choice of the backend ---- */
 
 const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {
@@ -187,17 +189,17 @@ static const sp_exchange_ops *ops_of(spmm_transport transport, spmm_device space
     return transport == SPMM_TRANSPORT_NCCL ? &sp_exchange_nccl_ops : &sp_exchange_staged_ops;
 }
 
-/** Bytes of a message at most. */
+/** Returns the upper bound on the bytes of one message. */
 static int64_t most_bytes(spmm_transport transport, spmm_device space)
 {
     enum { STAGE = 2 << 20 };
     const int64_t chunk = sp_chunk_bytes();
-    if (transport == SPMM_TRANSPORT_PEER) return INT64_MAX / 2; /* not a message */
+    if (transport == SPMM_TRANSPORT_PEER) return INT64_MAX / 2; /* rows do not travel as messages */
     return space == SPMM_CUDA && transport == SPMM_TRANSPORT_STAGED && chunk > STAGE ? STAGE : chunk;
 }
 
-/** Memory for what a rank that failed receives and drops (sp_exchange_skip): it is reserved now, because a rank may fail
- *  for want of memory. Until then its pages are not touched, so that none are taken. */
+/** Allocates memory for what a rank that failed receives and drops (sp_exchange_skip()): now, because a rank may
+ *  fail for want of memory. Its pages are not touched before, so that they occupy no memory. */
 static spmm_status reserve_drop(sp_exchange *x)
 {
     int64_t most = 1;
@@ -248,10 +250,11 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
     return SPMM_OK;
 }
 
-/* ---- the fastest ---- */
+/* ---- choice of the fastest transport ---- */
 
-/** Seconds of an exchange, the slowest rank's; the least of a few, but where the first one, which also warms up,
- *  is hopelessly behind the least of another transport (0: none was tried). */
+/** Measures the seconds that an exchange takes on the slowest rank: the least of a few after a first one, which warms
+ *  up. Stops after the first one where that takes more than HOPELESS times `least`, the time of the best transport so
+ *  far (0: there is none yet). */
 static spmm_status time_some(sp_exchange *x, void *own, double least, double *seconds)
 {
     enum { TIMES = 4, HOPELESS = 5 };
@@ -271,7 +274,7 @@ static spmm_status time_some(sp_exchange *x, void *own, double least, double *se
     return SPMM_OK;
 }
 
-/** The same with an X made for it. */
+/** Does the same with an X of its own. */
 static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
 {
     const int64_t bytes = sp_halo_rows(x->halo) * x->row_bytes;
@@ -286,26 +289,28 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
     return status;
 }
 
-/** What is tried on a GPU's X. */
+/** A transport to try on an X in GPU memory. */
 typedef struct candidate {
     spmm_transport transport;
     int by_kernel;
 } candidate;
 
-/** Is it worth a trial, where there is `best` already (NULL: none)? Ways through the host's memory are where little
- *  moves: for much they need as much pinned memory, and are an order of magnitude behind. NCCL needs about a second to
- *  connect, and was not faster than PEER on any case of docs/PERFORMANCE.md. */
+/** Returns 1 when the candidate is worth a trial, given the best exchange so far (NULL: none). Transports through
+ *  host memory are worth one only where little moves: otherwise they need as much pinned memory as what moves, and
+ *  are slower by an order of magnitude. NCCL takes about a second to connect, and was not faster than PEER in any
+ *  case of docs/PERFORMANCE.md. */
 static int worth_trying(const candidate *c, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
                         const sp_exchange *best)
 {
-    enum { LITTLE = 32 << 20 }; /* bytes a rank */
+    enum { LITTLE = 32 << 20 }; /* bytes per rank */
     if (!best) return !c->by_kernel;
     if (c->transport == SPMM_TRANSPORT_PEER || c->transport == SPMM_TRANSPORT_CUDA_AWARE) return 1;
     if (c->transport == SPMM_TRANSPORT_NCCL) return best->transport != SPMM_TRANSPORT_PEER;
     return halo->all_moved / grid->size * row_bytes < LITTLE;
 }
 
-/** Tries what is there on a GPU's X. only: SPMM_TRANSPORT_AUTO, or the one to try, which must work. */
+/** Tries the available transports on an X in GPU memory and keeps the fastest.
+ *  \param [in] only  the one transport to try, which must work; SPMM_TRANSPORT_AUTO: all of them */
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_transport only,
                            int threads, sp_exchange **best)
 {
@@ -324,7 +329,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         if (only != SPMM_TRANSPORT_AUTO && c->transport != only) continue;
         TRY_GOTO(sp_transport_there(grid->comm, c->transport, SPMM_CUDA, &there, NULL), failed);
         if (!there || !worth_trying(c, grid, halo, row_bytes, *best)) continue;
-        /* what cannot be set up here, as NCCL where two ranks share a GPU, is not there either */
+        /* a transport that cannot be set up counts as missing: NCCL, where two ranks share a GPU */
         status = create(grid, halo, row_bytes, SPMM_CUDA, c->transport, c->by_kernel, threads, &one);
         if (status != SPMM_OK && (*best || !must)) continue;
         if (status != SPMM_OK) goto failed;
@@ -336,7 +341,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         } else {
             sp_exchange_destroy(one);
         }
-        /* NCCL may find out at its first message that it cannot */
+        /* not only create() finds out that a transport does not work: NCCL may fail at its first message */
         if (status != SPMM_OK && must && !*best) goto failed;
     }
     return SPMM_OK;
@@ -414,7 +419,7 @@ spmm_status sp_exchange_begin_from(sp_exchange *x, void *own, const void *from, 
 
 spmm_status sp_exchange_end(sp_exchange *x) { return x->ops->end(x); }
 
-/** Receives into memory that is thrown away, and sends empty messages, which nobody else does. */
+/** Sends empty messages, which only a rank that failed does, and receives into x->drop. */
 void sp_exchange_skip(sp_exchange *x)
 {
     if (x->ops->skip) {

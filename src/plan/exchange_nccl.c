@@ -1,4 +1,4 @@
-/* Rows of a GPU's X by NCCL: a group of sends and receives beside the kernels, in a stream of its own. */
+/** Exchange backend for NCCL: a group of sends and receives in SP_STREAM_MOVE, beside the kernels. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,7 +10,7 @@ static spmm_status connect(sp_exchange *x)
 {
     const sp_nccl *nccl;
     TRY(sp_nccl_of(x->grid, SP_ALONG_COLUMN, &nccl));
-    x->state = (void *)(uintptr_t)nccl; /* the grid's */
+    x->state = (void *)(uintptr_t)nccl; /* owned by the grid's communicator */
     return SPMM_OK;
 }
 
@@ -24,7 +24,7 @@ static spmm_status group(const sp_exchange *x, void *stream)
     return SPMM_OK;
 }
 
-/** Bytes of the longest message. */
+/** Returns the bytes of the longest message. */
 static int64_t longest(const sp_message *list, int count)
 {
     int64_t most = 0;
@@ -47,7 +47,8 @@ static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
     return status == SPMM_OK ? sp_stream_sync(SP_STREAM_MOVE) : status;
 }
 
-/** A receive waits until its bytes have come, and cannot be told that they will not: the neighbours get NaNs. */
+/** Sends NaNs, and drops what it receives: an NCCL receive waits for all its bytes, and there is no way to tell it
+ *  that they will not come. */
 static void skip(sp_exchange *x)
 {
     const int64_t in = longest(x->in, x->ins), out = longest(x->out, x->outs);
@@ -64,7 +65,7 @@ done:
     sp_free(host);
     sp_device_free(nan);
     sp_device_free(drop);
-    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* they would wait for ever */
+    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* the neighbours would wait forever */
 }
 
 static spmm_status begin(sp_exchange *x)

@@ -1,12 +1,14 @@
-/* Rows straight into the X of neighbours, in their GPUs' memory, over NVLink where there is one (CUDA IPC; all ranks of
- * a process column on one node). Nobody receives, and nothing is packed.
+/** Exchange backend that writes rows straight into the neighbours' X in GPU memory (CUDA IPC).
  *
- * Two small messages a neighbour go with each exchange, on the host: who waits for rows invites their owners to write
- * them, and an owner that has queued the writing says so. Only then may the other queue that it waits for the
- * owner's event. So no kernel ever waits for another GPU, and a rank that fails can say that instead.
+ *  The writes go over NVLink where there is one; all ranks of a process column must be on one node. Nothing is
+ *  received and nothing is packed.
  *
- * An X that others write to lies in a buffer: memory that this rank shares, which they attach at the first ready_message
- * there and which is not freed before they are detached. */
+ *  Each exchange takes two small messages per neighbour on the host: a rank that needs rows sends their owners a
+ *  ready message, and an owner that has queued the writes says so. Only then does the receiving rank queue a wait
+ *  for the owner's event. So no kernel ever waits for another GPU, and a rank that fails can say that instead.
+ *
+ *  An X that others write to lies in a registered buffer: memory that this rank shares, that the others attach when
+ *  the first ready message names it, and that is not freed before they have detached it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,45 +17,46 @@
 #include "device/device_ops.h"
 #include "plan/exchange_backend.h"
 
+/** A registered buffer: GPU memory of this rank that others may attach. */
 typedef struct buffer {
     char *memory;
     int64_t bytes;
     sp_shared shared;
 } buffer;
 
-/** Where row 0 of the X is that rows shall be written to: in the sender's buffer of that number. at is -1 where the
- *  sender failed and has none. */
+/** Tells an owner where the sender wants its rows: row 0 of X lies at byte `at` of the sender's registered buffer
+ *  number `buffer`. at is -1 where the sender failed and wants none. */
 typedef struct ready_message {
     int64_t at, buffer;
-    sp_shared shared;
+    sp_shared shared; /* the buffer's handle */
 } ready_message;
 
-/** A rank that rows are written to. */
+/** A target, that is, a rank whose X this one writes to. */
 typedef struct remote {
-    int64_t offset; /* of the first row, behind row 0 of its X */
-    void **buffer;  /* its buffers as they are mapped here; NULL: not yet */
+    int64_t offset; /* of the first row to write, in bytes from row 0 of its X */
+    void **buffer;  /* where its registered buffers are mapped here; NULL: not yet */
     int buffers;
 } remote;
 
 typedef struct peer {
-    buffer *buffers;
+    buffer *buffers; /* [buffer_count] this rank's registered buffers */
     int buffer_count;
-    int connected;              /* others may be attached */
-    sp_event *written;          /* what this rank has written so far */
-    sp_event **came;            /* [ins] the sources' marks */
+    int connected;              /* 1: others may have attached them */
+    sp_event *written;          /* recorded after this rank's writes of an exchange */
+    sp_event **came;            /* [ins] the sources' written events */
     remote *remote;             /* [outs] */
-    char **to;                  /* [outs] where rows are to be written in this exchange; NULL: nowhere */
+    char **to;                  /* [outs] where to write rows in this exchange; NULL: nowhere */
     sp_push *push;              /* [outs] */
-    int *order;                 /* [outs] targets one after another */
-    ready_message sent, *ready; /* [outs] */
-    int32_t *told, *tell;       /* [ins], [outs] whether rows have been written */
-    int64_t *offset_in_x;       /* [ins] where each source's rows belong, behind row 0 of X */
-    MPI_Request *request;       /* [2 ins + 2 outs]: invitations that come; what sources tell, what is sent */
+    int *order;                 /* [outs] the sequence in which targets are served */
+    ready_message sent, *ready; /* the outgoing one; [outs] those of the targets */
+    int32_t *told, *tell;       /* [ins] received, [outs] to send: 1: the rows have been written */
+    int64_t *offset_in_x;       /* [ins] where each source's rows belong, in bytes from row 0 of X */
+    MPI_Request *request;       /* [outs] receives of ready messages, [ins] of told, [ins + outs] sends */
 } peer;
 
-/* ---- buffers ---- */
+/* ---- registered buffers ---- */
 
-/** The one that a row lies in; -1: none. */
+/** Returns the number of the buffer that the row lies in; -1: it lies in none. */
 static int buffer_of(const peer *p, const char *row)
 {
     for (int r = 0; r < p->buffer_count; r++)
@@ -92,7 +95,7 @@ static spmm_status alloc_buffer(sp_exchange *x, int64_t bytes, void **memory)
     return add_buffer(p, bytes, memory);
 }
 
-/** Where the buffer of an ready_message is mapped here. */
+/** Returns where the buffer of a ready message is mapped here; attaches it if it is new. */
 static spmm_status attach(remote *g, const ready_message *i, void **mapped)
 {
     *mapped = NULL;
@@ -108,6 +111,7 @@ static spmm_status attach(remote *g, const ready_message *i, void **mapped)
     return SPMM_OK;
 }
 
+/** Detaches the targets' buffers and, when all ranks of the process column have done so, gives up this rank's. */
 static void forget(sp_exchange *x)
 {
     peer *const p = x->state;
@@ -146,9 +150,9 @@ static void destroy(sp_exchange *x)
     x->state = NULL;
 }
 
-/** Targets by their rank's exclusive or with this one: at each step ranks are in pairs that write to each other, as far
- *  as they have rows for each other. One copy engine serves all copies of a GPU to others, one after another: were
- *  two ranks to write to the same one, half of the links would be idle. */
+/** Orders the targets by the exclusive or of their rank with this one, so that at each step the ranks form pairs
+ *  that write to each other (where they have rows for each other). One copy engine makes all copies of a GPU to
+ *  others, one after another: if two ranks wrote to the same one at a time, half of the links would be idle. */
 static void find_order(const sp_exchange *x, int *order)
 {
     const int me = x->grid->coords[0];
@@ -180,10 +184,10 @@ static spmm_status create(sp_exchange *x)
     return sp_alloc_zero((void **)&p->request, 2 * (ins + outs), sizeof(MPI_Request), what);
 }
 
-/** What a rank tells all others of its process column. */
+/** What each rank tells all others of its process column at set-up. */
 typedef struct handshake {
-    sp_shared trial; /* a buffer, to see whether it can be attached */
-    sp_shared event;
+    sp_shared trial; /* a registered buffer, to find out whether it can be attached */
+    sp_shared event; /* the written event */
 } handshake;
 
 static spmm_status prepare_handshake(sp_exchange *x, handshake *mine)
@@ -195,7 +199,7 @@ static spmm_status prepare_handshake(sp_exchange *x, handshake *mine)
     if (size != x->grid->dims[0])
         return sp_fail(SPMM_ERR_DEVICE, "transport peer: the ranks of a process column are on several nodes");
     TRY(add_buffer(p, 0, &trial));
-    sp_device_free(trial); /* noted: forget() ends it */
+    sp_device_free(trial); /* only noted, since it is shared: forget() frees it */
     mine->trial = p->buffers[0].shared;
     return sp_event_create_shared(&p->written, &mine->event);
 }
@@ -212,7 +216,7 @@ static spmm_status attach_all(const sp_exchange *x, const handshake *all)
     return SPMM_OK;
 }
 
-/** Tells sources where their rows belong. */
+/** Tells the sources where their rows belong in X, and learns the same from the targets. */
 static spmm_status send_offsets(const sp_exchange *x)
 {
     peer *const p = x->state;
@@ -239,7 +243,7 @@ static spmm_status connect(sp_exchange *x)
     TRY_GOTO(SP_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, x->comm)), done);
     p->connected = 1;
     TRY_GOTO(sp_agree(x->grid->comm, "exchange", attach_all(x, all)), done);
-    forget(x); /* the trial's buffers */
+    forget(x); /* ends the trial */
     TRY_GOTO(send_offsets(x), done);
 done:
     sp_free(all);
@@ -248,7 +252,7 @@ done:
 
 /* ---- exchanges ---- */
 
-/** Invites the sources, and waits for the targets' invitations. base: row 0 of X; NULL: there is none. */
+/** Sends the sources ready messages, and waits for those of the targets. base: row 0 of X; NULL: this rank failed. */
 static spmm_status send_ready(const sp_exchange *x, const char *base)
 {
     peer *const p = x->state;
@@ -269,7 +273,7 @@ static spmm_status send_ready(const sp_exchange *x, const char *base)
     return sp_wait(come, x->outs);
 }
 
-/** Says whether rows have been written. */
+/** Tells the targets whether their rows have been written. */
 static spmm_status tell(const sp_exchange *x, int written)
 {
     peer *const p = x->state;
@@ -282,14 +286,14 @@ static spmm_status tell(const sp_exchange *x, int written)
     return SPMM_OK;
 }
 
-/** Until all sources have told, and all that was sent is gone. */
+/** Waits until all sources have told, and all sends are complete. */
 static spmm_status listen(const sp_exchange *x)
 {
     const peer *const p = x->state;
     return sp_wait(p->request + x->outs, 2 * x->ins + x->outs);
 }
 
-/** Where each target wants its rows. */
+/** Determines where each target wants its rows. */
 static spmm_status find_destinations(const sp_exchange *x)
 {
     peer *const p = x->state;
@@ -303,7 +307,7 @@ static spmm_status find_destinations(const sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Rows that are one run, by the copy engines, which leave the multiprocessors alone. */
+/** Queues copies of contiguous rows by the copy engines, which leave the multiprocessors to the kernels. */
 static spmm_status copy_runs(const sp_exchange *x)
 {
     const peer *const p = x->state;
@@ -317,7 +321,7 @@ static spmm_status copy_runs(const sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Picked rows, and with x->by_kernel runs of them, too. */
+/** Queues a kernel that writes the scattered rows and, with x->by_kernel, also the contiguous ones. */
 static spmm_status push_rows(const sp_exchange *x)
 {
     peer *const p = x->state;
@@ -332,7 +336,7 @@ static spmm_status push_rows(const sp_exchange *x)
     return sp_cuda_push(x->from, x->pitch, x->row_bytes, p->push, count, sp_device_stream_of(SP_STREAM_MOVE));
 }
 
-/** Queues the writing. */
+/** Queues the writes to all targets, and the event that marks their end. */
 static spmm_status write_rows(const sp_exchange *x)
 {
     TRY(find_destinations(x));

@@ -1,12 +1,14 @@
-/* Rows of a GPU's X by way of pinned host memory: with SPMM_TRANSPORT_MPI one message a neighbour, with
- * SPMM_TRANSPORT_STAGED in pieces, of which one is copied while another is sent. */
+/** Exchange backend that sends rows of an X in GPU memory by MPI from staging buffers in pinned host memory.
+ *
+ *  With SPMM_TRANSPORT_MPI there is one message per neighbour (of at most sp_chunk_bytes()); with
+ *  SPMM_TRANSPORT_STAGED rows go in smaller messages, one of which is copied while another is sent. */
 #include "base/memory.h"
 #include "device/device.h"
 #include "plan/exchange_backend.h"
 
 typedef struct staging {
-    char *in, *out;   /* pinned */
-    sp_event **event; /* [outs] a message's copy to the host has ended */
+    char *in, *out;   /* staging buffers in pinned host memory */
+    sp_event **event; /* [outs] end of a message's copy to the host */
 } staging;
 
 static int64_t bytes_of(const sp_message *list, int count)
@@ -40,7 +42,7 @@ static spmm_status create(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues the copies to the host of all that is sent. */
+/** Queues the copies of all outgoing messages to the host. */
 static spmm_status fetch(sp_exchange *x)
 {
     staging *const m = x->state;
@@ -64,13 +66,13 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** The first failure of several. */
+/** Keeps the first failure of several. */
 static void note(spmm_status *first, spmm_status status)
 {
     if (*first == SPMM_OK) *first = status;
 }
 
-/** Queues the copies of `count` messages that have come, to their places. */
+/** Queues the copies of the `count` messages x->done, which have arrived, to their rows of X. */
 static spmm_status place(sp_exchange *x, int count)
 {
     const staging *const m = x->state;
@@ -85,8 +87,8 @@ static spmm_status place(sp_exchange *x, int count)
     return first;
 }
 
-/** Sends what is on the host, message after message, and places what has come meanwhile. A failure, here or of a
- *  neighbour, is no reason to leave the others waiting: what cannot be sent is sent empty. */
+/** Sends the messages as they arrive on the host, and meanwhile copies received ones to the GPU. A failure, here or
+ *  of a neighbour, must not leave the others waiting: a message that cannot be sent is sent empty. */
 static spmm_status end(sp_exchange *x)
 {
     const staging *const m = x->state;

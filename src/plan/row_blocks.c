@@ -1,3 +1,4 @@
+/** Splits a block into row blocks, converts them, and runs the kernel on them. */
 #include "plan/row_blocks.h"
 
 #include <stdlib.h>
@@ -7,14 +8,14 @@
 #include "formats/matrix.h"
 #include "formats/thread_ranges.h"
 
-/** Interior rows are computed apart from this share of a block's rows on. */
+/** Interior rows get row blocks of their own where those hold at least 1/WORTH of the block's rows. */
 enum { WORTH = 16 };
 
 typedef struct row_run {
     int64_t first, end;
 } row_run;
 
-/** Rows are sorted, and so is X as the block sees it: the ends tell. */
+/** Looks only at the ends of the row: column indices increase, and ghost rows lie before and after the owned rows. */
 static int is_interior(const sp_halo *h, int64_t i)
 {
     const spmm_csr *const a = &h->local;
@@ -22,7 +23,7 @@ static int is_interior(const sp_halo *h, int64_t i)
     return first == end || (a->ja[first] >= h->ghost_low && a->ja[end - 1] < h->ghost_low + h->own);
 }
 
-/** Keeps the longest runs. kept: [SP_MOST_INTERIOR] */
+/** Trims a run to whole panels, and keeps it if it is among the longest so far. kept: [SP_MOST_INTERIOR] */
 static void keep(row_run r, int64_t rows, row_run *kept, int *count)
 {
     int shortest = 0;
@@ -44,7 +45,8 @@ static int by_place(const void *a, const void *b)
     return (r->first > s->first) - (r->first < s->first);
 }
 
-/** \return how many */
+/** Finds the runs of interior rows that become row blocks, in the order of their rows.
+ *  \return the number of runs */
 static int interior_runs(const sp_halo *h, row_run kept[SP_MOST_INTERIOR])
 {
     const int64_t rows = h->local.rows;
@@ -89,7 +91,7 @@ void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts)
     append(at, rows, parts);
 }
 
-/** The part's rows as a matrix: row starts from 0 on, the rest where it is. */
+/** Sets csr to the rows of the row block: copies the row starts, shifted to begin at 0; the rest stays in place. */
 static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
 {
     if (part->rows == a->rows) {

@@ -1,4 +1,4 @@
-/** --accuracy: how many sums and means agree with exact ones, by precision, length and algorithm. */
+/** Makes the table of --accuracy: how many sums and means are exact, by precision, length and algorithm. */
 #include <math.h>
 #include <string.h>
 
@@ -17,12 +17,12 @@ typedef struct accuracy_row {
     const sp_series_job *job;
     const char *kernel, *precision;
     int64_t count, length;
-    double sums[TOLERANCES], means[TOLERANCES]; /* shares that agree to each tolerance */
+    double sums[TOLERANCES], means[TOLERANCES]; /* shares that agree within each tolerance */
     double worst;                               /* largest relative error */
     double seconds;
 } accuracy_row;
 
-/* Plain, then better ones. */
+/* the plain algorithm first, then better ones */
 static const char *const of_cpu[] = {"cpu_sum_serial", "cpu_sum", "cpu_sum_pairwise", "cpu_sum_compensated",
                                      NULL};
 static const char *const of_cuda[] = {"sum_ordered", "sum_interleaved", "sum_stream", "sum_compensated",
@@ -78,8 +78,8 @@ static spmm_status show(const accuracy_row *r)
     return o->csv ? sp_writer_csv(o->csv, visit, r) : SPMM_OK;
 }
 
-/** This rank's sums and their references: how many agree, and the worst. Sums with divisor 1 and means with the length
- *  are different roundings of the same sum: both from the sum. */
+/** Adds up how many of this rank's sums and means agree with the exact ones, and finds the largest error. Means are
+ *  judged by their sums, too: a kernel's division by the length would only add one rounding. */
 static void count_agreeing(const sp_series_options *o, const double *sum, const long double *exact,
                            int64_t count, accuracy_row *r)
 {
@@ -93,7 +93,7 @@ static void count_agreeing(const sp_series_options *o, const double *sum, const 
     }
 }
 
-/** Runs and times a kernel on series that are there. */
+/** Runs and times a kernel on the series of the job. Collective. */
 static spmm_status time_kernel(sp_series_job *job, const sp_series_kernel *k, accuracy_row *r)
 {
     double seconds[TIMES];
@@ -138,7 +138,7 @@ static spmm_status measure(sp_series_job *job, const char *kernel, const long do
     return sp_agree(job->grid.comm, "report", sp_series_root(job) ? show(r) : SPMM_OK);
 }
 
-/** Exact to long double: of the values as they are stored, whatever their precision. */
+/** Exact sums, to long double, of the values as they are stored in either precision. */
 static spmm_status refer(const sp_series_job *job, long double *exact)
 {
     spmm_multivector host = {0};

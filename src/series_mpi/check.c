@@ -1,4 +1,4 @@
-/** The sequential program, on some series or all, and what kernels found beside what it finds. */
+/** Runs the sequential program on some series or all, and checks the kernels' results. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-enum { SAMPLED = 64 };
+enum { SAMPLED = 64 }; /* series, with --verify sample */
 
-/* ---- which ---- */
+/* ---- which series are checked ---- */
 
 static spmm_status choose(sp_series_job *job)
 {
@@ -28,7 +28,7 @@ static spmm_status choose(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** This rank's series number m to a row of host memory. */
+/** Copies series m (a global number) of this rank to a row in host memory. */
 static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
 {
     const sp_series *const x = &job->x;
@@ -43,7 +43,7 @@ static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
     return SPMM_OK;
 }
 
-/** The sampled series, on rank 0. */
+/** Gathers the sampled series on rank 0. Collective. */
 static spmm_status gather_sampled(const sp_series_job *job, spmm_multivector *all)
 {
     const sp_series_sample *const s = &job->sample;
@@ -61,7 +61,7 @@ static spmm_status gather_sampled(const sp_series_job *job, spmm_multivector *al
 
 /* ---- the sequential program ---- */
 
-/** Seconds for all series, from those for the sampled ones. */
+/** Extrapolates the seconds for all series from those since `start` for the sampled ones. */
 static void note(sp_series_job *job, sp_step step, double start)
 {
     const double count = (double)job->sample.count, all = (double)job->count;
@@ -70,7 +70,7 @@ static void note(sp_series_job *job, sp_step step, double start)
     job->sample.share[step] = share;
 }
 
-/** Series after series, as a program of one thread makes them. */
+/** Generates one series after another, as a single-threaded program does. */
 static spmm_status generate(sp_series_job *job)
 {
     sp_series_sample *const s = &job->sample;
@@ -97,7 +97,7 @@ static spmm_status generate(sp_series_job *job)
                 total += (double)sum / (spread[i].deviation * spread[j].deviation);                       \
         }
 
-/** Every pair's coefficient; their sum is of no use but that the compiler cannot leave them out. */
+/** Computes every pair's coefficient. The sum only keeps the compiler from leaving them out. */
 static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
 {
     double total = 0;
@@ -108,7 +108,7 @@ static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
     return total;
 }
 
-/** The steps after the first. */
+/** Runs and times the steps after the first one. */
 static spmm_status compute(sp_series_job *job)
 {
     sp_series_sample *const s = &job->sample;
@@ -140,7 +140,7 @@ done:
     return status;
 }
 
-/* ---- what is true, as far as long double goes ---- */
+/* ---- reference results, in long double ---- */
 
 static void refer(sp_series_sample *s, int64_t i, int64_t length)
 {
@@ -206,10 +206,10 @@ spmm_status sp_series_sample_make(sp_series_job *job)
 
 /* ---- checks ---- */
 
-/** The unit round-off. */
+/** The unit round-off u. */
 static double unit_of(spmm_precision precision) { return precision == SPMM_F64 ? 0x1p-53 : 0x1p-24; }
 
-/** Higham's gamma_n; infinite where it means nothing. */
+/** Higham's gamma_n = n u / (1 - n u); infinite where n u >= 1. */
 static double gamma_of(double n, spmm_precision precision)
 {
     const double nu = n * unit_of(precision);
@@ -222,14 +222,14 @@ static void compare(sp_series_record *r, int64_t row, double found, double expec
     r->check.done = 1;
     r->check.checked++;
     if (bound > 0 && error / bound > r->check.worst) r->check.worst = error / bound;
-    if (error <= bound) return; /* not so where one is NaN */
+    if (error <= bound) return; /* false where one is NaN */
     if (r->check.wrong++ > 0) return;
     r->check.row = row;
     r->check.found = found;
     r->check.expected = expected;
 }
 
-/** How far the centre may be from the mean, in units of the deviation over sqrt(length). */
+/** Bound on |center - mean| of sampled series i, in units of its standard deviation, spread / sqrt(length). */
 static double centre_error(const sp_series_job *job, int64_t i)
 {
     const sp_series_sample *const s = &job->sample;
@@ -254,7 +254,7 @@ static spmm_status check_values(sp_series_job *job, sp_series_record *r)
     return SPMM_OK;
 }
 
-/** One number of every rank's series on all ranks. mine: [x.count], host memory; all: [count]. */
+/** Gathers one number per series on all ranks. mine: [x.count], host memory; all: [count]. Collective. */
 static spmm_status gather_numbers(const sp_series_job *job, const double *mine, double *all)
 {
     const int64_t begin = job->begin[job->grid.rank];
@@ -283,7 +283,7 @@ done:
     return status;
 }
 
-/** all: [3 * count]: deviations, exponents, and what is constant. */
+/** all: [3 * count]: all deviations, then all exponents, then all `constant` flags. */
 static void compare_deviations(const sp_series_job *job, const double *all, sp_series_record *r)
 {
     const sp_series_sample *const s = &job->sample;
@@ -335,6 +335,7 @@ spmm_status sp_series_check(sp_series_job *job, sp_step step, sp_series_record *
     return SPMM_OK;
 }
 
+/** The reference coefficient of the sampled series i and j. */
 static double coefficient(const sp_series_sample *s, int64_t i, int64_t j, int64_t length)
 {
     long double sum = 0, squares_i = 0, squares_j = 0;
@@ -360,7 +361,7 @@ void sp_series_check_pearson(const sp_series_job *job, const spmm_multivector *c
 {
     const sp_series_sample *const s = &job->sample;
     const double gamma = gamma_of((double)job->length + 16, job->options.precision);
-    r->check.done = 1; /* one series has no pair to be wrong */
+    r->check.done = 1; /* a single series has no pairs: checked, and right */
 #pragma omp parallel for schedule(dynamic) num_threads(job->binding.threads)
     for (int64_t i = 0; i < s->count; i++)
         for (int64_t j = i + 1; j < s->count; j++) {

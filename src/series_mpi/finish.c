@@ -1,11 +1,11 @@
-/** What becomes of the coefficients: checked, printed, written. */
+/** Checks, prints and writes the coefficients on rank 0; frees a job. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-/** Of all coefficients those of the sampled series. */
+/** Selects the coefficients of the sampled series from those of all. */
 static spmm_status select_sampled(const sp_series_job *job, const spmm_multivector *all,
                                   spmm_multivector *some)
 {

@@ -1,4 +1,4 @@
-/** Series: from a file, read on rank 0 and sent out, or room for generated ones. */
+/** Loads the series: from a file that rank 0 reads and distributes, or only the memory for generated ones. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_se
                              spmm_precision precision, spmm_device space, sp_series *x)
 {
     *x = (sp_series){count, length, first, layout, {0}};
-    /* (a rank without series has rows of the full length, or a column: a multivector has one at least) */
+    /* (a multivector has at least one column: a rank without series has rows of the full length, or one column) */
     if (layout == SP_SERIES_MAJOR) return spmm_multivector_create(count, length, precision, space, &x->v);
     return spmm_multivector_create(length, count > 0 ? count : 1, precision, space, &x->v);
 }
@@ -59,20 +59,20 @@ void sp_series_free(const sp_series_job *job, void *p)
 
 /* ---- a file ---- */
 
-/** Matrix Market files say so in their first bytes; gzipped ones have it behind the inflation. */
+/** Recognizes a Matrix Market file by its banner, which sp_input_read() also inflates from a gzipped file. */
 static int is_matrix_market(const char *path)
 {
     static const char banner[] = "%%MatrixMarket";
     char text[sizeof banner] = "";
     int64_t got = 0;
     sp_input *source;
-    if (sp_input_open(path, &source) != SPMM_OK) return 0; /* the reader will say why */
+    if (sp_input_open(path, &source) != SPMM_OK) return 0; /* the reader reports why */
     if (sp_input_read(source, text, sizeof text - 1, &got) != SPMM_OK) got = 0;
     sp_input_close(source);
     return got == (int64_t)sizeof text - 1 && strncmp(text, banner, sizeof text - 1) == 0;
 }
 
-/** Rank 0: all series, series-major. */
+/** Reads all series, series-major, on rank 0. In a Matrix Market file each column is a series. */
 static spmm_status read_file(const sp_series_job *job, sp_series *all)
 {
     const sp_series_options *const o = &job->options;
@@ -98,7 +98,7 @@ static spmm_status read_file(const sp_series_job *job, sp_series *all)
     return status;
 }
 
-/* ---- on every rank ---- */
+/* ---- distribution ---- */
 
 static spmm_status share_out(sp_series_job *job)
 {
@@ -113,7 +113,8 @@ static spmm_status share_out(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** From rank 0's host memory to where each rank computes, in the layout asked for. */
+/** Distributes the series from rank 0's host memory to the memory where each rank computes, in the layout of x.
+ *  Collective. */
 static spmm_status send_out(sp_series_job *job, const sp_series *all)
 {
     const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
@@ -139,8 +140,9 @@ done:
     return status;
 }
 
-/** Whether the series and what the steps make of them can fit the memory that ranks share, before any of it is touched.
- *  At least: the series; turned where they lie by index; centred, and beside them those that arrive. */
+/** Refuses series that cannot fit the memory that the ranks share, before any of it is touched. Counts what the steps
+ *  need at least: the series; a series-major copy of index-major ones; the centered copy, and received series next to
+ *  it. */
 static spmm_status check_memory(const sp_series_job *job, int64_t count)
 {
     const sp_series_options *const o = &job->options;

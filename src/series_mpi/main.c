@@ -24,7 +24,7 @@ static void list_kernels(void)
             printf("%s: %s\n", k[i].id, k[i].ops->missing);
 }
 
-/** What is answered without MPI. 1: that was all. */
+/** Performs the actions that need no MPI. Returns 1 if that was all. */
 static int answer(sp_series_action action)
 {
     if (action == SP_SERIES_MEASURE || action == SP_SERIES_ACCURACY) return 0;
@@ -50,7 +50,7 @@ static spmm_status place(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** What all records have in common. */
+/** Fills in what all records have in common. Collective. */
 static spmm_status describe(sp_series_job *job)
 {
     const sp_series_options *const o = &job->options;
@@ -76,7 +76,7 @@ static spmm_status describe(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** Can all outputs be written? Asked before the work. */
+/** Checks, before any work, that all outputs can be written. Collective. */
 static spmm_status check_outputs(const sp_series_job *job)
 {
     const sp_series_options *const o = &job->options;

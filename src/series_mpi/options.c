@@ -1,3 +1,4 @@
+/** Parses series_mpi's command line. */
 #include "series_mpi/options.h"
 
 #include <stddef.h>
@@ -147,7 +148,7 @@ static spmm_status set_tolerance(void *options, const char *text)
 }
 
 #define ACTION(name) RAISE(action, SP_SERIES_##name)
-/** THE table of options. */
+/** The only table of options: the parser and --help are made from it. */
 static const sp_option_row rows[] = {
     {'m', "series", "M", "series to generate (default 8192)", CALL(set_series)},
     {'n', "length", "N", "values of each (default 8192)", CALL(set_length)},
@@ -224,7 +225,7 @@ static spmm_status check_kernels(const sp_series_options *o)
     return SPMM_OK;
 }
 
-enum { MOST_TOP = 1000000 }; /* pairs of all ranks are sorted on one */
+enum { MOST_TOP = 1000000 }; /* the pairs of all ranks are sorted on rank 0 */
 
 static spmm_status check(const sp_series_options *o)
 {

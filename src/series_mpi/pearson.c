@@ -1,3 +1,4 @@
+/** Computes the coefficients of all pairs: a ring of exchanges, with products, tile by tile, in the meantime. */
 #include "series_mpi/pearson.h"
 
 #include <string.h>
@@ -10,19 +11,20 @@
 #include "plan/exchange.h"
 #include "series_mpi/pearson_internal.h"
 
-/** Elements of a tile at most, where memory allows it. A GPU's product of 8192 x 8192 runs at its full speed; a CPU's
- *  of 1024 x 1024 does, and is soon in the cache for the histogram. */
+/** Largest edge of a tile, where memory allows it, and the least to which a lack of memory reduces it. A GPU's
+ *  product of 8192 x 8192 runs at full speed; a CPU's does with 1024 x 1024, which is likely still cached for the
+ *  histogram. */
 enum { GPU_EDGE = 8192, CPU_EDGE = 1024, LEAST_EDGE = 128 };
 
-/* ---- who meets whom ---- */
+/* ---- which ranks' series are multiplied in which step ---- */
 
 static int64_t count_of(const sp_pearson *p, int rank) { return p->begin[rank + 1] - p->begin[rank]; }
 
-/** Do the two ranks of step d share out a pair of blocks? */
+/** Do two ranks meet on both sides in step d, so that each computes half of their pairs? */
 static int shared(const sp_pearson *p, int d) { return d > 0 && 2 * d == p->grid->size; }
 
-/** Of the block of `rank`, what its partner in step d gets: all, or where the partner has the higher number of two that
- *  share out, the second half. first: relative to the block. */
+/** The rows of `rank` that its partner in step d receives: all of them, but of two ranks that share their pairs the
+ *  higher one receives only the second half. first: relative to the rows of `rank`. */
 static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t *first, int64_t *rows)
 {
     const int64_t count = count_of(p, rank), half = count / 2;
@@ -30,6 +32,8 @@ static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t
     *rows = count - *first;
 }
 
+/** Describes the exchange of step d as a halo with one source and one target. Odd steps receive into the upper ghost
+ *  rows, even ones into the lower. */
 static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
 {
     const int size = p->grid->size, me = p->grid->rank, from = (me + d) % size, to = (me - d + size) % size;
@@ -57,8 +61,8 @@ static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
 
 /* ---- set-up ---- */
 
-/** NCCL where it works (two ranks on one GPU are beyond it), else through host memory. Peers would need memory of
- *  their own for each exchange. */
+/** Uses NCCL where it works (it does not for two ranks on one GPU), else host-staged transfers. The peer transport is
+ *  not used: it would need memory of its own for each exchange. */
 static spmm_status create_exchange(sp_pearson *p, int d)
 {
     const int64_t row_bytes = p->z.ld * (int64_t)sp_value_size(p->z.precision);
@@ -95,7 +99,7 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
     return SPMM_OK;
 }
 
-/** The tile: as large as is good, or as memory allows, or as SPMM_TILE_EDGE says (tests make it tiny). */
+/** Allocates the tile: as large as is useful, as SPMM_TILE_EDGE says (tests make it tiny), or as memory allows. */
 static spmm_status allocate_tile(sp_pearson *p)
 {
     const int64_t size = (int64_t)sp_value_size(p->z.precision),
@@ -178,7 +182,7 @@ const char *sp_pearson_transport(const sp_pearson *p)
 
 /* ---- a pass ---- */
 
-/** Every rank's 1 / deviation, where the tiles are. */
+/** Gathers all ranks' weights, 1 / deviation, in the memory of the tiles. Collective. */
 static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
 {
     const int64_t count = p->series->count, all = p->begin[p->grid->size];
@@ -196,7 +200,8 @@ static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
     return sp_agree(p->grid->comm, "pearson", status);
 }
 
-/** Rows of z that step d multiplies: this rank's own with another's (or its own, d = 0). Numbers are global. */
+/** The rows of z that a step multiplies: a, this rank's own, with b, another's (or its own, in step 0). first_a and
+ *  first_b are global. */
 typedef struct meeting {
     const char *a, *b;
     int64_t first_a, rows_a, first_b, rows_b;
@@ -216,12 +221,12 @@ static meeting meet(const sp_pearson *p, int d)
     m.b = d % 2 ? own + p->z.rows * row : own - p->z.ghost_low * row;
     m.first_b = p->begin[other] + first;
     m.rows_b = rows;
-    /* the lower of two that share out has all of the other's, and leaves its own second half to it */
+    /* of two ranks that share their pairs, the lower has all rows of the other, which gets its second half */
     if (shared(p, d) && me < other) m.rows_a = p->z.rows / 2;
     return m;
 }
 
-/** One tile of a meeting: numerators, coefficients, histogram, and what else is wanted. */
+/** Computes one tile of a meeting: numerators, coefficients, histogram, and what else is wanted. */
 static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j,
                            sp_pearson_collection *collect)
 {
@@ -256,14 +261,14 @@ static spmm_status do_meeting(sp_pearson *p, int d, sp_pearson_collection *colle
     return SPMM_OK;
 }
 
-/** Products, each beside the arrival of the next one's series. A rank that failed still takes part in the exchanges,
- *  so that none waits for it. */
+/** Computes the products of all steps, each while the next step's series arrive. A rank that failed still takes part
+ *  in the exchanges, so that no other waits for it. */
 static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection *collect)
 {
     for (int d = 0; d < p->steps; d++) {
         sp_exchange *const next = d + 1 < p->steps ? p->exchange[d + 1] : NULL;
         spmm_status begun = status;
-        /* kernels queued so far are waited for: the room's last ones are among them, this step's are not yet */
+        /* Waits for the kernels enqueued so far: the last ones to read this receive buffer, but not this step's. */
         if (next && status == SPMM_OK) begun = sp_exchange_begin(next, p->z.data);
         if (next && status != SPMM_OK) sp_exchange_skip(next);
         if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, collect) : begun;

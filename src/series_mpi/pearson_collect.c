@@ -1,4 +1,4 @@
-/** What is looked for in tiles of coefficients: extreme pairs, those of wanted series, and each series' mean. */
+/** Collects extreme pairs and coefficients of wanted series from tiles; computes each series' mean coefficient. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,19 +8,22 @@
 #include "formats/multivector.h"
 #include "series_mpi/pearson_internal.h"
 
-enum { ROOM = 1 << 16, STRIP_BYTES = 64 << 20 };
+enum {
+    ROOM = 1 << 16,        /* pairs that a search returns, and that a list holds beyond its best */
+    STRIP_BYTES = 64 << 20 /* of adjacent columns that are downloaded together */
+};
 
-/** The best pairs so far: of sign +1 the greatest coefficients, of -1 the least. */
+/** The best pairs so far: those of the greatest coefficients with sign +1, of the least with -1. */
 typedef struct best {
     int sign, top, count;
-    sp_pair *pair; /* [top + ROOM], the first `sorted` best first */
+    sp_pair *pair; /* [top + ROOM]; after trim() best first */
 } best;
 
-/** Coefficients among wanted series from one tile: wanted rows r0 .. r0+rows-1 by columns c0 .. */
+/** Coefficients of wanted series from one tile: wanted series r0 .. r0 + rows - 1 by c0 .. c0 + cols - 1. */
 typedef struct picked {
     struct picked *next;
     int64_t r0, rows, c0, cols;
-    double value[]; /* [cols][rows]; NaN: no pair's */
+    double value[]; /* [cols][rows]; NaN: no coefficient */
 } picked;
 
 struct sp_pearson_collection {
@@ -47,6 +50,7 @@ static int by_least(const void *a, const void *b)
     return by_most(a, b);
 }
 
+/** Sorts the pairs, best first, and drops those beyond `top`. */
 static void trim(best *b)
 {
     qsort(b->pair, (size_t)b->count, sizeof *b->pair, b->sign > 0 ? by_most : by_least);
@@ -59,7 +63,8 @@ static void add(best *b, const sp_pair *pair)
     b->pair[b->count++] = *pair;
 }
 
-/** From where on a coefficient may be among the best: where that many are beyond it, or the list's last. */
+/** The coefficient at and beyond which a pair may be among the best, of a trimmed list: the edge of the bin up to
+ *  which the histogram has `top` pairs, or the list's last. */
 static double threshold(const best *b, const sp_histogram *t)
 {
     const int end = b->sign > 0 ? 0 : SP_BINS - 1;
@@ -69,14 +74,14 @@ static double threshold(const best *b, const sp_histogram *t)
         beyond += t->bin[bin];
         if (beyond >= b->top) break;
     }
-    /* a little beyond the bin's edge, whose side rounding may have decided */
+    /* a little beyond the bin's edge: rounding may have decided on which side a coefficient fell */
     const double edge = 2.0 * (bin + (b->sign < 0)) / SP_BINS - 1 - b->sign * 1e-9;
     if (b->count < b->top) return edge;
     const double last = b->pair[b->top - 1].r;
     return b->sign > 0 ? fmax(edge, last) : fmin(edge, last);
 }
 
-/** All of a tile on the host, for coefficients so alike that a bin holds more than there is room for. */
+/** Searches the whole tile on the host, for coefficients so alike that a bin holds more pairs than ROOM. */
 static spmm_status scan_tile(const sp_tile *t, sp_pearson_collection *c, double low, double high)
 {
     const size_t size = sp_value_size(t->precision);
@@ -122,7 +127,7 @@ static spmm_status look_for_best(const sp_pearson *p, const sp_tile *tile, sp_pe
 
 /* ---- coefficients among wanted series ---- */
 
-/** The first wanted series of that number or above. */
+/** Returns the index of the first wanted series whose number is at least `number`. */
 static int64_t wanted_from(const sp_pearson_wanted *w, int64_t number)
 {
     int64_t low = 0, high = w->count;
@@ -148,7 +153,7 @@ static void pick_column(const sp_tile *t, const sp_pearson_wanted *w, const void
     }
 }
 
-/** Runs of wanted columns that are neighbours come from a GPU together. */
+/** Picks the wanted columns; runs of adjacent ones are downloaded from a GPU together. */
 static spmm_status pick_columns(const sp_tile *t, const sp_pearson_wanted *w, picked *to)
 {
     const int64_t size = (int64_t)sp_value_size(t->precision), bytes = t->rows * size;
@@ -187,7 +192,7 @@ spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_colle
     return pick(tile, collect);
 }
 
-/* ---- all ranks' together ---- */
+/* ---- the results of all ranks together ---- */
 
 static void put(spmm_multivector *all, const picked *p, const double *value)
 {
@@ -219,7 +224,7 @@ static spmm_status receive_picked(const sp_pearson *p, int rank, spmm_multivecto
         TRY(sp_recv(p->grid->comm, rank, SP_TAG_PICKED, &head, sizeof head));
         if (head.rows < 0) return SPMM_OK;
         if (sp_alloc((void **)&value, head.rows * head.cols, 8, "coefficients") != SPMM_OK)
-            sp_abandon(p->grid->comm, SPMM_ERR_MEMORY); /* the senders would wait for ever */
+            sp_abandon(p->grid->comm, SPMM_ERR_MEMORY); /* the senders would wait forever */
         const spmm_status status = sp_recv(p->grid->comm, rank, SP_TAG_PICKED, value,
                                            head.rows * head.cols * 8);
         if (status == SPMM_OK) put(all, &head, value);
@@ -267,8 +272,8 @@ static spmm_status gather_best(const sp_pearson *p, best *b, sp_pair **pair, int
     return SPMM_OK;
 }
 
-/** The sum of a series' coefficients with all, itself included, is its product with the sum of all: no pair of them
- *  is needed. */
+/** Computes mean coefficients without any pair: the sum of a series' coefficients with all series, itself included,
+ *  is the dot product of its row with the sum of all rows, each divided by its deviation. Collective. */
 static spmm_status mean_coefficients(const sp_pearson *p, sp_pearson_result *result)
 {
     const int64_t all = p->begin[p->grid->size], mine = p->begin[p->grid->rank], length = p->z.k;

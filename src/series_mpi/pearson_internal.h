@@ -12,25 +12,28 @@ struct sp_pearson {
     const sp_series_kernel *kernel;
     int threads;
     spmm_device space;
-    int steps; /**< own series, then R/2 other ranks' */
+    int steps; /**< 1 for the own series, and R/2 for other ranks' */
     spmm_transport transport;
-    spmm_multivector z; /**< centred series, with room for others' before and behind */
-    sp_halo *halo;      /**< [steps], from 1 */
+    spmm_multivector z; /**< centered series; its ghost rows before and after receive other ranks' */
+    sp_halo *halo;      /**< [steps], element 0 unused */
     sp_exchange **exchange;
-    int64_t edge; /**< of a tile */
+    int64_t edge; /**< rows and columns of a tile */
     void *tile;   /**< [edge * edge] */
     sp_histogram *tally;
     sp_spread *host_spread;
-    double *host_weight, *weight; /**< [all series]; the latter where the tiles are */
+    double *host_weight, *weight; /**< [all series], 1 / deviation; on the host, and where the tiles are */
 };
 
-/** What a collecting pass has found so far on this rank; pearson_collect.c has it. */
+/** What a collecting pass has found so far on this rank; pearson_collect.c defines it. */
 typedef struct sp_pearson_collection sp_pearson_collection;
 
+/** Runs a pass, as sp_pearson_pass() does; every tile is also passed to sp_pearson_look() unless collect is NULL.
+ *  Collective over the grid. \return the same status on every rank */
 spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
                            double *centre);
 
-/** Looks at a tile of coefficients. Local; complete on return. */
+/** Collects what is wanted from a tile of coefficients. Complete on return. Local.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE */
 spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect);
 
 #endif

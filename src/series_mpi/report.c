@@ -1,3 +1,4 @@
+/** Prints the report of series_mpi, and appends its records to JSON Lines and CSV files. */
 #include "series_mpi/report.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ void sp_series_report_table_head(FILE *out)
             "mean +- deviation", "GB/s", "share", "GFLOP/s", "serial ms", "speed-up", "check");
 }
 
-/** Four digits, but no power of ten for what is large. */
+/** Four significant digits, but no exponent for large values. */
 static const char *number(char *text, size_t room, double value)
 {
     snprintf(text, room, fabs(value) >= 999.5 ? "%.0f" : "%.4g", value);
@@ -132,11 +133,11 @@ static int by_mean(const void *a, const void *b)
     return (x->series > y->series) - (x->series < y->series);
 }
 
-/** The series whose mean coefficient is below the bound, the lowest first, `top` of them. */
+/** Prints the series whose mean coefficient is below the bound, the lowest first, at most `top` of them. */
 static void outsiders(FILE *out, const sp_series_options *o, const sp_pearson_result *result, int64_t count)
 {
     outsider *list;
-    int64_t below = 0, live = 0; /* a constant series' is NaN, and below nothing */
+    int64_t below = 0, live = 0; /* a constant series has NaN, which is below no bound */
     if (sp_alloc((void **)&list, count, sizeof *list, "series that stand apart") != SPMM_OK) return;
     for (int64_t m = 0; m < count; m++) {
         if (result->mean[m] < o->bound) list[below++] = (outsider){result->mean[m], m};

@@ -1,4 +1,4 @@
-/** The measured steps. */
+/** Runs, times, checks and reports the steps. */
 #include <math.h>
 #include <string.h>
 
@@ -7,19 +7,20 @@
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-/* a step that is not told how often runs for about so long, within these counts */
+/* Without --repeat, a step is timed REPEAT times; less often, but at least LEAST_REPEAT times, where that would take
+   more than LONG_SECONDS. */
 enum { REPEAT = 10, LEAST_REPEAT = 3, LONG_SECONDS = 10, MOST_BATCH = 1000 };
-/* and a run shorter than that is timed with others */
+/* runs shorter than that are timed in batches, of MOST_BATCH at most */
 static const double SHORT_SECONDS = 1e-3;
 
 /* ---- one run ---- */
 
-/** What runs: a kernel of a step, or a pass of the coefficients. */
+/** What is timed: a kernel of a step, or a pass over the coefficients (pearson not NULL). */
 typedef struct task {
     sp_series_job *job;
     const sp_series_kernel *kernel;
     sp_pearson *pearson;
-    double centre; /* of the last pass */
+    double centre; /* seconds for centered copies in the last pass */
 } task;
 
 static sp_series_launch launch_of(const task *t)
@@ -36,7 +37,7 @@ static sp_series_launch launch_of(const task *t)
                               .block = job->options.block};
 }
 
-/** `batch` runs, one behind the other; complete on return. A pass is collective, what else is local. */
+/** Runs the task `batch` times. Complete on return. Passes over the coefficients are collective, kernels local. */
 static spmm_status run_batch(task *t, int batch)
 {
     const sp_series_launch l = launch_of(t);
@@ -47,7 +48,7 @@ static spmm_status run_batch(task *t, int batch)
     return t->job->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
-/** From the moment that all ranks start to that when the last one is done. */
+/** Seconds per run, from the common start of all ranks until the last one is done. Collective. */
 static spmm_status time_batch(task *t, int batch, double *seconds)
 {
     MPI_Comm comm = t->job->grid.comm;
@@ -59,7 +60,7 @@ static spmm_status time_batch(task *t, int batch, double *seconds)
     return sp_slowest(comm, seconds, 1);
 }
 
-/** How often, and how many at a time, from the time of one. */
+/** Chooses the number of timings, and of runs in each, from the seconds of one run. */
 static void plan_runs(const sp_series_options *o, double once, sp_series_record *r)
 {
     r->run.batch = once >= SHORT_SECONDS               ? 1
@@ -94,7 +95,7 @@ static spmm_status time_task(task *t, sp_series_record *r)
     return status;
 }
 
-/* ---- what a step moves and computes, at least ---- */
+/* ---- least memory traffic and operations of a step ---- */
 
 static void note_work(const sp_series_job *job, sp_series_record *r)
 {
@@ -102,7 +103,7 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
                  s = (double)sp_value_size(job->options.precision);
     const double pairs = m * (m - 1) / 2;
     switch (r->step) {
-    case SP_GENERATE: /* a share and an fma each; the random numbers' integers are not counted */
+    case SP_GENERATE: /* a share and an fma per value; integer operations are not counted */
         r->bytes = s * m * n;
         r->flops = 3 * m * n;
         break;
@@ -148,7 +149,7 @@ static spmm_status report(sp_series_job *job, const sp_series_record *r)
     return sp_agree(job->grid.comm, "report", status);
 }
 
-/** On demand (sp_fault) the first result is wrong, so that tests see it found. */
+/** Spoils the first result on demand (sp_fault), so that tests can see the check find it. */
 static spmm_status poison(const sp_series_job *job, sp_step step)
 {
     static const double wrong = 12345.678;
@@ -162,7 +163,7 @@ static spmm_status poison(const sp_series_job *job, sp_step step)
     return SPMM_OK;
 }
 
-/** measured 0: its result alone is wanted. */
+/** Runs one kernel. measured 0: only for its result, not timed, checked or reported. Collective. */
 static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int measured)
 {
     task t = {.job = job, .kernel = k};
@@ -176,7 +177,7 @@ static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int
     return report(job, &r);
 }
 
-/** The coefficients are passes of all ranks, and found again with what is wanted. */
+/** Times passes over the coefficients, and runs one more that collects what is wanted. Collective. */
 static spmm_status run_pearson(sp_series_job *job, const sp_series_kernel *k)
 {
     task t = {.job = job, .kernel = k};
@@ -209,7 +210,7 @@ done:
 
 /* ---- all kernels of a step ---- */
 
-/** A kernel that was asked for, or where none was, the default; NULL behind the last. */
+/** Returns the which-th of the step's kernels that were asked for, or if none was the default; NULL past the last. */
 static const sp_series_kernel *pick(const sp_series_job *job, sp_step step, int which)
 {
     const sp_series_options *const o = &job->options;
@@ -239,7 +240,7 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     return sp_fail(SPMM_ERR_INTERNAL, "step %s has no kernel here", sp_step_word(step));
 }
 
-/** Sums beyond the range of the precision are no means. */
+/** Fails where a sum exceeds the range of the precision: there is no mean then. */
 static spmm_status check_finite(const sp_series_job *job)
 {
     const int64_t count = job->x.count;
@@ -254,7 +255,7 @@ static spmm_status check_finite(const sp_series_job *job)
     return status;
 }
 
-/** Deviations and coefficients want series one after another. */
+/** Makes the series-major copy that deviations and coefficients need. */
 static spmm_status turn(sp_series_job *job)
 {
     if (job->x.layout == SP_SERIES_MAJOR || job->rows.length) return SPMM_OK;

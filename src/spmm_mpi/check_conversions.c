@@ -1,3 +1,4 @@
+/** Times the baseline conversions from COO and the program's own on one matrix, and compares their results. */
 #include "spmm_mpi/check_conversions.h"
 
 #include <omp.h>
@@ -10,15 +11,15 @@
 #include "formats/ell.h"
 #include "formats/matrix.h"
 
-/** What a seed's algorithm fills: CSR and ELLPACK without padding (the same arrays), or padded ELLPACK. */
+/** What a baseline algorithm fills: CSR or ELLPACK without padding (the same arrays), or padded ELLPACK. */
 typedef struct target {
     const sp_coo *coo;
     int threads;
     int padded;
-    int64_t width;       /* padded: the longest row */
+    int64_t width;       /* entries of the longest row; padded only */
     int32_t *nz_per_row; /* [rows] */
-    int64_t *start;      /* [rows + 1], not padded */
-    int32_t *next;       /* [rows], single pass: how many entries of the row are placed */
+    int64_t *start;      /* [rows + 1]; not padded only */
+    int32_t *next;       /* [rows], single pass only: entries of the row inserted so far */
     int32_t *col;
     void *val;
 } target;
@@ -45,7 +46,7 @@ typedef struct algorithm {
     int single_pass;
 } algorithm;
 
-/* the order of the table; ours follows the two of each format */
+/* in the order of the table, where the program's own algorithm follows the two of each format */
 static const algorithm algorithms[] = {
     {"coo_to_csr_scan", SPMM_CSR, 0},
     {"coo_to_csr_single_pass", SPMM_CSR, 1},
@@ -55,22 +56,22 @@ static const algorithm algorithms[] = {
     {"coo_to_ell_nopad_single_pass", SPMM_ELL_NOPAD, 1},
 };
 
-/** What became of one algorithm. */
+/** The outcome of one algorithm. */
 typedef struct outcome {
-    double seconds; /* without the sort; the estimate if skipped */
-    double sorting; /* of the rows by column, afterwards */
+    double seconds; /* without sorting; the estimate if skipped */
+    double sorting; /* seconds of sorting the rows by column afterwards */
     int skipped, same;
 } outcome;
 
-/** What all share. */
+/** What the checks of all formats share. */
 typedef struct checks {
     const sp_coo *coo;
     int threads;
     double ell_limit, seconds_limit;
     FILE *out;
-    spmm_csr csr;       /* ours: what all are compared with */
-    double csr_seconds; /* of ours */
-    int differ;
+    spmm_csr csr;       /* the counting sort's: the reference of all comparisons */
+    double csr_seconds; /* of making it */
+    int differ;         /* results that differ from csr */
 } checks;
 
 static void target_destroy(target *f)
@@ -82,7 +83,8 @@ static void target_destroy(target *f)
     sp_free(f->val);
 }
 
-/** Counts the rows' entries and allocates, as the seeds do first; the caller destroys *f in any case. */
+/** Counts the entries of each row and allocates the arrays, which the baseline algorithms do first; the caller
+ *  destroys *f also on failure. */
 static spmm_status target_create(const checks *c, const algorithm *algo, target *f)
 {
     const sp_coo *const coo = c->coo;
@@ -94,7 +96,7 @@ static spmm_status target_create(const checks *c, const algorithm *algo, target 
     if (f->padded) {
         for (int64_t i = 0; i < coo->rows; i++)
             if (f->nz_per_row[i] > f->width) f->width = f->nz_per_row[i];
-        entries = coo->rows * f->width; /* no overflow: ours was made before, within the limit */
+        entries = coo->rows * f->width; /* cannot overflow: run_ours_ell() came first, within ell_limit */
     } else {
         TRY(sp_alloc_zero((void **)&f->start, coo->rows + 1, sizeof *f->start, "row starts"));
         for (int64_t i = 0; i < coo->rows; i++) f->start[i + 1] = f->start[i] + f->nz_per_row[i];
@@ -108,11 +110,11 @@ static spmm_status target_create(const checks *c, const algorithm *algo, target 
     return SPMM_OK;
 }
 
-/** Fills in growing pieces; gives up when the rest, at the pace so far, would pass the limit. */
+/** Fills the target in ever larger steps; gives up when the total, at the rate so far, would exceed the limit. */
 static void fill(const checks *c, const algorithm *algo, target *f, outcome *o)
 {
     enum { FIRST_ROWS = 4, FIRST_TRIPLETS = 1 << 14 };
-    const double believable = 0.05; /* seconds from which the pace says something */
+    const double believable = 0.05; /* seconds after which the measured rate is reliable */
     const int f64 = f->coo->precision == SPMM_F64;
     void (*const piece)(target *, int64_t,
                         int64_t) = algo->single_pass ? (f64 ? fill_single_pass_f64 : fill_single_pass_f32)
@@ -168,7 +170,8 @@ static void sort_row(const target *f, int64_t i, entry *scratch)
     }
 }
 
-/** Within a row the seeds' entries are in file order or in no defined one: sorts before comparing. */
+/** Sorts each row by column before the comparison: the scan leaves its entries in the order of the triplets, the
+ *  single pass in no defined order. */
 static spmm_status sort_rows(const target *f, outcome *o)
 {
     int64_t longest = 1;
@@ -184,7 +187,7 @@ static spmm_status sort_rows(const target *f, outcome *o)
     return SPMM_OK;
 }
 
-/** Row by row, bit by bit; padding must be -1 and zero bits. */
+/** Whether the target holds a's entries, bit for bit; padding must be column -1 and values of zero bits. */
 static int is_same(const target *f, const spmm_csr *a)
 {
     const size_t size = sp_value_size(a->precision);
@@ -218,8 +221,8 @@ static spmm_status run_seed(const checks *c, const algorithm *algo, outcome *o)
     return status;
 }
 
-/** A line of the table; `first` is the conversion's first algorithm, which the speed-up is over. What
- *  rests on an estimate is marked with ~. */
+/** Prints a line of the table. The speed-up is relative to `first`, the conversion's first algorithm; numbers that
+ *  rest on an estimate are marked with ~. */
 static void print_line(checks *c, const char *conversion, const char *name, const outcome *o,
                        const outcome *first)
 {
@@ -235,10 +238,10 @@ static void print_line(checks *c, const char *conversion, const char *name, cons
     if (!o->skipped && !o->same) c->differ++;
 }
 
-/** Our conversion from triplets to *a, timed; *a is destroyed by the caller. */
+/** Times the program's own conversion from triplets to CSR; the caller destroys *a. */
 static spmm_status run_ours(const checks *c, spmm_csr *a, double *seconds)
 {
-    sp_coo copy; /* which the conversion consumes; making it is not part of it */
+    sp_coo copy; /* the conversion consumes it; copying is not timed */
     memset(a, 0, sizeof *a);
     TRY(sp_coo_expand(c->coo, &copy));
     const double begun = omp_get_wtime();
@@ -247,7 +250,7 @@ static spmm_status run_ours(const checks *c, spmm_csr *a, double *seconds)
     return status;
 }
 
-/** Ours to one of the ELLPACKs, through CSR; compared with the CSR matrix by way of a target. */
+/** Times the program's own conversion to an ELLPACK format, by way of CSR, and compares its result with the CSR. */
 static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
 {
     sp_matrix m;
@@ -276,7 +279,7 @@ done:
     return status;
 }
 
-/** The three lines of one format. */
+/** Runs the three algorithms of one format and prints a line for each. */
 static spmm_status check_format(checks *c, spmm_format format)
 {
     static const char *const title[] = {"COO to CSR", "COO to ELL", "COO to ELL, no padding"};

@@ -1,6 +1,7 @@
-/* The seeds' two ways to fill a format from triplets; included once per type with VALUE and NAME. */
+/* The two baseline algorithms that fill a format from triplets; included once per value type, with VALUE and NAME
+   defined. */
 
-/** Rows [begin, end): each looks through all triplets for its own. */
+/** Fills rows [begin, end): scans all triplets once for each row, and keeps those of the row. */
 static void NAME(fill_scan)(target *f, int64_t begin, int64_t end)
 {
     const sp_coo *const coo = f->coo;
@@ -17,7 +18,7 @@ static void NAME(fill_scan)(target *f, int64_t begin, int64_t end)
     }
 }
 
-/** Triplets [begin, end): each asks, in a critical section, for its place in its row. */
+/** Inserts triplets [begin, end): a critical section hands out the next free position of a triplet's row. */
 static void NAME(fill_single_pass)(target *f, int64_t begin, int64_t end)
 {
     const sp_coo *const coo = f->coo;

@@ -1,3 +1,4 @@
+/** Counts the columns that a block touches, and the bytes that a product must move at least. */
 #include "spmm_mpi/dram_bound.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/** Counts and prints what a matrix costs on a process grid, and finds the grid of least cost. */
 #include "spmm_mpi/grid_cost.h"
 
 #include <string.h>
@@ -5,8 +6,8 @@
 #include "base/memory.h"
 #include "formats/multivector.h"
 
-/** A byte over the wires of a cluster, or of a node, counted as so many of a rank's memory: about what NVLink
- *  and a GPU's memory, or InfiniBand and a socket's, have to each other. */
+/** Bytes of local memory traffic that one received byte is worth: about the ratio of a GPU's memory bandwidth to
+ *  NVLink's, and of a socket's to InfiniBand's. */
 enum { WIRE = 8 };
 
 spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *r)
@@ -129,7 +130,7 @@ spmm_status sp_grid_cost_best(const spmm_csr *a, sp_partition partition, int ran
                               FILE *table, int *p, int *q)
 {
     double least = 0;
-    /* a graph's parts depend on how many there are; entries stand for them here */
+    /* METIS would have to cut the graph anew for each number of row blocks; balancing by entries stands in for it */
     const sp_partition by = partition == SP_PARTITION_GRAPH ? SP_PARTITION_NNZ : partition;
     if (table) sp_grid_cost_head(table, k);
     for (int columns = 1; columns <= ranks; columns++) {

@@ -1,4 +1,4 @@
-/** Where the blocks of a matrix go, and what that costs: rank 0's part of the partition. No MPI. */
+/** What a matrix costs on a P x Q process grid, counted from its pattern on rank 0, to choose a grid. No MPI. */
 #ifndef SP_SPMM_MPI_GRID_COST_H
 #define SP_SPMM_MPI_GRID_COST_H
 
@@ -8,36 +8,51 @@
 #include "distribute/partition.h"
 #include "distribute/scatter.h"
 
-/** What a product with K columns would cost on a grid, exactly counted. */
+/** What a product with K columns costs on a grid. Rows and entries are counted exactly. */
 typedef struct sp_grid_cost {
     int p, q;
-    sp_rank_count most; /**< of any rank, field by field */
-    int64_t received;   /**< rows of X, all ranks together */
-    double moved;       /**< bytes that a rank receives in a product, at most: X, and partial Y of a tree */
-    double held; /**< bytes that a rank holds at most: its block with columns renumbered, X with its halo, Y,
-                             and what it packs */
-    double cost; /**< bytes that the slowest rank's memory moves, and 8 times those that it receives */
+    sp_rank_count most; /**< maximum over the ranks, field by field */
+    int64_t received;   /**< rows of X that are received, over all ranks */
+    double moved; /**< most bytes that a rank receives in a product: ghost rows of X, and the partial Y of a
+                             tree reduction */
+    double held;  /**< most bytes that a rank holds: its block, a second array of column indices (renumbered),
+                             X with its ghost rows, Y, and the rows of X that it packs */
+    double cost;  /**< maximum over the ranks of the bytes that its memory moves plus 8 times those that it
+                             receives */
 } sp_grid_cost;
 
-/** Row and column blocks by entries or even, and the owners of X. Of SP_PARTITION_GRAPH, row_begin is as it is.
- *  \param [in,out] ranges  created for P x Q \return SPMM_OK, SPMM_ERR_MEMORY */
+/** Determines row and column blocks, balanced by entries or of equal size, and the owners of the rows of X. With
+ *  SP_PARTITION_GRAPH the row blocks are those that ranges->row_begin holds already.
+ *
+ *  Local.
+ *  \param [in,out] ranges  created for P x Q
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *ranges);
 
-/** \param [out] counts  [P*Q], may be NULL \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT */
+/** Counts the cost of a product with k columns on the grid of `ranges`.
+ *
+ *  Local.
+ *  \param [out] counts  [P*Q], what each rank holds and moves; may be NULL
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _USAGE (as sp_comm_volume()) */
 spmm_status sp_grid_cost_count(const spmm_csr *a, const sp_ranges *ranges, int64_t k, int threads,
                                sp_rank_count *counts, sp_grid_cost *cost);
 
-/** The grid of the least cost among all with p*q = ranks.
- *  \param [in] table  the candidates are printed there; NULL: not
+/** Finds the p x q grid of least cost among all with p*q = ranks; of equal ones, the one with the fewest columns q.
+ *
+ *  Local.
+ *  \param [in] partition  SP_PARTITION_GRAPH is approximated by SP_PARTITION_NNZ
+ *  \param [in] table      gets a line per candidate; NULL: nothing is printed
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT */
 spmm_status sp_grid_cost_best(const spmm_csr *a, sp_partition partition, int ranks, int64_t k, int threads,
                               FILE *table, int *p, int *q);
 
-/** A line of the table of costs, and its head. */
+/** Prints the head of the table of costs for K = k. */
 void sp_grid_cost_head(FILE *out, int64_t k);
+
+/** Prints one grid's line of that table, with a remark at its end ("": none). */
 void sp_grid_cost_line(FILE *out, const spmm_csr *a, const sp_grid_cost *cost, const char *remark);
 
-/** A line a rank. */
+/** Prints a table of counts [p*q] with one line per rank. */
 void sp_grid_cost_ranks(FILE *out, const sp_rank_count *counts, int p, int q);
 
 #endif

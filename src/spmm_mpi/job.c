@@ -1,3 +1,4 @@
+/** The phases before the products where rank 0 reads the matrix: read, scatter, halo, report of what is known. */
 #include "spmm_mpi/job.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
     return sp_slowest(job->grid.comm, (double *)seconds, sizeof *seconds / sizeof(double));
 }
 
-/** A percentage on a terminal's stderr, redrawn in place; context is the phase's name. */
+/** Shows a percentage on stderr, redrawn in place; context is the phase's name. */
 static void show_progress(void *context, double fraction)
 {
     static int last = -1;
@@ -43,7 +44,7 @@ sp_read_options sp_job_read_options(const sp_job *job)
                              .progress_context = "reading"};
 }
 
-/** A file of --cache, read back. */
+/** Reads a .spmm file, which an earlier run wrote with --cache. */
 static spmm_status read_cached(sp_job *job)
 {
     const sp_read_options options = sp_job_read_options(job);
@@ -117,7 +118,7 @@ static void row_facts(sp_job *job)
     job->record.matrix.nnz = a->nnz;
 }
 
-/** The K of every run when X comes from a file, on every rank. */
+/** Tells every rank the K of a file's X, which replaces the list of --columns, and checks it against the options. */
 static spmm_status columns_of_x(sp_job *job)
 {
     sp_options *o = &job->options;
@@ -295,7 +296,7 @@ spmm_status sp_job_check_conversions(sp_job *job)
 void sp_job_destroy(sp_job *job)
 {
     sp_halo_destroy(&job->halo);
-    spmm_block_destroy(&job->block); /* before a: it may borrow from it */
+    spmm_block_destroy(&job->block); /* before a, whose arrays it may borrow */
     spmm_csr_destroy(&job->a);
     spmm_csr_destroy(&job->sample);
     spmm_multivector_destroy(&job->x_file);

@@ -1,4 +1,4 @@
-/** What can be known of a run before its matrix is read, from options, build, machine and files: it is refused then, and not
+/** Refuses, before the matrix is read, what options, build, machine and files already tell will fail, rather than
  *  after an hour of work. */
 #include <errno.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "plan/reduce.h"
 #include "spmm_mpi/job.h"
 
-/* ---- options beside build and device; the same on every rank, but for what a machine has ---- */
+/* ---- options against build and device; the same on every rank unless their machines differ ---- */
 
 static spmm_status check_ways(const sp_job *job)
 {
@@ -39,7 +39,7 @@ static spmm_status check_kernels(const sp_job *job)
     return SPMM_OK;
 }
 
-/** A dry run's grid need not be that of the ranks that there are, but of some that are planned. */
+/** Checks --grid of a dry run, which must fit one of the planned numbers of ranks, not the ranks that are running. */
 static spmm_status check_planned_grid(const sp_job *job)
 {
     const sp_options *const o = &job->options;
@@ -53,8 +53,11 @@ static spmm_status check_planned_grid(const sp_job *job)
                    (long long)ranks, (long long)ranks);
 }
 
-/** Which ranks the transport asked for joins. Collective, but the status is this rank's: process columns and rows may differ
- *  in what they find, so all is asked before any of it is judged. */
+/** Checks that the ranks which communicate can do so by the transport and reduction asked for: peer needs a process
+ *  column on one node, NCCL a GPU for each rank.
+ *
+ *  Collective, but the status is this rank's. Process columns and rows may differ in what they find, so every query
+ *  is made before any result is judged: no rank misses a collective call. */
 static spmm_status check_neighbours(const sp_job *job)
 {
     const sp_options *const o = &job->options;
@@ -77,7 +80,7 @@ static spmm_status check_neighbours(const sp_job *job)
 
 /* ---- files; rank 0 ---- */
 
-/** A name that is no file's may be meant for a generator's; what else is wrong with a file, its reader says. */
+/** Refuses a name that is no file's and close to a generator's; the reader reports everything else. */
 static spmm_status check_matrix(const char *matrix)
 {
     char meant[128];
@@ -86,7 +89,7 @@ static spmm_status check_matrix(const char *matrix)
     return sp_fail(SPMM_ERR_OPEN, "%s: no such file, and no such generator%s", SHOWN(matrix), meant);
 }
 
-/** X is read after the matrix. */
+/** Checks that the file of X can be opened: it is only read after the matrix. */
 static spmm_status check_x(const char *path)
 {
     sp_input *source;

@@ -1,4 +1,5 @@
-/** --io parallel: every rank reads its part of the file, and no rank ever holds the matrix. */
+/** --io parallel: every rank reads its block from the file; no rank holds the whole matrix unless it is verified in
+ *  full. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,7 +8,7 @@
 #include "parallel_io/parallel_read.h"
 #include "spmm_mpi/job.h"
 
-/** Row and column blocks as they were read; the owners of X follow from them. */
+/** Takes over the row and column blocks that the reader made, and derives the owners of X from them. */
 static spmm_status take_ranges(sp_job *job, const sp_load *l)
 {
     sp_ranges *const r = &job->ranges;
@@ -17,7 +18,7 @@ static spmm_status take_ranges(sp_job *job, const sp_load *l)
     return sp_ranges_share(&job->grid, SP_ROOT, l->rows, l->cols, r);
 }
 
-/** The load's block becomes the job's. */
+/** Moves the loaded block into the job. */
 static void take_block(sp_job *job, sp_load *l)
 {
     sp_block_place(&job->grid, &job->ranges, l->rows, l->cols, &job->block);
@@ -58,7 +59,8 @@ static spmm_status load(sp_job *job, sp_load *l)
 
 /* ---- what rank 0 verifies with ---- */
 
-/** Full where it was asked for and fits: the matrix comes to rank 0 for it. */
+/** The verification mode: full only where --verify full was given and rank 0 has the memory, since the matrix must be
+ *  gathered there for it; the default becomes sample. */
 static sp_verify_mode mode_of(const sp_job *job)
 {
     const sp_record *const r = &job->record;

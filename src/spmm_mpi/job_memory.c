@@ -1,5 +1,5 @@
-/** What a run will take in memory, at least, from the sizes that a file's header or a generator's name says: what cannot
- *  fit is refused before it is read. All figures are of the ranks that share rank 0's memory. */
+/** Lower bounds of a run's memory, from the sizes in a file's header or a generator's name, so that what cannot fit
+ *  is refused before it is read. All figures are totals of the ranks that share rank 0's memory. */
 #include "base/budget.h"
 #include "base/memory.h"
 #include "io/generators.h"
@@ -10,11 +10,11 @@
 typedef struct outlook {
     sp_sizes a;
     int binary;
-    double share;  /* of the ranks, those that share rank 0's memory */
-    double value;  /* bytes */
-    double p, q;   /* of the grid */
-    int64_t k;     /* the greatest; 1: not known */
-    double x_file; /* bytes of X on rank 0, when it is read from a file */
+    double share;  /* fraction of the ranks that share rank 0's memory */
+    double value;  /* bytes per value */
+    double p, q;   /* the process grid */
+    int64_t k;     /* the largest K; 1 where it is not known */
+    double x_file; /* bytes of the whole X on rank 0, if it is read from a file */
 } outlook;
 
 static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
@@ -31,7 +31,7 @@ static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
     return SPMM_OK;
 }
 
-/** Bytes of so many rows of X or Y. */
+/** Bytes of a number of rows of X or Y. */
 static double rows_bytes(const outlook *l, const sp_job *job, double rows)
 {
     return rows * (double)sp_multivector_ld(l->k, job->options.precision) * l->value;
@@ -58,32 +58,32 @@ static spmm_status look_ahead(const sp_job *job, outlook *l)
     return SPMM_OK;
 }
 
-/** Row starts of all blocks together, and their entries. */
+/** Bytes of the row starts, column indices and values of all blocks. */
 static double blocks_bytes(const outlook *l)
 {
     return 8 * l->q * (double)l->a.rows + (double)l->a.entries * (4 + l->value);
 }
 
-/** While the matrix comes to the ranks. */
+/** Bytes needed while the matrix is read and distributed. */
 static double reading_bytes(const outlook *l, const sp_job *job)
 {
     const sp_options *const o = &job->options;
     const double rows = (double)l->a.rows, entries = (double)l->a.entries;
     const double whole = sp_csr_bytes_of(&l->a, o->precision);
     if (o->io_parallel) {
-        /* of a text the rows are counted beside the blocks' row starts */
+        /* the entries per row of a text are counted in an array beside the blocks' row starts */
         const int counts = !l->binary && o->partition != SP_PARTITION_ROWS;
         const double starts = 8 * (l->q + counts) * rows, blocks = blocks_bytes(l);
         return l->share * (starts > blocks ? starts : blocks);
     }
-    /* triplets and their copy, which a CSR is made of */
+    /* the triplets, and the copy that becomes a CSR */
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) return whole + 2 * entries * (8 + l->value) + 8 * rows;
     if (o->action == SP_ACTION_DRY_RUN) return whole;
-    /* rank 0 has all of it, and twice a block's row starts, when the last of the others gets its block */
+    /* the peak: rank 0 has the matrix and two copies of a block's row starts when the last block leaves it */
     return whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / job->grid.size);
 }
 
-/** While there are products. */
+/** Bytes needed during the products. */
 static double product_bytes(const outlook *l, const sp_job *job)
 {
     const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
@@ -99,7 +99,7 @@ spmm_status sp_job_check_memory(const sp_job *job)
     if (o->action != SP_ACTION_MULTIPLY && o->action != SP_ACTION_SCATTER_ONLY &&
         o->action != SP_ACTION_CHECK_CONVERSIONS && o->action != SP_ACTION_DRY_RUN)
         return SPMM_OK;
-    if (look_ahead(job, &l) != SPMM_OK) return SPMM_OK; /* who reads it says what is wrong */
+    if (look_ahead(job, &l) != SPMM_OK) return SPMM_OK; /* the reader will report the error */
     snprintf(what, sizeof what, "%.300s (%lld rows%s%lld entries)", o->matrix, (long long)l.a.rows,
              l.a.entries > 0 ? ", " : " and more than ", (long long)l.a.entries);
     TRY(sp_memory_needs(reading_bytes(&l, job), what));

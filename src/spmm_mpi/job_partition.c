@@ -1,4 +1,4 @@
-/** The partition: grid, blocks, renumbering, what is kept for verifying; and planning without a run. */
+/** Partitions the matrix: grid, blocks, renumbering, and what is kept for verifying; --dry-run. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,7 +19,7 @@ static int64_t greatest_k(const sp_job *job)
 
 /* ---- the grid ---- */
 
-/** --grid auto: rank 0 counts, and all make the grid anew. */
+/** --grid auto: rank 0 finds the grid of least cost, and all ranks replace theirs by it. */
 static spmm_status choose_grid(sp_job *job)
 {
     int dims[2] = {0, 0};
@@ -37,7 +37,7 @@ static spmm_status choose_grid(sp_job *job)
 
 /* ---- renumbering by a graph partitioner; rank 0 ---- */
 
-/** Rows of X that all ranks receive together. */
+/** Counts the rows of X that are received in a product, over all ranks. */
 static spmm_status count_received(const sp_job *job, const spmm_csr *a, sp_partition partition,
                                   int64_t *received)
 {
@@ -62,7 +62,7 @@ static spmm_status permute_x(sp_job *job)
     return status;
 }
 
-/** A := P A P^T; what a product moves is counted before and after. */
+/** Replaces A by P A P^T, where METIS determines P, and prints the communication volume before and after. */
 static spmm_status renumber(sp_job *job)
 {
     spmm_csr renumbered;
@@ -83,7 +83,7 @@ static spmm_status renumber(sp_job *job)
     return SPMM_OK;
 }
 
-/** Every rank learns which rows of the matrix as read its rows of X are, to generate them. */
+/** Tells every rank the old indices of its rows of X, since the generated values depend on those. */
 static spmm_status share_old_numbers(sp_job *job)
 {
     const sp_ranges *const r = &job->ranges;

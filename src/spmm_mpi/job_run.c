@@ -1,4 +1,4 @@
-/** Runs: every K and kernel asked for, one after another, and their comparison. */
+/** Makes the runs, one for each K and kernel asked for, and compares them. */
 #include "spmm_mpi/job.h"
 
 #include <string.h>
@@ -19,14 +19,14 @@ typedef struct run {
     int64_t k;
     spmm_plan *plan;
     spmm_multivector x, y;          /* this rank's rows, in the plan's memory */
-    spmm_multivector y_host;        /* only from a GPU */
-    spmm_multivector x_whole;       /* rank 0, which verifies with it; not where it is borrowed */
-    const spmm_multivector *x_seen; /* the whole X: x_whole, or one that is there already */
-    spmm_multivector gathered;      /* rank 0 */
+    spmm_multivector y_host;        /* Y copied from a GPU; otherwise unused */
+    spmm_multivector x_whole;       /* rank 0: the whole X to verify with, where it must be made for that */
+    const spmm_multivector *x_seen; /* rank 0: the whole X, in x_whole, x or job->x_file */
+    spmm_multivector gathered;      /* rank 0: Y, or its sampled rows */
     double *seconds;                /* [TIMES * repeat] */
 } run;
 
-/** Which times of a product are kept. */
+/** The times of a product that are kept; STILL is a product without its exchange. */
 enum { APPLY, KERNEL, INTERIOR, BOUNDARY, REDUCE, EXCHANGE, STILL, TIMES };
 
 static void destroy_run(run *r)
@@ -66,7 +66,7 @@ static spmm_status make_plan(sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** This rank's rows of X, as the options say: made in place. */
+/** Generates this rank's rows of X. */
 static void generate(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
@@ -76,7 +76,7 @@ static void generate(const sp_job *job, spmm_multivector *x)
         sp_multivector_generate(x, o->x_kind, o->x_seed, job->block.x_begin, job->binding.threads);
 }
 
-/** All of X, in the order that the blocks have. */
+/** Generates the whole X, in the order of the renumbered rows where there is one. */
 static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
@@ -90,7 +90,7 @@ static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
     return status;
 }
 
-/** This rank's rows of X: made in place, or rank 0's, and put where the kernel wants them. */
+/** Makes this rank's rows of X, generated or received from rank 0's file, in the plan's memory. */
 static spmm_status make_x(sp_job *job, run *r)
 {
     spmm_multivector staging = {0};
@@ -111,7 +111,7 @@ done:
     return status;
 }
 
-/** What rank 0 verifies with: all of X, which the file's is, and on one rank's CPU the product's. */
+/** Finds the whole X that rank 0 verifies with: the file's, the product's on a single CPU rank, else generates it. */
 static spmm_status see_x(sp_job *job, run *r)
 {
     if (!sp_is_root(job) || job->verify == SP_VERIFY_NONE) return SPMM_OK;
@@ -136,7 +136,7 @@ static spmm_status prepare(sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** The slowest rank's floor of a product over the time that it took. */
+/** Notes the DRAM bound in the record; its share is the slowest rank's least time over the median of a product. */
 static spmm_status dram_bound_share(sp_job *job, const run *r)
 {
     sp_record *rec = &job->record;
@@ -160,7 +160,7 @@ static double median(const sp_job *job, const run *r, int which)
     return sp_stats_of(times_of(job, r, which), job->options.repeat).median;
 }
 
-/** Of the time that an exchange takes alone, the share that products did not wait for. */
+/** Share of an exchange's own time that was hidden: that did not prolong the product. */
 static double hidden_share(const sp_record *rec)
 {
     const double exposed = rec->apply.median - rec->seconds.no_exchange;
@@ -168,7 +168,7 @@ static double hidden_share(const sp_record *rec)
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/** What the plan decided, for the report. */
+/** Notes the plan's decisions in the record. */
 static spmm_status note_facts(sp_job *job, const run *r)
 {
     sp_record *rec = &job->record;
@@ -215,8 +215,8 @@ static spmm_status products(sp_job *job, run *r)
     return job->copy_bandwidth > 0 ? dram_bound_share(job, r) : SPMM_OK;
 }
 
-/** Keeps the sampled rows of this rank's Y, in place: they increase strictly, so the i-th is row i or a later one, and
- *  no row is overwritten before it was copied. */
+/** Compacts Y to its sampled rows, in place: their indices increase strictly, so the i-th is at least i, and no row
+ *  is overwritten before it is copied. */
 static void pick_rows(const sp_job *job, spmm_multivector *y)
 {
     const size_t bytes = (size_t)y->ld * sp_value_size(y->precision);
@@ -235,7 +235,7 @@ static void poison(spmm_multivector *y)
         ((float *)y->data)[0] += 1;
 }
 
-/** Y in the order of the matrix as it was read. Rank 0. */
+/** Writes Y with its rows in the order of the matrix as read. Rank 0. */
 static spmm_status write_output(const sp_job *job, const spmm_multivector *gathered)
 {
     spmm_multivector y;
@@ -260,7 +260,7 @@ static spmm_status collect(sp_job *job, run *r)
         if (status == SPMM_OK) status = spmm_multivector_copy(&r->y, y);
     }
     TRY(sp_agree(job->grid.comm, "download", status));
-    /* rank 0 of a process row has the sum; with a butterfly the others have it too */
+    /* the first rank of a process row contributes the sum; after a butterfly the others have it too */
     if (job->grid.coords[1] > 0) y->rows = 0;
     if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) poison(y);
     if (job->options.output) {
@@ -279,16 +279,16 @@ static spmm_status collect(sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** Whether a single differing bit fails the run. Rank 0. */
+/** Whether Y must be the serial product bit for bit, so that any difference fails the run. Rank 0. */
 static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
 {
-    if (job->grid.dims[1] > 1) return 0; /* sums of partial sums */
+    if (job->grid.dims[1] > 1) return 0; /* Y is a sum of partial Y */
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
            (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_row_segment(kernel));
 }
 
-/** Of a row that has the number `row` now. */
+/** Index, in the matrix as read, of the row with the new index `row`. */
 static int64_t old_number(const sp_job *job, int64_t row)
 {
     int64_t i = 0;
@@ -308,7 +308,7 @@ static spmm_status verify(sp_job *job, run *r)
     TRY(sp_agree(job->grid.comm, "verify", status));
     if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
     if (sp_is_root(job) && job->perm && error->row >= 0) error->row = old_number(job, error->row);
-    /* an `exact` kernel that is not is wrong, however small the difference */
+    /* an exact kernel fails on any difference, however small */
     int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
     TRY(sp_bcast(job->grid.comm, SP_ROOT, &passed, sizeof passed));
     job->record.passed = (int)passed;
@@ -322,7 +322,7 @@ static int all_asked(const sp_job *job)
     return job->options.kernel && strcmp(job->options.kernel, "all") == 0;
 }
 
-/** Of the kernels' names in the tables. */
+/** Width of the column of kernel names in the tables. */
 static int name_width(const sp_job *job)
 {
     int count, width = 14;
@@ -375,7 +375,7 @@ done:
 
 /* ---- all runs ---- */
 
-/** Measures what products are held against. */
+/** Measures what the DRAM bound needs. The copies raise the peak of memory, which is restarted afterwards. */
 static spmm_status measure_floor(sp_job *job)
 {
     TRY(sp_agree(job->grid.comm, "floor", sp_touched_columns(&job->block.csr, &job->touched)));
@@ -385,7 +385,7 @@ static spmm_status measure_floor(sp_job *job)
     return status;
 }
 
-/** Every kernel of the device and the format for one K. runs: [kernels], *count of them are there. */
+/** Makes a run with every kernel of the device and format for one K, and appends each record to runs at *count. */
 static spmm_status multiply_every(sp_job *job, int64_t k, sp_record *runs, int *count)
 {
     int kernels;
@@ -426,7 +426,7 @@ static spmm_status compare_all(sp_job *job)
     return status;
 }
 
-/** --probe; the operations are those of the first K. */
+/** --probe: measures with the first K. */
 static spmm_status probe(sp_job *job)
 {
     sp_probe p;

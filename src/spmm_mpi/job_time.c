@@ -1,4 +1,4 @@
-/** Repeated products and exchanges, timed on all ranks together. */
+/** Times repeated products and exchanges on all ranks together. */
 #include <string.h>
 
 #include "plan/plan.h"
@@ -6,8 +6,8 @@
 
 static int shared_out(const sp_job *job) { return job->grid.size > 1; }
 
-/** A GPU or an MPI library that failed in the middle of an exchange leaves neighbours waiting for rows that will
- *  not come: all end then, instead of none. */
+/** Ends all ranks after a failure of the device in the middle of an exchange: neighbors would wait for ever for rows
+ *  that do not come. */
 static void end_all_where_stuck(const sp_job *job, spmm_status status)
 {
     if ((status != SPMM_ERR_DEVICE && status != SPMM_ERR_NO_DEVICE) || !shared_out(job)) return;

@@ -1,4 +1,4 @@
-/** The choice of kernels where they are auto: by the rule of choose.h, or by timing them. */
+/** Chooses the kernel of each K where it is auto: by the rule of plan/choose.h, or by timing the candidates. */
 #include "spmm_mpi/job.h"
 
 #include <math.h>
@@ -11,15 +11,15 @@
 #include "spmm_mpi/tune.h"
 
 enum { WHY_BYTES = 160, MOST_PRODUCTS = 100 };
-static const double LEAST_TO_TIME = 0.15; /**< seconds that a candidate's products fill, if few do not */
+static const double LEAST_TO_TIME = 0.15; /**< seconds a candidate is timed, by repeating short products */
 
-/** What the tunings of all K have in common. */
+/** What the tunings of all K share. */
 typedef struct tuning {
     spmm_format format;
     const sp_kernel *list[SP_MAX_CANDIDATES];
     int count;
     uint64_t hash;   /* of the matrix's structure */
-    char path[4096]; /* rank 0; "": nothing is remembered */
+    char path[4096]; /* rank 0: the cache file; "": nothing is remembered */
 } tuning;
 
 static spmm_format format_asked(const sp_job *job) { return (spmm_format)((int)job->options.format - 1); }
@@ -35,7 +35,7 @@ static void warn(const sp_job *job, const char *what)
 
 /* ---- remembering; rank 0 ---- */
 
-/** What an answer depends on, as text. */
+/** Writes the key of a cached answer: what the answer is taken to depend on. */
 static void make_key(const sp_job *job, const tuning *t, int64_t k, char *key, size_t n)
 {
     const sp_options *o = &job->options;
@@ -77,7 +77,7 @@ static void remember(const sp_job *job, const tuning *t, int64_t k, int index, d
 
 /* ---- timing ---- */
 
-/** This rank's rows of X and Y where the candidate wants them. */
+/** Makes this rank's rows of X and Y in the memory of the candidate's plan. */
 static spmm_status make_x_and_y(const sp_job *job, const spmm_plan *plan, int64_t k, spmm_multivector *x,
                                 spmm_multivector *y)
 {
@@ -95,12 +95,12 @@ static spmm_status make_x_and_y(const sp_job *job, const spmm_plan *plan, int64_
     return status;
 }
 
-/** Median of a few products of one kernel; the slowest rank's, the same on every rank. */
+/** Times one kernel: the median over a few products of the slowest rank's time, the same on every rank. */
 static spmm_status time_kernel(const sp_job *job, const sp_kernel *kernel, int64_t k, double *seconds)
 {
     double apply[MOST_PRODUCTS], within[MOST_PRODUCTS];
     const sp_job_times wanted = {.apply = apply, .kernel = within};
-    /* ranks share cores, but seldom a GPU, whose own clock does not see the host's delays */
+    /* a GPU's own clock does not see the host's delays: ranks often share cores, but seldom a GPU */
     double *const times = kernel->device == SPMM_CUDA ? within : apply;
     spmm_multivector x = {0}, y = {0};
     spmm_plan_options options = sp_job_plan_options(job);
@@ -124,7 +124,7 @@ done:
     return status;
 }
 
-/** Times every candidate. \param [out] best  its index; -1: none could be made */
+/** Times every candidate. \param [out] best  index of the fastest; -1: no plan could be made */
 static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k, int *best, double *least)
 {
     *best = -1;
@@ -132,7 +132,7 @@ static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k
     for (int i = 0; i < t->count; i++) {
         double seconds = 0;
         const spmm_status status = time_kernel(job, t->list[i], k, &seconds);
-        /* what cannot be held is no candidate; the rest are errors */
+        /* a kernel whose data exceed a limit or the memory is left out; any other failure ends the tuning */
         if (status != SPMM_OK && status != SPMM_ERR_LIMIT && status != SPMM_ERR_MEMORY) return status;
         if (is_verbose(job)) {
             printf("           %-15s %-10s", t->list[i]->id, sp_format_word(t->list[i]->format));
@@ -156,7 +156,7 @@ static spmm_status tune(const sp_job *job, const tuning *t, int64_t k, const sp_
         int64_t index;
     } known = {0, -1};
     int best = -1;
-    if (t->count < 2) return SPMM_OK; /* nothing to be chosen */
+    if (t->count < 2) return SPMM_OK; /* no choice */
     if (sp_is_root(job)) {
         recall(job, t, k, &best, &known.seconds);
         known.index = best;
@@ -168,7 +168,7 @@ static spmm_status tune(const sp_job *job, const tuning *t, int64_t k, const sp_
         return SPMM_OK;
     }
     TRY(time_candidates(job, t, k, &best, &known.seconds));
-    if (best < 0) return SPMM_OK; /* the rule's stays, and says what is wrong */
+    if (best < 0) return SPMM_OK; /* the rule's kernel stays; its plan will report what is wrong */
     *kernel = t->list[best];
     snprintf(why, WHY_BYTES, "tuned now: %.4f ms", 1e3 * known.seconds);
     if (sp_is_root(job)) remember(job, t, k, best, known.seconds);
@@ -190,7 +190,7 @@ static spmm_status start_tuning(const sp_job *job, tuning *t)
 
 /* ---- choosing ---- */
 
-/** One line, or one for each K where they differ. */
+/** Prints the chosen kernels: one line for all K, or one per K where they differ. */
 static void say_choices(const sp_job *job, char (*why)[WHY_BYTES])
 {
     const int count = job->options.k_count;

@@ -1,4 +1,4 @@
-/** spmm_mpi: options -> stages -> exit code. */
+/** The program spmm_mpi: parses options, runs the phases of job.h, and returns an exit code. */
 #include <omp.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static void list_devices(const sp_binding *place)
     }
 }
 
-/** By what X may travel between ranks; all but MPI is for GPUs. */
+/** Lists the transports of X and whether this build and machine have them; all but mpi need GPUs. */
 static void list_transports(void)
 {
     const char *none = "";
@@ -69,8 +69,8 @@ static void list_transports(void)
     }
 }
 
-/** The options that are answered without starting MPI, which a login node may not let start. 1: that was
- *  all. */
+/** Answers --help, --version and --list-kernels without starting MPI, which a login node may forbid.
+ *  \return 1: answered, the program ends */
 static int answer(sp_action action)
 {
     if (action != SP_ACTION_HELP && action != SP_ACTION_VERSION && action != SP_ACTION_LIST_KERNELS) return 0;
@@ -88,16 +88,17 @@ static spmm_status place(sp_job *job)
     sp_device_choice choice = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
     if (kernel && choice == SP_DEVICE_AUTO)
         choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
-    /* a dry run's grid is not this run's */
+    /* a dry run's --grid is of the planned ranks, not of those that run */
     const int planned = o->action == SP_ACTION_DRY_RUN;
     TRY(sp_grid_create(MPI_COMM_WORLD, planned ? 0 : o->p, planned ? 0 : o->q, &job->grid));
     TRY(sp_share_memory(job->grid.comm, &job->memory));
     TRY(sp_bind_rank(job->grid.comm, choice, o->threads, &job->binding));
-    omp_set_num_threads(job->binding.threads); /* for parallel regions that are not told how many */
+    omp_set_num_threads(job->binding.threads); /* for parallel regions without num_threads */
     return SPMM_OK;
 }
 
-/** From the file or generator to each rank's block. *ended: that was all that was asked for. */
+/** Takes the matrix from a file or generator to each rank's block.
+ *  \param [out] ended  1: the action is complete, without products */
 static spmm_status distribute(sp_job *job, int *ended)
 {
     const sp_action action = job->options.action;

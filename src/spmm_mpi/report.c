@@ -1,3 +1,4 @@
+/** Prints the report of spmm_mpi as text: preamble, runs, comparison, summary. */
 #include "spmm_mpi/report.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/** Writes a run's record as JSON Lines and CSV. */
 #include <math.h>
 
 #include "cli/record_writer.h"
@@ -56,7 +57,7 @@ static void error_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** What a product moves between ranks, and where its time goes. */
+/** What a product moves between ranks, and the times of its parts. */
 static void moved_group(sp_writer *s, const sp_record *r)
 {
     sp_writer_open(s, "moved");
@@ -77,7 +78,7 @@ static void moved_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Of --probe. */
+/** The results of --probe. */
 static void probe_group(sp_writer *s, const sp_record *r)
 {
     sp_writer_open(s, "probe");
@@ -87,7 +88,7 @@ static void probe_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Every field, once, whatever the form. */
+/** Visits every field once, in the same order for JSON and CSV. */
 static void visit(sp_writer *s, const void *record)
 {
     const sp_record *const r = record;
@@ -113,7 +114,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_int(s, "rank_peak_bytes", r->memory.rank_peak_bytes);
     sp_writer_int(s, "load_peak_bytes", r->memory.load_peak_bytes);
     sp_writer_close(s);
-    /* new fields go to the end, where readers of columns do not miss them */
+    /* new fields are appended at the end, so that the columns before them keep their positions */
     const int measured = r->dram_bound.copy_bandwidth > 0;
     sp_writer_double(s, "dram_bound_share", measured ? r->dram_bound.share : NAN);
     sp_writer_double(s, "copy_bytes_per_second", measured ? r->dram_bound.copy_bandwidth : NAN);

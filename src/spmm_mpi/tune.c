@@ -1,3 +1,4 @@
+/** Keeps the answers of --autotune in a text file: hash of a pattern, path, look-up, storing. */
 #include "spmm_mpi/tune.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ spmm_status sp_tune_path(char *path, size_t n)
     int length;
     if (file)
         length = snprintf(path, n, "%s", file);
-    else if (cache && cache[0] == '/') /* others are to be ignored: XDG Base Directory Specification */
+    else if (cache && cache[0] == '/') /* the XDG Base Directory Specification: ignore relative paths */
         length = snprintf(path, n, "%s/spmm_mpi/tune", cache);
     else if (home && home[0])
         length = snprintf(path, n, "%s/.cache/spmm_mpi/tune", home);
@@ -63,7 +64,7 @@ spmm_status sp_tune_path(char *path, size_t n)
 
 /* ---- finding ---- */
 
-/** The field up to the next tab or the line's end; *at moves behind it. */
+/** Length of the field at *at, which ends at a tab or the line's end; *at moves past it. */
 static size_t field(const char **at, const char *end, const char **text)
 {
     const char *const tab = memchr(*at, '\t', (size_t)(end - *at));
@@ -73,7 +74,7 @@ static size_t field(const char **at, const char *end, const char **text)
     return (size_t)(stop - *text);
 }
 
-/** The kernel of a line, or -1 where it has another key or is damaged. */
+/** Index in list of the kernel that a line names; -1: another key, an unknown kernel or a damaged line. */
 static int answer(const char *line, const char *end, const char *key, const sp_kernel *const *list, int count,
                   double *seconds)
 {
@@ -95,12 +96,12 @@ static int answer(const char *line, const char *end, const char *key, const sp_k
     return found;
 }
 
-/** The whole file in *text; *bytes 0 where there is none. */
+/** Reads the whole file into *text, which the caller frees; *bytes is 0 where there is no file. */
 static spmm_status read_all(const char *path, char **text, size_t *bytes)
 {
     struct stat info;
     *bytes = 0;
-    /* (not to wait for the other end of a pipe) */
+    /* O_NONBLOCK: do not wait for the other end of a pipe */
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 && errno == ENOENT) return SPMM_OK;
     if (file < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot read: %s", path, strerror(errno));
@@ -129,7 +130,7 @@ spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *con
     const spmm_status status = read_all(path, &text, &bytes);
     for (const char *line = text, *const end = text ? text + bytes : NULL; status == SPMM_OK && line < end;) {
         const char *const stop = memchr(line, '\n', (size_t)(end - line));
-        if (!stop) break; /* half a line */
+        if (!stop) break; /* an incomplete line at the end of the file */
         const int found = answer(line, stop, key, list, count, seconds);
         if (found >= 0) *index = found;
         line = stop + 1;
@@ -140,7 +141,7 @@ spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *con
 
 /* ---- storing ---- */
 
-/** Makes the folders of a file. \return SPMM_OK, SPMM_ERR_OUTPUT with the first that cannot be made */
+/** Makes the directories of a file. \return SPMM_OK, SPMM_ERR_OUTPUT with the first that cannot be made */
 static spmm_status make_folders(const char *path)
 {
     char folder[4096];
@@ -149,7 +150,7 @@ static spmm_status make_folders(const char *path)
     for (char *p = folder + 1; *p; p++) {
         if (*p != '/') continue;
         *p = '\0';
-        /* (what the system says of a folder that is there may be any error, such as that all is read-only) */
+        /* for a directory that exists mkdir may report any error, not only EEXIST, e.g. EROFS: stat decides */
         if (mkdir(folder, 0700) != 0) {
             const int reason = errno;
             if (stat(folder, &info) != 0)

@@ -1,3 +1,4 @@
+/** Compares Y with the serial product by a rounding-error bound, and picks the rows of a sample. */
 #include "spmm_mpi/verify.h"
 
 #include <float.h>
@@ -11,12 +12,13 @@
 
 enum { CHUNK_ROWS = 64 };
 
-/** Two partial outcomes as one; the first wrong element is the lowest one, whoever found it. */
+/** Merges a thread's outcome into the total; the first wrong element is the one in the lowest row, whichever thread
+ *  found it. */
 static void merge(sp_error *into, const sp_error *part)
 {
     if (part->max_relative > into->max_relative || isnan(part->max_relative))
         into->max_relative = part->max_relative;
-    into->mean_relative += part->mean_relative; /* a sum until the end */
+    into->mean_relative += part->mean_relative; /* a sum until sp_verify() divides it */
     into->checked += part->checked;
     into->wrong += part->wrong;
     into->different += part->different;
@@ -34,10 +36,10 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
     const double u = precision == SPMM_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
     const double tiny = precision == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
     const double nu = (double)n * u;
-    /* beyond n u = 1/2 the denominator loses its meaning; n u itself still bounds a sum of products
-       (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
+    /* for n u >= 1/2 gamma_n grows without bound or makes no sense; n u itself still bounds the error of a sum of
+       products (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
     const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
-    return 2 * (gamma * sum + (double)n * tiny); /* the reference rounds as much */
+    return 2 * (gamma * sum + (double)n * tiny); /* y and the reference may both err by as much */
 }
 
 static void compare(int64_t row, int64_t column, double found, double expected, double bound, sp_error *e)
@@ -126,7 +128,7 @@ void sp_sample_rows(const int64_t *begin, int blocks, int64_t *rows, int64_t *fi
     int64_t taken = 0;
     for (int b = 0; b < blocks; b++) {
         const int64_t size = begin[b + 1] - begin[b];
-        /* whole numbers: share <= size makes the rows differ, which a rounded quotient does not */
+        /* integer arithmetic: with share <= size the rows are distinct, which a rounded spacing would not ensure */
         int64_t share = all <= SP_SAMPLE_ROWS ? size : size * SP_SAMPLE_ROWS / all;
         if (share == 0 && size > 0) share = 1;
         first[b] = taken;
