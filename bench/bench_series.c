@@ -32,7 +32,7 @@ typedef struct bench {
 static spmm_status get(const bench *b, int64_t bytes, void **p)
 {
     return b->binding.device == SPMM_CUDA ? sp_device_alloc(p, bytes, "series")
-                                        : sp_alloc(p, bytes, 1, "series");
+                                          : sp_alloc(p, bytes, 1, "series");
 }
 
 static void put_back(const bench *b, void *p)

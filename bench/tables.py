@@ -119,7 +119,7 @@ def gpu_vector(cases):
                      for c in found if c.auto]
 
 
-def gpu_floor(cases):
+def gpu_bound(cases):
     return by_matrix(cases, lambda c: number(c.bytes / c.copy / (c.best.ms / 1e3)) if c.best and c.copy else "")
 
 
@@ -197,7 +197,7 @@ def multi_scaling(cases):
 
 
 TABLES = {"gpu-means": gpu_means, "gpu-structures": gpu_structures, "gpu-ratio": gpu_ratio,
-          "gpu-vector": gpu_vector, "gpu-floor": gpu_floor, "gpu-kernels": gpu_kernels, "gpu-cliffs": gpu_cliffs,
+          "gpu-vector": gpu_vector, "gpu-bound": gpu_bound, "gpu-kernels": gpu_kernels, "gpu-cliffs": gpu_cliffs,
           "cpu-means": cpu_means, "cpu-ratio": cpu_ratio,
           "multi-ratio": multi_ratio, "multi-times": multi_times, "multi-scaling": multi_scaling}
 

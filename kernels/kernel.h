@@ -31,8 +31,8 @@ typedef struct sp_setup {
  *  checks the launch (sp_device_launched()). run() allocates nothing: prepare() has made what a product needs. */
 typedef struct sp_launch {
     const sp_matrix *a;
-    const sp_thread_ranges *work; /**< the threads' row ranges; NULL on a GPU */
-    void *state;                  /**< what prepare() made; NULL for a kernel without a prepare() */
+    const sp_thread_ranges *ranges; /**< the threads' row ranges; NULL on a GPU */
+    void *state;                    /**< what prepare() made; NULL for a kernel without a prepare() */
     sp_shape shape;
     const spmm_multivector *x;
     spmm_multivector *y;

@@ -27,14 +27,14 @@ spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, cons
                          void *stream)
 {
     (void)x, (void)x_pitch, (void)row_bytes, (void)push, (void)count, (void)stream;
-    return SPMM_ERR_NO_DEVICE;
+    return refuse(NULL);
 }
 
 spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int count, int64_t width, void *out,
                           int64_t slice_bytes, void *stream)
 {
     (void)x, (void)x_pitch, (void)rows, (void)count, (void)width, (void)out, (void)slice_bytes, (void)stream;
-    return SPMM_ERR_NO_DEVICE;
+    return refuse(NULL);
 }
 
 spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,

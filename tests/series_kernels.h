@@ -476,8 +476,8 @@ static void test_tiles(spmm_device space, const char *where)
                              .threads = 2};
                 t.c = device_memory(space, COLS * rows * size);
                 double *const w = device_memory(space, sizeof weights);
-                sp_histogram *tally, found;
-                CHECK_INT(sp_histogram_create(space, &tally), SPMM_OK);
+                sp_histogram *histogram, found;
+                CHECK_INT(sp_histogram_create(space, &histogram), SPMM_OK);
                 if (space == SPMM_CUDA) {
                     CHECK_INT(sp_device_upload(t.c, host, COLS * rows * size), SPMM_OK);
                     CHECK_INT(sp_device_upload(w, weights, sizeof weights), SPMM_OK);
@@ -487,9 +487,9 @@ static void test_tiles(spmm_device space, const char *where)
                 }
                 t.wrow = w;
                 t.wcol = triangle ? w : w + ROWS;
-                CHECK_INT(sp_tile_tally(&t, tally), SPMM_OK);
+                CHECK_INT(sp_tile_histogram(&t, histogram), SPMM_OK);
                 if (space == SPMM_CUDA) CHECK_INT(sp_device_sync(), SPMM_OK);
-                to_host(space, &found, tally, sizeof found);
+                to_host(space, &found, histogram, sizeof found);
                 sp_histogram right = {.low = 2, .high = -2};
                 int64_t extreme = 0;
                 for (int j = 0; j < COLS; j++)
@@ -516,7 +516,7 @@ static void test_tiles(spmm_device space, const char *where)
                 }
                 CHECK_INT(sp_tile_find(&t, -0.5, 0.75, pair, 3, &count), SPMM_OK);
                 CHECK_INT(count, extreme);
-                sp_histogram_destroy(space, tally);
+                sp_histogram_destroy(space, histogram);
                 device_release(space, t.c);
                 device_release(space, w);
             }

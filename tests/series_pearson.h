@@ -150,8 +150,8 @@ static void check_result(const fixture *f, const sp_pearson_result *r, int top, 
         }
     qsort(sorted, (size_t)pairs, sizeof *sorted, by_greatest);
     CHECK_INT(r->constant, constant);
-    CHECK_INT(r->tally.pairs, pairs);
-    for (int b = 0; b < SP_BINS; b++) counted += r->tally.bin[b];
+    CHECK_INT(r->histogram.pairs, pairs);
+    for (int b = 0; b < SP_BINS; b++) counted += r->histogram.bin[b];
     CHECK_INT(counted, pairs);
     CHECK_INT(r->most_count, pairs < top ? pairs : top);
     CHECK_INT(r->least_count, pairs < top ? pairs : top);
@@ -163,8 +163,8 @@ static void check_result(const fixture *f, const sp_pearson_result *r, int top, 
         CHECK(fabs(least->r - right_coefficient(least->i, least->j, f->length)) <= tolerance);
     }
     if (pairs > 0)
-        CHECK(fabs(r->tally.high - sorted[0]) <= tolerance &&
-              fabs(r->tally.low - sorted[pairs - 1]) <= tolerance);
+        CHECK(fabs(r->histogram.high - sorted[0]) <= tolerance &&
+              fabs(r->histogram.low - sorted[pairs - 1]) <= tolerance);
     const double others = (double)(f->count - constant - 1);
     for (int64_t m = 0; m < f->count; m++) {
         const int none = is_constant(f, m) || others < 1;
@@ -213,7 +213,7 @@ static void check_ties(const sp_grid *grid, const sp_series_kernel *k)
     CHECK_INT(sp_pearson_collect(f.pearson, f.spread, &wanted, &result), SPMM_OK);
     done_with(k->device, mean);
     if (f.grid.rank == 0) {
-        CHECK_INT(result.tally.pairs, COUNT * (COUNT - 1) / 2);
+        CHECK_INT(result.histogram.pairs, COUNT * (COUNT - 1) / 2);
         CHECK_INT(result.most_count, 3);
         for (int n = 0; n < 3; n++)
             CHECK(fabs(result.most[n].r - 1) < 1e-12 && fabs(result.least[n].r - 1) < 1e-12);

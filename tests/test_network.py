@@ -79,7 +79,7 @@ with network.Network(SCRATCH.name) as net:
             assert open(path).read() == one, f"{ranks} ranks {mca}"
 
     with test("a rank that fails on the far host is exit code 4 and one message"):
-        for stage in ("place", "read", "scatter", "x", "apply", "gather", "verify", "report"):
+        for stage in ("binding", "read", "scatter", "x", "apply", "gather", "verify", "report"):
             result = net_run(net, 4, MATRICES[0], env={"SPMM_FAULT": f"{stage}:3"}, limit=20)
             equal(result.code, 4, result.err)
             equal(len(result.error_lines()), 1, result.err)
@@ -87,7 +87,7 @@ with network.Network(SCRATCH.name) as net:
             equal(left(net), [], "processes left")
 
     with test("a rank that is killed on the far host ends the job"):
-        for stage in ("place", "scatter", "apply", "gather"):
+        for stage in ("binding", "scatter", "apply", "gather"):
             start, path = time.monotonic(), scratch("killed.mtx")
             result = net_run(net, 4, "-o", path, MATRICES[0], env={"SPMM_FAULT": f"{stage}:3:kill"}, limit=20)
             ended(net, start, result.code, path)

@@ -68,8 +68,8 @@ with test("the cost models are the dense ones of the notes at K = 1 and nnz = m 
     near(laws.left_out_seconds(laws.Product(m, m * n, 2, (2, 8), 8), rates, 10, 3, 1.5),
          10 * 2 * 5.0 + (3 + 3) * 7.0 + 0.5 * 2 * m * n * 2 / 16 * 3.0)
 
-with test("the roofline's floor counts what a CSR product must move, and the ceiling is the lower of the two"):
-    equal(laws.floor_bytes(100, 10, 12, 4, 8), 100 * 12 + 8 * 11 + 8 * 4 * 22)
+with test("the roofline's DRAM bound counts what a CSR product must move, and the ceiling is the lower of the two"):
+    equal(laws.dram_bytes(100, 10, 12, 4, 8), 100 * 12 + 8 * 11 + 8 * 4 * 22)
     equal((laws.ceiling(0.5, 100, 80), laws.ceiling(0.5, 100), laws.ceiling(2, 100, 80)), (50, 50, 80))
 
 # ---- records ----

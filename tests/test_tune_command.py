@@ -102,7 +102,7 @@ with test("a candidate whose format refuses the matrix is left out of the tuning
     assert re.search(r"cpu_ell +ell +left out: ", result.out), result.out
 
 with test("a rank that fails while tuning ends the job with exit code 4 and one message"):
-    for stage in ("tune", "floor"):
+    for stage in ("tune", "bandwidth"):
         result = run(*FAST, *(["--autotune"] if stage == "tune" else ["-v"]), MATRIX, ranks=3, limit=30,
                      env={"SPMM_FAULT": f"{stage}:1", **cache("fault")})
         equal(result.code, 4, result.err)
@@ -117,11 +117,11 @@ with test("wrong values, and what does not go with --autotune, are exit code 2")
         equal(result.code, 2, f"{args} {result.err}")
         within(result.err, part)
 
-with test("--kernel all ends with a table, fastest first, with shares of the floor, as the records have them"):
+with test("--kernel all ends with a table, fastest first, with shares of the DRAM bound, as the records have them"):
     for ranks in (1, 2):
         result = run("-d", "cpu", "-t", 1, "-k", "8,2", "--kernel", "all", MATRIX, ranks=ranks)
         verified(result, "all")
-        table = result.out.split("fastest first")[1].split("floor: ")[0]
+        table = result.out.split("fastest first")[1].split("bound: ")[0]
         rows = re.findall(r"^ +(\d+)  (\w+) +[\w-]+ +([0-9.]+) +([0-9.]+) +[0-9.]+ +([0-9.]+) +\S+  same$", table, re.M)
         equal(len(rows), len(result.records), table)
         equal([int(row[0]) for row in rows], sorted(r["run"]["k"] for r in result.records), "by K")
@@ -138,7 +138,7 @@ with test("--kernel all ends with a table, fastest first, with shares of the flo
     assert result.records[0]["dram_bound_share"] * result.records[0]["apply"]["median"] * \
         result.records[0]["copy_bytes_per_second"] > 0.9 * least, "the formula"
 
-with test("the floor is measured for --kernel all and -v alone, and not with -q"):
+with test("the DRAM bound is measured for --kernel all and -v alone, and not with -q"):
     for args, measured in (((), False), (("-v",), True), (("--kernel", "all", "-q"), False)):
         r = run(*FAST, *args, MATRIX).records[0]
         equal(r["dram_bound_share"] is not None, measured, args)

@@ -123,12 +123,12 @@ spmm_status report_close(report *r)
 void report_heading(const report *r)
 {
     printf(
-        "ms are medians; ratio: the peer's time over ours; floor: of the copy's speed at the least traffic, "
+        "ms are medians; ratio: the peer's time over ours; bound: of the copy's speed at the least traffic, "
         "of our best; gather: TB/s of rows of X%s\n",
         r->settings->peers ? "; r, c: row- and column-major X and Y" : "");
     printf("%-27s %-4s %4s  %-13s %9s  %-13s %9s  %-19s %9s  %6s %6s %6s %7s\n", "matrix", "", "K", "ours",
            "ms", "auto", "ms", r->settings->peers && peer_library() ? peer_library() : "-", "ms", "ratio",
-           "auto's", "floor", "gather");
+           "auto's", "bound", "gather");
 }
 
 /** The fastest of ours (own 1) or of the peer's by SpMM (vector 0) or SpMV (1); NULL: none that is right. */

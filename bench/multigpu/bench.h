@@ -105,7 +105,7 @@ typedef struct contender {
     sp_stats time;
     double gather, product; /**< theirs, by the GPU's clock, the slowest rank's */
     double exchange;        /**< ours, alone */
-    double no_exchange;           /**< ours, without its exchange */
+    double no_exchange;     /**< ours, without its exchange */
     double set_up;
     int ok;
 } contender;

@@ -186,7 +186,7 @@ def left_out_seconds(product, rates, received_rows, neighbours, imbalance, reduc
 
 # ---- roofline ----
 
-def floor_bytes(nnz, rows, touched, k, value_bytes):
+def dram_bytes(nnz, rows, touched, k, value_bytes):
     """The least DRAM traffic of a product in CSR: values and 32-bit columns once, 64-bit row starts, each row of X that
     has a part in it read once, each row of Y written once. Caches that are too small only add to it."""
     return nnz * (value_bytes + 4) + 8 * (rows + 1) + value_bytes * k * (touched + rows)

@@ -250,7 +250,7 @@ def traffic(point):
     blocks writes its own part of Y."""
     received = point.middle("moved", "all_rows") or 0
     q = point.grid[1]
-    return laws.floor_bytes(point.nnz, point.rows * q, point.cols + received, point.k, point.value_bytes)
+    return laws.dram_bytes(point.nnz, point.rows * q, point.cols + received, point.k, point.value_bytes)
 
 
 def devices(point):

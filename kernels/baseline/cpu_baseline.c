@@ -18,7 +18,7 @@ spmm_status sp_baseline_prepare(const sp_setup *setup, void **state)
 void sp_baseline_transpose(const sp_launch *l)
 {
     const int64_t rows = l->x->rows, k = l->x->k, ld = l->x->ld;
-    const int threads = l->work->threads;
+    const int threads = l->ranges->threads;
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
     for (int64_t j = 0; j < k; j++)
         for (int64_t i = 0; i < rows; i++)

@@ -19,7 +19,7 @@ SP_BASELINE_PRODUCTS(PRODUCT)
 static spmm_status run(const sp_launch *l)
 {
     const int64_t rows = l->a->rows, k = l->x->k;
-    const int threads = l->work->threads;
+    const int threads = l->ranges->threads;
     const int64_t chunk = sp_baseline_chunk(rows * k, threads);
     void (*const element)(const sp_launch *, int64_t, int64_t) = SP_BASELINE_PRODUCT(l->a);
     sp_baseline_transpose(l);

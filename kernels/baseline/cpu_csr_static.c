@@ -18,9 +18,9 @@ SP_BASELINE_PRODUCTS(PRODUCT)
 
 static spmm_status run(const sp_launch *l)
 {
-    const int64_t rows = l->a->rows, chunk = sp_baseline_chunk(rows, l->work->threads);
+    const int64_t rows = l->a->rows, chunk = sp_baseline_chunk(rows, l->ranges->threads);
     void (*const product)(const sp_launch *, int64_t, int64_t) = SP_BASELINE_PRODUCT(l->a);
-#pragma omp parallel for schedule(static) num_threads(l->work->threads)
+#pragma omp parallel for schedule(static) num_threads(l->ranges->threads)
     for (int64_t begin = 0; begin < rows; begin += chunk)
         product(l, begin, begin + chunk < rows ? begin + chunk : rows);
     return SPMM_OK;

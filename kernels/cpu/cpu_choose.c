@@ -8,10 +8,10 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    L1_BYTES = 40 << 10,     /* between the 32 and the 48 KiB of today's cores */
-    AHEAD_BYTES = 18 << 10,  /* of rows of X being prefetched: more would evict one another from L1 */
-    MOST_AHEAD = 128,        /* entries; a longer prefetch distance gains little */
-    UNKNOWN_CACHE = 32 << 20 /* bytes of the last-level cache, if the system does not tell */
+    L1_BYTES = 40 << 10,         /* between the 32 and the 48 KiB of today's cores */
+    PREFETCHED_BYTES = 18 << 10, /* of rows of X being prefetched: more would evict one another from L1 */
+    MOST_PREFETCH = 128,         /* entries; a longer prefetch distance gains little */
+    UNKNOWN_CACHE = 32 << 20     /* bytes of the last-level cache, if the system does not tell */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -109,20 +109,20 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
         }
     }
     if (FEW * misses < all || all == 0) return 0;
-    const int64_t prefetch = AHEAD_BYTES / (bytes > LINE ? bytes : LINE);
-    return prefetch < MOST_AHEAD ? (prefetch > 8 ? prefetch : 8) : MOST_AHEAD;
+    const int64_t prefetch = PREFETCHED_BYTES / (bytes > LINE ? bytes : LINE);
+    return prefetch < MOST_PREFETCH ? (prefetch > 8 ? prefetch : 8) : MOST_PREFETCH;
 }
 
 int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly)
 {
-    enum { BYTES_AHEAD = 8192 };
+    enum { PREFETCHED_BYTES_OF_BLOCK = 8192 };
     int count = 0;
     for (int64_t e = 0; e < n && count < SP_NEWLY_TOUCHED; e++) {
         int64_t m = e + 1;
         while (m < n && list[m] < list[e] + height) m++;
         if (m == n || list[m] != list[e] + height) newly[count++] = list[e];
     }
-    const int64_t groups = count ? BYTES_AHEAD / ((int64_t)count * bytes) : 0;
+    const int64_t groups = count ? PREFETCHED_BYTES_OF_BLOCK / ((int64_t)count * bytes) : 0;
     for (int f = 0; f < count; f++) newly[f] += (groups > 0 ? groups : 1) * height;
     return count;
 }

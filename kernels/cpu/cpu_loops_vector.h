@@ -117,7 +117,7 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
 
 /** The prefetch distance of EQUAL as an offset in a row's list of columns: into a later group of rows, or within the
  *  same group if its rows are long. */
-SP_INLINE static int64_t NAME(equal_ahead)(const sp_block *b, int64_t n, int64_t stride)
+SP_INLINE static int64_t NAME(equal_prefetch)(const sp_block *b, int64_t n, int64_t stride)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
     if (n >= b->prefetch) return b->prefetch / height;
@@ -129,7 +129,7 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
     const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
-    const int64_t prefetch = b->prefetch ? NAME(equal_ahead)(b, n, stride) : 0;
+    const int64_t prefetch = b->prefetch ? NAME(equal_prefetch)(b, n, stride) : 0;
     for (int64_t i = b->first; i < b->last; i += height) {
         const int64_t p = at + (i - b->first) * stride, end = p + height * stride;
         if (b->fetched >= 0) sp_fetch_entries(b, end, sizeof(VALUE), 1);

@@ -51,7 +51,7 @@ typedef struct product {
 /* ---- preparation ---- */
 
 /** Cuts the long rows into segments and allocates their partial sums. */
-static spmm_status cut_giants(const sp_setup *setup, sp_rows *s)
+static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows, size = (int64_t)sp_value_size(setup->a->precision);
     const int64_t line = 64 / size;
@@ -72,7 +72,7 @@ static spmm_status cut_giants(const sp_setup *setup, sp_rows *s)
 /** Interleaves the threads' ranges if row lengths vary much. Then equal numbers of entries do not take equal
  *  times: in the dense corner of a graph X is in the cache, whereas short rows with rare columns wait for each
  *  element. Threads with ranges from all over the matrix take about the same time. */
-static spmm_status take_turns(const sp_setup *setup, sp_rows *s)
+static spmm_status interleave(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
     double sum = 0, squares = 0;
@@ -91,8 +91,8 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     const sp_matrix *const a = setup->a;
     const int64_t size = (int64_t)sp_value_size(a->precision);
     TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_ROW_SEGMENT, setup->threads, &s->runs));
-    TRY(cut_giants(setup, s));
-    TRY(take_turns(setup, s));
+    TRY(cut_long_rows(setup, s));
+    TRY(interleave(setup, s));
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     s->newly = a->cols * setup->k * size >= LARGE_X;
     s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
@@ -208,15 +208,15 @@ static void run_range(const product *p, int64_t first, int64_t last)
 }
 
 /** The thread ranges of a product. */
-static const sp_thread_ranges *work_of(const product *p)
+static const sp_thread_ranges *ranges_of(const product *p)
 {
-    return p->s->interleaved.threads ? &p->s->interleaved : p->l->work;
+    return p->s->interleaved.threads ? &p->s->interleaved : p->l->ranges;
 }
 
 /** Computes the rows of a range that are not cut into segments. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
-    const sp_thread_ranges *const w = work_of(p);
+    const sp_thread_ranges *const w = ranges_of(p);
     for (int64_t g = 0; g < w->long_rows && w->long_row[g] < last; g++) {
         if (w->long_row[g] < first) continue;
         run_range(p, first, w->long_row[g]);
@@ -256,10 +256,10 @@ static void run_segments(const product *p, int64_t first, int64_t last)
 }
 
 /** Stores long row g of Y: the sums of its `count` segments from segment `first` on, added in order. */
-static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count)
+static void add_segments(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
-    const int64_t at = work_of(p)->long_row[g] * y->ld, ld = p->s->partial_ld;
+    const int64_t at = ranges_of(p)->long_row[g] * y->ld, ld = p->s->partial_ld;
     for (int64_t j = 0; j < y->k; j++)
         if (y->precision == SPMM_F64) {
             const double *const partial = (const double *)p->s->partial + first * ld + j;
@@ -275,12 +275,12 @@ static void add_pieces(const product *p, int64_t g, int64_t first, int64_t count
 }
 
 /** Stores a thread's share of the long rows. */
-static void add_all_pieces(const product *p, int thread, int threads)
+static void add_all_segments(const product *p, int thread, int threads)
 {
-    const sp_thread_ranges *const w = work_of(p);
+    const sp_thread_ranges *const w = ranges_of(p);
     for (int64_t g = 0, first = 0; g < w->long_rows; g++) {
         const int64_t i = w->long_row[g], count = sp_row_segments(p->s->end[i] - p->s->begin[i]);
-        if (g % threads == thread) add_pieces(p, g, first, count);
+        if (g % threads == thread) add_segments(p, g, first, count);
         first += count;
     }
 }
@@ -289,13 +289,13 @@ spmm_status sp_rows_run(const sp_launch *l)
 {
     const spmm_multivector *const x = l->x, *const y = l->y;
     product p = {.l = l, .s = l->state};
-    const sp_thread_ranges *const w = work_of(&p);
+    const sp_thread_ranges *const w = ranges_of(&p);
     p.width = sp_choose_width(sp_cpu_isa(), x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
     p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
     p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
     p.stream = sp_choose_stream(y, p.width);
     /* ranges by stride: correct even if OpenMP starts fewer threads than were asked for */
-#pragma omp parallel num_threads(l->work->threads)
+#pragma omp parallel num_threads(l->ranges->threads)
     {
         const int threads = omp_get_num_threads();
         for (int t = omp_get_thread_num(); t < w->threads; t += threads) {
@@ -304,7 +304,7 @@ spmm_status sp_rows_run(const sp_launch *l)
         }
         if (w->long_rows) {
 #pragma omp barrier
-            add_all_pieces(&p, omp_get_thread_num(), threads);
+            add_all_segments(&p, omp_get_thread_num(), threads);
         }
         if (p.stream) FENCE();
     }

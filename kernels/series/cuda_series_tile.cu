@@ -3,7 +3,7 @@
 
 namespace {
 
-enum { TALLY_THREADS = 1024 };
+enum { HISTOGRAM_THREADS = 1024 };
 
 /** Atomic minimum, or with `higher` maximum, of *to and the value. */
 __device__ inline void extend(double *to, double value, bool higher)
@@ -23,7 +23,7 @@ __device__ inline void extend(double *to, double value, bool higher)
 /** Reduces the extremes over the block; thread 0 has the result. */
 __device__ inline void block_extremes(double &low, double &high)
 {
-    __shared__ double lows[TALLY_THREADS / WARP], highs[TALLY_THREADS / WARP];
+    __shared__ double lows[HISTOGRAM_THREADS / WARP], highs[HISTOGRAM_THREADS / WARP];
     for (int pass = 0; pass < 2; pass++) {
         for (int away = WARP / 2; away > 0; away /= 2) {
             low = fmin(low, __shfl_down_sync(ALL_LANES, low, away));
@@ -36,17 +36,18 @@ __device__ inline void block_extremes(double &low, double &high)
         }
         __syncthreads();
         /* every warp does the second pass: no branch around the shuffles */
-        low = lows[threadIdx.x % (TALLY_THREADS / WARP)];
-        high = highs[threadIdx.x % (TALLY_THREADS / WARP)];
+        low = lows[threadIdx.x % (HISTOGRAM_THREADS / WARP)];
+        high = highs[threadIdx.x % (HISTOGRAM_THREADS / WARP)];
     }
 }
 
-/** Turns numerators into coefficients; a block counts its own in shared memory and adds them to *tally at the end. */
+/** Turns numerators into coefficients; a block counts its own in shared memory and adds them to *histogram at the end. */
 template <typename T>
-__global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T *c, sp_histogram *tally)
+__global__ void __launch_bounds__(HISTOGRAM_THREADS)
+    histogram_kernel(const sp_tile t, T *c, sp_histogram *histogram)
 {
     __shared__ unsigned bin[SP_BINS];
-    for (int b = threadIdx.x; b < SP_BINS; b += TALLY_THREADS) bin[b] = 0;
+    for (int b = threadIdx.x; b < SP_BINS; b += HISTOGRAM_THREADS) bin[b] = 0;
     __syncthreads();
     double low = 2, high = -2;
     for (int64_t j = blockIdx.x; j < t.cols; j += gridDim.x) {
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T
         T *const column = c + j * t.rows;
         const int64_t pairs = sp_tile_pairs(&t, j);
 #pragma unroll 4
-        for (int64_t i = threadIdx.x; i < pairs; i += TALLY_THREADS) {
+        for (int64_t i = threadIdx.x; i < pairs; i += HISTOGRAM_THREADS) {
             const double weight = t.wrow[i] * wcol;
             if (weight == 0) {
                 column[i] = (T)NAN;
@@ -71,29 +72,29 @@ __global__ void __launch_bounds__(TALLY_THREADS) tally_kernel(const sp_tile t, T
     __syncthreads();
     unsigned long long pairs = 0;
     /* each block begins at another bin: in step, they would all contend for the same ones */
-    for (int n = threadIdx.x; n < SP_BINS; n += TALLY_THREADS) {
+    for (int n = threadIdx.x; n < SP_BINS; n += HISTOGRAM_THREADS) {
         const int b = (int)((n + blockIdx.x * 37u * WARP) % SP_BINS);
         if (!bin[b]) continue;
-        atomicAdd((unsigned long long *)&tally->bin[b], (unsigned long long)bin[b]);
+        atomicAdd((unsigned long long *)&histogram->bin[b], (unsigned long long)bin[b]);
         pairs += bin[b];
     }
     pairs = shuffled_sum(pairs); /* one atomic per block: those to the same address are serialized */
     if (threadIdx.x == 0) {
-        atomicAdd((unsigned long long *)&tally->pairs, pairs);
-        extend(&tally->low, low, false);
-        extend(&tally->high, high, true);
+        atomicAdd((unsigned long long *)&histogram->pairs, pairs);
+        extend(&histogram->low, low, false);
+        extend(&histogram->high, high, true);
     }
 }
 
 /** Appends the pairs at or beyond low or high, as long as there is room; *count counts them all. */
 template <typename T>
-__global__ void __launch_bounds__(TALLY_THREADS)
+__global__ void __launch_bounds__(HISTOGRAM_THREADS)
     find_kernel(const sp_tile t, const T *c, double low, double high, sp_pair *pair, unsigned long long room,
                 unsigned long long *count)
 {
     for (int64_t j = blockIdx.x; j < t.cols; j += gridDim.x)
 #pragma unroll 4
-        for (int64_t i = threadIdx.x; i < sp_tile_pairs(&t, j); i += TALLY_THREADS) {
+        for (int64_t i = threadIdx.x; i < sp_tile_pairs(&t, j); i += HISTOGRAM_THREADS) {
             const double r = (double)c[j * t.rows + i];
             if (!(r <= low || r >= high)) continue;
             const unsigned long long at = atomicAdd(count, 1ull);
@@ -104,20 +105,20 @@ __global__ void __launch_bounds__(TALLY_THREADS)
 
 } // namespace
 
-spmm_status sp_cuda_tally(const sp_tile *t, sp_histogram *tally)
+spmm_status sp_cuda_histogram(const sp_tile *t, sp_histogram *histogram)
 {
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (t->rows == 0 || t->cols == 0) return SPMM_OK;
     int resident;
-    const void *const kernel = t->precision == SPMM_F64 ? (const void *)tally_kernel<double>
-                                                        : (const void *)tally_kernel<float>;
-    TRY(count_resident(kernel, TALLY_THREADS, 0, &resident));
+    const void *const kernel = t->precision == SPMM_F64 ? (const void *)histogram_kernel<double>
+                                                        : (const void *)histogram_kernel<float>;
+    TRY(count_resident(kernel, HISTOGRAM_THREADS, 0, &resident));
     const unsigned grid = t->cols < resident ? (unsigned)t->cols : (unsigned)resident;
     if (t->precision == SPMM_F64)
-        tally_kernel<double><<<grid, TALLY_THREADS, 0, stream>>>(*t, (double *)t->c, tally);
+        histogram_kernel<double><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (double *)t->c, histogram);
     else
-        tally_kernel<float><<<grid, TALLY_THREADS, 0, stream>>>(*t, (float *)t->c, tally);
+        histogram_kernel<float><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (float *)t->c, histogram);
     return sp_device_launched("the histogram");
 }
 
@@ -126,11 +127,11 @@ static spmm_status find(const sp_tile *t, double low, double high, sp_pair *pair
 {
     const unsigned grid = grid_of(t->cols, 1);
     if (t->precision == SPMM_F64)
-        find_kernel<double><<<grid, TALLY_THREADS, 0, stream>>>(*t, (const double *)t->c, low, high, pair,
-                                                                (unsigned long long)room, count);
+        find_kernel<double><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (const double *)t->c, low, high, pair,
+                                                                    (unsigned long long)room, count);
     else
-        find_kernel<float><<<grid, TALLY_THREADS, 0, stream>>>(*t, (const float *)t->c, low, high, pair,
-                                                               (unsigned long long)room, count);
+        find_kernel<float><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (const float *)t->c, low, high, pair,
+                                                                   (unsigned long long)room, count);
     return sp_device_launched("a search for pairs");
 }
 

@@ -25,9 +25,9 @@ spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to)
     return refuse();
 }
 
-spmm_status sp_cuda_tally(const sp_tile *tile, sp_histogram *tally)
+spmm_status sp_cuda_histogram(const sp_tile *tile, sp_histogram *histogram)
 {
-    (void)tile, (void)tally;
+    (void)tile, (void)histogram;
     return refuse();
 }
 

@@ -134,7 +134,7 @@ SP_BOTH static inline int sp_bin(double r)
     return bin < 0 ? 0 : bin < SP_BINS ? bin : SP_BINS - 1;
 }
 
-/** A block of coefficients: sp_dots leaves numerators in c, sp_tile_tally() turns them into coefficients in place. */
+/** A block of coefficients: sp_dots leaves numerators in c, sp_tile_histogram() turns them into coefficients in place. */
 typedef struct sp_tile {
     void *c; /**< element (i, j) at c[j * rows + i]: of series first_row + i and first_col + j */
     int64_t rows, cols, first_row, first_col;
@@ -173,14 +173,14 @@ typedef struct sp_histogram {
 } sp_histogram;
 
 /** Allocates an empty histogram in that memory. The caller destroys it with sp_histogram_destroy().
- *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE; *tally is NULL on failure */
-spmm_status sp_histogram_create(spmm_device space, sp_histogram **tally);
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE; *histogram is NULL on failure */
+spmm_status sp_histogram_create(spmm_device space, sp_histogram **histogram);
 
 /** Frees a histogram in that memory; accepts NULL. */
-void sp_histogram_destroy(spmm_device space, sp_histogram *tally);
+void sp_histogram_destroy(spmm_device space, sp_histogram *histogram);
 
 /** Empties the histogram. Complete on return. \return SPMM_OK, SPMM_ERR_DEVICE */
-spmm_status sp_histogram_clear(spmm_device space, sp_histogram *tally);
+spmm_status sp_histogram_clear(spmm_device space, sp_histogram *histogram);
 
 /** Copies a histogram from that memory to the host's, after all work enqueued before. Complete on return.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
@@ -189,10 +189,10 @@ spmm_status sp_histogram_read(spmm_device space, const sp_histogram *from, sp_hi
 /** Adds one histogram to another; both in host memory. */
 void sp_histogram_add(sp_histogram *to, const sp_histogram *from);
 
-/** Turns the numerators of a tile's pairs into coefficients, clamped to [-1, 1], and adds them to *tally, which is in
+/** Turns the numerators of a tile's pairs into coefficients, clamped to [-1, 1], and adds them to *histogram, which is in
  *  the tile's memory. Pairs with a constant series become NaN and are not counted. On a GPU: enqueued.
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
-spmm_status sp_tile_tally(const sp_tile *tile, sp_histogram *tally);
+spmm_status sp_tile_histogram(const sp_tile *tile, sp_histogram *histogram);
 
 /** Finds the pairs of a tile (of coefficients) with a coefficient of `low` or less, or of `high` or more.
  *
@@ -223,8 +223,8 @@ spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_mul
 /** sp_series_transpose() on a GPU. */
 spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to);
 
-/** sp_tile_tally() on a GPU. */
-spmm_status sp_cuda_tally(const sp_tile *tile, sp_histogram *tally);
+/** sp_tile_histogram() on a GPU. */
+spmm_status sp_cuda_histogram(const sp_tile *tile, sp_histogram *histogram);
 
 /** sp_tile_find() on a GPU. The caller zeroes *found: an empty tile leaves it alone. */
 spmm_status sp_cuda_find(const sp_tile *tile, double low, double high, sp_pair *pair, int64_t room,

@@ -14,11 +14,11 @@
 #define NAME(x) x##_f32
 #include "kernels/series/series_tile_impl.h"
 
-spmm_status sp_histogram_clear(spmm_device space, sp_histogram *tally)
+spmm_status sp_histogram_clear(spmm_device space, sp_histogram *histogram)
 {
     const sp_histogram none = {.low = 2, .high = -2};
-    if (space == SPMM_CUDA) return sp_device_upload(tally, &none, sizeof none);
-    *tally = none;
+    if (space == SPMM_CUDA) return sp_device_upload(histogram, &none, sizeof none);
+    *histogram = none;
     return SPMM_OK;
 }
 
@@ -29,24 +29,24 @@ spmm_status sp_histogram_read(spmm_device space, const sp_histogram *from, sp_hi
     return SPMM_OK;
 }
 
-spmm_status sp_histogram_create(spmm_device space, sp_histogram **tally)
+spmm_status sp_histogram_create(spmm_device space, sp_histogram **histogram)
 {
-    TRY(space == SPMM_CPU ? sp_alloc((void **)tally, 1, sizeof **tally, "a histogram")
-                          : sp_device_alloc((void **)tally, sizeof **tally, "a histogram"));
-    const spmm_status status = sp_histogram_clear(space, *tally);
+    TRY(space == SPMM_CPU ? sp_alloc((void **)histogram, 1, sizeof **histogram, "a histogram")
+                          : sp_device_alloc((void **)histogram, sizeof **histogram, "a histogram"));
+    const spmm_status status = sp_histogram_clear(space, *histogram);
     if (status != SPMM_OK) {
-        sp_histogram_destroy(space, *tally);
-        *tally = NULL;
+        sp_histogram_destroy(space, *histogram);
+        *histogram = NULL;
     }
     return status;
 }
 
-void sp_histogram_destroy(spmm_device space, sp_histogram *tally)
+void sp_histogram_destroy(spmm_device space, sp_histogram *histogram)
 {
     if (space == SPMM_CPU)
-        sp_free(tally);
+        sp_free(histogram);
     else
-        sp_device_free(tally);
+        sp_device_free(histogram);
 }
 
 void sp_histogram_add(sp_histogram *to, const sp_histogram *from)
@@ -57,7 +57,7 @@ void sp_histogram_add(sp_histogram *to, const sp_histogram *from)
     for (int b = 0; b < SP_BINS; b++) to->bin[b] += from->bin[b];
 }
 
-static spmm_status tally_on_cpu(const sp_tile *t, sp_histogram *tally)
+static spmm_status histogram_on_cpu(const sp_tile *t, sp_histogram *histogram)
 {
     spmm_status status = SPMM_OK;
 #pragma omp parallel num_threads(t->threads)
@@ -75,7 +75,7 @@ static spmm_status tally_on_cpu(const sp_tile *t, sp_histogram *tally)
 #pragma omp critical
         {
             if (made == SPMM_OK)
-                sp_histogram_add(tally, mine);
+                sp_histogram_add(histogram, mine);
             else
                 status = made;
         }
@@ -97,9 +97,9 @@ static spmm_status find_on_cpu(const sp_tile *t, double low, double high, sp_pai
 
 static int on_gpu(const spmm_multivector *v) { return v->space == SPMM_CUDA; }
 
-spmm_status sp_tile_tally(const sp_tile *tile, sp_histogram *tally)
+spmm_status sp_tile_histogram(const sp_tile *tile, sp_histogram *histogram)
 {
-    return tile->space == SPMM_CUDA ? sp_cuda_tally(tile, tally) : tally_on_cpu(tile, tally);
+    return tile->space == SPMM_CUDA ? sp_cuda_histogram(tile, histogram) : histogram_on_cpu(tile, histogram);
 }
 
 spmm_status sp_tile_find(const sp_tile *tile, double low, double high, sp_pair *pair, int64_t room,

@@ -2,7 +2,7 @@
  * name. */
 
 /** Turns the numerators of column j into coefficients and counts them; those of constant series become NaN. */
-static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *tally)
+static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *histogram)
 {
     T *const c = (T *)t->c + j * t->rows;
     for (int64_t i = 0; i < sp_tile_pairs(t, j); i++) {
@@ -15,10 +15,10 @@ static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *tally)
         r = r < -1 ? -1 : r > 1 ? 1 : r; /* rounding may lead beyond */
         c[i] = (T)r;
         r = (double)c[i];
-        tally->pairs++;
-        tally->bin[sp_bin(r)]++;
-        if (r < tally->low) tally->low = r;
-        if (r > tally->high) tally->high = r;
+        histogram->pairs++;
+        histogram->bin[sp_bin(r)]++;
+        if (r < histogram->low) histogram->low = r;
+        if (r > histogram->high) histogram->high = r;
     }
 }
 

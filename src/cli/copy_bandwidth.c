@@ -104,7 +104,7 @@ static spmm_status time_copies(const sp_grid *grid, const copy_probe *probe, dou
         const double seconds = MPI_Wtime() - start;
         if (i == 0 || seconds < *least) *least = seconds;
     }
-    return sp_agree(grid->comm, "floor", status);
+    return sp_agree(grid->comm, "bandwidth", status);
 }
 
 spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, double *rate)

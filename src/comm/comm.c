@@ -275,7 +275,7 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
     char mine[KEY_BYTES] = "", *all;
     snprintf(mine, sizeof mine, "%s", key);
     spmm_status status = sp_alloc((void **)&all, size, KEY_BYTES, "the keys of a node's ranks");
-    status = sp_agree(comm, "place", status);
+    status = sp_agree(comm, "binding", status);
     if (status == SPMM_OK)
         status = SP_MPI(MPI_Allgather(mine, KEY_BYTES, MPI_CHAR, all, KEY_BYTES, MPI_CHAR, node));
     *place = *sharers = 0;

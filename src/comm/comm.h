@@ -62,11 +62,11 @@ typedef enum sp_tag {
     SP_TAG_GATHER_JA,
     SP_TAG_GATHER_AS,
     SP_TAG_PART_BEGIN,   /* parallel reading: where the next rank's part of the file begins */
-    SP_TAG_TALLY,        /* parallel reading: row counts */
+    SP_TAG_ROW_COUNTS,   /* parallel reading: row counts */
     SP_TAG_HALO_LIST,    /* halo: the rows of X that the sender of the list needs */
     SP_TAG_ROWS,         /* halo exchange: rows of X */
     SP_TAG_PEER_SETUP,   /* peer exchange: handshake */
-    SP_TAG_PEER_INVITE,  /* peer exchange: ready messages */
+    SP_TAG_PEER_READY,   /* peer exchange: ready messages */
     SP_TAG_PEER_WRITTEN, /* peer exchange: the rows have been written */
     SP_TAG_PARTIAL,      /* reduce: a partial Y */
     SP_TAG_PROBE,        /* measuring latency and bandwidth */

@@ -11,12 +11,12 @@ struct sp_event {
 /* ---- events ---- */
 
 /** Creates an event, or opens another process's. \param [in] handle  NULL: create one */
-static spmm_status create_mark(unsigned flags, const cudaIpcEventHandle_t *handle, sp_event **event)
+static spmm_status create_event(unsigned flags, const cudaIpcEventHandle_t *handle, sp_event **event)
 {
     *event = NULL;
     TRY(sp_cuda_enter());
     sp_event *m = calloc(1, sizeof *m);
-    if (!m) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate a event");
+    if (!m) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate an event");
     const cudaError_t error = handle ? cudaIpcOpenEventHandle(&m->event, *handle)
                                      : cudaEventCreateWithFlags(&m->event, flags);
     if (error != cudaSuccess) {
@@ -27,7 +27,7 @@ static spmm_status create_mark(unsigned flags, const cudaIpcEventHandle_t *handl
     return SPMM_OK;
 }
 
-spmm_status sp_event_create(sp_event **event) { return create_mark(cudaEventDisableTiming, NULL, event); }
+spmm_status sp_event_create(sp_event **event) { return create_event(cudaEventDisableTiming, NULL, event); }
 
 void sp_event_destroy(sp_event *event)
 {
@@ -40,7 +40,7 @@ void sp_event_destroy(sp_event *event)
 spmm_status sp_event_record(sp_event *event, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(event->event, (cudaStream_t)sp_device_stream_of(stream)), "setting a event");
+    CUDA(cudaEventRecord(event->event, (cudaStream_t)sp_device_stream_of(stream)), "setting an event");
     return SPMM_OK;
 }
 
@@ -64,7 +64,7 @@ spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared)
 {
     cudaIpcEventHandle_t handle;
     _Static_assert(sizeof handle <= sizeof *shared, "a handle fits");
-    TRY(create_mark(cudaEventDisableTiming | cudaEventInterprocess, NULL, event));
+    TRY(create_event(cudaEventDisableTiming | cudaEventInterprocess, NULL, event));
     CUDA(cudaIpcGetEventHandle(&handle, (*event)->event), "an event cannot be shared");
     memcpy(shared, &handle, sizeof handle);
     return SPMM_OK;
@@ -74,7 +74,7 @@ spmm_status sp_event_attach(const sp_shared *shared, sp_event **event)
 {
     cudaIpcEventHandle_t handle;
     memcpy(&handle, shared, sizeof handle);
-    return create_mark(0, &handle, event);
+    return create_event(0, &handle, event);
 }
 
 /* allocations that this process shares; only a few at a time */

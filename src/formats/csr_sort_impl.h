@@ -136,7 +136,7 @@ static int64_t NAME(keep_row)(int32_t *ja, VALUE *as, int64_t from, int64_t end,
 /** Sorts rows [begin, end), whose entries are [first, last), and sums duplicates; the rows are then stored
  *  without gaps from `first` on. Returns the number of entries that remain. Accesses irp only strictly
  *  between begin and end, so that threads with adjacent ranges do not race. */
-static int64_t NAME(tidy_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t first, int64_t last)
+static int64_t NAME(sort_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t first, int64_t last)
 {
     int32_t *const ja = a->ja;
     VALUE *const as = a->as;

@@ -18,7 +18,7 @@ typedef struct load {
 } load;
 
 /** Returns the number of long rows before row i. */
-static int64_t giants_before(const sp_thread_ranges *w, int64_t i)
+static int64_t long_rows_before(const sp_thread_ranges *w, int64_t i)
 {
     int64_t low = 0, high = w->long_rows;
     while (low < high) {
@@ -37,7 +37,7 @@ static int64_t giants_before(const sp_thread_ranges *w, int64_t i)
 static int64_t cost_before(const load *l, int64_t i)
 {
     if (!l->row_start) return i;
-    return l->row_start[i] - l->row_start[0] - l->entries[giants_before(l->w, i)] + 2 * i;
+    return l->row_start[i] - l->row_start[0] - l->entries[long_rows_before(l->w, i)] + 2 * i;
 }
 
 /** Returns the cost of the segments before segment p: SP_CPU_ROW_SEGMENT entries each, but for the last one of each
@@ -85,7 +85,7 @@ static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
 }
 
 /** Lists the long rows, and counts the entries of the long rows before each. */
-static spmm_status find_giants(load *l, int64_t rows, sp_thread_ranges *w)
+static spmm_status find_long_rows(load *l, int64_t rows, sp_thread_ranges *w)
 {
     const int64_t *const start = l->row_start;
     for (int64_t i = 0; start && i < rows; i++) w->long_rows += sp_row_segments(start[i + 1] - start[i]) > 0;
@@ -116,7 +116,7 @@ spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int 
     TRY_GOTO(
         sp_alloc((void **)&w->segment, (int64_t)threads + 1, sizeof *w->segment, "threads' segments of rows"),
         failed);
-    TRY_GOTO(find_giants(&l, rows, w), failed);
+    TRY_GOTO(find_long_rows(&l, rows, w), failed);
     divide(&l, rows, w);
     sp_free(l.entries);
     return SPMM_OK;

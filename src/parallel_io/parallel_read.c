@@ -36,25 +36,25 @@ static spmm_status add_up(const sp_grid *grid, int64_t duplicates, sp_load *l)
 /* ---- boundaries ---- */
 
 /** Row counts, and column counts if Q > 1, from which the boundaries are chosen. */
-typedef struct tallies {
+typedef struct counts_of {
     sp_row_counts rows, cols;
-} tallies;
+} counts_of;
 
-static spmm_status create_tallies(const sp_grid *grid, const sp_load *l, tallies *t)
+static spmm_status create_tallies(const sp_grid *grid, const sp_load *l, counts_of *t)
 {
     memset(t, 0, sizeof *t);
     TRY(sp_row_counts_create(grid, l->rows, &t->rows));
     return grid->dims[1] > 1 ? sp_row_counts_create(grid, l->cols, &t->cols) : SPMM_OK;
 }
 
-static void destroy_tallies(tallies *t)
+static void destroy_tallies(counts_of *t)
 {
     sp_row_counts_destroy(&t->rows);
     sp_row_counts_destroy(&t->cols);
 }
 
 /** Chooses the boundaries by entries, from row starts and column starts. Collective. */
-static spmm_status cut_by_entries(const sp_grid *grid, const tallies *t, sp_load *l)
+static spmm_status cut_by_entries(const sp_grid *grid, const counts_of *t, sp_load *l)
 {
     l->col_begin[0] = 0;
     l->col_begin[1] = l->cols;
@@ -70,7 +70,7 @@ static void cut_evenly(const sp_grid *grid, sp_load *l)
 
 /** Counts the source's entries and chooses the boundaries accordingly. Collective.
  *  \param [out] t  the resulting starts; the caller destroys them, also on failure */
-static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *source, sp_load *l, tallies *t)
+static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *source, sp_load *l, counts_of *t)
 {
     TRY(sp_agree(grid->comm, "load", create_tallies(grid, l, t)));
     TRY(sp_load_count(grid, source, &t->rows, t->cols.count ? &t->cols : NULL));
@@ -138,7 +138,7 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
 }
 
 /** Gets the lengths of the block's rows: from earlier counts if any, else by a pass over the text. Collective. */
-static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, tallies *counted,
+static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, counts_of *counted,
                                     sp_csr_builder *fill)
 {
     if (counted) {
@@ -154,7 +154,7 @@ static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, ta
 /** Builds each rank's block from the text, once the boundaries are known. Collective.
  *  \param [in,out] counted  row starts of the text's entries, which are then destroyed; NULL: they are still to be
  *                           counted */
-static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, tallies *counted,
+static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, counts_of *counted,
                                 int64_t *duplicates)
 {
     const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
@@ -217,7 +217,7 @@ static spmm_status cut_again(const sp_grid *grid, sp_load *l, int *moved)
         b->col_begin = l->col_begin[grid->coords[1]];
         b->row = b->entry = 0;
         const sp_load_source source = {next_of_block, b, SP_GENERAL, 0};
-        tallies t = {.rows = {0}};
+        counts_of t = {.rows = {0}};
         status = count_and_cut(grid, &source, l, &t);
         destroy_tallies(&t);
         *moved = memcmp(old.row_begin, l->row_begin, rows) != 0 ||
@@ -228,7 +228,7 @@ static spmm_status cut_again(const sp_grid *grid, sp_load *l, int *moved)
     return status;
 }
 
-static spmm_status load_by_entries(const sp_grid *grid, text *t, tallies *counted, sp_load *l)
+static spmm_status load_by_entries(const sp_grid *grid, text *t, counts_of *counted, sp_load *l)
 {
     int64_t duplicates;
     int moved = 0;
@@ -252,7 +252,7 @@ static spmm_status load_evenly(const sp_grid *grid, text *t, sp_load *l)
 
 static spmm_status load_blocks(const sp_grid *grid, text *t, sp_partition partition, sp_load *l)
 {
-    tallies counted = {.rows = {0}};
+    counts_of counted = {.rows = {0}};
     if (partition == SP_PARTITION_ROWS) return load_evenly(grid, t, l);
     const spmm_status status = load_by_entries(grid, t, &counted, l);
     destroy_tallies(&counted);
@@ -347,7 +347,7 @@ static spmm_status next_of_file(void *context, sp_entries *entries)
     return SPMM_OK;
 }
 
-static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int threads, tallies *t)
+static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int threads, counts_of *t)
 {
     const int64_t nnz = sp_spmm_file_facts_of(f)->nnz;
     file_columns c = {f, sp_partition_share(nnz, grid->size, grid->rank),
@@ -364,7 +364,7 @@ static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int
 static spmm_status cut_file(const sp_grid *grid, const sp_spmm_file *f, const sp_read_options *o,
                             sp_partition partition, sp_load *l)
 {
-    tallies t;
+    counts_of t;
     spmm_status status = create_tallies(grid, l, &t);
     if (status == SPMM_OK)
         status = sp_spmm_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1],

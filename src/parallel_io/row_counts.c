@@ -108,9 +108,9 @@ static spmm_status swap(MPI_Comm comm, int to, const int64_t *out, int64_t sent,
         const int64_t s = sent - at < chunk ? sent - at : chunk,
                       r = received - at < chunk ? received - at : chunk;
         TRY(SP_MPI(MPI_Sendrecv(out + (s > 0 ? at : 0), s > 0 ? (int)s : 0, MPI_INT64_T,
-                                s > 0 ? to : MPI_PROC_NULL, SP_TAG_TALLY, in + (r > 0 ? at : 0),
-                                r > 0 ? (int)r : 0, MPI_INT64_T, r > 0 ? from : MPI_PROC_NULL, SP_TAG_TALLY,
-                                comm, MPI_STATUS_IGNORE)));
+                                s > 0 ? to : MPI_PROC_NULL, SP_TAG_ROW_COUNTS, in + (r > 0 ? at : 0),
+                                r > 0 ? (int)r : 0, MPI_INT64_T, r > 0 ? from : MPI_PROC_NULL,
+                                SP_TAG_ROW_COUNTS, comm, MPI_STATUS_IGNORE)));
     }
     return SPMM_OK;
 }

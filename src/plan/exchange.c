@@ -281,6 +281,7 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
     void *memory = NULL;
     spmm_status status = sp_exchange_alloc(x, bytes, &memory);
     if (status == SPMM_OK) status = sp_device_zero(memory, bytes);
+    if (status == SPMM_OK) status = sp_device_sync(); /* as spmm_plan_x_create() does */
     status = sp_agree(x->grid->comm, "exchange", status);
     if (status == SPMM_OK)
         status = time_some(x, (char *)memory + x->halo->ghost_low * x->row_bytes, least, seconds);

@@ -262,12 +262,12 @@ static spmm_status send_ready(const sp_exchange *x, const char *base)
     p->sent.buffer = at;
     if (at >= 0) p->sent.shared = p->buffers[at].shared;
     for (int i = 0; i < x->outs; i++)
-        TRY(SP_MPI(MPI_Irecv(&p->ready[i], sizeof(ready_message), MPI_BYTE, x->out[i].peer,
-                             SP_TAG_PEER_INVITE, x->comm, &come[i])));
+        TRY(SP_MPI(MPI_Irecv(&p->ready[i], sizeof(ready_message), MPI_BYTE, x->out[i].peer, SP_TAG_PEER_READY,
+                             x->comm, &come[i])));
     for (int i = 0; i < x->ins; i++) {
         TRY(SP_MPI(
             MPI_Irecv(&p->told[i], 1, MPI_INT32_T, x->in[i].peer, SP_TAG_PEER_WRITTEN, x->comm, &told[i])));
-        TRY(SP_MPI(MPI_Isend(&p->sent, sizeof(ready_message), MPI_BYTE, x->in[i].peer, SP_TAG_PEER_INVITE,
+        TRY(SP_MPI(MPI_Isend(&p->sent, sizeof(ready_message), MPI_BYTE, x->in[i].peer, SP_TAG_PEER_READY,
                              x->comm, &sent[i])));
     }
     return sp_wait(come, x->outs);

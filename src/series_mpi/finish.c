@@ -22,7 +22,7 @@ static spmm_status on_root(sp_series_job *job, sp_series_record *r, const sp_pea
 {
     const spmm_multivector *sampled = &result->coefficients;
     spmm_multivector some = {0};
-    r->tally = result->tally;
+    r->histogram = result->histogram;
     r->pearson.constant = result->constant;
     spmm_status status = SPMM_OK;
     if (everything && job->sample.count > 0) {

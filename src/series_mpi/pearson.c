@@ -91,7 +91,7 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
                               precision, p->space, &p->z));
     TRY(sp_alloc((void **)&p->host_spread, x->count, sizeof(sp_spread), "deviations"));
     TRY(sp_alloc((void **)&p->host_weight, p->begin[p->grid->size], sizeof(double), "weights"));
-    TRY(sp_histogram_create(p->space, &p->tally));
+    TRY(sp_histogram_create(p->space, &p->histogram));
     if (p->space == SPMM_CUDA)
         TRY(sp_device_alloc((void **)&p->weight, p->begin[p->grid->size] * 8, "weights"));
     else
@@ -163,7 +163,7 @@ void sp_pearson_destroy(sp_pearson *p)
     }
     sp_free(p->host_spread);
     sp_free(p->host_weight);
-    if (p->tally) sp_histogram_destroy(p->space, p->tally);
+    if (p->histogram) sp_histogram_destroy(p->space, p->histogram);
     sp_free(p);
 }
 
@@ -248,7 +248,7 @@ static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j
                           p->weight + m->first_b + j,
                           p->threads};
     TRY(p->kernel->ops->dots(&dots));
-    TRY(sp_tile_tally(&tile, p->tally));
+    TRY(sp_tile_histogram(&tile, p->histogram));
     return collect ? sp_pearson_look(p, &tile, collect) : SPMM_OK;
 }
 
@@ -286,7 +286,7 @@ spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_co
     const double start = MPI_Wtime();
     TRY(share_weights(p, spread));
     spmm_status status = sp_series_centre(p->series, spread, &p->z, p->threads);
-    if (status == SPMM_OK) status = sp_histogram_clear(p->space, p->tally);
+    if (status == SPMM_OK) status = sp_histogram_clear(p->space, p->histogram);
     if (centre) *centre = MPI_Wtime() - start;
     status = ring(p, status, collect);
     if (p->space == SPMM_CUDA) {

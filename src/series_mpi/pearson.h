@@ -23,7 +23,7 @@ typedef struct sp_pearson_wanted {
 
 /** What all ranks found. Arrays are on rank 0 only, NULL elsewhere. */
 typedef struct sp_pearson_result {
-    sp_histogram tally;          /**< over all ranks; complete on rank 0 only */
+    sp_histogram histogram;      /**< over all ranks; complete on rank 0 only */
     int64_t constant;            /**< number of constant series, which have no coefficients */
     sp_pair *most, *least;       /**< [most_count], [least_count], best first; ties by the series' numbers */
     int most_count, least_count; /**< `top`, or as many pairs as there are */

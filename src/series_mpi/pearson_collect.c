@@ -110,7 +110,7 @@ static spmm_status look_for_best(const sp_pearson *p, const sp_tile *tile, sp_pe
     int64_t found = 0;
     if (c->wanted->top == 0) return SPMM_OK;
     TRY(sp_alloc((void **)&t, 1, sizeof *t, "a histogram"));
-    spmm_status status = sp_histogram_read(p->space, p->tally, t);
+    spmm_status status = sp_histogram_read(p->space, p->histogram, t);
     trim(&c->most);
     trim(&c->least);
     const double high = threshold(&c->most, t), low = threshold(&c->least, t);
@@ -261,14 +261,17 @@ static spmm_status gather_best(const sp_pearson *p, best *b, sp_pair **pair, int
     for (int i = b->count; i < b->top; i++) b->pair[i] = (sp_pair){NAN, -1, -1};
     const spmm_status made = root ? sp_alloc((void **)&all, size, (size_t)bytes, "pairs") : SPMM_OK;
     TRY(sp_agree(p->grid->comm, "pearson", made));
-    TRY(sp_collect(p->grid->comm, b->pair, (int)bytes, all));
-    if (!root) return SPMM_OK;
-    int n = 0;
-    for (int i = 0; i < size * b->top; i++)
+    const spmm_status collected = sp_collect(p->grid->comm, b->pair, (int)bytes, all);
+    if (collected != SPMM_OK || !root) {
+        sp_free(all);
+        return collected;
+    }
+    int64_t n = 0;
+    for (int64_t i = 0; i < (int64_t)size * b->top; i++)
         if (all[i].i >= 0) all[n++] = all[i];
     qsort(all, (size_t)n, sizeof *all, b->sign > 0 ? by_most : by_least);
     *pair = all;
-    *count = n < b->top ? n : b->top;
+    *count = n < b->top ? (int)n : b->top;
     return SPMM_OK;
 }
 
@@ -305,7 +308,7 @@ static spmm_status gather_tally(const sp_pearson *p, sp_histogram *all)
 {
     sp_histogram *of = NULL;
     const int root = p->grid->rank == 0;
-    spmm_status status = sp_histogram_read(p->space, p->tally, all);
+    spmm_status status = sp_histogram_read(p->space, p->histogram, all);
     if (status == SPMM_OK && root) status = sp_alloc((void **)&of, p->grid->size, sizeof *of, "histograms");
     TRY(sp_agree(p->grid->comm, "pearson", status));
     status = sp_collect(p->grid->comm, all, sizeof *all, of);
@@ -343,7 +346,7 @@ spmm_status sp_pearson_collect(sp_pearson *p, const sp_spread *spread, const sp_
     spmm_status status;
     TRY_GOTO(sp_agree(p->grid->comm, "pearson", begin_collection(wanted, &c)), done);
     TRY_GOTO(sp_pearson_run(p, spread, &c, NULL), done);
-    TRY_GOTO(gather_tally(p, &result->tally), done);
+    TRY_GOTO(gather_tally(p, &result->histogram), done);
     TRY_GOTO(gather_best(p, &c.most, &result->most, &result->most_count), done);
     TRY_GOTO(gather_best(p, &c.least, &result->least, &result->least_count), done);
     TRY_GOTO(gather_picked(p, &c, result), done);

@@ -19,7 +19,7 @@ struct sp_pearson {
     sp_exchange **exchange;
     int64_t edge; /**< rows and columns of a tile */
     void *tile;   /**< [edge * edge] */
-    sp_histogram *tally;
+    sp_histogram *histogram;
     sp_spread *host_spread;
     double *host_weight, *weight; /**< [all series], 1 / deviation; on the host, and where the tiles are */
 };

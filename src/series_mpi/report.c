@@ -154,7 +154,7 @@ static void outsiders(FILE *out, const sp_series_options *o, const sp_pearson_re
 void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_series_record *r,
                             const sp_pearson_result *result, int64_t count)
 {
-    const sp_histogram *const t = &r->tally;
+    const sp_histogram *const t = &r->histogram;
     char text[32];
     if (r->run.ranks > 1)
         fprintf(out, "           a rank received %s at most, by %s\n",
@@ -180,7 +180,7 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
 static void visit(sp_writer *s, const void *record)
 {
     const sp_series_record *const r = record;
-    const sp_histogram *const t = &r->tally;
+    const sp_histogram *const t = &r->histogram;
     const int pairs_there = t->pairs > 0;
     sp_writer_text(s, "program", "series_mpi");
     sp_writer_text(s, "version", SPMM_VERSION);

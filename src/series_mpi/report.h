@@ -43,7 +43,7 @@ typedef struct sp_series_record {
         double received_bytes; /**< most that a rank receives */
         double centre_seconds; /**< median over passes of the slowest rank's deviations and centered copies */
     } pearson;                 /**< SP_PEARSON */
-    sp_histogram tally;        /**< SP_PEARSON; pairs 0 otherwise */
+    sp_histogram histogram;    /**< SP_PEARSON; pairs 0 otherwise */
 } sp_series_record;
 
 /** Prints what the run is about: series, ranks, binding, copy bandwidth. read_seconds: of a file. */
@@ -62,7 +62,7 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
 
 /** Returns the coefficient that the given share of the pairs does not exceed, interpolated within its bin of the
  *  histogram; NaN without pairs. */
-double sp_histogram_quantile(const sp_histogram *tally, double share);
+double sp_histogram_quantile(const sp_histogram *histogram, double share);
 
 /** Appends the record to the files of --json and --csv.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */

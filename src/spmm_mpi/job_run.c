@@ -376,9 +376,9 @@ done:
 /* ---- all runs ---- */
 
 /** Measures what the DRAM bound needs. The copies raise the peak of memory, which is restarted afterwards. */
-static spmm_status measure_floor(sp_job *job)
+static spmm_status measure_dram_bound(sp_job *job)
 {
-    TRY(sp_agree(job->grid.comm, "floor", sp_touched_columns(&job->block.csr, &job->touched)));
+    TRY(sp_agree(job->grid.comm, "bandwidth", sp_touched_columns(&job->block.csr, &job->touched)));
     job->peak_bytes = sp_peak_bytes();
     const spmm_status status = sp_copy_bandwidth(&job->grid, &job->binding, &job->copy_bandwidth);
     sp_peak_restart();
@@ -441,7 +441,7 @@ spmm_status sp_job_multiply(sp_job *job)
 {
     const sp_options *o = &job->options;
     if (o->probe) TRY(probe(job));
-    if (o->probe || (o->verbosity >= 0 && (all_asked(job) || o->verbosity > 0))) TRY(measure_floor(job));
+    if (o->probe || (o->verbosity >= 0 && (all_asked(job) || o->verbosity > 0))) TRY(measure_dram_bound(job));
     if (sp_is_root(job) && o->verbosity >= 0) sp_report_table_head(stdout, name_width(job));
     if (all_asked(job)) return compare_all(job);
     for (int i = 0; i < o->k_count; i++)

@@ -174,7 +174,7 @@ static const sp_option_row rows[] = {
     {0, "list-devices", NULL, "name the devices and the transports between them, and end",
      ACTION(LIST_DEVICES)},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
-    {'v', "verbose", NULL, "print a row a rank, the phases of each run and its share of the DRAM floor",
+    {'v', "verbose", NULL, "print a row per rank, the phases of each run and its share of the DRAM bound",
      FLAG(verbosity, 1)},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},

@@ -51,7 +51,7 @@ static void compare(int64_t row, int64_t column, double found, double expected, 
         const double difference = fabs(found - expected);
         relative = expected != 0 ? difference / fabs(expected) : difference;
         if (isnan(relative)) relative = INFINITY;
-        right = (isfinite(expected) && difference <= bound);
+        right = isfinite(expected) && isfinite(found) && difference <= bound; /* the bound may be infinite */
     }
     e->checked++;
     e->different += !same;
