@@ -236,7 +236,7 @@ BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wild
 PYTHON ?= $(shell for p in python3 /usr/bin/python3 python; do \
               $$p -c 'import scipy.sparse' 2>/dev/null && { command -v $$p; exit; }; done; echo python3)
 # ("mpirun (Open MPI) 4.1.4"; called by another name, as mpirun.openmpi: "mpirun.openmpi (OpenRTE) 4.1.4")
-OPEN_MPI := $(findstring (Open,$(shell $(MPIRUN) --version 2>/dev/null | head -1))
+OPEN_MPI := $(if $(shell $(MPIRUN) --version 2>/dev/null | head -1 | grep -i 'open *mpi\|openrte'),1)
 # Open MPI asks to be told that root is meant, and that there may be more ranks ($(1)) than cores
 mpirun_flags = $(if $(OPEN_MPI),$(if $(filter 0,$(shell id -u)),--allow-run-as-root) \
     $(shell test $(1) -le $(NPROC) || echo --oversubscribe --bind-to none))

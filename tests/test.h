@@ -9,7 +9,7 @@
  *          return test_end();
  *      }
  *
- *  prints `PASS name`, `FAIL name` (after file, line and what was found) or `SKIP name: why`, which tests/run counts.
+ *  prints `PASS name`, `FAIL name` (after file, line and what was found; a test without a CHECK fails) or `SKIP name: why`, which tests/run counts.
  *  Under MPI only rank 0 prints these lines, and a check that fails on any rank fails the test: see test_mpi.h. */
 #ifndef SP_TEST_H
 #define SP_TEST_H
@@ -39,6 +39,7 @@
 static struct {
     const char *name;
     int failed, tests_failed, rank;
+    int checked;            /* 1: the test has checked something on this rank */
     int (*any)(int failed); /* test_mpi.h: the maximum over all ranks; NULL without MPI */
 } test_;
 
@@ -46,14 +47,17 @@ static struct {
 static inline int test_begin_(const char *name)
 {
     test_.name = name;
-    test_.failed = 0;
+    test_.failed = test_.checked = 0;
     return 1;
 }
 
 /** Prints and counts a test's outcome, for TEST; returns 0. Collective under MPI. */
 static inline int test_finish_(void)
 {
-    const int failed = test_.any ? test_.any(test_.failed) : test_.failed;
+    const int checked = test_.any ? test_.any(test_.checked) : test_.checked;
+    const int failed = (test_.any ? test_.any(test_.failed) : test_.failed) || !checked;
+    if (test_.rank == 0 && !checked)
+        printf("  nothing was checked: a CHECK is missing, or was not reached\n");
     if (test_.rank == 0) printf("%s %s\n", failed ? "FAIL" : "PASS", test_.name);
     fflush(stdout);
     test_.tests_failed += failed != 0;
@@ -69,8 +73,12 @@ static inline int test_finish_(void)
         if (test_.rank == 0) printf("SKIP %s: %s\n", sentence, why); \
     } while (0)
 
+/** Notes that a test checks something. Threads may do it side by side. */
+static inline void test_check_(void) { __atomic_store_n(&test_.checked, 1, __ATOMIC_RELAXED); }
+
 #define CHECK(condition)                                                                                 \
     do {                                                                                                 \
+        test_check_();                                                                                   \
         if (!(condition)) {                                                                              \
             if (test_.failed++ < 5)                                                                      \
                 printf("  %s:%d (rank %d): not true: %s\n", __FILE__, __LINE__, test_.rank, #condition); \
@@ -78,6 +86,7 @@ static inline int test_finish_(void)
     } while (0)
 #define CHECK_INT(found, expected)                                                                           \
     do {                                                                                                     \
+        test_check_();                                                                                       \
         const long long f_ = (long long)(found), e_ = (long long)(expected);                                 \
         if (f_ != e_ && test_.failed++ < 5)                                                                  \
             printf("  %s:%d (rank %d): %s is %lld, expected %lld\n", __FILE__, __LINE__, test_.rank, #found, \
@@ -85,6 +94,7 @@ static inline int test_finish_(void)
     } while (0)
 #define CHECK_TEXT(text, part)                                                                            \
     do {                                                                                                  \
+        test_check_();                                                                                    \
         const char *t_ = (text);                                                                          \
         if (!strstr(t_, (part)) && test_.failed++ < 5)                                                    \
             printf("  %s:%d (rank %d): \"%s\" does not contain \"%s\"\n", __FILE__, __LINE__, test_.rank, \

@@ -126,7 +126,7 @@ static const struct {
     {"options.threads = -1", threads_negative, ALONE},
     {"33", block_size_33, ALONE},
     {"options.ell_limit is -1", ell_limit_negative, ALONE},
-    {"column blocks", column_blocks_negative, ALONE},
+    {"blocks", column_blocks_negative, ALONE},
 
     {"precision is 7", precision_7, ALONE},
     {"the block has -1 rows", rows_negative, ALONE},

@@ -211,6 +211,7 @@ static void compare(const sp_kernel *kernel, const char *name, const guarded *y,
     spmm_multivector found = y->v;
     char text[128];
     found.data = y->host + y->offset;
+    test_check_();
     for (int64_t i = 0; i < found.rows; i++) {
         for (int64_t j = 0; j < found.k; j++) {
             const double f = sp_multivector_get(&found, i, j);

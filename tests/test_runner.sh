@@ -18,6 +18,7 @@ fails() {
 }
 
 fails check "1 passed, 1 failed, 0 skipped" "1 + 1 is 2, expected 3" "a failed check fails the run and is shown"
+fails unchecked "1 passed, 1 failed, 0 skipped" "nothing was checked" "a test that checks nothing fails"
 fails crash "1 passed, 1 failed, 0 skipped" "signal 11" "a crash is one failure"
 fails exit "1 passed, 1 failed, 0 skipped" "exit status 3" "a non-zero exit without a FAIL line is one failure"
 fails silent "0 passed, 1 failed, 0 skipped" "printed no" "a program that prints no line is one failure"
