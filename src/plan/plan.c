@@ -1,3 +1,4 @@
+/** A plan: set-up of the product Y := alpha A X + beta Y on all ranks, and the product itself. */
 #include "plan/plan.h"
 
 #include <omp.h>
@@ -28,12 +29,12 @@ struct spmm_plan {
     sp_exchange *exchange;
     sp_reduction *reduction;
     sp_column_blocks column_blocks;
-    int local;          /* 1: other ranks' rows of X are taken as they lie */
-    spmm_multivector x; /* where the caller's has no room; made when first needed */
-    spmm_multivector y; /* a partial sum, or A X where beta is not 0; likewise */
-    /* on a GPU: of the interior and the boundary rows, or of each slice */
+    int local;          /* 1: no exchange; the ghost rows of X are used as they are */
+    spmm_multivector x; /* copy of an X without room for ghost rows; made when first needed */
+    spmm_multivector y; /* partial sums, or A X where beta is not 0; made when first needed */
+    /* on a GPU: one for interior and one for boundary rows, or one per column block */
     sp_timer *timer[SP_MOST_COLUMN_BLOCKS];
-    sp_timer *both; /* of interior and boundary rows, where they run side by side */
+    sp_timer *both; /* around both, where interior and boundary rows run concurrently */
 };
 
 static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
@@ -47,7 +48,7 @@ spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, 
     return sp_slowest(comm, &f->longest, 1);
 }
 
-/** On a GPU, do boundary rows run beside interior ones? */
+/** Whether boundary rows run concurrently with interior rows, in another stream. */
 static int runs_aside(const spmm_plan *p)
 {
     return space_of(p) == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count;
@@ -65,13 +66,13 @@ static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **ke
     return SPMM_OK;
 }
 
-/** The part of sp_plan_create() that is this rank's own. f: NULL where the kernel is named. */
+/** Local part of sp_plan_create(): chooses the kernel and converts the block. f: NULL where the kernel is named. */
 static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_plan *p)
 {
     const sp_kernel *kernel;
     TRY(sp_shape_check(p->shape));
     const int blocks = p->column_blocks.count;
-    const int64_t k = p->k / blocks; /* of a kernel's products */
+    const int64_t k = p->k / blocks; /* columns of one kernel launch */
     TRY(f ? sp_choose(f, k, p->precision, o->device, o->format, &kernel, NULL, 0) : named_kernel(o, &kernel));
     TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     for (int i = 0; kernel->device == SPMM_CUDA && i < (blocks > 1 ? blocks : 2); i++)
@@ -80,8 +81,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     return SPMM_OK;
 }
 
-/** Where the parts are, and into how many blocks of columns X is cut: those asked for, or on GPUs as many as fit where less
- *  than half of all rows could be computed during an exchange. The same on every rank. */
+/** Determines the row blocks, and the number of column blocks of X: as asked for, or on GPUs as many as fit where less than
+ *  half of all rows could be computed during an exchange. The number is the same on every rank. Collective. */
 static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 {
     spmm_status status = SPMM_OK;
@@ -106,14 +107,14 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
     return SPMM_OK;
 }
 
-/** What all ranks make together. */
+/** Collective part of sp_plan_create(): exchange, reduction and column blocks. */
 static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
     const int64_t row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) *
                               (int64_t)sp_value_size(p->precision);
     const int moves = p->halo->all_moved > 0;
-    /* a transport that is not there is refused also where nothing moves */
+    /* a missing transport is refused even where nothing moves */
     if (moves || o->transport != SPMM_TRANSPORT_AUTO)
         TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
                                &p->exchange));
@@ -240,7 +241,7 @@ spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 
 static const char *space_word(spmm_device space) { return space == SPMM_CPU ? "host" : "GPU"; }
 
-/** name: of the argument of spmm_apply(), which the internal callers stand for. */
+/** name: of the argument of spmm_apply() in the message; internal callers act for it. */
 static spmm_status check_operand(const spmm_plan *p, const spmm_multivector *v, int64_t rows,
                                  const char *name)
 {
@@ -260,7 +261,8 @@ static spmm_status check_operands(const spmm_plan *p, const spmm_multivector *x,
     return sp_multivector_apart(x, y, "spmm_apply", "x", "y");
 }
 
-/** X with room for the halo: the caller's, or a copy. whole: X as the block sees it. */
+/** Finds an X with room for the ghost rows: the caller's, or a copy. whole: all rows of X that the block refers to, ghost rows
+ *  included. */
 static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivector *whole)
 {
     const sp_halo *const h = p->halo;
@@ -280,7 +282,7 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
     return SPMM_OK;
 }
 
-/** Where the kernels write: Y itself where it shall be A X, else memory of the plan's. */
+/** Finds where the kernels write: Y itself if it becomes A X, else memory of the plan. */
 static spmm_status find_y(spmm_plan *p, double beta, const spmm_multivector *y, spmm_multivector *product)
 {
     const int64_t rows = p->halo->local.rows;
@@ -291,7 +293,7 @@ static spmm_status find_y(spmm_plan *p, double beta, const spmm_multivector *y, 
     return SPMM_OK;
 }
 
-/** Runs parts [begin, end), timed where seconds is not NULL. */
+/** Runs the kernel on row blocks [begin, end), timed where seconds is not NULL. */
 static spmm_status run(const spmm_plan *p, int begin, int end, sp_timer *timer, const spmm_multivector *x,
                        const spmm_multivector *y, double *seconds)
 {
@@ -315,7 +317,7 @@ static spmm_status run_boundary(const spmm_plan *p, const spmm_multivector *x, c
     return run(p, p->parts.interior, p->parts.count, p->timer[1], x, y, s ? &s->boundary : NULL);
 }
 
-/** The boundary rows' kernels, beside the interior rows': in the queue that they are awaited in. */
+/** Runs the boundary rows concurrently with interior rows: in the stream of the exchange, which the main stream then waits for. */
 static spmm_status run_boundary_aside(const spmm_plan *p, const spmm_multivector *x,
                                       const spmm_multivector *y, sp_apply_seconds *s)
 {
@@ -326,8 +328,8 @@ static spmm_status run_boundary_aside(const spmm_plan *p, const spmm_multivector
     return status;
 }
 
-/** Kernels are queued first, since the host takes some time to start an exchange; but MPI, where it reads GPU memory
- *  itself, must wait for what was queued, and that must not be them. */
+/** Whether the interior rows are launched before the exchange begins, since the host takes some time to start one. Not with
+ *  CUDA-aware MPI: it reads GPU memory only after the stream is synchronized, which must not wait for those kernels. */
 static int kernels_first(const spmm_plan *p)
 {
     return space_of(p) == SPMM_CUDA && sp_exchange_transport(p->exchange) != SPMM_TRANSPORT_CUDA_AWARE;
@@ -346,16 +348,16 @@ static spmm_status exchange_and_run_interior(const spmm_plan *p, const spmm_mult
         TRY(sp_exchange_begin(p->exchange, own));
         interior = run_interior(p, x, y, s);
     }
-    TRY(sp_exchange_end(p->exchange)); /* also after a failure: others wait for it */
+    TRY(sp_exchange_end(p->exchange)); /* also after a failure: other ranks wait for this one */
     return interior;
 }
 
-/** A X on this rank's block: own rows of X leave, interior rows are computed, the others' arrive, the rest is. */
+/** Computes A X on this rank's block: begins the exchange, computes interior rows, ends the exchange, computes boundary rows. */
 static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
                             sp_apply_seconds *s)
 {
     const int aside = runs_aside(p);
-    if (aside && s) (void)sp_timer_start(p->both); /* an error comes up again */
+    if (aside && s) (void)sp_timer_start(p->both); /* an error will show again */
     if (p->exchange && !p->local) {
         TRY(exchange_and_run_interior(p, x, y, s));
     } else {
@@ -367,19 +369,19 @@ static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_
     return s ? sp_timer_stop(p->both) : SPMM_OK;
 }
 
-/** Own rows go into the column blocks, in front of the kernels, which need them there, or of the exchange, which sends them
- *  from there. \param [out] direct  the exchange takes them from x meanwhile */
+/** Copies owned rows into the column blocks: in the main stream, where the kernels read them, or in the stream of the exchange,
+ *  where it sends them from there. \param [out] direct  1: the exchange reads owned rows from x itself */
 static spmm_status fill_column_blocks(spmm_plan *p, const spmm_multivector *x, int *direct)
 {
     const int moves = p->exchange && !p->local;
     *direct = moves && sp_exchange_reads(p->exchange, x->data, x->ld * (int64_t)sp_value_size(p->precision));
-    /* the kernels of the product before have read the column blocks */
+    /* the previous product's kernels have read the column blocks */
     if (moves && space_of(p) == SPMM_CUDA) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
     return sp_column_blocks_fill(&p->column_blocks, x, p->threads,
                                  moves && !*direct ? SP_STREAM_MOVE : SP_STREAM_MAIN);
 }
 
-/** Slice s leaves and arrives, beside the kernels on those before. */
+/** Exchanges column block s, concurrently with the kernels on earlier ones. */
 static spmm_status move_column_block(spmm_plan *p, int s, const spmm_multivector *x, int direct)
 {
     const int64_t size = (int64_t)sp_value_size(p->precision);
@@ -392,7 +394,8 @@ static spmm_status move_column_block(spmm_plan *p, int s, const spmm_multivector
     return sp_exchange_end(p->exchange);
 }
 
-/** A X, slice after slice. x: own rows. A failed slice is the product's; the others are exchanged all the same. */
+/** Computes A X one column block after another. x: owned rows. After a failure the remaining column blocks are still exchanged,
+ *  because other ranks wait for them. */
 static spmm_status multiply_column_blocks(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
                                           sp_apply_seconds *seconds)
 {
@@ -414,7 +417,7 @@ static spmm_status multiply_column_blocks(spmm_plan *p, const spmm_multivector *
     return status;
 }
 
-/** What a rank adds that has no product: nobody shall take the sum for one. */
+/** Fills a failed rank's contribution to the sum with NaNs, so that the sum cannot be mistaken for a product. */
 static void poison(const spmm_multivector *product)
 {
     const int64_t bytes = sp_multivector_bytes(product);
@@ -428,7 +431,9 @@ static spmm_status sum_partials(spmm_plan *p, const spmm_multivector *product, s
 {
     if (!p->reduction) return SPMM_OK;
     const int queued = s && space_of(p) == SPMM_CUDA;
-    if (queued) (void)sp_device_sync(); /* the kernels' time is not the sum's; their errors come up again */
+    if (queued)
+        (void)
+            sp_device_sync(); /* so that the sum is timed without the kernels; their errors will show again */
     const double start = omp_get_wtime();
     spmm_status status = sp_reduction_run(p->reduction, product->data);
     if (status == SPMM_OK && queued) status = sp_device_sync();
@@ -537,7 +542,7 @@ void sp_plan_skip(spmm_plan *p)
 {
     char text[SP_MESSAGE_BYTES];
     const char *const why = spmm_error_message();
-    memcpy(text, why, strlen(why) + 1); /* what follows may fail too, and is not the reason */
+    memcpy(text, why, strlen(why) + 1); /* the calls below may replace the message, and are not the reason */
     sp_plan_skip_exchange(p);
     if (p->reduction) sp_reduction_skip(p->reduction);
     sp_set_message(text);
