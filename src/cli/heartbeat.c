@@ -1,5 +1,5 @@
-/** Exchanges heartbeats between rank 0 and all others, by a thread of each rank: see watch.h. */
-#include "cli/watch.h"
+/** Exchanges heartbeats between rank 0 and all others, by a thread of each rank: see heartbeat.h. */
+#include "cli/heartbeat.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -4,8 +4,8 @@
  *  While a watch runs, a thread of every rank exchanges a byte with rank 0's several times per timeout, on a
  *  communicator of its own. A rank that computes for a long time answers all the same: the watch is for the process,
  *  not for its progress. */
-#ifndef SP_WATCH_H
-#define SP_WATCH_H
+#ifndef SP_HEARTBEAT_H
+#define SP_HEARTBEAT_H
 
 #include "comm/comm.h"
 

@@ -1,5 +1,5 @@
 /** The job that series_mpi's phases share, and the functions of each. main.c calls the phases; load.c has the series,
- *  run.c the measured steps, check.c the sequential program, finish.c the end of the coefficients, accuracy.c the
+ *  run.c the measured steps, check.c the sequential program, finish.c the end of the coefficients, sum_accuracy.c the
  *  table of --accuracy. */
 #ifndef SP_SERIES_MPI_JOB_H
 #define SP_SERIES_MPI_JOB_H

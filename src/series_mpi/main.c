@@ -5,7 +5,7 @@
 #include "base/enum_words.h"
 #include "cli/copy_bandwidth.h"
 #include "cli/program.h"
-#include "cli/watch.h"
+#include "cli/heartbeat.h"
 #include "device/device.h"
 #include "series_mpi/job.h"
 

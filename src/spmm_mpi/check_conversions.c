@@ -28,13 +28,13 @@ static int64_t row_position(const target *f, int64_t i) { return f->padded ? i *
 
 #define VALUE double
 #define NAME(name) name##_f64
-#include "spmm_mpi/check_conversions_impl.h"
+#include "spmm_mpi/baseline_conversions_impl.h"
 #undef VALUE
 #undef NAME
 
 #define VALUE float
 #define NAME(name) name##_f32
-#include "spmm_mpi/check_conversions_impl.h"
+#include "spmm_mpi/baseline_conversions_impl.h"
 #undef VALUE
 #undef NAME
 

@@ -1,4 +1,4 @@
-/** The state that the phases of spmm_mpi share, and the phases. main.c calls them in order; job_check.c and
+/** The state that the phases of spmm_mpi share, and the phases. main.c calls them in order; job_preflight.c and
  *  job_memory.c check before anything is read, job.c, job_load.c and job_partition.c have the phases before the
  *  products, job_tune.c chooses kernels, job_run.c makes the runs, and job_time.c times products. */
 #ifndef SP_SPMM_MPI_JOB_H

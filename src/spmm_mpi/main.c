@@ -4,7 +4,7 @@
 
 #include "base/enum_words.h"
 #include "cli/program.h"
-#include "cli/watch.h"
+#include "cli/heartbeat.h"
 #include "plan/exchange.h"
 #include "spmm_mpi/job.h"
 
