@@ -19,7 +19,7 @@ ok "a second make does nothing" test "$(work "$(build)")" = 0
 touch src/base/status.h
 out=$(build)
 ok "a touched header rebuilds what includes it" grep -q 'CC *src/base/status.c' <<<"$out"
-touch include/spmm.h
+touch include/spmm_types.h
 out=$(build)
 ok "a touched public header rebuilds the kernels" grep -q 'CC *kernels/' <<<"$out"
 touch tests/test.h
@@ -109,10 +109,10 @@ else
     text "METIS=1 without METIS fails and says what to do" "METIS=1 needs metis.h" "$out"
 fi
 out=$(build METIS_LIBS=-lno-such-metis -n | grep -v build/settings)
-[[ $out == *graph_none.c* && $out != *no-such-metis* && $out != *graph_metis.c* ]]
+[[ $out == *graph_cut_none.c* && $out != *no-such-metis* && $out != *graph_cut_metis.c* ]]
 ok "METIS=auto without METIS builds without" test $? = 0
 out=$(build METIS=0 -n)
-[[ $out == *graph_none.c* && $out != *-lmetis* && $out != *graph_metis.c* ]]
+[[ $out == *graph_cut_none.c* && $out != *-lmetis* && $out != *graph_cut_metis.c* ]]
 ok "METIS=0 leaves it out, be it there or not" test $? = 0
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc 2>&1); then fail "a missing mpicc fails"; else
     text "without mpicc make says what to load" "module load" "$out"
