@@ -1,4 +1,5 @@
-/** Stands in for the CUDA kernels in a build without CUDA: they are listed, but refuse to run. */
+/** Replaces the CUDA kernels in a build without CUDA: --list-kernels still lists them, but each function
+ *  returns SPMM_ERR_NO_DEVICE. */
 #include "base/status.h"
 #include "device/device_ops.h"
 #include "device/difference.h"

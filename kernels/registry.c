@@ -1,4 +1,4 @@
-/** Defines the registry of kernels (kernels.def) and looks kernels up in it. */
+/** Builds the table of all kernels from kernels.def, and looks kernels up in the table. */
 #include "kernels/kernel.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/** What the OpenMP kernels of the course reports share: chunk sizes, and X transposed. */
+/** Helpers of the OpenMP kernels of the course reports: chunk sizes, and the transposition of X. */
 #include "kernels/baseline/cpu_baseline.h"
 
 #include "base/memory.h"

@@ -1,4 +1,5 @@
-/** What the OpenMP kernels of the course reports share: chunk sizes, the fma of a sum, and X transposed. */
+/** Helpers of the OpenMP kernels of the course reports: chunk sizes, the fma step of a sum, and the
+ *  transposition of X. */
 #ifndef SP_CPU_BASELINE_H
 #define SP_CPU_BASELINE_H
 
@@ -7,29 +8,31 @@
 #include "base/cpu_isa.h"
 #include "kernels/kernel.h"
 
-/** Returns the iterations per static chunk: `count` divided by the threads, rounded down to a multiple of 16, so
- *  that two threads seldom write to one cache line; at least 1. */
+/** Returns the number of iterations per chunk of a static schedule: `count` divided by the number of threads,
+ *  rounded down to a multiple of 16, so that two threads seldom write to the same cache line; at least 1. */
 int64_t sp_baseline_chunk(int64_t count, int threads);
 
-/** A kernel's prepare(): allocates the workspace for X transposed, [k x columns of A].
+/** The prepare() of kernels that transpose X: allocates the workspace for X transposed, [k x columns of A].
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_baseline_prepare(const sp_setup *setup, void **state);
 
-/** Copies X, transposed, to the workspace launch->state: the first step of every product. */
+/** Writes X transposed to the workspace launch->state; this is the first step of each product. */
 void sp_baseline_transpose(const sp_launch *launch);
 
-/** A kernel's release(): frees the workspace; accepts NULL. */
+/** The release() of kernels that transpose X: frees the workspace for X transposed; accepts NULL. */
 void sp_baseline_release(void *state);
 
-/** One step of the reports' partial_sum. It is an fma as in the serial product, so that the bits are the same. */
+/** Returns sum + a * x, rounded once: one step of the variable partial_sum of the course reports. The fma
+ *  makes the result equal to the serial product bit for bit. */
 static inline double sp_baseline_fma_f64(double a, double x, double sum) { return fma(a, x, sum); }
 
-/** The same in f32. */
+/** Returns sum + a * x in f32, rounded once; see sp_baseline_fma_f64(). */
 static inline float sp_baseline_fma_f32(float a, float x, float sum) { return fmaf(a, x, sum); }
 
-/* The products are compiled twice: for processors with an fma instruction, and for those where fma is a library
- * call, with the same bits. SP_BASELINE_PRODUCTS expands PRODUCT(TARGET, VALUE, SUFFIX, NAME) for each of the two
- * and for both precisions; SP_BASELINE_PRODUCT(a) is the function for a matrix on this processor. */
+/* The products are compiled twice: for processors that have an fma instruction, and for the others, on which
+ * fma() is a library call that gives the same bits. SP_BASELINE_PRODUCTS(PRODUCT) expands PRODUCT(TARGET,
+ * VALUE, SUFFIX, NAME) for both cases and for both precisions. SP_BASELINE_PRODUCT(a) is the function to call
+ * for the matrix a on this processor. */
 #if defined(__x86_64__)
 #define SP_BASELINE_PRODUCTS(PRODUCT)                                          \
     PRODUCT(, double, f64, product_f64)                                        \

@@ -1,6 +1,7 @@
-/* The course reports' OpenMP product on ELLPACK: X transposed, the loops over rows and columns collapsed.
- * Included once per format, with ROW_BEGIN(a, i), the position of row i's first entry, and ROW_LENGTH(a, i), the
- * number of its positions; padding (column index -1) ends a row. */
+/* The OpenMP product of the course reports on ELLPACK: X is transposed first, and the loops over the rows and
+ * columns of Y are collapsed. This file is included once per format, with the macros
+ *   ROW_BEGIN(a, i)    position of the first entry of row i of the matrix a
+ *   ROW_LENGTH(a, i)   number of positions of row i; padding (column index -1) ends the row earlier */
 #include "kernels/baseline/cpu_baseline.h"
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                               \

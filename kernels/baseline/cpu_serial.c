@@ -1,12 +1,13 @@
-/** The serial product as a kernel: one thread, row after row, so that absolute speed-ups are measured like any
- *  product. The sums of up to 8 columns are in registers; for more columns the reference of formats/serial.h, with a
- *  loop over all columns per entry, is faster. */
+/** The serial product as a kernel, so that it is timed like any other product and absolute speed-ups can be
+ *  computed: one thread, one row after another. With up to 8 columns the sums are kept in registers. With
+ *  more columns sp_serial_product() of formats/serial.h, which loops over all columns for each entry, is
+ *  faster. */
 #include "formats/serial.h"
 #include "kernels/baseline/cpu_baseline.h"
 
 enum { FEW = 8 };
 
-/** The positions of a row's entries. */
+/** The entries of a row are at positions begin .. end - 1. */
 typedef struct serial_row {
     int64_t begin, end;
 } serial_row;
@@ -20,7 +21,8 @@ static serial_row row_of(const sp_matrix *m, int64_t i)
     return r;
 }
 
-/** Computes columns of row r, n at a time while that many are left; j is the first that is not computed. */
+/** Computes columns j, j + 1, .. of row r of Y, n columns at a time, while at least n columns are left.
+ *  Afterwards j is the first column that has not been computed. */
 #define COLUMNS(VALUE, SUFFIX, n)                                                               \
     for (; j + (n) <= l->x->k; j += (n)) {                                                      \
         const VALUE *const x = (const VALUE *)l->x->data + j;                                   \

@@ -1,9 +1,9 @@
-/** What the CUDA kernels of the course reports share: their arguments and their state. docs/KERNELS.md has a table of
- *  these kernels.
+/** Arguments and state that the CUDA kernels of the course reports (the baseline kernels) share.
+ *  docs/KERNELS.md has a table of these kernels.
  *
- *  Elements, rows and entries are counted in 64 bits. Grids are as large as the work, as in the reports, up to the
- *  limit of a grid; grid-stride loops do the rest. Every kernel is compiled for blocks of up to MAX_BLOCK threads, so
- *  that any block size the user asks for can be launched. */
+ *  Counts of elements, rows and entries are 64-bit numbers. As in the course reports, the size of a grid is
+ *  that of the work; beyond the largest grid, grid-stride loops do the rest. Every kernel is compiled for
+ *  blocks of up to MAX_BLOCK threads, so that it can be launched with any block size that the user sets. */
 #ifndef SP_CUDA_BASELINE_CUH
 #define SP_CUDA_BASELINE_CUH
 
@@ -11,14 +11,14 @@
 
 namespace {
 
-/** Y := A X as a kernel sees it. */
+/** Arguments of a product Y := A X in a baseline kernel. */
 template <typename T> struct product {
-    const int64_t *row_start; /* SPMM_CSR */
+    const int64_t *row_start; /* only for SPMM_CSR */
     const int32_t *col;
     const T *val;
     int64_t rows, cols, k;
-    int64_t width; /* SPMM_ELL */
-    const T *x;    /* element (i, j) of X at x[i * ldx + j]; if X is transposed, at x[j * ldx + i] */
+    int64_t width; /* only for SPMM_ELL: entries per row, with padding */
+    const T *x;    /* element (i, j) of X is x[i * ldx + j]; once X is transposed, x[j * ldx + i] */
     int64_t ldx;
     T *y;
     int64_t ldy;
@@ -31,19 +31,20 @@ template <typename T> product<T> product_of(const sp_launch *l)
             (const T *)l->x->data, l->x->ld, (T *)l->y->data,   l->y->ld};
 }
 
-/** What prepare() makes; each kernel uses what it needs. */
+/** State of a baseline kernel, made by baseline_prepare(). A kernel sets and uses only the members it
+ *  needs. */
 struct baseline_state {
     int block;          /* threads per block */
-    int lanes;          /* of a sub-warp (sub-block) */
-    int resident;       /* blocks that the GPU runs at the same time */
-    int64_t k;          /* columns of X in the products to come */
-    void *xt;           /* X transposed, [k x cols] */
-    int64_t *first_row; /* of each row block, [row_blocks + 1] */
+    int lanes;          /* lanes per sub-warp or sub-block */
+    int resident;       /* number of blocks that the GPU runs at the same time */
+    int64_t k;          /* number of columns of X in the products to come */
+    void *xt;           /* workspace for X transposed, [k x cols] */
+    int64_t *first_row; /* [row_blocks + 1]: first row of each row block, then the number of rows */
     int64_t row_blocks;
     work_queue *queue;
 };
 
-/** A kernel's release(): frees a state, also one that is partly made; accepts NULL. */
+/** The release() of all baseline kernels: frees a state, also one that is incomplete; accepts NULL. */
 inline void baseline_release(void *state)
 {
     baseline_state *const s = (baseline_state *)state;
@@ -54,13 +55,14 @@ inline void baseline_release(void *state)
     sp_free(s);
 }
 
-/** A kernel's prepare(): makes a state and lets `fill` do the kernel's part. */
+/** The prepare() of a baseline kernel: allocates a state, and calls `fill` to set the members that the kernel
+ *  needs. */
 template <spmm_status (*fill)(const sp_setup *, baseline_state *)>
 spmm_status baseline_prepare(const sp_setup *setup, void **state)
 {
     void *p = NULL;
     *state = NULL;
-    if (!sp_device_stream()) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (!sp_device_stream()) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     TRY(sp_alloc_zero(&p, 1, sizeof(baseline_state), "a kernel's state"));
     ((baseline_state *)p)->k = setup->k;
     const spmm_status status = fill(setup, (baseline_state *)p);

@@ -1,4 +1,5 @@
-/** Row blocks: consecutive rows whose entries are few enough for one block of threads, or one longer row. */
+/** Row blocks for csr_adaptive and csr_queue. A row block is either a range of consecutive rows that have few
+ *  enough entries for one block of threads, or a single longer row. */
 #ifndef SP_CUDA_BASELINE_BLOCKS_CUH
 #define SP_CUDA_BASELINE_BLOCKS_CUH
 
@@ -6,14 +7,15 @@
 
 namespace {
 
-/** Limits of a row block: `rows` rows, `entries` entries in all. A row of more than `alone` entries is its own
- *  block. */
+/** Limits of a row block: at most `rows` rows, with at most `entries` entries in all. A row of more than
+ *  `alone` entries is a row block by itself. */
 struct cut {
     int64_t rows, entries, alone;
 };
 
-/** Cuts rows into row blocks.
- *  \param [out] first_row  [row blocks + 1], the first row of each; NULL: they are only counted
+/** Cuts the rows of a CSR matrix into row blocks within the limits `most`.
+ *  \param [out] first_row  [row blocks + 1], the first row of each row block, then `rows`; NULL: only count
+ *                          row blocks
  *  \return the number of row blocks */
 inline int64_t cut_rows(const int64_t *row_start, int64_t rows, cut most, int64_t *first_row)
 {
@@ -32,7 +34,8 @@ inline int64_t cut_rows(const int64_t *row_start, int64_t rows, cut most, int64_
     return blocks;
 }
 
-/** Sets s->row_blocks, and s->first_row in device memory. */
+/** Cuts the matrix into row blocks within the limits `most`: sets s->row_blocks, and s->first_row in device
+ *  memory. */
 inline spmm_status make_row_blocks(const sp_setup *setup, cut most, baseline_state *s)
 {
     const spmm_csr *const a = setup->csr;

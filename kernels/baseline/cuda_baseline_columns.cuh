@@ -1,6 +1,6 @@
-/** X transposed, and rows of Y whose columns are divided among sub-warps; for csr_vector_by_row, csr_adaptive and
- *  csr_adaptive_subblocks. In X transposed a column of X is contiguous, so that lanes with adjacent columns of A read
- *  adjacent memory. */
+/** Helpers of csr_vector_by_row, csr_adaptive and csr_adaptive_subblocks: they transpose X, and compute a row
+ *  of Y by sub-warps that share its columns. In X transposed each column of X is contiguous, so that lanes
+ *  whose entries are in adjacent columns of A read adjacent memory. */
 #ifndef SP_CUDA_BASELINE_COLUMNS_CUH
 #define SP_CUDA_BASELINE_COLUMNS_CUH
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-/** Allocates the workspace for X transposed, once for all products. */
+/** Allocates s->xt, the workspace for X transposed, once for all products. */
 inline spmm_status make_transposed(const sp_setup *setup, baseline_state *s)
 {
     const int64_t size = (int64_t)sp_value_size(setup->a->precision);
@@ -20,7 +20,8 @@ inline spmm_status make_transposed(const sp_setup *setup, baseline_state *s)
     return sp_device_alloc(&s->xt, bytes, "X transposed");
 }
 
-/** Queues the transposition, which is part of the product and of its time; *a then reads X transposed. */
+/** Queues the transposition of X, which is part of the product and of its measured time. Changes a->x and
+ *  a->ldx so that *a refers to X transposed. */
 template <typename T>
 spmm_status transpose_x(const sp_launch *l, cudaStream_t stream, const char *id, product<T> *a)
 {
@@ -40,8 +41,9 @@ spmm_status transpose_x(const sp_launch *l, cudaStream_t stream, const char *id,
     return SPMM_OK;
 }
 
-/** Computes a row of Y by the sub-warps of a warp or block: sub-warp `sub` of `subs` computes columns sub, sub +
- *  subs, .. All lanes of a warp call it with the same row. */
+/** Computes one row of Y with `subs` sub-warps, which belong to one warp or one block: sub-warp number `sub`
+ *  computes columns sub, sub + subs, sub + 2 * subs and so on. All lanes of a warp must call it with the same
+ *  row. */
 template <bool shuffle, typename T>
 __device__ inline void row_by_subwarps(const product<T> &a, int64_t row, int sub, int subs, int lane,
                                        int lanes)

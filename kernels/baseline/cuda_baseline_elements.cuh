@@ -1,5 +1,5 @@
-/** Kernels with one thread or one sub-warp per element of Y: element n is in row n / K and column n % K, so that
- *  adjacent threads compute adjacent columns of a row. */
+/** Kernels with one thread or one sub-warp per element of Y. Element n of Y is in row n / K and column n % K,
+ *  so that adjacent threads or sub-warps compute adjacent columns of a row. */
 #ifndef SP_CUDA_BASELINE_ELEMENTS_CUH
 #define SP_CUDA_BASELINE_ELEMENTS_CUH
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-/* ---- a thread per element; Sum::element() forms its sum ---- */
+/* ---- one thread per element of Y, which Sum::element() computes ---- */
 
 template <class Sum, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) scalar_kernel(const product<T> a)
@@ -46,10 +46,10 @@ template <class Sum> spmm_status run_scalar(const sp_launch *l, const char *id)
     return sp_device_launched(id);
 }
 
-/* ---- a sub-warp per element ---- */
+/* ---- one sub-warp per element of Y ---- */
 
-/** Sums a lane's share of an element: every lanes-th entry. A row of padded ELLPACK ends at its first column index
- *  -1. */
+/** Returns the sum of this lane's share of an element of Y: of every lanes-th entry of the row, from entry
+ *  number `lane` on. In padded ELLPACK the first column index -1 ends a row. */
 template <spmm_format F, typename T>
 __device__ inline T lane_sum(const product<T> &a, int64_t row, const T *x, int lane, int lanes)
 {
@@ -64,7 +64,8 @@ __device__ inline T lane_sum(const product<T> &a, int64_t row, const T *x, int l
     return sum;
 }
 
-/** \tparam L  lanes per sub-warp; 0: `asked` of them, not known at compile time */
+/** Computes one element of Y per sub-warp.
+ *  \tparam L  number of lanes per sub-warp; if L is 0, the argument `asked` is that number */
 template <spmm_format F, bool shuffle, int L, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, int asked)
 {
@@ -72,7 +73,8 @@ __global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, 
               in_warp = (int)threadIdx.x % WARP / lanes;
     const int64_t elements = a.rows * a.k, per_block = (int)blockDim.x / lanes,
                   stride = gridDim.x * per_block;
-    /* the loop is over the first element of a warp, because all its lanes must call subwarp_sum() */
+    /* `first` is the first element that the warp computes, and so equal in all its lanes: all of them must
+     * call subwarp_sum(). */
     for (int64_t first = blockIdx.x * per_block + (int)threadIdx.x / WARP * (WARP / lanes); first < elements;
          first += stride) {
         const int64_t n = first + in_warp;
@@ -85,8 +87,8 @@ __global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, 
 
 template <typename T> using subwarp_function = void (*)(product<T>, int);
 
-/** Returns the kernel for sub-warps of L lanes, or for any other size the general one; if L is a warp, it is the
- *  only size. */
+/** Returns the instance of subwarp_kernel for `lanes` lanes per sub-warp: the one compiled for L lanes, or
+ *  the general one if `lanes` is not L. If L is WARP, `lanes` must be L. */
 template <spmm_format F, bool shuffle, int L, typename T> subwarp_function<T> choose_subwarp(int lanes)
 {
     if constexpr (L == WARP)
@@ -119,7 +121,9 @@ void launch_subwarp(const sp_launch *l, cudaStream_t stream)
     kernel<<<grid, s->block, shared, stream>>>(a, s->lanes);
 }
 
-/** \tparam L  lanes per sub-warp, unless the user sets another size; if L is WARP, always */
+/** Queues the product of a kernel with one sub-warp per element of Y.
+ *  \tparam L  number of lanes per sub-warp, unless the user sets another; if L is WARP, the user cannot
+ *             change it */
 template <spmm_format F, bool shuffle, int L> spmm_status run_subwarp(const sp_launch *l, const char *id)
 {
     if (l->a->rows == 0) return SPMM_OK;

@@ -1,17 +1,20 @@
-/** CSR-Adaptive: a block of threads per row block and column of X, which is transposed first. A row block of several
- *  rows is computed by CSR-Stream: each thread puts one product into shared memory, then one thread per row adds its
- *  products. A row block of one row is computed by CSR-Vector: all threads sum, then their sums are added in shared
- *  memory.
+/** The kernel csr_adaptive (CSR-Adaptive): X is transposed first, then one block of threads computes one
+ *  column of a row block of Y. If the row block has several rows, they are computed by CSR-Stream: each
+ *  thread writes one product to shared memory, then one thread per row adds the products of its row. If the
+ *  row block is a single row, it is computed by CSR-Vector: each thread sums a part of the row, then the sums
+ *  of the threads are added in shared memory.
  *
- *  local_size is the number of threads per block and of products in its shared memory, and hence the most entries and
- *  the most rows of a row block of several rows: the mean number of entries per row, rounded up to whole warps, at
- *  most 1024. The user's block size replaces it. */
+ *  local_size() is the number of threads per block. It is also the number of products that fit into the
+ *  shared memory of a block, hence the most entries, and the most rows, of a row block of several rows. It is
+ *  the mean number of entries per row, rounded up to whole warps, at most 1024. If the user sets a block
+ *  size, that is used instead. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
 #include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {
 
-/** CSR-Stream: the rows have at most blockDim.x entries in all. */
+/** CSR-Stream: computes rows begin .. end - 1 of one column of Y. The rows have at most blockDim.x entries in
+ *  all. */
 template <typename T>
 __device__ inline void stream_rows(const product<T> &a, int64_t begin, int64_t end, const T *x, T *y)
 {
@@ -24,10 +27,10 @@ __device__ inline void stream_rows(const product<T> &a, int64_t begin, int64_t e
         for (int64_t e = a.row_start[row]; e < a.row_start[row + 1]; e++) sum += part[e - start];
         y[row * a.ldy] = sum;
     }
-    __syncthreads(); /* before the next products overwrite these */
+    __syncthreads(); /* part[] has been read; the next call may overwrite it */
 }
 
-/** CSR-Vector. */
+/** CSR-Vector: computes one element of Y with all threads of the block. */
 template <typename T> __device__ inline void vector_row(const product<T> &a, int64_t row, const T *x, T *y)
 {
     T *const part = shared_memory<T>();

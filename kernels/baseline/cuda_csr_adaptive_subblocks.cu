@@ -1,8 +1,9 @@
-/** CSR-Adaptive by sub-blocks: a block per row. The columns of X, which is transposed first, are divided among the
- *  sub-blocks; the lanes' sums of a sub-block are added in shared memory.
+/** The kernel csr_adaptive_subblocks (CSR-Adaptive by sub-blocks): X is transposed first, then one block of
+ *  threads computes one row of Y. The columns of the row are divided among the sub-blocks of the block; the
+ *  sums of the lanes of a sub-block are added in shared memory.
  *
- *  A sub-block has as many lanes as a row has entries on average, rounded up to a power of two, at most a warp; a
- *  block has no more sub-blocks than there are columns, apart from rounding up to whole warps. The user can set
+ *  A sub-block has as many lanes as a row of A has entries on average, rounded up to a power of two, at most
+ *  a warp. A block has no more sub-blocks than X has columns, rounded up to whole warps. The user can set
  *  both sizes. */
 #include "kernels/baseline/cuda_baseline_columns.cuh"
 

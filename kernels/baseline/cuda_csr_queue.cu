@@ -1,25 +1,27 @@
-/** CSR by a global work queue: as many blocks as the GPU runs at the same time take row blocks, one after another,
- *  until none is left. The last block to leave resets the counters for the next product.
+/** The kernel csr_queue, CSR with a global work queue: as many blocks as the GPU runs at the same time take
+ *  row blocks from the queue, one after another, until none is left. The last block to finish resets the
+ *  counters of the queue for the next product.
  *
- *  In a row block of short rows each thread computes elements of Y, one fma chain in column order each. A row of
- *  more than SP_ROW_SEGMENT entries is a row block of its own: groups of threads, one column of X per thread, take
- *  every groups-th entry, and the groups' sums are added in shared memory. So an element's order of summation
- *  depends on its row, K and the block size, but not on which block takes it, or when. */
+ *  In a row block of short rows each thread computes whole elements of Y, each as one fma chain in column
+ *  order. A row of more than SP_ROW_SEGMENT entries is a row block by itself. Its threads form groups with
+ *  one thread per column of X; each group sums every groups-th entry, and the sums of the groups are added in
+ *  shared memory. So the order in which an element is summed depends on its row, on K and on the block size,
+ *  but not on which block computes it, or when. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
 
 namespace {
 
 enum {
-    QUEUE_BLOCK = 256,   /* at most, unless the user sets more: smaller blocks finish more evenly */
-    ITEM_WORK = 1 << 15, /* entries x columns of a row block, to be worth the fetch from the queue */
-    MAX_ITEM = 1 << 12   /* but at most so many entries, and at least SP_ROW_SEGMENT */
+    QUEUE_BLOCK = 256,   /* most threads per block by default; with small blocks the GPU finishes evenly */
+    ITEM_WORK = 1 << 15, /* entries x columns of a row block, to make a fetch from the queue worthwhile */
+    MAX_ITEM = 1 << 12   /* most entries of a row block of several rows, whatever ITEM_WORK asks for */
 };
 
-/** Takes the next row block; returns its number in all threads of the block. */
+/** Takes the next row block from the queue and returns its number in all threads of the block. */
 __device__ inline int64_t fetch(work_queue *queue)
 {
     __shared__ unsigned long long item;
-    __syncthreads(); /* all threads have read the previous number */
+    __syncthreads(); /* all threads have read what the previous call stored in `item` */
     if (threadIdx.x == 0) item = atomicAdd(&queue->next, 1ull);
     __syncthreads();
     return (int64_t)item;
@@ -79,7 +81,7 @@ spmm_status fill(const sp_setup *setup, baseline_state *s)
     const size_t size = sp_value_size(setup->a->precision);
     const void *const kernel = size == sizeof(double) ? (const void *)queue_kernel<double>
                                                       : (const void *)queue_kernel<float>;
-    int64_t most = ITEM_WORK / setup->k; /* the fewer columns, the more entries */
+    int64_t most = ITEM_WORK / setup->k; /* with fewer columns, a row block has more entries */
     if (most < SP_ROW_SEGMENT) most = SP_ROW_SEGMENT;
     if (most > MAX_ITEM) most = MAX_ITEM;
     void *queue = NULL;

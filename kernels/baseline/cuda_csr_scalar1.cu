@@ -1,5 +1,6 @@
-/** CSR: a thread per element of Y, its running sum in global memory, in Y itself. What the thread reads and writes
- *  for each entry is volatile; otherwise the compiler would turn this into csr_scalar3. */
+/** The kernel csr_scalar1, CSR: one thread per element of Y, which keeps its running sum in Y itself, in
+ *  global memory. The thread accesses Y and the row starts as volatile data for each entry; otherwise the
+ *  compiler would turn this kernel into csr_scalar3. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

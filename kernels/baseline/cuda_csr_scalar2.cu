@@ -1,5 +1,6 @@
-/** CSR: csr_scalar1 with the sum in a register; the row's end is still read for each entry (volatile, as the compiler
- *  would read it once). */
+/** The kernel csr_scalar2, CSR: one thread per element of Y, like csr_scalar1, but with the sum in a
+ *  register. The end of the row is still read again for each entry: row_start is volatile, or the compiler
+ *  would read it once. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

@@ -1,4 +1,5 @@
-/** CSR: csr_scalar2 with the row's bounds read once. */
+/** The kernel csr_scalar3, CSR: one thread per element of Y, like csr_scalar2, but the begin and end of the
+ *  row are read only once. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

@@ -1,4 +1,5 @@
-/** CSR-Vector: a warp per element of Y; the lanes' sums are added in shared memory or by shuffles. */
+/** The kernels csr_vector and csr_vector_shuffle (CSR-Vector): one warp per element of Y. The sums of the
+ *  lanes are added in shared memory or, in the second kernel, by shuffles. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

@@ -1,5 +1,7 @@
-/** CSR: a warp per row. The columns of X, which is transposed first, are divided among its sub-warps: 8 of 4
- *  lanes, unless the user sets another size. The lanes' sums are added in shared memory or by shuffles. */
+/** The kernels csr_vector_by_row and csr_vector_by_row_shuffle, CSR: X is transposed first, then one warp
+ *  computes one row of Y. The columns of the row are divided among the sub-warps of the warp: 8 sub-warps of
+ *  4 lanes, unless the user sets another size. The sums of the lanes are added in shared memory or, in the
+ *  second kernel, by shuffles. */
 #include "kernels/baseline/cuda_baseline_columns.cuh"
 
 namespace {

@@ -1,5 +1,6 @@
-/** CSR: a sub-warp per element of Y, of 2 lanes unless the user sets another size; the lanes' sums are
- *  added in shared memory or by shuffles. */
+/** The kernels csr_vector_subwarp and csr_vector_subwarp_shuffle, CSR: one sub-warp per element of Y, with 2
+ *  lanes unless the user sets another size. The sums of the lanes are added in shared memory or, in the
+ *  second kernel, by shuffles. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

@@ -1,4 +1,4 @@
-/** Padded ELLPACK: a thread per element of Y, the sum in a register. */
+/** The kernel ell_scalar, padded ELLPACK: one thread per element of Y, with the sum in a register. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {
@@ -10,7 +10,7 @@ struct ell_row {
         T sum = T(0);
         for (int64_t j = begin; j < end; j++) {
             const int32_t col = a.col[j];
-            if (col < 0) break; /* the rest is padding, which must not meet an infinite x */
+            if (col < 0) break; /* the rest of the row is padding; 0 times an infinite x would be NaN */
             multiply_add(sum, a.val[j], x[col * a.ldx]);
         }
         *y = sum;

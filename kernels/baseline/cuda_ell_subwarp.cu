@@ -1,5 +1,6 @@
-/** Padded ELLPACK: a sub-warp per element of Y, of 2 lanes unless the user sets another size; the lanes' sums are
- *  added in shared memory or by shuffles. */
+/** The kernels ell_subwarp and ell_subwarp_shuffle, padded ELLPACK: one sub-warp per element of Y, with 2
+ *  lanes unless the user sets another size. The sums of the lanes are added in shared memory or, in the
+ *  second kernel, by shuffles. */
 #include "kernels/baseline/cuda_baseline_elements.cuh"
 
 namespace {

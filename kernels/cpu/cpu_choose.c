@@ -1,4 +1,5 @@
-/** Chooses the vector width, the column blocks and the prefetch distance of a CPU product, and how Y is stored. */
+/** Chooses the vector width, the column blocks and the prefetch distance of a CPU product, and whether it
+ *  writes Y by streaming stores. */
 #include "kernels/cpu/cpu_choose.h"
 
 #include <stdatomic.h>
@@ -8,10 +9,10 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    L1_BYTES = 40 << 10,         /* between the 32 and the 48 KiB of today's cores */
-    PREFETCHED_BYTES = 18 << 10, /* of rows of X being prefetched: more would evict one another from L1 */
-    MOST_PREFETCH = 128,         /* entries; a longer prefetch distance gains little */
-    UNKNOWN_CACHE = 32 << 20     /* bytes of the last-level cache, if the system does not tell */
+    L1_BYTES = 40 << 10,         /* assumed size of the L1 cache; cores of today have 32 to 48 KiB */
+    PREFETCHED_BYTES = 18 << 10, /* most bytes of X prefetched ahead; more rows evict one another from L1 */
+    MOST_PREFETCH = 128,         /* longest prefetch distance in entries of A; more gains little */
+    UNKNOWN_CACHE = 32 << 20     /* assumed size of the last-level cache, if the system does not report it */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -20,7 +21,7 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
 {
     const sp_width *narrow = NULL, *wide = NULL;
     int fits = 0;
-    /* A width that is in both lists is taken from the last one. */
+    /* The list of AVX2 precedes that of AVX-512. If both contain a width, it is taken from the later list. */
     for (int list = isa == SP_ISA_GENERIC ? 0 : 1; list <= (int)isa; list++) {
         int count;
         const sp_width *const width = list == SP_ISA_GENERIC ? sp_widths_generic(&count)
@@ -39,7 +40,7 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
     return narrow ? narrow : wide;
 }
 
-/** The most vectors of sums per row for which SP_RUN_BLOCKs have a loop. */
+/** Returns the most vectors per row for which width w has loops for SP_RUN_BLOCK2 and SP_RUN_BLOCK3. */
 static int64_t most_blocked(const sp_width *w)
 {
     int64_t most = w->vectors;
@@ -52,8 +53,9 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
     const int64_t size = (int64_t)sp_value_size(l->x->precision), vector = w->lanes * size,
                   stride = l->x->ld * size;
     int64_t most = grouped ? most_blocked(w) : w->vectors;
-    /* The rows of X that a row of A reads stay in the L1 cache for the next row of A if the column block is
-       narrow enough. Not if rows of X are a power of two apart: then their blocks map to few cache sets. */
+    /* If the column block is narrow enough, the rows of X that one row of A reads stay in the L1 cache for
+     * the next row of A. This fails if rows of X are a power of two apart, because a column block then maps
+     * to few cache sets. */
     if ((stride & (stride - 1)) != 0) {
         const int64_t fit = L1_BYTES * l->a->rows / (l->a->nnz + 1) / vector;
         if (fit < most) most = fit > 4 ? fit : most < 4 ? most : 4;
@@ -61,12 +63,13 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
     return ceil_div(total, most);
 }
 
-/* ---- prefetching rows of X ---- */
+/* ---- prefetch distance in X ---- */
 
-/** Model of a direct-mapped first-level cache: the rows of X that it holds. */
+/** Model of a direct-mapped L1 cache that holds rows of X. A line of the model is a cache line with several
+ *  short rows of X, or one longer row. */
 typedef struct cache {
-    int64_t slots, line; /* slots of the cache; rows of X that share a line */
-    int64_t slot[512];   /* the line in each slot; -1: none */
+    int64_t slots, line; /* slots: number of slots for lines; line: number of rows of X per line */
+    int64_t slot[512];   /* number of the line in each slot; -1: empty slot */
 } cache;
 
 static int64_t in_cache(const cache *c, int64_t line)
@@ -74,8 +77,9 @@ static int64_t in_cache(const cache *c, int64_t line)
     return line >= 0 && c->slot[line % c->slots] == line;
 }
 
-/** Counts the entries [from, to) whose row of X misses the cache, and puts their rows into it. Unless rows are long,
- *  the successor of a row in the cache is no miss: the hardware prefetches it by itself. */
+/** Counts the entries from .. to - 1 of A whose rows of X miss the model cache, and puts these rows into it.
+ *  Unless rows of X are long, a row whose predecessor is in the cache does not count as a miss, because the
+ *  hardware prefetches it by itself. */
 static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t to, int long_rows)
 {
     int64_t misses = 0;
@@ -97,7 +101,8 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
     for (int s = 0; s < SAMPLES; s++) {
         int64_t i = a->rows / SAMPLES * s, seen = 0;
         for (int64_t n = 0; n < c.slots; n++) c.slot[n] = -1;
-        /* the first half of a sample only fills the cache */
+        /* The first half of the entries of a sample only fills the cache; misses are counted in the second
+         * half. */
         for (; i < a->rows && seen < ENTRIES; i++) {
             const int64_t length = end[i] - begin[i], some = length < ENTRIES ? length : ENTRIES;
             const int64_t m = count_misses(&c, a->col, begin[i], begin[i] + some, bytes >= LONG_ROW);
@@ -133,7 +138,8 @@ static atomic_llong forced_stream_from = -1;
 
 void sp_rows_stream_from(int64_t bytes) { forced_stream_from = bytes; }
 
-/** Returns the bytes of the last-level cache. On some systems sysconf() gives the sum over all sockets instead. */
+/** Returns the size in bytes of the last-level cache. sysconf() is not used, because on some systems it
+ *  returns the sum over all sockets. */
 static int64_t read_cache_bytes(void)
 {
     for (int index = 3; index >= 2; index--) {

@@ -1,30 +1,34 @@
-/** What a CPU product by rows chooses: the width of its vectors, its column blocks, its prefetch distance in X, and
- *  whether it writes Y by streaming stores. */
+/** Choices made for a CPU product: the vector width, the number of column blocks, the prefetch distance in X,
+ *  and whether Y is written by streaming stores. */
 #ifndef SP_CPU_CHOOSE_H
 #define SP_CPU_CHOOSE_H
 
 #include "base/cpu_isa.h"
 #include "kernels/cpu/cpu_loops.h"
 
-/** Chooses the width of vectors for k columns: the narrowest that takes all of them in one vector; else the widest
- *  that holds a row's sums in registers and whose last vector needs no mask, because its lanes fit into the
- *  padding of X and Y; else the widest there is. (Vectors of 32 bytes beat those of 64 that straddle cache lines
- *  and end in a mask.)
- *  \param [in] ld  elements, the lesser of the leading dimensions of X and Y */
+/** Chooses the vector width for products with k columns. If one vector can hold all k columns, chooses the
+ *  narrowest such width. Otherwise chooses the widest width with which the sums of a row of Y fit into
+ *  registers and the last vector of a row needs no mask, because its unused lanes fall into the padding of X
+ *  and Y; if there is none, the widest width of the processor. (32-byte vectors are faster than 64-byte
+ *  vectors that straddle cache lines and end in a mask.)
+ *  \param [in] ld  the smaller of the leading dimensions of X and Y, in elements */
 const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld);
 
-/** Chooses the number of column blocks that the `total` vectors of a row are divided into.
- *  \param [in] grouped  1: most rows are in SP_RUN_BLOCKs, which have loops for fewer vectors */
+/** Chooses the number of column blocks into which the `total` vectors of a row of X are divided.
+ *  \param [in] w        the vector width
+ *  \param [in] grouped  1: most rows of A are in runs of kind SP_RUN_BLOCK2 or SP_RUN_BLOCK3, whose loops
+ *                       handle fewer vectors per row than the other loops do */
 int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, int grouped);
 
-/** Chooses the prefetch distance in X (see sp_block), in entries, from the column indices of some rows; 0: X need not
- *  be prefetched.
- *  \param [in] begin, end  as in sp_rows_create()
- *  \param [in] bytes       of the k columns of a row of X */
+/** Chooses how many entries of A ahead of their use rows of X are prefetched (the prefetch distance in X),
+ *  from the column indices of some rows of A.
+ *  \param [in] begin, end  positions of the entries of each row of A, as for sp_rows_create()
+ *  \param [in] bytes       size in bytes of the k columns of a row of X
+ *  \return the prefetch distance in entries of A; 0: X need not be prefetched */
 int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
 
-/** Returns 1 if Y is to be written by streaming stores: it has at least the size that sp_rows_stream_from() sets,
- *  and is aligned for vectors of width w. */
+/** Returns 1 if Y should be written by streaming stores: if Y has at least the size set by
+ *  sp_rows_stream_from(), and is aligned for vectors of width w. */
 int sp_choose_stream(const spmm_multivector *y, const sp_width *w);
 
 #endif

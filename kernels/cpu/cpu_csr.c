@@ -1,4 +1,4 @@
-/** The kernel cpu_csr: the products of cpu_rows.h on CSR. */
+/** The kernel cpu_csr: runs the CPU products of cpu_rows.h on CSR. */
 #include "kernels/cpu/cpu_rows.h"
 
 static spmm_status prepare(const sp_setup *setup, void **state)

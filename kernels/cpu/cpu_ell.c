@@ -1,12 +1,14 @@
-/** The kernel cpu_ell: the products of cpu_rows.h on padded ELLPACK; prepare() finds where each row ends. */
+/** The kernel cpu_ell: runs the CPU products of cpu_rows.h on padded ELLPACK. prepare() finds where the
+ *  padding of each row begins. */
 #include "base/memory.h"
 #include "kernels/cpu/cpu_rows.h"
 
-/** Returns the position after the last entry of the row that begins at `begin`. The padding, column index -1, follows
- *  the entries, so a full row takes one look and any other a binary search. */
+/** Returns the position after the last entry of the row that begins at position `begin`. Padding (column
+ *  index -1) follows the entries of a row, so one look suffices if the row is full; otherwise a binary search
+ *  finds its end. */
 static int64_t row_end(const sp_matrix *a, int64_t begin)
 {
-    int64_t low = begin, high = begin + a->width; /* the row's end lies in [low, high] */
+    int64_t low = begin, high = begin + a->width; /* low <= end of the row <= high */
     if (low < high && a->col[high - 1] >= 0) return high;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;

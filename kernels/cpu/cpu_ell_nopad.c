@@ -1,4 +1,4 @@
-/** The kernel cpu_ell_nopad: the products of cpu_rows.h on ELLPACK without padding. */
+/** The kernel cpu_ell_nopad: runs the CPU products of cpu_rows.h on ELLPACK without padding. */
 #include "base/memory.h"
 #include "kernels/cpu/cpu_rows.h"
 

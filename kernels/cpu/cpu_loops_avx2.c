@@ -1,5 +1,5 @@
-/** The loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX2 with FMA: vectors of one element, 16 and 32
- *  bytes. */
+/** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX2 with FMA, with vectors of one
+ *  element, of 16 bytes and of 32 bytes. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)

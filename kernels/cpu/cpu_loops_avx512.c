@@ -1,4 +1,5 @@
-/** The loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX-512: vectors of one element, 32 and 64 bytes. */
+/** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX-512, with vectors of one
+ *  element, of 32 bytes and of 64 bytes. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)
@@ -23,7 +24,8 @@
 #define STREAM(p, v) sp_stream_f64(p, v)
 #include "kernels/cpu/cpu_loops_vector.h"
 
-/* AVX2's vectors of 32 bytes again, for blocks of rows of up to 8 vectors: with AVX-512 there are 32 registers. */
+/* The loops for vectors of 32 bytes once more: AVX-512 has 32 vector registers, twice as many as AVX2, so the
+ * loops for SP_RUN_BLOCK2 and SP_RUN_BLOCK3 can handle up to 8 vectors per row. */
 #define TARGET AVX512
 #define VALUE double
 #define NAME(name) name##_f64_32

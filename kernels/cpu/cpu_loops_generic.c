@@ -1,4 +1,4 @@
-/** The loops of cpu_loops_vector.h for any processor: vectors of one element. */
+/** Instantiates the loops of cpu_loops_vector.h for any processor, with vectors of one element. */
 #include "kernels/cpu/cpu_loops.h"
 
 #define TARGET

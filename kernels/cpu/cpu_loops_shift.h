@@ -1,11 +1,11 @@
-/* SP_RUN_SHIFT for K = 1 with one row of A per lane: X is read in order, and LANES x LANES entries of A are
- * transposed in registers. Each lane is the fma chain of one row, as in the other loops. Included once per type
- * and width, with
- *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as in cpu_loops_vector.h
- *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros
- *   TRANSPOSE(t)                      transposes VECTOR t[LANES]
- * and undefines them at its end. The last rows, fewer than LANES, are left to the caller: b->first advances to
- * them. */
+/* The loop for SP_RUN_SHIFT with K = 1, in which each vector lane computes one row of Y: X is read in order,
+ * and LANES x LANES values of A are transposed in registers. The element of Y in a lane is one fma chain, as
+ * in the other loops. This file is included once per element type and vector width, with the macros
+ *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as described in cpu_loops_vector.h
+ *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros into the other lanes
+ *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
+ * and undefines them at its end. If fewer than LANES rows are left over at the end, the caller computes them:
+ * the loop sets b->first to the first of them. */
 
 TARGET static void NAME(shift_by_lanes)(sp_block *b)
 {

@@ -1,13 +1,18 @@
-/* The inner loops for one type and one vector width; included once per combination, with
- *   VALUE, NAME(name), TARGET         element type, suffix, function attribute
- *   LANES, VECTORS                    elements per vector; the most vectors of sums per row: 1, 8 or 16
- *   BLOCKED                           the same for SP_RUN_BLOCK2 and 3: 4 or 8; not defined if VECTORS is 1
- *   VECTOR, INTRINSIC(op)             the vector type, and the x86 intrinsic of an operation on it
- *   MASK, MASK_OF(n)                  the type of masks, and the mask of the first n lanes
- *   BIT_MASKS                         defined if masks are AVX-512's
- *   SHIFT_BY_LANES(b)                 optional, if LANES is 1: SP_RUN_SHIFT for contiguous X and Y
- * and undefines all but BIT_MASKS at its end. Without INTRINSIC a vector is one VALUE; then FMA(a, x, c) must be
- * defined instead, and STREAM(p, v) if the processor has streaming stores. */
+/* The inner loops for one element type and one vector width. This file is included once per combination, with
+ * the macros
+ *   VALUE, NAME(name), TARGET         element type; name with a suffix; function attribute
+ *   LANES                             elements per vector
+ *   VECTORS                           most vectors of sums per row of Y: 1, 8 or 16
+ *   BLOCKED                           most vectors of sums per row in the loops for SP_RUN_BLOCK2 and
+ *                                     SP_RUN_BLOCK3: 4 or 8; not defined if VECTORS is 1
+ *   VECTOR, INTRINSIC(op)             vector type; the x86 intrinsic for operation `op` on this type
+ *   MASK, MASK_OF(n)                  type of masks; the mask of the first n lanes
+ *   BIT_MASKS                         defined if masks are bit masks (AVX-512)
+ *   SHIFT_BY_LANES(b)                 optional, and only if LANES is 1: the loop of cpu_loops_shift.h, which
+ *                                     is used for SP_RUN_SHIFT if X and Y are contiguous
+ * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
+ * Then FMA(a, x, c) must be defined, and STREAM(p, v) may be defined if the processor has streaming
+ * stores. */
 
 #ifdef INTRINSIC
 #define ZERO INTRINSIC(setzero)()
@@ -32,24 +37,25 @@
 #define SPREAD(a) (a)
 #define LOAD(p) (*(p))
 #define STORE(p, v) (*(p) = (v))
-#define LOAD_MASKED(p, mask) (*(p)) /* one lane is never masked */
+#define LOAD_MASKED(p, mask) (*(p)) /* a vector of one lane is never masked */
 #define STORE_MASKED(p, mask, v) (*(p) = (v))
 #ifndef STREAM
 #define STREAM(p, v) STORE(p, v)
 #endif
 #endif
 
-/** A group of rows that are computed together: row i and those after it. */
+/** A group of rows of A that are computed together: row i and the rows after it. */
 typedef struct NAME(group) {
-    int64_t i, n;       /* first row; entries of each row */
-    const VALUE *val;   /* values of the group's row r at val + r * stride */
-    const int32_t *col; /* likewise if each row has a list of columns; else the one list of all rows */
+    int64_t i, n;       /* i: first row of the group; n: number of entries of each row */
+    const VALUE *val;   /* the values of row r of the group begin at val + r * stride */
+    const int32_t *col; /* column indices: row r's at col + r * stride, or at col one list for all rows */
     const VALUE *x;
     int64_t stride;
-    int64_t prefetch, limit; /* prefetch distance in col; a single row looks at col[limit] at most */
+    int64_t prefetch, limit; /* prefetch: distance in col; limit: a single row reads col[limit] at most */
 } NAME(group);
 
-/** Stores a row's `vectors` vectors of sums, the last one masked if `masked`. */
+/** Stores the sums of row i of Y, which are `vectors` vectors; if `masked`, the last vector is stored under
+ *  the mask. */
 TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VECTOR *sum, const int vectors,
                                          const int masked, const MASK mask)
 {
@@ -63,9 +69,11 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
     if (masked) STORE_MASKED(y + (vectors - 1) * LANES, mask, sum[vectors - 1]);
 }
 
-/** Computes a group of `rows` rows for `vectors` vectors of columns, the last one masked if `masked`. The rows have
- *  `lists` lists of columns: as many as rows, or 1, from which row r reads X r * shift elements further on. Each lane
- *  is the chain of one element of Y: fma in column order from +0. */
+/** Computes a group of `rows` rows of Y, `vectors` vectors of columns per row; if `masked`, the last vector
+ *  is masked. `lists` is the number of lists of column indices: `rows`, which is one list per row, or 1,
+ *  which is one list for all rows. With one list, row r of the group reads X r * shift elements beyond the
+ *  position that the list gives. Each lane computes one element of Y, as an fma chain in column order from
+ *  +0. */
 TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) g, const int rows,
                                            const int lists, const int64_t ldx, const int64_t shift,
                                            const int vectors, const int masked)
@@ -88,7 +96,7 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
             }
             SP_UNROLL for (int v = 0; v < vectors; v++)
             {
-                if (own || shift) /* else x holds what the row before has read */
+                if (own || shift) /* otherwise x still holds the vectors read for the previous row */
                     x[v] = masked && v == vectors - 1 ? LOAD_MASKED(xr + v * LANES, mask)
                                                       : LOAD(xr + v * LANES);
                 sum[r][v] = FMA(a[r], x[v], sum[r][v]);
@@ -98,7 +106,7 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
     SP_UNROLL for (int r = 0; r < rows; r++) NAME(store)(b, g.i + r, sum[r], vectors, masked, mask);
 }
 
-/** SP_RUN_ANY: row by row. */
+/** The loop for SP_RUN_ANY: computes one row at a time. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
 {
     for (int64_t i = b->first; i < b->last; i++) {
@@ -115,8 +123,8 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
     }
 }
 
-/** The prefetch distance of EQUAL as an offset in a row's list of columns: into a later group of rows, or within the
- *  same group if its rows are long. */
+/** Returns the prefetch distance of the loop for SP_RUN_EQUAL as an offset from the current entry of a row:
+ *  to an entry of a later group of rows, or to a later entry of the same row if rows are long. */
 SP_INLINE static int64_t NAME(equal_prefetch)(const sp_block *b, int64_t n, int64_t stride)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
@@ -124,7 +132,8 @@ SP_INLINE static int64_t NAME(equal_prefetch)(const sp_block *b, int64_t n, int6
     return (b->prefetch + height * n - 1) / (height * n + !n) * height * stride;
 }
 
-/** SP_RUN_EQUAL: groups of rows of n entries, each row with columns of its own. */
+/** The loop for SP_RUN_EQUAL: computes groups of rows; all rows have n entries, and each has its own column
+ *  indices. */
 TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
@@ -144,7 +153,8 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
     }
 }
 
-/** SP_RUN_SHIFT and BLOCKs: groups of rows that share a list of columns. */
+/** The loop for SP_RUN_SHIFT, SP_RUN_BLOCK2 and SP_RUN_BLOCK3: computes groups of rows that share one list of
+ *  column indices. */
 TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, const int64_t ldx,
                                           const int vectors, const int masked)
 {
@@ -176,7 +186,7 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
 #define ONE(kind, name, vectors, masked)                                                \
     TARGET static void NAME(name)(sp_block * b)                                         \
     {                                                                                   \
-        if (VECTORS == 1 && LANES == 1 && b->ldx == 1) { /* the address is the index */ \
+        if (VECTORS == 1 && LANES == 1 && b->ldx == 1) { /* X is a contiguous column */ \
             if ((kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);               \
             if (b->first < b->last) LOOP(kind, 1, vectors, masked);                     \
         } else {                                                                        \

@@ -1,4 +1,5 @@
-/** What the loops of the x86 instruction sets share: masks, streaming stores of one element, transposes. */
+/** Helpers for the loops of the x86 instruction sets: masks, streaming stores of one element, and
+ *  transpositions in registers. */
 #ifndef SP_CPU_LOOPS_X86_H
 #define SP_CPU_LOOPS_X86_H
 
@@ -10,14 +11,15 @@
 #define AVX512 __attribute__((target("avx512f,avx512vl,avx2,fma")))
 #define AVX2 __attribute__((target("avx2,fma")))
 
-/* An AVX2 mask of the first n lanes is a window that begins n elements before the zeros. */
+/* Masks for AVX2: a vector that is loaded n elements before the first zero is the mask of the first n
+ * lanes. */
 static const int64_t window64[8] = {-1, -1, -1, -1, 0, 0, 0, 0};
 static const int32_t window32[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 #define WINDOW_128(window, lanes, n) _mm_loadu_si128((const __m128i *)(const void *)(window + lanes - (n)))
 #define WINDOW_256(window, lanes, n) _mm256_loadu_si256((const __m256i *)(const void *)(window + lanes - (n)))
 #define BITS(n) ((1u << (n)) - 1)
 
-/** Stores one element by a streaming store. */
+/** Stores the f64 value v at p by a streaming store. */
 static inline void sp_stream_f64(double *p, double v)
 {
     long long bits;
@@ -25,7 +27,7 @@ static inline void sp_stream_f64(double *p, double v)
     _mm_stream_si64((long long *)(void *)p, bits);
 }
 
-/** The same in f32. */
+/** Stores the f32 value v at p by a streaming store. */
 static inline void sp_stream_f32(float *p, float v)
 {
     int bits;
@@ -33,7 +35,7 @@ static inline void sp_stream_f32(float *p, float v)
     _mm_stream_si32((int *)(void *)p, bits);
 }
 
-/** t[i][j] := t[j][i] */
+/** Transposes, in place, the 4 x 4 matrix with the rows t[0] .. t[3]. */
 AVX2 SP_INLINE static void sp_transpose_4_f64(__m256d *t)
 {
     const __m256d a = _mm256_unpacklo_pd(t[0], t[1]), b = _mm256_unpackhi_pd(t[0], t[1]),
@@ -74,14 +76,16 @@ AVX512 SP_INLINE static void sp_transpose_8_f64(__m512d *t)
         u[i] = _mm512_unpacklo_pd(t[i], t[i + 1]);
         u[i + 1] = _mm512_unpackhi_pd(t[i], t[i + 1]);
     }
-    SP_UNROLL for (int i = 0; i < 2; i++) /* u[i], u[i + 2], ..: columns i, i + 2, i + 4, i + 6 of two rows */
+    /* u[i], u[i + 2], u[i + 4], u[i + 6]: each has columns i, i + 2, i + 4, i + 6 of two rows of t */
+    SP_UNROLL for (int i = 0; i < 2; i++)
     {
         v[i] = _mm512_shuffle_f64x2(u[i], u[i + 2], 0x88);
         v[i + 2] = _mm512_shuffle_f64x2(u[i], u[i + 2], 0xdd);
         v[i + 4] = _mm512_shuffle_f64x2(u[i + 4], u[i + 6], 0x88);
         v[i + 6] = _mm512_shuffle_f64x2(u[i + 4], u[i + 6], 0xdd);
     }
-    SP_UNROLL for (int i = 0; i < 4; i++) /* v[i]: columns i and i + 4 of four rows */
+    /* v[i] has columns i and i + 4 of rows 0 to 3 of t, v[i + 4] has these columns of rows 4 to 7 */
+    SP_UNROLL for (int i = 0; i < 4; i++)
     {
         t[i] = _mm512_shuffle_f64x2(v[i], v[i + 4], 0x88);
         t[i + 4] = _mm512_shuffle_f64x2(v[i], v[i + 4], 0xdd);

@@ -1,4 +1,5 @@
-/** Products by rows on the CPU: prepares a matrix once, then runs the loops of cpu_loops.h on the threads' rows. */
+/** Products that the CPU computes row by row: prepares a matrix once, then runs the loops of cpu_loops.h on
+ *  the row ranges of the threads. */
 #include "kernels/cpu/cpu_rows.h"
 
 #include <omp.h>
@@ -18,39 +19,41 @@
 #endif
 
 enum {
-    CHUNK_ENTRIES = 2048,   /* of A, computed for all column blocks before the next chunk */
-    LARGE_MATRIX = 1 << 20, /* bytes of A from which it is prefetched */
-    LARGE_X = 1 << 18,      /* bytes of X from which it is prefetched */
-    RANGES = 8,             /* of interleaved rows per thread */
+    CHUNK_ENTRIES = 2048,   /* entries of A per chunk; a chunk is computed for all column blocks */
+    LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
+    LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
+    RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
 };
 
 typedef struct sp_rows {
     const int64_t *begin, *end;
     void *owned;
     sp_runs runs;
-    /* For rows of uneven lengths: thread t of n has ranges t, t + n, t + 2n, .. of these. Otherwise zeroed. */
+    /* Row ranges if row lengths are uneven: of n threads, thread t computes ranges t, t + n, t + 2n and so
+     * on. Otherwise zeroed. */
     sp_thread_ranges interleaved;
-    int64_t prefetch; /* see sp_block */
+    int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
-    int newly;        /* see sp_block */
-    int64_t segments; /* of all rows of more than SP_CPU_ROW_SEGMENT entries */
-    int64_t *segment; /* [2 segments]: where each segment begins, then where each ends */
-    void *partial;    /* [segments x partial_ld]: their sums */
+    int newly;        /* 1: X has LARGE_X bytes or more; see sp_block */
+    int64_t segments; /* number of segments of all rows of more than SP_CPU_ROW_SEGMENT entries */
+    int64_t *segment; /* [2 * segments]: where each segment begins, then where each segment ends */
+    void *partial;    /* [segments x partial_ld]: the sums of the segments */
     int64_t partial_ld;
 } sp_rows;
 
-/** A product under way. */
+/** One product Y := A X: its arguments, and what was chosen for it. */
 typedef struct product {
     const sp_launch *l;
     const sp_rows *s;
     const sp_width *width;
-    int64_t total, blocks; /* vectors per row, and the column blocks that they are divided into */
+    int64_t total, blocks; /* total: vectors per row of Y; blocks: number of column blocks */
     int stream;
 } product;
 
 /* ---- preparation ---- */
 
-/** Cuts the long rows into segments and allocates their partial sums. */
+/** Cuts the rows of more than SP_CPU_ROW_SEGMENT entries into segments and allocates memory for the sums of
+ *  the segments. */
 static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows, size = (int64_t)sp_value_size(setup->a->precision);
@@ -69,9 +72,10 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/** Interleaves the threads' ranges if row lengths vary much. Then equal numbers of entries do not take equal
- *  times: in the dense corner of a graph X is in the cache, whereas short rows with rare columns wait for each
- *  element. Threads with ranges from all over the matrix take about the same time. */
+/** Creates interleaved row ranges if row lengths vary much. In such matrices ranges with equal numbers of
+ *  entries take unequal times: dense rows of a graph find X in the cache, whereas short rows with rarely used
+ *  columns wait for memory at each entry. Threads whose ranges are spread over the whole matrix take about
+ *  equal times. */
 static spmm_status interleave(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
@@ -81,7 +85,7 @@ static spmm_status interleave(const sp_setup *setup, sp_rows *s)
         sum += n;
         squares += n * n;
     }
-    /* not unless the variance of the lengths exceeds the square of their mean */
+    /* Row lengths vary much if their variance exceeds the square of their mean. */
     if (setup->threads == 1 || squares * (double)rows <= 2 * sum * sum) return SPMM_OK;
     return sp_thread_ranges_create(setup->csr->irp, rows, RANGES * setup->threads, &s->interleaved);
 }
@@ -132,9 +136,10 @@ void sp_rows_destroy(void *state)
     sp_free(s);
 }
 
-/* ---- products ---- */
+/* ---- computing Y := A X ---- */
 
-/** Runs a kind's loop on rows [first, last): a multiple of its height, or none. */
+/** Runs a loop on rows first .. last - 1. Their number must be a multiple of the number of rows that the loop
+ *  computes together (SP_HEIGHT), or 0. */
 static void run_loop(sp_loop loop, sp_block *b, int64_t first, int64_t last)
 {
     b->first = first;
@@ -142,8 +147,8 @@ static void run_loop(sp_loop loop, sp_block *b, int64_t first, int64_t last)
     if (first < last) loop(b);
 }
 
-/** Computes rows [first, last) of one run. Rows of a group that begins before `first` or ends after `last` are
- *  computed one by one. */
+/** Computes rows first .. last - 1 of Y, which are all in one run. Rows whose group (of SP_HEIGHT rows) lies
+ *  only partly in this range are computed one by one. */
 static void run_in_run(const sp_loop *loops, sp_block *b, const sp_run *run, int64_t first, int64_t last)
 {
     const sp_loop loop = loops[run->kind];
@@ -162,7 +167,8 @@ static void run_in_run(const sp_loop *loops, sp_block *b, const sp_run *run, int
     run_loop(loops[SP_RUN_ANY], b, to, last);
 }
 
-/** Points b at column block n and returns the loops for it. */
+/** Points b->x and b->y to column block n, sets b->tail, and returns the loops for this column block, indexed
+ *  by run kind. */
 static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
 {
     const spmm_multivector *const x = p->l->x, *const y = p->l->y;
@@ -175,8 +181,9 @@ static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
     return p->width->loops[vectors - 1][n == p->blocks - 1 && p->total * lanes > ld];
 }
 
-/** Computes rows [first, last), none of which is cut into segments. They are computed in chunks, so that A's entries
- *  come from the cache for all column blocks but the first. */
+/** Computes rows first .. last - 1 of Y, none of which is cut into segments. If there are several column
+ *  blocks, the rows are computed in chunks, so that A's entries are in the cache for all column blocks except
+ *  the first. */
 static void run_range(const product *p, int64_t first, int64_t last)
 {
     if (first == last) return;
@@ -207,13 +214,13 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** The thread ranges of a product. */
+/** Returns the row ranges for the threads in a product: the interleaved ranges if prepare() has made any. */
 static const sp_thread_ranges *ranges_of(const product *p)
 {
     return p->s->interleaved.threads ? &p->s->interleaved : p->l->ranges;
 }
 
-/** Computes the rows of a range that are not cut into segments. */
+/** Computes those of rows first .. last - 1 of Y that are not cut into segments. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
     const sp_thread_ranges *const w = ranges_of(p);
@@ -225,8 +232,9 @@ static void run_rows(const product *p, int64_t first, int64_t last)
     run_range(p, first, last);
 }
 
-/** Sums segments [first, last), as the rows of a matrix whose Y is the partial sums. The segments of a row are
- *  consecutive, and all but its last one are equally long. */
+/** Computes the sums of segments first .. last - 1. To the loops, segments are rows of a matrix, and the
+ *  array of their sums is its Y. The segments of a long row are consecutive, and all except the last of a row
+ *  have equal lengths. */
 static void run_segments(const product *p, int64_t first, int64_t last)
 {
     const sp_rows *const s = p->s;
@@ -239,7 +247,7 @@ static void run_segments(const product *p, int64_t first, int64_t last)
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,
-                  .fetched = -1}; /* these are few streams, which the hardware prefetches */
+                  .fetched = -1}; /* A is not prefetched: the hardware does it, as there are few streams */
     for (int64_t n = 0; n < p->blocks; n++) {
         const sp_loop *const loops = begin_block(p, n, &b);
         b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
@@ -255,7 +263,8 @@ static void run_segments(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** Stores long row g of Y: the sums of its `count` segments from segment `first` on, added in order. */
+/** Computes long row number g of Y: adds, in order, the sums of its `count` segments, which are segments
+ *  first .. first + count - 1. */
 static void add_segments(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
@@ -274,7 +283,7 @@ static void add_segments(const product *p, int64_t g, int64_t first, int64_t cou
         }
 }
 
-/** Stores a thread's share of the long rows. */
+/** Computes the long rows of Y for which this thread is responsible: every threads-th one. */
 static void add_all_segments(const product *p, int thread, int threads)
 {
     const sp_thread_ranges *const w = ranges_of(p);
@@ -294,7 +303,8 @@ spmm_status sp_rows_run(const sp_launch *l)
     p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
     p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
     p.stream = sp_choose_stream(y, p.width);
-    /* ranges by stride: correct even if OpenMP starts fewer threads than were asked for */
+    /* Each thread takes every threads-th range, so that all ranges are computed even if OpenMP starts fewer
+     * threads than were asked for. */
 #pragma omp parallel num_threads(l->ranges->threads)
     {
         const int threads = omp_get_num_threads();

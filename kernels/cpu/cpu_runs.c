@@ -1,27 +1,29 @@
-/** Finds runs: one pass compares each row with the three before it, another joins rows to runs. */
+/** Finds runs of rows: one pass compares each row with the three rows before it, a second pass joins rows
+ *  into runs. */
 #include "kernels/cpu/cpu_runs.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/** What a row has in common with the row before it; SHIFT_2 and SHIFT_3: with the row two or three before it. */
+/** Flags of a row. SAME_LENGTH, SAME_COLUMNS: its number of entries, or its column indices, are those of the
+ *  row before. SHIFT_d: its column indices are those of the row d rows before, each plus d. */
 enum { SAME_LENGTH = 1, SAME_COLUMNS = 2, SHIFT_1 = 4, SHIFT_2 = 8, SHIFT_3 = 16 };
 
 enum {
-    LEAST = 16,          /* fewest rows of a run */
-    LEAST_OF_BLOCKS = 3, /* the same for BLOCKs that are not shifted */
-    SHORT = 4            /* entries: shorter rows gain nothing from having the same columns */
+    LEAST = 16,          /* fewest rows of a run, with two exceptions: SP_RUN_ANY and LEAST_OF_BLOCKS */
+    LEAST_OF_BLOCKS = 3, /* fewest rows of a run of BLOCK2 or BLOCK3 that is not shifted */
+    SHORT = 4            /* rows of fewer entries gain nothing from sharing their column indices */
 };
 
 typedef struct rows {
     const int64_t *begin, *end;
     const int32_t *col;
     int64_t count, longest;
-    uint8_t *common; /* [count + 1]: flags of each row; the last is 0, for looking one row ahead */
+    uint8_t *common; /* [count + 1]: flags of each row, then a 0, so that row i + 1 can be read */
 } rows;
 
-/** Tells whether row i has the columns of row j, + shift. */
+/** Returns 1 if row i has the column indices of row j, each plus `shift`; otherwise 0. */
 static int is_shifted(const rows *r, int64_t i, int64_t j, int32_t shift)
 {
     const int64_t n = r->end[i] - r->begin[i];
@@ -32,7 +34,7 @@ static int is_shifted(const rows *r, int64_t i, int64_t j, int32_t shift)
     return 1;
 }
 
-/** Returns the flags of row i. */
+/** Returns the flags SAME_LENGTH, SAME_COLUMNS and SHIFT_1 to SHIFT_3 of row i. */
 static uint8_t find_common(const rows *r, int64_t i)
 {
     const int64_t n = r->end[i] - r->begin[i];
@@ -45,7 +47,8 @@ static uint8_t find_common(const rows *r, int64_t i)
     return (uint8_t)found;
 }
 
-/** Returns the end of the rows from i on of which all but row i have the flag `bit`; at most i + most. */
+/** Returns the end of the longest range of rows that begins with row i and in which all rows after row i have
+ *  the flag `bit`. The range is cut off after `most` rows. */
 static int64_t chain_end(const rows *r, int64_t i, int bit, int64_t most)
 {
     const int64_t limit = most < r->count - i ? i + most : r->count;
@@ -54,14 +57,16 @@ static int64_t chain_end(const rows *r, int64_t i, int bit, int64_t most)
     return j < limit ? j : limit;
 }
 
-/** Counts the rows from i on with the same columns, up to 7: enough to choose between pairs and triples. */
+/** Returns the number of consecutive rows, from row i on, with the same column indices. Counts only up to 7,
+ *  which is enough to choose between pairs and triples of rows. */
 static int64_t same_rows(const rows *r, int64_t i)
 {
     return i < r->count ? chain_end(r, i, SAME_COLUMNS, 7) - i : 0;
 }
 
-/** Returns the end of the groups of `height` rows with the same columns from row i on. The rows of each group are as
- *  long as those of the group before and, if `shift`, have its columns + height. Stops looking at i + most. */
+/** Returns the end of a sequence of groups of rows that begins at row i. Each group has `height` rows with
+ *  the same column indices. All rows have equal lengths; if `shift` is 1, the column indices of each group
+ *  are those of the previous group, each plus `height`. No group begins at row i + most or later. */
 static int64_t blocks_end(const rows *r, int64_t i, int64_t height, int shift, int64_t most)
 {
     const int bit = !shift ? SAME_LENGTH : height == 2 ? SHIFT_2 : SHIFT_3;
@@ -70,8 +75,9 @@ static int64_t blocks_end(const rows *r, int64_t i, int64_t height, int shift, i
     return j;
 }
 
-/** Finds a run of SHIFT or BLOCKs that begins at row i and returns its end; without one the kind is ANY, and i is
- *  returned. Stops looking at i + most. */
+/** Looks for a run of SP_RUN_SHIFT, SP_RUN_BLOCK2 or SP_RUN_BLOCK3 that begins at row i; stops looking at row
+ *  i + most. Sets *run and returns the end of the run. If there is none, sets run->kind to SP_RUN_ANY and
+ *  returns i. */
 static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
 {
     int64_t end = chain_end(r, i, SHIFT_1, most);
@@ -82,7 +88,7 @@ static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
     end = blocks_end(r, i, height, 1, most);
     if (end - i >= LEAST) return end;
     run->shifted = 0;
-    /* group by group, until a run of shifted groups begins */
+    /* Extends the run group by group, until a run of shifted groups begins. */
     for (end = i; end - i < most; end += height) {
         if (blocks_end(r, end, height, 0, height) == end || (end > i && !(r->common[end] & SAME_LENGTH)))
             break;
@@ -93,7 +99,8 @@ static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
     return i;
 }
 
-/** Returns the end of the rows of equal length from i on; a run of a better kind ends them, too. */
+/** Returns the end of the rows of equal length that begin with row i. They also end where a run of
+ *  SP_RUN_SHIFT, SP_RUN_BLOCK2 or SP_RUN_BLOCK3 begins. */
 static int64_t equal_end(const rows *r, int64_t i)
 {
     int64_t j = i + 1;
@@ -104,7 +111,7 @@ static int64_t equal_end(const rows *r, int64_t i)
     return j;
 }
 
-/** Fills runs->run: consecutive rows that are in no run of another kind become one of SP_RUN_ANY. */
+/** Fills runs->run. Consecutive rows that are in no run of another kind form a run of SP_RUN_ANY. */
 static void list_runs(const rows *r, sp_runs *runs)
 {
     sp_run *const list = runs->run;
@@ -135,7 +142,8 @@ spmm_status sp_runs_find(const int64_t *begin, const int64_t *end, const int32_t
     TRY_GOTO(sp_alloc_zero((void **)&r.common, row_count + 1, 1, "what rows have in common"), failed);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < row_count; i++) r.common[i] = find_common(&r, i);
-    /* At least every other run has LEAST_OF_BLOCKS rows or more; list_runs() also writes one past the last. */
+    /* Of two consecutive runs at least one has LEAST_OF_BLOCKS rows or more. list_runs() also writes one
+     * element after the last run. */
     TRY_GOTO(sp_alloc((void **)&runs->run, 2 * (row_count / LEAST_OF_BLOCKS) + 3, sizeof *runs->run,
                       "runs of rows"),
              failed);
@@ -150,7 +158,7 @@ failed:
 
 int64_t sp_runs_at(const sp_runs *runs, int64_t i)
 {
-    int64_t low = 0, high = runs->count; /* run[low].first <= i < run[high].first */
+    int64_t low = 0, high = runs->count; /* always: run[low].first <= i < run[high].first */
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
         if (runs->run[middle].first <= i)

@@ -1,5 +1,5 @@
-/** What kernels share that work by whole blocks: launch shapes, reductions within a sub-warp and within a block,
- *  detection of the last block, a work queue. */
+/** Helpers for kernels in which a whole block of threads works together: launch shapes, reductions within a
+ *  sub-warp and within a block, detection of the last block to finish, and a work queue. */
 #ifndef SP_CUDA_BLOCK_CUH
 #define SP_CUDA_BLOCK_CUH
 
@@ -9,13 +9,14 @@ namespace {
 
 enum { MAX_BLOCK = 1024 };
 
-/** A work queue in global memory; both counters are 0 between launches. */
+/** A work queue in global memory. Both counters are 0 between launches. */
 struct work_queue {
-    unsigned long long next; /* first item that no block has taken */
-    unsigned left;           /* blocks that have found the queue empty */
+    unsigned long long next; /* number of the first item that no block has taken */
+    unsigned left;           /* number of blocks that have found the queue empty */
 };
 
-/** Fails with CUDA's message for `what`, and clears the error from the runtime. */
+/** Returns SPMM_OK if `error` is cudaSuccess. Otherwise sets the message "what: CUDA's text", clears the
+ *  error in the CUDA runtime, and returns SPMM_ERR_DEVICE. */
 inline spmm_status cuda_check(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess) return SPMM_OK;
@@ -23,14 +24,16 @@ inline spmm_status cuda_check(cudaError_t error, const char *what)
     return sp_fail(SPMM_ERR_DEVICE, "%s: %s", what, cudaGetErrorString(error));
 }
 
-/** The dynamic shared memory of a block as a function of its threads, for the occupancy calculator. */
+/** Function object for CUDA's occupancy calculator: gives the size in bytes of a block's dynamic shared
+ *  memory for a number of threads. */
 struct shared_bytes {
     size_t per_thread;
     __host__ __device__ size_t operator()(int threads) const { return threads * per_thread; }
 };
 
-/** Chooses the threads per block: what the user asked for, else the size of at most `limit` that by the occupancy
- *  calculator fills a multiprocessor best, in whole warps. To be called by prepare(), once for all products. */
+/** Chooses *block, the number of threads per block: the number that the user set, or else, in whole warps and
+ *  up to `limit`, the number with which a multiprocessor is fullest by CUDA's occupancy calculator. A
+ *  kernel's prepare() calls this function once for all products. */
 inline spmm_status choose_block(const sp_setup *s, const void *kernel, size_t shared_per_thread, int limit,
                                 int *block)
 {
@@ -44,7 +47,7 @@ inline spmm_status choose_block(const sp_setup *s, const void *kernel, size_t sh
     return SPMM_OK;
 }
 
-/** Counts the blocks that are resident at the same time on all multiprocessors; at least 1. */
+/** Sets *resident to the number of blocks of the kernel that the GPU can run at the same time; at least 1. */
 inline spmm_status count_resident(const void *kernel, int block, size_t shared, int *resident)
 {
     int device = 0, processors = 0, each = 0;
@@ -57,36 +60,37 @@ inline spmm_status count_resident(const void *kernel, int block, size_t shared, 
     return SPMM_OK;
 }
 
-/** Returns the blocks for `work` items, `per_block` each: at least one, at most 2^31 - 1, the limit of a grid. */
+/** Returns the number of blocks for `work` items if each block computes `per_block` items; at least 1, and at
+ *  most 2^31 - 1, the limit of a grid. */
 inline unsigned grid_of(int64_t work, int64_t per_block)
 {
     const int64_t blocks = (work - 1) / per_block + 1;
     return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
-/** An element of a row-major array. */
+/** Row and column of an element of a row-major array. */
 struct position {
     int64_t row, column;
 };
 
-/** The position of element n in rows of k elements. Divides in 32 bits if it can: 64 bits are several times
- *  slower. */
+/** Returns the row and column of element n of a row-major array with k columns. Divides 32-bit numbers if n
+ *  and k allow it: 64-bit division is several times slower. */
 __device__ inline position position_of(int64_t n, int64_t k)
 {
     if (((uint64_t)n | (uint64_t)k) >> 32) return {n / k, n % k};
     return {(int64_t)((uint32_t)n / (uint32_t)k), (int64_t)((uint32_t)n % (uint32_t)k)};
 }
 
-/** The block's dynamic shared memory: one element per thread, in kernels that use it. */
+/** Returns the dynamic shared memory of the block. Kernels that use it have one element per thread there. */
 template <typename T> __device__ inline T *shared_memory()
 {
     extern __shared__ double shared_elements[];
     return (T *)shared_elements;
 }
 
-/** Returns the sum over the lanes of each sub-warp in its lane 0; the other lanes' result is undefined. Adds by
- *  halves in a tree, in shared memory as in the course reports or by shuffles: in the same order, hence with the
- *  same bits. All lanes of a warp call it. */
+/** Returns in lane 0 of each sub-warp the sum over its lanes; the result in the other lanes is undefined. The
+ *  sums are added in a binary tree, by shuffles or (as in the course reports) in shared memory; the order is
+ *  the same, and hence the result is the same bit for bit. All lanes of a warp must call it. */
 template <bool shuffle, typename T> __device__ inline T subwarp_sum(T sum, int lane, int lanes)
 {
     if constexpr (shuffle) {
@@ -104,8 +108,9 @@ template <bool shuffle, typename T> __device__ inline T subwarp_sum(T sum, int l
     }
 }
 
-/** Sums part[g * columns + c] over the groups g into part[c], by a tree in shared memory. All threads of the block
- *  call it after writing their own element, part[threadIdx.x]; after it thread c may read part[c]. */
+/** Sums part[g * columns + c] over all groups g into part[c], by a tree in shared memory. All threads of the
+ *  block must call it after writing their own elements, part[threadIdx.x]. After the call thread c may read
+ *  part[c]. */
 template <typename T> __device__ inline void block_sum(T *part, int groups, int columns)
 {
     const int group = (int)threadIdx.x / columns;
@@ -118,15 +123,16 @@ template <typename T> __device__ inline void block_sum(T *part, int groups, int 
     __syncthreads();
 }
 
-/** Returns true in all threads of the block that calls it last, which then sees what the other blocks wrote before.
- *  All threads of all blocks call it once; *count is 0 before the first call and gridDim.x after the last. */
+/** Returns true in all threads of the last block that calls it. This block then sees everything that the
+ *  other blocks wrote before their calls. All threads of all blocks must call it once; *count must be 0
+ *  before the first call, and is gridDim.x after the last call. */
 __device__ inline bool last_block(unsigned *count)
 {
-    __threadfence(); /* this thread's writes precede the count ... */
-    __syncthreads(); /* ... and so do those of the whole block */
+    __threadfence(); /* what this thread wrote is visible before *count grows ... */
+    __syncthreads(); /* ... and so is what the other threads of the block wrote */
     const int last = threadIdx.x == 0 && atomicAdd(count, 1u) == gridDim.x - 1;
     const bool is_last = __syncthreads_or(last) != 0;
-    __threadfence(); /* nothing after it is read before the count */
+    __threadfence(); /* what this thread reads later is read after *count */
     return is_last;
 }
 

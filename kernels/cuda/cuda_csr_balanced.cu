@@ -1,19 +1,20 @@
-/** CSR for rows of any lengths: the sub-warp kernel of cuda_rows.cuh on row segments. Rows of more than
- *  SP_ROW_SEGMENT entries are cut; segments are sorted by powers of two of their length, longest first, so that
- *  the segments of a warp are about equally long and no long one starts last. The partial sums of a long row are
- *  added in order, without atomics. */
+/** The kernel csr_balanced, CSR for rows of uneven lengths: runs the sub-warp kernel of cuda_rows.cuh on row
+ *  segments. Rows of more than SP_ROW_SEGMENT entries are cut into several segments; a shorter row is one
+ *  segment. The segments are sorted by the power of two of their length, longest first, so that the segments
+ *  of a warp are about equally long and no long segment starts last. The partial sums of a long row are added
+ *  in order, without atomics. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 namespace {
 
 enum { FEW_COLUMNS = 8 };
 
-/** What prepare() makes; the arrays are in device memory. */
+/** State of the kernel, which prepare() creates; its arrays are in device memory. */
 struct balance {
     int64_t segments, splits;
     sp_segment *segment;
     sp_split *split;
-    void *partial; /* [partials x partial_ld(k)] */
+    void *partial; /* [number of partial sums x partial_ld(k)] */
 };
 
 void release(void *state)
@@ -43,7 +44,8 @@ spmm_status prepare(const sp_setup *s, void **state)
     sp_segments segments;
     void *p = NULL;
     *state = NULL;
-    /* shorter segments for few columns: a sub-warp then has few lanes, and waits for memory */
+    /* With few columns a sub-warp has few lanes and waits for memory, so long rows are cut into shorter
+     * segments. */
     TRY(sp_segments_create(s->csr, s->k <= FEW_COLUMNS ? SP_ROW_SEGMENT / 2 : SP_ROW_SEGMENT,
                            SP_ORDER_CLASSES, &segments));
     spmm_status status = sp_alloc_zero(&p, 1, sizeof(balance), "a work list");
@@ -74,7 +76,7 @@ spmm_status run(const sp_launch *l)
 {
     TRY(check_pitch(l, "csr_balanced"));
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     if (l->a->precision == SPMM_F64)
         run_typed<double>(l, stream);
     else

@@ -1,4 +1,4 @@
-/** CSR: the sub-warp kernel of cuda_rows.cuh on compressed sparse rows. */
+/** The kernel csr_rows: runs the sub-warp kernel of cuda_rows.cuh on CSR. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_CSR>(l, "csr_rows"); }

@@ -1,5 +1,5 @@
-/** Moves and adds rows in device memory (device_ops.h). Memory bound, so a thread moves as wide a vector as rows
- *  allow. */
+/** Implements device_ops.h: packs, splits, sends and adds rows in device memory. These kernels are memory
+ *  bound, so a thread moves vectors that are as wide as the size of a row allows. */
 #include <algorithm>
 
 extern "C" {
@@ -10,14 +10,15 @@ extern "C" {
 namespace {
 
 constexpr int BLOCK = 256;
-constexpr int64_t MOST_BLOCKS = 1 << 20; /* more work is reached by a grid stride */
+constexpr int64_t MOST_BLOCKS = 1 << 20; /* larger problems are covered by grid-stride loops */
 
 unsigned blocks_for(int64_t threads)
 {
     return (unsigned)std::min(std::max((threads + BLOCK - 1) / BLOCK, (int64_t)1), MOST_BLOCKS);
 }
 
-/** One thread per vector; `words` vectors per row. */
+/** Packs rows: row r of out := row list[r] of x. Each thread moves one vector at a time; a row has `words`
+ *  vectors. */
 template <typename V>
 __global__ void __launch_bounds__(BLOCK)
     pack(const V *__restrict__ x, int64_t words, const int32_t *__restrict__ list, int64_t count,
@@ -38,7 +39,8 @@ void launch_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t 
     pack<V><<<blocks_for(count * words), BLOCK, 0, stream>>>((const V *)x, words, list, count, (V *)out);
 }
 
-/** The binary logarithm of the threads that move a row of `words` vectors: at most a warp. */
+/** Returns the binary logarithm of the number of threads that move a row of `words` vectors: at most 5, for a
+ *  warp. */
 int lane_bits_for(int64_t words)
 {
     int bits = 0;
@@ -46,8 +48,9 @@ int lane_bits_for(int64_t words)
     return bits;
 }
 
-/** 2^lane_bits threads read a row, a vector each at a time; `words` vectors per row, `width` of them per column
- *  block. */
+/** Splits each row of x into column blocks. 2^lane_bits threads copy a row, each one vector at a time. A row
+ *  has `words` vectors, a row of a column block has `width` vectors; `pitch` is the number of vectors from
+ *  one row of x to the next, and `slice` that from one column block in out to the next. */
 __global__ void __launch_bounds__(BLOCK)
     split(const uint4 *__restrict__ x, int64_t pitch, int64_t rows, int words, int width, int lane_bits,
           uint4 *__restrict__ out, int64_t slice)
@@ -60,16 +63,18 @@ __global__ void __launch_bounds__(BLOCK)
             out[w / width * slice + i * width + w % width] = x[i * pitch + w];
 }
 
-/* A thread waits for its reads, but not for its stores to another GPU. So it has as many reads in flight as registers
- * hold; blocks are few, to leave most of the GPU to the kernel that runs at the same time. */
+/* A thread of push() waits for its reads, but not for its stores to another GPU. So each thread has as many
+ * reads in flight as its registers can hold. The number of blocks is small, to leave most of the GPU to the
+ * kernel that runs at the same time. */
 constexpr int PUSH_BLOCK = 512, PUSH_BLOCKS = 32, PUSH_DEPTH = 4, PUSH_MOST = 32;
 
-/** The receivers of one launch, passed as a kernel parameter. */
+/** The receivers of one launch of push(), passed to push() by value. */
 struct pushes {
     sp_push to[PUSH_MOST];
 };
 
-/** 2^lane_bits threads move a row, a vector each at a time; blockIdx.y is the receiver. */
+/** Copies rows of x to their receivers. 2^lane_bits threads copy a row, each one vector at a time; blockIdx.y
+ *  is the index of the receiver. */
 template <typename V>
 __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int64_t pitch, int64_t words,
                                                    int lane_bits, __grid_constant__ const pushes all)

@@ -1,4 +1,5 @@
-/** Padded ELLPACK: the sub-warp kernel of cuda_rows.cuh; a row ends at its first column index -1. */
+/** The kernel ell_rows: runs the sub-warp kernel of cuda_rows.cuh on padded ELLPACK; the first column index
+ *  -1 ends a row. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_ELL>(l, "ell_rows"); }

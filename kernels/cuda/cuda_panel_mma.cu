@@ -1,18 +1,20 @@
-/** Row panels on the FP64 tensor cores: one warp per panel of 8 rows. Each tile of 8 x 4 entries is multiplied by
- *  four rows of X in one mma.m8n8k4, so that a row of X, once fetched, is used by all rows of the panel.
+/** The kernel panel_mma: multiplies row panels by X on the FP64 tensor cores, with one warp per panel of 8
+ *  rows of A. One mma.m8n8k4 multiplies a tile of A (8 rows, 4 columns) by four rows of X, so that each row
+ *  of X, once it is fetched, is used for all rows of the panel.
  *
- *  The tensor core adds the four products of a tile to a sum one after another and rounds each time: the same bits
- *  as four fma (measured; see docs/SURPRISES.md). The zeros of a tile are multiplied, too. This is harmless unless
- *  X has an infinity or a NaN there; then the sum is a NaN, and the panel is computed again entry by entry. f32 is
- *  widened to f64 for the product, and the sum is rounded once at the end. */
+ *  The tensor core adds the four products of a tile to the sum one after another and rounds each time, which
+ *  gives the same bits as four fma operations (measured; see docs/SURPRISES.md). The zeros of a tile are
+ *  multiplied, too. This is harmless unless they meet an infinity or a NaN of X; then the sum is a NaN, and
+ *  the panel is computed again entry by entry. If the precision is f32, values are widened to f64 for the
+ *  product, and each sum is rounded to f32 once at the end. */
 #include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
 
 enum { PANEL_WARPS = 4, PANEL_THREADS = PANEL_WARPS * WARP };
 
-/** Tiles whose loads of X are in flight together: as many as the registers of five blocks per multiprocessor
- *  allow. */
+/** Number of tiles whose loads of X are in flight together: as many as the registers allow if five blocks are
+ *  to run on a multiprocessor. */
 template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
 
 template <typename T> struct panel_args {
@@ -24,12 +26,13 @@ template <typename T> struct panel_args {
     const T *x;
     T *y;
     int64_t ldy;
-    uint32_t x_pitch; /* bytes */
+    uint32_t x_pitch; /* bytes from one row of X to the next */
     int columns;
 };
 
-/** sum += a b: a [8 x 4], b [4 x 8], sum [8 x 8]; a lane holds a(lane/4, lane%4), b(lane%4, lane/4) and
- *  sum(lane/4, 2 (lane%4) + 0, 1). PTX ISA, "mma.m8n8k4 with .f64". */
+/** Computes sum += a b, where a is [8 x 4], b is [4 x 8] and sum is [8 x 8]. The matrices are distributed
+ *  over the lanes of a warp: lane l holds a(l/4, l%4), b(l%4, l/4), and in sum[0] and sum[1] the elements
+ *  (l/4, 2 (l%4)) and (l/4, 2 (l%4) + 1). See PTX ISA, "mma.m8n8k4 with .f64". */
 __device__ inline void multiply_tile(double (&sum)[2], double a, double b)
 {
 #if __CUDA_ARCH__ >= 800
@@ -53,9 +56,10 @@ template <typename T, int V> union pack {
     uint32_t word[V * sizeof(T) / 4];
 };
 
-/** Moves vectors from the lanes that loaded them (row lane/8 of the tile, vector lane%8: adjacent in memory) to the
- *  lanes that multiply them (row lane%4, vector lane/4). If lanes loaded what they multiply, 8 lanes would touch four
- *  rows of X, and the L1 looks up one line per cycle. */
+/** Moves vectors of X from the lanes that loaded them to the lanes that multiply them. Lane l loads vector
+ *  l%8 of row l/8 of the four rows of X, so that adjacent lanes load adjacent memory, and multiplies vector
+ *  l/4 of row l%4. If lanes loaded what they multiply, 8 lanes would touch four rows of X, but the L1 cache
+ *  looks up one line per cycle. */
 template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack<T, V> &p, int lane)
 {
     pack<T, V> q;
@@ -65,17 +69,18 @@ template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack
     return q;
 }
 
-/** A panel's tiles, as one lane reads them. */
+/** Reads the tiles of a panel, for one lane. */
 template <typename T> struct panel_reader {
-    const int32_t *col;   /* of the panel's first tile, for the row of X that this lane loads */
-    const uint32_t *mask; /* of the panel's first tile */
+    const int32_t *col;   /* for the first tile: points to the index of the row of X that this lane loads */
+    const uint32_t *mask; /* points to the mask of the first tile of the panel */
     int count, lane;
-    const T *val; /* values of the tile that next_value() reads next */
+    const T *val; /* points to the values of the next tile, which next_value() will read */
 
     __device__ uint32_t mask_of(int t) const { return t < count ? __ldg(mask + t) : 0; }
-    /* a tile past the last one has the last one's columns, and an empty mask */
+    /* Past the last tile of the panel, column_of() repeats the last tile; mask_of() is 0 there. */
     __device__ int32_t column_of(int t) const { return __ldg(col + min(t, count - 1) * SP_TILE_COLUMNS); }
-    /* this lane's value of the next tile, whose mask is m; 0 if it has none */
+    /* Returns this lane's value of the next tile, whose mask is m; 0 if the tile has no entry for the
+     * lane. */
     __device__ double next_value(uint32_t m)
     {
         const T *const p = val + __popc(m & ((1u << lane) - 1));
@@ -84,8 +89,8 @@ template <typename T> struct panel_reader {
     }
 };
 
-/** Sums a panel for NT groups of 8 vectors of V columns. The loads of X of U tiles are in flight together, while the
- *  column indices and values of the next U tiles are loaded. */
+/** Computes the sums of a panel for NT groups of 8 vectors of V columns. The loads of X for U tiles are in
+ *  flight together, while the column indices and values of the next U tiles are loaded. */
 template <typename T, int V, int NT>
 __device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT], uint32_t x_pitch,
                                  double (&sum)[NT][V][2])
@@ -127,9 +132,9 @@ __device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT],
     }
 }
 
-/** Computes `count` columns of a panel from column `first` on, entry by entry in column order, one element of Y
- *  per lane at a time. It has sums of its own: if it were passed those of sum_tiles(), they would not stay in
- *  registers. */
+/** Computes `count` columns of the rows of a panel, from column `first` on, entry by entry in column order;
+ *  each lane computes one element of Y at a time. This function has sums of its own: if the sums of
+ *  sum_tiles() were passed to it, the compiler would not keep them in registers. */
 template <typename T>
 __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
 {
@@ -208,8 +213,9 @@ template <typename T, int V, int NT> void launch(const panel_args<T> &a, int til
     panel_mma_kernel<T, V, NT><<<grid, PANEL_THREADS, 0, stream>>>(a);
 }
 
-/** Launches the kernel for all columns, in as few and as even tiles of up to `most` groups of vectors as possible;
- *  a K that exceeds one launch takes several. */
+/** Launches panel_mma_kernel() for all columns. Divides the columns into as few tiles as possible, of about
+ *  equal widths, with at most `most` groups of 8 vectors per tile. If one launch cannot take all columns,
+ *  several are made. */
 template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t stream)
 {
     constexpr int most = V == 2 ? 4 : 2, step = MAX_TILES * 8 * V;
@@ -262,7 +268,7 @@ spmm_status run(const sp_launch *l)
 {
     TRY(check_pitch(l, "panel_mma"));
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     if (l->a->precision == SPMM_F64)
         run_typed<double>(l, stream);
     else

@@ -1,12 +1,15 @@
-/** Tells what machine code this build holds, for device_cuda.c, which gcc compiles. */
+/** Tells device_cuda.c, which is not compiled by nvcc, for which GPU architectures this build contains
+ *  machine code. */
 #include <cuda_runtime.h>
 
 __global__ void probe_kernel() {}
 
-/** The architectures of the build, as compute capability x 100 ("sm_90": 900), ascending, 0-terminated. */
+/** The architectures for which this build was compiled, as compute capability x 100 (900 for sm_90), in
+ *  ascending order, terminated by 0. */
 extern "C" const int sp_cuda_architectures[] = {__CUDA_ARCH_LIST__, 0};
 
-/** Looks for code that the current GPU can run. \return a cudaError_t; 0 if there is some */
+/** Looks in this build for code that the current GPU can run.
+ *  \return a cudaError_t: 0 (cudaSuccess) if there is such code */
 extern "C" int sp_cuda_probe()
 {
     cudaFuncAttributes attributes;

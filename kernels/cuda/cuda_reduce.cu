@@ -1,6 +1,7 @@
-/** Norms and differences of multivectors in device memory: a reduction over the whole grid in one launch. Each thread
- *  sums its elements, each block its threads' sums by a tree in shared memory, and the last block (see last_block())
- *  the blocks' sums, all in an order that is fixed by the shape and the GPU. */
+/** Norms and differences of multivectors in device memory: one launch reduces over the whole grid. Each
+ *  thread sums its elements, each block adds the sums of its threads by a tree in shared memory, and the last
+ *  block to finish (see last_block()) adds the sums of all blocks. The order of all additions depends only on
+ *  the shape of the multivectors and on the GPU. */
 #include <math.h>
 #include <string.h>
 
@@ -13,14 +14,14 @@ namespace {
 
 enum { REDUCE_BLOCK = 256 };
 
-/** What sp_difference and sp_norms are computed from. */
+/** The sums and maxima from which an sp_difference or an sp_norms is computed. */
 struct totals {
     long long different, unmatched, not_finite;
     double max_absolute, max_relative, max_reference;
     double sum_relative, sum_squares, sum_squares_reference;
 };
 
-/** Two multivectors of one shape. */
+/** The two multivectors to compare; both are [rows x k]. */
 template <typename T> struct operands {
     const T *y, *ref;
     int64_t rows, k, ldy, ldref;
@@ -57,7 +58,8 @@ __device__ inline void add_totals(totals &t, const totals &u)
     t.sum_squares_reference += u.sum_squares_reference;
 }
 
-/** Sums the elements of one thread: every gridDim.x * blockDim.x-th, in steps that need no division. */
+/** Returns the totals of the elements of this thread, which are gridDim.x * blockDim.x apart. Steps from one
+ *  element to the next without a division. */
 template <typename T> __device__ inline totals thread_totals(const operands<T> &o)
 {
     totals t = {};
@@ -75,11 +77,11 @@ template <typename T> __device__ inline totals thread_totals(const operands<T> &
     return t;
 }
 
-/** Returns the sum over the block in thread 0; all threads call it. */
+/** Returns in thread 0 the totals of all threads of the block; all threads must call it. */
 __device__ inline totals block_totals(const totals &mine)
 {
     __shared__ totals all[REDUCE_BLOCK];
-    __syncthreads(); /* `all` of an earlier call has been read */
+    __syncthreads(); /* all threads have read what an earlier call left in all[] */
     all[threadIdx.x] = mine;
     for (int half = REDUCE_BLOCK / 2; half > 0; half /= 2) {
         __syncthreads();
@@ -88,7 +90,8 @@ __device__ inline totals block_totals(const totals &mine)
     return all[threadIdx.x];
 }
 
-/** block[b] becomes the total of block b, block[gridDim.x] that of all blocks. */
+/** Sets block[b] to the totals of the elements of block b, and block[gridDim.x] to the totals of all
+ *  elements. */
 template <typename T>
 __global__ void __launch_bounds__(REDUCE_BLOCK)
     reduce_kernel(const operands<T> o, totals *block, unsigned *finished)

@@ -1,16 +1,18 @@
-/** One sub-warp per row of A, the columns of X across its lanes: the kernel that csr_rows, csr_balanced, ell_rows
- *  and ell_nopad_rows share; for csr_balanced its rows are row segments.
+/** The kernel template of csr_rows, csr_balanced, ell_rows and ell_nopad_rows: one sub-warp of L lanes
+ *  computes one row of Y, with the columns divided among its lanes. For csr_balanced, what is called a row
+ *  here is a row segment.
  *
- *  A warp computes 32 / L rows. Each of a row's L lanes owns N vectors of V columns (of 16 bytes if the alignment
- *  of X and Y allows it) and keeps their sums in registers. A row's entries are loaded coalesced, one chunk ahead
- *  of their use, and pass through shared memory, where one 16-byte read gives every lane four column indices: to
- *  broadcast each entry by shuffles, or to load it by all lanes, would take as much of the L1's bandwidth as X
- *  does. The loads of X for a group of entries are issued before its fma chain, so that several are in flight.
+ *  A warp computes 32 / L rows. Each lane of a row's sub-warp owns N vectors of V columns (16 bytes per
+ *  vector if the alignment of X and Y allows it) and keeps their sums in registers. The entries of a row are
+ *  loaded coalesced, one chunk ahead of their use, and pass through shared memory, where one 16-byte read
+ *  gives every lane four column indices. Broadcasting each entry by shuffles, or loading it in every lane,
+ *  would take as much of the bandwidth of the L1 cache as X does. The loads of X for a group of entries are
+ *  issued before the fma chain of the group, so that several loads are in flight.
  *
- *  Each element of Y is one fma chain in column order from +0: bit for bit the serial product.
+ *  Each element of Y is one fma chain in column order from +0, and so equals the serial product bit for bit.
  *
- *  All 32 lanes of a warp stay in the loop over chunks until its longest row is done (rows that have ended see
- *  column index -1), so that all of them reach the warp-wide votes and barriers. */
+ *  All 32 lanes of a warp stay in the loop over chunks until the longest row of the warp is done, so that all
+ *  lanes reach the warp-wide votes and barriers. Rows that have ended yield column index -1 in that loop. */
 #ifndef SP_CUDA_ROWS_CUH
 #define SP_CUDA_ROWS_CUH
 
@@ -20,30 +22,33 @@ namespace {
 
 enum { BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS };
 
-/** The format that rows are read from. */
+/** The format from which the rows of A are read. */
 enum rows_source { FROM_CSR, FROM_ELL, FROM_ELL_NOPAD, FROM_SEGMENTS };
 
-/** The kernel's arguments; x and y point to the first column to compute. */
+/** Arguments of rows_kernel(). x and y point to the first column to compute, in row 0 of X and of Y. */
 template <typename T> struct rows_args {
-    const int64_t *row_start;  /* FROM_CSR, FROM_ELL_NOPAD */
-    const int32_t *nz_per_row; /* FROM_ELL_NOPAD */
-    const sp_segment *segment; /* FROM_SEGMENTS, [rows] */
-    T *partial;                /* FROM_SEGMENTS: partial sums of long rows */
+    const int64_t *row_start;  /* only for FROM_CSR and FROM_ELL_NOPAD */
+    const int32_t *nz_per_row; /* only for FROM_ELL_NOPAD */
+    const sp_segment *segment; /* only for FROM_SEGMENTS: [rows], the row segments */
+    T *partial;                /* only for FROM_SEGMENTS: partial sums of long rows */
     int64_t partial_ld;
     const int32_t *col;
     const T *val;
     int64_t rows;
-    int64_t width; /* FROM_ELL */
+    int64_t width; /* only for FROM_ELL: entries per row, with padding */
     const T *x;
     T *y;
     int64_t ldy;
-    uint32_t x_pitch; /* bytes between rows of X: 32 bits, so that an address is one multiply-add */
+    uint32_t x_pitch; /* bytes from one row of X to the next; 32 bits make an address one multiply-add */
     int columns;
 };
 
-/** Tuning parameters: `group` entries have their N loads of X each in flight together; `chunk` entries are loaded
- *  at a time, `per_lane` by each lane; `blocks` are to fit on a multiprocessor. The last one tells the compiler
- *  how many registers it may use: left alone it saves some by starting a group's sums before its last loads. */
+/** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane:
+ *  `group`: number of entries whose loads of X (N per entry) are in flight together.
+ *  `chunk`: number of entries that a sub-warp loads at a time; `per_lane`: how many of them each lane loads.
+ *  `blocks`: number of blocks that must fit on a multiprocessor, which tells the compiler how many registers
+ *  it may use. Without this number it saves registers by starting the sums of a group before the last loads
+ *  of the group. */
 template <int L, int N> struct shape {
     static constexpr int group = 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
@@ -51,30 +56,30 @@ template <int L, int N> struct shape {
     static constexpr int blocks = N == 1 ? 8 : 6;
 };
 
-/** The entries of a chunk that one lane loads: slot s has the chunk's entry s * L + lane. */
+/** The entries of a chunk that one lane loads: element s of the arrays is entry s * L + lane of the chunk. */
 template <typename T, int S> struct entries {
     int32_t col[S];
     T val[S];
 };
 
-/** A chunk in shared memory, from which all lanes of the sub-warp read it. */
+/** A chunk of C entries in shared memory, from which all lanes of the sub-warp read it. */
 template <typename T, int C> struct alignas(16) staged {
     T val[C];
     int32_t col[C];
 };
 
-/** The entries of a row or row segment. */
+/** The entries of a row or row segment, and the place of its sum. */
 struct row_span {
     int64_t begin;
-    unsigned length; /* fewer than 2^31, as the columns of a row are distinct */
-    int32_t target;  /* row of Y, or ~p for partial sum p */
+    unsigned length; /* number of entries: below 2^31, as the columns of a row are distinct */
+    int32_t target;  /* index of a row of Y, or ~p for partial sum p */
 };
 
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
     if constexpr (F == FROM_SEGMENTS) {
-        const int4 segment = __ldg((const int4 *)(a.segment + row)); /* in one load */
+        const int4 segment = __ldg((const int4 *)(a.segment + row)); /* one load for the whole sp_segment */
         return {(int64_t)((uint64_t)(uint32_t)segment.y << 32 | (uint32_t)segment.x), (unsigned)segment.z,
                 segment.w};
     } else if constexpr (F == FROM_ELL) {
@@ -88,14 +93,16 @@ template <rows_source F, typename T> __device__ inline row_span span_of(const ro
     }
 }
 
-/** Loads from A, which is used once and hence should be evicted first. But if a sub-warp reads less than a sector
- *  at a time, its next slots are to find the rest of the sector in the L1. */
+/** Loads an element of the arrays of A. A is used once, so it should be evicted first (__ldcs). But if a
+ *  sub-warp reads less than a sector at a time, its next loads should find the rest of the sector in the L1
+ *  cache (__ldg). */
 template <int L, typename E> __device__ inline E load_entry(const E *p)
 {
     return L >= 8 ? __ldcs(p) : __ldg(p);
 }
 
-/** Loads this lane's entries of the chunk that starts at entry p of the row; column index -1 past the row's end. */
+/** Loads this lane's entries of the chunk that starts at entry p of the row. An entry past the end of the row
+ *  gets column index -1. */
 template <typename T, int L, int S>
 __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsigned p, int lane,
                              entries<T, S> &e)
@@ -112,9 +119,9 @@ __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsign
     }
 }
 
-/** Adds the valid ones of G entries to the sums; their loads of X are issued before the first sum, which waits for
- *  them. For the others, past a row's end (column index -1), nothing is loaded or added: adding 0 * x would turn
- *  an infinite x into NaN, and -0 into +0. */
+/** Adds the products of G entries to the sums. All loads of X are issued before the first fma, which waits
+ *  for them. Unless all_valid, entries past the end of a row (column index -1) are skipped, without loading
+ *  X: adding 0 * x would turn a sum into NaN if x is infinite, and a sum of -0 into +0. */
 template <bool all_valid, typename T, typename X, int N, int G>
 __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
@@ -134,7 +141,8 @@ __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], con
     }
 }
 
-/** Adds a group; most groups are whole and need no test per entry. */
+/** Adds the products of a group of G entries to the sums. Most groups are full, and need no test per
+ *  entry. */
 template <typename T, typename X, int N, int G>
 __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
@@ -145,7 +153,7 @@ __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], con
         add_valid<false>(col, val, x, x_pitch, sum);
 }
 
-/** Copies G entries of a staged chunk into registers by 16-byte reads. */
+/** Copies G entries of a chunk in shared memory, from entry g on, into registers, by 16-byte reads. */
 template <typename T, int C, int G>
 __device__ inline void read_group(const staged<T, C> &stage, int g, int32_t (&col)[G], T (&val)[G])
 {
@@ -157,7 +165,7 @@ __device__ inline void read_group(const staged<T, C> &stage, int g, int32_t (&co
     for (int u = 0; u < G; u += per_read) *(vec *)(val + u) = *(const vec *)(stage.val + g + u);
 }
 
-/** Adds a chunk from shared memory. */
+/** Adds the products of all entries of a chunk in shared memory to the sums. */
 template <typename T, typename X, int N, int G, int C>
 __device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&x)[N], uint32_t x_pitch,
                                  X (&sum)[N])
@@ -172,7 +180,7 @@ __device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&
     }
 }
 
-/** Sums one row per sub-warp; all 32 lanes call it. */
+/** Computes the sums of one row per sub-warp; all 32 lanes of the warp must call it. */
 template <rows_source F, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
                                staged<T, shape<L, N>::chunk> &stage, X (&sum)[N])
@@ -195,7 +203,7 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
                 stage.val[s * L + lane] = e.val[s];
             }
             __syncwarp();
-            more = p < span.length && stage.col[S::chunk - 1] >= 0; /* padded rows end before width */
+            more = p < span.length && stage.col[S::chunk - 1] >= 0; /* padding may end a row early */
             if (!more) span.length = 0;
             fetch<T, L>(a, span, p, lane, e);
             add_chunk<T, X, N, S::group>(stage, x, a.x_pitch, sum);
@@ -214,7 +222,8 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(cons
     const int first_column = blockIdx.y * (L * N * V);
     const int row_in_block = threadIdx.x / L, rows_per_block = BLOCK / L;
 
-    /* a lane past the last column loads what lane 0 loads, which costs nothing, and stores nothing */
+    /* A lane past the last column loads what lane 0 loads, the first column of the tile, at no cost; it
+     * stores nothing. */
     int column[N];
     const char *x[N];
 #pragma unroll
@@ -246,10 +255,12 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
     rows_kernel<F, T, V, L, N><<<grid, BLOCK, 0, stream>>>(a);
 }
 
-/** Queues the product for the first columns of a and returns how many: of 64 vectors or more, or exactly 32, as many
- *  whole tiles of 32 vectors as one launch takes; otherwise all columns. A tile is a grid.y, which varies slowest, so
- *  that while it runs only its columns of X compete for the L2; to read A again for each tile costs less than that
- *  saves. (Tiles of 64 vectors were 18 % slower on lap3d7 and 8 % on band and R-MAT, 8 % faster on fem3.) */
+/** Queues the product for the first columns of X and returns their number. If at least 64 vectors of columns
+ *  are left, or exactly 32, the product covers whole tiles of 32 vectors, as many as one launch takes;
+ *  otherwise it covers all columns. The tile is given by blockIdx.y, which varies slowest, so that while a
+ *  tile runs only its columns of X compete for the L2 cache. This saves more time than it costs to read A
+ *  again for each tile. (Tiles of 64 vectors were 18 % slower on lap3d7 and 8 % slower on band and R-MAT
+ *  matrices, but 8 % faster on fem3.) */
 template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
@@ -275,7 +286,7 @@ template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, c
             launch<F, T, V, 16, 2>(a, 1, stream);
         else
             launch<F, T, V, 32, 2>(a, 1, stream);
-    } else { /* K = 1, or a caller's own leading dimension: few shapes, to keep compile time low */
+    } else { /* K = 1, or a leading dimension set by the caller: few shapes, to save compile time */
         if (vectors <= 1)
             launch<F, T, V, 1, 1>(a, 1, stream);
         else if (vectors <= 8)
@@ -297,7 +308,7 @@ template <rows_source F, typename T, int V> void launch_all(rows_args<T> a, cuda
     }
 }
 
-/** Queues the kernel for all columns, `width` of them per vector. */
+/** Queues rows_kernel() for all columns of Y, with vectors of `width` columns. */
 template <rows_source F, typename T> void launch_rows(rows_args<T> a, int width, cudaStream_t stream)
 {
     if (a.rows == 0) return;
@@ -331,7 +342,7 @@ template <rows_source F> spmm_status run_rows(const sp_launch *l, const char *id
 {
     TRY(check_pitch(l, id));
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     if (l->a->precision == SPMM_F64)
         launch_rows<F>(rows_args_of<double>(l), vector_width(l, sizeof(double)), stream);
     else

@@ -1,11 +1,12 @@
-/** Sliced ELLPACK: one thread, or a few lanes, per row segment. A slice is stored by columns, so that the lanes of
- *  a warp read adjacent column indices and values. For few columns of X, where most lanes of a sub-warp per row
- *  would be idle. The sum of a segment is one fma chain in column order. */
+/** The kernel sell_rows, sliced ELLPACK: one thread, or a few lanes, per row segment. A slice is stored
+ *  column by column, so that the lanes of a warp read adjacent column indices and values. This kernel is
+ *  meant for few columns of X, with which most lanes of a sub-warp per row would be idle. The sum of a
+ *  segment is one fma chain in column order. */
 #include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
 
-enum { SELL_BLOCK = 128, GROUP = 4 /* entries whose loads are in flight together */ };
+enum { SELL_BLOCK = 128, GROUP = 4 /* entries per lane whose loads are in flight together */ };
 
 template <typename T> struct sell_args {
     const int64_t *slice_start;
@@ -19,7 +20,7 @@ template <typename T> struct sell_args {
     int columns;
 };
 
-/** G entries of a segment; column index -1 past its end. */
+/** G consecutive entries of a segment. An entry past the end of the segment has column index -1. */
 template <typename T, int G> struct sell_group {
     int32_t col[G];
     T val[G];
@@ -53,7 +54,7 @@ __device__ inline void add_group(const sell_group<T, G> &g, const char *const (&
             for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
 }
 
-/** L lanes per segment, N vectors of V columns per lane. */
+/** Sums each segment with L lanes, which compute N vectors of V columns each. */
 template <typename T, int V, int L, int N>
 __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T> a)
 {
@@ -89,8 +90,8 @@ __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T
     }
 }
 
-/** Queues the first `tiles` tiles of L * N * V columns, or all columns if they are fewer; returns how many it
- *  took. */
+/** Queues the product for the first `tiles` tiles of L * N * V columns (no more tiles than a grid allows), or
+ *  for all columns if they are fewer; returns the number of columns. */
 template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles, cudaStream_t stream)
 {
     constexpr int tile = L * N * V;
@@ -102,8 +103,8 @@ template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles,
     return a.columns;
 }
 
-/** Queues the product for the first columns of a and returns how many: as many whole tiles of 16 vectors as one
- *  launch takes, or all columns if they are fewer than one tile. */
+/** Queues the product for the first columns of X and returns their number: as many whole tiles of 16 vectors
+ *  as one launch takes, or all columns if they are fewer than one tile. */
 template <typename T, int V> int launch_columns(const sell_args<T> &a, cudaStream_t stream)
 {
     const int vectors = (a.columns + V - 1) / V;
@@ -158,7 +159,7 @@ spmm_status run(const sp_launch *l)
 {
     TRY(check_pitch(l, "sell_rows"));
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* the message is sp_device_stream's */
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     if (l->a->precision == SPMM_F64)
         run_typed<double>(l, stream);
     else
@@ -166,7 +167,7 @@ spmm_status run(const sp_launch *l)
     return sp_device_launched("sell_rows");
 }
 
-/** The state is nothing but the partial sums, in device memory. */
+/** Sets *state to memory for the partial sums of long rows, on the GPU; NULL if no row is long. */
 spmm_status prepare(const sp_setup *s, void **state)
 {
     *state = NULL;

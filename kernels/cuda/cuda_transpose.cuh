@@ -1,4 +1,4 @@
-/** Transposes a dense matrix. */
+/** The kernel that transposes a dense matrix in device memory. */
 #ifndef SP_CUDA_TRANSPOSE_CUH
 #define SP_CUDA_TRANSPOSE_CUH
 
@@ -8,8 +8,9 @@ namespace {
 
 enum { TILE = 32, TILE_ROWS = 8 };
 
-/** xt := X^T, tile by tile through shared memory, so that X is read and xt written along rows; the odd pitch of
- *  `tile` keeps the elements of a column in different banks. */
+/** Computes xt := X^T for a matrix X of `rows` rows and k columns, tile by tile through shared memory, so
+ *  that both X and xt are accessed along their rows. The rows of `tile` have an odd length, so that the
+ *  elements of a column of `tile` are in different banks. */
 template <typename T>
 __global__ void __launch_bounds__(TILE *TILE_ROWS)
     transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt, int64_t ldxt)

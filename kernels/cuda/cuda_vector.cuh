@@ -1,4 +1,5 @@
-/** What the CUDA kernels share: vectors of columns of X and Y, and the sums of long rows. */
+/** Helpers that the CUDA kernels share: vectors of adjacent columns of X and Y, and the sums of long rows
+ *  from the partial sums of their segments. */
 #ifndef SP_CUDA_VECTOR_CUH
 #define SP_CUDA_VECTOR_CUH
 
@@ -52,7 +53,8 @@ __device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
     multiply_add(sum.w, a, x.w);
 }
 
-/** Returns the address of a row of X by one instruction, where the compiler would make two of a C++ expression. */
+/** Returns the address of row `col` of X, which is x + col * pitch bytes, by one instruction; for a C++
+ *  expression the compiler would generate two. */
 __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
 {
     const char *address;
@@ -60,25 +62,27 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
     return address;
 }
 
-/** The long rows, whose rows of Y are the sums of their segments' partial sums. */
+/** Arguments of add_partials(), which computes long rows of Y. A long row of A is cut into segments, and its
+ *  row of Y is the sum of their partial sums. */
 template <typename T> struct split_args {
     const sp_split *split;
     int64_t splits;
-    const T *partial; /* [partials x ld] */
+    const T *partial; /* [number of partial sums x ld] */
     int64_t ld;
     T *y;
     int64_t ldy;
     int columns;
 };
 
-/** The leading dimension of partial sums: aligned for any vector of Y's columns, with room for the last one. */
+/** Returns the leading dimension for partial sums of k columns: k rounded up, so that each row is aligned for
+ *  any vector of columns, and has room for the last vector. */
 inline int64_t partial_ld(int64_t k) { return (k + 7) / 8 * 8; }
 
 enum { SPLIT_COLUMNS = 32, SPLIT_GROUPS = 32 };
 
-/** Forms long rows of Y, one block per row and 32 columns: each of its groups of threads adds consecutive partial
- *  sums, then the groups' sums are added, all in an order that is the same in every run and depends on the row
- *  alone. */
+/** Computes long rows of Y from partial sums; one block computes 32 columns of one row at a time. Each group
+ *  of threads (equal threadIdx.y) adds consecutive partial sums of the row, then the sums of the groups are
+ *  added. The order of the additions depends on the row alone, so the result is the same in every run. */
 template <typename T>
 __global__ void __launch_bounds__(SPLIT_COLUMNS *SPLIT_GROUPS) add_partials(const split_args<T> a)
 {
@@ -103,7 +107,7 @@ __global__ void __launch_bounds__(SPLIT_COLUMNS *SPLIT_GROUPS) add_partials(cons
     }
 }
 
-/** Queues the sums of all long rows. */
+/** Queues add_partials() for all long rows and all columns of Y. */
 template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
 {
     const int step = MAX_TILES * SPLIT_COLUMNS, columns = a.columns;
@@ -116,9 +120,10 @@ template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
     }
 }
 
-/** Returns the elements per vector: the widest vector of up to 16 bytes that all rows of X and Y are aligned for,
- *  and no wider than k needs. A vector that begins before column k ends within ld, which is a multiple of its
- *  width. */
+/** Returns the number of elements per vector of columns, for elements of `size` bytes: that of the widest
+ *  vector of up to 16 bytes for which all rows of X and Y are aligned, but none wider than k columns need. A
+ *  vector that begins before column k ends within the leading dimension, which is a multiple of the width of
+ *  the vector. */
 inline int vector_width(const sp_launch *l, int size)
 {
     const uintptr_t mixed = (uintptr_t)l->x->data | (uintptr_t)l->y->data | (uintptr_t)(l->x->ld * size) |
@@ -128,7 +133,8 @@ inline int vector_width(const sp_launch *l, int size)
     return bytes / size;
 }
 
-/** Fails if a row of X is longer than 4 GB: row_of() has 32 bits for it. */
+/** Returns SPMM_ERR_LIMIT if a row of X is longer than 4 GB, because row_of() takes the length as a 32-bit
+ *  number; otherwise SPMM_OK. */
 inline spmm_status check_pitch(const sp_launch *l, const char *id)
 {
     if (l->x->ld <= (int64_t)(UINT32_MAX / sp_value_size(l->a->precision))) return SPMM_OK;

@@ -1,13 +1,15 @@
-/** Computes numerators by a BLAS, through CBLAS. Rows of series are columns to a column-major BLAS: c := a^T b. */
+/** Computes the numerators of Pearson's coefficients with a BLAS library, through CBLAS. A row-major matrix
+ *  of series is a column-major matrix with one series per column to BLAS; so the product is c := a^T b. */
 #include <cblas.h>
 
 #include "base/status.h"
 #include "kernels/series/series.h"
 
-/* OpenBLAS only; others take their number of threads from OpenMP or the environment */
+/* openblas_set_num_threads() exists in OpenBLAS only; other BLAS libraries take their number of threads from
+ * OpenMP or the environment. */
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 
-/* CBLAS takes sizes as int */
+/* Returns 1 if all sizes fit into int, the type of sizes in CBLAS. */
 static int fits(const sp_dots *d)
 {
     return d->rows <= INT32_MAX && d->cols <= INT32_MAX && d->length <= INT32_MAX && d->ld <= INT32_MAX;

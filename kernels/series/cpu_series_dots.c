@@ -1,4 +1,5 @@
-/** Computes numerators on the CPU without a BLAS: for builds without one, and as an independent check of one. */
+/** Computes the numerators of Pearson's coefficients on the CPU without a BLAS library: for builds that have
+ *  none, and to check the results of a BLAS independently. */
 #include "kernels/series/series.h"
 
 #define T double

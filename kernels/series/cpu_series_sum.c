@@ -1,4 +1,4 @@
-/** Sums, deviations and centered copies of series on the CPU. */
+/** Computes sums, deviations and centered copies of series on the CPU. */
 #include <math.h>
 
 #include "kernels/series/series.h"
@@ -12,7 +12,7 @@ typedef enum way { LANES_WAY, SERIAL_WAY, PAIRWISE_WAY, COMPENSATED_WAY } way;
 #define NAME(x) x##_f32
 #include "kernels/series/series_sum_impl.h"
 
-/* ---- means ---- */
+/* ---- means (kernels of step SP_MEAN) ---- */
 
 static void sum_series(const sp_series_launch *l, way how, int threads)
 {
@@ -55,7 +55,7 @@ const sp_series_ops sp_series_cpu_sum_serial = {.run = serial};
 const sp_series_ops sp_series_cpu_sum_pairwise = {.run = pairwise};
 const sp_series_ops sp_series_cpu_sum_compensated = {.run = compensated};
 
-/* ---- deviations ---- */
+/* ---- deviations (kernels of step SP_DEVIATION) ---- */
 
 static void spread(const sp_series_launch *l, int wide, int threads)
 {
@@ -73,7 +73,7 @@ static spmm_status spread_by_one(const sp_series_launch *l) { return spread(l, 1
 const sp_series_ops sp_series_cpu_spread = {.run = spread_by_threads};
 const sp_series_ops sp_series_cpu_spread_serial = {.run = spread_by_one};
 
-/* ---- centered copies; series_tile.c chooses the device ---- */
+/* ---- centered copies (called by sp_series_centre() in series_tile.c) ---- */
 
 void sp_cpu_centre(const sp_series *x, const sp_spread *s, spmm_multivector *z, int threads)
 {

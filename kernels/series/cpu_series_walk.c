@@ -7,8 +7,8 @@
 
 enum { STRETCH = 64 };
 
-/* Without FMA instructions fma() is a slow function of libm, with the same result: the loops are also compiled for
-   instruction sets that have them. */
+/* Without FMA instructions, fma() is a slow function of libm, with the same result. So the generator loops
+ * are also compiled for instruction sets that include FMA. */
 #define T double
 #define NAME(x) x##_f64
 #define FMA fma
@@ -42,7 +42,7 @@ enum { STRETCH = 64 };
 #include "kernels/series/series_walk_impl.h"
 #endif
 
-/** The variants of generation for one type and instruction set. */
+/** The functions that generate series of one type, compiled for one instruction set. */
 typedef struct walks {
     void (*lanes)(const sp_series *x, const sp_walk *w, int64_t m, int lanes);
     void (*one)(const sp_series *x, const sp_walk *w, int64_t m);

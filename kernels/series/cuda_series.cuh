@@ -1,4 +1,5 @@
-/** What the CUDA kernels on series share: views, block sizes, choice of the precision, sums over warps and blocks. */
+/** Helpers shared by the CUDA kernels on series: views of series, block sizes, choice of the precision, sums
+ *  over warps and blocks. */
 #ifndef SP_CUDA_SERIES_CUH
 #define SP_CUDA_SERIES_CUH
 
@@ -12,7 +13,7 @@ extern "C" {
 
 namespace {
 
-/** Series as a kernel sees them: value i of series m at v[m * across + i * along]. */
+/** Series as a kernel accesses them: value i of series m is v[m * across + i * along]. */
 template <typename T> struct series_view {
     T *v;
     int64_t count, length, first, along, across;
@@ -24,7 +25,8 @@ template <typename T> series_view<T> view_of(const sp_series *x)
     return {(T *)x->v.data, x->count, x->length, x->first, rows ? 1 : x->v.ld, rows ? x->v.ld : 1};
 }
 
-/** Threads per block: as the launch says, else as the occupancy calculator does. */
+/** Sets *block to the number of threads per block: l->block, or if that is 0, what the occupancy calculator
+ *  returns. */
 template <typename K>
 spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_thread, int *block)
 {
@@ -33,31 +35,32 @@ spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_
     return choose_block(&s, (const void *)kernel, shared_per_thread, MAX_BLOCK, block);
 }
 
-/** sp_series_ops.run, made from the launchers for both precisions. */
+/** Implements sp_series_ops.run: calls launcher f64 or f32, depending on the precision of the series. */
 template <spmm_status (*f64)(const sp_series_launch *, cudaStream_t),
           spmm_status (*f32)(const sp_series_launch *, cudaStream_t)>
 spmm_status series_run(const sp_series_launch *l)
 {
     const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the error message */
     if (l->x->count == 0) return SPMM_OK;
     return l->x->v.precision == SPMM_F64 ? f64(l, stream) : f32(l, stream);
 }
 
-/** The sum over the warp, in lane 0. All lanes call it. */
+/** Sums a value over the warp. All lanes must call this; only lane 0 gets the sum. */
 template <typename T> __device__ inline T warp_sum(T sum)
 {
     for (int away = WARP / 2; away > 0; away /= 2) sum += __shfl_down_sync(ALL_LANES, sum, away);
     return sum;
 }
 
-/** The sum over the block, in thread 0: shuffles in each warp, then over the warps' sums. All threads call it. */
+/** Sums a value over the block, by shuffles in each warp and then over the sums of the warps. All threads
+ *  must call this; only thread 0 gets the sum. */
 template <typename T> __device__ inline T shuffled_sum(T sum)
 {
     __shared__ T of_warp[MAX_BLOCK / WARP];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     sum = warp_sum(sum);
-    __syncthreads(); /* the previous call may still be reading of_warp */
+    __syncthreads(); /* threads of the previous call may still be reading of_warp */
     if (lane == 0) of_warp[warp] = sum;
     __syncthreads();
     if (warp == 0) sum = warp_sum(lane < (int)(blockDim.x / WARP) ? of_warp[lane] : T(0));

@@ -1,11 +1,13 @@
-/** Computes numerators by cuBLAS. Rows of series are columns to column-major cuBLAS: c := a^T b. */
+/** Computes the numerators of Pearson's coefficients with cuBLAS. A row-major matrix of series is a
+ *  column-major matrix with one series per column to cuBLAS; so the product is c := a^T b. */
 #include "kernels/series/cuda_series.cuh"
 
 #include <cublas_v2.h>
 
 namespace {
 
-cublasHandle_t handle = NULL; /* for the process's one GPU; kept: creating it takes longer than a product */
+cublasHandle_t handle = NULL; /* for the only GPU of the process; never destroyed, because creating it takes
+                                 longer than a product */
 
 spmm_status check(cublasStatus_t error, const char *what)
 {

@@ -1,15 +1,17 @@
-/** sum_nested: like sum_global, but each block launches the second kernel for its own series. Dynamic parallelism
- *  needs relocatable device code: only this file is compiled and linked that way (mk/series.mk). */
+/** Kernel sum_nested: like sum_global in cuda_series_sum_baseline.cu, but each block launches the second
+ *  kernel for its own series. This dynamic parallelism needs relocatable device code; only this file is
+ *  compiled and linked that way (mk/series.mk). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
 enum {
     NESTED_THREADS = MAX_BLOCK,
-    PENDING = 2048 /* a GPU's default limit of pending device-side launches */
+    PENDING = 2048 /* default limit of pending device-side launches on a GPU */
 };
 
-/** Adds the n partial sums of one series, by halves; the block has at least half as many threads. */
+/** Adds the n partial sums of one series by repeatedly adding the second half to the first, and divides. The
+ *  block needs at least n / 2 threads. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     nested_rest_kernel(T *all, unsigned n, const T divisor, double *mean)
@@ -22,7 +24,8 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     if (threadIdx.x == 0) *mean = (double)(all[0] / divisor);
 }
 
-/** One block per series, the first one on series `from`. */
+/** Sums one series per block, starting with series number `from`. Each thread has a partial sum in global
+ *  memory. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     nested_kernel(const series_view<T> s, int64_t from, T *work, const T divisor, double *mean)
@@ -31,13 +34,14 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     volatile T *const sum = work + m * blockDim.x + threadIdx.x;
     *sum = 0;
     for (int64_t i = threadIdx.x; i < s.length; i += blockDim.x) *sum = *sum + s.v[m * s.across + i];
-    __threadfence(); /* the child kernel sees what thread 0 sees: after the barrier, all threads' sums */
+    __threadfence(); /* The child kernel sees the memory that thread 0 sees. This fence and the barrier make
+                        the sums of all threads visible to thread 0. */
     __syncthreads();
     if (threadIdx.x != 0) return;
     nested_rest_kernel<T><<<1, (blockDim.x + 1) / 2, 0, cudaStreamFireAndForget>>>(
         work + m * blockDim.x, blockDim.x, divisor, mean + m);
     if (cudaGetLastError() == cudaSuccess) return;
-    T total = 0; /* the launch was refused: thread 0 adds the sums itself */
+    T total = 0; /* the child launch failed: thread 0 adds the partial sums itself */
     for (unsigned t = 0; t < blockDim.x; t++) total += work[m * blockDim.x + t];
     mean[m] = (double)(total / divisor);
 }
@@ -47,7 +51,8 @@ int64_t nested_bytes(const sp_series *x, int block)
     return x->count * (block ? block : NESTED_THREADS) * (int64_t)sp_value_size(x->v.precision);
 }
 
-/** Launches as many series at a time as there may be pending child launches. */
+/** Launches nested_kernel for at most PENDING series at a time: each series causes one pending child
+ *  launch. */
 template <typename T> spmm_status run_nested(const sp_series_launch *l, cudaStream_t stream)
 {
     const int block = l->block ? l->block : NESTED_THREADS;

@@ -1,11 +1,12 @@
-/** Weighted sums over series and products with such sums, on the GPU: the CUDA side of series_project.c. */
+/** Computes weighted sums of series, and dot products of series with such a sum, on the GPU; series_project.c
+ *  is the CPU version. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
 enum { PROJECT_THREADS = 256, PARTS = 64 };
 
-/** part[p * k + c] := column c of z, weighted and summed over the p-th part of the rows. */
+/** part[p * k + c] := weighted sum of column c of z over part p of the rows; blockIdx.y is p. */
 template <typename T>
 __global__ void __launch_bounds__(PROJECT_THREADS)
     combine_kernel(const T *z, int64_t ld, int64_t rows, int64_t k, const double *weight, double *part)
@@ -20,7 +21,7 @@ __global__ void __launch_bounds__(PROJECT_THREADS)
     }
 }
 
-/** sum[c] := the sum of column c's parts, added in order. */
+/** sum[c] := the sum of part[p * k + c] over all p, added in order. */
 __global__ void __launch_bounds__(PROJECT_THREADS) add_kernel(const double *part, int64_t k, double *sum)
 {
     for (int64_t c = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; c < k;
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(PROJECT_THREADS) add_kernel(const double *part
     }
 }
 
-/** dot[m] := the dot product of row m of z and sum; one block per row. */
+/** dot[m] := the dot product of row m of z with the vector `sum`. One block computes one row at a time. */
 template <typename T>
 __global__ void __launch_bounds__(PROJECT_THREADS)
     project_kernel(const T *z, int64_t ld, int64_t rows, int64_t k, const double *sum, double *dot)

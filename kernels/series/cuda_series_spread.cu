@@ -1,14 +1,14 @@
-/** Deviations, centered copies and transposition of series on the GPU. */
+/** Computes deviations and centered copies of series, and transposes series, on the GPU. */
 #include "kernels/cuda/cuda_transpose.cuh"
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
-/* ---- deviations ---- */
+/* ---- deviations (kernel of step SP_DEVIATION) ---- */
 
 enum { SPREAD_THREADS = 256 };
 
-/** Reduces the largest and the smallest value over the block, for every thread. */
+/** Reduces `high` to its maximum and `low` to its minimum over the block; all threads get the results. */
 template <typename T> __device__ inline void block_extent(T &high, T &low)
 {
     __shared__ T highs[MAX_BLOCK / WARP], lows[MAX_BLOCK / WARP];
@@ -16,7 +16,7 @@ template <typename T> __device__ inline void block_extent(T &high, T &low)
         high = fmax(high, __shfl_xor_sync(ALL_LANES, high, away));
         low = fmin(low, __shfl_xor_sync(ALL_LANES, low, away));
     }
-    __syncthreads(); /* the previous series' extremes have been read */
+    __syncthreads(); /* all threads must have read the extremes of the previous series */
     if (threadIdx.x % WARP == 0) {
         highs[threadIdx.x / WARP] = high;
         lows[threadIdx.x / WARP] = low;
@@ -28,7 +28,7 @@ template <typename T> __device__ inline void block_extent(T &high, T &low)
     }
 }
 
-/** Broadcasts thread 0's value to the block. */
+/** Returns the value of thread 0 to all threads of the block. */
 template <typename T> __device__ inline T of_first(T value)
 {
     __shared__ T first;
@@ -38,7 +38,8 @@ template <typename T> __device__ inline T of_first(T value)
     return first;
 }
 
-/** Calls `each` for this thread's values: every blockDim.x-th vector, and those after the last whole vector. */
+/** Calls each(value) for those of the n values that this thread processes: every blockDim.x-th 16-byte
+ *  vector, and every blockDim.x-th value after the last whole vector. */
 template <typename T, typename F> __device__ inline void for_values(const T *v, int64_t n, F each)
 {
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
@@ -57,7 +58,8 @@ template <typename T, typename F> __device__ inline void for_values(const T *v, 
     for (int64_t i = vectors * WIDE + threadIdx.x; i < n; i += blockDim.x) each(v[i]);
 }
 
-/** One block per series: extent and center in the first pass, scaled squares in the second. */
+/** Computes deviations, one block per series. The first pass determines the extremes and the center; the
+ *  second sums scaled squares. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     spread_kernel(const series_view<T> s, const double *mean, sp_spread *spread)
@@ -134,7 +136,7 @@ void centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, cu
         <<<grid_of(x->count, 1), CENTRE_THREADS, 0, stream>>>(view_of<T>(x), spread, (T *)z->data, z->ld);
 }
 
-/* ---- the other layout ---- */
+/* ---- transposition to the other layout ---- */
 
 template <typename T> void transpose(const spmm_multivector *from, spmm_multivector *to, cudaStream_t stream)
 {

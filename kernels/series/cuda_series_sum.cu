@@ -1,16 +1,18 @@
-/** Means of series on the GPU: the default kernels of both layouts, and sum_thread. */
+/** Computes means of series on the GPU: the default kernels of both layouts (sum_stream and sum_columns), and
+ *  sum_thread. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
-/* ---- series-major ---- */
+/* ---- means of series-major series ---- */
 
 enum { STREAM_THREADS = 256, STREAM_AHEAD = 4, SHORT_BYTES = 4096 };
 
 __device__ inline double sum_of(const double2 &v) { return v.x + v.y; }
 __device__ inline float sum_of(const float4 &v) { return (v.x + v.y) + (v.z + v.w); }
 
-/** The partial sum of one of `threads` threads on a series: every threads-th vector, with several loads in flight. */
+/** Returns the partial sum that thread number `thread` of `threads` threads computes for a series: every
+ *  threads-th vector, with several loads in flight. */
 template <typename T> __device__ inline T part_of(const T *v, int64_t n, int thread, int threads)
 {
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
@@ -31,7 +33,7 @@ template <typename T> __device__ inline T part_of(const T *v, int64_t n, int thr
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/** One block per series. */
+/** Computes means with one block per series. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     stream_kernel(const series_view<T> s, const T divisor, double *mean)
@@ -42,7 +44,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-/** One warp per series: short series do not keep a block busy. */
+/** Computes means with one warp per series, because a short series does not keep a block busy. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     stream_short_kernel(const series_view<T> s, const T divisor, double *mean)
@@ -67,7 +69,7 @@ template <typename T> spmm_status run_stream(const sp_series_launch *l, cudaStre
     return sp_device_launched("sum_stream");
 }
 
-/* ---- index-major: adjacent threads have adjacent series ---- */
+/* ---- means of index-major series: adjacent threads sum adjacent series ---- */
 
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
@@ -90,10 +92,11 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
     return sp_device_launched("sum_thread");
 }
 
-/* COLUMN_PARTS: parts of the indices, enough to give all multiprocessors work for any number of series */
+/* COLUMN_PARTS is the number of parts into which the indices are divided. It is large enough to keep all
+ * multiprocessors busy even if there are few series. */
 enum { COLUMN_THREADS = 256, COLUMN_AHEAD = 8, COLUMN_PARTS = 64 };
 
-/** part[p * count + m] := the sum of series m over the p-th part of the indices. */
+/** part[p * count + m] := the sum of series m over part p of the indices; blockIdx.y is p. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) columns_kernel(const series_view<T> s, T *part)
 {
@@ -111,7 +114,7 @@ __global__ void __launch_bounds__(MAX_BLOCK) columns_kernel(const series_view<T>
     }
 }
 
-/** Adds the parts of each series, in order, and divides. */
+/** Adds the partial sums of each series, in order, and divides by `divisor`. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     add_parts_kernel(const T *part, int64_t count, int parts, const T divisor, double *mean)

@@ -1,11 +1,11 @@
-/** Means of series by the baseline kernels, those of the course reports and of a CUDA textbook; docs/SERIES.md
- *  compares them. One block works on one series at a time, except in sum_blocks. They take any length and block size,
- *  not only powers of two. */
+/** Computes means of series by the baseline kernels, those of the course reports and of a CUDA textbook;
+ *  docs/SERIES.md compares them. One block works on one series at a time, except in sum_blocks. The kernels
+ *  accept any length of the series and any block size, not only powers of two. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
-/** This thread's sum of every blockDim.x-th value of v[from .. to - 1]. */
+/** Returns the sum of this thread's values of v[from .. to - 1]: every blockDim.x-th value. */
 template <typename T> __device__ inline T strided(const T *v, int64_t from, int64_t to)
 {
     T sum = 0;
@@ -13,19 +13,19 @@ template <typename T> __device__ inline T strided(const T *v, int64_t from, int6
     return sum;
 }
 
-/** Stores the block's values, one per thread, in shared memory. */
+/** Stores one value per thread in shared memory, and returns the array of all values. */
 template <typename T> __device__ inline T *put_shared(T mine)
 {
     T *const all = shared_memory<T>();
-    __syncthreads(); /* the previous series' sum has been read */
+    __syncthreads(); /* all threads must have read the sum of the previous series */
     all[threadIdx.x] = mine;
     __syncthreads();
     return all;
 }
 
-/* ---- reductions of a block's values, one per thread; the sum is in thread 0 ---- */
+/* ---- reductions over a block of one value per thread; add() returns the sum in thread 0 ---- */
 
-/** Adds neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
+/** Reduction that adds neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
 struct neighboured {
     static const bool ordered = false;
     template <typename T> static __device__ T add(T mine)
@@ -40,7 +40,7 @@ struct neighboured {
     }
 };
 
-/** Adds the second half to the first until one value is left. */
+/** Reduction that adds the second half of the values to the first half until one value is left. */
 struct interleaved {
     static const bool ordered = false;
     template <typename T> static __device__ T add(T mine)
@@ -55,7 +55,8 @@ struct interleaved {
     }
 };
 
-/** Like interleaved, for powers of two, with each step written out; the last warp needs no barrier of the block. */
+/** Reduction like `interleaved`, for block sizes that are powers of two, with every step written out. The
+ *  last steps use one warp only and need no block barrier. */
 struct unrolled {
     static const bool ordered = false;
     template <typename T> static __device__ T add(T mine)
@@ -72,7 +73,8 @@ struct unrolled {
         if (n >= 128 && t < 64) all[t] += all[t + 64];
         __syncthreads();
         if (t >= WARP) return T(0);
-        /* (since Volta the threads of a warp do not run in lockstep: volatile alone, as in the report, is a race) */
+        /* Since Volta, the threads of a warp do not run in lockstep: `volatile` alone, as in the course
+           report, would be a data race. */
         T sum = n >= 64 ? all[t] + all[t + 32] : all[t];
 #pragma unroll
         for (int away = WARP / 2; away > 0; away /= 2) {
@@ -90,13 +92,14 @@ struct shuffled {
     template <typename T> static __device__ T add(T mine) { return shuffled_sum(mine); }
 };
 
-/** For operations that do not commute: a thread has consecutive values, and neighbors are added. */
+/** Reduction for operations that do not commute: each thread sums consecutive values, then neighbors are
+ *  added. */
 struct in_order {
     static const bool ordered = true;
     template <typename T> static __device__ T add(T mine) { return neighboured::add(mine); }
 };
 
-/** One block per series; W is the reduction over the block. */
+/** Computes means with one block per series; W is the reduction over the block. */
 template <typename W, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     series_kernel(const series_view<T> s, const T divisor, double *mean)
@@ -124,13 +127,13 @@ template <typename W, typename T> spmm_status run_series(const sp_series_launch 
     return sp_device_launched("a sum by blocks");
 }
 
-/* ---- several blocks per series: the last one to finish adds their sums ---- */
+/* ---- several blocks per series: the last block to finish a series adds the partial sums ---- */
 
 enum { PARTS = 4 };
 
 template <typename T> struct parts_of {
     T sum[PARTS];
-    unsigned finished; /* blocks that have finished the series; 0 between launches */
+    unsigned finished; /* number of blocks that have finished this series; 0 between launches */
 };
 
 template <typename T>
@@ -144,7 +147,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         const T sum = shuffled_sum(strided(s.v + m * s.across, from, to));
         if (threadIdx.x == 0) {
             parts[m].sum[p] = sum;
-            __threadfence(); /* the sum is visible before the count */
+            __threadfence(); /* makes the partial sum visible before the counter is incremented */
             last = atomicAdd(&parts[m].finished, 1u) == PARTS - 1;
             if (last) {
                 T total = 0;
@@ -183,7 +186,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         if (threadIdx.x == 0) taken = atomicAdd(&queue->next, 1ull);
         __syncthreads();
         const int64_t m = (int64_t)taken;
-        __syncthreads(); /* all threads have read `taken` */
+        __syncthreads(); /* wait until all threads have read `taken` */
         if (m >= s.count) break;
         const T sum = shuffled_sum(strided(s.v + m * s.across, 0, s.length));
         if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
@@ -211,14 +214,14 @@ template <typename T> spmm_status run_queue(const sp_series_launch *l, cudaStrea
     return sp_device_launched("sum_queue");
 }
 
-/* ---- compensated: Knuth's two-sum keeps what an addition loses (sources: series_sum_impl.h) ---- */
+/* ---- compensated sums: Knuth's two-sum keeps rounding errors (sources: series_sum_impl.h) ---- */
 
-/** An unevaluated sum, sum + rest. */
+/** A sum in two parts, with the value sum + rest; `rest` collects rounding errors. */
 template <typename T> struct exact {
     T sum, rest;
 };
 
-/** Adds x + rest to e; e.rest collects rounding errors. */
+/** Adds x + rest to e. The rounding error of e.sum + x is added to e.rest. */
 template <typename T> __device__ inline void two_sum(exact<T> &e, T x, T rest)
 {
     const T total = e.sum + x, big = total - e.sum;
@@ -257,9 +260,10 @@ template <typename T> spmm_status run_compensated(const sp_series_launch *l, cud
     return sp_device_launched("sum_compensated");
 }
 
-/* ---- partial sums in global memory, and a second launch that adds them ---- */
+/* ---- partial sums in global memory, added by a second kernel launch ---- */
 
-/** work[m * blockDim.x + t] := thread t's sum of series m, kept in global memory at each step, not in a register. */
+/** work[m * blockDim.x + t] := thread t's partial sum of series m. It is updated in global memory for every
+ *  value, not kept in a register. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) global_kernel(const series_view<T> s, T *work)
 {
@@ -270,7 +274,8 @@ __global__ void __launch_bounds__(MAX_BLOCK) global_kernel(const series_view<T> 
     }
 }
 
-/** Adds the n partial sums of each series by halves, in global memory; blocks have at least half as many threads. */
+/** Adds the n partial sums of each series in global memory, by repeatedly adding the second half to the
+ *  first. A block needs at least n / 2 threads. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     global_rest_kernel(T *work, int64_t count, unsigned n, const T divisor, double *mean)
@@ -286,7 +291,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-enum { GLOBAL_THREADS = MAX_BLOCK }; /* as in the report */
+enum { GLOBAL_THREADS = MAX_BLOCK }; /* the block size of the course report */
 
 int64_t global_bytes(const sp_series *x, int block)
 {

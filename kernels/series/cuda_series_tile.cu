@@ -1,11 +1,11 @@
-/** Tiles of coefficients on the GPU: histogram and search. */
+/** Operations on tiles of coefficients on the GPU: histogram, and search for pairs with extreme values. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
 enum { HISTOGRAM_THREADS = 1024 };
 
-/** Atomic minimum, or with `higher` maximum, of *to and the value. */
+/** Atomically replaces *to by the minimum of *to and `value`; by the maximum if `higher` is true. */
 __device__ inline void extend(double *to, double value, bool higher)
 {
     unsigned long long *const bits = (unsigned long long *)to;
@@ -20,7 +20,7 @@ __device__ inline void extend(double *to, double value, bool higher)
     }
 }
 
-/** Reduces the extremes over the block; thread 0 has the result. */
+/** Reduces `low` to its minimum and `high` to its maximum over the block; only thread 0 gets the results. */
 __device__ inline void block_extremes(double &low, double &high)
 {
     __shared__ double lows[HISTOGRAM_THREADS / WARP], highs[HISTOGRAM_THREADS / WARP];
@@ -35,13 +35,14 @@ __device__ inline void block_extremes(double &low, double &high)
             highs[threadIdx.x / WARP] = high;
         }
         __syncthreads();
-        /* every warp does the second pass: no branch around the shuffles */
+        /* All warps run the second pass, so that there is no branch around the shuffles. */
         low = lows[threadIdx.x % (HISTOGRAM_THREADS / WARP)];
         high = highs[threadIdx.x % (HISTOGRAM_THREADS / WARP)];
     }
 }
 
-/** Turns numerators into coefficients; a block counts its own in shared memory and adds them to *histogram at the end. */
+/** Turns the numerators of a tile into coefficients. Each block counts its coefficients in shared memory and
+ *  adds the counts to *histogram at the end. */
 template <typename T>
 __global__ void __launch_bounds__(HISTOGRAM_THREADS)
     histogram_kernel(const sp_tile t, T *c, sp_histogram *histogram)
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(HISTOGRAM_THREADS)
                 column[i] = (T)NAN;
                 continue;
             }
-            const T r = (T)fmin(fmax((double)column[i] * weight, -1.0), 1.0); /* rounding may lead beyond */
+            const T r = (T)fmin(fmax((double)column[i] * weight, -1.0), 1.0); /* rounding may give |r| > 1 */
             column[i] = r;
             low = fmin(low, (double)r);
             high = fmax(high, (double)r);
@@ -71,14 +72,15 @@ __global__ void __launch_bounds__(HISTOGRAM_THREADS)
     block_extremes(low, high);
     __syncthreads();
     unsigned long long pairs = 0;
-    /* each block begins at another bin: in step, they would all contend for the same ones */
+    /* Each block starts with a different bin. Otherwise all blocks would contend for the same bin at the same
+       time. */
     for (int n = threadIdx.x; n < SP_BINS; n += HISTOGRAM_THREADS) {
         const int b = (int)((n + blockIdx.x * 37u * WARP) % SP_BINS);
         if (!bin[b]) continue;
         atomicAdd((unsigned long long *)&histogram->bin[b], (unsigned long long)bin[b]);
         pairs += bin[b];
     }
-    pairs = shuffled_sum(pairs); /* one atomic per block: those to the same address are serialized */
+    pairs = shuffled_sum(pairs); /* only one atomicAdd per block: atomics on one address are serialized */
     if (threadIdx.x == 0) {
         atomicAdd((unsigned long long *)&histogram->pairs, pairs);
         extend(&histogram->low, low, false);
@@ -86,7 +88,8 @@ __global__ void __launch_bounds__(HISTOGRAM_THREADS)
     }
 }
 
-/** Appends the pairs at or beyond low or high, as long as there is room; *count counts them all. */
+/** Finds the coefficients in a tile that are at most `low` or at least `high`, and appends their pairs to
+ *  `pair`, up to `room` pairs. *count counts all such pairs, also those beyond `room`. */
 template <typename T>
 __global__ void __launch_bounds__(HISTOGRAM_THREADS)
     find_kernel(const sp_tile t, const T *c, double low, double high, sp_pair *pair, unsigned long long room,

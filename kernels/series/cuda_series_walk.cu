@@ -1,24 +1,26 @@
-/** Generates series on the GPU, with the random numbers of cuRAND's Philox4x32-10 (series.h: sp_walk). */
-/* before cuRAND's header, which includes the system's <memory.h>: ours must not be taken for it */
+/** Generates series on the GPU with random numbers from cuRAND's Philox4x32-10 (see sp_walk in series.h). */
+/* This include must come before cuRAND's header, which includes the system's <memory.h>: the project's own
+ * memory.h must not be taken for the system's. */
 #include "kernels/series/cuda_series.cuh"
 
 #include <curand_kernel.h>
 
 namespace {
 
-/** The signed 32-bit word as a T, correctly rounded. The conversion to f64 is slow on some GPUs: instead, the word is
- *  put into the mantissa of 2^52 + 2^31 + word, whose exponent is known. */
+/** Converts a word, read as a signed 32-bit integer, to type T, correctly rounded. Conversion to f64 is slow
+ *  on some GPUs. So the word is put into the mantissa of 2^52 + 2^31 + word, and 2^52 + 2^31 is
+ *  subtracted. */
 __device__ inline double number_of(unsigned word, double)
 {
     return __hiloint2double(0x43300000, (int)(word ^ 0x80000000u)) - (0x1p52 + 0x1p31);
 }
 __device__ inline float number_of(unsigned word, float) { return (float)(int)word; }
 
-/** The next value of a series. */
+/** Returns the value that follows x in a series; `share` is the relative change. */
 __device__ inline double step(double x, double share) { return fma(x, share, x); }
 __device__ inline float step(float x, float share) { return fmaf(x, share, x); }
 
-/* ---- one thread per series ---- */
+/* ---- kernel walk_thread: one thread per series ---- */
 
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
@@ -54,15 +56,17 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
     return sp_device_launched("walk_thread");
 }
 
-/* ---- tiles: random numbers can be made in any order, only the walk is sequential ---- */
+/* ---- kernel walk_tiles: random numbers are computed in parallel, only the walk is sequential ---- */
 
-/* A tile is SIDE series by TILE values. MAKERS warps make shares (the relative changes of the values) and write
-   results, one more warp walks. A thread works on 16 bytes at a time, four or two values of one series. The first
-   versions took one value at a time and called cuRAND's function, which computes its round keys anew for each
-   counter: twice as many instructions. */
+/* A tile contains TILE values of each of SIDE series. In each block, MAKERS warps compute shares (the
+ * relative changes of the values) and write results, and one more warp walks along the series. A thread
+ * processes 16 bytes at a time: four f32 or two f64 values of one series. Earlier versions processed one
+ * value at a time and called cuRAND's function, which computes its round keys anew for each counter: they
+ * needed twice as many instructions. */
 enum { SIDE = WARP, STAGES = 3, ROUNDS = 10 };
 
-/** Keys of the rounds, computed once: as kernel parameters they are operands that cost nothing. */
+/** Keys of all Philox rounds, computed once on the host. As kernel parameters, they are operands that cost
+ *  nothing. */
 struct round_keys {
     unsigned x[ROUNDS], y[ROUNDS];
 };
@@ -77,10 +81,10 @@ round_keys keys_of(uint64_t seed)
     return k;
 }
 
-/** Those results of the first two rounds that depend on the series' number only. */
+/** Intermediate results of the first two Philox rounds that depend only on the number of a series. */
 struct first_rounds {
-    unsigned x, y, high; /* words 0 and 1 after round 0; the number's upper half */
-    uint64_t product;    /* of word 0, in round 1 */
+    unsigned x, y, high; /* x, y: words 0 and 1 after round 0; high: upper half of the series' number */
+    uint64_t product;    /* product of word 0 and its multiplier in round 1 */
 };
 
 __device__ inline first_rounds begin_rounds(uint64_t number, const round_keys &key)
@@ -90,7 +94,8 @@ __device__ inline first_rounds begin_rounds(uint64_t number, const round_keys &k
     return {x, (unsigned)b, (unsigned)(number >> 32), (uint64_t)x * PHILOX_M4x32_0};
 }
 
-/** Equals curand_Philox4x32_10() of counter (block, 0, number). */
+/** Returns the random words of curand_Philox4x32_10() for counter (block, 0, number); f is the result of
+ *  begin_rounds() for that number. */
 __device__ inline uint4 philox(unsigned block, const first_rounds &f, const round_keys &key)
 {
     const uint64_t first = (uint64_t)block * PHILOX_M4x32_0;
@@ -106,20 +111,22 @@ __device__ inline uint4 philox(unsigned block, const first_rounds &f, const roun
     return c;
 }
 
-/** 16 bytes of one series. */
+/** 16 bytes of consecutive values (or shares) of one series, as one vector or as single values. */
 template <typename T> union some_of {
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
     typename vector_of<T, WIDE>::type vector;
     T value[WIDE];
 };
 
-/** Shares, later replaced by values. 16 bytes of padding per row put adjacent series into different banks. */
+/** A tile in shared memory. It first contains shares, which walk() replaces by values. 16 bytes of padding
+ *  per row put adjacent series into different banks. */
 template <typename T, int TILE> struct tile_of {
     enum { WIDE = VECTOR_BYTES / sizeof(T), PITCH = TILE / WIDE + 1 };
     some_of<T> row[SIDE][PITCH];
 };
 
-/** Makes the shares of the tile that starts at index `from`. A thread makes four at a time, those of one counter. */
+/** Computes the shares of the tile that starts at value index `from`. A thread computes four shares at a
+ *  time, from the four random words of one counter. */
 template <int MAKERS, typename T, int TILE>
 __device__ inline void make_shares(tile_of<T, TILE> &tile, const first_rounds &number, int64_t from, T scale,
                                    const round_keys &key)
@@ -140,12 +147,13 @@ __device__ inline void make_shares(tile_of<T, TILE> &tile, const first_rounds &n
     }
 }
 
-/** Turns shares into values: each lane of one warp walks its series. Returns the last value. */
+/** Turns the shares of a tile into values: each lane of one warp walks along one series, from the given
+ *  value. Returns the last value of the series in this tile. */
 template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile, T value, bool starts)
 {
     enum { WIDE = tile_of<T, TILE>::WIDE, AHEAD = 4 };
     some_of<T> *const row = tile.row[threadIdx.x % WARP];
-    if (starts) row[0].value[0] = 0; /* value 0 stays `start` */
+    if (starts) row[0].value[0] = 0; /* a share of 0 keeps value 0 at `start` */
 #pragma unroll 1
     for (int i = 0; i < TILE / WIDE; i += AHEAD) {
         some_of<T> share[AHEAD];
@@ -161,8 +169,8 @@ template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile,
     return value;
 }
 
-/** Writes a tile's values to the series, adjacent values by adjacent lanes: along a series (rows) or along an index.
- *  The last tile of a series, which may be shorter, is written value by value. */
+/** Writes the values of a tile to the series. Adjacent lanes write adjacent values: along a series if `rows`,
+ *  else along an index. The last tile of a series may be shorter, and is written value by value. */
 template <bool rows, int MAKERS, typename T, int TILE>
 __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_view<T> &s, int64_t m,
                                   int64_t from)
@@ -181,7 +189,7 @@ __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_vie
             const int r = rows ? n / VECTORS : n % SIDE, i = rows ? n % VECTORS : n / SIDE;
             const some_of<T> some = tile.row[r][i];
 #pragma unroll
-            for (int w = 0; w < WIDE; w++) /* known bounds keep `some` in registers */
+            for (int w = 0; w < WIDE; w++) /* constant loop bounds keep `some` in registers */
                 if (r < series && i * WIDE + w < values)
                     to[r * s.across + (i * WIDE + w) * s.along] = some.value[w];
         }
@@ -203,19 +211,20 @@ __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_vie
     }
 }
 
-/** A pipeline: in step k, tile k is made, tile k - 1 walked and tile k - 2 written. */
+/** Generates SIDE series per block at a time, in a pipeline: in step k, makes the shares of tile k, walks
+ *  tile k - 1 and writes tile k - 2. */
 template <bool rows, typename T, int MAKERS, int TILE>
 __global__ void __launch_bounds__((MAKERS + 1) * WARP)
     walk_tiles_kernel(const series_view<T> s, const T start, const T scale, const round_keys key)
 {
     extern __shared__ double2 tiles_shared[];
-    tile_of<T, TILE> *const tile = (tile_of<T, TILE> *)tiles_shared; /* [STAGES] */
+    tile_of<T, TILE> *const tile = (tile_of<T, TILE> *)tiles_shared; /* [STAGES] tiles, used in turn */
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const int64_t tiles = (s.length + TILE - 1) / TILE;
     for (int64_t m = (int64_t)blockIdx.x * SIDE; m < s.count; m += (int64_t)gridDim.x * SIDE) {
         const first_rounds number = begin_rounds((uint64_t)(s.first + m + lane), key);
         T value = start;
-        int stage = 0; /* k % STAGES */
+        int stage = 0; /* index in tile[] of tile k: k % STAGES */
         for (int64_t k = 0; k < tiles + 2; k++) {
             const int before = stage == 0 ? STAGES - 1 : stage - 1,
                       oldest = stage == STAGES - 1 ? 0 : stage + 1;
@@ -246,8 +255,9 @@ spmm_status launch_tiles(const sp_series_launch *l, cudaStream_t stream)
     return sp_device_launched("walk_tiles");
 }
 
-/* Measured on an H200: f64 tiles of 32 KB are made fastest by few warps, each with much to do between barriers; for
-   f32, where random numbers rather than memory take the time, more warps and longer tiles are faster. */
+/* The numbers of warps and values were measured on an H200. f64 tiles of 32 KB are fastest with few warps,
+ * each with much work between barriers. For f32, random numbers rather than memory take the time, and more
+ * warps and longer tiles are faster. */
 template <bool rows> spmm_status of_type(const sp_series_launch *l, cudaStream_t stream, double)
 {
     return launch_tiles<rows, double, 4, 128>(l, stream);

@@ -1,4 +1,4 @@
-/** Stands in for cuda_series_blas.cu where a build with CUDA found no cuBLAS. */
+/** Replaces cuda_series_blas.cu in CUDA builds that found no cuBLAS. */
 #include "kernels/series/series.h"
 
 const sp_series_ops sp_series_cublas = {.missing = "this build found no cuBLAS"};

@@ -1,4 +1,5 @@
-/** Stands in for the CUDA side of series.h in a build without CUDA: its kernels are listed, but missing. */
+/** Replaces the CUDA functions and kernels of series.h in builds without CUDA. The kernels are still listed,
+ *  but marked as missing. */
 #include "base/status.h"
 #include "kernels/series/series.h"
 

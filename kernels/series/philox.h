@@ -1,5 +1,6 @@
-/** Philox4x32-10 on the CPU (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011): four
- *  random words per counter and key, for several counters side by side. */
+/** Random number generator Philox4x32-10 on the CPU (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as
+ *  easy as 1, 2, 3, SC 2011). It turns a counter and a key into four random words, for several counters at a
+ *  time. */
 #ifndef SP_PHILOX_H
 #define SP_PHILOX_H
 
@@ -8,9 +9,11 @@
 enum { SP_PHILOX_LANES = 16, SP_PHILOX_ROUNDS = 10 };
 
 static const uint32_t sp_philox_multiplier[2] = {0xD2511F53u, 0xCD9E8D57u};
-static const uint32_t sp_philox_weyl[2] = {0x9E3779B9u, 0xBB67AE85u}; /* 2^32 frac(golden ratio, sqrt(3)) */
+/* The fractional parts of the golden ratio and of sqrt(3), times 2^32. */
+static const uint32_t sp_philox_weyl[2] = {0x9E3779B9u, 0xBB67AE85u};
 
-/** Replaces each lane's counter by its random words, in place; c[w][l] is word w of lane l. */
+/** Computes the random words of SP_PHILOX_LANES counters, one per SIMD lane, in place. On entry, c[w][l] is
+ *  word w of the counter in lane l; on return, it is random word w of that lane. */
 static inline void sp_philox(uint32_t c[4][SP_PHILOX_LANES], uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < SP_PHILOX_ROUNDS; round++) {
@@ -28,7 +31,7 @@ static inline void sp_philox(uint32_t c[4][SP_PHILOX_LANES], uint32_t key0, uint
     }
 }
 
-/** Computes the random words of a single counter. */
+/** Computes the four random words of a single counter. */
 static inline void sp_philox_one(const uint32_t counter[4], uint32_t key0, uint32_t key1, uint32_t random[4])
 {
     for (int w = 0; w < 4; w++) random[w] = counter[w];

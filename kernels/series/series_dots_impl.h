@@ -1,13 +1,15 @@
-/* Dot products of rows of type T. cpu_series_dots.c includes this file once per type; NAME(x) appends its name. */
+/* Dot products of rows with elements of type T. cpu_series_dots.c includes this file once per type; NAME(x)
+ * appends a suffix for the type to x. */
 
 enum { NAME(EDGE) = 4, NAME(WIDE) = 64 / sizeof(T) };
 
-/** Computes the dot products of up to 4 rows of a with up to 4 rows of b, each in WIDE partial sums. */
+/** Computes the dot products of `rows` rows of a, from row i, with `cols` rows of b, from row j. rows and
+ *  cols are at most 4; each dot product has WIDE partial sums. */
 static void NAME(corner)(const sp_dots *d, int64_t i, int64_t j, int rows, int cols)
 {
     const T *a[NAME(EDGE)], *b[NAME(EDGE)];
     T sum[NAME(EDGE)][NAME(EDGE)][NAME(WIDE)] = {{{0}}};
-    for (int r = 0; r < NAME(EDGE); r++) { /* missing rows are replaced by the last one */
+    for (int r = 0; r < NAME(EDGE); r++) { /* the last row is repeated if there are fewer than 4 */
         a[r] = (const T *)d->a + (i + (r < rows ? r : rows - 1)) * d->ld;
         b[r] = (const T *)d->b + (j + (r < cols ? r : cols - 1)) * d->ld;
     }

@@ -1,9 +1,10 @@
-/** Weighted sums over series and products with such sums, from which each series' mean coefficient follows. */
+/** Computes weighted sums of series, and dot products of series with such a sum: from these follows each
+ *  series' mean coefficient. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/series/series.h"
 
-enum { STRIP = 512 }; /* columns at a time, whose sums stay in the cache */
+enum { STRIP = 512 }; /* columns that are summed at a time: their sums stay in the cache */
 
 static double value(const spmm_multivector *z, int64_t m, int64_t k)
 {

@@ -1,4 +1,4 @@
-/** The registry of the kernels on series, made from series.def. */
+/** Registry of the kernels on series; the table is generated from series.def. */
 #include <stddef.h>
 #include <string.h>
 

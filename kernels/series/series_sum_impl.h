@@ -1,9 +1,9 @@
-/* Sums, deviations and centered copies of series of type T. cpu_series_sum.c includes this file once per type;
- * NAME(x) appends the type's name. */
+/* Sums, deviations and centered copies of series with values of type T. cpu_series_sum.c includes this file
+ * once per type; NAME(x) appends a suffix for the type to x. */
 
 enum { NAME(PAIRWISE) = 128 };
 
-/** Sums in LANES partial sums, which are added pairwise at the end. */
+/** Sums n values in LANES partial sums, which are added pairwise at the end. */
 static T NAME(sum_lanes)(const T *v, int64_t n)
 {
     enum { LANES = 32 };
@@ -24,8 +24,9 @@ static T NAME(sum_plain)(const T *v, int64_t stride, int64_t n)
     return sum;
 }
 
-/** Pairwise summation (Higham: The accuracy of floating point summation, SIAM J. Sci. Comput. 14(4), 1993). Splits at
- *  multiples of 128 values, so that the order of additions does not depend on where the series is in memory. */
+/** Pairwise summation (Higham: The accuracy of floating point summation, SIAM J. Sci. Comput. 14(4), 1993).
+ *  Splits the values at multiples of 128, so that the order of additions does not depend on their memory
+ *  address. */
 static T NAME(sum_pairwise)(const T *v, int64_t n)
 {
     if (n <= NAME(PAIRWISE)) return NAME(sum_plain)(v, 1, n);
@@ -33,21 +34,23 @@ static T NAME(sum_pairwise)(const T *v, int64_t n)
     return NAME(sum_pairwise)(v, half) + NAME(sum_pairwise)(v + half, n - half);
 }
 
-/** Kahan's compensated summation in Neumaier's form (Zeitschrift fuer Angewandte Mathematik und Mechanik 54, 1974).
- *  *rest: the correction to add to the returned sum. */
+/** Kahan's compensated summation in Neumaier's form (Zeitschrift fuer Angewandte Mathematik und Mechanik 54,
+ *  1974). Returns the sum without its correction, which is stored in *rest: the caller adds the two. */
 static T NAME(sum_compensated)(const T *v, int64_t n, T *rest)
 {
     T sum = 0, lost = 0;
     for (int64_t i = 0; i < n; i++) {
         const T x = v[i], total = sum + x, big = total - sum;
-        lost += (sum - (total - big)) + (x - big); /* Knuth's two-sum: no branch on which is larger */
+        /* Knuth's two-sum: it needs no branch on which operand is larger. */
+        lost += (sum - (total - big)) + (x - big);
         sum = total;
     }
     *rest = lost;
     return sum;
 }
 
-/** Means of the series from .. to - 1 of an index-major x, WIDE series at a time. */
+/** Sums the series from .. to - 1 of an index-major x and divides the sums by `divisor`. Processes WIDE
+ *  series at a time. */
 static void NAME(columns)(const sp_series *x, int64_t from, int64_t to, double divisor, double *mean)
 {
     enum { WIDE = 64 };
@@ -62,7 +65,7 @@ static void NAME(columns)(const sp_series *x, int64_t from, int64_t to, double d
     }
 }
 
-/** The sum of series m, divided by the divisor. */
+/** Returns the sum of series m divided by `divisor`; `how` selects the summation algorithm. */
 static double NAME(one)(const sp_series *x, way how, int64_t m, double divisor)
 {
     const int rows = x->layout == SP_SERIES_MAJOR;
@@ -77,7 +80,8 @@ static double NAME(one)(const sp_series *x, way how, int64_t m, double divisor)
     return (double)((sum + rest) / (T)divisor);
 }
 
-/** Sums d = (v - about) * one * two and its squares: in 32 partial sums, as sum_lanes does, or in one (lanes = 1). */
+/** Sums the differences d = (v - about) * one * two, and their squares. With lanes = 32, uses 32 partial sums
+ *  as sum_lanes does; with lanes = 1, only one. */
 static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int lanes, T *sum, T *squares)
 {
     enum { LANES = 32 };
@@ -104,8 +108,9 @@ static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int 
     *squares = square[0];
 }
 
-/** Determines extent and center, then sums squares. The differences are scaled so that the largest is in [1, 2):
- *  their squares do not overflow, and their sum does not underflow. */
+/** Computes the deviation of a series: determines the extremes and the center, then sums squared differences.
+ *  The differences are scaled so that the largest is in [1, 2): then squares do not overflow, and their sum
+ *  does not underflow. */
 static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
 {
     T low = v[0], high = v[0], off, squares;
@@ -129,7 +134,7 @@ static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
     return s;
 }
 
-/** Writes one row of z: the centered and scaled series. */
+/** Writes the series v, centered and scaled, to z, a row of n values. */
 static void NAME(centre)(const T *v, int64_t n, const sp_spread *s, T *z)
 {
     const T about = (T)s->centre, one = (T)sp_scale(s->exponent, 0), two = (T)sp_scale(s->exponent, 1);

@@ -1,4 +1,5 @@
-/** Tiles of coefficients on the CPU, and the choice of the device for steps with one implementation per device. */
+/** Operations on tiles of coefficients on the CPU. Also chooses between CPU and GPU for all operations that
+ *  have one implementation per device. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -63,7 +64,8 @@ static spmm_status histogram_on_cpu(const sp_tile *t, sp_histogram *histogram)
 #pragma omp parallel num_threads(t->threads)
     {
         sp_histogram *mine;
-        const spmm_status made = sp_histogram_create(SPMM_CPU, &mine); /* too large for some stacks */
+        /* The histogram is allocated, because it is too large for the stacks of some threads. */
+        const spmm_status made = sp_histogram_create(SPMM_CPU, &mine);
 #pragma omp for schedule(static)
         for (int64_t j = 0; j < t->cols; j++) {
             if (made != SPMM_OK) continue;
@@ -117,7 +119,7 @@ spmm_status sp_series_centre(const sp_series *x, const sp_spread *spread, spmm_m
     return SPMM_OK;
 }
 
-enum { EDGE = 32 }; /* of a block that is transposed while it is in the cache */
+enum { EDGE = 32 }; /* edge of a square block; the block is transposed while it is in the cache */
 
 #define TURN(T)                                               \
     for (int64_t r = i; r < from->rows && r < i + EDGE; r++)  \

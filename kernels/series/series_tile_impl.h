@@ -1,7 +1,8 @@
-/* Operations on a column of a tile of type T. series_tile.c includes this file once per type; NAME(x) appends its
- * name. */
+/* Operations on one column of a tile with elements of type T. series_tile.c includes this file once per type;
+ * NAME(x) appends a suffix for the type to x. */
 
-/** Turns the numerators of column j into coefficients and counts them; those of constant series become NaN. */
+/** Turns the numerators of column j into coefficients and counts these in *histogram. A pair with a constant
+ *  series gets the coefficient NaN and is not counted. */
 static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *histogram)
 {
     T *const c = (T *)t->c + j * t->rows;
@@ -12,7 +13,7 @@ static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *histog
             continue;
         }
         double r = (double)c[i] * weight;
-        r = r < -1 ? -1 : r > 1 ? 1 : r; /* rounding may lead beyond */
+        r = r < -1 ? -1 : r > 1 ? 1 : r; /* rounding errors may give |r| > 1 */
         c[i] = (T)r;
         r = (double)c[i];
         histogram->pairs++;
@@ -22,7 +23,8 @@ static void NAME(coefficients)(const sp_tile *t, int64_t j, sp_histogram *histog
     }
 }
 
-/** Appends the pairs of column j at or beyond low or high, as long as there is room; *found counts them all. */
+/** Finds the coefficients in column j that are at most `low` or at least `high`, and appends their pairs to
+ *  `pair`, up to `room` pairs. *found counts all such pairs, also those beyond `room`. */
 static void NAME(find)(const sp_tile *t, int64_t j, double low, double high, sp_pair *pair, int64_t room,
                        int64_t *found)
 {

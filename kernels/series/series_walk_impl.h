@@ -1,8 +1,10 @@
-/* Generation of series of type T. cpu_series_walk.c includes this file once per type and instruction set TARGET;
- * NAME(x) appends their names, FMA is the fused multiply-add of T. */
+/* Generates series with values of type T. cpu_series_walk.c includes this file once per type and instruction
+ * set. NAME(x) appends a suffix for both to x; TARGET is a function attribute that selects the instruction
+ * set; FMA is the fused multiply-add of T. */
 
-/** Generates series m .. m + lanes - 1 of x side by side: a value depends on its predecessor in the same lane only. A
- *  stretch of values is generated in the cache and then copied to x, in the order of its layout. */
+/** Generates series m .. m + lanes - 1 of x, one per SIMD lane: a value depends only on the previous value in
+ *  its lane. Generates STRETCH values of each series in a buffer that stays in the cache, then copies them to
+ *  x in the layout of x. */
 TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, int lanes)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,
@@ -24,7 +26,7 @@ TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, i
             }
             sp_philox(c, (uint32_t)w->seed, (uint32_t)(w->seed >> 32));
             for (int j = 0; j < 4; j++) {
-                const T by = from + i + j > 0 ? scale : 0; /* value 0 stays `start` */
+                const T by = from + i + j > 0 ? scale : 0; /* a scale of 0 keeps value 0 at w->start */
 #pragma omp simd
                 for (int l = 0; l < SP_PHILOX_LANES; l++)
                     made[i + j][l] = value[l] = FMA(value[l], by * (T)(int32_t)c[j][l], value[l]);
@@ -40,7 +42,8 @@ TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, i
     }
 }
 
-/** The sequential program's variant: one series, value after value, four values per block of random numbers. */
+/** Generates series m as the sequential program does: value after value. One block of random numbers is
+ *  enough for four values. */
 TARGET static void NAME(walk_one)(const sp_series *x, const sp_walk *w, int64_t m)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,

@@ -15,8 +15,8 @@
 
 /* ---- streams ---- */
 
-/* The streams written to so far. They belong to the process, like its standard streams, and are closed only when it
-   ends: no earlier moment is known to be late enough. */
+/* The streams written to so far. They stay open, like the standard streams, until the process ends: it is
+ * never known earlier that no further line will follow. */
 enum { STREAMS = 8 };
 static struct stream {
     dev_t device;
@@ -56,7 +56,8 @@ static spmm_status to_stream(const sp_destination *to, const char *head, const c
 
 /* ---- files ---- */
 
-/** Waits for the file's lock. \return 1 if this process has it now, 0 after three seconds or if there are no locks */
+/** Waits up to three seconds for the lock of the file.
+ *  \return 1 if this process holds the lock now, 0 if it does not or if the file system has no locks */
 static int lock(int fd)
 {
     enum { TRIES = 1500 };
@@ -69,7 +70,8 @@ static int lock(int fd)
     return 0;
 }
 
-/** Whether the file begins like the head; a shorter file need only match as far as it goes. */
+/** Returns 1 if the file begins with the text `head`; of a shorter file, only what is there is compared with
+ *  `head`. */
 static int begins_like(int fd, off_t size, const char *head)
 {
     char start[4096];
@@ -78,11 +80,11 @@ static int begins_like(int fd, off_t size, const char *head)
     return pread(fd, start, n, 0) == (ssize_t)n && memcmp(start, head, n) == 0;
 }
 
-/** Determines where a file whose last line lacks its newline should end: before that line if it is the beginning of
- *  one of ours, else where it ends now. */
+/** Determines the length that a file should have if its last line lacks its newline: if that line is the
+ *  beginning of one of the caller's lines, the length without that line, else the present length `size`. */
 static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut, off_t *end)
 {
-    enum { LONGEST = 1 << 20 }; /* bytes of one of our lines, at most */
+    enum { LONGEST = 1 << 20 }; /* maximum size in bytes of one of the caller's lines */
     const size_t bytes = size < LONGEST ? (size_t)size : LONGEST;
     char *text;
     *end = size;
@@ -106,20 +108,21 @@ static int ends_in_a_line(int fd, off_t size)
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/** Appends the pieces in one write; if that fails, truncates the file to its former length `size`. */
+/** Appends the pieces of text in one write; if that fails, truncates the file to `size`, its length before
+ *  the write. */
 static spmm_status add(int fd, const char *path, off_t size, const struct iovec *piece, int pieces,
                        int locked)
 {
     size_t bytes = 0;
     for (int i = 0; i < pieces; i++) bytes += piece[i].iov_len;
     const ssize_t n = writev(fd, piece, pieces);
-    /* a short write means that the disk is full; fsync() fails with EINVAL where the file system cannot sync */
+    /* a short write means that the disk is full; fsync() fails with EINVAL if the file system cannot sync */
     const int reason = n < 0                               ? errno
                        : (size_t)n < bytes                 ? ENOSPC
                        : fsync(fd) == 0 || errno == EINVAL ? 0
                                                            : errno;
     if (!reason) return SPMM_OK;
-    /* without the lock, another process may have appended meanwhile: then nothing is truncated */
+    /* without the lock, another process may have appended a line meanwhile: then the file is not truncated */
     if (n > 0 && (locked || lseek(fd, 0, SEEK_END) == size + n) && ftruncate(fd, size) != 0)
         return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s; its last line is incomplete now", path,
                        strerror(reason));

@@ -1,4 +1,5 @@
-/** Counts what the processes of a node allocate against the memory that the system and control groups leave. */
+/** Compares the bytes that the processes of a node allocate with the memory that the system and control
+ *  groups leave. */
 #include "base/budget.h"
 
 #include <pthread.h>
@@ -7,30 +8,31 @@
 
 #include "base/cgroup.h"
 
-/* Allocated memory is in use only once it is touched: what the system reports as free may have been promised already,
- * by this process or by another rank. So the processes count the bytes that they take, and `base` estimates what was
- * free before any were taken. How much of the bytes taken has been touched is unknown, but lies between what this
- * process has touched and all of them; base is therefore kept between (free now + touched here) and (free now +
- * taken). */
+/* The system counts allocated memory as used only once it is touched: memory that it reports as free may
+ * have been allocated already, by this process or by another rank. So the processes count the bytes that
+ * they take, and `base` estimates how many bytes were free before any were taken. How many of the taken
+ * bytes have been touched is unknown, but it is at least what this process has touched and at most all of
+ * them. Therefore base is kept between (free now + touched by this process) and (free now + taken by all). */
 
 #define UNKNOWN (INT64_MAX / 4)
 
 enum {
-    RESERVE = 16 << 20,  /* bytes per process for MPI's buffers, stacks and small allocations */
-    RESERVE_SHARE = 128, /* 1/128 of what is free, for page tables */
-    LOOK_SHARE = 8       /* /proc is read again after 1/8 of what was left has been taken */
+    RESERVE = 16 << 20,  /* bytes per process kept for MPI buffers, stacks and small allocations */
+    RESERVE_SHARE = 128, /* 1/128 of the free memory is kept for page tables */
+    LOOK_SHARE = 8       /* /proc is read again after 1/8 of the bytes left at the last reading has been
+                            taken */
 };
 
 static struct {
-    pthread_mutex_t lock; /* protects what look() changes */
-    int64_t alone;        /* the counter that taken points to while this process counts alone */
-    int64_t *taken;       /* bytes taken by all sharers */
+    pthread_mutex_t lock; /* protects the members that look() changes */
+    int64_t alone;        /* the counter that `taken` points to while this process counts alone */
+    int64_t *taken;       /* bytes taken by all processes that count together */
     int sharers;
-    int64_t own;      /* bytes of *taken that this process took */
-    int64_t resident; /* resident bytes of this process when it had taken nothing */
-    int64_t base;     /* bytes that were free before any were taken, as estimated */
-    int64_t seen;     /* *taken at the last look() */
-    int64_t room;     /* bytes that were left then; -1: no look() yet */
+    int64_t own;      /* the bytes of *taken that this process took */
+    int64_t resident; /* resident memory of this process, in bytes, before it took anything */
+    int64_t base;     /* estimate of the bytes that were free before any were taken */
+    int64_t seen;     /* value of *taken at the last look() */
+    int64_t room;     /* bytes that were left at the last look(); -1: no look() yet */
 } budget = {.lock = PTHREAD_MUTEX_INITIALIZER, .taken = &budget.alone, .sharers = 1, .room = -1};
 
 static int64_t load(const int64_t *value) { return __atomic_load_n(value, __ATOMIC_RELAXED); }
@@ -51,7 +53,7 @@ static int64_t free_now(void)
     return bytes > 0 ? bytes : 0;
 }
 
-/** Returns the resident bytes of this process that it does not share with others. */
+/** Returns the size in bytes of the resident memory that this process does not share with others. */
 static int64_t resident(void)
 {
     long long size, all = 0, shared = 0;
@@ -61,7 +63,7 @@ static int64_t resident(void)
     return (int64_t)(all - shared) * sysconf(_SC_PAGESIZE);
 }
 
-/** Updates base and room from /proc; called with the lock held. */
+/** Updates budget.base, budget.seen and budget.room from /proc; the caller holds budget.lock. */
 static void look(void)
 {
     const int64_t now = free_now(), taken = load(budget.taken), own = load(&budget.own);
@@ -84,7 +86,8 @@ int64_t sp_budget_room(void)
     return room;
 }
 
-/** Whether `bytes` are left in addition to `taken`. \param [out] room  what is left */
+/** Returns 1 if `bytes` more bytes are left after `taken` have been taken, else 0.
+ *  \param [out] room  bytes left */
 static int fits(int64_t taken, int64_t bytes, int64_t *room)
 {
     pthread_mutex_lock(&budget.lock);

@@ -1,4 +1,4 @@
-/** Finds the process's control groups (v1 and v2) below a root folder and reads their memory limits. */
+/** Finds the control groups (v1 and v2) that this process belongs to and reads their memory limits. */
 #include "base/cgroup.h"
 
 #include <stdio.h>
@@ -8,18 +8,19 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, NO_LIMIT_LOG2 = 60 };
 
-/** A hierarchy of control groups as this process sees it. */
+/** A hierarchy of control groups, as far as this process sees it. */
 typedef struct hierarchy {
     int v1;                 /* 1: cgroup v1, 0: v2 */
-    char top[PATH_BYTES];   /* folder of the group at the mount point, with `root` prepended */
-    char group[PATH_BYTES]; /* folder of the process's own group: top or below it */
+    char top[PATH_BYTES];   /* folder of the topmost visible group, at the mount point; begins with `root` */
+    char group[PATH_BYTES]; /* folder of the group of this process: `top` or a folder below it */
 } hierarchy;
 
-/* names of the files and of the keys of memory.stat; version[1] is v1's */
+/* Names of a group's files and of keys in its memory.stat: version[0] for cgroup v2, version[1] for v1. */
 typedef struct names {
-    const char *limit[2]; /* the lower of the two counts; NULL: there is only one */
+    const char *limit[2]; /* files with limits, of which the lower counts; limit[1] is NULL if there is only
+                             one */
     const char *used;
-    const char *inactive, *active, *mapped; /* keys of memory.stat: bytes of page cache */
+    const char *inactive, *active, *mapped; /* keys in memory.stat, for bytes of page cache */
 } names;
 static const names version[] = {
     {{"memory.max", "memory.high"}, "memory.current", "inactive_file", "active_file", "file_mapped"},
@@ -39,8 +40,9 @@ static FILE *open_in(const char *folder, const char *name)
     return n > 0 && (size_t)n < sizeof path ? fopen(path, "r") : NULL;
 }
 
-/** Reads the number in a file. \return -1 if there is no such file, no number in it ("max"), or one that means
- *  none */
+/** Reads the number in a file.
+ *  \return the number; -1 if there is no such file, no number in it (e.g. "max"), or a number so large that
+ *          it means "no limit" */
 static int64_t number_in(const char *folder, const char *name)
 {
     long long value = -1;
@@ -51,7 +53,7 @@ static int64_t number_in(const char *folder, const char *name)
     return value >> NO_LIMIT_LOG2 == 0 ? value : -1; /* v1 writes a huge number for "no limit" */
 }
 
-/** Returns the value of a key in memory.stat, or `otherwise` if it is missing. */
+/** Returns the value for a key in memory.stat, or `otherwise` if the key is missing. */
 static int64_t stat_in(const char *folder, const char *key, int64_t otherwise)
 {
     char line[256], found[128];
@@ -66,7 +68,7 @@ static int64_t stat_in(const char *folder, const char *key, int64_t otherwise)
 
 /* ---- where the groups are ---- */
 
-/** Replaces octal escapes such as "\040" by the characters that they stand for, in place. */
+/** Replaces octal escapes such as "\040" in the text by the characters that they stand for. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -82,7 +84,7 @@ static void unescape(char *text)
     *to = 0;
 }
 
-/** Whether a comma-separated list contains the word. */
+/** Returns 1 if the comma-separated list contains the word, else 0. */
 static int has_word(const char *list, const char *word)
 {
     const size_t n = strlen(word);
@@ -91,8 +93,9 @@ static int has_word(const char *list, const char *word)
     return 0;
 }
 
-/** Finds the process's path in the hierarchy, from a line "ID:CONTROLLERS:PATH" of /proc/self/cgroup. \return 0 if
- *  there is none */
+/** Finds the path of this process's group within the hierarchy, from a line "ID:CONTROLLERS:PATH" of
+ *  /proc/self/cgroup.
+ *  \return 1 if found, else 0 */
 static int find_path(const char *root, int v1, char *path)
 {
     char line[LINE_BYTES];
@@ -111,8 +114,9 @@ static int find_path(const char *root, int v1, char *path)
     return found;
 }
 
-/** Finds where the hierarchy is mounted (point) and which path of it is mounted there, from a line "ID PARENT DEVICE
- *  PATH POINT OPTIONS ... - TYPE SOURCE SUPEROPTIONS" of /proc/self/mountinfo. \return 0 if it is not mounted */
+/** Finds out where the hierarchy is mounted (`point`) and which of its groups is mounted there (`mounted`),
+ *  from a line "ID PARENT DEVICE PATH POINT OPTIONS ... - TYPE SOURCE SUPEROPTIONS" of /proc/self/mountinfo.
+ *  \return 1 if found, 0 if the hierarchy is not mounted */
 static int find_mount(const char *root, int v1, char *mounted, char *point)
 {
     char line[LINE_BYTES], type[64], options[PATH_BYTES];
@@ -138,7 +142,8 @@ static int is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/** Locates the hierarchy of one version. \return 0 if this process is in no such hierarchy or cannot see it */
+/** Locates the hierarchy of cgroup v1 or v2.
+ *  \return 1 if found, 0 if this process is in no such hierarchy or cannot see it */
 static int find_hierarchy(const char *root, int v1, hierarchy *h)
 {
     char path[PATH_BYTES], mounted[PATH_BYTES] = "", point[PATH_BYTES] = "";
@@ -146,8 +151,8 @@ static int find_hierarchy(const char *root, int v1, hierarchy *h)
     if (!find_path(root, v1, path) || !find_mount(root, v1, mounted, point)) return 0;
     if (snprintf(h->top, sizeof h->top, "%s%s", strcmp(root, "/") == 0 ? "" : root, point) >= PATH_BYTES)
         return 0;
-    /* what is mounted may be a part of the hierarchy that does not contain the process's path (another namespace's):
-       then its top is all that can be read */
+    /* the mounted part of the hierarchy may not contain this process's group (it may belong to another
+     * namespace): then only the topmost visible group can be read */
     const size_t n = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
     const int below = strncmp(path, mounted, n) == 0 && (path[n] == '/' || path[n] == 0) &&
                       !strstr(path, "/..");
@@ -159,7 +164,8 @@ static int find_hierarchy(const char *root, int v1, hierarchy *h)
 
 /* ---- limits ---- */
 
-/** Returns the bytes of page cache that count as the group's and that no process has mapped. */
+/** Returns how many bytes of page cache the kernel can reclaim from the group in `folder`: all that no
+ *  process has mapped. */
 static int64_t reclaimable(const names *n, const char *folder)
 {
     const int64_t bytes = stat_in(folder, n->inactive, 0) + stat_in(folder, n->active, 0) -
@@ -167,7 +173,8 @@ static int64_t reclaimable(const names *n, const char *folder)
     return bytes > 0 ? bytes : 0;
 }
 
-/** Lowers *least to what a limit of the group in `folder` leaves; negative: no limit. */
+/** Lowers *least if a limit of the group in `folder` leaves less.
+ *  \param [in] limit  in bytes; negative: no limit */
 static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgroup_room *least)
 {
     struct stat info;
@@ -178,11 +185,11 @@ static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgr
     if (room < 0) room = 0;
     if (room >= least->bytes) return;
     least->bytes = room;
-    /* inode numbers of the cgroup file system are unique; 0 is none */
+    /* the inode number identifies the group within its file system; 0 means no group */
     least->group = stat(folder, &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/** Takes the limits of one group into account. */
+/** Lowers *least if the limits of the group in `folder` leave less. */
 static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *least)
 {
     const names *const n = &version[h->v1];
@@ -197,7 +204,8 @@ static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *leas
 static void look_upwards(hierarchy *h, sp_cgroup_room *least)
 {
     const size_t top = strlen(h->top);
-    /* in v1, a limit above the mount point, where no file can be read, shows only in this key */
+    /* cgroup v1: a limit above the mount point, where no file can be read, shows only in the value for this
+     * key */
     if (h->v1) {
         const int64_t above = stat_in(h->group, "hierarchical_memory_limit", -1);
         keep_least(&version[1], h->group, above >> NO_LIMIT_LOG2 == 0 ? above : -1, least);
@@ -207,7 +215,8 @@ static void look_upwards(hierarchy *h, sp_cgroup_room *least)
         char *const slash = strrchr(h->group, '/');
         if (strlen(h->group) <= top || !slash) return;
         *slash = 0;
-        /* old v1 groups may not count what is below them: then their limits do not apply */
+        /* an old v1 group may not count the memory of the groups below it: then its limit does not apply to
+         * this process */
         if (h->v1 && number_in(h->group, "memory.use_hierarchy") == 0) return;
     }
 }

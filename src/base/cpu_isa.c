@@ -1,4 +1,4 @@
-/** Determines the vector instruction set of the CPU kernels. */
+/** Determines which vector instruction set the CPU kernels use. */
 #include "base/cpu_isa.h"
 
 #include <stdlib.h>

@@ -4,15 +4,15 @@
 
 typedef enum sp_isa { SP_ISA_GENERIC = 0, SP_ISA_AVX2 = 1, SP_ISA_AVX512 = 2 } sp_isa;
 
-/** Returns the best instruction set that this processor has. Local. */
+/** Returns the best of these instruction sets that this processor has. Local. */
 sp_isa sp_machine_isa(void);
 
-/** Returns sp_machine_isa(), capped by the environment variable SPMM_ISA = generic, avx2 or avx512 (for tests; other
- *  values are no cap here, sp_environment_check() refuses them). The results are bitwise the same with each.
- *  Local. */
+/** Returns sp_machine_isa() or, if it is lower, the instruction set that the environment variable SPMM_ISA
+ *  names: generic, avx2 or avx512 (for tests). Other values are ignored here; sp_environment_check() refuses
+ *  them. The results of the kernels are bitwise the same with every instruction set. Local. */
 sp_isa sp_cpu_isa(void);
 
-/** Returns "generic", "avx2" or "avx512", in static storage. Local. */
+/** Returns the name of an instruction set, "generic", "avx2" or "avx512", in static storage. Local. */
 const char *sp_isa_name(sp_isa isa);
 
 #endif

@@ -1,4 +1,5 @@
-/** Determines what the names of outputs denote, opens them, and guards them against signals while written. */
+/** Determines what the names of outputs denote, opens the outputs, and handles signals while one is
+ *  written. */
 #include "base/destination.h"
 
 #include <errno.h>
@@ -26,14 +27,15 @@ static spmm_status cannot(const char *path, int reason)
 
 /* ---- what a name stands for ---- */
 
-/** Returns where the last component of a path begins. */
+/** Returns a pointer to the last component of a path. */
 static char *base_of(char *path)
 {
     char *const slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/** Returns the path of the file's folder, "." if the path has none. \param [out] folder  [PATH_MAX], scratch */
+/** Returns the folder that a path names, "." if the path has no folder.
+ *  \param [out] folder  buffer for the result, [PATH_MAX] */
 static const char *folder_of(const char *path, char *folder)
 {
     snprintf(folder, PATH_MAX, "%s", path);
@@ -41,10 +43,12 @@ static const char *folder_of(const char *path, char *folder)
     return folder[0] ? folder : ".";
 }
 
-/** Follows a chain of symbolic links to its end, which need not exist. \return 0 or an errno */
+/** Follows a chain of symbolic links; the file at its end need not exist.
+ *  \param [out] target  path of that file, [PATH_MAX]
+ *  \return 0 or an errno */
 static int follow(const char *path, char *target)
 {
-    enum { MOST_LINKS = 40 }; /* as in Linux */
+    enum { MOST_LINKS = 40 }; /* Linux follows no more than this either */
     char link[PATH_MAX];
     if (snprintf(target, PATH_MAX, "%s", path) >= PATH_MAX) return ENAMETOOLONG;
     for (int i = 0; i < MOST_LINKS; i++) {
@@ -64,7 +68,7 @@ static int same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/** Returns the descriptor, 1 or 2, of the standard stream that is this file, or 0. */
+/** Returns 1 if standard output is this file, 2 if standard error is, else 0. */
 static int standard_stream(const struct stat *file)
 {
     struct stat s;
@@ -94,9 +98,10 @@ static spmm_status find_new(sp_destination *to)
     return SPMM_OK;
 }
 
-/** Describes an existing file. seen: what the path led to a moment ago. Another process may have replaced it since,
- *  then the new file counts; and a name under /proc/self/fd may denote an open file that has no other name anymore,
- *  which is written to as a stream. */
+/** Describes an existing file in *to. If another process has replaced the file meanwhile, the new file is
+ *  described. A name under /proc/self/fd may denote an open file that has no other name; such a file is
+ *  treated as a stream.
+ *  \param [in] seen  result of a stat() of the path just before */
 static spmm_status find_old(sp_destination *to, const struct stat *seen)
 {
     struct stat s;
@@ -133,16 +138,16 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
 
 /* ---- signals while something is written ---- */
 
-/* A handler receives nothing but the signal's number, so that its data must be global. The first IGNORED signals are
-   ignored, the others are caught. */
+/* A signal handler receives only the signal number, so its data must be global. The first IGNORED of these
+ * signals are ignored, the others are caught. */
 enum { IGNORED = 2, SIGNALS = 5 };
 static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM};
 static struct sigaction before[SIGNALS];
 static int caught[SIGNALS];
 static char unfinished[PATH_MAX];
 
-/** Removes the unfinished file, restores the former handlers and raises the signal again; it takes effect when this
- *  returns. */
+/** Signal handler: removes the unfinished file, restores the former handler and raises the signal again,
+ *  which takes effect when this function returns. */
 static void remove_unfinished(int signal)
 {
     const int reason = errno;
@@ -160,7 +165,8 @@ void sp_writing_begin(const char *part)
     snprintf(unfinished, sizeof unfinished, "%s", part ? part : "");
     for (int i = 0; i < SIGNALS; i++) {
         sigaction(signals[i], NULL, &before[i]);
-        /* a former handler, e.g. MPI's, runs after ours; ignored signals stay ignored */
+        /* remove_unfinished() runs first, then a former handler, e.g. MPI's; a signal that was ignored stays
+         * ignored */
         caught[i] = i < IGNORED ? before[i].sa_handler == SIG_DFL : part && before[i].sa_handler != SIG_IGN;
         if (!caught[i]) continue;
         action.sa_handler = i < IGNORED ? SIG_IGN : remove_unfinished;
@@ -190,7 +196,7 @@ spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
         if (snprintf(part, PATH_MAX, "%.*s%.*s.part-%08x", (int)(base - target), target, MOST_BASE, base,
                      (unsigned)(word >> 32)) >= PATH_MAX)
             return cannot(to->path, ENAMETOOLONG);
-        sp_writing_begin(part); /* first, so that a signal at any time removes the file */
+        sp_writing_begin(part); /* called before open(), so that a signal at any time removes the file */
         *fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (*fd >= 0) return SPMM_OK;
         sp_writing_end();
@@ -210,8 +216,9 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd)
 
 /* ---- all outputs of a program ---- */
 
-/** Determines what one name denotes and makes sure that an output can be written. \param [out] known  1: it is, or
- *  will be, a regular file, which other names may denote too */
+/** Determines what the name of a file denotes and, for an output, checks that it can be written.
+ *  \param [out] known  1: the name denotes a regular file (or one to be created), which other names may
+ *                      denote too; 0: it does not */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
 {
     struct stat s;
@@ -240,7 +247,8 @@ static int same_target(sp_destination *a, sp_destination *b)
            (a->kind == SP_TO_OLD || strcmp(base_of(a->target), base_of(b->target)) == 0);
 }
 
-/** Whether two uses of the same file are allowed: an input that is replaced. */
+/** Returns 1 if both names may denote the same file: at least one is an input, and the other is not appended
+ *  to. */
 static int may_be_one(const sp_named_file *a, const sp_named_file *b)
 {
     return (a->use == SP_READ && b->use != SP_APPENDED) || (b->use == SP_READ && a->use != SP_APPENDED);

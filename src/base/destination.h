@@ -1,5 +1,6 @@
-/** What the name of an output denotes: a new file, an existing one, or a device, pipe or standard stream, which is
- *  written to as it is. Whether it can be written is determined here, before the computation starts. No MPI. */
+/** The destination that an output's name denotes: a new file, an existing file, or a stream (a device, a
+ *  pipe, standard output or standard error). The functions here also check that it can be written before the
+ *  computation starts. No MPI. */
 #ifndef SP_DESTINATION_H
 #define SP_DESTINATION_H
 
@@ -9,65 +10,69 @@
 #include "base/status.h"
 
 typedef struct sp_destination {
-    const char *path; /**< as the user gave it; must outlive this */
+    const char *path; /**< the name as the user gave it; must outlive this struct */
     enum {
-        SP_TO_NEW,   /**< there is no such file yet */
-        SP_TO_OLD,   /**< a regular file that may be written */
-        SP_TO_STREAM /**< a device, pipe or standard stream: never replaced and never locked */
+        SP_TO_NEW,   /**< a file that does not exist yet */
+        SP_TO_OLD,   /**< an existing regular file that may be written */
+        SP_TO_STREAM /**< a device, a pipe or a standard stream: never replaced and never locked */
     } kind;
     char target[PATH_MAX]; /**< the file's name with symbolic links followed; unused for a stream */
-    int standard;          /**< the file descriptor, 1 or 2, that is this very stream; 0: neither is */
-    dev_t device;          /**< with inode: identifies the file or stream; for SP_TO_NEW its folder */
-    ino_t inode;
-    uid_t owner; /**< owner, group and mode of the existing file (SP_TO_OLD) */
-    gid_t group;
-    mode_t mode;
+    int standard;          /**< 1: the stream is standard output, 2: it is standard error, 0: neither */
+    dev_t device;          /**< device number of the file or stream; of the folder if kind is SP_TO_NEW */
+    ino_t inode;           /**< inode number of the file or stream; of the folder if kind is SP_TO_NEW */
+    uid_t owner;           /**< owner of the existing file (SP_TO_OLD) */
+    gid_t group;           /**< group of the existing file (SP_TO_OLD) */
+    mode_t mode;           /**< permission bits of the existing file (SP_TO_OLD) */
 } sp_destination;
 
-/** Determines what a path denotes and whether it can be written; changes nothing. Opens a regular file for writing
- *  and closes it again, so that the system's own rules about links and permissions apply. A symbolic link is
- *  followed, also to a file that does not exist yet. Local.
- *  \return SPMM_OK, SPMM_ERR_OUTPUT with the name and the reason (e.g. that it is a folder) */
+/** Determines what a path denotes and whether it can be written; changes nothing. Opens a regular file for
+ *  writing and closes it again, so that the system's own rules about links and permissions apply. A symbolic
+ *  link is followed, even to a file that does not exist yet. Local.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the path and the reason, e.g. that the path is a
+ *          folder) */
 spmm_status sp_destination_find(const char *path, sp_destination *to);
 
-/** Creates a new empty file in the target's folder under a name of its own, TARGET.part-XXXXXXXX, with the
- *  permissions of the file that it will replace, else those of the umask. Follows no link and opens no existing file.
- *  On success sp_writing_begin(part) was called before the file was created; the caller calls sp_writing_end().
- *  Local.
- *  \param [out] part  the new file's name, [PATH_MAX]
- *  \param [out] fd    open for writing; the caller closes it, and removes or renames the file
+/** Creates a new empty file named TARGET.part-XXXXXXXX in the folder of the target. It gets the permissions
+ *  of the file that it will replace or, if there is none, those that the umask gives. Follows no link and
+ *  opens no existing file. Calls sp_writing_begin(part) before it creates the file; after success, the
+ *  caller must call sp_writing_end(). Local.
+ *  \param [out] part  name of the new file, [PATH_MAX]
+ *  \param [out] fd    file descriptor, open for writing; the caller closes it, and removes or renames the
+ *                     file
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd);
 
-/** Opens a stream for writing. A standard stream is flushed and duplicated, so that what was printed before comes
- *  first and what is printed later comes after; opening a pipe blocks until it has a reader. Local.
- *  \param [out] fd  the caller closes it
+/** Opens a stream for writing. A standard stream is flushed and duplicated, so that earlier and later output
+ *  of the program stays in order. Opening a pipe blocks until the pipe has a reader. Local.
+ *  \param [out] fd  file descriptor; the caller closes it
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_destination_stream(const sp_destination *to, int *fd);
 
-/** Sets the message "PATH: cannot write: " plus the text of errno. Local. \return SPMM_ERR_OUTPUT */
+/** Sets the error message "PATH: cannot write: " plus the text for errno. Local. \return SPMM_ERR_OUTPUT */
 spmm_status sp_cannot_write(const char *path);
 
-/** From this call to sp_writing_end(), a write to a pipe without a reader or beyond the file size limit sets errno
- *  instead of killing the process, and a signal that ends the program (hangup, interrupt, termination) first removes
- *  a file. Handlers that somebody else installed still run. Calls do not nest. Local.
- *  \param [in] part  the file to remove; NULL: none */
+/** Changes the signal handlers until sp_writing_end() is called: a write to a pipe without a reader, or
+ *  beyond the file size limit, sets errno instead of killing the process; and a signal that ends the program
+ *  (hangup, interrupt, termination) first removes the file `part`. Handlers that other code installed before
+ *  still run. Calls do not nest. Local.
+ *  \param [in] part  name of the file to remove; NULL: none */
 void sp_writing_begin(const char *part);
 /** Restores the signal handlers that sp_writing_begin() replaced. Local. */
 void sp_writing_end(void);
 
-/** A file that an option or an operand names. */
+/** A file that an option or an operand of the program names. */
 typedef struct sp_named_file {
-    const char *name; /**< the option's name, as the user writes it */
-    const char *path; /**< NULL: not given */
+    const char *name; /**< name of the option or operand, for messages */
+    const char *path; /**< name of the file; NULL: the user gave none */
     enum { SP_REPLACED, SP_APPENDED, SP_READ } use;
 } sp_named_file;
 
-/** Checks, before the computation starts, that all outputs can be written. Leaves no file behind and changes none.
- *  Two outputs may share a stream but not a file; an input may be replaced, because it has been read by then, but not
- *  appended to. Local.
- *  \param [in] files  [count]
- *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_USAGE for one file with two uses */
+/** Checks, before the computation starts, that all outputs can be written. Changes no file and leaves none
+ *  behind. Two outputs may be the same stream, but not the same file. An output may replace an input file,
+ *  which has been read by then, but not append to it. Local.
+ *  \param [in] files  all inputs and outputs, [count]
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the file's name and the reason), SPMM_ERR_USAGE (two
+ *          names for the same file) */
 spmm_status sp_outputs_check(const sp_named_file *files, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/** The words for the values of the public enumerations. */
+/** Lists the words for the values of the public enumerations, e.g. "f64" for SPMM_F64. */
 #include "base/enum_words.h"
 
 #include <stddef.h>

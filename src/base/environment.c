@@ -31,7 +31,7 @@ static spmm_status check_isa(const char *text)
                    MEANT(&guess, "", ""));
 }
 
-/** Accepts STAGE:RANK[:kill|:stop|:wrong]. */
+/** Checks the value of SPMM_FAULT: STAGE:RANK, optionally followed by :kill, :stop or :wrong. */
 static spmm_status check_fault(const char *text)
 {
     static const char *const kinds[] = {"", ":kill", ":stop", ":wrong"};
@@ -44,20 +44,22 @@ static spmm_status check_fault(const char *text)
                    SHOWN(text));
 }
 
-/** The table of all variables. Each takes a whole number from `least` to `most`, or what `check` accepts, or, with
- *  neither, anything. */
+/** All environment variables SPMM_*. If `check` is set, it decides which values are valid; else, if `most`
+ *  is not 0, a value must be a whole number from `least` to `most`; else any value is valid. */
 static const struct {
     const char *name;
     int64_t least, most;
     spmm_status (*check)(const char *text);
 } rows[] = {
-    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL},      /* largest message: comm.h */
-    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL}, /* chunk of text that a thread parses: text_chunks.h */
-    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL},        /* edge of a tile of coefficients: pearson.c */
-    {"SPMM_MEMORY_CHECK", 0, 1, NULL},           /* 0: large allocations are not checked: memory.h */
-    {"SPMM_ISA", 0, 0, check_isa},               /* best instruction set of the CPU kernels: cpu_isa.h */
-    {"SPMM_FAULT", 0, 0, check_fault},           /* fault injection for tests: comm.h */
-    {"SPMM_TUNE_CACHE", 0, 0, NULL},             /* file of tuning results: tune.h */
+    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL},      /* maximum size of a message in bytes: see comm.h */
+    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL}, /* size in bytes of the chunks of text that threads parse:
+                                                    see text_chunks.h */
+    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL},        /* edge length of a tile of coefficients: see pearson.c */
+    {"SPMM_MEMORY_CHECK", 0, 1, NULL},           /* 0: large allocations are not checked: see memory.h */
+    {"SPMM_ISA", 0, 0, check_isa},               /* highest instruction set that CPU kernels may use: see
+                                                    cpu_isa.h */
+    {"SPMM_FAULT", 0, 0, check_fault},           /* fault injection for tests: see comm.h */
+    {"SPMM_TUNE_CACHE", 0, 0, NULL},             /* name of the file with tuning results: see tune.h */
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -78,8 +80,8 @@ static spmm_status check_value(int row, const char *text)
                    SHOWN(text), (long long)rows[row].least, (long long)rows[row].most);
 }
 
-/** Refuses a name that begins with SPMM_ and looks like a misspelling of one of the table's; other such names belong
- *  to somebody else. \param [in] entry  NAME=VALUE */
+/** Refuses an environment variable whose name begins with SPMM_ and looks like a misspelling of one in the
+ *  table. Other unknown names that begin so may belong to other programs. \param [in] entry  NAME=VALUE */
 static spmm_status check_name(const char *entry)
 {
     char name[64];

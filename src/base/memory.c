@@ -30,8 +30,9 @@ static spmm_status refuse(double bytes, const char *what, double room)
         sp_bytes_text(wanted, sizeof wanted, bytes), what, sp_bytes_text(there, sizeof there, room));
 }
 
-/** Takes the bytes of a large request from the budget. Linux grants more memory than there is and kills the process
- *  that then uses it; the budget turns that into an error message. */
+/** Takes a request of at least COUNTED_FROM bytes from the memory budget; smaller requests are not counted.
+ *  Linux grants more memory than there is and kills a process that then uses it; the budget turns that into
+ *  an error message. */
 static spmm_status take(int64_t bytes, const char *what)
 {
     int64_t room;
@@ -43,7 +44,8 @@ static spmm_status take(int64_t bytes, const char *what)
     return SPMM_OK;
 }
 
-/** Tails that sp_release_tail() returned to the system of allocations that have not been freed yet. */
+/** Ends of allocations that sp_release_tail() has returned to the system; an entry stays in this list until
+ *  its allocation is freed. */
 static struct {
     pthread_mutex_t lock;
     int count;
@@ -64,7 +66,8 @@ static void add_tail(const void *p, int64_t bytes)
     pthread_mutex_unlock(&tails.lock);
 }
 
-/** Returns how many bytes of p have been given back to the budget already, and forgets them. */
+/** Returns how many bytes of the allocation p have already been given back to the budget by
+ *  sp_release_tail(), and removes the entries for p from the list. */
 static int64_t take_tails(const void *p)
 {
     int64_t bytes = 0;
@@ -78,7 +81,7 @@ static int64_t take_tails(const void *p)
     return bytes;
 }
 
-/** Returns how many bytes an allocation counts in the budget; 0 for small ones. */
+/** Returns how many bytes the budget counts for the allocation p; 0 if p is NULL or small. */
 static int64_t counted(void *p)
 {
     const int64_t bytes = p ? (int64_t)malloc_usable_size(p) : 0;
@@ -103,7 +106,7 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
                        (long long)count, size);
     TRY(take(bytes, what));
     const size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : LINE;
-    const size_t rounded = ((size_t)bytes + align) / align * align; /* never 0 */
+    const size_t rounded = ((size_t)bytes + align) / align * align; /* more than `bytes`, so never 0 */
     *p = aligned_alloc(align, rounded);
     sp_budget_give((bytes < COUNTED_FROM ? 0 : bytes) - counted(*p));
     if (!*p) {
@@ -111,7 +114,8 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
         return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s for %s",
                        sp_bytes_text(text, sizeof text, (double)bytes), what);
     }
-    /* rows of X and Y are accessed in any order: huge pages avoid most TLB misses. Advice only. */
+    /* rows of X and Y are accessed in any order: huge pages avoid most TLB misses. A failure does not
+     * matter. */
     if (align == HUGE_PAGE) (void)madvise(*p, rounded, MADV_HUGEPAGE);
     return SPMM_OK;
 }
@@ -163,12 +167,12 @@ void sp_peak_restart(void)
 {
     FILE *f = fopen("/proc/self/clear_refs", "w");
     if (!f) return;
-    fputs("5", f); /* proc(5): resets the peak resident set */
+    fputs("5", f); /* writing 5 resets the peak resident set size, see proc(5) */
     fclose(f);
 }
 
-/** Returns how many bytes a resource limit leaves this process. \param [in] field  of /proc/self/statm: pages in
- *  use */
+/** Returns how many bytes a resource limit of this process leaves; INT64_MAX if there is no limit.
+ *  \param [in] field  index of the number in /proc/self/statm that says how many pages are in use */
 static int64_t own_room(int resource, int field)
 {
     struct rlimit limit;

@@ -27,7 +27,8 @@ spmm_status sp_output_file_open(const char *path, sp_output_file *out)
     return status;
 }
 
-/** Syncs the folder, so that its new entry is on disk too, if the file system supports that. */
+/** Syncs the folder of the file `target`, if the file system supports that: the renaming of the file is then
+ *  on disk. */
 static void sync_folder(const char *target)
 {
     char folder[PATH_MAX];
@@ -40,17 +41,18 @@ static void sync_folder(const char *target)
     close(fd);
 }
 
-/** Gives the new file the owner, group and permissions of the old one. Only root can change the owner, and others can
- *  set only their own groups: if even the group cannot be kept, the group gets the permissions of others. */
+/** Gives the new file the owner, group and permissions of the old file. Only root can change the owner, and
+ *  other users can set only groups that they belong to. If not even the group can be set, members of the new
+ *  file's group get no more permissions than all other users. */
 static int take_permissions(int fd, const sp_destination *old)
 {
     mode_t mode = old->mode;
     if (fchown(fd, old->owner, old->group) != 0 && fchown(fd, (uid_t)-1, old->group) != 0)
         mode = (mode & 0707) | (mode & 07) << 3;
-    return fchmod(fd, mode); /* last: fchown() may clear permission bits */
+    return fchmod(fd, mode); /* called after fchown(), which may clear permission bits */
 }
 
-/** Flushes and syncs everything written; a full disk may show only here. */
+/** Flushes the file and syncs it to disk; a full disk may be reported only at this point. */
 static spmm_status finish(sp_output_file *out)
 {
     if (ferror(out->file) || fflush(out->file) != 0) return sp_cannot_write(out->to.path);

@@ -1,10 +1,11 @@
-/** A file that is written as a whole. It appears under its name complete or not at all: it is written under a
- *  temporary name in the same folder, synced to disk and renamed, so that readers and other writers of the same name
+/** An output file that appears under its name only when it is complete. It is written under a temporary name
+ *  in the same folder, synced to disk and then renamed, so that readers and other writers of the same name
  *  never see half a file. No MPI.
  *
- *  A file that is replaced passes on its permissions and, as far as the system allows, its owner; a symbolic link
- *  stays, and what it points to is replaced. A device, a pipe or a standard stream is never replaced but written to
- *  from beginning to end. A killed process may leave a file named TARGET.part-XXXXXXXX. */
+ *  The new file gets the permissions of the file that it replaces and, as far as the system allows, its
+ *  owner. If the name is a symbolic link, the link stays and the file that it points to is replaced. A
+ *  device, a pipe or a standard stream is never replaced but written to directly. A killed process may leave
+ *  a file named TARGET.part-XXXXXXXX. */
 #ifndef SP_OUTPUT_FILE_H
 #define SP_OUTPUT_FILE_H
 
@@ -13,19 +14,22 @@
 #include "base/destination.h"
 
 typedef struct sp_output_file {
-    FILE *file; /**< to be written from beginning to end, without seeking: it may be a pipe */
+    FILE *file; /**< the caller writes from beginning to end, without seeking, because it may be a pipe */
     sp_destination to;
-    char part[PATH_MAX]; /**< the temporary name; "" for a stream */
+    char part[PATH_MAX]; /**< the temporary name of the file; "" for a stream */
 } sp_output_file;
 
-/** Opens an output; only one can be open at a time. Local.
+/** Opens an output file. A process can have only one open at a time. Local.
  *  \param [in] path  must outlive *out
- *  \return SPMM_OK, then sp_output_file_close() must follow; SPMM_ERR_OUTPUT with the name and the reason */
+ *  \return SPMM_OK (then sp_output_file_close() must follow), SPMM_ERR_OUTPUT (the message has the path and
+ *          the reason) */
 spmm_status sp_output_file_open(const char *path, sp_output_file *out);
 
-/** Completes and renames the file; if status is not SPMM_OK or a write has failed, removes it instead. Local.
- *  \param [in] status  of the work that wrote the file
- *  \return status if it is not SPMM_OK; else SPMM_OK, or SPMM_ERR_OUTPUT with the name and the reason */
+/** Completes the file and renames it; if status is not SPMM_OK or a write has failed, removes the file
+ *  instead. Local.
+ *  \param [in] status  outcome of the work that wrote the file
+ *  \return status if it is not SPMM_OK; else SPMM_OK, or SPMM_ERR_OUTPUT (the message has the path and the
+ *          reason) */
 spmm_status sp_output_file_close(sp_output_file *out, spmm_status status);
 
 #endif

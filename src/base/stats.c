@@ -1,4 +1,5 @@
-/** Computes order statistics, mean, deviation and the median's confidence interval of timings. */
+/** Computes the minimum, maximum, mean, standard deviation and median of timings, and the median's
+ *  confidence interval. */
 #include "base/stats.h"
 
 #include <math.h>
@@ -10,13 +11,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Returns the rank r (1-based) such that the sorted values r and n + 1 - r enclose the median with a probability of
- *  95 % or more: the largest r for which fewer than r of n fair coins show heads with a probability of at most 2.5 %.
- *  0: there is none. */
+/** Returns the largest rank r (1-based) for which the r-th smallest and the r-th largest of n values enclose
+ *  the median with a probability of at least 95 %; 0 if there is none. It is the largest r for which n
+ *  tosses of a fair coin show fewer than r heads with a probability of at most 2.5 %. */
 static int rank_of_low(int n)
 {
-    /* logarithms, because 2^-n underflows to 0 for n >= 1075 */
-    double heads = -n * log(2), below = 0; /* log of the probability of i heads; probability of i or fewer */
+    /* uses logarithms, because 2^-n underflows to 0 for n >= 1075 */
+    double heads = -n * log(2), below = 0; /* heads: log of the probability of i heads; below: probability of
+                                              i heads or fewer */
     for (int i = 0; i < n; i++) {
         below += exp(heads);
         if (below > 0.025) return i;

@@ -1,4 +1,4 @@
-/** Status texts and exit codes, and the calling thread's error message. */
+/** Maps status codes to texts and exit codes, and keeps each thread's error message. */
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -36,14 +36,15 @@ void sp_set_message(const char *text)
     if (n >= sizeof message) n = sizeof message - 1;
     memmove(message, text, n);
     message[n] = '\0';
-    /* names and arguments may contain anything; a message is one line and must not control the terminal */
+    /* file names and arguments may contain any bytes, but a message is one line and must not control the
+     * terminal */
     for (char *p = message; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f) *p = '?';
 }
 
 spmm_status sp_fail(spmm_status status, const char *format, ...)
 {
-    /* formatted into a local buffer, because an argument may be the old message itself */
+    /* formats into a local buffer, because an argument may be the previous message itself */
     char text[SP_MESSAGE_BYTES];
     va_list args;
     va_start(args, format);

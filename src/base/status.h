@@ -1,4 +1,5 @@
-/** Errors: one list of codes (spmm_types.h), one message per thread, TRY. */
+/** Error handling: status codes (spmm_types.h), one error message per thread, and the macros TRY and
+ *  TRY_GOTO. */
 #ifndef SP_STATUS_H
 #define SP_STATUS_H
 
@@ -12,25 +13,28 @@
 
 enum { SP_MESSAGE_BYTES = 1024 };
 
-/** Sets the calling thread's message (printf style, one line). Control characters, which names and arguments may
- *  contain, become question marks. An argument may be the previous message. Local. \return status */
+/** Sets the calling thread's error message (printf style, one line). Control characters, which file names
+ *  and other arguments may contain, become question marks. An argument may be the previous message. Local.
+ *  \return `status` */
 spmm_status sp_fail(spmm_status status, const char *format, ...) SP_PRINTF(2, 3);
 
-/** Replaces the calling thread's message, e.g. by one from another thread or rank; copies the text. Local. */
+/** Replaces the calling thread's error message, e.g. by the message of another thread or rank; copies the
+ *  text. Local. */
 void sp_set_message(const char *message);
 
-/** Returns the exit code of spmm_mpi for a status: 0 to 4. Local. */
+/** Returns the exit code of the program spmm_mpi for a status: 0 to 4. Local. */
 int sp_exit_code(spmm_status status);
 
-/** Returns from the calling function if expr is not SPMM_OK. In a collective function it may wrap only a status that
- *  the ranks have agreed on (sp_agree), so that no rank leaves alone. */
+/** Returns the status expr from the calling function if it is not SPMM_OK. In a collective function, expr
+ *  must be a status that the ranks have agreed on (sp_agree()), so that no rank leaves the function alone. */
 #define TRY(expr)                                       \
     do {                                                \
         const spmm_status try_status_ = (expr);         \
         if (try_status_ != SPMM_OK) return try_status_; \
     } while (0)
 
-/** The same for functions that must free something first: jumps to the label. Needs a variable `status`. */
+/** Like TRY, for functions that must free something first: sets the variable `status` to expr and, if that
+ *  is not SPMM_OK, jumps to the label. */
 #define TRY_GOTO(expr, label)              \
     do {                                   \
         status = (expr);                   \

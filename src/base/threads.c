@@ -10,7 +10,7 @@
 
 #include "base/words.h"
 
-/** Returns the bound without OMP_THREAD_LIMIT. */
+/** Returns the maximum number of threads of a rank, apart from OMP_THREAD_LIMIT. */
 static int bound(void)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -38,13 +38,14 @@ spmm_status sp_threads_check(const char *what, int64_t threads)
         sp_threads_most(), SP_THREADS_PER_CORE, SP_THREADS_LEAST);
 }
 
-/** Reads a whole number with blanks around it. \return what follows, or NULL if there is no number */
+/** Reads a whole number with optional blanks around it.
+ *  \return the text after the number and the blanks, or NULL if the text does not begin with a number */
 static const char *read_number(const char *text, long long *value)
 {
     char *end;
     while (isspace((unsigned char)*text)) text++;
     if (!isdigit((unsigned char)*text)) return NULL;
-    *value = strtoll(text, &end, 10); /* on overflow LLONG_MAX, which is beyond the bound too */
+    *value = strtoll(text, &end, 10); /* LLONG_MAX on overflow, which is beyond the bound too */
     while (isspace((unsigned char)*end)) end++;
     return end;
 }
@@ -73,7 +74,7 @@ spmm_status sp_threads_told(int *threads)
 
 int sp_threads_quota(const char *path)
 {
-    double quota, period; /* the first is "max" if there is no limit */
+    double quota, period; /* the file contains "max" instead of the quota if there is no limit */
     FILE *const f = fopen(path ? path : "/sys/fs/cgroup/cpu.max", "r");
     const int both = f && fscanf(f, "%lf %lf", &quota, &period) == 2;
     if (f) fclose(f);

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 40 }; /* longest word that is compared */
+enum { LONGEST = 40 }; /* maximum length of the words that are compared */
 
-/** Whether the text can be shown as it is. */
+/** Returns 1 if a message can show the text without quotation marks. */
 static int plain(const char *text)
 {
     for (const char *p = text; *p; p++)
@@ -17,7 +17,7 @@ static int plain(const char *text)
 
 const char *sp_shown(char *buf, size_t n, const char *text)
 {
-    const size_t room = n - sizeof "\\x00\"..."; /* reserves the longest ending */
+    const size_t room = n - sizeof "\\x00\"..."; /* the rest is reserved for the longest possible ending */
     size_t used = 0;
     if (plain(text)) {
         if (snprintf(buf, n, "%s", text) >= (int)n) memcpy(buf + n - 4, "...", 4);
@@ -37,16 +37,18 @@ const char *sp_shown(char *buf, size_t n, const char *text)
     return buf;
 }
 
-/** Maps characters that count as the same to one of them. */
+/** Maps characters that the comparison does not distinguish (upper and lower case, '_' and '-') to one of
+ *  them. */
 static int folded(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/** Returns the number of letters to leave out, add, replace or swap with the next one to turn a into b: the
- *  restricted Damerau-Levenshtein distance (optimal string alignment). Both are at most LONGEST long. */
+/** Returns the restricted Damerau-Levenshtein distance of a and b (optimal string alignment): the smallest
+ *  number of edits that turn a into b, where an edit deletes, inserts or replaces a letter or swaps it with
+ *  the next one. Both words have at most LONGEST letters. */
 static int distance(const char *a, const char *b)
 {
-    int row[3][LONGEST + 1]; /* rows i, i - 1 and i - 2 of the table; row i is row[i % 3] */
+    int row[3][LONGEST + 1]; /* rows i, i - 1 and i - 2 of the table of distances; row i is row[i % 3] */
     const int n = (int)strlen(a), m = (int)strlen(b);
     for (int j = 0; j <= m; j++) row[0][j] = j;
     for (int i = 1; i <= n; i++) {
@@ -68,7 +70,7 @@ void sp_guess_offer(sp_guess *guess, const char *word)
     const size_t n = strlen(guess->typed);
     const int most = n < 2 ? 0 : n < 6 ? 1 : n < 10 ? 2 : 3;
     if (n == 0 || n > LONGEST || strlen(word) > LONGEST) return;
-    /* in a short word the first letter is rarely mistyped: gpu is not meant to be cpu */
+    /* the first letter of a short word is rarely mistyped: who types "gpu" does not mean "cpu" */
     if (n < 4 && folded(guess->typed[0]) != folded(word[0])) return;
     const int found = distance(guess->typed, word);
     if (found > most || found >= (int)strlen(word) || (guess->word && found >= guess->distance)) return;

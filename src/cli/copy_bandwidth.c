@@ -9,16 +9,16 @@
 
 enum { MIB = 1 << 20, GPU_MIB = 1024, HOST_LEAST_MIB = 64, HOST_MOST_MIB = 256, RANK_LEAST_MIB = 16 };
 
-/** Two arrays in a rank's memory, too large together for the last-level cache (where the system reports its size, and
- *  that is at most HOST_MOST_MIB). */
+/** The two arrays that a rank copies between. On the CPU, the arrays of a node's ranks together exceed the
+ *  last-level cache, if the system reports the size of the cache and this size is at most HOST_MOST_MIB. */
 typedef struct copy_probe {
     spmm_device device;
     int threads;
-    int64_t bytes; /**< of each array */
+    int64_t bytes; /**< size of each array */
     void *to, *from;
 } copy_probe;
 
-/* long enough that launching a copy and waiting for it take little of its time */
+/* Size of each array on a GPU; large enough that the launch of a copy takes little of the copy's time. */
 static int64_t gpu_bytes(int sharers) { return (int64_t)GPU_MIB * MIB / sharers; }
 
 static int64_t host_bytes(int sharers)
@@ -67,7 +67,7 @@ static void destroy(copy_probe *probe)
     memset(probe, 0, sizeof *probe);
 }
 
-/** Allocates the arrays. Local.
+/** Allocates the two arrays of *probe. Local.
  *  \param [in]  sharers  number of ranks that share the memory and its bandwidth
  *  \param [out] probe    zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
@@ -80,7 +80,7 @@ static spmm_status create(spmm_device device, int threads, int sharers, copy_pro
     return status;
 }
 
-/** Copies one array to the other, which moves 2 * bytes, read plus written. Complete on return. */
+/** Copies one array to the other: reads and writes probe->bytes bytes. Returns when the copy is complete. */
 static spmm_status copy(const copy_probe *probe)
 {
     if (probe->device == SPMM_CUDA) return sp_device_copy(probe->to, probe->from, probe->bytes);
@@ -91,7 +91,7 @@ static spmm_status copy(const copy_probe *probe)
     return SPMM_OK;
 }
 
-/** Measures the least time of a copy that all ranks make at the same time. */
+/** Times copies that all ranks make at the same time. \param [out] least  seconds of the fastest copy */
 static spmm_status time_copies(const sp_grid *grid, const copy_probe *probe, double *least)
 {
     enum { COPIES = 5 };

@@ -1,4 +1,4 @@
-/** Exchanges heartbeats between rank 0 and all others, by a thread of each rank: see heartbeat.h. */
+/** Exchanges heartbeats between rank 0 and the other ranks, in a thread of each rank: see heartbeat.h. */
 #include "cli/heartbeat.h"
 
 #include <pthread.h>
@@ -12,19 +12,19 @@
 #include "base/memory.h"
 
 enum {
-    TAG_BEAT = 1, /* on a communicator of the watch's own */
+    TAG_BEAT = 1, /* tag of all messages; the watch has its own communicator */
     ALIVE = 1,
-    LEAVING = 2, /* the last message of a rank */
+    LEAVING = 2, /* content of the last message that a rank sends */
     HOST_BYTES = 64,
-    BEATS = 8 /* per timeout */
+    BEATS = 8 /* heartbeats per timeout */
 };
 
-/** A peer: a rank that this one exchanges heartbeats with. */
+/** A peer: a rank that exchanges heartbeats with this rank. */
 typedef struct watched {
     MPI_Request in, out;
     char heard, told;
-    int has_left;      /* 1: LEAVING was received */
-    double last_heard; /* MPI_Wtime() */
+    int has_left;      /* 1: the peer has sent LEAVING */
+    double last_heard; /* MPI_Wtime() when the peer's last message arrived */
     double last_told;
 } watched;
 
@@ -33,10 +33,10 @@ struct sp_watch {
     int rank, size;
     double seconds;
     double patience;  /* seconds of silence after which a peer is overdue */
-    int peers;        /* on rank 0: all others; elsewhere: rank 0 */
-    watched *peer;    /* [peers] */
-    char *host;       /* [size * HOST_BYTES] host names */
-    double last_look; /* time of this rank's last look at its peers */
+    int peers;        /* number of peers: on rank 0 all other ranks, elsewhere 1 (rank 0) */
+    watched *peer;    /* [peers] state of each peer */
+    char *host;       /* [size * HOST_BYTES] host name of each rank */
+    double last_look; /* MPI_Wtime() when this rank last checked its peers */
     atomic_int stopping;
     pthread_t thread;
 };
@@ -57,7 +57,8 @@ static void tell(sp_watch *w, int i, char word, double now)
     (void)MPI_Isend(&p->told, 1, MPI_CHAR, rank_of(w, i), TAG_BEAT, w->comm, &p->out);
 }
 
-/** Receives what peer i has sent, and sends it what is due. Returns 1 when LEAVING has gone both ways. */
+/** Receives the messages of peer i, and sends the peer a heartbeat or LEAVING if one is due. Returns 1 when
+ *  LEAVING has been both sent and received. */
 static int converse(sp_watch *w, int i, double now)
 {
     watched *const p = &w->peer[i];
@@ -77,8 +78,8 @@ static int converse(sp_watch *w, int i, double now)
     return 0;
 }
 
-/** Ends the job when a peer is overdue. Names with it the peers that have been silent for half the timeout, since the
- *  ranks of a lost node fall silent one after another. */
+/** Ends the job if a peer is overdue. The message names all peers that have been silent for at least half the
+ *  timeout, since the ranks of a lost node fall silent one after another. */
 static void look_for_silence(sp_watch *w, double now)
 {
     char list[384] = "";
@@ -110,7 +111,7 @@ static void *watch(void *argument)
     for (int over = 0; over < w->peers;) {
         const double now = MPI_Wtime();
         over = 0;
-        /* this process itself may have been stopped, and has not listened then: the peers get a fresh start */
+        /* if this process itself was stopped, it missed heartbeats: restart the timeout of all peers */
         if (now - w->last_look > w->seconds / 2)
             for (int i = 0; i < w->peers; i++) w->peer[i].last_heard = now;
         w->last_look = now;
@@ -151,7 +152,7 @@ static spmm_status connect(sp_watch *w, MPI_Comm comm)
     return SPMM_OK;
 }
 
-/** Starts the thread with all signals blocked: they are for the program's own threads. */
+/** Starts the watch's thread with all signals blocked, so that signals go to the program's other threads. */
 static spmm_status start_thread(sp_watch *w)
 {
     sigset_t all, before;
@@ -186,7 +187,7 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
         w->rank = rank;
         w->size = size;
         w->seconds = seconds;
-        w->patience = seconds + (rank > 1 ? 0.5 : 0); /* rank 1 is first to report a silent rank 0 */
+        w->patience = seconds + (rank > 1 ? 0.5 : 0); /* let rank 1 report a silent rank 0 first */
         w->peers = rank == 0 ? size - 1 : 1;
         status = allocate(w);
     }
@@ -197,7 +198,7 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
         return status;
     }
     status = start_thread(w);
-    /* the other ranks' threads may be running already, and would miss this one */
+    /* end all processes: threads of other ranks may already wait for messages from this rank's thread */
     if (status != SPMM_OK) sp_abandon(comm, status);
     *watch = w;
     return SPMM_OK;
@@ -206,7 +207,7 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
 void sp_watch_stop(sp_watch *w)
 {
     if (!w) return;
-    MPI_Barrier(w->comm); /* a rank that does not come is still watched */
+    MPI_Barrier(w->comm); /* while ranks wait here, their threads still watch the ranks that are missing */
     w->stopping = 1;
     pthread_join(w->thread, NULL);
     destroy(w);

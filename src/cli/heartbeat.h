@@ -1,9 +1,9 @@
-/** Watches for ranks that no longer answer (--timeout), since MPI would wait for them forever: stopped processes,
- *  nodes that are lost without notice.
+/** Implements --timeout: ends the job if a rank no longer answers, because its process is stopped or its node
+ *  is lost. Without --timeout, MPI waits for such a rank forever.
  *
- *  While a watch runs, a thread of every rank exchanges a byte with rank 0's several times per timeout, on a
- *  communicator of its own. A rank that computes for a long time answers all the same: the watch is for the process,
- *  not for its progress. */
+ *  A watch runs one background thread per rank. The threads exchange one-byte messages with the thread of
+ *  rank 0, several times per timeout, on a separate communicator. A rank that computes for a long time still
+ *  answers: the watch checks that a process is alive, not that the process makes progress. */
 #ifndef SP_HEARTBEAT_H
 #define SP_HEARTBEAT_H
 
@@ -12,22 +12,23 @@
 typedef struct sp_watch sp_watch;
 
 /** Returns the thread level to request from MPI_Init_thread(). Local.
- *  \param [in] seconds  as for sp_watch_start() */
+ *  \param [in] seconds  timeout as passed to sp_watch_start(); 0: no watch */
 int sp_watch_thread_level(int seconds);
 
-/** Starts watching. When a rank has not answered for `seconds`, one line on the standard error names the ranks that
- *  have not, with their hosts (rank 0 watches all others; if it is silent itself, the others name it), and all
- *  processes of comm end with the exit code of SPMM_ERR_MPI.
+/** Starts a watch of all ranks of comm. If a rank does not answer for `seconds` seconds, one line on stderr
+ *  names the silent ranks and their hosts, and all processes of comm end with the exit code of SPMM_ERR_MPI.
+ *  Rank 0 watches all other ranks, and each of the other ranks watches rank 0.
  *
  *  Collective over comm.
- *  \param [in]  seconds  the same on every rank; 0: nothing is watched
- *  \param [out] watch    NULL where nothing is watched (seconds is 0, or comm has one rank)
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI (also: MPI does not provide MPI_THREAD_MULTIPLE),
- *          _MEMORY. Where the thread cannot be started, all processes end */
+ *  \param [in]  seconds  the timeout, the same on every rank; 0: no watch
+ *  \param [out] watch    NULL if nothing is watched: seconds is 0, or comm has only one rank
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI (also if MPI does not provide
+ *          MPI_THREAD_MULTIPLE), SPMM_ERR_MEMORY. Does not return if a rank cannot start its thread: all
+ *          processes of comm end */
 spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch);
 
-/** Ends the watch and frees it; accepts NULL. Collective over comm: it returns when every rank has called it, and
- *  until then all ranks are still watched. */
+/** Ends the watch and frees it; accepts NULL. Collective over the communicator passed to sp_watch_start():
+ *  returns when every rank has called sp_watch_stop(). Until then all ranks are still watched. */
 void sp_watch_stop(sp_watch *watch);
 
 #endif

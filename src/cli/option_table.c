@@ -1,4 +1,4 @@
-/** Parses command lines by a table of options, and prints --help from it. */
+/** Parses a command line according to a table of options, and prints --help from the table. */
 #include "cli/option_table.h"
 
 #include <ctype.h>
@@ -8,7 +8,7 @@
 
 #include "base/words.h"
 
-enum { MOST_COUNT = 1000000000, LEAST_LONG = 2 /* letters of a long option */ };
+enum { MOST_COUNT = 1000000000, LEAST_LONG = 2 /* minimum length of a long option's name */ };
 
 /* ---- values ---- */
 
@@ -27,7 +27,7 @@ spmm_status sp_option_word(const char *option, const char *text, const char *con
                    MEANT(&guess, "", ""));
 }
 
-/** \return 1 when the whole text is an integer within the bounds */
+/** Parses text as an integer. Returns 1 if the whole text is an integer from least to most. */
 static int read_whole(const char *text, int64_t least, int64_t most, int64_t *value)
 {
     char *end;
@@ -94,9 +94,8 @@ typedef struct reader {
     void *options;
     int argc, at; /* argv[at] is the next word to read */
     char **argv;
-    const char
-        *given[SP_OPTION_ROWS]; /* per row: its argument, or its name where it takes none; NULL: not given */
-    char *notes;                /* [SP_MESSAGE_BYTES] */
+    const char *given[SP_OPTION_ROWS]; /* per option: argument, or name if it takes none; NULL: not given */
+    char *notes;                       /* [SP_MESSAGE_BYTES] warnings about overridden options */
 } reader;
 
 static spmm_status set(const sp_option_row *row, void *options, const char *text)
@@ -128,8 +127,8 @@ static void note(reader *r, const char *text)
     snprintf(r->notes + n, SP_MESSAGE_BYTES - n, "%s%s", n ? "; " : "", text);
 }
 
-/** Notes what the option overrides: itself with another argument, or another option that sets the same field to
- *  another value. */
+/** Adds a warning to r->notes if an option was given before with another argument, or if another option has
+ *  set the same field to another value. */
 static void note_overridden(reader *r, int index, const char *text)
 {
     char line[320];
@@ -158,8 +157,9 @@ static spmm_status apply(reader *r, int index, const char *text)
     return set(row, r->options, text);
 }
 
-/** Finds the argument of an option that takes one: `same`, the rest of the same word, or, where that is NULL, the
- *  next word. word: the option as it was typed, for the message */
+/** Sets *text to the argument of an option: `same`, the rest of the option's word, or the next word if `same`
+ *  is NULL.
+ *  \param [in] word  the option as typed, for the error message */
 static spmm_status argument_of(reader *r, int index, const char *word, const char *same, const char **text)
 {
     *text = same;
@@ -170,7 +170,8 @@ static spmm_status argument_of(reader *r, int index, const char *word, const cha
     return SPMM_OK;
 }
 
-/** Lists the options whose names begin with the n letters of text: "--threads, --tune or --transport". */
+/** Writes to `list` the `count` options whose names begin with the first n letters of text, e.g.
+ *  "--threads, --tune or --transport". */
 static void list_beginning(const sp_option_table *table, const char *text, size_t n, int count, char *list,
                            size_t room)
 {
@@ -184,7 +185,9 @@ static void list_beginning(const sp_option_table *table, const char *text, size_
     }
 }
 
-/** \return the row of that name, or of the only name that begins with it; -1: no name does; -2: several do, *count */
+/** Returns the index of the option that is named by the first n letters of text or, if there is none, of the
+ *  only option whose name begins with these letters. -1: no name begins with them; -2: several names do, and
+ *  *count says how many. */
 static int find_long(const sp_option_table *table, const char *text, size_t n, int *count)
 {
     int found = -1;
@@ -205,7 +208,7 @@ static sp_guess guess_long(const sp_option_table *table, const char *name)
     return guess;
 }
 
-/** Reads --NAME or --NAME=ARGUMENT, where NAME may be abbreviated. */
+/** Processes a word --NAME or --NAME=ARGUMENT, where NAME may be abbreviated. */
 static spmm_status read_long(reader *r, const char *word)
 {
     const char *const text = word + 2, *argument = NULL;
@@ -247,7 +250,8 @@ static spmm_status unknown_letter(const sp_option_table *table, char letter)
                    MEANT(&guess, "-", ""));
 }
 
-/** Reads the letters after a single dash; the first that takes an argument takes the rest of the word, if any. */
+/** Processes the short options in a word such as -qk8. The first one that takes an argument takes the rest of
+ *  the word or, if nothing is left, the next word. */
 static spmm_status read_cluster(reader *r, const char *word)
 {
     for (const char *p = word + 1; *p; p++) {
@@ -264,7 +268,8 @@ static spmm_status read_cluster(reader *r, const char *word)
     return SPMM_OK;
 }
 
-/** Reads -LETTERS. Rejects a long option after a single dash, some letters of which might be options. */
+/** Processes a word that begins with a single dash. Rejects long options with a single dash, such as
+ *  -threads: their letters could pass for short options. */
 static spmm_status read_letters(reader *r, const char *word)
 {
     char name[64];

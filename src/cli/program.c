@@ -1,4 +1,4 @@
-/** Messages of a program, its rank before MPI has started, and the final check of its output. */
+/** Prints errors and warnings, determines the rank before MPI_Init(), and checks the standard output. */
 #include "cli/program.h"
 
 #include <errno.h>

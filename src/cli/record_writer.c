@@ -12,12 +12,12 @@
 struct sp_writer {
     FILE *file;
     enum { JSON, CSV_HEAD, CSV_ROW } kind;
-    const char *group; /* the open group; NULL: none */
-    int fields;        /* fields of the object or row so far; after a group just not 0 */
+    const char *group; /* name of the open group; NULL: none */
+    int fields;        /* 0: the next field is the first of its object or row and needs no comma */
 };
 
-/** Returns the bytes of the UTF-8 character that begins at p, 1 to 4; 0 where none does (RFC 3629: no overlong
- *  forms, no surrogates, nothing beyond U+10FFFF). */
+/** Returns the length in bytes, 1 to 4, of the UTF-8 character at p; 0 if the bytes at p are not a UTF-8
+ *  character (RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF). */
 static int character(const unsigned char *p)
 {
     if (p[0] < 0x80) return 1;
@@ -27,15 +27,15 @@ static int character(const unsigned char *p)
                                           : 0x80,
                    most = p[0] == 0xED   ? 0x9F
                           : p[0] == 0xF4 ? 0x8F
-                                         : 0xBF; /* of the second byte */
+                                         : 0xBF; /* bounds of the second byte */
     if (!bytes || p[1] < least || p[1] > most) return 0;
     for (int i = 2; i < bytes; i++)
         if ((p[i] & 0xC0) != 0x80) return 0;
     return bytes;
 }
 
-/** Writes text in quotation marks and in UTF-8; a byte that is not part of a UTF-8 character, as file names may
- *  contain, becomes the four characters \xHH. */
+/** Writes text as a quoted UTF-8 string. A byte that is not part of a UTF-8 character (file names may have
+ *  such bytes) is written as the four characters \xHH. */
 static void quoted(FILE *f, const char *text, int json)
 {
     fputc('"', f);
@@ -56,7 +56,8 @@ static void quoted(FILE *f, const char *text, int json)
     fputc('"', f);
 }
 
-/** Starts a field: writes the comma, and in JSON and in a CSV header the name. Returns 1 when a value must follow. */
+/** Starts a field: writes the comma before it and, in JSON and in a CSV header, its name. Returns 1 if the
+ *  caller must write the value next, 0 in a CSV header. */
 static int field(sp_writer *s, const char *name)
 {
     if (s->fields++) fputc(',', s->file);
@@ -131,10 +132,10 @@ void sp_writer_close(sp_writer *s)
 
 /* ---- lines ---- */
 
-/** Returns 1 when the line is an incomplete JSON object, as one of ours that was cut off. */
+/** Returns 1 if `line` is an incomplete JSON object, i.e. a line whose writing was interrupted. */
 static int cut_object(const char *head, const char *line, size_t bytes)
 {
-    int depth = 0, inside = 0; /* depth of open braces; 1: inside a string */
+    int depth = 0, inside = 0; /* depth: number of open braces; inside: 1 within a string */
     (void)head;
     if (bytes == 0 || line[0] != '{') return 0;
     for (size_t i = 0; i < bytes; i++) {
@@ -148,7 +149,7 @@ static int cut_object(const char *head, const char *line, size_t bytes)
     return inside || depth > 0;
 }
 
-/** Returns the number of commas between fields; -1 where the line ends within quotation marks. */
+/** Returns the number of commas between the fields of a CSV line; -1 if it ends inside quotation marks. */
 static int commas(const char *line, size_t bytes)
 {
     int count = 0, inside = 0;
@@ -159,14 +160,15 @@ static int commas(const char *line, size_t bytes)
     return inside ? -1 : count;
 }
 
-/** Returns 1 when the row has fewer fields than the header. */
+/** Returns 1 if the CSV row `line` was cut off: it has fewer fields than the header, or an open quote. */
 static int cut_row(const char *head, const char *line, size_t bytes)
 {
     return commas(line, bytes) < commas(head, strlen(head));
 }
 
-/** Writes the record, as one line, to memory.
- *  \param [out] text  the caller frees it with free() */
+/** Formats a record as one line of text in memory.
+ *  \param [in]  kind  JSON, CSV_HEAD or CSV_ROW
+ *  \param [out] text  [*bytes] the line; the caller frees it with free() */
 static spmm_status compose(int kind, sp_writer_visit visit, const void *record, char **text, size_t *bytes)
 {
     *text = NULL;

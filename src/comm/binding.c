@@ -8,7 +8,8 @@
 #include "base/environment.h"
 #include "base/threads.h"
 
-/** Returns the number of cores in the affinity mask of this process, and a key that is equal for equal masks. */
+/** Returns the number of cores in the affinity mask of this process.
+ *  \param [out] key  text [n] that is equal for equal masks */
 static int bound_cores(char *key, size_t n)
 {
     cpu_set_t set;
@@ -24,7 +25,8 @@ static int bound_cores(char *key, size_t n)
     return CPU_COUNT(&set);
 }
 
-/** Sets binding->threads: as asked, else (0) OMP_NUM_THREADS, else this rank's share of its cores. */
+/** Sets binding->threads: to `asked` unless that is 0, else to OMP_NUM_THREADS if that is set, else to this
+ *  rank's share of its cores. */
 static spmm_status choose_threads(int asked, sp_binding *binding)
 {
     char what[48];
@@ -103,7 +105,8 @@ spmm_status spmm_device_open(MPI_Comm comm)
 {
     sp_binding binding;
     TRY(sp_comm_check(comm, __func__));
-    return sp_bind_rank(comm, SP_DEVICE_CUDA, 1, &binding); /* each plan has a number of threads of its own */
+    return sp_bind_rank(comm, SP_DEVICE_CUDA, 1, &binding); /* 1 thread: not used, because every plan has its
+                                                               own number of threads */
 }
 
 void spmm_device_close(void) { sp_device_close(); }

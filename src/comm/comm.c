@@ -1,4 +1,5 @@
-/** MPI wrappers: chunked messages, agreement on errors, reductions over ranks, and what ranks of a node share. */
+/** MPI wrappers: chunked messages, agreement on errors, reductions over ranks, and what the ranks of a node
+ *  share. */
 #include "comm/comm.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ sp_fault_kind sp_fault(const char *stage, int rank)
     return strcmp(end, ":wrong") == 0 ? SP_FAULT_WRONG : SP_FAULT_FAIL;
 }
 
-/** Applies what SPMM_FAULT asks for in this stage; else returns `local`. */
+/** Causes the fault that SPMM_FAULT requests for this stage and rank; without a fault, returns `local`. */
 static spmm_status with_fault(const char *stage, int rank, spmm_status local)
 {
     const sp_fault_kind fault = sp_fault(stage, rank);
@@ -96,14 +97,15 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     MPI_Comm_rank(comm, &rank);
     fflush(stdout);
     fprintf(stderr, "%s: error: ", program_invocation_short_name);
-    if (rank > 0) fprintf(stderr, "rank %d: ", rank); /* the prefix of sp_agree() */
+    if (rank > 0) fprintf(stderr, "rank %d: ", rank); /* the same prefix as in the messages of sp_agree() */
     fprintf(stderr, "%s\n", spmm_error_message());
     fflush(stderr);
     MPI_Abort(comm, sp_exit_code(status));
 }
 
 enum { MOST_CHUNK_BYTES = 1 << 30 };
-static _Atomic int64_t chunk_bytes; /* 0: not read from the environment yet */
+static _Atomic int64_t chunk_bytes; /* value of SPMM_CHUNK_BYTES or the default; 0: not read from the
+                                       environment yet */
 
 void sp_set_chunk_bytes(int64_t bytes) { chunk_bytes = bytes; }
 
@@ -169,7 +171,8 @@ spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes
 
 spmm_status sp_wait(MPI_Request *request, int count)
 {
-    /* volatile: gcc takes MPICH's MPI_STATUSES_IGNORE, (MPI_Status *)1, for an array, and warns of its size */
+    /* volatile, because gcc takes MPICH's MPI_STATUSES_IGNORE, (MPI_Status *)1, for an array and warns of
+     * its size */
     MPI_Status *volatile ignore = MPI_STATUSES_IGNORE;
     return SP_MPI(MPI_Waitall(count, request, ignore));
 }
@@ -204,7 +207,8 @@ spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common
     int64_t most[2 * SP_MOST_COMMON];
     for (int i = 0; i < count; i++) {
         most[i] = list[i].value;
-        most[count + i] = ~list[i].value; /* its maximum gives the minimum, and ~ cannot overflow */
+        most[count + i] = ~list[i].value; /* the maximum of ~value gives the minimum of value; ~ cannot
+                                             overflow, unlike - */
     }
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2 * count, MPI_INT64_T, MPI_MAX, comm)));
     for (int i = 0; i < count; i++) {
@@ -225,7 +229,8 @@ spmm_status sp_slowest(MPI_Comm comm, double *values, int count)
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm));
 }
 
-/* A reduction and a broadcast: MPI only recommends that MPI_Allreduce give the same bits on every rank. */
+/* Uses a reduction and a broadcast: MPI only recommends that MPI_Allreduce give the same bits on every
+ * rank. */
 spmm_status sp_sum(MPI_Comm comm, double *values, int count)
 {
     int rank;
@@ -248,7 +253,8 @@ spmm_status sp_gather_everywhere(MPI_Comm comm, double *values, const int64_t *b
     return status;
 }
 
-/** Makes the communicator of the ranks on this node, in the order of comm; the caller frees it. Collective. */
+/** Creates the communicator of the ranks of comm on this node, in the order of comm; the caller frees it.
+ *  Collective over comm. */
 static spmm_status node_comm(MPI_Comm comm, MPI_Comm *node)
 {
     int rank;
@@ -289,8 +295,8 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
     return status;
 }
 
-/** Allocates a number, 0 at first, in memory that all ranks of comm share; it lies in rank 0's part of the window.
- *  Collective over comm, whose error handler becomes MPI_ERRORS_RETURN. */
+/** Allocates an integer, initially 0, in memory that all ranks of comm share; it lies in rank 0's part of
+ *  the window. Collective over comm, whose error handler becomes MPI_ERRORS_RETURN. */
 static spmm_status share_number(MPI_Comm comm, MPI_Win *window, int64_t **number)
 {
     int rank, unit;
@@ -310,7 +316,8 @@ spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
     MPI_Comm node, alike;
     int64_t *taken = NULL;
     int sharers = 1;
-    /* ranks under different control-group limits do not count together; without limits all ranks of a node do */
+    /* ranks with different control-group limits do not count together; without limits, all ranks of a node
+     * do */
     const uint64_t group = sp_budget_group();
     TRY(node_comm(comm, &node));
     const spmm_status split = SP_MPI(
@@ -323,7 +330,7 @@ spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
     MPI_Comm_free(&alike);
     TRY(status);
     sp_budget_share(memory->shared ? taken : NULL, sharers);
-    /* no rank may allocate before the last one has read what is available */
+    /* no rank may allocate before every rank has read how much memory is available */
     return SP_MPI(MPI_Barrier(comm));
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** Writes the grids of `size` ranks into text, e.g. "4x1, 2x2 or 1x4". */
+/** Writes all P x Q grids that have `size` ranks into text [n], e.g. "4x1, 2x2 or 1x4". */
 static void list_grids(int size, char *text, size_t n)
 {
     size_t at = 0;
@@ -68,7 +68,8 @@ static void free_comm(MPI_Comm *comm)
 
 void sp_grid_destroy(sp_grid *grid)
 {
-    if (grid->size > 0) { /* zero is MPI_COMM_NULL in some MPI libraries only */
+    if (grid->size > 0) { /* not a zeroed grid: a zeroed MPI_Comm is MPI_COMM_NULL in some MPI libraries
+                             only */
         free_comm(&grid->row_comm);
         free_comm(&grid->col_comm);
         free_comm(&grid->comm);

@@ -21,7 +21,8 @@ static spmm_status check(ncclResult_t result, const char *what)
                    last && *last ? ": " : "", last ? last : "");
 }
 
-/** Checks that no two ranks share a GPU: NCCL then fails, and older versions of it hang. Collective over comm. */
+/** Checks that no two ranks share a GPU: NCCL would fail, and older versions of NCCL would hang. Collective
+ *  over comm. */
 static spmm_status check_gpus(MPI_Comm comm)
 {
     sp_device_info gpu;
@@ -35,11 +36,12 @@ static spmm_status check_gpus(MPI_Comm comm)
     return alone ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
 }
 
-/* The NCCL communicator is an attribute of the MPI communicator: it lives as long, and no layer between needs to
- * know of it. */
+/* Stores an NCCL communicator as an attribute of its MPI communicator: it is destroyed with the MPI
+ * communicator, and only this file needs to know of it. */
 static int attribute = MPI_KEYVAL_INVALID;
 
-/** The delete callback of the attribute: MPI calls it when the communicator is freed or the attribute deleted. */
+/** The delete callback of the attribute: MPI calls it when the MPI communicator is freed or the attribute is
+ *  deleted. */
 static int destroy(MPI_Comm comm, int key, void *value, void *extra)
 {
     sp_nccl *const nccl = value;
@@ -49,7 +51,8 @@ static int destroy(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/** Looks up the NCCL communicator of comm; *nccl is NULL where it has none. Local. */
+/** Looks up the NCCL communicator of the MPI communicator comm.
+ *  \param [out] nccl  NULL if there is none yet. Local. */
 static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
 {
     int there = 0;
@@ -62,7 +65,7 @@ static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
     return SPMM_OK;
 }
 
-/** Attaches to comm an NCCL communicator that is not connected yet. Local. */
+/** Stores an NCCL communicator that is not connected yet as an attribute of comm. Local. */
 static spmm_status attach(MPI_Comm comm, sp_nccl **nccl)
 {
     TRY(sp_alloc_zero((void **)nccl, 1, sizeof **nccl, "NCCL's communicator"));
@@ -74,7 +77,7 @@ static spmm_status attach(MPI_Comm comm, sp_nccl **nccl)
     return status;
 }
 
-/** Creates and connects the NCCL communicator of comm. Collective over comm. */
+/** Creates and connects the NCCL communicator for the ranks of comm. Collective over comm. */
 static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
 {
     ncclUniqueId id;
@@ -87,7 +90,7 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
     if (status == SPMM_OK && rank == 0) status = check(ncclGetUniqueId(&id), "cannot start");
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_bcast(comm, 0, &id, sizeof id));
-    (void)sp_device_stream_of(SP_STREAM_MAIN); /* makes the GPU current in this thread */
+    (void)sp_device_stream_of(SP_STREAM_MAIN); /* called to make the GPU this thread's current device */
     return sp_agree(comm, "nccl", check(ncclCommInitRank(&(*nccl)->comm, size, id, rank), "cannot connect"));
 }
 
@@ -97,7 +100,7 @@ spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl
     sp_nccl *kept;
     *nccl = NULL;
     TRY(sp_agree(grid->comm, "nccl", find(comm, &kept)));
-    /* agreed over the whole grid: another process row or column may have failed */
+    /* all ranks of the grid agree, because another process row or column may have failed */
     const spmm_status status = sp_agree(grid->comm, "nccl", kept ? SPMM_OK : connect(comm, &kept));
     if (status == SPMM_OK)
         *nccl = kept;

@@ -1,8 +1,9 @@
-/** The device interface: plain C without any vendor type. Either device_cuda.c and device_cuda_ipc.c or device_none.c
- *  is linked; device_none.c answers the queries and returns SPMM_ERR_NO_DEVICE from everything else.
+/** The device interface: plain C without CUDA types. In builds with CUDA, device_cuda.c and
+ *  device_cuda_ipc.c are linked; in builds without, device_none.c, where sp_device_count() returns 0 and
+ *  operations return SPMM_ERR_NO_DEVICE.
  *
- *  All functions are local. Unless stated otherwise they return SPMM_OK, SPMM_ERR_NO_DEVICE (no GPU is open) or
- *  SPMM_ERR_DEVICE (CUDA reports an error), and destroy and free functions accept NULL. */
+ *  All functions are local. Unless stated otherwise they return SPMM_OK, SPMM_ERR_NO_DEVICE (no GPU is open)
+ *  or SPMM_ERR_DEVICE (CUDA reports an error), and destroy and free functions accept NULL. */
 #ifndef SP_DEVICE_H
 #define SP_DEVICE_H
 
@@ -10,59 +11,62 @@
 #include "base/status.h"
 
 typedef struct sp_device_info {
-    char name[128];   /**< "NVIDIA H200" */
-    char pci[32];     /**< PCI bus id: identifies a GPU of a node whatever its number */
-    int index;        /**< CUDA's number among the visible GPUs, unusable ones included */
-    int major, minor; /**< compute capability */
+    char name[128];   /**< product name, e.g. "NVIDIA H200" */
+    char pci[32];     /**< PCI bus id, which identifies a GPU of the node independently of its number */
+    int index;        /**< number that CUDA gives the GPU among all visible ones, including unusable ones */
+    int major, minor; /**< compute capability, major.minor */
     int multiprocessors;
     int64_t memory_bytes;
-    int64_t free_bytes; /**< of the open GPU; 0 for others: asking would take memory there */
+    int64_t free_bytes; /**< free memory of the open GPU; 0 for other GPUs: the query would allocate memory on
+                             them */
     int64_t l2_bytes;
 } sp_device_info;
 
-/** Returns 1 if this build can drive a GPU at all, else 0. */
+/** Returns 1 if this build contains GPU support, else 0. */
 int sp_device_built(void);
 
-/** Returns the number of usable GPUs. Never fails, prints nothing, and takes no GPU memory. A GPU older than every
- *  architecture that this build has code for is not usable.
- *  \param [out] why  "" if there are some, else the reason in static or thread-local text: "this build was made
- *                    without CUDA", "no NVIDIA driver", "the NVIDIA driver supports CUDA 12.2, this build needs
- *                    13.0"; may be NULL */
+/** Returns the number of usable GPUs. Never fails, prints nothing, and takes no GPU memory. A GPU is not
+ *  usable if it is older than all architectures that this build has code for.
+ *  \param [out] why  "" if there are usable GPUs, else the reason why not, in static or thread-local memory:
+ *                    "this build was made without CUDA", "no NVIDIA driver", "the NVIDIA driver supports
+ *                    CUDA 12.2, this build needs 13.0"; may be NULL */
 int sp_device_count(const char **why);
 
-/** Describes usable GPU `index`, 0 .. sp_device_count() - 1. \param [out] info  zeroed on failure
+/** Describes the usable GPU with number `index`, 0 .. sp_device_count() - 1.
+ *  \param [out] info  zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (there is no such GPU), _DEVICE */
 spmm_status sp_device_describe(int index, sp_device_info *info);
 
-/** Describes the open GPU. \param [out] info  zeroed on failure */
+/** Describes the GPU that is open. \param [out] info  zeroed on failure */
 spmm_status sp_device_current(sp_device_info *info);
 
-/** Makes usable GPU `index` this process's device and creates its streams; must precede everything below. Does
- *  nothing if that GPU is open already.
+/** Opens the usable GPU with number `index` as this process's device and creates its streams. The functions
+ *  below need an open GPU. Does nothing if that GPU is open already.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_USAGE (another GPU is open), _DEVICE */
 spmm_status sp_device_open(int index);
-/** Waits for the streams and closes the GPU; does nothing if none is open. Errors are ignored. */
+/** Waits for the GPU's streams and closes the GPU; does nothing if none is open. Ignores errors. */
 void sp_device_close(void);
 
 /** Allocates GPU memory, aligned to 256 bytes and not zeroed.
- *  \param [out] p     the caller frees it by sp_device_free(); never NULL on success, also for 0 bytes; NULL on
- *  failure
- *  \param [in]  what  names the thing in the message
- *  \return SPMM_OK, SPMM_ERR_MEMORY (with the figures), SPMM_ERR_LIMIT (a negative size), SPMM_ERR_NO_DEVICE,
- *  _DEVICE */
+ *  \param [out] p     the memory, which the caller frees by sp_device_free(); NULL on failure, never NULL on
+ *                     success, even for 0 bytes
+ *  \param [in]  what  what the memory is for, in the error message
+ *  \return SPMM_OK, SPMM_ERR_MEMORY (the message has the sizes), SPMM_ERR_LIMIT (a negative size),
+ *          SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
-/** Frees memory from sp_device_alloc(); shared memory is only marked, see sp_device_share(). */
+/** Frees memory from sp_device_alloc(). Memory that is shared (sp_device_share()) is only marked as freed. */
 void sp_device_free(void *p);
 
-/** Which processors can access the memory at an address; SP_REACH_ANY also if that is unknown, e.g. while no GPU is
- *  open. */
+/** Which processors can access the memory at an address. SP_REACH_ANY also means "unknown", e.g. while no
+ *  GPU is open. */
 typedef enum sp_reach { SP_REACH_ANY, SP_REACH_HOST, SP_REACH_GPU } sp_reach;
 /** Returns which processors can access the memory at p. */
 sp_reach sp_device_reach(const void *p);
 
-/** Queues zeroing of GPU memory in SP_STREAM_MAIN. */
+/** Zeroes GPU memory; the operation is queued in SP_STREAM_MAIN. */
 spmm_status sp_device_zero(void *p, int64_t bytes);
-/** Queues filling GPU memory in SP_STREAM_MAIN with bytes 0xff, which are NaNs in either precision. */
+/** Fills GPU memory with bytes 0xff, which are NaNs in either precision; the operation is queued in
+ *  SP_STREAM_MAIN. */
 spmm_status sp_device_nan(void *p, int64_t bytes);
 
 /** Copies host memory, which may be pageable, to the GPU in SP_STREAM_MAIN; complete on return. */
@@ -72,112 +76,130 @@ spmm_status sp_device_download(void *host, const void *device, int64_t bytes);
 /** Copies within GPU memory in SP_STREAM_MAIN; complete on return. */
 spmm_status sp_device_copy(void *to, const void *from, int64_t bytes);
 
-/** Copies `rows` rows of `bytes` bytes each, whose starts are the given pitches (bytes) apart, in SP_STREAM_MAIN;
- *  complete on return.
+/** Copies `rows` rows of `bytes` bytes each, in SP_STREAM_MAIN; complete on return.
+ *  \param [in] to_pitch, from_pitch  distance in bytes between the starts of consecutive rows
  *  \param [in] kind  0 host to device, 1 device to host, 2 device to device; else SPMM_ERR_INTERNAL */
 spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
                               int64_t rows, int kind);
 
-/** Waits for everything queued in SP_STREAM_MAIN; reports errors of kernels. */
+/** Blocks the host until all work queued in SP_STREAM_MAIN is done; reports errors of kernels. */
 spmm_status sp_device_sync(void);
 
-/** Streams of the GPU. Kernels run in SP_STREAM_MAIN while rows of X move in SP_STREAM_MOVE, which has the higher
- *  priority. */
+/** The GPU's streams. Kernels run in SP_STREAM_MAIN while rows of X are moved in SP_STREAM_MOVE, which has
+ *  the higher priority. */
 typedef enum sp_stream { SP_STREAM_MAIN, SP_STREAM_MOVE, SP_STREAMS } sp_stream;
 
-/** Selects the stream that kernels and timers go to from now on; initially SP_STREAM_MAIN. */
+/** Selects the stream that kernels and timers use from now on; initially SP_STREAM_MAIN. */
 void sp_device_use(sp_stream stream);
 
-/** Makes the GPU the calling thread's current device. \return the selected stream, a cudaStream_t for kernel
- *  launches; NULL if no GPU is open */
+/** Makes the open GPU the calling thread's current device.
+ *  \return the stream selected by sp_device_use(), a cudaStream_t for kernel launches; NULL if no GPU is
+ *          open */
 void *sp_device_stream(void);
 
-/** Like sp_device_stream(), for a given stream. */
+/** Makes the open GPU the calling thread's current device.
+ *  \return the given stream, a cudaStream_t for kernel launches; NULL if no GPU is open */
 void *sp_device_stream_of(sp_stream stream);
 
-/** Makes what is queued in `later` from now on wait for what is queued in `earlier` so far; does not block. */
+/** Makes all work queued in the stream `later` from now on wait for all work queued in `earlier` so far.
+ *  Does not block the host. */
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier);
 
-/** Blocks until everything queued in one stream is done; reports errors of kernels. */
+/** Blocks the host until all work queued in the stream is done; reports errors of kernels. */
 spmm_status sp_stream_sync(sp_stream stream);
 
-/** Queues a copy in any direction. Host memory should come from sp_device_host_alloc(), otherwise the call may
- *  block. */
+/** Queues a copy in the stream, in any direction between host and GPU memory. Host memory should come from
+ *  sp_device_host_alloc(), otherwise the call may block. */
 spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream stream);
 
-/** The same for `rows` rows of `bytes` bytes each, whose starts are the given pitches (bytes) apart. */
+/** Queues a copy of `rows` rows of `bytes` bytes each in the stream; otherwise like sp_stream_copy().
+ *  \param [in] to_pitch, from_pitch  distance in bytes between the starts of consecutive rows */
 spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
                               int64_t rows, sp_stream stream);
 
-/** Allocates pinned host memory, from and to which copies are asynchronous. Not zeroed.
- *  \param [out] p     the caller frees it by sp_device_host_free(); never NULL on success; NULL on failure
- *  \param [in]  what  names the thing in the message
+/** Allocates pinned host memory, which asynchronous copies to and from the GPU need. Not zeroed.
+ *  \param [out] p     the memory, which the caller frees by sp_device_host_free(); NULL on failure, never
+ *                     NULL on success
+ *  \param [in]  what  what the memory is for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (a negative size), SPMM_ERR_NO_DEVICE */
 spmm_status sp_device_host_alloc(void **p, int64_t bytes, const char *what);
 /** Frees memory from sp_device_host_alloc(). */
 void sp_device_host_free(void *p);
 
-/** An event in a stream, without timing, that the host and other streams can wait for. */
+/** An event without timing: it is recorded in a stream, and the host and other streams can wait for it. */
 typedef struct sp_event sp_event;
-/** Creates an event. \param [out] event  the caller destroys it; NULL on failure \return also SPMM_ERR_MEMORY */
+/** Creates an event. \param [out] event  the caller destroys it; NULL on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_event_create(sp_event **event);
-/** Destroys an event, an attached one too. */
+/** Destroys an event, no matter which function created or attached it. */
 void sp_event_destroy(sp_event *event);
-/** Records the event in a stream: it occurs when what is queued there so far is done. */
+/** Records the event in a stream: the event occurs when all work queued in the stream so far is done. */
 spmm_status sp_event_record(sp_event *event, sp_stream stream);
-/** Blocks the host until the event, as last recorded, occurs; returns at once if it was never recorded. */
+/** Blocks the host until the event occurs (as last recorded); returns at once if the event was never
+ *  recorded. */
 spmm_status sp_event_wait(sp_event *event);
-/** Makes what is queued in the stream from now on wait for the event as last recorded; no effect if it never was. */
+/** Makes all work queued in the stream from now on wait for the event (as last recorded); has no effect if
+ *  the event was never recorded. */
 spmm_status sp_stream_wait_event(sp_event *event, sp_stream stream);
 
-/** Handle (CUDA IPC) to memory or an event of one process that other processes of the node use too: the owner passes
- *  it on, the others attach. A process cannot attach its own. */
+/** A CUDA IPC handle to memory or to an event. The owner sends the handle to other processes of the node,
+ *  which attach the memory or the event. A process cannot attach its own memory or events. */
 typedef struct sp_shared {
     unsigned char handle[64];
 } sp_shared;
 
 enum { SP_SHARED_BYTES = 2 << 20 };
-/** Makes memory available for others to attach. From now on sp_device_free(p) only marks it as freed, because CUDA
- *  does not define what happens when memory is freed that others are attached to; sp_device_unshare(), to be called
- *  when nobody is attached, then frees it.
- *  \param [in]  p       from sp_device_alloc(), of at least SP_SHARED_BYTES: smaller allocations lie in one block of
- *                       memory, and are shared together
- *  \param [out] shared  the handle to pass on
- *  \return also SPMM_ERR_MEMORY */
+/** Makes GPU memory available for other processes to attach. From now on sp_device_free(p) only marks the
+ *  memory as freed, because CUDA does not define what happens when memory is freed that others have
+ *  attached. The memory is freed by sp_device_unshare(), to be called when no process has it attached any
+ *  more.
+ *  \param [in]  p       from sp_device_alloc(), at least SP_SHARED_BYTES bytes: CUDA puts smaller
+ *                       allocations into a common block of memory and shares only the whole block
+ *  \param [out] shared  handle to send to the other processes
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_device_share(void *p, sp_shared *shared);
-/** Ends the sharing, and frees the memory if sp_device_free() was called for it. */
+/** Ends the sharing of the memory p, and frees the memory if sp_device_free() has marked it as freed. */
 void sp_device_unshare(void *p);
 
-/** Takes back shared memory for which sp_device_free() was called. \return 1; 0: it was not called for p */
+/** Puts shared memory that sp_device_free() has marked as freed to use again.
+ *  \return 1 if p was marked as freed, else 0 */
 int sp_device_reuse(void *p);
 
-/** Maps another process's shared memory. \param [out] p  the caller detaches it; NULL on failure
- *  \return SPMM_ERR_DEVICE also if the GPUs cannot access each other's memory */
+/** Maps another process's shared memory into this process.
+ *  \param [out] p  the caller detaches it; NULL on failure
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE (also if the GPUs cannot access each other's
+ *          memory) */
 spmm_status sp_device_attach(const sp_shared *shared, void **p);
 /** Unmaps memory from sp_device_attach(). */
 void sp_device_detach(void *p);
-/** Creates an event that other processes can attach. \param [out] event  the caller destroys it, also if only the
- *  handle could not be made \param [out] shared  the handle to pass on \return also SPMM_ERR_MEMORY */
+/** Creates an event that other processes can attach.
+ *  \param [out] event   the caller destroys it, even if the function failed because the handle could not be
+ *                       made
+ *  \param [out] shared  handle to send to the other processes
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared);
-/** Opens another process's event. \param [out] event  the caller destroys it; NULL on failure
- *  \return also SPMM_ERR_MEMORY */
+/** Attaches another process's event. \param [out] event  the caller destroys it; NULL on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
 
-/** For launchers: checks the launch just made, and remembers the kernel's name for the message of an error that shows
- *  up later. \param [in] kernel  static storage */
+/** Checks the kernel launch that was just made. Remembers the name of the kernel for the message of an error
+ *  that CUDA reports later.
+ *  \param [in] kernel  name of the kernel, in static storage */
 spmm_status sp_device_launched(const char *kernel);
 
-/** A pair of events in the stream that sp_device_use() selects, for timing. */
+/** A timer: a pair of events with timing in the stream that sp_device_use() selects. */
 typedef struct sp_timer sp_timer;
-/** Creates a timer. \param [out] timer  the caller destroys it; NULL on failure \return also SPMM_ERR_MEMORY */
+/** Creates a timer. \param [out] timer  the caller destroys it; NULL on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_timer_create(sp_timer **timer);
 /** Destroys a timer. */
 void sp_timer_destroy(sp_timer *timer);
-/** Records the first event in the selected stream. */
+/** Records the first event of the timer in the selected stream. */
 spmm_status sp_timer_start(sp_timer *timer);
-/** Records the second event in the selected stream. */
+/** Records the second event of the timer in the selected stream. */
 spmm_status sp_timer_stop(sp_timer *timer);
-/** Waits for the second event. \param [out] seconds  between the two events; 0 on failure */
+/** Waits for the second event of the timer.
+ *  \param [out] seconds  time between the two events; 0 on failure */
 spmm_status sp_timer_seconds(sp_timer *timer, double *seconds);
 
 #endif

@@ -1,8 +1,8 @@
-/** Implements device.h with the CUDA runtime, linked statically, so that the program also starts without a driver and
- *  sp_device_count() tells what is missing.
+/** Implements device.h with the CUDA runtime. The runtime is linked statically, so that the program also
+ *  starts without a driver and sp_device_count() can tell what is missing.
  *
- *  One GPU per process, with one in-order stream for kernels and copies and one for the exchange of X. They do not
- *  synchronize with the legacy default stream, which nothing here uses. */
+ *  A process uses one GPU, with one in-order stream for kernels and copies and one for the exchange of X.
+ *  These streams do not synchronize with the legacy default stream, which nothing here uses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +19,14 @@ int sp_cuda_probe(void);
 
 static struct {
     int open;
-    int index;      /* among the usable GPUs */
-    int ordinal;    /* CUDA's number of the GPU */
-    char name[160]; /* "GPU 0 (NVIDIA H200)" */
+    int index;      /* number of the open GPU among the usable ones */
+    int ordinal;    /* number that CUDA gives the open GPU */
+    char name[160]; /* for messages, e.g. "GPU 0 (NVIDIA H200)" */
     cudaStream_t queue[SP_STREAMS];
-    sp_stream current;   /* stream that kernels go to */
-    cudaEvent_t order;   /* for sp_stream_wait() */
+    sp_stream current;   /* stream that kernels and timers use */
+    cudaEvent_t order;   /* event that sp_stream_wait() uses */
     const char *kernel;  /* name of the kernel launched last */
-    void *stage[STAGES]; /* pinned staging buffers of PIECE bytes; allocated at the first large copy */
+    void *stage[STAGES]; /* pinned staging buffers of PIECE bytes, allocated when they are first needed */
     cudaEvent_t staged[STAGES];
     int stage_failed;
 } device;
@@ -65,10 +65,10 @@ spmm_status sp_cuda_enter(void)
 
 int sp_device_built(void) { return 1; }
 
-/** Whether this build has code for a compute capability. Code for an architecture runs on that one and on later ones
- *  (as PTX, or as machine code of the same major version). Only the numbers are compared, because loading a kernel to
- *  find out would take memory on every GPU of the node for every process; sp_device_open() does that for the one it
- *  opens. */
+/** Returns 1 if this build has code for a compute capability, else 0. Code for an architecture runs on that
+ *  architecture and on later ones (as PTX, or as machine code of the same major version). Only the version
+ *  numbers are compared, because loading a kernel would allocate memory on every GPU of the node in every
+ *  process. sp_device_open() does load a kernel, on the GPU that it opens. */
 static int has_code_for(int major, int minor)
 {
     for (const int *a = sp_cuda_architectures; *a; a++)
@@ -94,8 +94,10 @@ static void explain_no_devices(cudaError_t error, char *why, size_t n)
         snprintf(why, n, "no GPU can be used: %s", cudaGetErrorString(error));
 }
 
-/** Lists CUDA's numbers of the GPUs that this build can drive. \return how many; why says what is wrong with the last
- *  one that was skipped */
+/** Lists the numbers that CUDA gives to the GPUs that this build can use.
+ *  \param [out] why  the reason why no GPU was found, or what is wrong with the last GPU that was skipped;
+ *                    else ""
+ *  \return the number of usable GPUs */
 static int usable(int ordinal[MAX_DEVICES], char *why, size_t n)
 {
     int visible = 0, count = 0;
@@ -190,7 +192,7 @@ spmm_status sp_device_current(sp_device_info *info)
 
 /* ---- opening ---- */
 
-/** Whether the build's code runs on the current GPU, asked of the driver. */
+/** Asks the driver whether the code of this build runs on the current GPU. */
 static spmm_status check_code(const sp_device_info *info)
 {
     const cudaError_t error = (cudaError_t)sp_cuda_probe();
@@ -207,7 +209,8 @@ static spmm_status check_code(const sp_device_info *info)
                    cudaGetErrorString(error));
 }
 
-/** Creates the streams; the exchange's gets the higher priority, because boundary rows wait for the exchange. */
+/** Creates the streams. SP_STREAM_MOVE gets the higher priority, because boundary rows wait for the halo
+ *  exchange. */
 static spmm_status create_streams(void)
 {
     int least = 0, greatest = 0;
@@ -255,7 +258,8 @@ static void free_stages(void)
     (void)cudaGetLastError();
 }
 
-/* Errors while closing are ignored: whatever matters was waited for, and its errors were reported, before. */
+/* Errors while closing are ignored: all work that matters was waited for earlier, and its errors were
+ * reported then. */
 void sp_device_close(void)
 {
     if (!device.open) return;
@@ -318,7 +322,7 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
     (void)cudaGetLastError();
     if (error != cudaErrorMemoryAllocation) return sp_cuda_fail(error, what);
     char size[32], left[32];
-    /* the free memory is inserted before the ")" that device.name ends in */
+    /* device.name ends in ")": the free memory is inserted before that */
     return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s on %.*s, %s free) for %s",
                    sp_bytes_text(size, sizeof size, (double)bytes), (int)strlen(device.name) - 1, device.name,
                    sp_bytes_text(left, sizeof left, (double)free_memory()), what);
@@ -350,9 +354,10 @@ spmm_status sp_device_nan(void *p, int64_t bytes)
 
 /* ---- copies ---- */
 
-/** Makes sure that the pinned staging buffers for large copies exist: the driver copies pageable memory through
- *  buffers of its own with one thread, at a fifth of the link's speed. \return 0 if they cannot be had: then the
- *  driver copies */
+/** Allocates the pinned staging buffers for large copies if that has not been done yet. Without them, the
+ *  driver copies pageable memory through buffers of its own with one thread, at a fifth of the speed of the
+ *  link.
+ *  \return 1 if the buffers exist, 0 if they cannot be allocated: then the driver copies */
 static int have_stages(void)
 {
     if (device.stage[0]) return 1;
@@ -365,7 +370,7 @@ static int have_stages(void)
     return !device.stage_failed;
 }
 
-/** memcpy() with all OpenMP threads of the process. */
+/** Works like memcpy(), with all OpenMP threads of the process. */
 static void copy_by_threads(char *to, const char *from, int64_t bytes)
 {
     enum { PART = 1 << 20 };
@@ -383,7 +388,7 @@ static int64_t piece_bytes(int64_t bytes, int64_t i)
     return left < PIECE ? left : PIECE;
 }
 
-/** Uploads in chunks: while the host fills one staging buffer, the other is copied to the GPU. */
+/** Uploads in chunks: while the host fills one staging buffer, the other one is copied to the GPU. */
 static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
 {
     const int64_t pieces = (bytes + PIECE - 1) / PIECE;
@@ -400,7 +405,8 @@ static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
     return error;
 }
 
-/** Downloads in chunks: chunk i is copied from the GPU while the host empties the staging buffer of chunk i - 1. */
+/** Downloads in chunks: while chunk i is copied from the GPU, the host empties the staging buffer of chunk i
+ *  - 1. */
 static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
 {
     const int64_t pieces = (bytes + PIECE - 1) / PIECE;
@@ -422,7 +428,8 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
     return error;
 }
 
-/** Waits for a copy, also after an error: the staging buffers must be idle before the next copy. */
+/** Waits for a copy to finish. Does so even if `error` says that it failed: the staging buffers must be idle
+ *  before the next copy. */
 static spmm_status finish(cudaError_t error, const char *what)
 {
     const cudaError_t waited = cudaStreamSynchronize(device.queue[SP_STREAM_MAIN]);
@@ -453,7 +460,7 @@ spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
 sp_reach sp_device_reach(const void *p)
 {
     struct cudaPointerAttributes about;
-    int pageable = 0; /* 1: the GPU can access all host memory */
+    int pageable = 0; /* 1: the GPU can access all host memory, pageable memory included */
     if (!device.open) return SP_REACH_ANY;
     if (cudaPointerGetAttributes(&about, p) != cudaSuccess) {
         (void)cudaGetLastError();
@@ -499,7 +506,8 @@ spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream 
 spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
                               int64_t rows, sp_stream stream)
 {
-    /* contiguous rows as one copy: row by row, the copy engines move rows of 256 bytes at two thirds of the speed */
+    /* contiguous rows are copied as a whole: row by row, the copy engines move rows of 256 bytes at two
+     * thirds of the speed */
     if (to_pitch == bytes && from_pitch == bytes) return sp_stream_copy(to, from, bytes * rows, stream);
     TRY(sp_cuda_enter());
     if (bytes > 0 && rows > 0)

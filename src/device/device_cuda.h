@@ -1,4 +1,4 @@
-/** Shared by the files that implement device.h with the CUDA runtime. */
+/** Helpers of device_cuda.c and device_cuda_ipc.c, which implement device.h with the CUDA runtime. */
 #ifndef SP_DEVICE_CUDA_H
 #define SP_DEVICE_CUDA_H
 
@@ -6,24 +6,26 @@
 
 #include "device/device.h"
 
-/** Makes the open GPU the calling thread's current device: CUDA keeps that per thread, and the thread may be new.
- *  Local.
+/** Makes the open GPU the calling thread's current device: CUDA keeps the current device per thread, and
+ *  this thread may be new. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (no GPU is open), _DEVICE */
 spmm_status sp_cuda_enter(void);
 
-/** Sets the message "GPU: what: CUDA's text", and clears the error in the runtime, so that no later check finds it.
- *  Local. \return SPMM_ERR_DEVICE */
+/** Sets the error message "GPU: WHAT: TEXT", where TEXT is CUDA's description of the error. Clears the error
+ *  in the CUDA runtime, so that no later check reports it again. Local. \return SPMM_ERR_DEVICE */
 spmm_status sp_cuda_fail(cudaError_t error, const char *what);
 
-/** Like sp_cuda_fail() for an error reported while waiting, where errors of kernels show up: the message names the
- *  kernel launched last, if any, instead of `what`. Local. */
+/** Like sp_cuda_fail(), for an error that CUDA reported while the host was waiting. Such an error may come
+ *  from a kernel: the message names the kernel launched last, if any, instead of `what`. Local. */
 spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what);
 
-/** If the memory is shared, marks it as freed, so that sp_device_unshare() frees it later. Local.
- *  \return 1: it is shared and must not be freed now, 0: it is not shared */
+/** Checks whether the memory p is shared; if so, marks it as freed, so that sp_device_unshare() frees it
+ *  later. Local.
+ *  \return 1: p is shared and must not be freed now, 0: p is not shared */
 int sp_cuda_keeps(void *p);
 
-/** Returns from the calling function with sp_cuda_fail() if a call of the CUDA runtime fails. */
+/** Calls a function of the CUDA runtime; if that fails, returns from the calling function with
+ *  sp_cuda_fail(). */
 #define CUDA(call, what)                                              \
     do {                                                              \
         const cudaError_t error_ = (call);                            \

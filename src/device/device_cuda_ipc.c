@@ -1,4 +1,5 @@
-/** Implements the events of device.h, and its sharing of memory and events among processes of a node (CUDA IPC). */
+/** Implements a part of device.h: events, and the sharing of memory and events among processes of a node
+ *  (CUDA IPC). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@ struct sp_event {
 
 /* ---- events ---- */
 
-/** Creates an event, or opens another process's. \param [in] handle  NULL: create one */
+/** Creates an event, or attaches another process's event.
+ *  \param [in] handle  handle of the other process's event; NULL: create an event */
 static spmm_status create_event(unsigned flags, const cudaIpcEventHandle_t *handle, sp_event **event)
 {
     *event = NULL;
@@ -77,7 +79,7 @@ spmm_status sp_event_attach(const sp_shared *shared, sp_event **event)
     return create_event(0, &handle, event);
 }
 
-/* allocations that this process shares; only a few at a time */
+/* allocations that this process shares with others; only a few exist at a time */
 static struct {
     struct piece {
         void *p;

@@ -1,4 +1,5 @@
-/** Implements device.h for builds without CUDA: answers the queries and refuses everything else. */
+/** Implements device.h for builds without CUDA: reports that there is no GPU, and makes every operation on
+ *  one fail. */
 #include "device/device.h"
 
 static spmm_status refuse(void) { return sp_fail(SPMM_ERR_NO_DEVICE, "this build was made without CUDA"); }

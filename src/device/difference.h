@@ -1,39 +1,43 @@
-/** Reductions over multivectors in device memory: only the result is downloaded. */
+/** Compares multivectors in device memory and computes their norms on the GPU; only the results are
+ *  downloaded. */
 #ifndef SP_DIFFERENCE_H
 #define SP_DIFFERENCE_H
 
 #include "spmm_types.h"
 
-/** How far a multivector y is from a reference, computed in double whatever the precision. Elements that are not
- *  finite in y or in the reference enter only the two counts. */
+/** The difference between a multivector y and a reference multivector ref, computed in double whatever the
+ *  precision. Elements that are not finite in y or in ref are counted in `different` and `unmatched`, and
+ *  enter no other member. */
 typedef struct sp_difference {
-    int64_t different;     /**< elements that are not bitwise equal (all NaNs count as equal) */
-    int64_t unmatched;     /**< those of them that are not finite in y, in the reference, or in both */
-    double max_absolute;   /**< the largest |y - ref| */
-    double max_relative;   /**< the largest |y - ref| / |ref|, or |y| where ref is 0 */
-    double mean_relative;  /**< the sum of the same quantities divided by rows * k */
+    int64_t different;     /**< number of elements that are not bitwise equal (all NaNs count as equal) */
+    int64_t unmatched;     /**< how many of the different elements are not finite in y, in ref, or in both */
+    double max_absolute;   /**< largest |y - ref| of any element */
+    double max_relative;   /**< largest |y - ref| / |ref| of any element; |y| if ref is 0 */
+    double mean_relative;  /**< sum of |y - ref| / |ref| (|y| if ref is 0) over all elements, divided by rows
+                                * k */
     double norm;           /**< Frobenius norm of y - ref (infinite if elements exceed 1e154) */
-    double max_reference;  /**< the largest |ref| */
+    double max_reference;  /**< largest |ref| of any element */
     double norm_reference; /**< Frobenius norm of ref */
 } sp_difference;
 
 /** Norms of a multivector, computed in double. */
 typedef struct sp_norms {
-    int64_t not_finite; /**< number of elements that are not finite; they enter neither norm */
-    double max, norm;   /**< largest magnitude; Frobenius norm */
+    int64_t not_finite; /**< number of elements that are not finite; such elements enter neither norm */
+    double max, norm;   /**< max: largest magnitude of an element; norm: Frobenius norm */
 } sp_norms;
 
-/** Compares y with ref: both in device memory, of the same rows, k and precision, with any leading dimensions. One
- *  launch, whose last block adds the results of all blocks in a fixed order, so that the result is bitwise
- *  reproducible on a given GPU model.
+/** Compares y with ref. Both are in device memory and have the same rows, k and precision; their leading
+ *  dimensions may differ. A single launch compares them; its last block adds the results of all blocks in a
+ *  fixed order, so that the result is bitwise reproducible on a given GPU model.
  *
- *  Local. Allocates GPU memory, runs after what was queued before, and waits.
+ *  Local. Allocates GPU memory, runs after the work that was queued before, and waits for the result.
  *  \param [out] result  zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_USAGE (shapes differ, or not in device memory), SPMM_ERR_MEMORY, _NO_DEVICE,
  *          _DEVICE */
 spmm_status sp_device_compare(const spmm_multivector *y, const spmm_multivector *ref, sp_difference *result);
 
-/** Computes the norms of v, in the same way and with the same errors. Local. */
+/** Computes the norms of v, a multivector in device memory. Works and fails like sp_device_compare().
+ *  Local. */
 spmm_status sp_device_norms(const spmm_multivector *v, sp_norms *result);
 
 #endif

@@ -9,7 +9,7 @@ typedef struct range {
     int64_t begin, count;
 } range;
 
-/** Position and precision of a block in the form in which the ranks exchange them. */
+/** Sizes, precision and position of a block, as the ranks exchange them. */
 typedef struct extent {
     int64_t rows, cols, precision;
     range row, col, x;
@@ -49,10 +49,10 @@ spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads
     return sp_csr_check_starts(&b->csr, threads);
 }
 
-/* ---- all of them ---- */
+/* ---- the blocks of all ranks ---- */
 
-/** This rank's process column or row: `count` ranks, `step` apart in the grid's numbering and beginning with rank
- *  `rank`. */
+/** One line of the process grid, either the process column or the process row of this rank: `count` ranks,
+ *  namely rank, rank + step, rank + 2 * step and so on. */
 typedef struct line {
     const char *name;
     const extent *place;
@@ -78,7 +78,7 @@ static spmm_status same_matrix(const line *l)
     return SPMM_OK;
 }
 
-/** Selects one of an extent's ranges. */
+/** Returns one of the three ranges in an extent. */
 typedef range pick(const extent *p);
 static range rows_of(const extent *p) { return p->row; }
 static range cols_of(const extent *p) { return p->col; }
@@ -100,7 +100,8 @@ static spmm_status alike(const line *l, const char *what, pick *of)
     return SPMM_OK;
 }
 
-/** Checks that the ranges follow one another without gap or overlap and together make up `whole`. */
+/** Checks that the ranges of the ranks of l, in rank order, follow one another without gap or overlap and
+ *  together make up the range `whole`. */
 static spmm_status consecutive(const line *l, const char *what, pick *of, range whole)
 {
     int64_t at = whole.begin;

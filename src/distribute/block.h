@@ -1,25 +1,28 @@
-/** Checks that a rank's block is valid in itself and that the blocks of all ranks make up the matrix. A block that a
- *  program filled in wrongly must be reported here: later stages take all of this for granted. */
+/** Checks that a rank's block is valid in itself and that the blocks of all ranks make up the matrix. A
+ *  program may fill in a block itself, so errors must be reported here: later stages do not check blocks
+ *  again. */
 #ifndef SP_BLOCK_H
 #define SP_BLOCK_H
 
 #include "comm/grid.h"
 
-/** Checks this rank's block by itself: grid, sizes, ranges within the whole matrix, precision, arrays and row
- *  starts. Column indices are left to sp_halo_create(), which checks them while it reads them. Local.
+/** Checks this rank's block by itself: its grid, sizes, ranges within the whole matrix, precision, arrays and
+ *  row starts. Column indices are not checked here but by sp_halo_create(), which reads them anyway. Local.
+ *  \param [in] threads  OpenMP threads
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what was expected) */
 spmm_status sp_block_check(const sp_grid *grid, const spmm_block *block, int threads);
 
-/** Checks that the blocks, each of which has passed sp_block_check(), fit together: all are parts of the same matrix
- *  in the same precision; the blocks of a process row have the same rows and those of a process column the same
- *  columns; the row ranges of the process rows, the column ranges of the process columns and, within a process
- *  column, the owned rows of X follow one another without gap or overlap.
+/** Checks that the blocks, each of which has passed sp_block_check(), fit together: all are parts of the same
+ *  matrix in the same precision; the blocks of a process row have the same rows and those of a process column
+ *  the same columns; the row ranges of the process rows, the column ranges of the process columns and, within
+ *  a process column, the owned rows of X follow one another without gap or overlap.
  *
  *  Collective over grid->comm.
- *  \param [out] first  [P + 1], the first row of X of each rank of the process column, relative to the block's first
- *                      column; first[P] is the number of the block's columns
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the message names the ranks that disagree),
- *          _MEMORY, _MPI */
+ *  \param [out] first  [P + 1]; first[p] is the first row of X that rank p of the process column owns,
+ *                      relative to the first column of the block; first[P] is the number of columns of the
+ *                      block
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the message names the ranks that
+ *          disagree), _MEMORY, _MPI */
 spmm_status sp_blocks_fit(const sp_grid *grid, const spmm_block *block, int64_t *first);
 
 #endif

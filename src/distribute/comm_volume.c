@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/** Data that the threads share. */
+/** Input and output of sp_comm_volume(), which all threads share. */
 typedef struct model {
     const spmm_csr *a;
     int P, Q;
@@ -13,16 +13,17 @@ typedef struct model {
     sp_rank_count *counts;
 } model;
 
-/** Scratch of one thread. Here owner (o, q) has the index q*P + o, not its rank. */
+/** Temporary arrays of one thread. They number the owners of X by process column: owner (o, q) has the index
+ *  q*P + o, which is not its rank. */
 typedef struct workspace {
-    int32_t *stamp;     /**< per column: last process row found to need it; is never cleared */
-    int64_t *wanted;    /**< per owner: rows needed from it by the current process row; then cleared */
-    int32_t *suppliers; /**< owners with wanted > 0 */
+    int32_t *stamp;     /**< per column: the last process row known to need it; never cleared */
+    int64_t *wanted;    /**< per owner: number of its rows that the current process row needs */
+    int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int64_t count;      /**< number of suppliers */
 } workspace;
 
-/** Finds the owner of a column: the last o with owned[o] <= column, since an empty range begins where the next range
- *  does. */
+/** Returns the owner of a column within its process column: the last o with owned[o] <= column. (Not the
+ *  first such o, because an empty range begins where the next range does.) */
 static int owner_of(const int64_t *owned, int P, int64_t column)
 {
     int low = 0, high = P - 1;
@@ -36,7 +37,8 @@ static int owner_of(const int64_t *owned, int P, int64_t column)
     return low;
 }
 
-/** Counts entries [from, to) of one row, all of which lie in block (p, q). */
+/** Adds entries [from, to) of one row, all of which lie in block (p, q), to the counts of rank (p, q), and
+ *  notes the rows of X that they need. */
 static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, workspace *s)
 {
     const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);
@@ -56,7 +58,7 @@ static void count_entries(const model *m, int p, int q, int64_t from, int64_t to
     c->boundary_rows += boundary;
 }
 
-/** Splits row i at the boundaries of the column blocks and counts each part. */
+/** Splits row i at the boundaries of the column blocks and counts the entries in each column block. */
 static void count_row(const model *m, int p, int64_t i, workspace *s)
 {
     const int64_t end = m->a->irp[i + 1];
@@ -81,7 +83,7 @@ static void book_halo(const model *m, int p, workspace *s)
         sp_rank_count *const receiver = &m->counts[p * m->Q + q], *const sender = &m->counts[o * m->Q + q];
         receiver->halo_rows += wanted;
         receiver->receives_from++;
-        /* other threads' process rows may need rows of the same owner */
+        /* a sender may serve several process rows, which other threads may be counting now */
 #pragma omp atomic
         sender->sent_rows += wanted;
 #pragma omp atomic
@@ -113,7 +115,8 @@ static spmm_status count_all(const model *m, int threads)
     TRY_GOTO(sp_alloc((void **)&stamps, threads * cols, sizeof *stamps, "stamps of the columns"), done);
     TRY_GOTO(sp_alloc((void **)&suppliers, threads * ranks, sizeof *suppliers, "owners of halo rows"), done);
     TRY_GOTO(sp_alloc_zero((void **)&wanted, threads * ranks, sizeof *wanted, "counts of halo rows"), done);
-    /* a team may have fewer threads than requested, so scratch belongs to an iteration and not to a thread */
+    /* one workspace per iteration t, not per thread, because OpenMP may provide fewer threads than
+     * requested */
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++) {
         workspace s = {stamps + t * cols, wanted + t * ranks, suppliers + t * ranks, 0};
@@ -127,7 +130,8 @@ done:
     return status;
 }
 
-/** Returns 1 if the blocks follow one another in order from `first` to `last`. */
+/** Returns 1 if the boundaries begin[0], ..., begin[parts] do not decrease and go from `first` to `last`,
+ *  else 0. */
 static int covers(const int64_t *begin, int parts, int64_t first, int64_t last)
 {
     for (int p = 0; p < parts; p++)

@@ -50,15 +50,15 @@ failed:
     return status;
 }
 
-/* ---- a matrix ---- */
+/* ---- gathering a matrix ---- */
 
-/** Sizes of all ranks' blocks, and buffers for one block at a time; on root. */
+/** On root only: the sizes of all ranks' blocks, and buffers for one block at a time. */
 typedef struct pieces {
     int64_t (*size)[2]; /* [ranks], rows and entries of each block */
     int64_t *start;     /* row starts of the current block */
     int32_t *ja;
     void *as;
-    int64_t *next; /* [rows], where the next entries of each row of a go */
+    int64_t *next; /* position in the matrix of the next entry of each row */
 } pieces;
 
 static void destroy_pieces(pieces *s)
@@ -87,7 +87,7 @@ static spmm_status make_room(const sp_grid *grid, spmm_precision precision, int6
     return sp_alloc((void **)&s->next, rows + 1, sizeof *s->next, "row starts");
 }
 
-/** Fetches rank r's row starts, which begin at 0, into s->start. */
+/** Gets the row starts of rank r's block, which begin at 0, into s->start. */
 static spmm_status starts_of(const sp_grid *grid, const spmm_csr *piece, int r, pieces *s)
 {
     const int64_t rows = s->size[r][0];
@@ -108,7 +108,8 @@ static spmm_status entries_of(const sp_grid *grid, const spmm_csr *piece, int r,
     return sp_recv(grid->comm, r, SP_TAG_GATHER_AS, s->as, nnz * size);
 }
 
-/** Appends a block's entries to its rows of a; the blocks of a process row arrive in the order of their columns. */
+/** Appends the entries of the block in s to rows [first_row, first_row + rows) of `a`. The blocks of a
+ *  process row arrive in the order of their columns, so these rows stay sorted. */
 static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col_begin, spmm_csr *a)
 {
     const size_t size = sp_value_size(a->precision);
@@ -121,7 +122,8 @@ static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col
     }
 }
 
-/** Receives all blocks in two passes: the first counts the row lengths, the second places the entries. */
+/** Assembles the matrix on root. All blocks are received in two passes: the first pass counts the entries per
+ *  row, the second pass stores the entries. */
 static spmm_status put_together(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin,
                                 pieces *s, spmm_csr *a)
 {

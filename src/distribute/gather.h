@@ -8,21 +8,22 @@
  *
  *  Collective over grid->comm.
  *  \param [in]  block  this rank's rows (possibly none), in host memory, with the leading dimension that
- *                      spmm_multivector_create() gives for its k
- *  \param [in]  rows   rows of all blocks together: those of Y, or fewer if only a selection of rows is gathered
- *  \param [out] y      on rank 0: [rows x k], host memory, the blocks in rank order; the caller
- *                      destroys it. Elsewhere zeroed.
+ *                      spmm_multivector_create() chooses for block->k
+ *  \param [in]  rows   total number of rows of all blocks: the rows of Y, or fewer if only selected rows are
+ *                      gathered
+ *  \param [out] y      on rank 0: the blocks in rank order, [rows x k], in host memory; the caller destroys
+ *                      it. On other ranks zeroed
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_gather(const sp_grid *grid, const spmm_multivector *block, int64_t rows, spmm_multivector *y);
 
-/** Assembles a matrix on rank 0 from blocks of rows: each process row contributes some rows, and all of its ranks
- *  contribute the same ones.
+/** Assembles a matrix on rank 0 from row blocks. The ranks of a process row contribute the same rows, each
+ *  rank with the columns of its column block.
  *
  *  Collective over grid->comm.
- *  \param [in]  piece      this rank's rows, column indices relative to col_begin[q]
+ *  \param [in]  piece      the block of this rank (p, q), with column indices relative to col_begin[q]
  *  \param [in]  col_begin  [Q + 1], global first columns of the column blocks
- *  \param [out] a          on rank 0: the rows in the order of the process rows, with global column indices; the
- *                          caller destroys it. Elsewhere zeroed
+ *  \param [out] a          on rank 0: the rows in the order of the process rows, with global column indices;
+ *                          the caller destroys it. On other ranks zeroed
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_gather_csr(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin, spmm_csr *a);
 

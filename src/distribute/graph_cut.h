@@ -1,5 +1,5 @@
-/** Graph partitioner: METIS in graph_cut_metis.c, or a stub that reports its absence in graph_cut_none.c; the build
- *  links one of them. */
+/** Interface to the graph partitioner. The build links graph_cut_metis.c, which calls METIS, or
+ *  graph_cut_none.c, whose functions only report that METIS is missing. */
 #ifndef SP_GRAPH_CUT_H
 #define SP_GRAPH_CUT_H
 
@@ -8,17 +8,18 @@
 /** An undirected graph without self-loops; each edge is stored in both directions. */
 typedef struct sp_graph {
     int64_t vertices;
-    int64_t *start;     /**< where each vertex's neighbours start, [vertices + 1] */
-    int32_t *neighbour; /**< in increasing order within a vertex */
+    int64_t *start;     /**< index in `neighbour` of each vertex's first neighbour, [vertices + 1] */
+    int32_t *neighbour; /**< neighbours of all vertices, in increasing order for each vertex */
     const int64_t
-        *row_start; /**< of the matrix; vertex v has weight row_start[v+1] - row_start[v] + 1; borrowed */
+        *row_start; /**< row starts of A (borrowed); vertex v has weight row_start[v+1] - row_start[v] + 1 */
 } sp_graph;
 
-/** Assigns each vertex to a part, so that the parts have about the same weight and few edges run between them. Local.
+/** Assigns each vertex to a part, so that the parts have about the same weight and few edges run between
+ *  parts. Local.
  *
  *  \param [in]  parts  >= 2
  *  \param [out] part   [vertices], from 0 to parts - 1; a part may be empty
- *  \return SPMM_OK, SPMM_ERR_USAGE (a build without METIS), SPMM_ERR_LIMIT (beyond METIS's integers),
+ *  \return SPMM_OK, SPMM_ERR_USAGE (a build without METIS), SPMM_ERR_LIMIT (too large for METIS's integers),
  *          SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL (METIS failed) */
 spmm_status sp_graph_cut(const sp_graph *g, int parts, int32_t *part);
 

@@ -1,4 +1,5 @@
-/** Partitions graphs with METIS 5, whose integers, idx_t, have 32 or 64 bits depending on how it was built. */
+/** Partitions graphs with METIS 5, whose integers, idx_t, have 32 or 64 bits depending on how METIS was
+ *  built. */
 #include "distribute/graph_cut.h"
 
 #include <metis.h>
@@ -6,10 +7,12 @@
 #include "base/memory.h"
 #include "distribute/partition.h"
 
-/* LEAST_VERTICES: with fewer vertices per part METIS would leave some parts empty and report that on stdout. */
+/* LEAST_VERTICES: with fewer vertices per part METIS would leave some parts empty and report that on
+ * stdout. */
 enum { SEED = 1, LEAST_VERTICES = 4 };
 
-/** The graph in METIS's integers, and the two partitions that are compared. */
+/** The graph, copied to METIS's integers, and two partitions of it: by_cut minimizes the edge cut, by_volume
+ *  the communication volume. */
 typedef struct copy {
     idx_t *start, *neighbour, *weight, *by_cut, *by_volume;
 } copy;
@@ -28,8 +31,9 @@ static spmm_status alloc(idx_t **p, int64_t count)
     return sp_alloc((void **)p, count, sizeof **p, "METIS's copy of the graph");
 }
 
-/** Returns the weight that METIS is given: at most a part's share of the total. A heavier vertex then gets a part of
- *  its own; given its full weight, METIS would run out of vertices for the other parts. */
+/** Returns the weight of vertex v that METIS is given: its weight in the graph, but at most a part's share of
+ *  the total weight. A vertex heavier than that gets a part of its own; with its full weight, METIS would run
+ *  out of vertices for the other parts. */
 static idx_t weight_of(const sp_graph *g, int64_t v, int parts)
 {
     const int64_t share = (g->row_start[g->vertices] + g->vertices) / parts;
@@ -56,7 +60,8 @@ failed:
     return status;
 }
 
-/** Checks that an idx_t holds the sum of all weights and the index of the last neighbour, as METIS requires. */
+/** Checks that an idx_t holds the sum of all weights and the index of the last neighbour, as METIS
+ *  requires. */
 static spmm_status check_limits(const sp_graph *g)
 {
     const int64_t n = g->vertices, arcs = g->start[n], weight = g->row_start[n] + n;
@@ -69,7 +74,8 @@ static spmm_status check_limits(const sp_graph *g)
         (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
 }
 
-/** Partitions the graph, minimizing METIS_OBJTYPE_CUT or _VOL; *objective is the value reached. */
+/** Partitions the graph with METIS, which minimizes `type`, METIS_OBJTYPE_CUT or METIS_OBJTYPE_VOL.
+ *  *objective receives the value reached. */
 static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c, idx_t *part,
                               idx_t *objective)
 {
@@ -88,8 +94,8 @@ static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c,
                    (long long)g->vertices, parts);
 }
 
-/** Counts the rows of X that must be communicated: the pairs of a vertex and another part that has a neighbour of it.
- *  last: [parts], scratch. */
+/** Counts the rows of X that a partition communicates: each vertex counts once for each other part that
+ *  contains a neighbour of the vertex. `last` is scratch memory, [parts]. */
 static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int32_t *last)
 {
     int64_t volume = 0;
@@ -103,8 +109,8 @@ static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int
     return volume;
 }
 
-/** Minimizes the edge cut, which is fast; if that cuts at most half of the edges, minimizes the communication volume
- *  as well and keeps whichever partition moves fewer rows of X.
+/** Partitions the graph for a small edge cut, which is fast. If at most half of the edges are cut, also
+ *  partitions it for a small communication volume, and keeps whichever partition moves fewer rows of X.
  *
  *  Rows moved (and seconds), METIS 5.1, 32 parts:
  *      matrix            by cut           by volume
@@ -112,8 +118,8 @@ static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int
  *      fem3:30            57453 (0.22)     58011 (0.63)
  *      rmat:16,16        289672 (0.90)    283454 (6.47)
  *      uniform:20000,8   109936 (0.27)    109136 (2.72)
- *  Minimizing the volume saves one seventh on a mesh; on graphs that cannot be cut well it takes up to ten times as
- *  long to save at most 2 %. Recursive bisection moved fewer rows only for fem3 in 8 parts. */
+ *  Minimizing the volume saves one seventh on lap3d7; on graphs that cannot be cut well it takes up to ten
+ *  times as long to save at most 2 %. Recursive bisection moved fewer rows only for fem3 in 8 parts. */
 static spmm_status split(const sp_graph *g, int parts, copy *c, int32_t *part)
 {
     int32_t *last = NULL;
@@ -121,7 +127,8 @@ static spmm_status split(const sp_graph *g, int parts, copy *c, int32_t *part)
     const idx_t *best = c->by_cut;
     spmm_status status;
     TRY_GOTO(call_metis(g, parts, METIS_OBJTYPE_CUT, c, c->by_cut, &cut), done);
-    /* start counts each edge twice, once from either end */
+    /* g->start counts each edge twice, once from either end, so a quarter of that number is half of the
+     * edges */
     if (cut <= g->start[g->vertices] / 4) {
         TRY_GOTO(sp_alloc((void **)&last, parts, sizeof *last, "stamps of parts"), done);
         TRY_GOTO(call_metis(g, parts, METIS_OBJTYPE_VOL, c, c->by_volume, &objective), done);
@@ -134,7 +141,8 @@ done:
     return status;
 }
 
-/** Makes parts of consecutive vertices with about the same number of entries. */
+/** Divides the vertices, in their order, into consecutive parts with about the same number of entries of the
+ *  matrix. */
 static spmm_status split_in_order(const sp_graph *g, int parts, int32_t *part)
 {
     int64_t *begin;

@@ -1,4 +1,5 @@
-/** Graph partitioner of builds without METIS: every call fails with a message that says so. */
+/** Takes the place of graph_cut_metis.c in builds without METIS: every call fails with a message that says
+ *  so. */
 #include "distribute/graph_cut.h"
 
 spmm_status sp_graph_ready(void)

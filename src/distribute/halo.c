@@ -1,4 +1,4 @@
-/** Determines the halo of each block: the rows of X to exchange, and the local column indices. */
+/** Determines the halo of each block: which rows of X are exchanged, and the local column indices. */
 #include "distribute/halo.h"
 
 #include <stdlib.h>
@@ -11,19 +11,20 @@
 /* WORD: bits per word of the bitmap of needed columns; ROWS: rows that a thread scans at a time */
 enum { WORD = 64, ROWS = 1024 };
 
-/** A halo pays for its packing and renumbering if it moves less than this fraction of a broadcast's rows. */
+/** A halo exchange is worth its packing and renumbering if it moves less than this fraction of the rows of X
+ *  that a broadcast moves. */
 static const double WORTH = 0.9;
 
-/** Temporary data of the set-up. */
+/** Temporary data of sp_halo_create(). */
 typedef struct setup {
     const sp_grid *grid;
     const spmm_block *block;
-    int parts;               /* ranks of the process column */
-    int64_t *first;          /* [parts + 1], from sp_blocks_fit() */
-    uint64_t *needed;        /* bit j: column j of the block has an entry and is owned by another rank */
-    int32_t *before;         /* [words + 1], number of needed columns before each word */
-    int64_t *receive, *send; /* [parts], number of rows from and to each rank */
-    int32_t *wanted;         /* needed rows in their owners' local numbering */
+    int parts;               /* number of ranks in the process column */
+    int64_t *first;          /* [parts + 1], first row of X of each rank, from sp_blocks_fit() */
+    uint64_t *needed;        /* bitmap; bit j: column j of the block has an entry, and another rank owns it */
+    int32_t *before;         /* [words + 1], number of needed columns before each word of the bitmap */
+    int64_t *receive, *send; /* [parts] each: numbers of rows of X to receive from and to send to each rank */
+    int32_t *wanted;         /* rows of X to receive, each numbered from the first row of its owner */
     MPI_Request *request;
 } setup;
 
@@ -36,8 +37,9 @@ static void mark(setup *s, int64_t j)
     if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
-/** Marks the columns that other ranks own. This is the only pass over all column indices, so it checks them too.
- *  \return 0 if the column indices of some row are invalid */
+/** Marks in s->needed the columns of the block's entries that other ranks own. Also checks all column
+ *  indices, because this is the first pass over them.
+ *  \return 1; 0 if the column indices of some row are invalid */
 static int mark_needed(setup *s, int threads)
 {
     const spmm_csr *a = &s->block->csr;
@@ -47,7 +49,7 @@ static int mark_needed(setup *s, int threads)
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(threads) reduction(& : sound)
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t n = a->irp[i + 1] - a->irp[i];
-        if (n == 0) continue; /* (a block without entries may have no arrays) */
+        if (n == 0) continue; /* in a block without entries, ja may be NULL */
         const int32_t *const ja = a->ja + a->irp[i];
         sound &= sp_columns_sound(ja, n, a->cols);
         if (!sound) continue;
@@ -57,7 +59,7 @@ static int mark_needed(setup *s, int threads)
     return sound;
 }
 
-/** Returns the number of needed columns before column j. */
+/** Returns the number of needed columns (marked in s->needed) before column j. */
 static int64_t rank_of(const setup *s, int64_t j)
 {
     const uint64_t low = s->needed[j / WORD] & ((UINT64_C(1) << (j % WORD)) - 1);
@@ -76,7 +78,8 @@ static spmm_status find_needed(setup *s, int threads)
     return SPMM_OK;
 }
 
-/** Sums over all ranks what a halo and what a broadcast would move, and chooses between them. */
+/** Sums over all ranks the rows of X that a halo exchange and a broadcast would move, and chooses h->kind:
+ *  `asked`, or the cheaper of the two if `asked` is SPMM_EXCHANGE_AUTO. Collective. */
 static spmm_status decide(setup *s, spmm_exchange asked, sp_halo *h)
 {
     int64_t rows[2] = {0, s->block->csr.cols - h->own};
@@ -104,7 +107,8 @@ static void all_columns(setup *s)
 
 /* ---- a halo ---- */
 
-/** Sends each owner the list of the rows needed from it; the lists received are in h->list, target after target. */
+/** Sends each owner the list of its rows of X that this rank needs. Receives the lists of the ranks that need
+ *  rows of X from this rank into h->list, one list after the other. Collective. */
 static spmm_status exchange_lists(setup *s, sp_halo *h)
 {
     int count = 0, chunks = 0;
@@ -125,7 +129,7 @@ static spmm_status exchange_lists(setup *s, sp_halo *h)
     return sp_wait(s->request, count);
 }
 
-/** Lists the needed columns as row numbers of their owners. */
+/** Lists in s->wanted the rows of X that this rank needs, each numbered from the first row of its owner. */
 static void list_wanted(setup *s)
 {
     const int64_t words = s->block->csr.cols / WORD + 1;
@@ -170,16 +174,17 @@ static spmm_status renumber(const setup *s, int threads, sp_halo *h)
     return SPMM_OK;
 }
 
-/* ---- both ---- */
+/* ---- a halo or a broadcast ---- */
 
-/** Drops the lists of contiguous rows: these need no packing and are sent from where they are. */
+/** Removes lists of contiguous rows from h->list: contiguous rows are sent from where they are, without
+ *  packing. */
 static void shorten_lists(sp_halo *h)
 {
     int64_t kept = 0;
     for (int t = 0; t < h->targets; t++) {
         sp_halo_send *const g = &h->target[t];
         const int32_t *const list = h->list + g->first;
-        g->packed = list[g->rows - 1] - list[0] != g->rows - 1; /* lists are in increasing order */
+        g->packed = list[g->rows - 1] - list[0] != g->rows - 1; /* a list is in increasing order */
         if (!g->packed) {
             g->first = list[0];
             continue;

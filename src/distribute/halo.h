@@ -1,56 +1,61 @@
-/** The halo: which rows of X are exchanged within a process column before a product, and the local numbering of the
- *  block's columns that goes with it. Created once per block; nothing here depends on K. */
+/** The halo: which rows of X are exchanged within a process column before a product, and the local numbering
+ *  of the block's columns that goes with it. Created once per block; nothing here depends on K. */
 #ifndef SP_HALO_H
 #define SP_HALO_H
 
 #include "comm/grid.h"
 
-/** Rows received from one rank: ghost rows [first, first + rows) in the local numbering of X (see sp_halo). */
+/** Rows of X received from one rank: ghost rows [first, first + rows) in the local numbering of X (see
+ *  sp_halo). */
 typedef struct sp_halo_recv {
-    int rank; /**< in the process column's communicator */
+    int rank; /**< the sending rank, in the process column's communicator */
     int64_t first, rows;
 } sp_halo_recv;
 
-/** Rows sent to one rank. If `packed` is 0 they are contiguous, owned rows [first, first + rows), and are sent from
- *  where they are; otherwise they are owned rows list[first .. first + rows - 1], which must be packed. */
+/** Rows of X sent to one rank. If `packed` is 0, the rows are contiguous: owned rows [first, first + rows),
+ *  which are sent from where they are. Otherwise they are the owned rows list[first .. first + rows - 1] of
+ *  sp_halo.list, which must be packed. */
 typedef struct sp_halo_send {
     int rank;
     int packed;
     int64_t first, rows;
 } sp_halo_send;
 
-/** The halo of a block. Its local numbering of X has `ghost_low` rows of other ranks, then this rank's `own` rows,
- *  then `ghost_high` rows of other ranks, in the order of their global indices. Renumbering the columns therefore
- *  keeps the order of a row's entries, and a kernel's sums stay the same to the bit. */
+/** The halo of a block. The local numbering of X has `ghost_low` rows of other ranks, then this rank's `own`
+ *  rows, then `ghost_high` rows of other ranks, all in the order of their global indices. Renumbering the
+ *  columns therefore keeps the order of a row's entries, and the sums that a kernel computes stay the same to
+ *  the bit. */
 typedef struct sp_halo {
     spmm_exchange kind; /**< SPMM_EXCHANGE_HALO or _BCAST, never _AUTO */
     int64_t ghost_low, own, ghost_high;
-    int sources, targets; /**< number of ranks to receive from and to send to */
+    int sources, targets; /**< numbers of ranks: to receive from (sources), to send to (targets) */
     sp_halo_recv *source;
     sp_halo_send *target;
-    int32_t *list; /**< owned rows to pack, [packed]; NULL for a broadcast */
+    int32_t *list; /**< owned rows that are packed for sending, [packed]; NULL for a broadcast */
     int64_t packed;
-    int64_t sent; /**< rows sent, summed over all targets */
+    int64_t sent; /**< number of rows of X sent, summed over all targets */
     int64_t all_moved,
-        all_bcast;  /**< rows received, summed over all ranks: actually, and if `kind` were _BCAST */
-    spmm_csr local; /**< the block with local column indices; row starts and values are the block's arrays */
-    int renumbered; /**< 1: the halo owns local.ja; 0: it is the block's array */
+        all_bcast;  /**< rows received by all ranks: all_moved with `kind`, all_bcast with a broadcast */
+    spmm_csr local; /**< the block with local column indices; shares the block's row starts and values */
+    int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
 } sp_halo;
 
-/** Determines which rows of X this rank needs from which owner and which it sends to whom, and renumbers the block's
- *  columns accordingly. Checks the blocks first (sp_block_check(), sp_blocks_fit(), and the column indices).
+/** Determines which rows of X this rank receives from each owner and which rows it sends to each rank, and
+ *  renumbers the columns of the block accordingly. Checks the blocks first (sp_block_check(),
+ *  sp_blocks_fit(), and the column indices).
  *
  *  Collective over grid->comm.
  *  \param [in]  block    must outlive the halo
- *  \param [in]  kind     SPMM_EXCHANGE_AUTO: a halo if it moves clearly less than a broadcast, over all ranks
+ *  \param [in]  kind     SPMM_EXCHANGE_AUTO: a halo exchange if it moves clearly fewer rows of X than a
+ *                        broadcast, summed over all ranks; otherwise a broadcast
  *  \param [in]  threads  OpenMP threads of this rank
  *  \param [out] halo     the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a block is invalid, or the blocks do not fit
- *          together), _MEMORY, _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a block is invalid, or the blocks do not
+ *          fit together), _MEMORY, _MPI */
 spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
                            sp_halo *halo);
 
-/** Frees the lists and the renumbered columns; accepts NULL and zeroed objects. Local. */
+/** Frees the lists and the renumbered column indices of *halo; accepts NULL and zeroed objects. Local. */
 void sp_halo_destroy(sp_halo *halo);
 
 /** Returns the number of rows of X in the local numbering, ghost rows included. Local. */

@@ -13,10 +13,10 @@ void sp_partition_even(int64_t rows, int parts, int64_t *begin)
 
 int64_t sp_partition_share(int64_t nnz, int parts, int p)
 {
-    return nnz / parts * p + nnz % parts * p / parts; /* nnz * p might overflow */
+    return nnz / parts * p + nnz % parts * p / parts; /* without forming nnz * p, which might overflow */
 }
 
-/** Returns the first row in [low, rows] whose start is `entry` or later. */
+/** Returns the first row i in [low, rows] with irp[i] >= entry. */
 static int64_t row_at(const int64_t *irp, int64_t low, int64_t rows, int64_t entry)
 {
     int64_t high = rows;
@@ -47,7 +47,7 @@ void sp_partition_entries(const int64_t *irp, int64_t rows, int parts, int64_t *
     begin[parts] = rows;
 }
 
-/** Sets start[j + 1] to the number of entries in columns 0 to j; start is zeroed before. */
+/** Sets start[j + 1] to the number of entries in columns 0 to j. The caller has zeroed `start`. */
 static void column_starts(const spmm_csr *a, int threads, int64_t *start)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)

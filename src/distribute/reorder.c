@@ -1,4 +1,4 @@
-/** Builds the graph of a matrix, has it partitioned, and orders the rows within each part. */
+/** Partitions the graph of a matrix, and orders the rows within each part. */
 #include "distribute/reorder.h"
 
 #include <string.h>
@@ -12,7 +12,8 @@ static void graph_destroy(sp_graph *g)
     sp_free(g->neighbour);
 }
 
-/** Builds the pattern of A^T; its rows come out sorted, since A's rows are visited in order. */
+/** Builds the pattern of the transpose of `a`: its row starts in `start`, its column indices in `row`. Its
+ *  rows come out sorted, because the rows of `a` are visited in order. */
 static void transpose(const spmm_csr *a, int64_t *start, int32_t *row)
 {
     memset(start, 0, ((size_t)a->rows + 1) * sizeof *start);
@@ -20,12 +21,13 @@ static void transpose(const spmm_csr *a, int64_t *start, int32_t *row)
     for (int64_t j = 0; j < a->rows; j++) start[j + 1] += start[j];
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) row[start[a->ja[e]]++] = (int32_t)i;
-    /* each start has advanced to where the next row starts: shift them back */
+    /* start[j] has advanced to where row j + 1 starts: move each element up by one */
     memmove(start + 1, start, (size_t)a->rows * sizeof *start);
     start[0] = 0;
 }
 
-/** Merges two increasing lists, leaving out v and repetitions. Returns the length of the result. */
+/** Merges the increasing lists x and y into `to`, leaving out the number v and repetitions. Returns the
+ *  length of the result. */
 static int64_t merge(const int32_t *x, int64_t nx, const int32_t *y, int64_t ny, int64_t v, int32_t *to)
 {
     int64_t n = 0;
@@ -39,7 +41,8 @@ static int64_t merge(const int32_t *x, int64_t nx, const int32_t *y, int64_t ny,
     return n;
 }
 
-/** Builds the graph of A + A^T. Memory: per entry 4 bytes for A^T and 8 for the neighbours. */
+/** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes for
+ *  the neighbours. */
 static spmm_status graph_create(const spmm_csr *a, sp_graph *g)
 {
     const int64_t n = a->rows;
@@ -72,7 +75,9 @@ static int64_t count_cut(const sp_graph *g, const int32_t *part)
     return cut;
 }
 
-/** Kinds of rows, in the order in which they come within a part (sp_graph_partition()). */
+/** Kinds of rows, in the order that sp_graph_partition() gives them within a part. INTERIOR: neither needed
+ *  by other parts nor needing other parts; NEEDED: needed by other parts; NEEDS: needing other parts; BOTH:
+ *  both. */
 enum { INTERIOR, NEEDED, BOTH, NEEDS, KINDS };
 
 static void find_kinds(const spmm_csr *a, const int32_t *part, unsigned char *kind)
@@ -87,7 +92,8 @@ static void find_kinds(const spmm_csr *a, const int32_t *part, unsigned char *ki
         }
 }
 
-/** Numbers the rows by a stable counting sort by part and kind. next: [parts * KINDS + 1], scratch, zeroed. */
+/** Numbers the rows by a stable counting sort by part and kind. `next` is scratch memory, [parts * KINDS +
+ *  1], zeroed by the caller. */
 static void number_rows(const spmm_csr *a, int parts, const int32_t *part, const unsigned char *kind,
                         int64_t *next, int64_t *perm, int64_t *begin)
 {

@@ -1,30 +1,31 @@
-/** Reorders the rows of a matrix so that row blocks share few columns, by partitioning the graph of its pattern. */
+/** Reorders the rows of a matrix so that row blocks share few columns, by partitioning the graph of its
+ *  pattern. */
 #ifndef SP_REORDER_H
 #define SP_REORDER_H
 
 #include "base/status.h"
 
-/** Tells whether this build can partition graphs; to be called before a large matrix is read. Local.
- *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says how to get a build that can */
+/** Checks that this build can partition graphs. Callers do so before they read a large matrix in vain. Local.
+ *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says how to build with METIS */
 spmm_status sp_graph_ready(void);
 
-/** Computes a symmetric permutation of a square matrix such that `parts` blocks of consecutive new rows have about
- *  the same number of entries and need few of one another's rows of X.
+/** Computes a symmetric permutation of a square matrix such that `parts` blocks of consecutive new rows have
+ *  about the same number of entries and need few of one another's rows of X.
  *
- *  The graph is the pattern of A + A^T without the diagonal; the weight of a row is its number of entries plus one.
- *  Within a part the rows come in this order, and keep their old order within each kind:
+ *  The graph is the pattern of A + A^T without the diagonal; the weight of a row is its number of entries
+ *  plus one. Within a part the rows come in this order, and keep their old order within each kind:
  *      1. rows that need no other part and that no other part needs
  *      2. rows that other parts need
  *      3. rows that other parts need and that need other parts themselves
  *      4. rows that only need other parts
- *  (Row i needs another part if it has an entry in a column which that part owns.) Thus the interior rows (kinds 1
- *  and 2), the boundary rows (3 and 4) and the rows to send (2 and 3) are each contiguous. The outcome is the same
- *  on every run; parts may be empty.
+ *  (Row i needs another part if it has an entry in a column which that part owns.) Thus the interior rows
+ *  (kinds 1 and 2), the boundary rows (3 and 4) and the rows to send (2 and 3) are each contiguous. The
+ *  outcome is the same on every run; parts may be empty.
  *
  *  Local. With one part all rows keep their positions, even in a build without METIS.
  *  \param [in]  a         square; its values are not read
  *  \param [in]  parts     >= 1, possibly more than there are rows
- *  \param [out] perm      [rows], new position of old row i; sp_csr_permute() applies it
+ *  \param [out] perm      [rows], new position of old row i; sp_csr_permute() applies the permutation
  *  \param [out] begin     [parts + 1], boundaries of the parts among the new rows
  *  \param [out] edge_cut  number of edges of the graph between parts (may be NULL)
  *  \return SPMM_OK, SPMM_ERR_USAGE (not square, or a build without METIS), SPMM_ERR_LIMIT (beyond METIS's

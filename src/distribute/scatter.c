@@ -44,7 +44,8 @@ spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t
 
 /* ---- blocks ---- */
 
-/** A rectangle of A: rows [row, end), columns [col, col_end). whole: it has all columns. */
+/** A rectangular block of A: rows [row, end) and columns [col, col_end). `whole` is 1 if these are all
+ *  columns of A. */
 typedef struct rectangle {
     int64_t row, end, col, col_end;
     int whole;
@@ -57,7 +58,8 @@ static rectangle piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
                        grid->dims[1] == 1};
 }
 
-/** Finds the first entry of row i in column `col` or beyond, by bisection: rows are sorted. */
+/** Returns the index of the first entry of row i in column `col` or beyond; bisection, because rows are
+ *  sorted. */
 static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
 {
     int64_t low = a->irp[i], high = a->irp[i + 1];
@@ -71,14 +73,15 @@ static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
     return low;
 }
 
-/** Finds the entries [*first, *end) of row i that lie in the rectangle. */
+/** Finds the entries [*first, *end) of row i of `a` that lie in rectangle b. */
 static void entries_of(const spmm_csr *a, const rectangle *b, int64_t i, int64_t *first, int64_t *end)
 {
     *first = b->whole ? a->irp[i] : entry_at(a, i, b->col);
     *end = b->whole ? a->irp[i + 1] : entry_at(a, i, b->col_end);
 }
 
-/** Computes the rectangle's row starts, which begin at 0. start: [rows + 1] */
+/** Computes the row starts of rectangle b as a matrix of its own, so start[0] is 0. `start` has one element
+ *  more than b has rows. */
 static void row_starts(const spmm_csr *a, const rectangle *b, int64_t *start)
 {
     start[0] = 0;
@@ -89,13 +92,14 @@ static void row_starts(const spmm_csr *a, const rectangle *b, int64_t *start)
     }
 }
 
-/** Position of the next entry of a rectangle to pack. */
+/** Position, in a rectangle of A, of the next entry to pack. */
 typedef struct pack_cursor {
-    int64_t row, at; /* at: index among those of the row's entries that lie in the rectangle */
+    int64_t row, at; /* at: number of entries of this row, within the rectangle, packed so far */
 } pack_cursor;
 
-/** Copies up to `most` entries, starting at the cursor, and advances it. ja and as may be a's own arrays: no entry
- *  moves to a higher index. Returns the number of entries copied. */
+/** Copies up to `most` entries of rectangle b to ja and as, beginning at cursor c, and advances c. ja and as
+ *  may be the arrays of `a` itself, because no entry moves to a higher index. Returns the number of entries
+ *  copied. */
 static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64_t most, int32_t *ja,
                     char *as)
 {
@@ -116,8 +120,9 @@ static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64
     return n;
 }
 
-/** Returns how many of the remaining entries the next message has; sender and receiver compute the same. A block with
- *  all columns is sent from a's arrays and not packed, so it needs no portions. */
+/** Returns the number of entries in the next message if `left` entries remain to be sent; sender and receiver
+ *  compute the same number. A block with all columns of A (`whole`) is sent in one message, directly from the
+ *  arrays of A: only packed entries are sent in portions. */
 static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? left : PACK; }
 
 static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const rectangle *b, int64_t nnz,
@@ -161,7 +166,8 @@ static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spm
 
 /* ---- root's own block ---- */
 
-/** Makes root's block, as a copy or with borrowed arrays. start: its row starts, which the block takes over. */
+/** Creates the block of root itself from rectangle b: as a copy or, with `borrow` and if b has all columns,
+ *  sharing the arrays of `a`. The block takes over `start`, its row starts. */
 static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start,
                             spmm_block *block)
 {
@@ -181,7 +187,9 @@ static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, i
     return SPMM_OK;
 }
 
-/** Makes a's arrays the block's: moves its entries to the front and returns the rest to the system; destroys a. */
+/** Turns `a` into the block of root itself: moves the entries of rectangle b to the front of the arrays of
+ *  `a`, gives these arrays to the block, returns unused memory to the system, and destroys `a`. The block
+ *  takes over `start`, its row starts. */
 static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows];
@@ -198,9 +206,10 @@ static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_bloc
     spmm_csr_destroy(a);
 }
 
-/* ---- all ---- */
+/* ---- the scatter ---- */
 
-/** What each rank must know before it can allocate its block. */
+/** What root tells each rank before the rank allocates its block: size and precision of A, entries of the
+ *  block. */
 typedef struct header {
     int64_t rows, cols, nnz, precision;
 } header;
@@ -232,7 +241,8 @@ static spmm_status send_headers(const sp_grid *grid, int root, const spmm_csr *a
     return status;
 }
 
-/** Sends every other rank its row starts and entries. scratch: [rows of the largest block + 1] */
+/** Sends each rank except root the row starts and entries of its block. `scratch` has room for the row starts
+ *  of the largest block. */
 static spmm_status send_blocks(const sp_grid *grid, int root, const spmm_csr *a, const sp_ranges *ranges,
                                int64_t *scratch, sp_scatter_progress progress, void *context)
 {
@@ -276,7 +286,8 @@ void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, 
     block->q = grid->dims[1];
 }
 
-/** Does root's part of the scatter. The entries of its own block stay in place until all other blocks are sent. */
+/** Does root's part of the scatter. The entries of root's own block stay in place until all other blocks are
+ *  sent. */
 static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
                              sp_scatter_mode mode, int64_t *scratch, int64_t *start,
                              sp_scatter_progress progress, void *context, spmm_block *block)
@@ -301,7 +312,8 @@ static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *rang
     if (grid->rank != root)
         return sp_csr_create(rows, mine.col_end - mine.col, h->nnz, (spmm_precision)h->precision,
                              &block->csr);
-    /* root's own copy, if there is one, is made after the other blocks are sent; check now that it will fit */
+    /* if root copies its own block, it does so after the other blocks are sent; check now that the memory
+     * will suffice */
     if (mode == SP_SCATTER_COPY || (mode == SP_SCATTER_BORROW && !mine.whole)) {
         const sp_sizes sizes = {rows, h->cols, h->nnz};
         TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, (spmm_precision)h->precision), "the root's own block"));
@@ -381,7 +393,8 @@ spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spm
                            SP_TAG_X);
 }
 
-/** Checks spmm_csr_scatter()'s arguments: each rank its own, then whether they are the same on all. Collective. */
+/** Checks the arguments of spmm_csr_scatter(): each rank checks its own arguments, then the ranks check that
+ *  root, p and q are the same on all of them. Collective. */
 static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, int p, int q,
                                    const spmm_block *block)
 {
@@ -421,7 +434,7 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
     TRY_GOTO(sp_agree(comm, "scatter", status), done);
     TRY_GOTO(sp_bcast(comm, root, shape, sizeof shape), done);
     TRY_GOTO(sp_ranges_share(&grid, root, shape[0], shape[1], &ranges), done);
-    /* a is not written to in this mode */
+    /* SP_SCATTER_COPY does not write to the matrix, so const may be cast away */
     status = sp_scatter(&grid, root, (spmm_csr *)(uintptr_t)a, &ranges, SP_SCATTER_COPY, NULL, NULL, block);
 done:
     sp_ranges_destroy(&ranges);

@@ -1,4 +1,4 @@
-/** Creates, expands and destroys matrices as triplets. */
+/** Creates and destroys matrices in coordinate format, and expands symmetric matrices. */
 #include "formats/coo.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static void append(sp_coo *coo, int64_t t, int32_t i, int32_t j, double value)
     if (coo->precision == SPMM_F64)
         ((double *)coo->val)[t] = value;
     else
-        ((float *)coo->val)[t] = (float)value; /* exact: the value was a float */
+        ((float *)coo->val)[t] = (float)value; /* exact: value_of() read a float */
 }
 
 spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general)

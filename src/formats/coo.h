@@ -1,4 +1,5 @@
-/** COO: triplets in file order, as the reader makes them. */
+/** The coordinate format (COO): a matrix as a list of triplets (row, column, value), as the file reader
+ *  produces it. */
 #ifndef SP_COO_H
 #define SP_COO_H
 
@@ -6,37 +7,40 @@
 
 typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2 } sp_symmetry;
 
-/** What is known of a matrix before it is read or generated. */
+/** Sizes of a matrix that are known before the matrix is read or generated. */
 typedef struct sp_sizes {
     int64_t rows, cols;
-    int64_t entries; /**< lower bound; those implied by symmetry may be counted or not */
+    int64_t entries; /**< lower bound of the number of entries; may leave out those that symmetry implies */
 } sp_sizes;
 
-/** A matrix as triplets, 0-based, in host memory (sp_alloc). With symmetry, only one triangle (either one) is stored,
- *  and each stored entry (i, j), i != j, implies an entry (j, i) of the same value, negated where it is skew. */
+/** A matrix as triplets with 0-based indices, in host memory from sp_alloc(). A symmetric or skew-symmetric
+ *  matrix stores only one triangle (either one): each stored entry (i, j), i != j, implies an entry (j, i) of
+ *  the same value, or of the negated value if the matrix is skew-symmetric. */
 typedef struct sp_coo {
-    int64_t rows, cols; /**< both <= 2^31 - 1 */
-    int64_t nnz;        /**< stored triplets */
+    int64_t rows, cols; /**< rows and columns of the matrix, each at most 2^31 - 1 */
+    int64_t nnz;        /**< number of stored triplets */
     sp_symmetry symmetry;
     spmm_precision precision;
     int32_t *I; /**< row indices, [nnz] */
     int32_t *J; /**< column indices, [nnz] */
-    void *val;  /**< values, [nnz]; NULL: all are 1.0 (pattern) */
+    void *val;  /**< values, [nnz]; NULL in a pattern matrix: all values are 1.0 */
 } sp_coo;
 
-/** Allocates the arrays, without setting them. Local.
- *  \param [in]  with_values  0: val stays NULL (pattern)
+/** Creates a matrix of nnz triplets. Its arrays are allocated but not set. Local.
+ *  \param [in]  with_values  0: coo->val stays NULL, as for a pattern matrix
  *  \param [out] coo          the caller destroys it; zeroed on failure
- *  \return SPMM_OK, SPMM_ERR_USAGE (a negative size), SPMM_ERR_LIMIT (2^31 rows or columns), SPMM_ERR_MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (a negative size), SPMM_ERR_LIMIT (2^31 or more rows or columns),
+ *          SPMM_ERR_MEMORY */
 spmm_status sp_coo_create(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry,
                           spmm_precision precision, int with_values, sp_coo *coo);
 
 /** Frees the arrays and zeroes *coo; accepts NULL and zeroed objects. Local. */
 void sp_coo_destroy(sp_coo *coo);
 
-/** Makes a general copy, in which implied entries and the values of a pattern are stored. Local.
- *  \param [out] general  the caller destroys it
- *  \return as sp_coo_create() */
+/** Copies a matrix into one without symmetry: entries that symmetry implies are stored explicitly, and so are
+ *  the values 1.0 of a pattern matrix. Local.
+ *  \param [out] general  the copy; the caller destroys it
+ *  \return the errors of sp_coo_create() */
 spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general);
 
 #endif

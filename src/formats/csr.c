@@ -1,4 +1,4 @@
-/** Creates, checks and copies CSR matrices, and makes them from the triplets of a caller. */
+/** Creates, checks and copies CSR matrices, and builds them from a caller's triplets. */
 #include "formats/csr.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
     TRY_GOTO(sp_alloc((void **)&a->ja, nnz, sizeof *a->ja, "column indices"), failed);
     TRY_GOTO(sp_alloc(&a->as, nnz, sp_value_size(precision), "values"), failed);
     memset(a->irp, 0,
-           (size_t)(rows + 1) * sizeof *a->irp); /* once all are allocated: no page is touched in vain */
+           (size_t)(rows + 1) * sizeof *a->irp); /* zeroed last: a failed allocation has touched no page */
     return SPMM_OK;
 failed:
     spmm_csr_destroy(a);
@@ -80,7 +80,7 @@ spmm_status sp_csr_check_starts(const spmm_csr *a, int threads)
     return SPMM_OK;
 }
 
-/** Reports the first wrong column of row i. */
+/** Fails with a message about the first invalid column index of row i. */
 static spmm_status wrong_row(const spmm_csr *a, int64_t i)
 {
     for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
@@ -105,7 +105,7 @@ spmm_status sp_csr_check(const spmm_csr *a)
     return wrong < INT64_MAX ? wrong_row(a, wrong) : SPMM_OK;
 }
 
-/** Copies entries [from, from + count) of a to entries [to, to + count) of b. */
+/** Copies entries [from, from + count) of matrix a to entries [to, to + count) of matrix b. */
 static void copy_entries(const spmm_csr *a, int64_t from, int64_t count, spmm_csr *b, int64_t to)
 {
     const size_t size = sp_value_size(a->precision), n = (size_t)count;

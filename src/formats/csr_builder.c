@@ -9,7 +9,7 @@
 
 enum {
     AHEAD = 16, /* prefetch distance of the insert positions, in entries */
-    GROUP = 128 /* entries whose positions are found before any of them is stored */
+    GROUP = 128 /* entries whose positions are determined before any of these entries is stored */
 };
 
 spmm_status sp_csr_builder_begin(int64_t rows, int64_t cols, sp_symmetry symmetry, spmm_precision precision,
@@ -20,7 +20,7 @@ spmm_status sp_csr_builder_begin(int64_t rows, int64_t cols, sp_symmetry symmetr
     return sp_alloc_zero((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts");
 }
 
-/** Adds n to *cursor and returns its value before; atomically where threads share it. */
+/** Adds n to *cursor and returns the value before the addition; atomic if `shared` is not 0. */
 static inline int64_t advance(int64_t *cursor, int64_t n, int shared)
 {
     if (shared) return __atomic_fetch_add(cursor, n, __ATOMIC_RELAXED);
@@ -29,8 +29,9 @@ static inline int64_t advance(int64_t *cursor, int64_t n, int shared)
     return was;
 }
 
-/** Returns the end of the run of entries of one row that begins at k. A run takes one addition: most files are sorted
- *  by row, or by column and then mirrored. */
+/** Returns the end of the run of entries, beginning at entry k, that have the same row. A run needs only one
+ *  addition to a counter, and runs are common: most files are sorted by row, or by column, so that the mirror
+ *  images of their entries come row by row. */
 static inline int64_t run_end(const int32_t *row, int64_t k, int64_t n)
 {
     const int32_t first = row[k];
@@ -38,7 +39,7 @@ static inline int64_t run_end(const int32_t *row, int64_t k, int64_t n)
     return k;
 }
 
-/** Counts the entries in [k, end) that are not on the diagonal. */
+/** Counts the entries [k, end) of a batch that are not on the diagonal. */
 static inline int64_t count_off_diagonal(const sp_entries *e, int64_t k, int64_t end)
 {
     int64_t count = 0;
@@ -46,7 +47,8 @@ static inline int64_t count_off_diagonal(const sp_entries *e, int64_t k, int64_t
     return count;
 }
 
-/** Counts the entries or, if mirrored, those that they imply. */
+/** Counts the entries of a batch per row; if `mirrored`, counts their mirror images, which symmetry implies,
+ *  instead. */
 static void count_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     int64_t *const count = fill->a->irp + 1;
@@ -84,9 +86,10 @@ spmm_status sp_csr_builder_start(sp_csr_builder *fill)
     return sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values");
 }
 
-/** Finds the positions of a group of entries, [k, end); -1: none, a diagonal entry when mirrored. The entries are
- *  stored later: the atomic additions to the cursors would wait for all stores before them.
- *  Returns 0 when a row would go past the end of the matrix. */
+/** Reserves positions in the matrix for entries [k, end) of a batch (if `mirrored`: for their mirror images).
+ *  place[n] is the position for entry k + n, or -1 if a diagonal entry has no mirror image. The entries are
+ *  stored later, because each atomic addition to an insert position would wait for the stores before it.
+ *  Returns 0 if a position would be past the end of the matrix. */
 static int find_places(const sp_csr_builder *fill, const sp_entries *e, const int mirrored, int64_t k,
                        int64_t end, int64_t *place)
 {
@@ -123,7 +126,8 @@ STORE(store_f64, double)
 STORE(store_f32, float)
 #undef STORE
 
-/** Inserts the entries or, if mirrored, those that they imply; returns 0 when they do not fit. */
+/** Inserts the entries of a batch; if `mirrored`, inserts their mirror images, which symmetry implies,
+ *  instead. Returns 0 if they do not fit into the matrix. */
 static int place_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     const int32_t *const column = mirrored ? e->I : e->J;
@@ -150,7 +154,8 @@ int sp_csr_builder_insert(sp_csr_builder *fill, const sp_entries *entries)
 spmm_status sp_csr_builder_finish(sp_csr_builder *fill, int *same, int64_t *duplicates)
 {
     spmm_csr *const a = fill->a;
-    /* if all that were counted were inserted, each row's insert position is now the start of the next row */
+    /* if all counted entries were inserted, the insert position of each row is now the start of the next
+     * row */
     *same = hash_of(a->irp, a->rows, fill->threads) == fill->starts;
     *duplicates = 0;
     if (!*same) return SPMM_OK;

@@ -1,6 +1,7 @@
-/** Builds a CSR matrix from entries that arrive in batches, in any order, and twice: in the first pass they are
- *  counted, in the second they are inserted. Nothing but the matrix itself is in memory, and the result does not
- *  depend on the order of the entries. Calls: begin, count .., start, insert .., finish. */
+/** Builds a CSR matrix from entries that arrive in batches, in any order, and twice: the first pass counts
+ *  them, the second pass inserts them. No memory is needed besides the matrix itself, and the result does not
+ *  depend on the order of the entries. Order of the calls: sp_csr_builder_begin(), sp_csr_builder_count() for
+ *  each batch, sp_csr_builder_start(), sp_csr_builder_insert() for each batch, sp_csr_builder_finish(). */
 #ifndef SP_CSR_BUILDER_H
 #define SP_CSR_BUILDER_H
 
@@ -10,39 +11,44 @@
 typedef struct sp_entries {
     int64_t n;
     const int32_t *I, *J; /**< row and column indices, [n], in range */
-    const void *val;      /**< values, [n], of the matrix's precision; NULL: all are 1.0 */
+    const void *val;      /**< values, [n], in the precision of the matrix; NULL: all values are 1.0 */
 } sp_entries;
 
 typedef struct sp_csr_builder {
-    spmm_csr *a;          /**< its irp holds the counts per row, then the insert position of each row */
-    sp_symmetry symmetry; /**< implied entries are counted and inserted too */
-    int threads;          /**< threads that may count and insert at the same time */
-    uint64_t starts;      /**< hash of the row ends, which the insert positions must reach */
+    spmm_csr *a;          /**< its irp: entries per row in pass 1, insert position per row in pass 2 */
+    sp_symmetry symmetry; /**< unless SP_GENERAL, entries that symmetry implies are added too */
+    int threads;          /**< OpenMP threads that may count and insert at the same time */
+    uint64_t starts;      /**< hash of the row ends, to which the insert positions must advance */
 } sp_csr_builder;
 
-/** Sets the sizes of *a and allocates its counts per row, zeroed. Local.
- *  \param [in]  threads  OpenMP threads that may count and insert at the same time; > 1: by atomic additions
- *  \param [out] a        the caller destroys it, also when this or a later call fails
- *  \param [out] fill     refers to *a; needs no destruction
+/** Begins the first pass: sets the sizes of *a and allocates its row starts, zeroed, to count the entries per
+ *  row. Local.
+ *  \param [in]  threads  OpenMP threads that may count and insert at the same time; if > 1, they use atomic
+ *                        additions
+ *  \param [out] a        the caller destroys it, also if this call or a later call for the builder fails
+ *  \param [out] fill     the builder; it points to *a and needs no destruction
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_csr_builder_begin(int64_t rows, int64_t cols, sp_symmetry symmetry, spmm_precision precision,
                                  int threads, spmm_csr *a, sp_csr_builder *fill);
 
-/** Counts a batch of entries; reads only I and, with symmetry, J. Any of the threads. */
+/** Counts a batch of entries. Reads only entries->I and, if the matrix has a symmetry, entries->J. Local. The
+ *  threads of the builder may call this function at the same time. */
 void sp_csr_builder_count(sp_csr_builder *fill, const sp_entries *entries);
 
-/** Ends the first pass: turns the counts into row starts and allocates columns and values. Local.
+/** Ends the first pass: turns the counts into row starts, and allocates the column indices and values. Local.
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_csr_builder_start(sp_csr_builder *fill);
 
-/** Inserts a batch of entries. Any of the threads.
- *  \return 1; 0: they do not fit into the matrix, so they are not those that were counted (some may be inserted) */
+/** Inserts a batch of entries. Local. The threads of the builder may call this function at the same time.
+ *  \return 1; 0 if the entries do not fit into the matrix, so that they are not the ones that were counted
+ *          (some of them may have been inserted) */
 int sp_csr_builder_insert(sp_csr_builder *fill, const sp_entries *entries);
 
 /** Ends the second pass: sorts the rows and sums duplicates (sp_csr_sort_sum_duplicates()). Local.
- *  \param [out] same        0: the rows did not get as many entries as were counted, and *a must not be used
- *  \param [out] duplicates  entries that were added to another one
- *  \return SPMM_OK (also where *same is 0), SPMM_ERR_MEMORY */
+ *  \param [out] same        1; 0 if the rows received other numbers of entries than were counted: *a must not
+ *                           be used then
+ *  \param [out] duplicates  number of entries that were added to another entry
+ *  \return SPMM_OK (also if *same is 0), SPMM_ERR_MEMORY */
 spmm_status sp_csr_builder_finish(sp_csr_builder *fill, int *same, int64_t *duplicates);
 
 #endif

@@ -1,9 +1,10 @@
 /** Converts triplets to CSR by a parallel, stable counting sort in bounded memory.
  *
- *  Each thread owns a range of consecutive rows and is the only one to write them, in file order: no atomics, no
- *  critical section. So that a thread need not read every triplet, the triplets of a group of blocks are first listed
- *  by owner (2 bytes per entry, for a bounded number of blocks), then each owner walks its own lists. A block whose
- *  triplets all have one owner, as in a file sorted by row, needs no lists. */
+ *  Each thread owns a range of consecutive rows and is the only one to write the entries of these rows, in
+ *  file order: no atomics, no critical section. The triplets are divided into blocks of 2^15. So that a
+ *  thread need not read every triplet, the triplets of a group of blocks are first listed by owner (2 bytes
+ *  per entry, for a bounded number of blocks); then each owner walks its own lists. A block whose triplets
+ *  all have one owner, as in a file sorted by row, needs no lists. */
 #include "formats/csr.h"
 
 #include <string.h>
@@ -12,28 +13,28 @@
 #include "formats/csr_sort.h"
 
 enum {
-    BLOCK = 1 << 15,      /* triplets in a block: an index within one fits uint16_t */
-    BLOCKS_PER_OWNER = 4, /* least blocks of a group: enough to balance the lists */
-    GROUPS = 16,          /* approximate number: few barriers, and a group's lists take 1 % of the CSR */
-    BUCKETS_LOG2 = 14,    /* rows per bucket are chosen for at most 2^14 buckets: their owners stay in L1 */
-    MAX_OWNERS = 4096     /* an owner fits uint16_t, and the histograms stay small */
+    BLOCK = 1 << 15,      /* triplets per block: an index within a block fits uint16_t */
+    BLOCKS_PER_OWNER = 4, /* minimum number of blocks per group and owner: enough to balance the lists */
+    GROUPS = 16,          /* approximate number of groups: few barriers, and the lists take 1 % of the CSR */
+    BUCKETS_LOG2 = 14,    /* log2 of the maximum number of row buckets: the table of owners stays in L1 */
+    MAX_OWNERS = 4096     /* maximum number of owners: an owner fits uint16_t, the histograms stay small */
 };
 
 typedef struct builder {
-    const sp_coo *coo; /* its arrays are freed after their last use */
+    const sp_coo *coo; /* the input; its arrays are freed after their last use */
     spmm_csr *a;
-    int owners; /* threads, each with a range of rows */
-    int shift;  /* row >> shift is the bucket of a row; owners' ranges are cut between buckets */
+    int owners; /* number of threads that own a range of rows */
+    int shift;  /* row >> shift is the bucket of a row; all rows of a bucket have the same owner */
     int64_t buckets;
-    uint16_t *owner;       /* of each bucket, [buckets] */
-    int64_t *first_row;    /* of each owner, [owners + 1] */
-    int64_t *first_entry;  /* of each owner in the CSR arrays, [owners + 1] */
-    int64_t blocks, group; /* number of blocks; of blocks in a group */
-    int64_t slots;         /* list elements per block */
-    uint16_t *list;        /* [group][slots]: triplets of a block, by owner, in file order */
-    int32_t *cut;          /* [group][stride]: where the list of each owner begins, [owners + 1] */
-    int64_t stride;        /* whole cache lines, so that threads do not share one */
-    int32_t *whole;        /* [group]: the one owner of a block, which then has no lists; or -1 */
+    uint16_t *owner;       /* owner of each bucket, [buckets] */
+    int64_t *first_row;    /* first row of each owner, [owners + 1] */
+    int64_t *first_entry;  /* where in the CSR arrays the entries of each owner begin, [owners + 1] */
+    int64_t blocks, group; /* blocks: number of all blocks; group: number of blocks in a group */
+    int64_t slots;         /* elements of `list` per block */
+    uint16_t *list;        /* [group][slots]: indices of the triplets in a block, by owner, in file order */
+    int32_t *cut;          /* [group][stride]: where in `list` the triplets of each owner begin */
+    int64_t stride;        /* owners + 1 rounded up to whole cache lines, which threads then do not share */
+    int32_t *whole;        /* [group]: owner of all triplets of a block, which needs no lists; or -1 */
 } builder;
 
 static int is_mirrored(const sp_coo *coo) { return coo->symmetry != SP_GENERAL; }
@@ -50,7 +51,8 @@ static void builder_destroy(builder *b)
     sp_free(b->whole);
 }
 
-/** Counts the entries per row bucket, implied ones included, over share `part` of `parts` of the triplets. */
+/** Counts the entries in each row bucket, including entries that symmetry implies, for one share of the
+ *  triplets: share number `part` of `parts`. */
 static void count_buckets(const builder *b, int part, int parts, int64_t *count)
 {
     const sp_coo *const coo = b->coo;
@@ -63,12 +65,13 @@ static void count_buckets(const builder *b, int part, int parts, int64_t *count)
     }
 }
 
-/** Assigns an owner to each bucket, so that owners have about the same number of entries + rows; count [buckets]. */
+/** Assigns an owner to each bucket of rows, so that all owners have about the same number of entries + rows.
+ *  count[q] is the number of entries in bucket q. */
 static void assign_owners(builder *b, const int64_t *count)
 {
     const int64_t rows = b->coo->rows, bucket_rows = INT64_C(1) << b->shift;
     int64_t total = 0, before = 0,
-            entries = 0; /* weight: entries + rows, where the last bucket counts as full */
+            entries = 0; /* total, before: weights, that is entries + rows; the last bucket counts as full */
     for (int64_t q = 0; q < b->buckets; q++) total += count[q] + bucket_rows;
     int last = 0;
     b->first_row[0] = b->first_entry[0] = 0;
@@ -132,8 +135,8 @@ static int block_size(const builder *b, int64_t block)
     return rest < BLOCK ? (int)rest : BLOCK;
 }
 
-/** Returns the owner of all entries of a block, or -1. Owners increase with the rows, so that the least and the
- *  greatest row decide. */
+/** Returns the owner of all entries of a block, or -1 if they have several owners. Owners increase with the
+ *  rows, so that only the least and the greatest row need be looked up. */
 static int whole_owner(const builder *b, int64_t block)
 {
     const int n = block_size(b, block);
@@ -150,7 +153,8 @@ static int whole_owner(const builder *b, int64_t block)
     return owner_of(b, low) == owner_of(b, high) ? owner_of(b, low) : -1;
 }
 
-/** Lists the triplets of a block by owner; one whose implied entry has another owner is in the lists of both. */
+/** Lists the triplets of a block by owner. A triplet is in two lists if the mirror image that symmetry
+ *  implies has another owner. */
 static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t *cut)
 {
     const int mirrored = is_mirrored(b->coo), n = block_size(b, block);
@@ -167,12 +171,13 @@ static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t 
         list[cut[o]++] = (uint16_t)k;
         if (mirrored && owner_of(b, J[k]) != o) list[cut[owner_of(b, J[k])]++] = (uint16_t)k;
     }
-    /* each cut has advanced to the value of the next one */
+    /* cut[o] has advanced to where the list of owner o + 1 begins: move each element up by one */
     memmove(cut + 1, cut, (size_t)b->owners * sizeof *cut);
     cut[0] = 0;
 }
 
-/* What a scan of the triplets does with each entry. While they are inserted, irp[row] is the row's next position. */
+/* What a scan of the triplets does: it counts entries per row, or inserts column indices or values. While
+ * entries are inserted, irp[row] is the position of the next entry of that row. */
 enum { COUNT, COLUMNS, VALUES_F64, VALUES_F32 };
 
 __attribute__((always_inline)) static inline void put(const builder *b, const int what, int64_t t,
@@ -193,7 +198,7 @@ __attribute__((always_inline)) static inline void put(const builder *b, const in
     }
 }
 
-/** Visits n listed triplets of a block (list NULL: n consecutive ones) on behalf of an owner. */
+/** Processes n triplets of a block for an owner: triplets base + list[k], or base + k if list is NULL. */
 __attribute__((always_inline)) static inline void visit(const builder *b, const int what, int owner,
                                                         int64_t base, const uint16_t *list, int64_t n)
 {
@@ -227,7 +232,7 @@ VISITOR(visit_values_f64, VALUES_F64)
 VISITOR(visit_values_f32, VALUES_F32)
 #undef VISITOR
 
-/** Visits the triplets of owner o in the `count` listed blocks from block g on. */
+/** Processes the triplets of owner o in blocks [g, g + count), whose lists have been built. */
 static void visit_blocks(const builder *b, visitor visit_block, int o, int64_t g, int64_t count)
 {
     for (int64_t k = 0; k < count; k++) {
@@ -239,7 +244,8 @@ static void visit_blocks(const builder *b, visitor visit_block, int o, int64_t g
     }
 }
 
-/** Visits all triplets, group by group: lists the blocks by owner, then each owner visits its own triplets. */
+/** Processes all triplets, group by group: lists the triplets of each block by owner, then each owner
+ *  processes its own triplets. */
 static void scan(const builder *b, visitor visit_block)
 {
     if (b->owners == 1) {
@@ -259,7 +265,7 @@ static void scan(const builder *b, visitor visit_block)
     }
 }
 
-/** Turns the counts in irp[row + 1] into row starts. */
+/** Turns the counts of entries in irp[row + 1] into row starts. */
 static void sum_counts(const builder *b)
 {
 #pragma omp parallel for schedule(static, 1) num_threads(b->owners)
@@ -270,7 +276,8 @@ static void sum_counts(const builder *b)
     }
 }
 
-/** Moves the row starts back: after inserting, irp[row] is the end of the row, that is the start of the next one. */
+/** Restores the row starts: after an insertion, irp[row] is the end of the row, which is the start of the
+ *  next row. */
 static void restore_row_starts(const builder *b)
 {
 #pragma omp parallel for schedule(static, 1) num_threads(b->owners)
@@ -283,7 +290,7 @@ static void restore_row_starts(const builder *b)
     }
 }
 
-/** Fills a from coo, with the entries of each row in file order; frees val of coo after its last use. */
+/** Fills `a` with the entries of coo, those of each row in file order. Frees coo->val after its last use. */
 static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
 {
     builder b;
@@ -293,12 +300,12 @@ static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
     TRY_GOTO(sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts"), done);
     TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
     memset(a->irp, 0,
-           (size_t)(a->rows + 1) * sizeof *a->irp); /* once both are allocated: no page is touched in vain */
+           (size_t)(a->rows + 1) * sizeof *a->irp); /* zeroed last: a failed allocation has touched no page */
     scan(&b, visit_count);
     sum_counts(&b);
     scan(&b, a->precision == SPMM_F64 ? visit_values_f64 : visit_values_f32);
     restore_row_starts(&b);
-    sp_free(coo->val); /* before ja is allocated: the peak is I + J + val + as */
+    sp_free(coo->val); /* freed before ja is allocated, so that the peak is I + J + val + as */
     coo->val = NULL;
     TRY_GOTO(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"), done);
     scan(&b, visit_columns);
@@ -314,7 +321,7 @@ spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *dupl
     *a = (spmm_csr){.rows = coo->rows, .cols = coo->cols, .precision = coo->precision};
     spmm_status status = threads >= 1 ? place(coo, threads, a)
                                       : sp_fail(SPMM_ERR_USAGE, "%d threads: must be >= 1", threads);
-    sp_coo_destroy(coo); /* before the sort, which allocates too */
+    sp_coo_destroy(coo); /* destroyed before the sort, which allocates memory too */
     if (status == SPMM_OK) status = sp_csr_sort_sum_duplicates(a, threads, &summed);
     if (status != SPMM_OK) spmm_csr_destroy(a);
     if (duplicates) *duplicates = summed;

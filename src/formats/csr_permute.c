@@ -5,7 +5,7 @@
 #include "formats/csr.h"
 #include "formats/csr_sort.h"
 
-/** Inverts the permutation, old[perm[i]] = i; fails when perm is none. */
+/** Inverts a permutation: old[perm[i]] = i. Fails if perm is not a permutation of 0 .. n - 1. */
 static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
 {
     for (int64_t i = 0; i < n; i++) old[i] = -1;
@@ -19,7 +19,7 @@ static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
     return SPMM_OK;
 }
 
-/** Copies the rows in their new order, with columns renumbered but not sorted. */
+/** Copies the rows of `a` to b in their new order. Column indices are renumbered but not yet sorted. */
 static void move_rows(const spmm_csr *a, const int64_t *perm, const int64_t *old, int threads, spmm_csr *b)
 {
     const size_t size = sp_value_size(a->precision);

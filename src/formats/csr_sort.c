@@ -7,8 +7,8 @@
 #include "formats/thread_ranges.h"
 
 enum {
-    SHORT_ROW = 24, /* up to this length insertion sort is the fastest */
-    MOVES = 4       /* per entry: the limit of insertion sort for a longer row, which may be nearly sorted */
+    SHORT_ROW = 24, /* insertion sort is fastest for rows of up to this many entries */
+    MOVES = 4       /* insertion sort gives up on a longer row after this many moves per entry */
 };
 
 #define VALUE double
@@ -27,8 +27,8 @@ enum {
 #undef BITS
 #undef NAME
 
-/** Closes the gaps that summed duplicates left between the threads' ranges: kept[t] entries remain in range t, which
- *  begins at entry first[t]. */
+/** Closes the gaps that summed duplicates left between the threads' ranges of entries: the range of thread t
+ *  begins at entry first[t], and kept[t] entries remain in it. */
 static void close_gaps(spmm_csr *a, const sp_thread_ranges *w, const int64_t *first, const int64_t *kept)
 {
     const size_t size = sp_value_size(a->precision);
@@ -44,7 +44,8 @@ static void close_gaps(spmm_csr *a, const sp_thread_ranges *w, const int64_t *fi
     a->nnz = a->irp[a->rows] = to;
 }
 
-/** Returns to the system the memory after the a->nnz entries that remain of `entries`. */
+/** Returns unused memory to the system: the arrays were allocated for `entries` entries, of which a->nnz
+ *  remain. */
 static void release_tails(const spmm_csr *a, int64_t entries)
 {
     const size_t size = sp_value_size(a->precision);

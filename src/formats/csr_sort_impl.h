@@ -1,8 +1,10 @@
-/* Sorts and sums within rows; included once per type with VALUE, BITS (unsigned, of the same width) and NAME.
- * Entries are ordered by column, and those of one column by value: entries that compare equal are identical,
- * so that the result does not depend on the sorting algorithm. */
+/* Sorts the entries of CSR rows and sums duplicates. csr_sort.c includes this file once per value type, with
+ * the macros VALUE (the type), BITS (the unsigned integer type of the same width) and NAME (appends a
+ * suffix). Entries are ordered by column, and entries of the same column by value. Entries that compare equal
+ * are identical, so that the result does not depend on the sorting algorithm. */
 
-/** Maps a value to an unsigned key: a total order by bits, in which NaNs and the two zeros have places too. */
+/** Maps a value to an unsigned key. The keys are in the order of the values; NaNs are ordered too, and -0
+ *  comes before +0. */
 static inline BITS NAME(order)(VALUE value)
 {
     BITS bits;
@@ -26,7 +28,8 @@ static inline void NAME(swap)(int32_t *ja, VALUE *as, int64_t x, int64_t y)
     as[y] = value;
 }
 
-/** Sorts by insertion. Returns 0 when that needs more than `moves` moves: the entries are then partly sorted. */
+/** Sorts n entries by insertion and returns 1; if that needs more than `moves` moves, stops and returns 0
+ *  with the entries partly sorted. */
 static int NAME(insertion_sort)(int32_t *ja, VALUE *as, int64_t n, int64_t moves)
 {
     for (int64_t e = 1; e < n; e++) {
@@ -67,8 +70,8 @@ static void NAME(heap_sort)(int32_t *ja, VALUE *as, int64_t n)
     }
 }
 
-/** Partitions n > 2 entries at the median of three (Hoare): no entry in [0, m) is greater than one in [m, n), and
- *  neither part is empty. Returns m. */
+/** Partitions n > 2 entries at the median of three (Hoare): no entry in [0, m) is greater than any entry in
+ *  [m, n), and neither part is empty. Returns m. */
 static int64_t NAME(split)(int32_t *ja, VALUE *as, int64_t n)
 {
     const int64_t middle = (n - 1) / 2, last = n - 1;
@@ -87,7 +90,8 @@ static int64_t NAME(split)(int32_t *ja, VALUE *as, int64_t n)
     }
 }
 
-/** Introsort: quicksort, and heapsort for what is left after `depth` nested partitions, most of them bad. */
+/** Introsort: quicksort, but heapsort for a part that is still long after `depth` nested partitions, most of
+ *  which must have been unbalanced. */
 static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
 {
     while (n > SHORT_ROW) {
@@ -96,7 +100,7 @@ static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
             return;
         }
         const int64_t m = NAME(split)(ja, as, n);
-        if (m < n - m) { /* recursion on the smaller part only, so its depth is logarithmic */
+        if (m < n - m) { /* recurse on the smaller part only, for logarithmic depth */
             NAME(quick_sort)(ja, as, m, depth);
             ja += m;
             as += m;
@@ -109,18 +113,18 @@ static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
     NAME(insertion_sort)(ja, as, n, INT64_MAX);
 }
 
-/** Sorts a row in place: it may be nearly the whole matrix. */
+/** Sorts a row of n entries in place, because a single row may hold nearly all entries of the matrix. */
 static void NAME(sort_row)(int32_t *ja, VALUE *as, int64_t n)
 {
-    /* a row that consists of a few sorted runs may need few moves */
+    /* try insertion sort first: a row that consists of a few sorted runs may need few moves */
     if (NAME(insertion_sort)(ja, as, n, n <= SHORT_ROW ? INT64_MAX : MOVES * n)) return;
     int depth = 0;
     for (int64_t left = n; left > 0; left /= 2) depth += 2;
     NAME(quick_sort)(ja, as, n, depth);
 }
 
-/** Moves the sorted entries [from, end) down to `to`, and sums those of equal column in their order.
- *  Returns the end of the entries that remain. */
+/** Moves the sorted entries [from, end) of a row down to position `to`, and sums entries of the same column
+ *  in their order. Returns the end of the entries that remain. */
 static int64_t NAME(keep_row)(int32_t *ja, VALUE *as, int64_t from, int64_t end, int64_t to)
 {
     while (from < end) {
@@ -133,9 +137,9 @@ static int64_t NAME(keep_row)(int32_t *ja, VALUE *as, int64_t from, int64_t end,
     return to;
 }
 
-/** Sorts rows [begin, end), whose entries are [first, last), and sums duplicates; the rows are then stored
- *  without gaps from `first` on. Returns the number of entries that remain. Accesses irp only strictly
- *  between begin and end, so that threads with adjacent ranges do not race. */
+/** Sorts rows [begin, end), whose entries are [first, last), and sums duplicates. The rows are then stored
+ *  without gaps, beginning at entry `first`. Returns the number of entries that remain. Accesses irp[i] only
+ *  for begin < i < end, so that threads with adjacent ranges do not race. */
 static int64_t NAME(sort_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t first, int64_t last)
 {
     int32_t *const ja = a->ja;

@@ -1,4 +1,4 @@
-/** Converts CSR blocks to ELLPACK, padded and not. */
+/** Converts CSR blocks to ELLPACK, with and without padding. */
 #include "formats/ell.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ static int64_t longest_row(const spmm_csr *a)
     return longest;
 }
 
-/** Returns the bytes of rows x width column indices and values; saturates. */
+/** Returns the size in bytes of the column indices and values of `a` with all rows padded to `width` entries;
+ *  INT64_MAX if that exceeds 64 bits. */
 static int64_t padded_bytes(const spmm_csr *a, int64_t width)
 {
     const int64_t entry = (int64_t)sizeof *a->ja + (int64_t)sp_value_size(a->precision);
@@ -40,7 +41,8 @@ static spmm_status refuse_beyond(const spmm_csr *a, int64_t width, double limit)
                    (long long)width, (double)a->nnz / (double)a->rows, limit);
 }
 
-/** Allocates col and val for `entries` entries; the caller destroys *m, also on failure. */
+/** Sets the sizes of *m, and allocates m->col and m->val for `entries` entries. The caller destroys *m, also
+ *  on failure. */
 static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t entries, sp_matrix *m)
 {
     *m = (sp_matrix){.format = format,
@@ -53,7 +55,7 @@ static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t
     return sp_alloc(&m->val, entries, sp_value_size(a->precision), "ELLPACK values");
 }
 
-/** Copies row i of a to position `to` of m, and pads it to width entries (0: no padding). */
+/** Copies row i of `a` to position `to` of m, and pads it to `width` entries; no padding if width is 0. */
 static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int64_t width)
 {
     const size_t size = sp_value_size(a->precision);
@@ -71,7 +73,7 @@ spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_mat
     const int64_t width = longest_row(a);
     TRY(refuse_beyond(a, width, limit));
     int64_t entries;
-    if (__builtin_mul_overflow(a->rows, width, &entries)) entries = INT64_MAX; /* sp_alloc refuses */
+    if (__builtin_mul_overflow(a->rows, width, &entries)) entries = INT64_MAX; /* sp_alloc() then fails */
     spmm_status status;
     TRY_GOTO(create_entries(a, SPMM_ELL, entries, m), failed);
     m->width = width;

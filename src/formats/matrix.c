@@ -1,4 +1,4 @@
-/** Creates a block in its storage format, copies it to the GPU, and destroys it. */
+/** Creates a block of A in a storage format, copies it to the GPU, and destroys it. */
 #include "formats/matrix.h"
 
 #include <stddef.h>
@@ -10,7 +10,8 @@
 #include "formats/panel.h"
 #include "formats/sell.h"
 
-/** An array of sp_matrix: the offset of its member, and what it holds, for messages. */
+/** Describes an array of sp_matrix: the offset of the pointer in sp_matrix, and the name of the contents for
+ *  messages. */
 typedef struct array_row {
     size_t offset;
     const char *what;
@@ -26,7 +27,7 @@ enum { ARRAYS = sizeof arrays / sizeof *arrays };
 
 static void **array_of(sp_matrix *m, int i) { return (void **)((char *)m + arrays[i].offset); }
 
-/** Returns the stored elements of col, padding included; -1: beyond 64 bits. */
+/** Returns the number of elements of host->col, padding included; -1 if that exceeds 64 bits. */
 static int64_t stored_columns(const sp_matrix *host)
 {
     int64_t stored;
@@ -43,7 +44,8 @@ static int64_t stored_columns(const sp_matrix *host)
     return host->nnz;
 }
 
-/** Computes the bytes of each array, in the order of the table; reads row_start and tile_start of host. */
+/** Computes the size in bytes of each array of host, in the order of the table `arrays`. Reads row_start and
+ *  tile_start, so these arrays must be in host memory. */
 static spmm_status array_bytes(const sp_matrix *host, int64_t bytes[ARRAYS])
 {
     const int64_t columns = stored_columns(host);

@@ -1,4 +1,4 @@
-/** A block of A in the storage format and the memory that a kernel needs. */
+/** A block of A in the storage format that a kernel needs, in host or GPU memory. */
 #ifndef SP_MATRIX_H
 #define SP_MATRIX_H
 
@@ -6,14 +6,14 @@
 
 enum {
     SP_FORMATS = SPMM_PANEL + 1,
-    SP_ROW_SEGMENT = 512, /**< most entries of a row that one GPU sub-warp sums; longer rows are cut */
-    SP_SLICE = 32,        /**< row segments in a slice of SPMM_SELL: as many as a warp has lanes */
-    SP_PANEL = 8,         /**< rows in a panel of SPMM_PANEL: those of an FP64 tensor-core operand */
-    SP_TILE_COLUMNS = 4   /**< columns in a tile of SPMM_PANEL: likewise */
+    SP_ROW_SEGMENT = 512, /**< most entries of a row that one GPU sub-warp sums; longer rows are cut up */
+    SP_SLICE = 32,        /**< row segments per slice of SPMM_SELL: as many as a warp has lanes */
+    SP_PANEL = 8,         /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
+    SP_TILE_COLUMNS = 4   /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
 };
 
-/** A long row that was cut into segments: its sum is partial[first] + ... + partial[first + count - 1], added in that
- *  order. */
+/** A long row that was cut into segments: the sum of the row is partial[first] + ... + partial[first + count
+ *  - 1], added in that order. */
 typedef struct sp_split {
     int32_t row, count;
     int64_t first;
@@ -24,17 +24,17 @@ typedef struct sp_split {
  *  SPMM_CSR        row_start [rows+1], col [nnz], val [nnz].
  *  SPMM_ELL        padded ELLPACK, row-major: entry j of row i is at i*width + j. Rows shorter than
  *                  width are padded with col = -1, val = 0: a kernel stops at the first -1, so that a
- *                  non-finite X is never multiplied by a padding zero. The baseline kernels' arrays
- *                  (values, col_indices).
+ *                  non-finite X is never multiplied by a padding zero. The baseline kernels use
+ *                  the same layout for their arrays values and col_indices.
  *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries from row_start[i] on; row_start,
  *                  nz_per_row [rows].
  *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of row segments:
- *                  rows of up to SP_ROW_SEGMENT entries, and the segments that longer rows are cut into.
+ *                  whole rows of up to SP_ROW_SEGMENT entries, and the parts that longer rows are cut into.
  *                  A slice is SP_SLICE segments, stored by columns: entry j of segment r of slice s is at
- *                  row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the longest of
- *                  the slice; row_start [groups+1]. target [groups*SP_SLICE]: the row of Y that the
- *                  segment sums, or ~p for partial sum p, or INT32_MIN for a segment that pads the last
- *                  slice.
+ *                  row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the length of
+ *                  the longest segment of the slice; row_start [groups+1]. target [groups*SP_SLICE]: for
+ *                  each segment the row of Y that it computes, or ~p if it computes partial sum p, or
+ *                  INT32_MIN if it is an empty segment that fills up the last slice.
  *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing
  *                  order, in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p
  *                  has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are
@@ -48,48 +48,51 @@ typedef struct sp_matrix {
     spmm_device space;
     int borrowed; /**< 1: the arrays are owned by another object and not freed */
     int64_t rows, cols, nnz;
-    int64_t width;       /**< SPMM_ELL: entries of the longest row; else 0 */
-    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: of panels; else 0 */
+    int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
+    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
     int64_t partials;    /**< SPMM_SELL: number of partial sums, one for each segment of a long row */
-    int64_t splits;      /**< SPMM_SELL: number of long rows, which were cut */
-    int64_t *row_start;  /**< in all formats but SPMM_ELL */
-    int32_t *nz_per_row; /**< SPMM_ELL_NOPAD */
-    int32_t *col;        /**< column indices, increasing within a row */
-    void *val;           /**< values, of type `precision` */
-    int32_t *target;     /**< SPMM_SELL */
-    sp_split *split;     /**< SPMM_SELL, [splits] */
-    int64_t *tile_start; /**< SPMM_PANEL */
-    uint32_t *mask;      /**< SPMM_PANEL */
+    int64_t splits;      /**< SPMM_SELL: number of long rows, which were cut into segments */
+    int64_t *row_start;  /**< starts of rows, slices or panels in col and val; SPMM_ELL: NULL */
+    int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
+    int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
+    void *val;           /**< values, in `precision` */
+    int32_t *target;     /**< SPMM_SELL: row of Y, or partial sum, that each segment computes */
+    sp_split *split;     /**< SPMM_SELL: the long rows, [splits] */
+    int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
+    uint32_t *mask;      /**< SPMM_PANEL: which elements of each tile are stored */
 } sp_matrix;
 
 /** Converts a CSR block to a storage format, in the memory of a device.
  *
  *  Local.
- *  \param [in]  block      in host memory; stays the caller's. CSR on the CPU is not copied: block must then
- *                          outlive *m
+ *  \param [in]  block      in host memory; the caller keeps it. With CSR on the CPU, *m shares the arrays of
+ *                          block, and block must outlive *m
  *  \param [in]  format     SPMM_FORMAT_AUTO means SPMM_CSR here
- *  \param [in]  ell_limit  padded ELLPACK is refused beyond this many times the bytes of the CSR; <= 0: 3.0
+ *  \param [in]  ell_limit  padded ELLPACK fails if it takes more than ell_limit times the memory of the CSR
+ *                          block; <= 0: 3.0 times
  *  \param [in]  threads    OpenMP threads of the conversion
  *  \param [out] m          the caller destroys it; zeroed on failure
- *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the format would be too large), _NO_DEVICE, _DEVICE */
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block would be too large in this format), _NO_DEVICE,
+ *          _DEVICE */
 spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_device space, double ell_limit,
                              int threads, sp_matrix *m);
 
-/** Makes *m a view of a CSR matrix in host memory: nothing is copied, and the view must not outlive `a`. Local. */
+/** Makes *m a view of a CSR matrix in host memory: *m shares the arrays of `a` and must not outlive `a`.
+ *  Local. */
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
 
-/** Copies a matrix from host memory to the open GPU; complete on return. Local.
- *  \param [in]  host    in host memory; stays the caller's
- *  \param [out] device  the caller destroys it; zeroed on failure
+/** Copies a matrix from host memory to the open GPU; the copy is complete on return. Local.
+ *  \param [in]  host    the matrix in host memory; the caller keeps it
+ *  \param [out] device  the copy; the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_matrix_upload(const sp_matrix *host, sp_matrix *device);
 
-/** Returns the bytes of the arrays of a matrix in host memory (some of which are read); INT64_MAX beyond 64 bits.
- *  Local. */
+/** Returns the size in bytes of all arrays of m together; INT64_MAX if it exceeds 64 bits. m must be in host
+ *  memory, because its row_start and tile_start are read. Local. */
 int64_t sp_matrix_bytes(const sp_matrix *m);
 
-/** Frees the arrays in either memory, unless they are borrowed, and zeroes *m; accepts NULL and zeroed objects.
- *  Local. */
+/** Frees the arrays of m, in host or GPU memory, unless they are borrowed, and zeroes *m; accepts NULL and
+ *  zeroed objects. Local. */
 void sp_matrix_destroy(sp_matrix *m);
 
 #endif

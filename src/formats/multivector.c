@@ -21,7 +21,8 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision)
     return ld;
 }
 
-/** Zeroes host rows with all threads, so that first touch spreads the pages over the NUMA nodes of the threads. */
+/** Zeroes the rows of v, in host memory, with all threads, so that first touch spreads the pages over the
+ *  NUMA nodes of the threads. */
 static void zero_rows(const spmm_multivector *v)
 {
     const size_t row_bytes = (size_t)v->ld * sp_value_size(v->precision);
@@ -104,7 +105,8 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
     return SPMM_OK;
 }
 
-/** Computes the bytes of all rows, ghost rows and padding included. \return 1; 0: more than 64 bits hold */
+/** Computes the size in bytes of all rows of v, ghost rows and padding included. \return 1; 0 if it exceeds
+ *  64 bits */
 static int extent(const spmm_multivector *v, int64_t *bytes)
 {
     int64_t rows;
@@ -113,8 +115,8 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
            !__builtin_mul_overflow(rows, (int64_t)sp_value_size(v->precision), bytes);
 }
 
-/** Checks that data is in the memory that space says: using it elsewhere would crash the process, or make the GPU
- *  unusable for it. */
+/** Checks that v->data is in the memory that v->space names. Using data in the wrong memory would crash the
+ *  process, or leave the GPU unusable for the process. */
 static spmm_status check_space(const spmm_multivector *v, const char *function, const char *name)
 {
     const int on_gpu = v->space == SPMM_CUDA;
@@ -173,7 +175,7 @@ void spmm_multivector_destroy(spmm_multivector *v)
     memset(v, 0, sizeof *v);
 }
 
-/* One row of y := alpha x + beta y, computed in the element type. */
+/* Computes row i of y := alpha x + beta y in the element type T. */
 #define AXPBY(T)                                                     \
     for (int64_t j = 0; j < y->k; j++) {                             \
         const T ax = (T)alpha * ((const T *)x->data)[i * x->ld + j]; \
@@ -217,7 +219,8 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
     if (src->ld != dst->ld)
         return sp_device_copy_2d(dst->data, dst->ld * size, src->data, src->ld * size, src->k * size,
                                  src->rows, kind);
-    /* the fastest copy is a contiguous one, padding included; the last row may end at column k */
+    /* a contiguous copy, padding included, is the fastest; it ends at column k of the last row, which may
+     * lack padding */
     const int64_t bytes = src->rows == 0 ? 0 : ((src->rows - 1) * src->ld + src->k) * size;
     if (kind == 0) return sp_device_upload(dst->data, src->data, bytes);
     return kind == 1 ? sp_device_download(dst->data, src->data, bytes)
@@ -259,7 +262,7 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
     return sp_random_unit(seed, (uint64_t)row, (uint64_t)column);
 }
 
-/** Generates the listed global rows; row NULL: rows first_row + i. */
+/** Fills row i of x with the generated elements of global row row[i], or first_row + i if row is NULL. */
 static void generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
                      const int64_t *row, int threads)
 {

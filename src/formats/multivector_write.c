@@ -23,5 +23,5 @@ spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
     mm_set_general(&code);
     if (mm_write_banner(out.file, code) == 0 && mm_write_mtx_array_size64(out.file, v->rows, v->k) == 0)
         write_values(out.file, v);
-    return sp_output_file_close(&out, SPMM_OK); /* reports failed writes */
+    return sp_output_file_close(&out, SPMM_OK); /* also reports write errors of the calls above */
 }

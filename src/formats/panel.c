@@ -1,4 +1,4 @@
-/** Converts CSR blocks to row panels. */
+/** Converts CSR blocks to the format SPMM_PANEL: panels of rows that share their column indices. */
 #include "formats/panel.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "base/memory.h"
 #include "formats/matrix.h"
 
-/** The rows of one panel while their columns are merged. */
+/** State of a merge of the column indices of the rows of one panel. */
 typedef struct merge {
-    int64_t at[SP_PANEL], end[SP_PANEL]; /* the entries of each row that are not merged yet */
+    int64_t at[SP_PANEL], end[SP_PANEL]; /* at[r] to end[r] - 1: entries of row r not merged yet */
     int rows;
 } merge;
 
@@ -22,8 +22,8 @@ static merge merge_start(const spmm_csr *a, int64_t panel)
     return m;
 }
 
-/** Gets the next column of any of the rows, and in entry[] the entry of each row in it (-1: none). Returns 0 when
- *  there are no more columns. */
+/** Finds the next column in which a row of the panel has an entry. Sets entry[r] to the index of the entry of
+ *  row r in that column, or to -1 if row r has none. Returns 0 if there are no more columns. */
 static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entry[SP_PANEL])
 {
     int32_t least = INT32_MAX;
@@ -42,7 +42,7 @@ static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entr
     return 1;
 }
 
-/** Counts the distinct columns of a panel. */
+/** Counts the distinct columns of the entries of a panel. */
 static int64_t count_columns(const spmm_csr *a, int64_t panel)
 {
     merge m = merge_start(a, panel);
@@ -52,14 +52,15 @@ static int64_t count_columns(const spmm_csr *a, int64_t panel)
     return count;
 }
 
-/** A tile while its columns are collected. */
+/** A tile of a panel while columns are added to it. */
 typedef struct tile {
     int32_t col[SP_TILE_COLUMNS];
     int64_t entry[SP_PANEL][SP_TILE_COLUMNS];
     int columns;
 } tile;
 
-/** Writes a tile as tile `index` of m, its values from val[value] on; returns the number of its values. */
+/** Stores tile t in m as tile number `index`, and its values in m->val from index `value` on. Returns the
+ *  number of values stored. */
 static int64_t put_tile(const spmm_csr *a, const tile *t, int64_t index, int64_t value, sp_matrix *m)
 {
     uint32_t mask = 0;

@@ -4,15 +4,15 @@
 
 #include "formats/matrix.h"
 
-/** Converts a CSR block to SPMM_PANEL. Local.
+/** Converts a CSR block to SPMM_PANEL in host memory. Local.
  *  \param [in]  threads  OpenMP threads
  *  \param [out] m        the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_panel_from_csr(const spmm_csr *a, int threads, sp_matrix *m);
 
-/** Estimates the number of distinct columns of a panel, summed over all panels, from at most `samples` panels spread
- *  over the block. nnz divided by it is the mean number of entries that use a row of X fetched once for a panel.
- *  Local. */
+/** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to
+ *  `samples` panels spread evenly over the block. nnz divided by this sum is the mean number of entries that
+ *  use a row of X once a panel has fetched the row. Local. */
 double sp_panel_columns(const spmm_csr *a, int64_t samples);
 
 #endif

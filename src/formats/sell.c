@@ -8,7 +8,8 @@
 
 enum { CLASSES = SP_ROW_SEGMENT + 1 };
 
-/** Returns the class of a segment of that length; class 0 has the longest ones. */
+/** Returns the class of a segment of `length` entries. Segments are stored in increasing order of their
+ *  class. Longer segments have smaller class numbers, but with SP_ORDER_ROWS all segments have class 0. */
 static int class_of(int64_t length, sp_order order)
 {
     if (order == SP_ORDER_ROWS) return 0;
@@ -16,13 +17,15 @@ static int class_of(int64_t length, sp_order order)
     return length ? __builtin_clzll((unsigned long long)length) : 64;
 }
 
-/** Returns the number of segments of a row; an empty row is one segment, so that its row of Y is set to zero. */
+/** Returns the number of segments of a row of `length` entries. An empty row is one segment, so that its row
+ *  of Y is set to zero. */
 static int64_t segments_of(int64_t length, int64_t cut)
 {
     return length <= SP_ROW_SEGMENT ? 1 : (length - 1) / cut + 1;
 }
 
-/** Counts the segments of each class, the long rows and their segments. */
+/** Counts the segments in each class (class_size), all segments, the long rows, and the segments of long rows
+ *  (in p). */
 static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size, sp_segments *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -39,7 +42,8 @@ static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t
     }
 }
 
-/** Stores the segments class by class, and lists the long rows; next[c] is the next index of class c. */
+/** Stores the segments in p->segment, class by class, and lists the long rows in p->split. next[c] is the
+ *  index for the next segment of class c. */
 static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_segments *p)
 {
     int64_t splits = 0, partials = 0;
@@ -156,8 +160,9 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
 
 spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
-    /* One padding entry in 16 costs less than accessing rows of X in another order. A thread that walks a segment
-       waits for a load every few entries, so long rows are cut into short segments. */
+    /* LITTLE: rows keep their order if there is at most one padding entry per 16 entries, which costs less
+     * than accessing rows of X in another order. CUT: long rows are cut into short segments, because a thread
+     * that walks a segment waits for a load every few entries. */
     enum { LITTLE = 16, CUT = SP_ROW_SEGMENT / 4 };
     sp_segments p;
     memset(m, 0, sizeof *m);

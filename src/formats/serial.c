@@ -1,10 +1,10 @@
-/** The serial reference products, plain on purpose: one fma per stored entry and column, in storage order, directly
- *  into Y. They share no code with the kernels that are checked against them. */
+/** The serial reference products, plain on purpose: one fma per entry of the matrix and column of X, in
+ *  storage order, directly into Y. They share no code with the kernels that are checked against them. */
 #include "formats/serial.h"
 
 #include <math.h>
 
-/** The range of the entries of a row. */
+/** The entries of a row: [begin, end) in the arrays of the matrix. */
 typedef struct row {
     int64_t begin, end;
 } row;
@@ -21,13 +21,14 @@ static row row_of(const sp_matrix *m, int64_t i)
         return r;
     case SPMM_FORMAT_AUTO:
     case SPMM_SELL:
-    case SPMM_PANEL: break; /* rows are not contiguous there: those formats are checked against CSR */
+    case SPMM_PANEL: break; /* not stored row by row: kernels for these formats are checked against CSR */
     }
     return r;
 }
 
-/* __builtin_fma is one instruction where the target has it, else a call of fma(), with the same bits. On x86-64 the
- * instruction set is a function attribute, and the function is chosen at run time. */
+/* __builtin_fma is one instruction if the target has it, otherwise a call of fma() with the same result to
+ * the bit. On x86-64, each product is compiled both with and without that instruction, and one of the two is
+ * chosen at run time. */
 #if defined(__x86_64__)
 #define VALUE double
 #define FMA __builtin_fma

@@ -1,21 +1,24 @@
 /** The serial product: the reference that all kernels are checked against.
  *
- *  It sums each row in storage (= column) order as one chain of fma from +0.0, in the precision of the matrix:
- *  y = fma(a_last, x, ... fma(a_1, x, fma(a_0, x, 0))). The functions work on rows [begin, end), so that a caller can
- *  divide the rows among threads; the result does not depend on that. x [cols x k] and y [rows x k] are in host
- *  memory, have the precision of the matrix, and do not overlap; row 0 of y is row 0 of the matrix for any begin. */
+ *  Each row is summed in storage (= column) order as one chain of fma from +0.0, in the precision of the
+ *  matrix: y = fma(a_last, x, ... fma(a_1, x, fma(a_0, x, 0))). The functions work on rows [begin, end), so
+ *  that a caller can divide the rows among threads; the result is the same for any division. x [cols x k] and
+ *  y [rows x k] are in host memory, have the precision of the matrix, and do not overlap; row 0 of y is row 0
+ *  of the matrix for any begin. */
 #ifndef SP_SERIAL_H
 #define SP_SERIAL_H
 
 #include "formats/matrix.h"
 
-/** Computes rows [begin, end) of y = m x. m is in host memory, in CSR or ELLPACK, padded or not (SPMM_SELL and
- *  SPMM_PANEL do not store rows contiguously: the rows of Y are set to zero). Local. */
+/** Computes rows [begin, end) of y = m x. m is in host memory, in CSR or in ELLPACK with or without padding.
+ *  For SPMM_SELL and SPMM_PANEL, which do not store rows contiguously, the rows of y are set to zero.
+ *  Local. */
 void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                        spmm_multivector *y);
 
-/** Computes bound[i*k + j] = sum over the entries of row i of |a| |x|, in double, for rows [begin, end): the
- *  magnitude that error bounds are relative to. bound [rows x k], without padding; formats as sp_serial_product().
+/** Computes, for rows [begin, end) of m, bound[i*k + j] = sum of |a| |x| in double over the entries a of row
+ *  i, where x is the element of column j of X that a is multiplied by. Error bounds are relative to this
+ *  magnitude. bound is [rows x k] without padding; m is in a format that sp_serial_product() accepts.
  *  Local. */
 void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                      double *bound);

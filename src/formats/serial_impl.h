@@ -1,4 +1,5 @@
-/* The serial product; included once per type and target with VALUE, FMA, NAME and TARGET. */
+/* The serial product. serial.c includes this file once per value type and instruction set, with the macros
+ * VALUE, FMA, NAME and TARGET. */
 
 TARGET static void NAME(product)(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                                  spmm_multivector *y)

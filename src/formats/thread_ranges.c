@@ -10,11 +10,11 @@ int64_t sp_row_segments(int64_t entries)
     return entries <= SP_CPU_ROW_SEGMENT ? 0 : (entries - 1) / SP_CPU_ROW_SEGMENT + 1;
 }
 
-/** The work to be divided. */
+/** The rows that are divided among the threads, and the long rows among them. */
 typedef struct load {
     const int64_t *row_start;
     const sp_thread_ranges *w;
-    int64_t *entries; /* [long_rows + 1]: entries of the long rows before each */
+    int64_t *entries; /* [long_rows + 1]: entries[g] is the number of entries of the first g long rows */
 } load;
 
 /** Returns the number of long rows before row i. */
@@ -31,17 +31,17 @@ static int64_t long_rows_before(const sp_thread_ranges *w, int64_t i)
     return low;
 }
 
-/** Returns the cost of the rows before row i. A row costs its entries, and about two more for the start of the loop
- *  and the store of Y: without these, one thread could get nearly all empty rows. The entries of long rows do not
- *  count here. */
+/** Returns the cost of rows [0, i): the number of their entries plus two per row, for the start of the loop
+ *  and the store to Y (without these two, one thread could get nearly all empty rows). Entries of long rows
+ *  do not count here, because the segments of long rows are divided separately. */
 static int64_t cost_before(const load *l, int64_t i)
 {
     if (!l->row_start) return i;
     return l->row_start[i] - l->row_start[0] - l->entries[long_rows_before(l->w, i)] + 2 * i;
 }
 
-/** Returns the cost of the segments before segment p: SP_CPU_ROW_SEGMENT entries each, but for the last one of each
- *  long row. */
+/** Returns the cost of segments [0, p), that is the number of their entries: SP_CPU_ROW_SEGMENT for each
+ *  segment except the last segment of each long row. */
 static int64_t cost_of_segments(const load *l, int64_t p)
 {
     int64_t cost = 0;
@@ -53,10 +53,10 @@ static int64_t cost_of_segments(const load *l, int64_t p)
     return cost;
 }
 
-/** Returns the row boundary before which the cost is nearest to `wanted`. */
+/** Returns the row i for which the cost of rows [0, i) is nearest to `wanted`. */
 static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
 {
-    int64_t low = 0, high = rows; /* the first row boundary with cost >= wanted lies in [low, high] */
+    int64_t low = 0, high = rows; /* bisection for the first row i with cost_before(i) >= wanted */
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (cost_before(l, middle) < wanted)
@@ -68,13 +68,14 @@ static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
     return low;
 }
 
-/** Divides the segments evenly by number, and the rows so that rows and segments together are balanced. */
+/** Divides the segments evenly by number, then the rows so that rows and segments together cost about the
+ *  same for each thread. */
 static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
 {
     int64_t segments = 0;
     for (int64_t g = 0; g < w->long_rows; g++) segments += sp_row_segments(l->entries[g + 1] - l->entries[g]);
     const int64_t total = cost_before(l, rows) + l->entries[w->long_rows], threads = w->threads;
-    for (int64_t t = 0; t < threads; t++) { /* quotient and remainder separately: total * t could overflow */
+    for (int64_t t = 0; t < threads; t++) { /* split into quotient and remainder: total * t could overflow */
         w->segment[t] = segments / threads * t + segments % threads * t / threads;
         const int64_t wanted = total / threads * t + total % threads * t / threads;
         w->begin[t] = find_boundary(l, rows, wanted - cost_of_segments(l, w->segment[t]));
@@ -84,7 +85,8 @@ static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
     w->begin[threads] = rows;
 }
 
-/** Lists the long rows, and counts the entries of the long rows before each. */
+/** Lists the long rows in w->long_row, and sets l->entries[g] to the number of entries of the first g long
+ *  rows. */
 static spmm_status find_long_rows(load *l, int64_t rows, sp_thread_ranges *w)
 {
     const int64_t *const start = l->row_start;

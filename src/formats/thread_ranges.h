@@ -1,36 +1,38 @@
-/** The static schedule of the OpenMP threads: row ranges that are determined once per matrix and used by conversions
- *  and kernels alike, so that a thread computes on rows whose memory it touched first. */
+/** The static schedule of the OpenMP threads: row ranges that are determined once per matrix and used by
+ *  conversions and kernels alike, so that a thread computes on rows whose memory it touched first. */
 #ifndef SP_THREAD_RANGES_H
 #define SP_THREAD_RANGES_H
 
 #include "base/status.h"
 
 enum {
-    SP_CPU_ROW_SEGMENT = 65536 /**< most entries of a row that one thread sums; longer rows are cut */
+    SP_CPU_ROW_SEGMENT = 65536 /**< longer rows are cut into segments of this many entries */
 };
 
-/** What each OpenMP thread computes, balanced by entries + 2 * rows. Thread t has rows [begin[t], begin[t+1]) but for
- *  the long rows among them, those of more than SP_CPU_ROW_SEGMENT entries, and segments [segment[t], segment[t+1])
- *  of the long rows. The segments of all long rows are numbered consecutively: first those of long_row[0], then those
- *  of long_row[1], and so on. */
+/** The rows and row segments that each OpenMP thread computes, balanced by entries + 2 * rows. Rows of more
+ *  than SP_CPU_ROW_SEGMENT entries are long rows and are cut into segments. Thread t computes rows [begin[t],
+ *  begin[t+1]) except the long rows among them, and segments [segment[t], segment[t+1]) of long rows. The
+ *  segments of all long rows are numbered consecutively: first those of long_row[0], then those of
+ *  long_row[1], and so on. */
 typedef struct sp_thread_ranges {
     int threads;
-    int64_t *begin;    /**< [threads + 1] */
+    int64_t *begin;    /**< first row of each thread, [threads + 1] */
     int64_t long_rows; /**< number of long rows */
     int64_t *long_row; /**< the long rows, increasing, [long_rows] */
-    int64_t *segment;  /**< [threads + 1] */
+    int64_t *segment;  /**< first segment of each thread, [threads + 1] */
 } sp_thread_ranges;
 
-/** Returns the number of segments that a row of `entries` entries is cut into; 0: it is not cut. Local. */
+/** Returns the number of segments that a row of `entries` entries is cut into; 0 if the row is not cut.
+ *  Local. */
 int64_t sp_row_segments(int64_t entries);
 
-/** Cuts rows into `threads` consecutive ranges, by binary search, and divides the segments of the long rows among the
- *  threads; both together are balanced by entries + 2 * rows. Local.
+/** Divides rows into `threads` consecutive ranges, by binary search, and the segments of the long rows among
+ *  the threads; rows and segments together are balanced by entries + 2 * rows. Local.
  *
- *  \param [in]  row_start  as in CSR, [rows + 1]; NULL: all rows count the same. Not kept
+ *  \param [in]  row_start  row starts as in CSR, [rows + 1]; NULL: all rows cost the same. Need not outlive
+ *                          the call
  *  \param [out] w          the caller destroys it
- *  \return SPMM_OK, SPMM_ERR_USAGE (threads < 1 or rows < 0), SPMM_ERR_MEMORY
- */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (threads < 1 or rows < 0), SPMM_ERR_MEMORY */
 spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int threads, sp_thread_ranges *w);
 
 /** Frees the arrays and zeroes *w; accepts NULL and zeroed objects. Local. */

@@ -1,4 +1,5 @@
-/** Reads a CSV file in chunks of whole lines ("pieces"), which all threads parse, into a multivector. */
+/** Reads a CSV file into a multivector: cuts the text into chunks of whole lines ("pieces"), which all
+ *  threads parse. */
 #include "io/csv.h"
 
 #include <omp.h>
@@ -11,35 +12,37 @@
 /** A growing buffer of text. */
 typedef struct csv_text {
     char *at;
-    int64_t bytes, room; /* used, allocated */
+    int64_t bytes, room; /* bytes: length of the text; room: bytes allocated */
 } csv_text;
 
-/** A chunk of the file. It lies at the beginning of `text`, which may hold more than the chunk. */
+/** A chunk ("piece") of the CSV file. Its text lies at the beginning of the buffer `text`, which may hold
+ *  more text than the chunk. */
 typedef struct file_range {
     sp_chunk chunk;
-    int64_t number; /* of pieces before it */
+    int64_t number; /* index of the piece in the file, from 0 */
     csv_text text;
 } file_range;
 
-/** State that the threads share; whatever changes is accessed under the lock only. */
+/** A CSV file being read: the state that all threads share. Members that change are accessed under the lock
+ *  only, except next_progress. */
 typedef struct reading {
     sp_input *source;
     int64_t piece_bytes;
-    csv_text kept;         /* text that was read after the last newline of the last piece */
-    int64_t lines, pieces; /* handed out so far */
+    csv_text kept;         /* text that was read beyond the end of the last piece */
+    int64_t lines, pieces; /* lines and pieces handed out to threads so far */
     sp_csv_format format;
-    sp_csv_values *parsed; /* results by piece, [parsed_room], of which [pieces] are used */
+    sp_csv_values *parsed; /* the result for each piece, [parsed_room], of which [pieces] are used */
     int64_t parsed_room;
-    sp_read_error error; /* the first one in the file, so far */
-    int done;            /* no further pieces: the file ends, or an error is certain */
+    sp_read_error error; /* the error with the smallest line number found so far */
+    int done;            /* 1: no further pieces are handed out; the file has ended or an error is certain */
     pthread_mutex_t lock;
     const sp_read_options *options;
-    double next_progress; /* seconds; thread 0's */
+    double next_progress; /* time of the next progress report, seconds; only thread 0 uses it */
 } reading;
 
 /* ---- reading the file in pieces ---- */
 
-/** Grows the buffer to hold `bytes` bytes and the pad; keeps its text. */
+/** Grows the buffer so that it can hold `bytes` bytes and the padding; keeps the text in the buffer. */
 static spmm_status reserve(csv_text *t, int64_t bytes)
 {
     if (bytes + SP_CHUNK_PAD <= t->room) return SPMM_OK;
@@ -62,17 +65,18 @@ static spmm_status copy_text(csv_text *to, const char *from, int64_t bytes)
     return SPMM_OK;
 }
 
-/** Appends text until it holds a newline; *newline is the last one, NULL at the end of the file. */
+/** Appends text from the file to *t until a newline has been read. Sets *newline to the last newline in *t,
+ *  or to NULL if the file ends before a newline. */
 static spmm_status read_lines(reading *r, csv_text *t, char **newline, sp_read_error *error)
 {
     *newline = NULL;
     while (!*newline) {
-        /* the steps grow with the line, so that a long line does not take many */
+        /* the step grows with the length of the line, so that a long line takes only a few reads */
         const int64_t step = r->piece_bytes > t->bytes / 8 ? r->piece_bytes : t->bytes / 8;
         int64_t got;
         TRY(reserve(t, t->bytes + step));
         const spmm_status status = sp_input_read(r->source, t->at + t->bytes, step, &got);
-        /* the incomplete last line of a damaged file is not parsed */
+        /* if the file is damaged, its incomplete last line is not parsed */
         if (status != SPMM_OK)
             return sp_error_set(error, status, r->lines + 1, "%s", sp_input_error(r->source));
         if (got == 0) return SPMM_OK;
@@ -82,7 +86,8 @@ static spmm_status read_lines(reading *r, csv_text *t, char **newline, sp_read_e
     return SPMM_OK;
 }
 
-/** Fills the next piece; c->chunk.bytes is 0 at the end of the file. One thread at a time. */
+/** Reads the next piece of the file into *c; c->chunk.bytes is 0 at the end of the file. Only one thread may
+ *  call it at a time. */
 static spmm_status fill(reading *r, file_range *c, sp_read_error *error)
 {
     csv_text *const t = &c->text;
@@ -94,7 +99,7 @@ static spmm_status fill(reading *r, file_range *c, sp_read_error *error)
     if (!newline) {
         if (t->bytes == 0) return SPMM_OK;
         newline = t->at + t->bytes;
-        t->at[t->bytes++] = '\n'; /* fits into the pad */
+        t->at[t->bytes++] = '\n'; /* there is room: reserve() has allocated the padding too */
     }
     const int64_t bytes = newline + 1 - t->at;
     TRY(copy_text(&r->kept, newline + 1, t->bytes - bytes));
@@ -116,8 +121,8 @@ static spmm_status open_reading(reading *r, const char *path)
 
 /* ---- the format ---- */
 
-/** Determines the format from the file's first series. Errors up to there are left to the reader proper, which finds
- *  them again. */
+/** Determines the format of the file from its first series. Errors in the text up to that series are not
+ *  reported here: reading the file again with all threads finds them. */
 static spmm_status detect_format(const char *path, sp_csv_format *f)
 {
     reading r = {0};
@@ -132,7 +137,7 @@ static spmm_status detect_format(const char *path, sp_csv_format *f)
     sp_free(c.text.at);
     sp_free(r.kept.at);
     sp_input_close(r.source);
-    if (status != SPMM_OK && error.status == SPMM_OK) /* out of memory */
+    if (status != SPMM_OK && error.status == SPMM_OK) /* a buffer could not be allocated */
         return sp_fail(status, "%s: %s", path, spmm_error_message());
     if (f->values > INT32_MAX)
         return sp_fail(SPMM_ERR_UNSUPPORTED, "%s:%lld: found %lld values, expected at most %d", path,
@@ -140,9 +145,9 @@ static spmm_status detect_format(const char *path, sp_csv_format *f)
     return SPMM_OK;
 }
 
-/* ---- the threads ---- */
+/* ---- parsing the pieces in threads ---- */
 
-/** Grows the table of results to hold the next piece. */
+/** Grows the table r->parsed so that it has an element for the next piece. */
 static spmm_status reserve_parsed(reading *r)
 {
     if (r->pieces < r->parsed_room) return SPMM_OK;
@@ -163,8 +168,9 @@ static void keep_first_error(reading *r, const sp_read_error *e)
     r->done = 1;
 }
 
-/** Hands out the next piece; returns 0 if there is none. Pieces are handed out in file order, so when an error stops
- *  the threads, all earlier text is already being parsed and the first error will be found. */
+/** Reads the next piece for the calling thread; returns 0 if there is none. Pieces are handed out in file
+ *  order: when an error stops the threads, all text before the error is already being parsed, so that the
+ *  first error of the file will be found. */
 static int next_piece(reading *r, file_range *c, double *fraction)
 {
     sp_read_error error = {0};
@@ -216,7 +222,7 @@ static void read_pieces(reading *r)
 
 /* ---- the whole file ---- */
 
-/** Copies the series of all pieces to their rows of x and frees them. */
+/** Copies the series of all pieces to their rows of x and frees the values of the pieces. */
 static void put_together(reading *r, spmm_multivector *x)
 {
     const size_t size = sp_value_size(x->precision), row = (size_t)x->k * size, ld = (size_t)x->ld * size;

@@ -4,23 +4,26 @@
 
 #include "io/mtx_read.h"
 
-/** Reads series from a plain or gzipped CSV file. Each line is one series; its values are separated by commas,
- *  semicolons or tabs, and blanks around them are skipped. A file has one separator: the first comma or semicolon
- *  of its first series or, if that has neither, the tab (which is a blank otherwise). So 1,5;2,5 is an error and
- *  never the three values 1, 5;2 and 5. Blank lines, and lines whose first character other than a blank is #, are
- *  skipped; where tabs separate, a line of tabs is not blank but a line of empty fields, hence an error. Lines may
- *  end in CRLF, the last one without a newline; a byte order mark may come first. Values are written as
- *  sp_parse_real() takes them, without quotes. All series have as many values as the first.
+/** Reads series from a plain or gzipped CSV file. Each line is one series; commas, semicolons or tabs
+ *  separate its values, and blanks around a value are skipped. The whole file has one separator: the first
+ *  comma or semicolon in its first series or, if that series has neither, the tab. (If the separator is not
+ *  the tab, tabs are blanks.) Decimal commas are refused: 1,5;2,5 is an error and is never read as the three
+ *  values 1, 5;2 and 5.
  *
- *  Local. Error messages read "FILE:LINE: found ..., expected ..."; of several errors the first in the file is
- *  reported, for any number of threads and any size of the chunks in which the file is read
- *  (SPMM_READ_CHUNK_BYTES, see sp_text_chunk_default()). A chunk consists of whole lines, of any length. Progress
- *  is reported as sp_progress_fn describes.
+ *  Blank lines are skipped, and so are lines whose first character other than a blank is #. If the tab is the
+ *  separator, a line of tabs is not blank: it has empty fields, hence is an error. Lines may end in CRLF, the
+ *  last line may lack its newline, and a byte order mark may come first. Values have the forms that
+ *  sp_parse_real() accepts, without quotes. All series must have as many values as the first one.
  *
- *  Memory: at its peak twice the result, and for each thread the text of a chunk or of the longest line.
- *  \param [out] x  [series x values], host memory, precision of the options; the caller destroys it; zeroed on
- *                  failure
- *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX (also if there is no series at all), _UNSUPPORTED (more than 2^31 - 1
+ *  Local. Error messages read "FILE:LINE: found ..., expected ...". If the file has several errors, the first
+ *  one in the file is reported, whatever the number of threads and the size of the chunks in which the file
+ *  is read (SPMM_READ_CHUNK_BYTES, see sp_text_chunk_default()). A chunk consists of whole lines, which may
+ *  have any length. Progress is reported as sp_progress_fn describes.
+ *
+ *  Memory: the peak is twice the size of *x plus, per thread, the text of a chunk or of the longest line.
+ *  \param [out] x  [series x values], in host memory, of precision options->precision; the caller destroys
+ *                  it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX (also if the file has no series), _UNSUPPORTED (more than 2^31 - 1
  *          series, or values per series), _MEMORY */
 spmm_status sp_read_csv(const char *path, const sp_read_options *options, spmm_multivector *x);
 

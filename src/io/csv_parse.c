@@ -1,4 +1,5 @@
-/** Parses CSV lines: determines the separator and the number of values, then reads series and words the errors. */
+/** Parses CSV lines: determines the separator and the number of values, parses the series and writes the
+ *  error messages. */
 #include "io/csv_parse.h"
 
 #include <math.h>
@@ -36,14 +37,14 @@ int sp_csv_find_format(const sp_chunk *c, sp_csv_format *f)
     return 0;
 }
 
-/** Skips blanks, but not the separator if that is a tab. */
+/** Returns the first character at or after p that is not a blank; a tab that is the separator is no blank. */
 static inline const char *skip_blanks(const char *p, char separator)
 {
     while (*p <= ' ' && sp_is_blank(*p) && *p != separator) p++;
     return p;
 }
 
-/** Sets the error of a wrong field, quoted without trailing blanks; returns NULL.
+/** Sets *error for a wrong field, which the message quotes without its trailing blanks; returns NULL.
  *  \param [in] p  the field's first character that is not blank */
 static const char *wrong_field(const sp_csv_format *f, const char *p, int64_t line, int64_t field,
                                const char *expected, sp_read_error *error)
@@ -66,7 +67,8 @@ static inline int beyond_float(const sp_csv_format *f, double value)
     return f->precision == SPMM_F32 && !f->allow_nonfinite && isinf((float)value);
 }
 
-/** Parses a field of any spelling; returns the separator or the newline after it, NULL if it is wrong. */
+/** Parses a field in any spelling, on the slow path; returns the separator or the newline after the field, or
+ *  NULL if the field is wrong. */
 static const char *parse_field(const sp_csv_format *f, const char *p, int64_t line, int64_t field,
                                double *value, sp_read_error *error)
 {
@@ -95,7 +97,8 @@ static const char *wrong_count(const sp_csv_format *f, const char *begin, int64_
     return NULL;
 }
 
-/** Parses the series at `begin` into values; returns its newline, NULL if it is wrong. */
+/** Parses the series in the line at `begin` into `values`; returns its newline, or NULL if the line is
+ *  wrong. */
 static const char *parse_series(const sp_csv_format *f, const char *begin, int64_t line, void *values,
                                 sp_read_error *error)
 {
@@ -123,8 +126,9 @@ void sp_csv_parse(const sp_csv_format *f, const sp_chunk *c, sp_csv_values *out,
 {
     const char *p = c->text, *const end = p + c->bytes;
     const size_t row_bytes = (size_t)f->values * sp_value_size(f->precision);
-    /* the text bounds the buffer: a value takes two bytes at least, so where the first series is long and the others
-     * are short (hence wrong), lines x values would be far too much */
+    /* The length of the text limits the size of the buffer, because each value takes at least two bytes.
+     * Without this limit, a long first series followed by many short (hence wrong) lines would need lines x
+     * values elements, far too many. */
     const int64_t most = c->bytes / 2 + 1;
     const int64_t room = f->values == 0 || c->lines <= most / f->values ? c->lines * f->values : most;
     if (sp_alloc(&out->values, room, sp_value_size(f->precision), "the values of a CSV file") != SPMM_OK) {

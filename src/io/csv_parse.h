@@ -1,31 +1,33 @@
-/** Parses lines of a CSV file into series, each chunk of text independently. */
+/** Parses chunks of a CSV file into series; each chunk is parsed independently of the others. */
 #ifndef SP_CSV_PARSE_H
 #define SP_CSV_PARSE_H
 
 #include "io/text_chunks.h"
 
-/** What the first series of the file determines for all of them, and what the caller asked for. */
+/** The format of a CSV file, which its first series determines, and the caller's options. */
 typedef struct sp_csv_format {
     char separator;     /**< comma, semicolon or tab */
-    int64_t values;     /**< per series; 0: the file has no series */
-    int64_t first_line; /**< line number of the first series */
+    int64_t values;     /**< number of values per series; 0: the file has no series */
+    int64_t first_line; /**< line number of the first series in the file */
     spmm_precision precision;
     int allow_nonfinite;
 } sp_csv_format;
 
-/** The series found in one chunk. */
+/** The series of one chunk of a CSV file. */
 typedef struct sp_csv_values {
-    void *values;   /**< [series x format.values]; freed by sp_free() */
-    int64_t series; /**< number of series, up to the first wrong line if there is one */
-    int64_t first;  /**< number of the file's series before these; set by the caller */
+    void *values;   /**< the parsed values, [series x values per series], row-major; freed by sp_free() */
+    int64_t series; /**< number of series in the chunk, up to its first wrong line */
+    int64_t first;  /**< number of series in the file before this chunk; set by the caller */
 } sp_csv_values;
 
-/** Looks for the first series of a chunk, whether it is valid or not, and sets values, first_line and, if the series
- *  has one, separator. Returns whether there is a series. */
+/** Determines the format from the first series of a chunk, even if that series is invalid: sets
+ *  format->values, format->first_line and, if the series contains a comma, semicolon or tab,
+ *  format->separator. Returns 1, or 0 if the chunk has no series. */
 int sp_csv_find_format(const sp_chunk *chunk, sp_csv_format *format);
 
-/** Parses a chunk up to its first wrong line, which *error then describes. Does not use chunk->entries or
- *  chunk->first_entry. \param [out] out  zeroed before the call; the caller frees its values, also on failure */
+/** Parses the series of a chunk, up to its first wrong line; *error then describes that line. Ignores
+ *  chunk->entries and chunk->first_entry.
+ *  \param [out] out  zeroed by the caller, who frees out->values by sp_free(), also on failure */
 void sp_csv_parse(const sp_csv_format *format, const sp_chunk *chunk, sp_csv_values *out,
                   sp_read_error *error);
 

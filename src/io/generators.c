@@ -16,14 +16,14 @@ enum { KEY_COLUMN = 1, KEY_VALUE = 2, KEY_EDGE = 3 };
 
 typedef struct generator generator;
 
-/** Writes the column indices (increasing) and values of one row. */
+/** Writes the column indices, in increasing order, and the values of row number `row`. */
 typedef void (*row_fn)(const generator *g, int64_t row, int32_t *col, double *val);
-/** Returns the number of entries in one row. */
+/** Returns the number of entries in row number `row`. */
 typedef int64_t (*count_fn)(const generator *g, int64_t row);
-/** Returns the number of entries in all rows, or a lower bound not far below it. It is below 2^63, as there are fewer
- *  than 2^31 rows. */
+/** Returns the number of entries in the whole matrix, or a lower bound not far below it. The number is below
+ *  2^63, because the matrix has fewer than 2^31 rows. */
 typedef int64_t (*total_fn)(const generator *g);
-/** Sets rows and checks what the arguments must fulfill besides being at least 1. */
+/** Sets g->rows and checks the arguments; the parser has already checked that each of them is at least 1. */
 typedef spmm_status (*setup_fn)(generator *g);
 
 typedef struct kind {
@@ -51,7 +51,7 @@ static spmm_status set_rows(generator *g, int64_t side, int dimensions, int64_t 
     return SPMM_OK;
 }
 
-/* ---- stencils on a grid of N^2 or N^3 points, Dirichlet boundaries: no neighbors outside the grid ---- */
+/* ---- stencils on a grid of N^2 or N^3 points; Dirichlet boundary: no points outside the grid ---- */
 
 static spmm_status setup_2d(generator *g) { return set_rows(g, g->arg[0], 2, 1); }
 static spmm_status setup_3d(generator *g) { return set_rows(g, g->arg[0], 3, 1); }
@@ -59,11 +59,11 @@ static spmm_status setup_fem(generator *g) { return set_rows(g, g->arg[0], 3, 3)
 
 static int inside(int64_t c, int64_t n) { return c >= 0 && c < n; }
 
-/** Returns how many of c-1, c, c+1 lie in the grid. */
+/** Returns how many of the coordinates c-1, c, c+1 lie in the grid, i.e. in [0, n), if c itself does. */
 static int64_t reach(int64_t c, int64_t n) { return 1 + inside(c - 1, n) + inside(c + 1, n); }
 
-/** Writes a point and its neighbors to col in increasing order and returns their number; `star` leaves out the
- *  diagonal neighbors. */
+/** Writes the indices of a grid point and of its neighbors to col in increasing order and returns their
+ *  number. If `star` is 1, diagonal neighbors are left out. */
 static int64_t neighbours(int64_t n, int dimensions, int star, int64_t point, int32_t *col)
 {
     const int64_t x = point % n, y = point / n % n, z = dimensions == 3 ? point / n / n : 0;
@@ -86,7 +86,8 @@ static void stencil_row(const generator *g, int dimensions, int star, double dia
     for (int64_t e = 0; e < count; e++) val[e] = col[e] == row ? diagonal : -1.0;
 }
 
-/* along a side of N points, all reach themselves and two neighbors, but the two ends only one: 3 N - 2 pairs */
+/* a line of N grid points has 3 N - 2 pairs of a point and either itself or a neighbor on the line; the
+ * totals below follow from this number */
 static int64_t total_2d5(const generator *g)
 {
     const int64_t n = g->arg[0];
@@ -134,7 +135,8 @@ static void row_3d27(const generator *g, int64_t row, int32_t *col, double *val)
 
 static int64_t count_fem(const generator *g, int64_t row) { return 3 * count_3d27(g, row / 3); }
 
-/** Three unknowns per point; random symmetric values with a dominant diagonal, as in a stiffness matrix. */
+/** Writes a row of a matrix with three unknowns per grid point: random symmetric values with a dominant
+ *  diagonal, as in a stiffness matrix. */
 static void row_fem(const generator *g, int64_t row, int32_t *col, double *val)
 {
     int32_t point[27];
@@ -147,7 +149,7 @@ static void row_fem(const generator *g, int64_t row, int32_t *col, double *val)
     }
 }
 
-/* ---- random columns: `count` distinct ones in [first, first + window) ---- */
+/* ---- rows with `count` distinct random columns in [first, first + window) ---- */
 
 static int by_column(const void *a, const void *b)
 {
@@ -155,7 +157,8 @@ static int by_column(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Chooses columns by Knuth's selection sampling (TAOCP 2, 3.4.2, algorithm S): suits a count close to window. */
+/** Chooses `count` columns by Knuth's selection sampling (TAOCP 2, 3.4.2, algorithm S), which is efficient if
+ *  `count` is close to `window`. */
 static void choose_dense(int64_t row, int64_t first, int64_t window, int64_t count, int32_t *col)
 {
     for (int64_t c = 0, taken = 0; taken < count; c++) {
@@ -165,7 +168,8 @@ static void choose_dense(int64_t row, int64_t first, int64_t window, int64_t cou
     }
 }
 
-/** Draws columns until enough of them are distinct: suits a count much smaller than window. */
+/** Draws random columns until `count` of them are distinct, which is efficient if `count` is much smaller
+ *  than `window`. */
 static void choose_sparse(int64_t row, int64_t first, int64_t window, int64_t count, int32_t *col)
 {
     int64_t taken = 0;
@@ -205,8 +209,8 @@ static void row_uniform(const generator *g, int64_t row, int32_t *col, double *v
     random_row(row, 0, g->rows, g->arg[1], col, val);
 }
 
-/** Returns the width of row's window, and its first column: WIDTH columns around the diagonal, cut at the edges of
- *  the matrix. */
+/** Returns the number of columns in the window of a row, and sets *first to the first of them. The window has
+ *  WIDTH columns around the diagonal and is cut at the edges of the matrix. */
 static int64_t band_window(const generator *g, int64_t row, int64_t *first)
 {
     const int64_t half = (g->arg[2] - 1) / 2, low = row - half, high = low + g->arg[2];
@@ -220,8 +224,8 @@ static spmm_status setup_band(generator *g)
                        (long long)g->arg[1], (long long)g->arg[2]);
     return set_rows(g, g->arg[0], 1, 1);
 }
-/** A lower bound: gives all rows the narrowest window, that of the first or the last row (half of the band and the
- *  diagonal). */
+/** Returns a lower bound on the number of entries: counts as if each row had the narrowest window, which is
+ *  that of the first or the last row (half of the band and the diagonal). */
 static int64_t total_band(const generator *g)
 {
     int64_t first;
@@ -254,7 +258,8 @@ static int64_t total_longrows(const generator *g)
 }
 static int64_t count_longrows(const generator *g, int64_t row)
 {
-    /* the COUNT long rows are those where floor(row * COUNT / N) steps up */
+    /* the COUNT long rows are evenly spaced: those with floor((row + 1) * COUNT / N) > floor(row * COUNT
+     * / N) */
     const int64_t n = g->arg[0], count = g->arg[2];
     const int is_long = row * count / n != (row + 1) * count / n;
     return is_long ? g->arg[3] : g->arg[1];
@@ -313,7 +318,7 @@ static const kind *find(const char *spec)
 
 int sp_gen_is_spec(const char *spec) { return find(spec) != NULL; }
 
-/** Writes the form of a spec to buf: "band:N,DEG,WIDTH". Returns buf. */
+/** Writes the form of a generator's spec to buf, such as "band:N,DEG,WIDTH"; returns buf. */
 static const char *form_of(const kind *k, char *buf, size_t n)
 {
     int at = snprintf(buf, n, "%s:", k->doc.name);
@@ -390,14 +395,15 @@ spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes)
     return SPMM_OK;
 }
 
-/** Chooses each edge by recursive choice of a quadrant with probabilities a, b, c, d = .57, .19, .19, .05
- *  (Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the parameters of Graph500). The values of repeated edges are
- *  summed. */
+/** Generates an R-MAT graph. Each edge results from recursively choosing one of four quadrants of the matrix,
+ *  with probabilities a, b, c, d = .57, .19, .19, .05 (Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the
+ *  parameters of Graph500). The values of repeated edges are summed. */
 static spmm_status make_rmat(const generator *g, spmm_precision precision, int threads, spmm_csr *a)
 {
     sp_coo coo;
     const int64_t edges = g->rows * g->arg[1];
-    /* triplets and row starts, and the values twice: sp_csr_from_coo() holds both copies at once */
+    /* memory per edge: two indices, and the value twice, because sp_csr_from_coo() holds both copies at once;
+     * per row: the row start */
     TRY(sp_memory_needs((double)edges * (8 + 2 * (double)sp_value_size(precision)) + 8 * (double)g->rows,
                         g->spec));
     TRY(sp_coo_create(g->rows, g->rows, edges, SP_GENERAL, precision, 1, &coo));
@@ -421,7 +427,8 @@ static spmm_status make_rmat(const generator *g, spmm_precision precision, int t
     return sp_csr_from_coo(&coo, threads, a, NULL);
 }
 
-/** Fills the rows. Row functions write f64; for f32, each thread lets them write to a scratch row and rounds that. */
+/** Fills the rows of *a. Row functions write f64 values; if *a is f32, each thread lets them write to a
+ *  scratch row, and rounds its values. */
 static spmm_status fill_rows(const generator *g, int64_t longest, int threads, spmm_csr *a)
 {
     int failed = 0;

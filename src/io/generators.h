@@ -1,5 +1,6 @@
-/** Generates matrices. Each row is a function of the spec and the row index alone (for rmat, each edge of the spec
- *  and the edge index), so that a matrix is the same on any machine and for any number of threads. */
+/** Generates matrices from specs such as lap3d7:100. Each row depends only on the spec and the row index (in
+ *  an R-MAT graph, each edge only on the spec and the edge index), so that a matrix is the same on any
+ *  machine and for any number of threads. */
 #ifndef SP_GENERATORS_H
 #define SP_GENERATORS_H
 
@@ -8,35 +9,37 @@
 
 enum { SP_GEN_ARGS = 4 };
 
-/** One generator, for --help and for the parser. */
+/** The name, the arguments and the description of a generator, for --help and for the parser of specs. */
 typedef struct sp_gen_kind {
-    const char *name;              /**< "lap3d7" */
-    const char *args[SP_GEN_ARGS]; /**< names of the arguments, "N"; NULL where there is no more */
+    const char *name;              /**< name in a spec, for example "lap3d7" */
+    const char *args[SP_GEN_ARGS]; /**< names of the arguments, for example "N"; unused elements are NULL */
     const char *what;              /**< one-line description */
 } sp_gen_kind;
 
-/** Returns the table of generators, of *count rows, in static storage. */
+/** Returns the table of all generators, in static storage, and sets *count to its length. */
 const sp_gen_kind *sp_gen_kinds(int *count);
 
-/** Returns 1 if spec starts with a generator's name and a colon. */
+/** Returns 1 if spec starts with the name of a generator and a colon, else 0. */
 int sp_gen_is_spec(const char *spec);
 
-/** Writes "; did you mean lap3d7:N?" to buf for a text that is almost a spec, such as lap3d7, lap3d8:10 or LAP3D7,10,
- *  otherwise "". Texts with dots or slashes are taken for file names.
- *  \param [in] n  bytes in buf
+/** Suggests a correction for a text that is almost a spec, such as lap3d7, lap3d8:10 or LAP3D7,10. Writes ";
+ *  did you mean lap3d7:N?" to buf, or "" if there is nothing to suggest. A text that contains a dot or a
+ *  slash is taken for a file name, so nothing is suggested.
+ *  \param [in] n  size of buf in bytes
  *  \return buf */
 const char *sp_gen_meant(const char *spec, char *buf, size_t n);
 
 /** Checks a spec without generating the matrix.
- *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is expected), SPMM_ERR_LIMIT */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is expected), SPMM_ERR_LIMIT (an argument or the
+ *          number of rows is too large) */
 spmm_status sp_gen_check(const char *spec);
 
-/** Determines the sizes of the matrix from the spec, without generating it. For an R-MAT graph, entries is 0: how
- *  many of its edges coincide is not known in advance.
+/** Determines the sizes of a matrix from its spec, without generating the matrix. For an R-MAT graph,
+ *  sizes->entries is 0, because the number of coinciding edges is not known in advance.
  *  \return as sp_gen_check() */
 spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes);
 
-/** Generates the whole matrix with `threads` OpenMP threads; the result is the same for any number of them.
+/** Generates the whole matrix with `threads` OpenMP threads; the matrix does not depend on their number.
  *  \param [out] a  the caller destroys it
  *  \return as sp_gen_check(), or SPMM_ERR_MEMORY */
 spmm_status sp_gen_csr(const char *spec, spmm_precision precision, int threads, spmm_csr *a);

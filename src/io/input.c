@@ -1,4 +1,4 @@
-/** Reads plain files with pread() and gzipped ones through zlib, as one stream of text. */
+/** Reads plain files with pread() and gzipped files through zlib, as one stream of text. */
 #include "io/input.h"
 
 #include <errno.h>
@@ -19,15 +19,15 @@ struct sp_input {
     const char *path;
     int fd;
     int gzip;
-    int64_t file_bytes; /* the file's length when it was opened */
-    int64_t position;   /* of the next byte to read from the file */
-    int64_t limit;      /* the file is read up to this byte */
+    int64_t file_bytes; /* length of the file when it was opened */
+    int64_t position;   /* offset of the next byte to read from the file */
+    int64_t limit;      /* the file is read only up to this offset */
     z_stream z;
-    int inflating; /* inside a gzip member */
-    int finished;  /* at the end of the text, or failed */
+    int inflating; /* 1: inside a gzip member */
+    int finished;  /* 1: at the end of the text, or reading has failed */
     spmm_status failed;
     char error[256];
-    unsigned char packed[PACKED_BYTES]; /* compressed bytes; z.next_in points into them */
+    unsigned char packed[PACKED_BYTES]; /* compressed bytes read from the file; z.next_in points into them */
 };
 
 static spmm_status source_fail(sp_input *s, const char *text)
@@ -38,7 +38,7 @@ static spmm_status source_fail(sp_input *s, const char *text)
     return s->failed;
 }
 
-/** Calls pread() until `bytes` bytes have been read or the file or its limit ends. */
+/** Calls pread() until `bytes` bytes have been read, or until the end of the file or s->limit is reached. */
 static spmm_status read_fully(sp_input *s, void *buffer, int64_t bytes, int64_t *got)
 {
     *got = 0;
@@ -76,7 +76,7 @@ static spmm_status cannot_open(const char *path)
         return sp_fail(SPMM_ERR_OPEN,
                        "-: no such file, and the standard input is not read: write the text to a file first"
                        " (... > FILE)");
-    /* a shell's <(...), whose descriptor mpirun does not pass on */
+    /* /dev/fd/N is the path of a shell's <(...), whose descriptor mpirun does not pass on to the ranks */
     if (reason == ENOENT && strncmp(path, "/dev/fd/", 8) == 0) return refuse_pipe(path);
     return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", sp_shown(name, sizeof name, path),
                    strerror(reason));
@@ -107,7 +107,8 @@ static spmm_status detect_gzip(sp_input *s)
     return SPMM_OK;
 }
 
-/** Reads compressed bytes if there are none left; z.avail_in stays 0 at the end of the file. */
+/** Reads compressed bytes from the file if none are left in s->packed; s->z.avail_in stays 0 at the end of
+ *  the file. */
 static spmm_status refill(sp_input *s)
 {
     int64_t got;
@@ -118,7 +119,8 @@ static spmm_status refill(sp_input *s)
     return SPMM_OK;
 }
 
-/** Begins the next gzip member, if there is one; skips zeros before it, which may pad a block of a tape or disk. */
+/** Begins the next gzip member, if there is one. First skips zero bytes: gzip files from tapes or disks may
+ *  be padded with zeros to a whole block. */
 static spmm_status next_member(sp_input *s)
 {
     for (;;) {
@@ -196,8 +198,8 @@ static void rewind_source(sp_input *s)
     s->inflating = 1;
 }
 
-/** Refuses a file whose first bytes show that it is not text. A read error here is ignored: it occurs again, at its
- *  place in the text, when the file is read. */
+/** Refuses a file whose first bytes show that it is not text. Ignores read errors: when the file is read,
+ *  each will occur again at its place in the text. */
 static spmm_status check_kind(sp_input *s)
 {
     char head[SP_KIND_BYTES];
@@ -216,7 +218,7 @@ spmm_status sp_input_open(const char *path, sp_input **source)
     if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
     s->path = path;
     s->limit = INT64_MAX;
-    /* without O_NONBLOCK, opening a named pipe would wait for its writer before it could be refused */
+    /* O_NONBLOCK: otherwise open() of a named pipe, which is refused below, would first wait for a writer */
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     spmm_status status = s->fd < 0 ? cannot_open(path) : check_file(s);
     if (status == SPMM_OK) status = detect_gzip(s);

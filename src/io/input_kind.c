@@ -1,4 +1,4 @@
-/** The table of file types that are not text, with the first bytes and the advice for each. */
+/** Recognizes file types that are not text, by a table of their first bytes and of what to do about them. */
 #include "io/input_kind.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
 
-/** The known types. gzip is one of them because inflated data may be gzipped again. */
+/** The known file types that are not text. gzip is one of them because inflated data may be gzipped again. */
 static const struct {
     const char *what, *do_what;
     int at, bytes;

@@ -1,15 +1,17 @@
-/** Recognizes files that are not text by their first bytes. */
+/** Recognizes, by their first bytes, files that are not text. */
 #ifndef SP_INPUT_KIND_H
 #define SP_INPUT_KIND_H
 
 #include <stdint.h>
 
-enum { SP_KIND_BYTES = 512 }; /**< bytes that suffice to recognize any of them */
+enum { SP_KIND_BYTES = 512 }; /**< number of bytes at the start of a file that sp_foreign_kind() needs */
 
-/** Says what a file that begins with `head` is, if it is known not to be text: "found xz data, expected text,
- *  plain or gzipped: unpack it first (xz -dk FILE)".
- *  \param [in] n  bytes in head, SP_KIND_BYTES, or fewer if the file is shorter
- *  \return the message, in static storage of the calling thread until its next call; NULL: nothing recognized */
+/** Recognizes a file that is not text by its first bytes, and says what it is and what to do, for example:
+ *  "found xz data, expected text, plain or gzipped: unpack it first (xz -dk FILE)".
+ *  \param [in] head  the first bytes of the file
+ *  \param [in] n     number of bytes in head: SP_KIND_BYTES, or the length of the file if that is less
+ *  \return the message, or NULL if the bytes match no known kind; the message is in static storage of the
+ *          calling thread and valid until the thread's next call */
 const char *sp_foreign_kind(const unsigned char *head, int64_t n);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "io/numparse.h"
 
-/* ---- typecodes ---- */
+/* ---- typecodes: the four letters that describe a matrix ---- */
 
 typedef struct typecode_word {
     char letter;
@@ -19,7 +19,8 @@ typedef struct typecode_word {
 
 enum { WORDS = 4 };
 
-/** The words allowed at each position of the banner; of several for a letter, the first is the one written. */
+/** The words allowed at each of the four positions of the banner, and the typecode letter of each word. If
+ *  two words have the same letter, both are read, but only the first one is written. */
 static const typecode_word words[WORDS][6] = {
     {{'M', MM_MTX_STR}},
     {{'C', MM_COORDINATE_STR}, {'A', MM_ARRAY_STR}},
@@ -61,9 +62,10 @@ int mm_is_valid(MM_typecode matcode)
     return !(mm_is_pattern(matcode) && (mm_is_hermitian(matcode) || mm_is_skew(matcode)));
 }
 
-/* ---- reading words: these take no more from f than they need, so that callers may call fscanf in between ---- */
+/* ---- reading words: never more of f than needed, so that callers may use fscanf() in between ---- */
 
-/** WORD_BYTES holds any number that a person or a program writes; longer words are refused. */
+/** WORD_BYTES: buffer size for any number that a person or a program writes; longer words are refused. The
+ *  other constants are the results of read_word(). */
 enum { WORD_BYTES = 1100, WORD_NONE = 0, WORD_FOUND = 1, WORD_TOO_LONG = 2 };
 
 static int skip_line(FILE *f)
@@ -74,9 +76,9 @@ static int skip_line(FILE *f)
     return c;
 }
 
-/** Reads the next word into text and appends the pad that io/numparse.h needs.
- *  \param [in] within_line    stop at the end of the line, leaving the newline in f
- *  \param [in] skip_comments  skip the rest of a line where a word would begin with %
+/** Reads the next word of f into `text` and appends the padding that io/numparse.h needs.
+ *  \param [in] within_line    1: stop at the end of the line, leaving the newline in f
+ *  \param [in] skip_comments  1: if a word would begin with %, skip the rest of its line
  *  \return WORD_NONE, WORD_FOUND, WORD_TOO_LONG */
 static int read_word(FILE *f, char text[WORD_BYTES + SP_PARSE_PAD], int within_line, int skip_comments)
 {
@@ -118,7 +120,7 @@ static int read_real(FILE *f, double *value)
     return sp_parse_real(text, &stop, value) == SP_NUMBER_NONE || *stop != '\0' ? MM_PREMATURE_EOF : 0;
 }
 
-/* ---- the banner and the sizes ---- */
+/* ---- reading and writing the banner and the size line ---- */
 
 static void skip_byte_order_mark(FILE *f)
 {
@@ -150,11 +152,11 @@ int mm_read_banner(FILE *f, MM_typecode *matcode)
     return 0;
 }
 
-/** Reads `count` numbers from 0 to limit from the first line that is neither blank nor a comment. */
+/** Reads `count` numbers, each from 0 to `limit`, from the first line that is neither blank nor a comment. */
 static int read_sizes(FILE *f, int count, int64_t limit, int64_t *size)
 {
     int status = 0;
-    for (int c;;) { /* up to the first character of the size line */
+    for (int c;;) { /* skips to the first character of the size line */
         c = getc_unlocked(f);
         if (c == '%') c = skip_line(f);
         if (c == EOF) return MM_PREMATURE_EOF;
@@ -233,7 +235,7 @@ int mm_write_mtx_array_size64(FILE *f, int64_t M, int64_t N)
 
 int mm_write_mtx_array_size(FILE *f, int M, int N) { return mm_write_mtx_array_size64(f, M, N); }
 
-/* ---- entries ---- */
+/* ---- reading entries ---- */
 
 static int values_of(const char *matcode)
 {
@@ -275,9 +277,9 @@ int mm_read_mtx_crd_data(FILE *f, int M, int N, int nz, int I[], int J[], double
     return 0;
 }
 
-/* ---- whole matrices ---- */
+/* ---- reading and writing whole files ---- */
 
-/** The matrix of a file being read, as far as it is known. */
+/** The matrix in a file that is being read; its arrays grow as entries are read. */
 typedef struct matrix {
     int rows, cols, nz, values;
     int *I, *J;
@@ -293,7 +295,8 @@ static void free_matrix(matrix *m)
     m->val = NULL;
 }
 
-/** Grows the arrays to n entries. They grow with what is read, so that a false size line allocates nothing. */
+/** Grows the arrays of m to n entries. Callers grow them as entries are read, so that a false size line does
+ *  not cause a huge allocation. */
 static int grow(matrix *m, size_t n)
 {
     int *const i = realloc(m->I, n * sizeof *i);
@@ -393,7 +396,7 @@ int mm_write_mtx_crd(const char *fname, int M, int N, int nz, int I[], int J[], 
     if (values < 0) return MM_UNSUPPORTED_TYPE;
     FILE *const f = standard ? stdout : fopen(fname, "w");
     if (!f) return MM_COULD_NOT_WRITE_FILE;
-    /* the locale may ask for a decimal comma: this thread's is set to C meanwhile */
+    /* this thread writes in the C locale, because the locale of the program may use a decimal comma */
     const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
     int status = mm_write_banner(f, matcode);

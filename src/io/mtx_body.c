@@ -1,4 +1,4 @@
-/** Reads the body of a Matrix Market file in chunks by all threads, into arrays or to a sink. */
+/** Reads the body of a Matrix Market file in chunks, with all threads, into arrays or through a callback. */
 #include "io/mtx_body.h"
 
 #include <omp.h>
@@ -7,14 +7,14 @@
 #include "base/memory.h"
 #include "io/numparse.h"
 
-/** Where a pass puts the entries of a chunk. */
+/** Where a pass stores or sends the entries that it has parsed. */
 typedef struct outlet {
     const sp_parse_output *target;
-    sp_read_sink sink; /* NULL: they go to the target's arrays */
+    sp_read_sink sink; /* NULL: entries are stored in the arrays of *target */
     void *context;
 } outlet;
 
-/** Per-thread arrays for the entries of a chunk, used if there is a sink. */
+/** A thread's arrays for the entries of one chunk, which are then passed to the sink. */
 typedef struct batch {
     int32_t *I, *J;
     void *val;
@@ -28,8 +28,9 @@ static void keep_first_error(sp_reading *r, const sp_read_error *e)
     r->stop = 1;
 }
 
-/** Takes the next chunk of a region; returns 0 if there is none. Chunks are handed out in file order, so when an
- *  error stops the threads, all earlier text of the region is already being parsed. */
+/** Reads the next chunk of a region into *chunk; returns 0 if the region has none left. Chunks of a region
+ *  are handed out in file order: when an error stops the threads, all earlier text of the region is already
+ *  being parsed, so that no earlier error is missed. */
 static int take_chunk(sp_reading *r, sp_region *region, sp_chunk *chunk, sp_read_error *error,
                       double *fraction)
 {
@@ -45,7 +46,8 @@ static int take_chunk(sp_reading *r, sp_region *region, sp_chunk *chunk, sp_read
     return more;
 }
 
-/** Takes the next chunk, from the thread's own region first, then from the others; returns 0 if there is none. */
+/** Reads the next chunk for the calling thread, from its own region or, if that has none left, from another
+ *  region. Returns 0 if no region has a chunk left or if an error has stopped the pass. */
 static int next_chunk(sp_reading *r, sp_chunk *chunk, sp_triangles *first, double *fraction)
 {
     sp_read_error error = {0};
@@ -116,7 +118,7 @@ static spmm_status set_changed(sp_read_error *error)
         "not change while it is read");
 }
 
-/** Parses a chunk into the thread's arrays and passes them to the sink. */
+/** Parses a chunk into the thread's arrays *b and passes its entries to the sink. */
 static void parse_for_sink(const outlet *out, const sp_chunk *chunk, batch *b, sp_triangles *first,
                            sp_read_error *error)
 {
@@ -158,8 +160,8 @@ static void read_chunks(sp_reading *r, const outlet *out)
     sp_free(chunk.text);
 }
 
-/** Checks what only the whole body shows: too few entries, and entries in both triangles of a symmetric matrix, which
- *  would silently be counted twice. */
+/** Sets r->error for errors that only the whole body shows: too few entries, and entries in both triangles of
+ *  a symmetric matrix, which would silently be counted twice. */
 static void check_whole(sp_reading *r)
 {
     const int64_t lower = r->first.lower_line, upper = r->first.upper_line;
@@ -184,7 +186,7 @@ static void check_whole(sp_reading *r)
     }
 }
 
-/** Makes the whole body one region. */
+/** Makes the whole body a single region. */
 static void one_region(sp_reading *r, sp_region *region)
 {
     *region = (sp_region){.stream = &r->stream};
@@ -212,7 +214,7 @@ static spmm_status end_pass(sp_reading *r)
     return r->error.status;
 }
 
-/** Returns the number of threads to use: the options', or fewer if there are fewer chunks. */
+/** Returns the number of threads to use: r->options.threads, but at most one per chunk. */
 static int threads_for(const sp_reading *r)
 {
     const int64_t chunks = sp_text_bytes_left_at_most(&r->stream) / r->stream.chunk_bytes + 1;
@@ -234,7 +236,7 @@ spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target)
     return read_in_order(r, &out);
 }
 
-/** Finds the first line that begins at byte `at` or after it. */
+/** Sets *begin to the position of the first line that begins at or after byte `at`. */
 static spmm_status find_line(sp_text *s, int64_t at, int64_t *begin)
 {
     const char *line, *end;
@@ -245,11 +247,12 @@ static spmm_status find_line(sp_text *s, int64_t at, int64_t *begin)
     return SPMM_OK;
 }
 
-/** Splits the body into regions of about equal length, one per thread. On failure, the body is read in order. */
+/** Splits the body into regions of about equal length, one per thread. If this fails, the caller reads the
+ *  body in order. */
 static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_text *stream)
 {
-    int64_t begin = INT64_MAX; /* the last region has no limit, so that text appended meanwhile is noticed */
-    /* drops the text of the body that was read along with the header */
+    int64_t begin = INT64_MAX; /* no limit for the last region: text appended to the file is noticed */
+    /* empties the buffer of the stream, which holds text of the body that was read along with the header */
     sp_text_go_back(&r->stream, r->body, r->body_lines);
     for (int t = threads; t-- > 0;) {
         sp_text *const s = t > 0 ? &stream[t] : &r->stream;
@@ -257,7 +260,7 @@ static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_
         if (t > 0) {
             TRY(sp_text_dup(&r->stream, s));
             TRY(find_line(s, r->body + 1 + r->bytes / threads * t, &begin));
-            if (begin > limit) begin = limit; /* a line that spans a region */
+            if (begin > limit) begin = limit; /* one line spans the whole region, which is now empty */
             sp_text_go_back(s, begin, 0);
         }
         sp_input_limit(s->source, limit);
@@ -266,7 +269,8 @@ static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_
     return SPMM_OK;
 }
 
-/** Adds up what the streams of the regions have seen, as if there were one stream. */
+/** Adds the numbers of entries and lines in the streams of all regions, as if a single stream had read the
+ *  body. */
 static void join_regions(sp_reading *r, const sp_text *stream, int threads)
 {
     for (int t = 1; t < threads; t++) {
@@ -347,7 +351,7 @@ void sp_reading_repeat(sp_reading *r)
 int64_t sp_reading_capacity(const sp_reading *r)
 {
     const int64_t bytes = sp_text_bytes_left_at_most(&r->stream);
-    /* the shortest lines: "1\n", "1 1\n", "1 1 1\n"; the last newline may be missing */
+    /* the shortest possible lines are "1\n", "1 1\n" and "1 1 1\n"; the last newline may be missing */
     const int64_t least = r->header.array ? 2 : r->header.field == SP_FIELD_PATTERN ? 4 : 6;
     const int64_t possible = bytes / least + 1;
     return r->header.entries < possible ? r->header.entries : possible;

@@ -1,4 +1,4 @@
-/** Reads a Matrix Market file into CSR: in two passes without triplets, or once through COO. */
+/** Reads a Matrix Market file into CSR: in two passes without triplets, or in one pass as COO triplets. */
 #include <string.h>
 
 #include "base/arguments.h"
@@ -9,11 +9,11 @@
 #include "io/mtx_body.h"
 
 enum {
-    ONCE_CHUNKS = 4,   /* files of up to so many chunks are read once: their memory does not matter */
-    ROWS_PER_ENTRY = 4 /* a matrix with more is read once */
+    ONCE_CHUNKS = 4,   /* files of at most this many chunks are read in one pass: they need little memory */
+    ROWS_PER_ENTRY = 4 /* a matrix with more rows per entry is read in one pass */
 };
 
-/* the first pass's share of the time of both passes, for progress */
+/* the share of the time that the first of two passes takes, for progress reports */
 #define FIRST_PASS 0.4
 
 static spmm_status read_once(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
@@ -25,9 +25,9 @@ static spmm_status read_once(const char *path, const sp_read_options *options, s
     return sp_csr_from_coo(&coo, options->threads, a, duplicates);
 }
 
-/** Decides whether to read the file in two passes. If most rows are empty, two passes save little, because the row
- *  starts take most of the memory, and their number may be the false claim of a size line: those files are read
- *  once. */
+/** Returns 1 if the file is to be read in two passes. One pass is better for a matrix with mostly empty rows:
+ *  two passes save little, because the row starts take most of the memory, and the number of rows may be the
+ *  false claim of a size line. */
 static int worth_two_passes(const sp_reading *r)
 {
     return !r->header.array && sp_reading_repeatable(r) &&
@@ -35,18 +35,20 @@ static int worth_two_passes(const sp_reading *r)
            r->header.rows / ROWS_PER_ENTRY <= sp_reading_capacity(r);
 }
 
-/** Checks, before anything is allocated, that the CSR and, if the file is read once, also the triplets fit. */
+/** Checks, before anything is allocated, that the CSR matrix fits in memory and, if the file is read in one
+ *  pass (`once`), the triplets too. */
 static spmm_status check_memory(const sp_reading *r, const char *path, int once)
 {
     const double size = (double)sp_value_size(r->options.precision), entries = (double)sp_reading_capacity(r);
     const sp_sizes sizes = {r->header.rows, r->header.cols, r->header.array ? 0 : (int64_t)entries};
     if (r->header.array) return sp_memory_needs(entries * size + 8 * (double)sizes.rows, path);
-    /* the column indices are allocated only after the triplets' values have been freed */
+    /* The triplets take 8 + size bytes per entry but count as 4 + size, because the column indices of the CSR
+     * (4 bytes) are allocated only after the values of the triplets have been freed. */
     return sp_memory_needs(sp_csr_bytes_of(&sizes, r->options.precision) + (once ? entries * (4 + size) : 0),
                            path);
 }
 
-/* the sinks of the passes; count and drop accept all entries */
+/* sinks for sp_reading_pass(): count() in the first pass, place() in the second, drop() to find errors */
 static int count(void *context, const sp_entries *entries)
 {
     sp_csr_builder_count(context, entries);
@@ -57,8 +59,9 @@ static int place(void *context, const sp_entries *entries) { return sp_csr_build
 
 static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
-/** Finds the first error of the file by reading it once more, in order: the passes show only that there is one. An
- *  error that no line causes (line 0) stands. */
+/** Finds the first error of the file by reading the file once more, in order, because the two passes show
+ *  only that there is an error, not the first one. An error that no line causes (line 0) is returned as it
+ *  is. */
 static spmm_status find_first_error(sp_reading *r)
 {
     if (r->error.line == 0) return r->error.status;

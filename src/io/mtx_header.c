@@ -1,4 +1,4 @@
-/** Parses the banner and the size line of a Matrix Market file and words their errors. */
+/** Parses the banner and the size line of a Matrix Market file and writes the error messages about them. */
 #include "io/mtx_header.h"
 
 #include <stdio.h>
@@ -28,10 +28,10 @@ const char *sp_quote(char *buf, size_t n, const char *p, const char *end)
 
 /* ---- the banner ---- */
 
-/** A word of the banner: what it means, and whether it is supported. */
+/** A word that the banner may contain, and the value that it stands for. */
 typedef struct word {
     const char *text;
-    int value; /* NOT_TAKEN: known but not supported */
+    int value; /* NOT_TAKEN: the word is known but not supported */
 } word;
 
 enum { NOT_TAKEN = -1, BANNER_WORDS = 4 };
@@ -68,7 +68,7 @@ static int same_word(const char *p, const char *end, const char *text)
     return (size_t)(end - p) == n && strncasecmp(p, text, n) == 0;
 }
 
-/** Parses word `which` of the banner at *p and moves *p past it. */
+/** Parses word number `which` of the banner: skips blanks at *p, sets *value and moves *p past the word. */
 static spmm_status banner_word(const char **p, int which, int64_t line, int *value, sp_read_error *error)
 {
     const char *const what = banner_words[which].what, *const allowed = banner_words[which].allowed;
@@ -89,10 +89,10 @@ static spmm_status banner_word(const char **p, int which, int64_t line, int *val
                         sp_quote(quote, sizeof quote, begin, end), allowed);
 }
 
-/** Finds the first line that is not blank; skips a byte order mark. */
+/** Sets *p to the first character of the first line that is not blank; skips a byte order mark. */
 static spmm_status find_banner(sp_text *stream, const char **p, sp_read_error *error)
 {
-    static const char mark[] = "\xEF\xBB\xBF"; /* UTF-8's byte order mark */
+    static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark in UTF-8 */
     const char *end;
     do {
         TRY(sp_text_line(stream, p, &end, error));
@@ -153,7 +153,7 @@ static spmm_status size_number(const char **p, const char *what, int64_t limit, 
     return SPMM_OK;
 }
 
-/** Returns the number of values that an array file stores. */
+/** Returns the number of values that an array file with this header stores. */
 static int64_t array_entries(const sp_header *h)
 {
     switch (h->symmetry) {
@@ -161,7 +161,7 @@ static int64_t array_entries(const sp_header *h)
     case SP_SKEW: return h->rows * (h->rows - 1) / 2;
     case SP_GENERAL: break;
     }
-    return h->rows * h->cols; /* both below 2^31 */
+    return h->rows * h->cols; /* no overflow: both factors are below 2^31 */
 }
 
 static spmm_status parse_sizes(const char *p, sp_header *h, sp_read_error *error)

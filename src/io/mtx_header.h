@@ -8,25 +8,26 @@
 typedef enum sp_field { SP_FIELD_REAL, SP_FIELD_INTEGER, SP_FIELD_PATTERN } sp_field;
 
 typedef struct sp_header {
-    int array; /**< 0: coordinate */
+    int array; /**< 1: array format; 0: coordinate format */
     sp_field field;
     sp_symmetry symmetry;
-    int64_t rows, cols; /**< both <= 2^31 - 1 */
+    int64_t rows, cols; /**< both at most 2^31 - 1 */
     int64_t entries;    /**< number of entries that the body must hold */
     int64_t size_line;  /**< line number of the size line */
 } sp_header;
 
-/** Reads up to and including the size line.
- *  \param [out] error  zeroed before the call; the error with its line
+/** Reads a Matrix Market file from its beginning up to and including the size line, and sets *header.
+ *  \param [out] error  zeroed by the caller; on failure, the message and the line number
  *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED */
 spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *error);
 
-/** Quotes the text [p, end) for a message: in double quotes, cut short, bytes that are not printable as \xHH.
- *  \param [in] n  bytes in buf, at least 48
- *  \return buf; "" if n is smaller */
+/** Writes the text [p, end) to buf as a quotation for an error message: in double quotes, cut short if it is
+ *  long, with bytes that are not printable as \xHH.
+ *  \param [in] n  size of buf in bytes, at least 48
+ *  \return buf; "" if n is less than 48 */
 const char *sp_quote(char *buf, size_t n, const char *p, const char *end);
 
-/** Returns the end of the word at p: a blank or the newline. */
+/** Returns the end of the word at p: the first blank or newline at or after p. */
 static inline const char *sp_word_end(const char *p)
 {
     while (!sp_is_blank(*p) && *p != '\n') p++;

@@ -1,4 +1,4 @@
-/** Parses one line of a Matrix Market body on the careful path, which words the errors. */
+/** Parses one line of a Matrix Market body on the careful path, which also writes the error messages. */
 #include "io/mtx_parse.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "io/numparse.h"
 
-/** The position in a line being parsed. */
+/** The current position in the line being parsed, and what an error message needs. */
 typedef struct cursor {
     const char *p;
     int64_t line;
@@ -27,8 +27,10 @@ static sp_line_kind wrong_word(const cursor *c, const char *expected)
     return wrong(c, sp_quote(quote, sizeof quote, c->p, sp_word_end(c->p)), expected);
 }
 
-/** Parses a row or column index, 1 to size.
- *  \param [in] what, before  for the error: "row" or "column", and what precedes the index in the line */
+/** Parses a row or column index from 1 to `size` and moves c->p past it.
+ *  \param [in] what    "row" or "column", for the error message
+ *  \param [in] before  what precedes the index in the line, for the error message: "after the row index"
+ *                      or "" */
 static sp_line_kind parse_index(cursor *c, const char *what, const char *before, int64_t size, int64_t *value)
 {
     const char *stop;

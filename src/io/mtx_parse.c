@@ -1,4 +1,4 @@
-/** Parses chunks of a Matrix Market body on a fast path, specialized by field and precision. */
+/** Parses chunks of a Matrix Market body on a fast path, which is specialized by field and precision. */
 #include "io/mtx_parse.h"
 
 #include <float.h>
@@ -8,10 +8,10 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/** What the careful path returns to the fast path. */
+/** The result of careful(), which parses a line that the fast path cannot parse. */
 typedef struct careful_result {
-    const char *next; /* the next line; NULL: an error was set */
-    int stored;       /* whether the line held an entry */
+    const char *next; /* beginning of the next line; NULL: the line is wrong, and an error was set */
+    int stored;       /* 1: the line held an entry; 0: it was blank or a comment */
 } careful_result;
 
 static spmm_status too_many(const sp_parse_output *t, int64_t slot, int64_t line, sp_read_error *error)
@@ -21,7 +21,7 @@ static spmm_status too_many(const sp_parse_output *t, int64_t slot, int64_t line
                         (long long)slot + 1, (long long)t->header->entries, (long long)t->header->size_line);
 }
 
-/** Parses a line of any kind; an entry beyond the capacity is an error. */
+/** Parses a line in any spelling on the careful path; an entry beyond t->capacity is an error. */
 static careful_result careful(const sp_parse_output *t, const sp_chunk *c, const char *p, int64_t line,
                               int64_t slot, sp_entry *entry, sp_read_error *error)
 {
@@ -36,7 +36,8 @@ static careful_result careful(const sp_parse_output *t, const sp_chunk *c, const
     return result;
 }
 
-/* blanks that the fast path accepts between numbers; a line with others takes the careful path */
+/* Returns whether the fast path accepts c as a blank between numbers; a line with other blanks takes the
+ * careful path. */
 static ALWAYS_INLINE int between(char c) { return c == ' ' || c == '\t'; }
 
 static ALWAYS_INLINE const char *skip(const char *p)
@@ -45,7 +46,8 @@ static ALWAYS_INLINE const char *skip(const char *p)
     return p;
 }
 
-/** Parses an index from 1 to size and the blanks after it; NULL: left to the careful path. *value is 0-based. */
+/** Parses an index from 1 to `size` and the blanks after it, and sets *value to the index, 0-based. Returns
+ *  NULL if the careful path has to parse the line. */
 static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t size, uint64_t *value)
 {
     const char *const q = sp_parse_index(p, value);
@@ -54,7 +56,7 @@ static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t size, uint64
     return skip(q);
 }
 
-/** Parses a value; NULL: left to the careful path. */
+/** Parses a value and returns its end; NULL if the careful path has to parse the line. */
 static ALWAYS_INLINE const char *fast_value(const char *p, const sp_field field, double *value)
 {
     if (field == SP_FIELD_REAL) return sp_parse_real_fast(p, value);
@@ -77,11 +79,12 @@ static ALWAYS_INLINE int fits(double value, const spmm_precision precision)
     return precision == SPMM_F64 || fabs(value) <= FLT_MAX;
 }
 
-/* besides the fields of sp_field: the rest of the line after the indices, or after the row index, is not parsed */
+/* values of the parameter `field` besides those of sp_field. FIELD_SKIPPED: the rest of the line after the
+ * two indices is not parsed. COLUMN_SKIPPED: the rest of the line after the row index is not parsed. */
 enum { FIELD_SKIPPED = -1, COLUMN_SKIPPED = -2 };
 
-/** Parses a coordinate line, whose newline is before `end`, on the fast path; NULL: left to the careful path. The
- *  indices are 0-based. */
+/** Parses a coordinate line on the fast path and returns the next line; NULL if the careful path has to parse
+ *  the line. The newline of the line must be before `end`. Sets *i and *j to the indices, 0-based. */
 static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end, const sp_header *h,
                                                  const int field, const spmm_precision precision, uint64_t *i,
                                                  uint64_t *j, double *value)
@@ -112,9 +115,10 @@ static ALWAYS_INLINE void store_value(void *val, spmm_precision precision, int64
         ((float *)val)[slot] = (float)value;
 }
 
-enum { LOWER = 1, UPPER = 2 }; /* bits for the strict triangles */
+enum { LOWER = 1, UPPER = 2 }; /* bits: an entry lies in the strict lower or upper triangle */
 
-/** Returns how many entries were stored; *triangles tells the triangles that they lie in, LOWER | UPPER. */
+/** Parses a chunk of a coordinate file and returns the number of entries stored. Sets *triangles to LOWER,
+ *  UPPER, both or 0: the strict triangles that hold entries of the chunk. */
 static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp_chunk *c, const int field,
                                               const spmm_precision precision, unsigned *triangles,
                                               sp_read_error *error)
@@ -153,21 +157,23 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp
     return slot - c->first_entry;
 }
 
-/* ---- array files ---- */
+/* ---- parsing array files ---- */
 
-/** Row and column of the current value. */
+/** Row and column of the current value of an array file. */
 typedef struct position {
     int64_t i, j;
 } position;
 
-/** Returns the position of value number `slot` of the file. Values are stored column by column; of symmetric matrices
- *  from the diagonal downwards, of skew-symmetric ones from below the diagonal. */
+/** Returns the row and the column of value number `slot` of an array file. The file stores the matrix column
+ *  by column: a general matrix in whole columns, a symmetric matrix from the diagonal downwards, a
+ *  skew-symmetric matrix from below the diagonal. */
 static position array_place(const sp_header *h, int64_t slot)
 {
     if (h->rows == 0) return (position){0, 0};
     if (h->symmetry == SP_GENERAL) return (position){slot % h->rows, slot / h->rows};
     const int64_t skew = h->symmetry == SP_SKEW, n = h->rows - skew;
-    /* column j starts at slot j n - j (j - 1) / 2; the loops correct the rounding of the root */
+    /* column j starts at slot j n - j (j - 1) / 2; solving this for j takes a square root, whose rounding
+     * error the two loops correct */
     const double b = (double)n + 0.5;
     const double under = b * b - 2.0 * (double)slot;
     int64_t j = (int64_t)(b - sqrt(under > 0 ? under : 0));
@@ -217,9 +223,10 @@ static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chun
     return slot - c->first_entry;
 }
 
-/* ---- a chunk ---- */
+/* ---- parsing chunks of any file ---- */
 
-/** Lowers *first to the lines of the first entries in either triangle, among the chunk's first `stored` entries. */
+/** Lowers the members of *first to the lines of the chunk's first entries in the two strict triangles, if
+ *  those lines are earlier. Looks only at the first `stored` entries of the chunk. */
 static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t stored, sp_triangles *first)
 {
     const char *const end = c->text + c->bytes;
@@ -233,7 +240,8 @@ static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t 
     }
 }
 
-/** Calls the parsing loops with constant field and precision, so that the compiler specializes each. */
+/** Parses a chunk by the function for its kind of file, called with constant field and precision, so that the
+ *  compiler specializes each call. Returns the number of entries stored. */
 static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsigned *seen,
                              sp_read_error *error)
 {
@@ -242,7 +250,7 @@ static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsign
                               : call(t, c, field, SPMM_F32, __VA_ARGS__))
     if (t->wanted == SP_WANT_LENGTHS && t->header->symmetry == SP_GENERAL)
         return parse_coordinate(t, c, COLUMN_SKIPPED, SPMM_F64, seen, error);
-    /* not for patterns: their lines end after the indices, which costs little to check */
+    /* pattern files are parsed below: their lines end after the indices, so that full parsing costs little */
     if (t->wanted != SP_WANT_ALL && t->header->field != SP_FIELD_PATTERN)
         return parse_coordinate(t, c, FIELD_SKIPPED, SPMM_F64, seen, error);
     switch (t->header->field) {

@@ -1,4 +1,4 @@
-/** Reads a Matrix Market file into COO or a dense multivector. */
+/** Reads a Matrix Market file into COO or a dense multivector, or reads only its sizes. */
 #include "io/mtx_body.h"
 
 #include "base/memory.h"
@@ -17,7 +17,7 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
 static spmm_status read_coordinate(sp_reading *r, sp_coo *coo)
 {
     sp_parse_output t = sp_reading_target(r);
-    /* a skew-symmetric pattern implies -1 in the other triangle, so its ones must be written out */
+    /* a skew-symmetric pattern implies entries of -1, so that its stored entries need explicit values of 1 */
     const int values = r->header.field != SP_FIELD_PATTERN || r->header.symmetry == SP_SKEW;
     TRY(sp_coo_create(r->header.rows, r->header.cols, t.capacity, r->header.symmetry, t.precision, values,
                       coo));
@@ -32,7 +32,8 @@ static double value_at(const void *val, spmm_precision precision, int64_t k)
     return precision == SPMM_F64 ? ((const double *)val)[k] : (double)((const float *)val)[k];
 }
 
-/** Moves the nonzeros of values in column-major order to the front and sets their indices. */
+/** Moves the nonzeros in coo->val, which holds the values of an array file column by column, to the front and
+ *  sets their row and column indices. */
 static void keep_nonzeros(sp_coo *coo)
 {
     const int64_t n = coo->rows;
@@ -77,7 +78,7 @@ spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo
     return sp_reading_end(&r, path, status);
 }
 
-/* ---- dense ---- */
+/* ---- reading a dense multivector ---- */
 
 static spmm_status create_dense(const sp_reading *r, const char *path, spmm_multivector *x)
 {
@@ -101,7 +102,7 @@ static spmm_status read_dense_array(sp_reading *r, const char *path, spmm_multiv
 {
     sp_parse_output t = sp_reading_target(r);
     void *values = NULL;
-    /* if the file is too short for its size line, x is not created: reading the body finds the error */
+    /* if the file is too short for its size line, x is not created: reading the body will find the error */
     const int complete = t.capacity == r->header.entries;
     if (complete) {
         TRY(create_dense(r, path, x));

@@ -1,4 +1,5 @@
-/** Converts decimal text to numbers: the table of powers of five, Eisel-Lemire, and the general case. */
+/** Converts decimal text to numbers: computes the table of powers of five, and implements the Eisel-Lemire
+ *  algorithm and a parser for numbers of any spelling and length. */
 #include "io/numparse.h"
 
 #include <locale.h>
@@ -14,12 +15,13 @@ const double sp_exact_power_of_ten[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
                                           1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 const uint64_t sp_small_power_of_ten[8] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
 
-/* ---- the powers of five, by exact arithmetic ---- */
+/* ---- table of the powers of five, by exact arithmetic ---- */
 
-/* 5^342 has 795 bits; 2^BIG_ONE / 5^342 must have at least 128 significant bits */
+/* Big numbers of LIMBS 32-bit limbs hold 5^308, and 2^BIG_ONE / 5^342 with at least 128 significant bits:
+ * 5^342 has 795 bits. For q >= RECIPROCAL_EXACT, 5^-q fits in 64 bits. */
 enum { LIMBS = 32, BIG_ONE = 32 * LIMBS - 1, RECIPROCAL_EXACT = -27 };
 
-/** Extracts the leading 128 bits of a big number of 32-bit limbs, least significant limb first. */
+/** Sets `out` to the leading 128 bits of the big number `limb`, whose least significant limb is limb[0]. */
 static void leading_bits(const uint32_t limb[LIMBS], uint64_t out[2])
 {
     int top = LIMBS - 1;
@@ -47,7 +49,7 @@ static void fill_table(void)
             carry >>= 32;
         }
     }
-    /* floor(floor(x / 5) / 5) = floor(x / 25): repeated short division stays exact */
+    /* repeated division by 5 rounds down correctly, because floor(floor(x / 5) / 5) = floor(x / 25) */
     memset(big, 0, sizeof big);
     big[BIG_ONE / 32] = UINT32_C(1) << (BIG_ONE % 32);
     for (int q = -1; q >= SP_POWER_MIN; q--) {
@@ -59,7 +61,7 @@ static void fill_table(void)
         }
         uint64_t *const row = sp_power_of_five[q - SP_POWER_MIN];
         leading_bits(big, row);
-        /* the proof in the paper needs the reciprocals of powers that fit in 64 bits rounded up */
+        /* Mushtak and Lemire's proof (numparse.h) requires 5^q to be rounded up if 5^-q fits in 64 bits */
         if (q >= RECIPROCAL_EXACT && ++row[1] == 0) row[0]++;
     }
 }
@@ -91,8 +93,9 @@ static double from_bits(uint64_t mantissa, int exponent)
     return d;
 }
 
-/** Returns the leading 128 bits of w * 5^power, w normalized. The second product is needed only if the low bits of
- *  the first one are all ones, which leaves the rounding open. */
+/** Returns the leading 128 bits of w * 5^power; w must have its top bit set. Multiplies by the low 64 bits of
+ *  the power only if the low bits of the first product are all ones, because only then can a carry change the
+ *  rounding. */
 static unsigned __int128 leading_product(uint64_t w, int power)
 {
     const uint64_t *const five = sp_power_of_five[power - SP_POWER_MIN];
@@ -111,7 +114,7 @@ double sp_eisel_lemire(uint64_t mantissa, int power)
     const int upper = (int)(high >> 63);
     const int shift = upper + 64 - MANTISSA_BITS - 3;
     uint64_t m = high >> shift; /* 54 bits: the significand and one bit for rounding */
-    /* floor(power * log2(10)) + 63, by a multiplication that is exact in this range of powers */
+    /* floor(power * log2(10)) + 63: 217706 / 2^16 is close enough to log2(10) for all powers in the table */
     const int binary = ((217706 * power) >> 16) + 63;
     int exponent = binary + upper - lead + EXPONENT_BIAS;
     if (exponent <= 0) { /* subnormal */
@@ -120,7 +123,8 @@ double sp_eisel_lemire(uint64_t mantissa, int power)
         m = (m + (m & 1)) >> 1;
         return from_bits(m, m >> MANTISSA_BITS ? 1 : 0);
     }
-    /* an exact tie is possible only here: it goes to even, i.e. down if the last kept bit is 0 */
+    /* exact tie, which is possible only under these conditions: round to even, i.e. down if the last kept
+     * bit is 0 */
     if (low <= 1 && power >= -4 && power <= 23 && (m & 3) == 1 && m << shift == high) m &= ~UINT64_C(1);
     m = (m + (m & 1)) >> 1;
     if (m >> (MANTISSA_BITS + 1)) {
@@ -130,21 +134,22 @@ double sp_eisel_lemire(uint64_t mantissa, int power)
     return exponent >= EXPONENT_ALL_ONES ? INFINITY : from_bits(m, exponent);
 }
 
-/* ---- the general case ---- */
+/* ---- numbers of any spelling and length ---- */
 
 static int is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/** A decimal number as scanned: its digits without leading zeros, with or without a point among them. */
+/** A decimal number in the text: its digits without leading zeros, possibly with a decimal point among
+ *  them. */
 typedef struct decimal {
     const char *first, *end; /* from the first nonzero digit to past the last one; may include the point */
     int64_t digits;          /* number of digits in [first, end) */
     int64_t power;           /* exponent of ten of the last digit */
 } decimal;
 
-enum { POWER_LIMIT = 1000000 }; /* beyond 10^+-POWER_LIMIT a number overflows or underflows */
+enum { POWER_LIMIT = 1000000 }; /* beyond 10^POWER_LIMIT: overflow; below 10^-POWER_LIMIT: underflow */
 
-/** Adds the exponent at p, [E|D [+-] digits], to *power if there is one; a letter without digits is not part of the
- *  number. Returns the end of the number. */
+/** Scans an optional exponent, E or D [+-] digits, at p, and adds it to *power. A letter without digits is
+ *  not part of the number. Returns the first character after the number. */
 static const char *scan_exponent(const char *p, int64_t *power)
 {
     const char letter = (char)(*p | 0x20);
@@ -159,7 +164,8 @@ static const char *scan_exponent(const char *p, int64_t *power)
     return q;
 }
 
-/** Scans digits with at most one point; returns their end, p if there are none. */
+/** Scans the digits at p, with at most one decimal point if allow_point is 1, into *d. Returns the first
+ *  character after them; p if there is no digit. */
 static const char *scan_decimal(const char *p, int allow_point, decimal *d)
 {
     const char *const start = p;
@@ -184,8 +190,8 @@ static const char *scan_decimal(const char *p, int allow_point, decimal *d)
     return p;
 }
 
-/** Calls strtod() on a copy of bounded length: 768 digits decide every rounding if one more digit tells whether any
- *  digit after them is nonzero. */
+/** Converts *d by strtod_l() on a copy of bounded length. 768 digits decide every rounding, if one more digit
+ *  tells whether any of the dropped digits is nonzero. */
 static double by_strtod(const decimal *d)
 {
     enum { KEPT = 780 };
@@ -225,7 +231,7 @@ static double decimal_value(const decimal *d)
     const int64_t power = d->power + (d->digits - taken);
     const double low = sp_scale(mantissa, power);
     if (taken == d->digits) return low;
-    /* the digits left out add less than one unit of the last digit taken: mostly the rounding stays the same */
+    /* *d lies between mantissa and mantissa + 1 (times 10^power): usually both round to the same double */
     const double high = sp_scale(mantissa + 1, power);
     return low == high ? low : by_strtod(d);
 }
@@ -294,7 +300,7 @@ int sp_parse_int64(const char *p, const char **stop, int64_t *value)
     if (!is_digit(*q)) return 0;
     for (; is_digit(*q); q++) {
         const int digit = *q - '0';
-        /* accumulates negatively, because INT64_MIN has no positive counterpart */
+        /* v is the negated number, because INT64_MIN has no positive counterpart */
         fits = fits && !__builtin_mul_overflow(v, 10, &v) && !__builtin_sub_overflow(v, digit, &v);
     }
     *stop = q;

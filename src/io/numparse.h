@@ -1,13 +1,15 @@
-/** Converts decimal text to numbers: 8 digits at a time, doubles correctly rounded, independent of the locale.
+/** Converts decimal text to numbers: 8 digits at a time, doubles correctly rounded, independent of the
+ *  locale.
  *
- *  The inline functions are the reader's hot path; they handle the common spellings and report any other, which
- *  sp_parse_real() then handles. Text given to any function here must be followed by SP_PARSE_PAD readable bytes. A
- *  number ends at the first byte that cannot continue it, so the text must not end in a digit.
+ *  The inline functions are the hot path of the file readers: they parse the common spellings and reject all
+ *  others, which the reader then passes to sp_parse_real(). Any text passed to a function of this header must
+ *  be followed by SP_PARSE_PAD readable bytes. A number ends at the first byte that cannot continue it, so
+ *  the last byte of a text must not be a digit.
  *
- *  Doubles: Clinger's exact case (W. Clinger, "How to read floating point numbers accurately", PLDI
- *  1990), then the Eisel-Lemire product with 128-bit powers of five (D. Lemire, "Number parsing at a
- *  gigabyte per second", Software: Practice and Experience 51, 2021; N. Mushtak and D. Lemire, "Fast
- *  number parsing without fallback", same journal 53, 2023). */
+ *  Doubles are converted by Clinger's exact case (W. Clinger, "How to read floating point numbers
+ *  accurately", PLDI 1990), else by the Eisel-Lemire product with 128-bit powers of five (D. Lemire, "Number
+ *  parsing at a gigabyte per second", Software: Practice and Experience 51, 2021; N. Mushtak and D. Lemire,
+ *  "Fast number parsing without fallback", same journal 53, 2023). */
 #ifndef SP_NUMPARSE_H
 #define SP_NUMPARSE_H
 
@@ -16,20 +18,20 @@
 
 enum {
     SP_PARSE_PAD = 8,
-    SP_POWER_MIN = -342,    /**< below it any mantissa of 19 digits underflows to 0 */
-    SP_POWER_MAX = 308,     /**< above it any nonzero mantissa overflows */
-    SP_MANTISSA_DIGITS = 19 /**< as many digits always fit in 64 bits */
+    SP_POWER_MIN = -342,    /**< with a smaller power of ten, any 19-digit mantissa underflows to 0 */
+    SP_POWER_MAX = 308,     /**< with a larger power of ten, any nonzero mantissa overflows */
+    SP_MANTISSA_DIGITS = 19 /**< every number of this many digits fits in 64 bits */
 };
 
-/** The leading 128 bits of 5^q (most significant bit set), truncated: row q - SP_POWER_MIN, {high, low}. Filled by
- *  sp_numparse_init(), constant afterwards. */
+/** The leading 128 bits of 5^q, shifted so that the most significant bit is set: row q - SP_POWER_MIN holds
+ *  {high, low}. Truncated, except that q = -27 to -1 are rounded up. Constant after sp_numparse_init(). */
 extern uint64_t sp_power_of_five[SP_POWER_MAX - SP_POWER_MIN + 1][2];
 /** 10^0 to 10^22, the powers of ten that a double holds exactly. */
 extern const double sp_exact_power_of_ten[23];
-/** 10^0 to 10^7. */
+/** The integers 10^0 to 10^7. */
 extern const uint64_t sp_small_power_of_ten[8];
 
-/** Fills the table of powers. Must be called before any function below that returns a double; cheap when called
+/** Fills sp_power_of_five. Must be called before any function below that computes a double; cheap when called
  *  again, and safe to call from several threads at once. */
 void sp_numparse_init(void);
 
@@ -41,27 +43,28 @@ double sp_eisel_lemire(uint64_t mantissa, int power);
 typedef enum sp_number_kind {
     SP_NUMBER_NONE, /**< the text is not a number */
     SP_NUMBER_FINITE,
-    SP_NUMBER_OVERFLOW, /**< finite as written but beyond the range of a double: the value is +-infinity */
-    SP_NUMBER_INFINITE, /**< inf, infinity */
+    SP_NUMBER_OVERFLOW, /**< finite as written, but beyond the range of a double: the value is +-infinity */
+    SP_NUMBER_INFINITE, /**< "inf" or "infinity" */
     SP_NUMBER_NAN
 } sp_number_kind;
 
-/** Parses a real number of any spelling: [+-] digits [. digits] [E|D [+-] digits], .5, 5., inf, infinity, nan;
- *  letters in either case; any number of digits.
+/** Parses a real number in any spelling: [+-] digits [. digits] [E|D [+-] digits], .5, 5., inf, infinity,
+ *  nan; letters in upper or lower case; any number of digits.
  *  \param [in]  p      the text; blanks are not skipped
- *  \param [out] stop   the first byte after the number; p if there is none
- *  \param [out] value  correctly rounded; 0 if there is none */
+ *  \param [out] stop   the first byte after the number; p if there is no number
+ *  \param [out] value  the number, correctly rounded; 0 if there is no number */
 sp_number_kind sp_parse_real(const char *p, const char **stop, double *value);
 
-/** Parses an integer, [+-] digits, of any size, to the nearest double; otherwise as sp_parse_real(), inf and nan
- *  included. */
+/** Parses an integer of any size, [+-] digits, and rounds it to the nearest double; also accepts inf and nan.
+ *  Parameters and return value are those of sp_parse_real(). */
 sp_number_kind sp_parse_integer(const char *p, const char **stop, double *value);
 
-/** Parses [+-] digits as an int64_t. *stop as above.
- *  \return 1; 0 if there is no number; -1 if it is beyond the range of int64_t */
+/** Parses [+-] digits as an int64_t; sets *stop to the first byte after the number, or to p if there is no
+ *  number.
+ *  \return 1; 0 if there is no number; -1 if the number is beyond the range of int64_t */
 int sp_parse_int64(const char *p, const char **stop, int64_t *value);
 
-/** Loads 8 characters, the first one into the low byte. */
+/** Loads 8 characters into a word, the first character into the low byte. */
 static inline uint64_t sp_load8(const char *p)
 {
     uint64_t word;
@@ -72,18 +75,19 @@ static inline uint64_t sp_load8(const char *p)
     return word;
 }
 
-/** Counts the leading digits, 0 to 8, of the 8 characters in word (first character in the low byte). On return
- *  the bytes of these digits hold 0 to 9. */
+/** Counts the leading digits, 0 to 8, of the 8 characters in *word (the first character in the low byte). On
+ *  return, the bytes of these digits hold their values, 0 to 9. */
 static inline int sp_count_digits8(uint64_t *word)
 {
     const uint64_t x = *word ^ 0x3030303030303030u;
-    /* a byte above 9 sets its top bit; a carry affects later characters only */
+    /* adding 0x76 sets the top bit of a byte above 9; a carry affects only the bytes of later characters */
     const uint64_t other = ((x + 0x7676767676767676u) | x) & 0x8080808080808080u;
     *word = x;
     return other ? __builtin_ctzll(other) >> 3 : 8;
 }
 
-/** Returns the number that 8 digit bytes spell: neighbors are joined into pairs, fours, then all eight. */
+/** Returns the number whose 8 decimal digits are the bytes of x, the first digit in the low byte: joins the
+ *  digits into pairs, the pairs into fours, and these into eight. */
 static inline uint64_t sp_join_digits8(uint64_t x)
 {
     const uint64_t pair_mask = 0x000000FF000000FFu;
@@ -91,10 +95,12 @@ static inline uint64_t sp_join_digits8(uint64_t x)
     return ((x & pair_mask) * 0x000F424000000064u + ((x >> 16) & pair_mask) * 0x0000271000000001u) >> 32;
 }
 
-/** The same for the first n < 8 bytes, which are shifted up so that the missing leading digits are 0. */
+/** Returns the number whose n < 8 digits are the first n bytes of x: shifts the bytes up, so that the missing
+ *  leading digits are 0. */
 static inline uint64_t sp_join_digits(uint64_t x, int n) { return sp_join_digits8((x << 8) << (56 - 8 * n)); }
 
-/** Appends the digits at p to *number, which may wrap if it gets more than 19; returns their end. */
+/** Appends the digits at p to the decimal number *number, which may wrap if it gets more than 19 digits;
+ *  returns the end of the digits. */
 static inline const char *sp_parse_digits(const char *p, uint64_t *number)
 {
     for (;;) {
@@ -109,7 +115,7 @@ static inline const char *sp_parse_digits(const char *p, uint64_t *number)
     }
 }
 
-/** Parses an unsigned integer of at most 15 digits; returns its end, or p for anything else. */
+/** Parses an unsigned integer of at most 15 digits into *value; returns its end, or p if there is none. */
 static inline const char *sp_parse_index(const char *p, uint64_t *value)
 {
     uint64_t word = sp_load8(p);
@@ -137,21 +143,22 @@ static inline double sp_scale(uint64_t mantissa, int64_t power)
     return sp_eisel_lemire(mantissa, (int)power);
 }
 
-/** Parses the digits and the fraction of a real number that has its decimal point among the first 8 characters, as
- *  most have: as one word, the point squeezed out. *digits counts the digits, *power is the exponent of ten of the
- *  last one. Returns 0, and changes nothing, if there is no such number. */
+/** Parses the part before the exponent of a real number that has its decimal point among the first 8
+ *  characters, as most numbers have: loads the characters as one word and removes the point from the word.
+ *  Sets *digits to the number of digits and *power to the exponent of ten of the last digit, and moves *p
+ *  past the digits. Returns 1; or 0, with nothing changed, if there is no such number. */
 static inline int sp_parse_pointed(const char **p, uint64_t *mantissa, int64_t *digits, int64_t *power)
 {
     uint64_t word = sp_load8(*p);
     const uint64_t low_bits = 0x0101010101010101u, x = word ^ 0x2E2E2E2E2E2E2E2Eu;
     const uint64_t point = (x - low_bits) & ~x &
-                           (low_bits << 7); /* the lowest set bit is that of the first point */
+                           (low_bits << 7); /* its lowest set bit marks the first point */
     if (!point) return 0;
     const uint64_t before = ((point & -point) >> 7) - 1;
     const int whole = __builtin_ctzll(point) >> 3;
     word = (word & before) | ((word >> 8) & ~before) | UINT64_C(0xFF) << 56;
     const int n = sp_count_digits8(&word);
-    if (n < whole || n == 0) return 0; /* the point is not this number's, or there is no digit */
+    if (n < whole || n == 0) return 0; /* the point comes after the end of the number, or there is no digit */
     *mantissa = sp_join_digits(word, n);
     const char *const next = *p + n + 1;
     const char *const end = n == 7 ? sp_parse_digits(next, mantissa) : next;
@@ -161,7 +168,8 @@ static inline int sp_parse_pointed(const char **p, uint64_t *mantissa, int64_t *
     return 1;
 }
 
-/** Adds the exponent at p, [+-] and at most 7 digits, to *power; returns its end, NULL for anything else. */
+/** Parses the exponent at p, an optional sign and at most 7 digits, and adds it to *power; returns its end,
+ *  or NULL if there is no such exponent. */
 static inline const char *sp_parse_exponent(const char *p, int64_t *power)
 {
     const int minus = *p == '-';
@@ -169,18 +177,19 @@ static inline const char *sp_parse_exponent(const char *p, int64_t *power)
     const unsigned tens = (unsigned char)p[0] - '0', ones = (unsigned char)p[1] - '0';
     int64_t exponent = tens * 10 + ones;
     int n = 2;
-    if (tens > 9 || ones > 9 || (unsigned char)p[2] - (unsigned)'0' <= 9) { /* not two digits, as C prints */
+    if (tens > 9 || ones > 9 || (unsigned char)p[2] - (unsigned)'0' <= 9) { /* not 2 digits as in C's %e */
         uint64_t word = sp_load8(p);
         n = sp_count_digits8(&word);
         if (n == 0 || n == 8) return NULL;
         exponent = (int64_t)sp_join_digits(word, n);
     }
-    *power += (exponent ^ -(int64_t)minus) + minus; /* applies the sign without a branch */
+    *power += (exponent ^ -(int64_t)minus) + minus; /* negates the exponent if minus is 1, without a branch */
     return p + n;
 }
 
-/** Parses a finite real of at most 19 digits (leading zeros included) and at most 7 exponent digits, as nearly all
- *  are. Returns its end; NULL for anything else, and for a value that overflows. */
+/** Parses a finite real number of at most 19 digits (leading zeros included) and at most 7 exponent digits,
+ *  as nearly all numbers have. Returns the end of the number; NULL if there is no such number or it
+ *  overflows. */
 static inline __attribute__((always_inline)) const char *sp_parse_real_fast(const char *p, double *value)
 {
     const int negative = *p == '-';
@@ -206,7 +215,7 @@ static inline __attribute__((always_inline)) const char *sp_parse_real_fast(cons
     }
     const double magnitude = sp_scale(mantissa, power);
     if (!(magnitude <= 0x1.fffffffffffffp1023)) return NULL;
-    /* sets the sign bit: signs come in any order, so a branch on them would be mispredicted every other time */
+    /* sets the sign bit without a branch: signs come in any order, so half of the predictions would fail */
     uint64_t bits;
     memcpy(&bits, &magnitude, sizeof bits);
     bits |= (uint64_t)negative << 63;

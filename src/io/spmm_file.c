@@ -1,4 +1,4 @@
-/** Reads a binary matrix file: sections by chunks, with checksums, then whole matrices or blocks. */
+/** Reads whole matrices or blocks from a binary matrix file, by chunks whose checksums it verifies. */
 #include "io/spmm_file.h"
 
 #include <math.h>
@@ -10,14 +10,14 @@
 
 /* ---- sections ---- */
 
-/** A request for elements [first, end) of a section. */
+/** A request to read elements [first, end) of a section of the file. */
 typedef struct wanted {
     const sp_spmm_file *file;
     int section;
     int64_t first, end; /* element numbers */
-    int64_t size;       /* bytes of an element in the file */
+    int64_t size;       /* size of an element in the file, in bytes */
     char *to;
-    spmm_precision precision; /* of the values at `to` */
+    spmm_precision precision; /* precision of the values to store at `to` */
     int allow_nonfinite;
 } wanted;
 
@@ -57,7 +57,7 @@ static spmm_status round_values(const wanted *w, const double *from, int64_t n, 
     return SPMM_OK;
 }
 
-/** Copies n elements, from element `at` of a chunk in memory to element `to` of the request; converts values. */
+/** Copies n elements, from chunk[at] to element `to` of the array w->to; converts values to w->precision. */
 static spmm_status take(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
 {
     if (!converts(w)) {
@@ -72,7 +72,8 @@ static spmm_status take(const wanted *w, const void *chunk, int64_t at, int64_t 
     return SPMM_OK;
 }
 
-/** Reads what chunk c contributes to the request, directly to its destination if that is the whole chunk unconverted.
+/** Reads the elements of request w that lie in chunk c. Reads them directly to their destination if the
+ *  request takes the whole chunk unconverted, else through *scratch.
  *  \param [in,out] scratch  buffer for a chunk, allocated when it is first needed (NULL before) */
 static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
 {
@@ -89,7 +90,8 @@ static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
     return take(w, *scratch, from - first, to - from, from - w->first);
 }
 
-/** Reads all that is requested, by all threads; of several failures the first in the file is reported. */
+/** Reads all elements of request w with up to `threads` threads. If several chunks fail, reports the error of
+ *  the first of these chunks in the file. */
 static spmm_status take_all(const wanted *w, int threads)
 {
     if (w->first == w->end) return SPMM_OK;
@@ -188,7 +190,8 @@ static spmm_status check_order(const sp_spmm_file *f, const sp_spmm_file_range *
     return wrong == INT64_MAX ? SPMM_OK : columns_disordered(f, r->row_begin + wrong);
 }
 
-/** Refuses values that are not finite, as the text readers do; the first one of the block is reported. */
+/** Fails if matrix a contains a value that is not finite, as the readers of text files do; the error message
+ *  names the first such value of the block. */
 static spmm_status check_finite(const sp_spmm_file *f, const sp_spmm_file_range *r, const spmm_csr *a)
 {
     int64_t wrong = INT64_MAX, row = 0;
@@ -229,14 +232,14 @@ static spmm_status whole_rows(const sp_spmm_file *f, const sp_spmm_file_range *r
 
 enum { GROUP_ROWS = 1 << 20 };
 
-/** Buffers for reading part of the columns: the row starts of a group of rows, and as many of its entries as a chunk
- *  of column indices holds. */
+/** Buffers for reading a block of only some columns. They hold the row starts of a group of rows, and as many
+ *  entries as a chunk of the file's column section holds. */
 typedef struct parts {
-    int64_t *start; /* [group + 1] */
-    int32_t *column;
-    void *value;         /* [each], of the block's precision */
-    int64_t group, each; /* rows of a group, at most GROUP_ROWS; entries of a chunk */
-    int64_t last;        /* column of the previous entry in the current row; -1: none */
+    int64_t *start;      /* [group + 1] row starts: entry numbers of the whole file */
+    int32_t *column;     /* [each] column indices */
+    void *value;         /* [each] values in the precision of the block to read */
+    int64_t group, each; /* group: rows of a group, at most GROUP_ROWS; each: entries of a chunk */
+    int64_t last;        /* column of the previous entry in the current row; -1: the row has none yet */
 } parts;
 
 static void parts_destroy(parts *p)
@@ -256,8 +259,9 @@ static spmm_status parts_create(const sp_spmm_file *f, const spmm_csr *a, parts 
     return sp_alloc(&p->value, p->each, sp_value_size(a->precision), "values");
 }
 
-/** Processes n entries of row `row` of the block, which begin at `at` in the buffers: appends those in the requested
- *  columns to a or, without `append`, counts them in a->irp[row + 1]. */
+/** Processes the n entries p->column[at] to p->column[at + n - 1], which belong to row `row` of the block. If
+ *  `append` is 1, appends the entries in the requested columns to matrix a; if it is 0, adds their number to
+ *  a->irp[row + 1]. */
 static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
                                int64_t at, int64_t n, int append, spmm_csr *a)
 {
@@ -281,14 +285,14 @@ static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *
     return SPMM_OK;
 }
 
-/** Processes rows [row, row + count) of the block, whose row starts are in p. */
+/** Processes rows [row, row + count) of the block, as part_of_row() does. p->start holds these row starts. */
 static spmm_status part_of_group(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
                                  int64_t count, int append, spmm_csr *a)
 {
     int64_t i = 0;
     p->last = -1;
     for (int64_t e = p->start[0]; e < p->start[count];) {
-        /* what is read at once ends where a chunk does, so that no chunk is read twice */
+        /* each read ends at a chunk's end, so that no chunk is read twice */
         const int64_t cut = (e / p->each + 1) * p->each, end = cut < p->start[count] ? cut : p->start[count];
         TRY(sp_spmm_file_columns(f, e, end, r->threads, p->column));
         if (append) TRY(read_values(f, r, e, end, p->value));

@@ -1,4 +1,4 @@
-/** The layout of a `.spmm` file, private to its writer and its reader. */
+/** Defines the layout of a `.spmm` file for the code that writes, reads or recognizes such files. */
 #ifndef SP_SPMM_FILE_LAYOUT_H
 #define SP_SPMM_FILE_LAYOUT_H
 
@@ -8,11 +8,11 @@
 #include "io/spmm_file.h"
 
 #define SP_FILE_MAGIC "SPMMfile"
-#define SP_FILE_MARK UINT64_C(0x0102030405060708) /* a machine of the other byte order reads it reversed */
+#define SP_FILE_MARK UINT64_C(0x0102030405060708) /* in the other byte order it reads 0x0807060504030201 */
 
 enum { SP_FILE_VERSION = 1, SP_FILE_ALIGN = 4096, SP_FILE_CHUNK = 4 << 20, SP_FILE_CHUNK_STEP = 64 };
 
-/** The sections that are cut into chunks, in file order. */
+/** The sections of a `.spmm` file that are cut into chunks, in the order of the file. */
 typedef enum sp_spmm_file_section {
     SP_FILE_ROWS,
     SP_FILE_COLUMNS,
@@ -20,13 +20,13 @@ typedef enum sp_spmm_file_section {
     SP_FILE_SECTIONS
 } sp_spmm_file_section;
 
-/** The header as it lies in the file. Magic, mark (of the byte order) and version have the same place in every
- *  version. */
+/** The header as it is stored in the file. The members magic, mark (which shows the byte order) and version
+ *  have the same offsets in every version of the format. */
 typedef struct sp_spmm_file_header {
     char magic[8];
     uint64_t mark, version;
     int64_t rows, cols, nnz, precision;
-    char format[16], field[16], symmetry[20]; /**< as in sp_mtx_info */
+    char format[16], field[16], symmetry[20]; /**< the strings of sp_mtx_info */
     uint32_t unused;
     int64_t stored, text_bytes, duplicates;
     int64_t chunk_bytes;
@@ -38,31 +38,33 @@ typedef struct sp_spmm_file_header {
 
 _Static_assert(sizeof(sp_spmm_file_header) == 512, "the header has its size in every build");
 
-/** An open file. */
+/** An open `.spmm` file. */
 struct sp_spmm_file {
     const char *path;
     int fd;
     sp_spmm_file_header header;
-    uint32_t *table; /**< checksums of the chunks, [chunks] */
+    uint32_t *table; /**< CRC-32 of each chunk of the file, in file order */
     sp_spmm_file_facts facts;
 };
 
-/** Reads exactly `bytes` bytes. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (the file ends before) */
+/** Reads exactly `bytes` bytes at byte `offset` of the file. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX
+ *  (the file is too short) */
 spmm_status sp_spmm_file_read_at(const sp_spmm_file *file, void *to, int64_t bytes, int64_t offset);
 
-/** Returns the CRC-32 of a header or a chunk; bytes < 2^32. */
+/** Returns the CRC-32 of `bytes` bytes of data, a header or a chunk; bytes must be below 2^32. */
 static inline uint32_t sp_spmm_file_check(const void *data, int64_t bytes)
 {
     return (uint32_t)crc32(0, data, (uInt)bytes);
 }
 
-/** Returns the number of chunks in a section. */
+/** Returns the number of chunks that a section is cut into. */
 static inline int64_t sp_spmm_file_chunks(const sp_spmm_file_header *h, int section)
 {
     return (h->bytes[section] + h->chunk_bytes - 1) / h->chunk_bytes;
 }
 
-/** Returns the number of chunks in the sections before `section`; SP_FILE_SECTIONS: in all. */
+/** Returns the number of chunks in all sections before `section`; if that is SP_FILE_SECTIONS, in the whole
+ *  file. */
 static inline int64_t sp_spmm_file_chunks_before(const sp_spmm_file_header *h, int section)
 {
     int64_t count = 0;
@@ -70,30 +72,31 @@ static inline int64_t sp_spmm_file_chunks_before(const sp_spmm_file_header *h, i
     return count;
 }
 
-/** Returns the bytes of a section's longest chunk, at most the section's, whatever chunk_bytes the header claims. */
+/** Returns the size in bytes of a section's longest chunk; never more than the size of the section, whatever
+ *  chunk_bytes the header claims. */
 static inline int64_t sp_spmm_file_longest_chunk(const sp_spmm_file_header *h, int section)
 {
     return h->bytes[section] < h->chunk_bytes ? h->bytes[section] : h->chunk_bytes;
 }
 
-/** Returns the bytes of chunk c of a section. */
+/** Returns the size in bytes of chunk number c of a section. */
 static inline int64_t sp_spmm_file_chunk_size(const sp_spmm_file_header *h, int section, int64_t c)
 {
     const int64_t left = h->bytes[section] - c * h->chunk_bytes;
     return left < h->chunk_bytes ? left : h->chunk_bytes;
 }
 
-/** Rounds up to a multiple of SP_FILE_ALIGN. */
+/** Returns `bytes` rounded up to a multiple of SP_FILE_ALIGN. */
 static inline int64_t sp_spmm_file_aligned(int64_t bytes)
 {
     return (bytes + SP_FILE_ALIGN - 1) / SP_FILE_ALIGN * SP_FILE_ALIGN;
 }
 
-/** Sets offset, bytes and file_bytes, which follow from the other fields. Returns the name of a field that is out of
- *  range; NULL: none is. */
+/** Computes the members offset, bytes and file_bytes of the header from its other members. Returns the name
+ *  of a member that is out of range, or NULL if all are valid. */
 static inline const char *sp_spmm_file_lay_out(sp_spmm_file_header *h)
 {
-    const int64_t most = INT64_C(1) << 55; /* no sum below overflows */
+    const int64_t most = INT64_C(1) << 55; /* small enough that no sum below overflows */
     if (h->rows < 0 || h->rows > INT32_MAX) return "rows";
     if (h->cols < 0 || h->cols > INT32_MAX) return "columns";
     if (h->nnz < 0 || h->nnz > most) return "entries";

@@ -24,7 +24,8 @@ spmm_status sp_spmm_file_read_at(const sp_spmm_file *f, void *to, int64_t bytes,
     return SPMM_OK;
 }
 
-/** Checks what must be right before the rest of the header has a meaning: magic, byte order, version, checksum. */
+/** Checks the header's magic, byte order, version and checksum. Only if they are right, its other fields have
+ *  a meaning. */
 static spmm_status check_kind(const sp_spmm_file *f)
 {
     const sp_spmm_file_header *const h = &f->header;
@@ -47,7 +48,7 @@ static spmm_status check_kind(const sp_spmm_file *f)
     return SPMM_OK;
 }
 
-/** Returns whether a field of `bytes` bytes holds printable text with a terminating 0. */
+/** Returns 1 if the field text[bytes] of the header contains printable text with a terminating 0. */
 static int is_word(const char *text, size_t bytes)
 {
     for (size_t k = 0; k < bytes; k++) {
@@ -57,8 +58,9 @@ static int is_word(const char *text, size_t bytes)
     return 0;
 }
 
-/** Returns the name of a header field that is out of range or inconsistent; NULL: none is.
- *  \param [out] same  the header with the layout that follows from its sizes */
+/** Returns the name of a field of header h that is out of range or inconsistent; NULL if all fields are
+ *  valid.
+ *  \param [out] same  copy of h, with the file layout computed anew from h's matrix sizes */
 static const char *find_nonsense(const sp_spmm_file_header *h, sp_spmm_file_header *same)
 {
     static const char *const where[] = {"where its row starts lie", "where its columns lie",
@@ -78,7 +80,8 @@ static const char *find_nonsense(const sp_spmm_file_header *h, sp_spmm_file_head
     return h->duplicates < 0 ? "duplicates" : NULL;
 }
 
-/** Checks the rest of the header and the file's length: a correct checksum does not imply correct fields. */
+/** Checks the header's fields after check_kind(), and the length of the file. A correct checksum does not
+ *  imply correct fields. */
 static spmm_status check_header(const sp_spmm_file *f)
 {
     sp_spmm_file_header same;
@@ -125,7 +128,7 @@ static void set_facts(sp_spmm_file *f)
 static spmm_status open_file(sp_spmm_file *f)
 {
     struct stat info;
-    /* without O_NONBLOCK, opening a named pipe would wait for its writer before it could be refused */
+    /* without O_NONBLOCK, open() of a named pipe would wait for a writer; a pipe is refused below */
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->fd < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", f->path, strerror(errno));
     if (fstat(f->fd, &info) != 0 || !S_ISREG(info.st_mode))

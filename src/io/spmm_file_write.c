@@ -1,4 +1,4 @@
-/** Writes a binary matrix file. */
+/** Writes a matrix in memory to a binary matrix file (`.spmm`). */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,8 @@ static void make_table(sp_spmm_file_header *h, const void *const *data, int thre
     h->check = sp_spmm_file_check(h, offsetof(sp_spmm_file_header, check));
 }
 
-/** Writes sequentially, gaps before the sections included, because the output may be a pipe; errors stay in f. */
+/** Writes the header, the checksums and the sections. Writes sequentially, also the gaps before sections,
+ *  because f may be a pipe. Does not report errors: the caller finds them in f. */
 static void write_contents(FILE *f, const sp_spmm_file_header *h, const uint32_t *table,
                            const void *const *data)
 {
@@ -76,7 +77,7 @@ spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_spm
     spmm_status status = sp_output_file_open(path, &out);
     if (status == SPMM_OK) {
         write_contents(out.file, &header, table, data);
-        status = sp_output_file_close(&out, SPMM_OK); /* reports failed writes, too */
+        status = sp_output_file_close(&out, SPMM_OK); /* also reports failed writes */
     }
     sp_free(table);
     return status;

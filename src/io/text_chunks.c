@@ -1,4 +1,4 @@
-/** Reads a text file by lines and by chunks of whole lines, and counts lines and entries. */
+/** Reads a text file line by line or in chunks of whole lines, and counts its lines and entries. */
 #include "io/text_chunks.h"
 
 #include <stdarg.h>
@@ -81,7 +81,7 @@ static spmm_status source_failed(const sp_text *s, spmm_status status, sp_read_e
     return sp_error_set(error, status, s->lines + 1, "%s", sp_input_error(s->source));
 }
 
-/** Sets the error of a line that is too long. \param [in] line  its number */
+/** Sets *error to report that line number `line` is too long. */
 static spmm_status line_too_long(int64_t line, sp_read_error *error)
 {
     return sp_error_set(error, SPMM_ERR_SYNTAX, line,
@@ -118,7 +118,8 @@ spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_rea
     return SPMM_OK;
 }
 
-/** Appends up to `bytes` bytes to text, which holds *n: first what was kept, then from the file. */
+/** Appends up to `bytes` bytes to `text`, and adds their number to *n, the length of `text`. Takes the bytes
+ *  from the kept text first, then from the file. */
 static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
 {
     const int64_t kept = s->kept_end - s->kept_begin;
@@ -134,10 +135,11 @@ static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
     return status;
 }
 
-/** Keeps the text after the last newline for the next chunk. */
+/** Puts the last `bytes` bytes taken, which begin at `tail`, back into s, so that the next chunk begins with
+ *  them. */
 static void give_back(sp_text *s, const char *tail, int64_t bytes)
 {
-    if (s->kept_begin < s->kept_end) { /* then the tail was taken from the kept text as well */
+    if (s->kept_begin < s->kept_end) { /* the file was not read, so the tail is still in s->kept */
         s->kept_begin -= bytes;
         return;
     }
@@ -146,10 +148,11 @@ static void give_back(sp_text *s, const char *tail, int64_t bytes)
     s->kept_end = bytes;
 }
 
-/** Counts newlines and detects whether a line may be blank or a comment: 20 times as fast as parsing. */
+/** Returns the number of newlines in the text, 20 times as fast as parsing it.
+ *  \param [out] all_entries  1: no line is blank or a comment; 0: some line may be */
 static int64_t count_lines(const char *text, int64_t bytes, int *all_entries)
 {
-    enum { BLOCK = 128 }; /* a byte can count as many newlines */
+    enum { BLOCK = 128 }; /* few enough bytes that `count`, an unsigned char, does not overflow */
     const unsigned char *const p = (const unsigned char *)text;
     int64_t lines = 0, b = 0;
     unsigned char odd = p[0] <= ' ' || p[0] == '%';
@@ -188,8 +191,8 @@ const char *sp_find_long_line(const char *text, int64_t bytes)
 {
     const char *const end = text + bytes;
     while (end - text > SP_LINE_MAX) {
-        /* if the line is short enough, its newline is in this range; no line that ends before the range's last
-         * newline can be too long either */
+        /* The first SP_LINE_MAX + 1 bytes contain the newline of the line at `text`, unless it is too long.
+         * Any other line that ends within these bytes is short enough, too. */
         const char *const newline = memrchr(text, '\n', SP_LINE_MAX + 1);
         if (!newline) return text;
         text = newline + 1;
@@ -197,7 +200,7 @@ const char *sp_find_long_line(const char *text, int64_t bytes)
     return NULL;
 }
 
-/** Sets which lines and which entries of the file the chunk holds. */
+/** Sets the numbers of lines and of entries in chunk c, and the numbers of its first line and first entry. */
 static void place(sp_text *s, sp_chunk *c)
 {
     c->first_line = s->lines + 1;
@@ -219,7 +222,7 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
         if (status == SPMM_OK) status = take(s, c->text, STEP, &n);
     }
     if (!newline) {
-        /* the incomplete last line of a damaged file is not parsed */
+        /* if reading failed, the incomplete line read so far must not be parsed */
         if (status != SPMM_OK) return source_failed(s, status, error);
         if (n == 0) return SPMM_OK;
         c->text[n++] = '\n';
@@ -228,9 +231,9 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
     c->bytes = newline + 1 - c->text;
     const char *const too_long = sp_find_long_line(c->text, c->bytes);
     if (too_long == c->text) return line_too_long(s->lines + 1, error);
-    if (too_long) c->bytes = too_long - c->text; /* errors in the lines before it are reported first */
+    if (too_long) c->bytes = too_long - c->text; /* earlier lines may have errors to report */
     if (c->bytes < n) give_back(s, c->text + c->bytes, n - c->bytes);
-    /* a pad that looks like neither a blank nor a comment, so that no such line seems to follow the chunk */
+    /* count_lines() looks at the byte after the chunk, which must look neither blank nor like a comment */
     memset(c->text + c->bytes, 'x', SP_CHUNK_PAD);
     place(s, c);
     return SPMM_OK;

@@ -8,8 +8,9 @@
 #include "io/mtx_body.h"
 #include "io/numparse.h"
 
-/* ROUND_CHUNKS: chunks of text that are read at a time, at most ROUND_MOST bytes; LOOK_BYTES: bytes read at a time to
- * find the end of a line; ARRAY_LOOKED_AT: array files up to this size are checked before they are refused */
+/* ROUND_CHUNKS: chunks of text that are read at a time, at most ROUND_MOST bytes; LOOK_BYTES: bytes read at a
+ * time to find the end of a line; ARRAY_LOOKED_AT: array files up to this size are checked before they are
+ * refused */
 enum { ROUND_CHUNKS = 16, ROUND_MOST = 16 << 20, LOOK_BYTES = 4096, ARRAY_LOOKED_AT = 64 << 20 };
 
 /* ---- what rank 0 does alone ---- */
@@ -24,7 +25,7 @@ static spmm_status check_kind(const char *path)
     return SPMM_OK;
 }
 
-/** Returns the status and message of reading an array file by one rank. */
+/** Reads an array file on this rank alone, only to obtain the status and the error message. */
 static spmm_status read_array(const char *path, const sp_read_options *options)
 {
     sp_coo coo;
@@ -33,7 +34,8 @@ static spmm_status read_array(const char *path, const sp_read_options *options)
     return status;
 }
 
-/** Refuses an array file; if the file is small enough to check it first, an error in it is reported instead. */
+/** Fails because the file is an array file. If the file is small enough to be checked first, a syntax error
+ *  in it is reported instead. */
 static spmm_status refuse_array(const sp_reading *r, const char *path)
 {
     sp_read_options plain = r->options;
@@ -54,7 +56,7 @@ static spmm_status check_parts(const sp_reading *r, const char *path)
             "%s: is gzipped, and ranks cannot read parts of it: unpack it first, or let one rank read it (--io root)",
             path);
     if (r->header.array) return refuse_array(r, path);
-    /* do not read a file that is too short for its number of entries */
+    /* fail early if the file is too short for the number of entries on its size line */
     if (sp_reading_capacity(r) < r->header.entries)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found fewer entries than its size line says", path);
     return SPMM_OK;
@@ -77,7 +79,7 @@ spmm_status sp_opening_read(const char *path, const sp_read_options *options, sp
     return sp_reading_end(&r, path, status);
 }
 
-/** An sp_read_sink that accepts all entries and ignores them. */
+/** Callback for sp_reading_pass() that accepts all entries and ignores them. */
 static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
 static spmm_status explain(const char *path, const sp_read_options *options)
@@ -100,7 +102,7 @@ spmm_status sp_file_part_explain(const sp_grid *grid, const char *path, const sp
     return sp_agree(grid->comm, "read", grid->rank == 0 ? explain(path, options) : SPMM_OK);
 }
 
-/* ---- a part ---- */
+/* ---- the part of a rank ---- */
 
 static spmm_status read_at(const sp_file_part *p, int64_t at, char *to, int64_t bytes)
 {
@@ -122,7 +124,7 @@ static spmm_status too_long(const sp_file_part *p)
     return sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is too long", p->path);
 }
 
-/** Finds the first line that begins at byte `at` or later. */
+/** Sets *begin to the first position in the file, not before byte `at`, at which a line begins. */
 static spmm_status find_line(const sp_file_part *p, int64_t at, int64_t *begin)
 {
     char look[LOOK_BYTES];
@@ -174,7 +176,7 @@ spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_re
     if (p->round > ROUND_MOST) p->round = ROUND_MOST;
     sp_numparse_init();
     TRY(sp_agree(grid->comm, "load", open_part(grid, p)));
-    /* a part ends where the next one begins */
+    /* the part of a rank ends where the part of the next rank begins */
     const int before = grid->rank > 0 ? grid->rank - 1 : MPI_PROC_NULL;
     const int behind = grid->rank + 1 < grid->size ? grid->rank + 1 : MPI_PROC_NULL;
     TRY(SP_MPI(MPI_Sendrecv(&p->begin, 1, MPI_INT64_T, before, SP_TAG_PART_BEGIN, &p->end, 1, MPI_INT64_T,
@@ -219,7 +221,8 @@ static spmm_status reserve(sp_file_part *p, int64_t entries)
     return SPMM_OK;
 }
 
-/** Reads whole lines into p->text. What follows the last newline, less than a line, is read again next time. */
+/** Reads the next whole lines of the part into p->text; *bytes is 0 if none are left. An incomplete line
+ *  after the last newline is left for the next call. */
 static spmm_status next_text(sp_file_part *p, int64_t *bytes)
 {
     const int64_t left = p->end - p->at, longest = p->round + SP_LINE_MAX;
@@ -245,7 +248,8 @@ static spmm_status next_text(sp_file_part *p, int64_t *bytes)
     return SPMM_OK;
 }
 
-/** Divides the text among the threads at ends of lines. */
+/** Divides p->text among the threads: p->cut[t] is where the share of thread t begins, always the beginning
+ *  of a line. */
 static void cut_text(sp_file_part *p, int64_t bytes)
 {
     const int threads = p->options.threads;
@@ -257,7 +261,8 @@ static void cut_text(sp_file_part *p, int64_t bytes)
     p->cut[threads] = bytes;
 }
 
-/** Counts the entries of each thread's share, turns the counts into first[], and makes room for the entries. */
+/** Counts the entries in each thread's share of the text, sets p->first[t] to the number of entries before
+ *  share t, and enlarges the arrays for the entries if needed. */
 static spmm_status count_entries(sp_file_part *p, int64_t *entries)
 {
     const int threads = p->options.threads;
@@ -286,7 +291,7 @@ static void parse_piece(const sp_file_part *p, const sp_parse_output *target, in
     if (chunk.bytes > 0) sp_parse_chunk(target, &chunk, found, error);
 }
 
-/** Parses the text with all threads into the part's arrays. */
+/** Parses p->text with all threads into the arrays p->I, p->J and p->val. */
 static spmm_status parse(sp_file_part *p, const sp_parse_output *target)
 {
     const int threads = p->options.threads;
@@ -301,7 +306,8 @@ static spmm_status parse(sp_file_part *p, const sp_parse_output *target)
         sp_read_error error = {0};
         parse_piece(p, target, t, &found, &error);
         wrong |= error.status != SPMM_OK;
-        /* the line number does not matter here; with -1, later shares do not search for theirs */
+        /* the line number found does not matter here; -1 keeps later calls from searching for an earlier
+         * line */
         if (found.lower_line != INT64_MAX) lower = -1;
         if (found.upper_line != INT64_MAX) upper = -1;
     }
@@ -314,7 +320,7 @@ spmm_status sp_file_part_next(sp_file_part *p, sp_wanted wanted, sp_entries *ent
     const sp_header *const h = &p->opening->header;
     int64_t bytes, count = 0;
     *entries = (sp_entries){0};
-    do { /* the text may have nothing but comments */
+    do { /* text that consists of comments has no entries */
         TRY(next_text(p, &bytes));
         if (bytes == 0) return SPMM_OK;
         cut_text(p, bytes);

@@ -1,4 +1,5 @@
-/** Reads text and `.spmm` files with all ranks: chooses the boundaries of the blocks, then builds or reads them. */
+/** Reads text and `.spmm` files with all ranks: chooses the boundaries of the blocks, then builds or reads
+ *  them. */
 #include "parallel_io/parallel_read.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ static spmm_status allocate_bounds(const sp_grid *grid, sp_load *l)
     return sp_alloc((void **)&l->col_begin, grid->dims[1] + 1, sizeof *l->col_begin, "blocks of columns");
 }
 
-/** Sums entries and duplicates over all ranks. Collective. */
+/** Sums the entries of the blocks (l->nnz) and the duplicates (l->duplicates) over all ranks. Collective. */
 static spmm_status add_up(const sp_grid *grid, int64_t duplicates, sp_load *l)
 {
     int64_t sums[2] = {l->csr.nnz, duplicates};
@@ -35,7 +36,7 @@ static spmm_status add_up(const sp_grid *grid, int64_t duplicates, sp_load *l)
 
 /* ---- boundaries ---- */
 
-/** Row counts, and column counts if Q > 1, from which the boundaries are chosen. */
+/** Numbers of entries per row and, if Q > 1, per column, from which the block boundaries are chosen. */
 typedef struct counts_of {
     sp_row_counts rows, cols;
 } counts_of;
@@ -53,7 +54,8 @@ static void destroy_tallies(counts_of *t)
     sp_row_counts_destroy(&t->cols);
 }
 
-/** Chooses the boundaries by entries, from row starts and column starts. Collective. */
+/** Chooses the block boundaries in l so that entries are balanced; t holds row starts and column starts.
+ *  Collective. */
 static spmm_status cut_by_entries(const sp_grid *grid, const counts_of *t, sp_load *l)
 {
     l->col_begin[0] = 0;
@@ -68,8 +70,8 @@ static void cut_evenly(const sp_grid *grid, sp_load *l)
     sp_partition_even(l->cols, grid->dims[1], l->col_begin);
 }
 
-/** Counts the source's entries and chooses the boundaries accordingly. Collective.
- *  \param [out] t  the resulting starts; the caller destroys them, also on failure */
+/** Counts the entries of `source` and chooses the block boundaries in l accordingly. Collective.
+ *  \param [out] t  row starts and column starts of these entries; the caller destroys t, also on failure */
 static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *source, sp_load *l, counts_of *t)
 {
     TRY(sp_agree(grid->comm, "load", create_tallies(grid, l, t)));
@@ -83,7 +85,7 @@ static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *sour
 typedef struct text {
     sp_file_part part;
     sp_wanted wanted;
-    int pass, passes;   /* for progress: number of the current pass, from 0, and of all passes */
+    int pass, passes;   /* for progress reports; pass: current pass, from 0; passes: number of all passes */
     double next_report; /* time (MPI_Wtime()) before which progress is not reported again */
 } text;
 
@@ -114,8 +116,8 @@ static sp_load_source begin_pass(text *t, sp_wanted wanted)
                             h->field != SP_FIELD_PATTERN || h->symmetry == SP_SKEW};
 }
 
-/** Ends a pass: checks that all ranks together have read as many entries as the size line says and, of a symmetric
- *  matrix, entries of one triangle only. Collective. */
+/** Ends a pass over the text: checks that all ranks together have read as many entries as the size line says
+ *  and that a symmetric matrix has entries in one triangle only. Collective. */
 static spmm_status end_pass(const sp_grid *grid, text *t)
 {
     const sp_file_part *const p = &t->part;
@@ -137,7 +139,8 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
     return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has other entries than a moment before", path);
 }
 
-/** Gets the lengths of the block's rows: from earlier counts if any, else by a pass over the text. Collective. */
+/** Counts the entries per row of this rank's block for the builder: takes them from `counted` if it is not
+ *  NULL, else reads them in a pass over the text. Collective. */
 static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, counts_of *counted,
                                     sp_csr_builder *fill)
 {
@@ -151,9 +154,9 @@ static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, co
     return end_pass(grid, t);
 }
 
-/** Builds each rank's block from the text, once the boundaries are known. Collective.
- *  \param [in,out] counted  row starts of the text's entries, which are then destroyed; NULL: they are still to be
- *                           counted */
+/** Builds each rank's block from the text, once the block boundaries are known. Collective.
+ *  \param [in,out] counted  row starts of the entries in the text, which this function destroys; NULL if the
+ *                           entries have not been counted yet */
 static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, counts_of *counted,
                                 int64_t *duplicates)
 {
@@ -175,11 +178,11 @@ static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, counts
 
 enum { BATCH = 1 << 14 }; /* entries per call of next_of_block() */
 
-/** A rank's block as a source of entries, without values. */
+/** Source of entries that delivers the block of this rank, without values. */
 typedef struct block {
     const spmm_csr *a;
     int64_t row_begin, col_begin;
-    int64_t row, entry; /* the next entry and its row */
+    int64_t row, entry; /* the next entry to deliver, and the row that contains it */
     int32_t I[BATCH], J[BATCH];
 } block;
 
@@ -197,8 +200,8 @@ static spmm_status next_of_block(void *context, sp_entries *entries)
     return SPMM_OK;
 }
 
-/** Chooses the boundaries again, after duplicates were summed. Collective.
- *  \param [out] moved  0: they have not changed */
+/** Chooses the block boundaries again, after duplicates were summed. Collective.
+ *  \param [out] moved  1 if a boundary has changed, else 0 */
 static spmm_status cut_again(const sp_grid *grid, sp_load *l, int *moved)
 {
     block *b;
@@ -287,7 +290,7 @@ static spmm_status find_lengths(const sp_grid *grid, sp_load *l)
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
 }
 
-/** Reads the header on rank 0 and broadcasts it. Collective. */
+/** Reads the header of the file on rank 0 and broadcasts it. Collective. */
 static spmm_status open_text(const sp_grid *grid, const char *path, const sp_read_options *options,
                              sp_load *l, sp_opening *opening)
 {
@@ -326,12 +329,13 @@ spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_op
 
 enum { PIECE = 1 << 20 }; /* column indices per call of next_of_file(): one chunk of the file, 4 MiB */
 
-/** The column indices of a rank's share of a file's entries, as a source that serves only to count columns. */
+/** Source of entries that delivers the column indices of this rank's share of a `.spmm` file, only to count
+ *  columns. */
 typedef struct file_columns {
     const sp_spmm_file *file;
     int64_t at, end;
     int threads;
-    int32_t *column; /* [PIECE] */
+    int32_t *column; /* column indices that next_of_file() delivers, [PIECE] */
 } file_columns;
 
 static spmm_status next_of_file(void *context, sp_entries *entries)
@@ -360,7 +364,8 @@ static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int
     return status;
 }
 
-/** Chooses the boundaries; takes the longest row and the number of empty rows from the row starts. Collective. */
+/** Chooses the block boundaries in l, and sets l->longest and l->empty from the row starts in the file.
+ *  Collective. */
 static spmm_status cut_file(const sp_grid *grid, const sp_spmm_file *f, const sp_read_options *o,
                             sp_partition partition, sp_load *l)
 {

@@ -49,9 +49,9 @@ spmm_status sp_row_counts_lengths(const sp_grid *grid, const sp_row_counts *t, i
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
 }
 
-/** Searches this rank's range for the first row of the matrix whose start is `entry` or later; a part begins there or
- *  one row earlier. Returns 2 * row + b, where b is 1 if the start of the row before is nearer to `entry`; -1 if
- *  another rank has the row. */
+/** Searches this rank's range for the first row of the matrix whose start is `entry` or later. Returns -1 if
+ *  another rank has that row; otherwise 2 * row + b, where b is 1 if the start of the row before is nearer to
+ *  `entry`, so that a part should begin at the row before. */
 static int64_t find_row(const sp_grid *grid, const sp_row_counts *t, int64_t entry)
 {
     const int64_t n = range(grid, t);
@@ -79,8 +79,9 @@ spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t,
     }
     for (int p = 0; p < parts; p++) begin[p] = find_row(grid, t, sp_partition_share(nnz, parts, p));
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, begin, parts, MPI_INT64_T, MPI_MAX, grid->comm)));
-    /* as in sp_partition_entries(), from left to right: that searches from the beginning of the previous part on, and
-     * the row found among all rows is either the same one or lies before that beginning */
+    /* from left to right, as in sp_partition_entries(). That function searches only from the beginning of the
+     * previous part on; the row that find_row() found among all rows is either the same, or lies before that
+     * beginning */
     begin[0] = 0;
     for (int p = 1; p < parts; p++) {
         const int64_t row = begin[p] / 2;
@@ -91,7 +92,8 @@ spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t,
     return SPMM_OK;
 }
 
-/** Intersects two ranges: returns the length of the intersection; *first is where it begins. */
+/** Returns the length of the intersection of the ranges [a[0], a[1]) and [b[0], b[1]); *first is where it
+ *  begins. */
 static int64_t common(const int64_t *a, const int64_t *b, int64_t *first)
 {
     const int64_t begin = a[0] > b[0] ? a[0] : b[0], end = a[1] < b[1] ? a[1] : b[1];
@@ -99,7 +101,8 @@ static int64_t common(const int64_t *a, const int64_t *b, int64_t *first)
     return begin < end ? end - begin : 0;
 }
 
-/** Sends and receives concurrently, in messages of at most SPMM_CHUNK_BYTES. */
+/** Sends `sent` numbers to rank `to` and concurrently receives `received` numbers from rank `from`, in
+ *  messages of at most SPMM_CHUNK_BYTES. */
 static spmm_status swap(MPI_Comm comm, int to, const int64_t *out, int64_t sent, int from, int64_t *in,
                         int64_t received)
 {

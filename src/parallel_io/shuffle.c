@@ -15,7 +15,8 @@ static void router_destroy(sp_shuffle *r)
     sp_free(r->from);
 }
 
-/** Returns the capacity of the buffers. A lowered SPMM_CHUNK_BYTES lowers it too, so that tests take many rounds. */
+/** Returns the capacity of each buffer in items. A small SPMM_CHUNK_BYTES makes the buffers small too, so
+ *  that tests run many rounds. */
 static int64_t items_held(int64_t width)
 {
     const int64_t bytes = sp_chunk_bytes() < SP_SHUFFLE_BYTES / 16 ? sp_chunk_bytes() * 16 : SP_SHUFFLE_BYTES;
@@ -49,7 +50,8 @@ __attribute__((always_inline)) static inline void copy_sorted(sp_shuffle *r, con
         memcpy(r->out + (size_t)r->end[r->to[k]]++ * width, r->staged + (size_t)k * width, width);
 }
 
-/** Moves the staged items to `out`, sorted by destination; a stable counting sort keeps the order of adding. */
+/** Moves the staged items to r->out, sorted by destination. The counting sort is stable: items for the same
+ *  destination stay in the order in which they were added. */
 static void sort_by_rank(sp_shuffle *r)
 {
     int at = 0;
@@ -76,7 +78,8 @@ static int waiting(const sp_shuffle *r)
     return 0;
 }
 
-/** Fills `out` with new items; those for this rank itself are taken at once. */
+/** Fills r->out with new items from the callback fill, and passes the items for this rank itself to take at
+ *  once. */
 static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take take, void *context, int *more)
 {
     TRY(fill(context, r, more));
@@ -86,8 +89,9 @@ static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take t
     return count > 0 ? take(context, r->out + first * r->width, count) : SPMM_OK;
 }
 
-/** Accepts from each rank what it wants to send as long as there is room. The first rank served changes with each
- *  exchange, so that none starves. Returns the number of items accepted. */
+/** Decides how many items to accept from each rank: as many as the rank asks to send, while the receive
+ *  buffer has room. Each exchange begins with another rank, so that no rank starves. Returns the total number
+ *  of items accepted. */
 static int grant(sp_shuffle *r)
 {
     int64_t room = r->most;
@@ -105,7 +109,8 @@ static int grant(sp_shuffle *r)
     return at;
 }
 
-/** Sends as many of the waiting items as their destinations have room for, and takes those received. Collective. */
+/** Sends as many of the items in r->out as their destinations have room for, and passes the items received to
+ *  the callback take. Collective. */
 static spmm_status exchange(sp_shuffle *r, sp_shuffle_take take, void *context)
 {
     for (int d = 0; d < r->size; d++) {
@@ -140,7 +145,7 @@ spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuf
         const spmm_status reduced = SP_MPI(MPI_Allreduce(MPI_IN_PLACE, flags, FLAGS, MPI_INT, MPI_MAX, comm));
         if (reduced != SPMM_OK) status = reduced;
         if (reduced != SPMM_OK || flags[FAILED] || (!flags[WAITING] && !flags[MORE])) break;
-        /* (often unnecessary: in a file ordered by rows most items belong to the rank that has read them) */
+        /* often not needed: in a file ordered by rows, most items stay on the rank that has read them */
         if (flags[WAITING]) status = exchange(&r, take, context);
     }
     status = sp_agree(comm, "load", status);

@@ -5,7 +5,7 @@
 #include "comm/comm.h"
 
 enum {
-    SP_SHUFFLE_BYTES = 2 << 20, /* bytes of items that a rank holds for sending, and again for receiving */
+    SP_SHUFFLE_BYTES = 2 << 20, /* size in bytes of each rank's send buffer, and of its receive buffer */
     SP_SHUFFLE_ADDS = 4         /* items that may be added after sp_shuffle_full() returned 0 */
 };
 
@@ -14,43 +14,45 @@ typedef struct sp_shuffle {
     MPI_Comm comm;
     MPI_Datatype item;
     int rank, size;
-    int64_t width; /* bytes per item */
+    int64_t width; /* size of an item in bytes */
     int64_t most;  /* capacity in items of each of the buffers below */
-    int64_t each;  /* most items per message */
+    int64_t each;  /* maximum number of items per message */
     char *staged;  /* [most], items in the order in which they were added */
-    int32_t *to;   /* [most], their destination ranks */
+    int32_t *to;   /* [most], destination ranks of the staged items */
     int64_t count; /* number of items in staged */
     char *out;     /* [most], items to send, sorted by destination */
     char *in;      /* [most], items received */
     int *from;     /* [size]: items from[r] to end[r] - 1 of out are still to be sent to rank r */
     int *end;
-    /* [size] each, for one exchange: items that this rank offers to each rank, that each rank offers to it, that it
-     * accepts from each rank, that each rank accepts from it, and where each rank's items begin in `in` */
+    /* [size] each, for one exchange. Element r of offered: items that this rank offers to rank r; asked:
+     * items that rank r offers to this rank; granted: items that this rank accepts from rank r; allowed:
+     * items that rank r accepts from this rank; in_at: where the items from rank r begin in `in` */
     int *offered, *asked, *granted, *allowed, *in_at;
-    int turn; /* the rank whose request is served first */
+    int turn; /* the rank whose request is served first in the next exchange */
 } sp_shuffle;
 
-/** Callback that adds items with sp_shuffle_add() until sp_shuffle_full() returns 1 or no items are left. Local.
- *  \param [out] more  0: this rank has no further items */
+/** Callback that adds items with sp_shuffle_add() until sp_shuffle_full() returns 1 or no items are left.
+ *  Local.
+ *  \param [out] more  1; 0 if this rank has no further items */
 typedef spmm_status (*sp_shuffle_fill)(void *context, sp_shuffle *router, int *more);
 
-/** Callback that processes items sent to this rank. Local. */
+/** Callback that processes `count` items that were sent to this rank. Local. */
 typedef spmm_status (*sp_shuffle_take)(void *context, const void *items, int64_t count);
 
 /** Sends all items of all ranks to their destinations.
  *
- *  Collective over comm. If fill or take fails on a rank, all ranks stop and return that rank's status and message
- *  (sp_agree(), stage "load"). Memory: at most 4 times SP_SHUFFLE_BYTES, plus a few bytes per rank. Messages have at
- *  most SPMM_CHUNK_BYTES.
- *  \param [in] width    bytes per item: 4, 8, 12 or 16
+ *  Collective over comm. If fill or take fails on a rank, all ranks stop and return the status and message of
+ *  that rank (sp_agree(), stage "load"). Memory: at most 4 times SP_SHUFFLE_BYTES, plus a few bytes per rank
+ *  of comm. Messages have at most SPMM_CHUNK_BYTES.
+ *  \param [in] width    size of an item in bytes: 4, 8, 12 or 16
  *  \param [in] context  passed on to fill and take
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI, or a status of fill or take */
 spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuffle_take take, void *context);
 
-/** Returns 1 if no further SP_SHUFFLE_ADDS items can be added. Local. */
+/** Returns 1 if r does not have room for SP_SHUFFLE_ADDS further items. Local. */
 static inline int sp_shuffle_full(const sp_shuffle *r) { return r->count + SP_SHUFFLE_ADDS > r->most; }
 
-/** Adds an item for rank `to` and returns the address where the caller must store it. Local. */
+/** Adds an item for rank `to` and returns the address at which the caller must store its contents. Local. */
 static inline void *sp_shuffle_add(sp_shuffle *r, int to)
 {
     r->to[r->count] = to;

@@ -7,24 +7,26 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* What a pass does with the entries: counts rows and columns, counts a block's rows, or inserts into a block. */
+/* What a pass does with the entries. COUNT: counts them per row and per column; LENGTHS: counts them per row
+ * of each block; PLACE: inserts them into the blocks. */
 enum { COUNT, LENGTHS, PLACE };
 
 /** State of a pass on one rank. */
 typedef struct pass {
     const sp_grid *grid;
     const sp_load_source *source;
-    sp_row_counts *rows, *cols; /* COUNT only */
-    const sp_load *load;        /* LENGTHS and PLACE only */
+    sp_row_counts *rows, *cols; /* used for COUNT only */
+    const sp_load *load;        /* used for LENGTHS and PLACE only */
     sp_csr_builder *fill;
     sp_entries batch;
     int64_t next;             /* index of the next entry in the batch */
-    int row_guess, col_guess; /* ranges of the previous entry, in which the next one usually lies too */
+    int row_guess, col_guess; /* ranges of the previous entry; the next entry usually has the same ranges */
 } pass;
 
 /* ---- sending ---- */
 
-/** Adds the item that counts a row or a column: its index in the range, complemented (thus negative) for a column. */
+/** Adds an item that counts an entry of row i or, with `column`, of column i. The item is the index of i in
+ *  the range of the receiving rank, complemented (thus negative) for a column. */
 static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int ranks, int64_t i, int column,
                                      int *guess)
 {
@@ -34,8 +36,8 @@ static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int 
     memcpy(sp_shuffle_add(r, *guess), &sent, sizeof sent);
 }
 
-/** Adds an entry's item: its row within its block and, if the entry is to be inserted, its column there and, if the
- *  source has values, its value. */
+/** Adds the item for entry (i, j): the row within its block and, for PLACE, also the column within the block
+ *  and (if the source has values) the value. */
 static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
                                      double value)
 {
@@ -48,7 +50,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
     char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
-    const float rounded = (float)value; /* exact if it is used: value_at() then read a float */
+    const float rounded = (float)value; /* only used for f32, and exact then: value_at() read a float */
     if (s->fill->a->precision == SPMM_F64)
         memcpy(item + sizeof index, &value, sizeof value);
     else
@@ -73,7 +75,7 @@ static ALWAYS_INLINE double value_at(const pass *s, int64_t k)
                                              : (double)((const float *)s->batch.val)[k];
 }
 
-/** Adds the items of the rest of the batch, as long as there is room. */
+/** Adds items for the remaining entries of the batch, as long as the shuffle has room. */
 static ALWAYS_INLINE void add_batch(pass *s, sp_shuffle *r, const int what)
 {
     const sp_symmetry symmetry = s->source->symmetry;
@@ -139,7 +141,8 @@ static spmm_status take_lengths(void *context, const void *items, int64_t count)
 
 enum { GROUP = 512 };
 
-/** Unpacks up to GROUP items, so few that they stay in the cache, and inserts them. Returns 0 if they do not fit. */
+/** Unpacks up to GROUP items (so few that they stay in the cache) and inserts them into the block. Returns 0
+ *  if they do not fit. */
 static int place_group(const pass *s, const char *item, int64_t count)
 {
     int32_t I[GROUP], J[GROUP];

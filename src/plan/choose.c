@@ -1,4 +1,4 @@
-/** Chooses the kernel that `auto` stands for, and determines the features of a matrix that decide it. */
+/** Chooses a kernel by a list of rules, and computes the features of a matrix that the rules use. */
 #include "plan/choose.h"
 
 #include <math.h>
@@ -9,16 +9,24 @@
 #include "base/memory.h"
 #include "formats/panel.h"
 
-/* The thresholds of the rule, indexed by precision (f64, f32); from bench/records/2026-11-21-bench-gpu-h200.csv. */
-static const int64_t FEW_COLUMNS[] = {4, 8};          /**< sliced ELLPACK on a GPU: K of at most this, */
-static const int64_t FEW_ON_UNEVEN[] = {8, 16};       /**< or, on uneven rows, of at most this */
-static const int64_t BLOCK_COLUMNS[] = {5, 9};        /**< panels: K of at least this */
-static const double BLOCK_REUSE[] = {3.2, 3.2};       /**< and at least this reuse of a fetched row of X; */
-static const int64_t PANEL_COLUMNS[] = {17, 1 << 24}; /**< or K of at least this (in f32 never) */
-static const double PANEL_REUSE[] = {1.8, 1.8};       /**< and at least this reuse */
-static const double UNEVEN_VARIATION[] = {1.0, 1.0};  /**< uneven rows: at least this variation, */
-static const double UNEVEN_LONGEST[] = {
-    32, 32}; /**< or a row at least this many times as long as the mean, and longer than SP_ROW_SEGMENT */
+/* Thresholds of the rules below, [0] for f64 and [1] for f32, from
+ * bench/records/2026-11-21-bench-gpu-h200.csv. */
+
+/* Kernel sell_rows is chosen for K of at most FEW_COLUMNS, or at most FEW_ON_UNEVEN if the rows are
+ * uneven. */
+static const int64_t FEW_COLUMNS[] = {4, 8};
+static const int64_t FEW_ON_UNEVEN[] = {8, 16};
+/* Kernel panel_mma is chosen if sp_features_reuse() >= BLOCK_REUSE and K >= BLOCK_COLUMNS, or if
+ * sp_features_reuse() >= PANEL_REUSE and K >= PANEL_COLUMNS (in f32 never); but not if the rows are
+ * uneven. */
+static const int64_t BLOCK_COLUMNS[] = {5, 9};
+static const double BLOCK_REUSE[] = {3.2, 3.2};
+static const int64_t PANEL_COLUMNS[] = {17, 1 << 24};
+static const double PANEL_REUSE[] = {1.8, 1.8};
+/* Rows are uneven if sp_features_variation() >= UNEVEN_VARIATION, or if the longest row is longer than
+ * SP_ROW_SEGMENT and at least UNEVEN_LONGEST times as long as the mean row. */
+static const double UNEVEN_VARIATION[] = {1.0, 1.0};
+static const double UNEVEN_LONGEST[] = {32, 32};
 
 typedef struct problem {
     const sp_features *f;
@@ -26,7 +34,7 @@ typedef struct problem {
     spmm_precision precision;
 } problem;
 
-/** Returns 1 when the kernel suits the problem; writes the reason, a phrase rather than a sentence, to why [n]. */
+/** Returns 1 if a rule's kernel suits problem p. Writes the reason, as a phrase, to the n bytes at `why`. */
 typedef int fits(const problem *p, char *why, size_t n);
 
 static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
@@ -81,7 +89,8 @@ static int any(const problem *p, char *why, size_t n)
     return 1;
 }
 
-/** THE rule: takes the first kernel that the registry has for the device and format and that suits the problem. */
+/** The rules of sp_choose(), in order: the first kernel that has the right device and format, and whose
+ *  function `fits` returns 1, is chosen. */
 static const struct {
     const char *kernel;
     fits *fits;
@@ -94,7 +103,8 @@ static const struct {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-/** Returns the kernel of a rule, or NULL where the registry does not have it for that device and format. */
+/** Returns the kernel of rules[rule]; NULL if it is not in the registry, or is for another device or
+ *  format. */
 static const sp_kernel *allowed(int rule, spmm_device device, spmm_format format)
 {
     const sp_kernel *kernel = sp_kernel_find(rules[rule].kernel);
@@ -102,7 +112,7 @@ static const sp_kernel *allowed(int rule, spmm_device device, spmm_format format
     return format == SPMM_FORMAT_AUTO || kernel->format == format ? kernel : NULL;
 }
 
-/** Returns the kernel to use where no rule applies: the first one of the format. */
+/** Returns the kernel to use if no rule applies: the default for the format, or for CSR if format is AUTO. */
 static const sp_kernel *fallback(spmm_device device, spmm_format format)
 {
     return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);
@@ -141,7 +151,7 @@ int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[
 
 void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
 {
-    enum { SAMPLES = 2048 }; /* panels examined */
+    enum { SAMPLES = 2048 }; /* number of panels whose columns are counted */
     double squares = 0, long_entries = 0, longest = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : squares, long_entries) \
     reduction(max : longest)

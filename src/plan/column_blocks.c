@@ -1,4 +1,4 @@
-/** Allocates the column blocks of X and fills them. */
+/** Allocates the column blocks of X, and copies the owned rows of X into them. */
 #include "plan/column_blocks.h"
 
 #include <string.h>
@@ -7,7 +7,9 @@
 #include "device/device_ops.h"
 #include "formats/multivector.h"
 
-/* bytes, but for ENOUGH, a number of column blocks; VECTOR is the alignment that sp_cuda_split() requires */
+/* ALIGN: alignment of a column block in a row of Y, in bytes. LEAST_BYTES: least width of a column block, in
+ * bytes. ENOUGH: most column blocks that are chosen automatically. VECTOR: alignment that sp_cuda_split()
+ * requires. */
 enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, VECTOR = 16 };
 
 int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count)

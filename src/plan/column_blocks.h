@@ -1,5 +1,6 @@
-/** Splits X into column blocks: while one is exchanged, the kernels run on the one before. Meant for blocks of A
- *  with few interior rows, where the exchange could not be overlapped otherwise. */
+/** Splits X into column blocks: while one column block is exchanged, the kernels run on the previous one.
+ *  This is for blocks of A with few interior rows, where computing these overlaps with too little of the
+ *  exchange. */
 #ifndef SP_COLUMN_BLOCKS_H
 #define SP_COLUMN_BLOCKS_H
 
@@ -8,43 +9,48 @@
 
 enum { SP_MOST_COLUMN_BLOCKS = 16 };
 
+/** Column blocks of X, copied so that the rows of each are contiguous. */
 typedef struct sp_column_blocks {
-    int count;     /**< 1: X is not split, and memory and x are empty */
-    int64_t width; /**< columns per column block, the same for all */
-    void *memory;  /**< of all column blocks; on a GPU from sp_exchange_alloc() where there is an exchange */
-    spmm_multivector
-        x[SP_MOST_COLUMN_BLOCKS]; /**< views of the owned rows, with the halo's ghost rows around them */
+    int count;     /**< number of column blocks; 1: X is not split, `memory` is NULL and `x` is zeroed */
+    int64_t width; /**< number of columns of each column block */
+    void *memory;  /**< holds all column blocks; on a GPU with an exchange, from sp_exchange_alloc() */
+    /** Each column block as a multivector of the owned rows, which has room for the ghost rows around
+     *  them. */
+    spmm_multivector x[SP_MOST_COLUMN_BLOCKS];
 } sp_column_blocks;
 
-/** Returns 1 when K columns can be split into `count` column blocks: equally wide ones, each of which begins at a
+/** Returns 1 if K columns can be split into `count` column blocks of equal width, each of which begins at a
  *  multiple of 32 bytes in a row of Y. Local. */
 int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count);
 
-/** Returns the best number of column blocks on GPUs: at most four, with rows of at least 128 bytes, since kernels are
- *  slow on narrower ones; 1 where K has no such divisor. One more column block lets more of the products overlap with
- *  the exchange (all of them but the last), and costs another pass over the matrix. Local. */
+/** Returns the best number of column blocks on GPUs: the greatest number up to four that
+ *  sp_column_blocks_fit() accepts and that leaves at least 128 bytes per row, because kernels are slow on
+ *  narrower rows. With n column blocks, all kernels but the last of n overlap with an exchange, but the
+ *  matrix is read n times. Local. */
 int sp_column_blocks_best(int64_t k, spmm_precision precision);
 
 /** Allocates the column blocks. Local.
- *  \param [in]  exchange  the exchange that will move them; NULL: none
+ *  \param [in]  exchange  the exchange that will move the column blocks; NULL: they are not exchanged
  *  \param [in]  count     a number that sp_column_blocks_fit() accepts
  *  \param [out] blocks    the caller destroys them, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _LIMIT */
 spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precision precision,
                                     spmm_device space, sp_exchange *exchange, int count,
                                     sp_column_blocks *blocks);
-/** Frees the memory and zeroes *blocks; accepts zeroed objects. Local. */
+/** Frees the memory of the column blocks and zeroes *blocks; accepts zeroed objects. Local. */
 void sp_column_blocks_destroy(sp_column_blocks *blocks);
 
-/** Copies the owned rows x into the column blocks; on a GPU the copies are queued in `stream`. Local.
+/** Copies the owned rows of X into the column blocks; on a GPU the copies are queued in `stream`. Local.
+ *  \param [in] x  the owned rows of X, with all K columns
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_column_blocks_fill(sp_column_blocks *blocks, const spmm_multivector *x, int threads,
                                   sp_stream stream);
 
-/** Returns a view of column block s of X as the block of A sees it: all its rows, ghost rows included. Local. */
+/** Returns a view of column block s of X for the kernels: ghost rows count as rows, and row 0 is the first of
+ *  them. Local. */
 spmm_multivector sp_column_blocks_x(const sp_column_blocks *blocks, int s);
 
-/** Returns a view of the columns of y that correspond to column block s. Local. */
+/** Returns a view of the columns of y that correspond to column block s of X. Local. */
 spmm_multivector sp_column_blocks_y(const sp_column_blocks *blocks, int s, const spmm_multivector *y);
 
 #endif

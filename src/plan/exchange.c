@@ -1,4 +1,5 @@
-/** Sets up exchanges of ghost rows, chooses their transport, and is the backend for MPI on the memory of X itself. */
+/** Creates exchanges of ghost rows, chooses their transport, and implements the backend that passes the
+ *  memory of X directly to MPI. */
 #include "plan/exchange.h"
 
 #include <string.h>
@@ -12,10 +13,10 @@
 
 /* ---- message lists ---- */
 
-/** Returns how many messages of at most `most` bytes it takes to send `bytes`. */
+/** Returns the number of messages, of at most `most` bytes each, needed to send `bytes` bytes. */
 static int64_t pieces(int64_t bytes, int64_t most) { return (bytes + most - 1) / most; }
 
-/** Appends message m to the list, split into messages of at most `most` bytes. */
+/** Splits message m into messages of at most `most` bytes, and appends these to list[*count]. */
 static void cut(sp_message m, int64_t most, sp_message *list, int *count)
 {
     for (int64_t left = m.bytes; left > 0; left -= most) {
@@ -68,7 +69,7 @@ static spmm_status create_lists(sp_exchange *x, int64_t most)
 
 static void pack_on_host(const sp_exchange *x)
 {
-    enum { ALONE = 1 << 16 }; /* up to this many bytes, waking the other threads does not pay */
+    enum { ALONE = 1 << 16 }; /* bytes that one thread packs alone: waking other threads takes longer */
     const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
     const char *const own = x->base + x->halo->ghost_low * row_bytes;
 #pragma omp parallel for schedule(static) num_threads(x->threads) if (rows * row_bytes > ALONE)
@@ -93,7 +94,7 @@ char *sp_message_data(const sp_exchange *x, const sp_message *m)
     return (m->packed ? x->send : x->base) + m->at;
 }
 
-/* ---- MPI directly on the memory of X: the host's, or a GPU's where the MPI library is CUDA-aware ---- */
+/* ---- backend that passes the memory of X to MPI: host memory, or GPU memory if MPI is CUDA-aware ---- */
 
 spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m)
 {
@@ -124,7 +125,8 @@ void sp_exchange_give_up(sp_exchange *x)
 
 static spmm_status direct_begin(sp_exchange *x)
 {
-    /* MPI does not know streams: work queued before may still write the ghost rows, as the zeroing of a new X does */
+    /* MPI ignores CUDA streams, and kernels queued before may still write ghost rows (e.g. those zeroing a
+     * new X) */
     const int wait = x->space == SPMM_CUDA && !x->now;
     spmm_status status = wait ? sp_stream_sync(SP_STREAM_MAIN) : SPMM_OK;
     for (int i = 0; i < x->ins; i++)
@@ -135,7 +137,7 @@ static spmm_status direct_begin(sp_exchange *x)
         sp_exchange_give_up(x);
         return status;
     }
-    /* from a GPU, rows are sent once they are packed, which direct_end() waits for */
+    /* on a GPU the packing is only queued so far: direct_end() waits for its end, and then sends the rows */
     return x->space == SPMM_CPU ? direct_send(x) : SPMM_OK;
 }
 
@@ -189,17 +191,18 @@ static const sp_exchange_ops *ops_of(spmm_transport transport, spmm_device space
     return transport == SPMM_TRANSPORT_NCCL ? &sp_exchange_nccl_ops : &sp_exchange_staged_ops;
 }
 
-/** Returns the upper bound on the bytes of one message. */
+/** Returns the maximum size of a message in bytes. */
 static int64_t most_bytes(spmm_transport transport, spmm_device space)
 {
     enum { STAGE = 2 << 20 };
     const int64_t chunk = sp_chunk_bytes();
-    if (transport == SPMM_TRANSPORT_PEER) return INT64_MAX / 2; /* rows do not travel as messages */
+    if (transport == SPMM_TRANSPORT_PEER) return INT64_MAX / 2; /* no limit: rows are written without MPI */
     return space == SPMM_CUDA && transport == SPMM_TRANSPORT_STAGED && chunk > STAGE ? STAGE : chunk;
 }
 
-/** Allocates memory for what a rank that failed receives and drops (sp_exchange_skip()): now, because a rank may
- *  fail for want of memory. Its pages are not touched before, so that they occupy no memory. */
+/** Allocates the buffer into which sp_exchange_skip() receives the messages that it drops. It is allocated in
+ *  advance because a rank may fail for lack of memory; until then its pages are not touched and take no
+ *  memory. */
 static spmm_status reserve_drop(sp_exchange *x)
 {
     int64_t most = 1;
@@ -252,9 +255,10 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
 
 /* ---- choice of the fastest transport ---- */
 
-/** Measures the seconds that an exchange takes on the slowest rank: the least of a few after a first one, which warms
- *  up. Stops after the first one where that takes more than HOPELESS times `least`, the time of the best transport so
- *  far (0: there is none yet). */
+/** Measures the seconds that an exchange takes on the slowest rank: the minimum of a few exchanges after a
+ *  warm-up. If the warm-up takes more than HOPELESS times `least`, *seconds is its time, and no more are
+ *  measured.
+ *  \param [in] least  seconds of the fastest transport so far; 0: this is the first transport */
 static spmm_status time_some(sp_exchange *x, void *own, double least, double *seconds)
 {
     enum { TIMES = 4, HOPELESS = 5 };
@@ -274,14 +278,14 @@ static spmm_status time_some(sp_exchange *x, void *own, double least, double *se
     return SPMM_OK;
 }
 
-/** Does the same with an X of its own. */
+/** Allocates an X for a trial exchange, and measures the exchange of this X by time_some(). */
 static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
 {
     const int64_t bytes = sp_halo_rows(x->halo) * x->row_bytes;
     void *memory = NULL;
     spmm_status status = sp_exchange_alloc(x, bytes, &memory);
     if (status == SPMM_OK) status = sp_device_zero(memory, bytes);
-    if (status == SPMM_OK) status = sp_device_sync(); /* as spmm_plan_x_create() does */
+    if (status == SPMM_OK) status = sp_device_sync(); /* peers write ghost rows once the exchange begins */
     status = sp_agree(x->grid->comm, "exchange", status);
     if (status == SPMM_OK)
         status = time_some(x, (char *)memory + x->halo->ghost_low * x->row_bytes, least, seconds);
@@ -290,28 +294,29 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
     return status;
 }
 
-/** A transport to try on an X in GPU memory. */
+/** A transport that fastest() may try for an X in GPU memory. by_kernel: as in struct sp_exchange. */
 typedef struct candidate {
     spmm_transport transport;
     int by_kernel;
 } candidate;
 
-/** Returns 1 when the candidate is worth a trial, given the best exchange so far (NULL: none). Transports through
- *  host memory are worth one only where little moves: otherwise they need as much pinned memory as what moves, and
- *  are slower by an order of magnitude. NCCL takes about a second to connect, and was not faster than PEER in any
- *  case of docs/PERFORMANCE.md. */
+/** Returns 1 if candidate c is worth a trial, given the best exchange so far (NULL: none). Transports through
+ *  host memory are tried only if few bytes are exchanged: for many, they need as many bytes of pinned memory
+ *  and are slower by an order of magnitude. NCCL takes about a second to connect, and was never faster than
+ *  SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md. */
 static int worth_trying(const candidate *c, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
                         const sp_exchange *best)
 {
-    enum { LITTLE = 32 << 20 }; /* bytes per rank */
+    enum { LITTLE = 32 << 20 }; /* bytes received per rank, on average */
     if (!best) return !c->by_kernel;
     if (c->transport == SPMM_TRANSPORT_PEER || c->transport == SPMM_TRANSPORT_CUDA_AWARE) return 1;
     if (c->transport == SPMM_TRANSPORT_NCCL) return best->transport != SPMM_TRANSPORT_PEER;
     return halo->all_moved / grid->size * row_bytes < LITTLE;
 }
 
-/** Tries the available transports on an X in GPU memory and keeps the fastest.
- *  \param [in] only  the one transport to try, which must work; SPMM_TRANSPORT_AUTO: all of them */
+/** Measures the available transports on an X in GPU memory, and returns an exchange with the fastest in
+ *  *best.
+ *  \param [in] only  the only transport to try, which must work; SPMM_TRANSPORT_AUTO: try all transports */
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_transport only,
                            int threads, sp_exchange **best)
 {
@@ -330,7 +335,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         if (only != SPMM_TRANSPORT_AUTO && c->transport != only) continue;
         TRY_GOTO(sp_transport_there(grid->comm, c->transport, SPMM_CUDA, &there, NULL), failed);
         if (!there || !worth_trying(c, grid, halo, row_bytes, *best)) continue;
-        /* a transport that cannot be set up counts as missing: NCCL, where two ranks share a GPU */
+        /* skip a transport that cannot be set up, such as NCCL if two ranks share a GPU */
         status = create(grid, halo, row_bytes, SPMM_CUDA, c->transport, c->by_kernel, threads, &one);
         if (status != SPMM_OK && (*best || !must)) continue;
         if (status != SPMM_OK) goto failed;
@@ -342,7 +347,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         } else {
             sp_exchange_destroy(one);
         }
-        /* not only create() finds out that a transport does not work: NCCL may fail at its first message */
+        /* a transport may fail later than in create(): NCCL may fail at its first message */
         if (status != SPMM_OK && must && !*best) goto failed;
     }
     return SPMM_OK;
@@ -420,7 +425,7 @@ spmm_status sp_exchange_begin_from(sp_exchange *x, void *own, const void *from, 
 
 spmm_status sp_exchange_end(sp_exchange *x) { return x->ops->end(x); }
 
-/** Sends empty messages, which only a rank that failed does, and receives into x->drop. */
+/** Sends empty messages, by which the neighbours see that this rank failed, and receives into x->drop. */
 void sp_exchange_skip(sp_exchange *x)
 {
     if (x->ops->skip) {

@@ -1,4 +1,5 @@
-/** Exchanges the ghost rows of X that an sp_halo lists, for one row size and by one transport. */
+/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one row size and one
+ *  transport. */
 #ifndef SP_EXCHANGE_H
 #define SP_EXCHANGE_H
 
@@ -6,77 +7,81 @@
 
 typedef struct sp_exchange sp_exchange;
 
-/** Allocates buffers and message lists, so that exchanges need not. (With SPMM_TRANSPORT_PEER the first exchange of
- *  an X still maps it on the ranks that write to it.)
+/** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
+ *  (With SPMM_TRANSPORT_PEER, the first exchange of an X still maps that X on the ranks that write to it.)
  *
  *  Collective over grid->comm.
  *  \param [in]  halo       must outlive the exchange
- *  \param [in]  row_bytes  bytes of a row of X, padding included
- *  \param [in]  space      memory that X lies in
- *  \param [in]  transport  SPMM_TRANSPORT_AUTO: MPI in host memory; on GPUs the fastest of those available, by a
- *                          short measurement
+ *  \param [in]  row_bytes  size of a row of X in bytes, padding included
+ *  \param [in]  space      the memory that X lies in
+ *  \param [in]  transport  SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the fastest available
+ *                          transport in a short measurement
  *  \param [in]  threads    OpenMP threads of this rank, for packing
  *  \param [out] exchange   the caller destroys it; NULL on failure
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the transport is not available; the message says
- *          why), _MEMORY, _LIMIT (too many messages), _DEVICE, _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the transport is not available; the
+ *          message says why), _MEMORY, _LIMIT (too many messages), _DEVICE, _MPI */
 spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
                                spmm_transport transport, int threads, sp_exchange **exchange);
 
-/** Frees the exchange; accepts NULL, which must then be NULL on every rank. Collective over grid->comm. */
+/** Frees the exchange; accepts NULL, but only if all ranks pass NULL. Collective over grid->comm. */
 void sp_exchange_destroy(sp_exchange *exchange);
 
-/** Allocates GPU memory for an X that is to be exchanged. With SPMM_TRANSPORT_PEER, memory that the caller frees
- *  stays allocated until the exchange is destroyed, and may be handed out again before. Local.
+/** Allocates GPU memory for an X that is to be exchanged. With SPMM_TRANSPORT_PEER, memory that the caller
+ *  has freed stays allocated until the exchange is destroyed; a later call may return it again. Local.
  *  \param [out] memory  the caller frees it with sp_device_free()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
 
-/** Returns 1 when row 0 of an X may lie at `row`: anywhere, but with SPMM_TRANSPORT_PEER only in memory from
- *  sp_exchange_alloc(). Local. */
+/** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`. With SPMM_TRANSPORT_PEER, X must
+ *  lie in memory from sp_exchange_alloc(); with other transports, any address is accepted. Local. */
 int sp_exchange_takes(const sp_exchange *exchange, const void *row);
 
-/** Starts sending owned rows and receiving ghost rows; what this rank does until sp_exchange_end() overlaps with
- *  that. On a GPU, the exchange starts after the kernels that are queued in SP_STREAM_MAIN.
+/** Starts sending owned rows and receiving ghost rows. This overlaps with everything the caller does before
+ *  sp_exchange_end(). On a GPU, the exchange starts after the kernels that are queued in SP_STREAM_MAIN.
  *
- *  Collective over the process column, as are the variants below, sp_exchange_end() and sp_exchange_skip().
- *  \param [in,out] own  first owned row of X, with the halo's ghost rows before and after the owned rows. Until the
- *                       end of the exchange, the owned rows must not be written, and the ghost rows not accessed
- *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI. After a failure sp_exchange_end() must not be called: the
- *          neighbours have been told */
+ *  Collective over the process column, as are sp_exchange_begin_now(), _begin_from(), _end() and _skip().
+ *  \param [in,out] own  first owned row of X; the ghost rows lie before and after the owned rows. Until the
+ *                       end of the exchange, the caller must not write the owned rows, and not access the
+ *                       ghost rows
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI. After a failure, sp_exchange_end() must not be called:
+ *          the neighbours have already been told of the failure */
 spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
-/** Like sp_exchange_begin(), without waiting for kernels queued before: for callers that have ordered the streams
- *  themselves, or whose ghost rows no queued kernel accesses. */
+/** Starts an exchange like sp_exchange_begin(), but does not wait for the kernels queued before. For callers
+ *  that have made SP_STREAM_MOVE wait for these kernels already, or have queued no kernel that accesses the
+ *  ghost rows. */
 spmm_status sp_exchange_begin_now(sp_exchange *exchange, void *own);
 
-/** Returns 1 when the exchange can read owned rows at `from`, `pitch` bytes apart: with SPMM_TRANSPORT_PEER where
- *  both are multiples of 16 bytes; where copy engines move them, only rows of at least 256 bytes, since copy engines
- *  take more than a third longer for narrower ones. Local. */
+/** Returns 1 if sp_exchange_begin_from() accepts owned rows that begin at address `from` and are `pitch`
+ *  bytes apart. This takes SPMM_TRANSPORT_PEER, and `from` and `pitch` that are multiples of 16 bytes. If
+ *  copy engines move the rows, it also takes rows of at least 256 bytes: copy engines need over a third more
+ *  time for narrower rows. Local. */
 int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
 
-/** Like sp_exchange_begin_now(), but reads the owned rows at `from`, `pitch` bytes apart; sp_exchange_reads() must
- *  have returned 1. */
+/** Starts an exchange like sp_exchange_begin_now(), but reads the owned rows at address `from`, where they
+ *  are `pitch` bytes apart. sp_exchange_reads() must have returned 1 for `from` and `pitch`. */
 spmm_status sp_exchange_begin_from(sp_exchange *exchange, void *own, const void *from, int64_t pitch);
 
-/** Completes the exchange: on return all ghost rows are there, or on a GPU, kernels that are queued from now on in
- *  SP_STREAM_MAIN will find them.
+/** Completes the exchange. In host memory, all ghost rows have arrived on return; on a GPU, kernels queued in
+ *  SP_STREAM_MAIN after this call wait for the ghost rows.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
 
-/** Takes the place of begin and end on a rank that failed and has nothing to send: tells its neighbours so, and
- *  receives and drops what they send. With NCCL the neighbours cannot be told, and get NaNs. */
+/** Takes the place of sp_exchange_begin() and sp_exchange_end() on a rank that failed and has nothing to
+ *  send: tells the neighbours of the failure, and receives and drops the rows that they send. With NCCL the
+ *  neighbours cannot be told; they receive NaNs. */
 void sp_exchange_skip(sp_exchange *exchange);
 
-/** Returns the transport in use; never SPMM_TRANSPORT_AUTO. Local. */
+/** Returns the transport that the exchange uses; never SPMM_TRANSPORT_AUTO. Local. */
 spmm_transport sp_exchange_transport(const sp_exchange *exchange);
 
-/** Returns the reason why a transport is not available on this rank for an X in that memory, in static storage; NULL
- *  where it is available. Local. */
+/** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;
+ *  NULL if the transport is available. Local. */
 const char *sp_transport_missing(spmm_transport transport, spmm_device space);
 
 /** Determines whether a transport is available on every rank. Collective over comm.
- *  \param [out] all  1: on every rank; the same on every rank
- *  \param [out] why  sp_transport_missing() of this rank; may be NULL
+ *  \param [out] all  1 on all ranks if the transport is available on every rank, else 0 on all ranks
+ *  \param [out] why  result of sp_transport_missing() on this rank; may be NULL
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,
                                const char **why);

@@ -1,4 +1,5 @@
-/** The exchange's state, and the operations of its backends: shared by the files of the exchange. */
+/** State of an exchange, and the table of operations that each exchange backend implements. Private to the
+ *  files src/plan/exchange*.c. */
 #ifndef SP_EXCHANGE_BACKEND_H
 #define SP_EXCHANGE_BACKEND_H
 
@@ -6,69 +7,70 @@
 
 /** One message: consecutive rows to or from one neighbour. Offsets are in bytes. */
 typedef struct sp_message {
-    int peer;   /**< rank in the process column */
-    int packed; /**< 1: `at` is an offset in the buffer of packed rows; 0: in X as the block sees it */
+    int peer;   /**< the neighbour's rank in the process column's communicator */
+    int packed; /**< 1: `at` is an offset in sp_exchange.send; 0: `at` is an offset from sp_exchange.base */
     int64_t at;
-    int64_t stage; /**< offset in the staging buffer of all that is sent, or of all that is received */
+    int64_t stage; /**< offset of the message in the staging buffer for sent or for received rows */
     int64_t bytes;
 } sp_message;
 
-/** Operations of an exchange backend. begin, end, skip, alloc and takes are those of exchange.h, with the members
- *  below set; every one but begin and end may be NULL. */
+/** Operations of an exchange backend. The operations begin, end, skip, alloc and takes implement the
+ *  functions sp_exchange_begin(), .._end(), .._skip(), .._alloc() and .._takes(). Only begin and end must not
+ *  be NULL. */
 typedef struct sp_exchange_ops {
     spmm_status (*begin)(sp_exchange *x);
     spmm_status (*end)(sp_exchange *x);
-    spmm_status (*create)(sp_exchange *x);  /**< allocates the backend's state; local */
-    void (*destroy)(sp_exchange *x);        /**< frees it; collective over the grid */
+    spmm_status (*create)(sp_exchange *x);  /**< allocates the backend's state x->state; local */
+    void (*destroy)(sp_exchange *x);        /**< frees the backend's state; collective over the grid */
     spmm_status (*connect)(sp_exchange *x); /**< sets up communication; collective over the grid */
-    void (*skip)(sp_exchange *x);           /**< NULL where an empty message tells that a rank failed */
-    /* NULL where X may lie anywhere */
+    void (*skip)(sp_exchange *x);           /**< NULL: a rank that failed sends empty messages instead */
+    /* alloc and takes are NULL if X may lie in any memory */
     spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
     int (*takes)(const sp_exchange *x, const void *row);
-    void (*forget)(sp_exchange *x); /**< gives up what alloc handed out; collective over the process column */
+    void (*forget)(sp_exchange *x); /**< frees the memory from alloc; collective over the process column */
 } sp_exchange_ops;
 
 struct sp_exchange {
     const sp_grid *grid;
-    MPI_Comm comm; /**< the process column */
+    MPI_Comm comm; /**< communicator of the process column */
     const sp_halo *halo;
     int64_t row_bytes;
     spmm_device space;
     spmm_transport transport;
-    int by_kernel; /**< 1: with SPMM_TRANSPORT_PEER, kernels rather than copy engines move contiguous rows */
+    int by_kernel; /**< 1: with SPMM_TRANSPORT_PEER, a kernel instead of copy engines moves contiguous rows */
     int threads;
     const sp_exchange_ops *ops;
-    int ins, outs; /**< numbers of messages to receive and to send */
+    int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */
     sp_message *in, *out;
-    MPI_Request *request; /**< [ins + outs] */
-    MPI_Status *status;   /**< [ins + outs] */
-    int *done;            /**< [ins] indices of completed requests */
-    void *drop;           /**< host memory for the longest incoming message; NULL where ops has a skip */
-    char *send;           /**< packed rows, in the memory space of X */
-    int32_t *list;        /**< on a GPU: copy of the halo's list of rows to pack */
-    int now;              /**< 1: the exchange need not wait for kernels queued before */
-    const char *from;     /**< where to read owned rows, `pitch` bytes apart: in X except with begin_from() */
-    int64_t pitch;
-    char *base;  /**< during an exchange: row 0 of X as the block sees it */
-    void *state; /**< private to the backend */
+    MPI_Request *request; /**< [ins + outs] one for each message */
+    MPI_Status *status;   /**< [ins + outs] one for each message */
+    int *done;            /**< [ins] numbers of the messages that MPI_Testsome or MPI_Waitsome has received */
+    void *drop;           /**< host buffer for messages that a failed rank receives and drops; or NULL */
+    char *send;           /**< buffer for packed rows to send, in the memory space of X */
+    int32_t *list;        /**< on a GPU: copy of halo->list, the rows to pack */
+    int now;              /**< 1: the exchange does not wait for the kernels queued before it */
+    const char *from;     /**< first owned row to read: in X, or the argument of sp_exchange_begin_from() */
+    int64_t pitch;        /**< distance in bytes between consecutive owned rows at `from` */
+    char *base;           /**< during an exchange: address of row 0 of X, ghost rows included */
+    void *state;          /**< private to the backend */
 };
 
 extern const sp_exchange_ops sp_exchange_staged_ops, sp_exchange_nccl_ops, sp_exchange_peer_ops;
 
-/** Packs the rows to send; on a GPU queues that in SP_STREAM_MOVE, after the kernels queued so far unless x->now is
- *  set. Local.
+/** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE; unless
+ *  x->now is set, it starts after the kernels queued so far in SP_STREAM_MAIN. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_exchange_pack(const sp_exchange *x);
 
-/** Returns the address of the rows of an outgoing message. Local. */
+/** Returns the address of the rows that the outgoing message m sends. Local. */
 char *sp_message_data(const sp_exchange *x, const sp_message *m);
 
-/** Cleans up after a failure between the first MPI_Irecv and the first MPI_Isend: sends empty messages, so that no
- *  neighbour waits in vain, and waits for the incoming ones. */
+/** Cleans up after a failure between the first MPI_Irecv and the first MPI_Isend: sends an empty message in
+ *  place of each outgoing one, so that no neighbour waits in vain, and waits for the incoming messages. */
 void sp_exchange_give_up(sp_exchange *x);
 
-/** Checks that a message arrived whole. Local.
- *  \return SPMM_OK, SPMM_ERR_MPI (it is shorter: the neighbour failed) */
+/** Checks that the received message m has its full length. Local.
+ *  \return SPMM_OK, SPMM_ERR_MPI (the message is shorter: the neighbour failed) */
 spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m);
 
 #endif

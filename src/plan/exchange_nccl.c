@@ -1,4 +1,5 @@
-/** Exchange backend for NCCL: a group of sends and receives in SP_STREAM_MOVE, beside the kernels. */
+/** Exchange backend for NCCL: queues a group of sends and receives in SP_STREAM_MOVE, concurrently with
+ *  kernels in SP_STREAM_MAIN. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,7 +11,7 @@ static spmm_status connect(sp_exchange *x)
 {
     const sp_nccl *nccl;
     TRY(sp_nccl_of(x->grid, SP_ALONG_COLUMN, &nccl));
-    x->state = (void *)(uintptr_t)nccl; /* owned by the grid's communicator */
+    x->state = (void *)(uintptr_t)nccl; /* belongs to x->grid, which frees it */
     return SPMM_OK;
 }
 
@@ -24,7 +25,7 @@ static spmm_status group(const sp_exchange *x, void *stream)
     return SPMM_OK;
 }
 
-/** Returns the bytes of the longest message. */
+/** Returns the size in bytes of the longest message in the list. */
 static int64_t longest(const sp_message *list, int count)
 {
     int64_t most = 0;
@@ -47,8 +48,8 @@ static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
     return status == SPMM_OK ? sp_stream_sync(SP_STREAM_MOVE) : status;
 }
 
-/** Sends NaNs, and drops what it receives: an NCCL receive waits for all its bytes, and there is no way to tell it
- *  that they will not come. */
+/** Sends NaNs to the neighbours, and drops the rows they send. NaNs must be sent because a neighbour's NCCL
+ *  receive waits for all its bytes, and cannot be told that this rank failed. */
 static void skip(sp_exchange *x)
 {
     const int64_t in = longest(x->in, x->ins), out = longest(x->out, x->outs);
@@ -65,7 +66,7 @@ done:
     sp_free(host);
     sp_device_free(nan);
     sp_device_free(drop);
-    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* the neighbours would wait forever */
+    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* else the neighbours would wait forever */
 }
 
 static spmm_status begin(sp_exchange *x)
@@ -75,7 +76,7 @@ static spmm_status begin(sp_exchange *x)
     if (packed != SPMM_OK || x->ins + x->outs == 0) return packed;
     TRY(sp_nccl_begin());
     const spmm_status status = group(x, sp_device_stream_of(SP_STREAM_MOVE));
-    const spmm_status ended = sp_nccl_end(); /* also after an error: the group must not stay open */
+    const spmm_status ended = sp_nccl_end(); /* the NCCL group must be closed even after an error */
     return status != SPMM_OK ? status : ended;
 }
 

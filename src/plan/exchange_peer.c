@@ -1,14 +1,17 @@
 /** Exchange backend that writes rows straight into the neighbours' X in GPU memory (CUDA IPC).
  *
- *  The writes go over NVLink where there is one; all ranks of a process column must be on one node. Nothing is
- *  received and nothing is packed.
+ *  The writes go over NVLink if the GPUs are connected by it. All ranks of a process column must be on one
+ *  node. The owner of a row writes it into the X of each rank that needs it, without packing and without a
+ *  receive.
  *
- *  Each exchange takes two small messages per neighbour on the host: a rank that needs rows sends their owners a
- *  ready message, and an owner that has queued the writes says so. Only then does the receiving rank queue a wait
- *  for the owner's event. So no kernel ever waits for another GPU, and a rank that fails can say that instead.
+ *  Each exchange takes two small MPI messages per neighbour: a rank that needs rows sends each owner of such
+ *  rows a ready message, and the owner answers when it has queued its writes. Only then does the first rank
+ *  queue a wait for the owner's event. So no kernel ever waits for another GPU, and a rank that fails can
+ *  report its failure in the message.
  *
- *  An X that others write to lies in a registered buffer: memory that this rank shares, that the others attach when
- *  the first ready message names it, and that is not freed before they have detached it. */
+ *  An X that other ranks write to lies in a registered buffer. This is GPU memory that its owner shares. The
+ *  other ranks attach it when a ready message first names it; the owner frees it only after they have
+ *  detached it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,46 +20,49 @@
 #include "device/device_ops.h"
 #include "plan/exchange_backend.h"
 
-/** A registered buffer: GPU memory of this rank that others may attach. */
+/** A registered buffer: GPU memory of this rank that other ranks may attach. */
 typedef struct buffer {
     char *memory;
     int64_t bytes;
     sp_shared shared;
 } buffer;
 
-/** Tells an owner where the sender wants its rows: row 0 of X lies at byte `at` of the sender's registered buffer
- *  number `buffer`. at is -1 where the sender failed and wants none. */
+/** Ready message from a rank that needs rows to their owner: row 0 of the sender's X lies at byte `at` of the
+ *  sender's registered buffer number `buffer`. at is -1 if the sender failed and needs no rows. */
 typedef struct ready_message {
     int64_t at, buffer;
     sp_shared shared; /* the buffer's handle */
 } ready_message;
 
-/** A target, that is, a rank whose X this one writes to. */
+/** What this rank knows of a target, i.e. of a rank whose X it writes to. */
 typedef struct remote {
-    int64_t offset; /* of the first row to write, in bytes from row 0 of its X */
-    void **buffer;  /* where its registered buffers are mapped here; NULL: not yet */
+    int64_t offset; /* where to write the first row: bytes from row 0 of the target's X */
+    void **buffer;  /* [buffers] this rank's mappings of the target's buffers; NULL: not attached */
     int buffers;
 } remote;
 
 typedef struct peer {
     buffer *buffers; /* [buffer_count] this rank's registered buffers */
     int buffer_count;
-    int connected;              /* 1: others may have attached them */
-    sp_event *written;          /* recorded after this rank's writes of an exchange */
-    sp_event **came;            /* [ins] the sources' written events */
-    remote *remote;             /* [outs] */
-    char **to;                  /* [outs] where to write rows in this exchange; NULL: nowhere */
-    sp_push *push;              /* [outs] */
-    int *order;                 /* [outs] the sequence in which targets are served */
-    ready_message sent, *ready; /* the outgoing one; [outs] those of the targets */
-    int32_t *told, *tell;       /* [ins] received, [outs] to send: 1: the rows have been written */
-    int64_t *offset_in_x;       /* [ins] where each source's rows belong, in bytes from row 0 of X */
-    MPI_Request *request;       /* [outs] receives of ready messages, [ins] of told, [ins + outs] sends */
+    int connected;     /* 1: other ranks may have attached this rank's registered buffers */
+    sp_event *written; /* recorded after this rank's writes of an exchange */
+    sp_event **came;   /* [ins] the event `written` of each source, attached */
+    remote *remote;    /* [outs] */
+    char **to;         /* [outs] where to write rows in this exchange; NULL: the target failed */
+    sp_push *push;     /* [outs] */
+    int *order;        /* [outs] the sequence in which the targets are written to */
+    /* sent: this rank's ready message to all sources; ready [outs]: the ready messages of the targets */
+    ready_message sent, *ready;
+    /* told [ins]: received from the sources; tell [outs]: sent to the targets. 1: the rows are written */
+    int32_t *told, *tell;
+    int64_t *offset_in_x; /* [ins] where each source's rows belong, in bytes from row 0 of X */
+    /* [outs] receives of ready messages, then [ins] receives of told, then [ins + outs] sends */
+    MPI_Request *request;
 } peer;
 
 /* ---- registered buffers ---- */
 
-/** Returns the number of the buffer that the row lies in; -1: it lies in none. */
+/** Returns the number of the registered buffer that address `row` lies in; -1: it lies in none of them. */
 static int buffer_of(const peer *p, const char *row)
 {
     for (int r = 0; r < p->buffer_count; r++)
@@ -95,7 +101,8 @@ static spmm_status alloc_buffer(sp_exchange *x, int64_t bytes, void **memory)
     return add_buffer(p, bytes, memory);
 }
 
-/** Returns where the buffer of a ready message is mapped here; attaches it if it is new. */
+/** Sets *mapped to this rank's mapping of the buffer that ready message i names. Attaches the buffer if ready
+ *  messages of target g have not named it before. */
 static spmm_status attach(remote *g, const ready_message *i, void **mapped)
 {
     *mapped = NULL;
@@ -111,7 +118,8 @@ static spmm_status attach(remote *g, const ready_message *i, void **mapped)
     return SPMM_OK;
 }
 
-/** Detaches the targets' buffers and, when all ranks of the process column have done so, gives up this rank's. */
+/** Detaches the targets' buffers. Waits until all ranks of the process column have done so, then ends the
+ *  sharing of this rank's buffers. */
 static void forget(sp_exchange *x)
 {
     peer *const p = x->state;
@@ -150,9 +158,10 @@ static void destroy(sp_exchange *x)
     x->state = NULL;
 }
 
-/** Orders the targets by the exclusive or of their rank with this one, so that at each step the ranks form pairs
- *  that write to each other (where they have rows for each other). One copy engine makes all copies of a GPU to
- *  others, one after another: if two ranks wrote to the same one at a time, half of the links would be idle. */
+/** Orders the targets by (target's rank xor own rank), so that at each step the ranks form pairs that write
+ *  to each other (if they have rows for each other). One copy engine makes all copies from a GPU to other
+ *  GPUs, one after another; if two ranks wrote to the same rank at a time, half of the links would be
+ *  idle. */
 static void find_order(const sp_exchange *x, int *order)
 {
     const int me = x->grid->coords[0];
@@ -186,8 +195,8 @@ static spmm_status create(sp_exchange *x)
 
 /** What each rank tells all others of its process column at set-up. */
 typedef struct handshake {
-    sp_shared trial; /* a registered buffer, to find out whether it can be attached */
-    sp_shared event; /* the written event */
+    sp_shared trial; /* handle of a registered buffer that the others attach, as a test */
+    sp_shared event; /* handle of the sender's event `written` */
 } handshake;
 
 static spmm_status prepare_handshake(sp_exchange *x, handshake *mine)
@@ -199,7 +208,7 @@ static spmm_status prepare_handshake(sp_exchange *x, handshake *mine)
     if (size != x->grid->dims[0])
         return sp_fail(SPMM_ERR_DEVICE, "transport peer: the ranks of a process column are on several nodes");
     TRY(add_buffer(p, 0, &trial));
-    sp_device_free(trial); /* only noted, since it is shared: forget() frees it */
+    sp_device_free(trial); /* shared memory is only marked as freed; forget() frees it */
     mine->trial = p->buffers[0].shared;
     return sp_event_create_shared(&p->written, &mine->event);
 }
@@ -216,7 +225,8 @@ static spmm_status attach_all(const sp_exchange *x, const handshake *all)
     return SPMM_OK;
 }
 
-/** Tells the sources where their rows belong in X, and learns the same from the targets. */
+/** Tells each source where its rows belong in this rank's X, and receives from each target where this rank's
+ *  rows belong in the target's X. */
 static spmm_status send_offsets(const sp_exchange *x)
 {
     peer *const p = x->state;
@@ -243,7 +253,7 @@ static spmm_status connect(sp_exchange *x)
     TRY_GOTO(SP_MPI(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, x->comm)), done);
     p->connected = 1;
     TRY_GOTO(sp_agree(x->grid->comm, "exchange", attach_all(x, all)), done);
-    forget(x); /* ends the trial */
+    forget(x); /* detaches and frees the buffers that were attached as a test */
     TRY_GOTO(send_offsets(x), done);
 done:
     sp_free(all);
@@ -252,7 +262,8 @@ done:
 
 /* ---- exchanges ---- */
 
-/** Sends the sources ready messages, and waits for those of the targets. base: row 0 of X; NULL: this rank failed. */
+/** Sends ready messages to the sources, and waits for the targets' ready messages.
+ *  \param [in] base  row 0 of this rank's X; NULL: this rank failed */
 static spmm_status send_ready(const sp_exchange *x, const char *base)
 {
     peer *const p = x->state;
@@ -273,7 +284,7 @@ static spmm_status send_ready(const sp_exchange *x, const char *base)
     return sp_wait(come, x->outs);
 }
 
-/** Tells the targets whether their rows have been written. */
+/** Tells the targets whether this rank has queued the writes of their rows (`written` is 1) or failed (0). */
 static spmm_status tell(const sp_exchange *x, int written)
 {
     peer *const p = x->state;
@@ -286,28 +297,31 @@ static spmm_status tell(const sp_exchange *x, int written)
     return SPMM_OK;
 }
 
-/** Waits until all sources have told, and all sends are complete. */
+/** Waits until all sources have reported whether they wrote their rows, and until this rank's sends are
+ *  complete. */
 static spmm_status listen(const sp_exchange *x)
 {
     const peer *const p = x->state;
     return sp_wait(p->request + x->outs, 2 * x->ins + x->outs);
 }
 
-/** Determines where each target wants its rows. */
+/** Computes the addresses p->to, where this rank writes the rows for each target; NULL if the target
+ *  failed. */
 static spmm_status find_destinations(const sp_exchange *x)
 {
     peer *const p = x->state;
     for (int i = 0; i < x->outs; i++) {
         void *mapped;
         p->to[i] = NULL;
-        if (p->ready[i].at < 0) continue; /* it failed */
+        if (p->ready[i].at < 0) continue; /* the target failed */
         TRY(attach(&p->remote[i], &p->ready[i], &mapped));
         p->to[i] = (char *)mapped + p->ready[i].at + p->remote[i].offset;
     }
     return SPMM_OK;
 }
 
-/** Queues copies of contiguous rows by the copy engines, which leave the multiprocessors to the kernels. */
+/** Queues copies of contiguous rows to the targets. Copy engines make them, so that the multiprocessors stay
+ *  free for the kernels. */
 static spmm_status copy_runs(const sp_exchange *x)
 {
     const peer *const p = x->state;
@@ -321,7 +335,8 @@ static spmm_status copy_runs(const sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues a kernel that writes the scattered rows and, with x->by_kernel, also the contiguous ones. */
+/** Queues a kernel that writes scattered rows to the targets; if x->by_kernel is set, it also writes
+ *  contiguous rows. */
 static spmm_status push_rows(const sp_exchange *x)
 {
     peer *const p = x->state;
@@ -336,7 +351,7 @@ static spmm_status push_rows(const sp_exchange *x)
     return sp_cuda_push(x->from, x->pitch, x->row_bytes, p->push, count, sp_device_stream_of(SP_STREAM_MOVE));
 }
 
-/** Queues the writes to all targets, and the event that marks their end. */
+/** Queues the writes to all targets, then the event p->written. */
 static spmm_status write_rows(const sp_exchange *x)
 {
     TRY(find_destinations(x));

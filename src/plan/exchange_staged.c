@@ -1,14 +1,15 @@
 /** Exchange backend that sends rows of an X in GPU memory by MPI from staging buffers in pinned host memory.
  *
- *  With SPMM_TRANSPORT_MPI there is one message per neighbour (of at most sp_chunk_bytes()); with
- *  SPMM_TRANSPORT_STAGED rows go in smaller messages, one of which is copied while another is sent. */
+ *  With SPMM_TRANSPORT_MPI there is one message per neighbour (more if it exceeds sp_chunk_bytes()). With
+ *  SPMM_TRANSPORT_STAGED the messages are smaller, so that one is copied to the host while another is
+ *  sent. */
 #include "base/memory.h"
 #include "device/device.h"
 #include "plan/exchange_backend.h"
 
 typedef struct staging {
-    char *in, *out;   /* staging buffers in pinned host memory */
-    sp_event **event; /* [outs] end of a message's copy to the host */
+    char *in, *out;   /* staging buffers in pinned host memory; in: received rows; out: rows to send */
+    sp_event **event; /* [outs] recorded after the copy of each outgoing message to the host */
 } staging;
 
 static int64_t bytes_of(const sp_message *list, int count)
@@ -42,7 +43,7 @@ static spmm_status create(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues the copies of all outgoing messages to the host. */
+/** Queues copies of all outgoing messages from GPU memory to the staging buffer. */
 static spmm_status fetch(sp_exchange *x)
 {
     staging *const m = x->state;
@@ -66,13 +67,14 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** Keeps the first failure of several. */
+/** Stores status in *first, unless *first is a failure already. */
 static void note(spmm_status *first, spmm_status status)
 {
     if (*first == SPMM_OK) *first = status;
 }
 
-/** Queues the copies of the `count` messages x->done, which have arrived, to their rows of X. */
+/** Queues copies of `count` received messages from the staging buffer to X on the GPU. The array x->done has
+ *  the messages' numbers. */
 static spmm_status place(sp_exchange *x, int count)
 {
     const staging *const m = x->state;
@@ -87,8 +89,8 @@ static spmm_status place(sp_exchange *x, int count)
     return first;
 }
 
-/** Sends the messages as they arrive on the host, and meanwhile copies received ones to the GPU. A failure, here or
- *  of a neighbour, must not leave the others waiting: a message that cannot be sent is sent empty. */
+/** Sends each message as soon as its copy to the host is complete, and meanwhile copies received messages to
+ *  the GPU. A message whose copy failed is sent empty, so that no neighbour waits for it in vain. */
 static spmm_status end(sp_exchange *x)
 {
     const staging *const m = x->state;

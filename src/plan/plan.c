@@ -1,4 +1,5 @@
-/** A plan: set-up of the product Y := alpha A X + beta Y on all ranks, and the product itself. */
+/** Creates plans for the product Y := alpha A X + beta Y distributed over all ranks, and computes the
+ *  product. */
 #include "plan/plan.h"
 
 #include <omp.h>
@@ -19,7 +20,9 @@
 struct spmm_plan {
     const sp_grid *grid;
     const sp_halo *halo;
-    sp_grid own_grid; /* of a plan made by spmm_plan_create() */
+    /* if spmm_plan_create() made the plan, grid and halo point to own_grid and own_halo; else these are
+     * zeroed */
+    sp_grid own_grid;
     sp_halo own_halo;
     int64_t k, y_rows;
     spmm_precision precision;
@@ -29,12 +32,14 @@ struct spmm_plan {
     sp_exchange *exchange;
     sp_reduction *reduction;
     sp_column_blocks column_blocks;
-    int local;          /* 1: no exchange; the ghost rows of X are used as they are */
-    spmm_multivector x; /* copy of an X without room for ghost rows; made when first needed */
-    spmm_multivector y; /* partial sums, or A X where beta is not 0; made when first needed */
-    /* on a GPU: one for interior and one for boundary rows, or one per column block */
+    int local; /* 1: products do not exchange, but use the ghost rows of X as they are */
+    /* copy of the caller's X, if the caller's X cannot receive ghost rows; allocated when first needed */
+    spmm_multivector x;
+    /* this rank's A X, if kernels cannot write it to the caller's Y; allocated when first needed */
+    spmm_multivector y;
+    /* on a GPU: timer[0] for interior rows and timer[1] for boundary rows, or timer[s] for column block s */
     sp_timer *timer[SP_MOST_COLUMN_BLOCKS];
-    sp_timer *both; /* around both, where interior and boundary rows run concurrently */
+    sp_timer *both; /* on a GPU: interior and boundary rows together, if they run concurrently; else NULL */
 };
 
 static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
@@ -48,7 +53,7 @@ spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, 
     return sp_slowest(comm, &f->longest, 1);
 }
 
-/** Whether boundary rows run concurrently with interior rows, in another stream. */
+/** Returns 1 if boundary rows run concurrently with interior rows, in a stream of their own. */
 static int runs_aside(const spmm_plan *p)
 {
     return space_of(p) == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count;
@@ -66,13 +71,14 @@ static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **ke
     return SPMM_OK;
 }
 
-/** Local part of sp_plan_create(): chooses the kernel and converts the block. f: NULL where the kernel is named. */
+/** Does the local part of sp_plan_create(): chooses the kernel and converts the block to its format.
+ *  \param [in] f  features of the matrix; NULL if o->kernel names the kernel */
 static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_plan *p)
 {
     const sp_kernel *kernel;
     TRY(sp_shape_check(p->shape));
     const int blocks = p->column_blocks.count;
-    const int64_t k = p->k / blocks; /* columns of one kernel launch */
+    const int64_t k = p->k / blocks; /* number of columns that one kernel launch computes */
     TRY(f ? sp_choose(f, k, p->precision, o->device, o->format, &kernel, NULL, 0) : named_kernel(o, &kernel));
     TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     for (int i = 0; kernel->device == SPMM_CUDA && i < (blocks > 1 ? blocks : 2); i++)
@@ -81,8 +87,9 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     return SPMM_OK;
 }
 
-/** Determines the row blocks, and the number of column blocks of X: as asked for, or on GPUs as many as fit where less than
- *  half of all rows could be computed during an exchange. The number is the same on every rank. Collective. */
+/** Determines the row blocks, and the number of column blocks: o->column_blocks if it is not 0; else
+ *  sp_column_blocks_best() on GPUs if less than half of all ranks' rows are interior; else 1. All ranks get
+ *  the same number. Collective over the grid. */
 static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 {
     spmm_status status = SPMM_OK;
@@ -107,14 +114,15 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
     return SPMM_OK;
 }
 
-/** Collective part of sp_plan_create(): exchange, reduction and column blocks. */
+/** Does the collective part of sp_plan_create(): creates the exchange, the reduction and the column
+ *  blocks. */
 static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
     const int64_t row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) *
                               (int64_t)sp_value_size(p->precision);
     const int moves = p->halo->all_moved > 0;
-    /* a missing transport is refused even where nothing moves */
+    /* if no row moves, this still reports an error if the requested transport is not available */
     if (moves || o->transport != SPMM_TRANSPORT_AUTO)
         TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
                                &p->exchange));
@@ -224,7 +232,7 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
     *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CUDA);
     spmm_status status = sp_device_zero(memory, bytes);
     if (status == SPMM_OK)
-        status = sp_device_sync(); /* peers may write ghost rows as soon as they are told that they may */
+        status = sp_device_sync(); /* neighbours may write ghost rows as soon as an exchange begins */
     if (status != SPMM_OK) spmm_multivector_destroy(x);
     return status;
 }
@@ -241,7 +249,9 @@ spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 
 static const char *space_word(spmm_device space) { return space == SPMM_CPU ? "host" : "GPU"; }
 
-/** name: of the argument of spmm_apply() in the message; internal callers act for it. */
+/** Checks the shape, precision and memory of operand v. Error messages name spmm_apply() as the function,
+ *  whichever function calls this one.
+ *  \param [in] name  name of the operand in error messages */
 static spmm_status check_operand(const spmm_plan *p, const spmm_multivector *v, int64_t rows,
                                  const char *name)
 {
@@ -261,8 +271,8 @@ static spmm_status check_operands(const spmm_plan *p, const spmm_multivector *x,
     return sp_multivector_apart(x, y, "spmm_apply", "x", "y");
 }
 
-/** Finds an X with room for the ghost rows: the caller's, or a copy. whole: all rows of X that the block refers to, ghost rows
- *  included. */
+/** Determines an X that can receive the ghost rows: the caller's x, or a copy in p->x.
+ *  \param [out] whole  view of that X in which ghost rows count as rows: row 0 is the first ghost row */
 static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivector *whole)
 {
     const sp_halo *const h = p->halo;
@@ -282,7 +292,8 @@ static spmm_status find_x(spmm_plan *p, const spmm_multivector *x, spmm_multivec
     return SPMM_OK;
 }
 
-/** Finds where the kernels write: Y itself if it becomes A X, else memory of the plan. */
+/** Determines where the kernels write A X: to the caller's y if possible, else to p->y.
+ *  \param [out] product  y or p->y */
 static spmm_status find_y(spmm_plan *p, double beta, const spmm_multivector *y, spmm_multivector *product)
 {
     const int64_t rows = p->halo->local.rows;
@@ -293,7 +304,8 @@ static spmm_status find_y(spmm_plan *p, double beta, const spmm_multivector *y, 
     return SPMM_OK;
 }
 
-/** Runs the kernel on row blocks [begin, end), timed where seconds is not NULL. */
+/** Runs the kernel on row blocks [begin, end). If `seconds` is not NULL, measures the time: by `timer` on a
+ *  GPU, else in *seconds. */
 static spmm_status run(const spmm_plan *p, int begin, int end, sp_timer *timer, const spmm_multivector *x,
                        const spmm_multivector *y, double *seconds)
 {
@@ -317,7 +329,8 @@ static spmm_status run_boundary(const spmm_plan *p, const spmm_multivector *x, c
     return run(p, p->parts.interior, p->parts.count, p->timer[1], x, y, s ? &s->boundary : NULL);
 }
 
-/** Runs the boundary rows concurrently with interior rows: in the stream of the exchange, which the main stream then waits for. */
+/** Runs the boundary rows concurrently with interior rows: queues them in SP_STREAM_MOVE, the stream of the
+ *  exchange, and makes SP_STREAM_MAIN wait for it. */
 static spmm_status run_boundary_aside(const spmm_plan *p, const spmm_multivector *x,
                                       const spmm_multivector *y, sp_apply_seconds *s)
 {
@@ -328,8 +341,9 @@ static spmm_status run_boundary_aside(const spmm_plan *p, const spmm_multivector
     return status;
 }
 
-/** Whether the interior rows are launched before the exchange begins, since the host takes some time to start one. Not with
- *  CUDA-aware MPI: it reads GPU memory only after the stream is synchronized, which must not wait for those kernels. */
+/** Returns 1 if the kernels for interior rows are queued before the exchange begins. This keeps the GPU busy
+ *  while the host starts the exchange. Not with CUDA-aware MPI: its exchange begins by synchronizing
+ *  SP_STREAM_MAIN, and so would wait for these kernels. */
 static int kernels_first(const spmm_plan *p)
 {
     return space_of(p) == SPMM_CUDA && sp_exchange_transport(p->exchange) != SPMM_TRANSPORT_CUDA_AWARE;
@@ -348,16 +362,17 @@ static spmm_status exchange_and_run_interior(const spmm_plan *p, const spmm_mult
         TRY(sp_exchange_begin(p->exchange, own));
         interior = run_interior(p, x, y, s);
     }
-    TRY(sp_exchange_end(p->exchange)); /* also after a failure: other ranks wait for this one */
+    TRY(sp_exchange_end(p->exchange)); /* even if `interior` is a failure: other ranks wait for this rank */
     return interior;
 }
 
-/** Computes A X on this rank's block: begins the exchange, computes interior rows, ends the exchange, computes boundary rows. */
+/** Computes A X on this rank's block: begins the exchange, computes interior rows, ends the exchange, and
+ *  computes boundary rows. */
 static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
                             sp_apply_seconds *s)
 {
     const int aside = runs_aside(p);
-    if (aside && s) (void)sp_timer_start(p->both); /* an error will show again */
+    if (aside && s) (void)sp_timer_start(p->both); /* if it fails, later calls report a GPU error, too */
     if (p->exchange && !p->local) {
         TRY(exchange_and_run_interior(p, x, y, s));
     } else {
@@ -369,19 +384,21 @@ static spmm_status multiply(spmm_plan *p, const spmm_multivector *x, const spmm_
     return s ? sp_timer_stop(p->both) : SPMM_OK;
 }
 
-/** Copies owned rows into the column blocks: in the main stream, where the kernels read them, or in the stream of the exchange,
- *  where it sends them from there. \param [out] direct  1: the exchange reads owned rows from x itself */
+/** Copies the owned rows of x into the column blocks. On a GPU, queues the copies in the stream that needs
+ *  them first: SP_STREAM_MOVE if the exchange reads the column blocks, SP_STREAM_MAIN if only the kernels
+ *  read them.
+ *  \param [out] direct  1: the exchange reads owned rows from x, not from the column blocks */
 static spmm_status fill_column_blocks(spmm_plan *p, const spmm_multivector *x, int *direct)
 {
     const int moves = p->exchange && !p->local;
     *direct = moves && sp_exchange_reads(p->exchange, x->data, x->ld * (int64_t)sp_value_size(p->precision));
-    /* the previous product's kernels have read the column blocks */
+    /* wait for the previous product's kernels, which read the column blocks */
     if (moves && space_of(p) == SPMM_CUDA) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
     return sp_column_blocks_fill(&p->column_blocks, x, p->threads,
                                  moves && !*direct ? SP_STREAM_MOVE : SP_STREAM_MAIN);
 }
 
-/** Exchanges column block s, concurrently with the kernels on earlier ones. */
+/** Exchanges column block s of X. On a GPU, this overlaps with the kernels on earlier column blocks. */
 static spmm_status move_column_block(spmm_plan *p, int s, const spmm_multivector *x, int direct)
 {
     const int64_t size = (int64_t)sp_value_size(p->precision);
@@ -394,8 +411,9 @@ static spmm_status move_column_block(spmm_plan *p, int s, const spmm_multivector
     return sp_exchange_end(p->exchange);
 }
 
-/** Computes A X one column block after another. x: owned rows. After a failure the remaining column blocks are still exchanged,
- *  because other ranks wait for them. */
+/** Computes A X one column block after another. After a failure, this rank still takes part in the exchange
+ *  of the remaining column blocks, because other ranks wait for it.
+ *  \param [in] x  the owned rows of X */
 static spmm_status multiply_column_blocks(spmm_plan *p, const spmm_multivector *x, const spmm_multivector *y,
                                           sp_apply_seconds *seconds)
 {
@@ -417,7 +435,8 @@ static spmm_status multiply_column_blocks(spmm_plan *p, const spmm_multivector *
     return status;
 }
 
-/** Fills a failed rank's contribution to the sum with NaNs, so that the sum cannot be mistaken for a product. */
+/** Fills this rank's partial product with NaNs after a failure, so that nobody mistakes the sum for a
+ *  result. */
 static void poison(const spmm_multivector *product)
 {
     const int64_t bytes = sp_multivector_bytes(product);
@@ -432,8 +451,7 @@ static spmm_status sum_partials(spmm_plan *p, const spmm_multivector *product, s
     if (!p->reduction) return SPMM_OK;
     const int queued = s && space_of(p) == SPMM_CUDA;
     if (queued)
-        (void)
-            sp_device_sync(); /* so that the sum is timed without the kernels; their errors will show again */
+        (void)sp_device_sync(); /* keeps the kernels out of the measured time; later calls report errors */
     const double start = omp_get_wtime();
     spmm_status status = sp_reduction_run(p->reduction, product->data);
     if (status == SPMM_OK && queued) status = sp_device_sync();
@@ -473,8 +491,8 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
     const spmm_status multiplied = p->column_blocks.count > 1 ? multiply_column_blocks(p, x, &product, s)
                                                               : multiply(p, &whole, &product, s);
     if (multiplied != SPMM_OK && p->reduction) poison(&product);
-    const spmm_status summed = sum_partials(p, &product, s); /* also after a failure: others wait for it */
-    if (multiplied != SPMM_OK && space_of(p) == SPMM_CUDA) (void)sp_device_sync(); /* X may still be read */
+    const spmm_status summed = sum_partials(p, &product, s); /* even after a failure: other ranks wait */
+    if (multiplied != SPMM_OK && space_of(p) == SPMM_CUDA) (void)sp_device_sync(); /* X is still in use */
     TRY(multiplied);
     TRY(summed);
     if (p->y_rows > 0 && (alpha != 1 || product.data != y->data))
@@ -542,7 +560,7 @@ void sp_plan_skip(spmm_plan *p)
 {
     char text[SP_MESSAGE_BYTES];
     const char *const why = spmm_error_message();
-    memcpy(text, why, strlen(why) + 1); /* the calls below may replace the message, and are not the reason */
+    memcpy(text, why, strlen(why) + 1); /* the calls below may overwrite the message of the first error */
     sp_plan_skip_exchange(p);
     if (p->reduction) sp_reduction_skip(p->reduction);
     sp_set_message(text);

@@ -1,4 +1,4 @@
-/** Checks the arguments of spmm_plan_create(). */
+/** Checks the arguments of spmm_plan_create(), on each rank and for agreement of all ranks. */
 #include "plan/plan_check.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static spmm_status check_options(const spmm_plan_options *o)
                  SPMM_TRANSPORT_PEER));
     TRY(sp_among(function, "options.reduce", (int)o->reduce, "spmm_reduce", SPMM_REDUCE_AUTO,
                  SPMM_REDUCE_NCCL));
-    if (!(o->ell_limit >= 0)) /* in this form it also catches a NaN */
+    if (!(o->ell_limit >= 0)) /* unlike ell_limit < 0, this also refuses NaN */
         return sp_fail(SPMM_ERR_USAGE, "%s: options.ell_limit is %g, expected 0 or more", function,
                        o->ell_limit);
     snprintf(threads, sizeof threads, "%s: options.threads = %d", function, o->threads);
@@ -43,7 +43,8 @@ static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_pla
     return check_options(o);
 }
 
-/** Returns the kernel's index in the registry; -1: no name was given, -2: no kernel has that name. */
+/** Returns the index in the registry of the kernel called `name`; -1: name is NULL; -2: there is no such
+ *  kernel. */
 static int64_t kernel_number(const char *name)
 {
     int count;

@@ -1,11 +1,12 @@
-/** Checks the arguments of spmm_plan_create(), except the contents of the block, which sp_halo_create() checks. */
+/** Checks the arguments of spmm_plan_create(). The contents of the block are checked by sp_halo_create(). */
 #ifndef SP_PLAN_CHECK_H
 #define SP_PLAN_CHECK_H
 
 #include "comm/comm.h"
 
-/** Checks that the arguments are present and have valid values, and that they agree over the ranks; only
- *  options->threads, and whether the caller passed options at all, may differ.
+/** Checks that the arguments of spmm_plan_create() are present, have valid values, and agree over the ranks.
+ *  Only options->threads may differ between ranks, and some ranks may have passed NULL options and others the
+ *  defaults.
  *
  *  Collective over comm, which sp_comm_check() must have accepted.
  *  \param [in] options  not NULL

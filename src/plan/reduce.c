@@ -8,15 +8,15 @@
 #include "device/device.h"
 
 struct sp_reduction {
-    MPI_Comm comm; /* the process row */
+    MPI_Comm comm; /* communicator of the process row */
     int rank, size;
     int64_t elements;
     spmm_precision precision;
     spmm_device space;
     spmm_reduce method;
     int threads;
-    void *buffer; /* another rank's partial, in host memory */
-    void *mirror; /* on a GPU without NCCL: staging buffer for this rank's partial, in pinned host memory */
+    void *buffer; /* in host memory: receives another rank's partial Y; NULL with NCCL */
+    void *mirror; /* if Y is in GPU memory and NCCL is not used: copy of y in pinned host memory */
     const sp_nccl *nccl;
 };
 
@@ -24,7 +24,7 @@ int sp_reduce_everywhere(spmm_reduce method) { return method == SPMM_REDUCE_BUTT
 
 static int64_t bytes_of(const sp_reduction *r) { return r->elements * (int64_t)sp_value_size(r->precision); }
 
-/** Adds other to sum, both in host memory. */
+/** Adds the array `other` to the array `sum`, both in host memory. */
 static void add(const sp_reduction *r, void *sum, const void *other)
 {
     const int64_t n = r->elements;
@@ -41,8 +41,8 @@ static void add(const sp_reduction *r, void *sum, const void *other)
     }
 }
 
-/* Below, y is NULL on a rank that failed (sp_reduction_skip()): it sends NaNs from the buffer,
-   and drops what it receives there. */
+/* In the functions below, y is NULL on a rank that failed (sp_reduction_skip()). Such a rank sends NaNs from
+ * r->buffer, and drops received data by receiving it in r->buffer. */
 
 static void fill_with_nan(void *p, int64_t bytes) { memset(p, 0xff, (size_t)bytes); }
 
@@ -80,9 +80,9 @@ static spmm_status tree(const sp_reduction *r, void *y)
     return SPMM_OK;
 }
 
-/** Sends y and receives the partner's partial at the same time. Both get the same bits, since addition is
- *  commutative. There is no second buffer for NaNs: a rank that failed sends empty messages, which the partner takes
- *  for NaNs. */
+/** Exchanges partial Y with rank `partner`, and adds the received one to y. Both ranks get the same bits,
+ *  since addition is commutative. A rank that failed has no buffer to send NaNs from, because r->buffer
+ *  receives; it sends empty messages, which the partner replaces by NaNs. */
 static spmm_status swap(const sp_reduction *r, int partner, void *y)
 {
     const int64_t bytes = bytes_of(r), chunk = sp_chunk_bytes();
@@ -154,13 +154,13 @@ spmm_status sp_reduction_run(sp_reduction *r, void *y)
     if (r->method == SPMM_REDUCE_NCCL)
         return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream_of(SP_STREAM_MAIN));
     const spmm_status fetched = fetch(r, y);
-    TRY(on_host(r, fetched == SPMM_OK ? r->mirror : NULL)); /* also after a failure: the others get NaNs */
+    TRY(on_host(r, fetched == SPMM_OK ? r->mirror : NULL)); /* after a failure the other ranks get NaNs */
     TRY(fetched);
     if (r->rank != 0 && !sp_reduce_everywhere(r->method)) return SPMM_OK;
     return sp_stream_copy(y, r->mirror, bytes_of(r), SP_STREAM_MAIN);
 }
 
-/** Contributes NaNs from GPU memory: NCCL cannot be told of a failure. */
+/** Contributes a partial Y of NaNs to the NCCL sum, since NCCL cannot tell the other ranks of a failure. */
 static spmm_status skip_nccl(const sp_reduction *r)
 {
     void *y = NULL;
@@ -176,7 +176,7 @@ static spmm_status skip_nccl(const sp_reduction *r)
 void sp_reduction_skip(sp_reduction *r)
 {
     const spmm_status status = r->method == SPMM_REDUCE_NCCL ? skip_nccl(r) : on_host(r, NULL);
-    if (status != SPMM_OK) sp_abandon(r->comm, status); /* the others would wait forever */
+    if (status != SPMM_OK) sp_abandon(r->comm, status); /* otherwise the other ranks would wait forever */
 }
 
 static spmm_status allocate(sp_reduction *r)
@@ -198,7 +198,9 @@ static spmm_status check_nccl(spmm_device space)
     return why ? sp_fail(SPMM_ERR_USAGE, "reduce nccl: %s", why) : SPMM_OK;
 }
 
-/** Connects NCCL; falls back to a tree where that fails (ranks may share a GPU) and SPMM_REDUCE_AUTO chose it. */
+/** Connects NCCL. If this fails, e.g. because ranks share a GPU, and `chosen` is 1, falls back to
+ *  SPMM_REDUCE_TREE.
+ *  \param [in] chosen  1: NCCL was chosen by SPMM_REDUCE_AUTO; 0: the caller requires NCCL */
 static spmm_status connect(const sp_grid *grid, int chosen, sp_reduction *r)
 {
     const spmm_status status = sp_nccl_of(grid, SP_ALONG_ROW, &r->nccl);

@@ -1,4 +1,4 @@
-/** Sums the partial Y of the ranks of a process row (Q > 1), always in the same order. */
+/** Sums the partial Y of the ranks of a process row (Q > 1), always in the same order of additions. */
 #ifndef SP_REDUCE_H
 #define SP_REDUCE_H
 
@@ -6,50 +6,55 @@
 
 typedef struct sp_reduction sp_reduction;
 
-/** Returns 1 when every rank of the process row gets the sum, 0 when only the first one (q = 0) does. Local. */
+/** Returns 1 if the reduction method leaves the sum on every rank of the process row, 0 if only on the first
+ *  rank (q = 0). Local. */
 int sp_reduce_everywhere(spmm_reduce method);
 
-/** Returns the reason why a method is not available on this rank for a Y in that memory, in static storage; NULL
- *  where it is available. Local. */
+/** Returns the reason why this rank cannot use the reduction method for a Y in memory `space`, in static
+ *  storage; NULL if the method is available. Local. */
 const char *sp_reduce_missing(spmm_reduce method, spmm_device space);
 
-/** Allocates buffers, so that sums need not.
+/** Creates a reduction, and allocates its buffers, so that sp_reduction_run() allocates nothing.
  *
  *  Collective over grid->comm.
- *  \param [in]  elements   number of elements of a partial Y, rows * ld; the same on all ranks of a process row
- *  \param [in]  space      memory that Y lies in
- *  \param [in]  method     SPMM_REDUCE_AUTO: tree, or on GPUs NCCL where that works
+ *  \param [in]  elements   number of elements of a partial Y, rows * ld; the same on all ranks of a process
+ *                         row
+ *  \param [in]  space      the memory that Y lies in
+ *  \param [in]  method     SPMM_REDUCE_AUTO: NCCL if Y is in GPU memory and NCCL works, else tree
  *  \param [in]  threads    OpenMP threads of this rank, for adding on the host
- *  \param [out] reduction  the caller destroys it; NULL where Q is 1, and on failure
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (NCCL is not available; the message says why),
- *          _MEMORY, _DEVICE, _MPI */
+ *  \param [out] reduction  the caller destroys it; NULL if Q is 1, and on failure
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (NCCL is not available; the message says
+ *          why), _MEMORY, _DEVICE, _MPI */
 spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
                                 spmm_device space, spmm_reduce method, int threads, sp_reduction **reduction);
 
 /** Frees the reduction; accepts NULL. Local. */
 void sp_reduction_destroy(sp_reduction *reduction);
 
-/** Replaces y by the sum over the process row, on the ranks that get it (sp_reduce_everywhere()); on the others y is
- *  undefined afterwards.
+/** Sums the ranks' y over the process row. If sp_reduce_everywhere(method) is 1, y becomes the sum on every
+ *  rank; otherwise y becomes the sum on the first rank, and is undefined afterwards on the others.
  *
- *  Collective over the process row. On a GPU, the sum follows the kernels queued before in SP_STREAM_MAIN, and work
- *  queued there afterwards finds it.
- *    linear     ((y0 + y1) + y2) + ...: the first rank receives from the others in turn
- *    tree       in step s, ranks that are multiples of 2^(s+1) add the partial of the rank 2^s above
- *    butterfly  in step s, ranks whose numbers differ in bit s exchange their partials, and both add; ranks
- *               beyond the greatest power of two pass theirs to the first ranks before, and get the sum afterwards
+ *  Collective over the process row. On a GPU, the sum starts after the kernels queued before in
+ *  SP_STREAM_MAIN, and work queued there after this call sees the sum.
+ *    linear     ((y0 + y1) + y2) + ...: the first rank receives from all others, in the order of ranks
+ *    tree       in step s, each rank that is a multiple of 2^(s+1) adds the partial Y of the rank 2^s above
+ *    butterfly  in step s, ranks whose numbers differ only in bit s exchange their partial Y, and both add.
+ *               If the number of ranks is not a power of two, and 2^m is the next lower one, each rank
+ *               r >= 2^m first sends its partial Y to rank r - 2^m, and gets the sum from it at the end
  *               (Rabenseifner: Optimization of collective reduction operations, ICCS 2004, section 2)
  *    mpi, nccl  in the library's order; the same from run to run on the same ranks
  *  \param [in,out] y  [elements], in the reduction's memory space
  *  \return SPMM_OK, SPMM_ERR_DEVICE, SPMM_ERR_MPI */
 spmm_status sp_reduction_run(sp_reduction *reduction, void *y);
 
-/** Takes the place of sp_reduction_run() on a rank that failed and has no partial Y: contributes NaNs, so that no
- *  rank takes the result for a sum, and drops what it receives. Collective as sp_reduction_run() is. Allocates
- *  memory only on a GPU with NCCL, for a Y of NaNs. Where it fails itself it ends all ranks (sp_abandon()). */
+/** Takes the place of sp_reduction_run() on a rank that failed and has no partial Y: contributes NaNs, so
+ *  that no rank mistakes the result for a sum, and drops the data it receives. Collective over the process
+ *  row. Allocates memory only on a GPU with NCCL, for a Y of NaNs. If this function itself fails, it ends all
+ *  ranks by sp_abandon(). */
 void sp_reduction_skip(sp_reduction *reduction);
 
-/** Returns the method in use; SPMM_REDUCE_AUTO only for NULL, where there is nothing to sum. Local. */
+/** Returns the reduction method in use; SPMM_REDUCE_AUTO if `reduction` is NULL, i.e. nothing is summed.
+ *  Local. */
 spmm_reduce sp_reduction_method(const sp_reduction *reduction);
 
 #endif

@@ -1,4 +1,5 @@
-/** Splits a block into row blocks, converts them, and runs the kernel on them. */
+/** Splits a rank's block of A into row blocks, converts each to the kernel's format, and runs the kernel on
+ *  them. */
 #include "plan/row_blocks.h"
 
 #include <stdlib.h>
@@ -8,14 +9,16 @@
 #include "formats/matrix.h"
 #include "formats/thread_ranges.h"
 
-/** Interior rows get row blocks of their own where those hold at least 1/WORTH of the block's rows. */
+/** Interior row blocks are created only if together they hold at least 1/WORTH of the rows of the rank's
+ *  block. */
 enum { WORTH = 16 };
 
 typedef struct row_run {
     int64_t first, end;
 } row_run;
 
-/** Looks only at the ends of the row: column indices increase, and ghost rows lie before and after the owned rows. */
+/** Returns 1 if row i needs no ghost rows. Checks only the first and the last entry of row i: its column
+ *  indices increase, and ghost rows lie before and after the owned rows. */
 static int is_interior(const sp_halo *h, int64_t i)
 {
     const spmm_csr *const a = &h->local;
@@ -23,7 +26,8 @@ static int is_interior(const sp_halo *h, int64_t i)
     return first == end || (a->ja[first] >= h->ghost_low && a->ja[end - 1] < h->ghost_low + h->own);
 }
 
-/** Trims a run to whole panels, and keeps it if it is among the longest so far. kept: [SP_MOST_INTERIOR] */
+/** Trims run r to whole panels. Adds it to kept[SP_MOST_INTERIOR] if it is one of the longest runs so far; if
+ *  the array is full, it replaces the shortest run. */
 static void keep(row_run r, int64_t rows, row_run *kept, int *count)
 {
     int shortest = 0;
@@ -45,7 +49,7 @@ static int by_place(const void *a, const void *b)
     return (r->first > s->first) - (r->first < s->first);
 }
 
-/** Finds the runs of interior rows that become row blocks, in the order of their rows.
+/** Lists the runs of interior rows that become row blocks in `kept`, in increasing order of rows.
  *  \return the number of runs */
 static int interior_runs(const sp_halo *h, row_run kept[SP_MOST_INTERIOR])
 {
@@ -91,7 +95,8 @@ void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts)
     append(at, rows, parts);
 }
 
-/** Sets csr to the rows of the row block: copies the row starts, shifted to begin at 0; the rest stays in place. */
+/** Sets part->csr to the part's rows of matrix a. Copies the row starts, shifted to begin at 0; column
+ *  indices and values point into the arrays of a. */
 static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
 {
     if (part->rows == a->rows) {

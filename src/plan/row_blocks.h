@@ -1,5 +1,5 @@
-/** Splits a block into a few row blocks, each with a kernel state of its own: interior ones, which need only owned
- *  rows of X, first. */
+/** Splits a rank's block of A into a few row blocks, each with a kernel state of its own. The interior row
+ *  blocks, which need only owned rows of X, come first. */
 #ifndef SP_ROW_BLOCKS_H
 #define SP_ROW_BLOCKS_H
 
@@ -8,45 +8,48 @@
 
 enum { SP_MOST_INTERIOR = 4, SP_MOST_ROW_BLOCKS = 2 * SP_MOST_INTERIOR + 1 };
 
-/** Row block: rows [first, first + rows) of the block, ready for a kernel. */
+/** A row block: rows [first, first + rows) of the rank's block of A, converted to the kernel's format. */
 typedef struct sp_row_block {
     int64_t first, rows;
-    spmm_csr csr;          /**< the rows; ja and as belong to the halo */
-    int borrowed;          /**< 1: irp, too */
-    sp_matrix a;           /**< the rows in the kernel's format and memory */
-    sp_thread_ranges work; /**< on the CPU; empty on a GPU */
+    spmm_csr csr;          /**< the row block in CSR; its ja and as point into halo->local */
+    int borrowed;          /**< 1: csr.irp belongs to the halo; 0: to this row block */
+    sp_matrix a;           /**< the row block in the kernel's format and memory */
+    sp_thread_ranges work; /**< row ranges of the OpenMP threads; zeroed on a GPU */
     void *state;           /**< private to the kernel */
 } sp_row_block;
 
+/** The row blocks of a rank's block of A. */
 typedef struct sp_row_blocks {
     const sp_kernel *kernel;
     int count;
-    int interior; /**< how many of them, the first ones, need no ghost rows of X */
+    int interior; /**< number of interior row blocks: part[0] to part[interior - 1] */
     sp_row_block part[SP_MOST_ROW_BLOCKS];
 } sp_row_blocks;
 
-/** Determines the row blocks: sets first and rows of each, and zeroes their other members. Local.
+/** Determines the row blocks: sets `first` and `rows` of each, and zeroes their other members. Local.
  *
- *  The interior ones are the longest runs of interior rows, at most SP_MOST_INTERIOR, trimmed to whole panels of
- *  SP_PANEL rows of the block; other interior rows are computed with the boundary rows. There is only one row block
- *  where this rank has no ghost rows, where the runs hold too few rows to be worth a kernel of their own, or with
- *  overlap 0. */
+ *  The interior row blocks are the longest runs of interior rows, at most SP_MOST_INTERIOR runs, trimmed to
+ *  whole panels of SP_PANEL rows. Interior rows outside of these runs are computed with the boundary rows.
+ *  There is only one row block if this rank has no ghost rows, if the runs hold too few rows to be worth a
+ *  kernel launch of their own, or if `overlap` is 0. */
 void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts);
 
-/** Converts each row block to the kernel's format and memory, and prepares the kernel. Local.
+/** Converts each row block to the kernel's format and memory, and calls the kernel's prepare(). Local.
  *  \param [in]     halo   must outlive *parts
- *  \param [in]     k      columns of X in the products to come
- *  \param [in,out] parts  from sp_row_blocks_find(); the caller destroys it, also on failure
- *  \return as sp_matrix_create() and the kernel's prepare() */
+ *  \param [in]     k      number of columns of X in later products
+ *  \param [in,out] parts  from sp_row_blocks_find(); the caller destroys them, also on failure
+ *  \return the status of sp_matrix_create(), sp_thread_ranges_create() or the kernel's prepare();
+ *          SPMM_ERR_MEMORY */
 spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,
                                  int threads, sp_shape shape, sp_row_blocks *parts);
 
 /** Frees the row blocks and zeroes *parts; accepts zeroed objects. Local. */
 void sp_row_blocks_destroy(sp_row_blocks *parts);
 
-/** Runs the kernel on row blocks [begin, end): computes their rows of y. Local; on a GPU the kernels are queued.
- *  \param [in] x  X as the block sees it, ghost rows included
- *  \return as the kernel's run() */
+/** Runs the kernel on row blocks [begin, end), which computes their rows of y. Local; on a GPU the kernels
+ *  are queued.
+ *  \param [in] x  X with its ghost rows counted as rows: row 0 is the first ghost row
+ *  \return the status of the kernel's run() */
 spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape,
                               const spmm_multivector *x, const spmm_multivector *y);
 

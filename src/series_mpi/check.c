@@ -1,4 +1,5 @@
-/** Runs the sequential program on some series or all, and checks the kernels' results. */
+/** Runs the sequential program on the sampled series (all series with --verify full), and checks the results
+ *  of kernels against it and against references computed in long double. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -9,9 +10,9 @@
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-enum { SAMPLED = 64 }; /* series, with --verify sample */
+enum { SAMPLED = 64 }; /* number of series to check with --verify sample */
 
-/* ---- which series are checked ---- */
+/* ---- choosing the series to check ---- */
 
 static spmm_status choose(sp_series_job *job)
 {
@@ -28,7 +29,7 @@ static spmm_status choose(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** Copies series m (a global number) of this rank to a row in host memory. */
+/** Copies the values of series m to `row` in host memory. m is a global number; this rank owns the series. */
 static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
 {
     const sp_series *const x = &job->x;
@@ -43,7 +44,7 @@ static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
     return SPMM_OK;
 }
 
-/** Gathers the sampled series on rank 0. Collective. */
+/** Gathers the values of the sampled series from all ranks into `all` on rank 0. Collective. */
 static spmm_status gather_sampled(const sp_series_job *job, spmm_multivector *all)
 {
     const sp_series_sample *const s = &job->sample;
@@ -59,9 +60,10 @@ static spmm_status gather_sampled(const sp_series_job *job, spmm_multivector *al
     return status;
 }
 
-/* ---- the sequential program ---- */
+/* ---- running the sequential program ---- */
 
-/** Extrapolates the seconds for all series from those since `start` for the sampled ones. */
+/** Records how long the sequential program takes for a step on all series. The time since `start` was spent
+ *  on the sampled series only, and is extrapolated. */
 static void note(sp_series_job *job, sp_step step, double start)
 {
     const double count = (double)job->sample.count, all = (double)job->count;
@@ -70,7 +72,7 @@ static void note(sp_series_job *job, sp_step step, double start)
     job->sample.share[step] = share;
 }
 
-/** Generates one series after another, as a single-threaded program does. */
+/** Generates the sampled series one after another in a single thread, as a sequential program does. */
 static spmm_status generate(sp_series_job *job)
 {
     sp_series_sample *const s = &job->sample;
@@ -97,7 +99,8 @@ static spmm_status generate(sp_series_job *job)
                 total += (double)sum / (spread[i].deviation * spread[j].deviation);                       \
         }
 
-/** Computes every pair's coefficient. The sum only keeps the compiler from leaving them out. */
+/** Computes the coefficients of all pairs of rows of z. Returns their sum, so that the compiler cannot remove
+ *  the computation that is to be timed. */
 static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
 {
     double total = 0;
@@ -108,7 +111,7 @@ static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
     return total;
 }
 
-/** Runs and times the steps after the first one. */
+/** Runs and times the sequential program's steps after SP_GENERATE, on the sampled series. */
 static spmm_status compute(sp_series_job *job)
 {
     sp_series_sample *const s = &job->sample;
@@ -140,7 +143,7 @@ done:
     return status;
 }
 
-/* ---- reference results, in long double ---- */
+/* ---- reference results computed in long double ---- */
 
 static void refer(sp_series_sample *s, int64_t i, int64_t length)
 {
@@ -204,12 +207,12 @@ spmm_status sp_series_sample_make(sp_series_job *job)
     return sp_agree(job->grid.comm, "check", sp_series_root(job) ? make_on_root(job) : SPMM_OK);
 }
 
-/* ---- checks ---- */
+/* ---- checking results against the references ---- */
 
-/** The unit round-off u. */
+/** Returns the unit round-off u of a precision: 2^-53 for f64, 2^-24 for f32. */
 static double unit_of(spmm_precision precision) { return precision == SPMM_F64 ? 0x1p-53 : 0x1p-24; }
 
-/** Higham's gamma_n = n u / (1 - n u); infinite where n u >= 1. */
+/** Returns Higham's error constant gamma_n = n u / (1 - n u); infinity if n u >= 1. */
 static double gamma_of(double n, spmm_precision precision)
 {
     const double nu = n * unit_of(precision);
@@ -222,14 +225,15 @@ static void compare(sp_series_record *r, int64_t row, double found, double expec
     r->check.done = 1;
     r->check.checked++;
     if (bound > 0 && error / bound > r->check.worst) r->check.worst = error / bound;
-    if (error <= bound) return; /* false where one is NaN */
+    if (error <= bound) return; /* if `found` is NaN, this comparison is false: a wrong result */
     if (r->check.wrong++ > 0) return;
     r->check.row = row;
     r->check.found = found;
     r->check.expected = expected;
 }
 
-/** Bound on |center - mean| of sampled series i, in units of its standard deviation, spread / sqrt(length). */
+/** Returns an upper bound on |centre - mean| for sampled series i, in units of the standard deviation of that
+ *  series, spread / sqrt(length). */
 static double centre_error(const sp_series_job *job, int64_t i)
 {
     const sp_series_sample *const s = &job->sample;
@@ -254,7 +258,9 @@ static spmm_status check_values(sp_series_job *job, sp_series_record *r)
     return SPMM_OK;
 }
 
-/** Gathers one number per series on all ranks. mine: [x.count], host memory; all: [count]. Collective. */
+/** Gathers one number per series from all ranks on every rank. Collective.
+ *  \param [in]  mine  [x.count] numbers for the series of this rank, in host memory
+ *  \param [out] all   [job->count] numbers for all series */
 static spmm_status gather_numbers(const sp_series_job *job, const double *mine, double *all)
 {
     const int64_t begin = job->begin[job->grid.rank];
@@ -283,7 +289,9 @@ done:
     return status;
 }
 
-/** all: [3 * count]: all deviations, then all exponents, then all `constant` flags. */
+/** Compares the deviations of the sampled series with the references.
+ *  \param [in] all  [3 * job->count] for all series: the deviations, then the exponents, then the `constant`
+ *                   flags */
 static void compare_deviations(const sp_series_job *job, const double *all, sp_series_record *r)
 {
     const sp_series_sample *const s = &job->sample;
@@ -335,7 +343,7 @@ spmm_status sp_series_check(sp_series_job *job, sp_step step, sp_series_record *
     return SPMM_OK;
 }
 
-/** The reference coefficient of the sampled series i and j. */
+/** Computes the reference coefficient of the sampled series i and j in long double. */
 static double coefficient(const sp_series_sample *s, int64_t i, int64_t j, int64_t length)
 {
     long double sum = 0, squares_i = 0, squares_j = 0;
@@ -361,7 +369,7 @@ void sp_series_check_pearson(const sp_series_job *job, const spmm_multivector *c
 {
     const sp_series_sample *const s = &job->sample;
     const double gamma = gamma_of((double)job->length + 16, job->options.precision);
-    r->check.done = 1; /* a single series has no pairs: checked, and right */
+    r->check.done = 1; /* set even if there is only one sampled series, and so no pair to check */
 #pragma omp parallel for schedule(dynamic) num_threads(job->binding.threads)
     for (int64_t i = 0; i < s->count; i++)
         for (int64_t j = i + 1; j < s->count; j++) {

@@ -1,11 +1,11 @@
-/** Checks, prints and writes the coefficients on rank 0; frees a job. */
+/** Checks, prints and writes Pearson's coefficients on rank 0; also frees an sp_series_job. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-/** Selects the coefficients of the sampled series from those of all. */
+/** Copies the coefficients of the sampled series to `some`, from `all`, the coefficients of all series. */
 static spmm_status select_sampled(const sp_series_job *job, const spmm_multivector *all,
                                   spmm_multivector *some)
 {

@@ -1,4 +1,5 @@
-/** Loads the series: from a file that rank 0 reads and distributes, or only the memory for generated ones. */
+/** Distributes the series over the ranks: rank 0 reads them from a file, or each rank only allocates memory
+ *  for the series that will be generated. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_se
                              spmm_precision precision, spmm_device space, sp_series *x)
 {
     *x = (sp_series){count, length, first, layout, {0}};
-    /* (a multivector has at least one column: a rank without series has rows of the full length, or one column) */
+    /* A multivector needs at least one column. So x->v is [0 x length] or [length x 1] on a rank without
+       series. */
     if (layout == SP_SERIES_MAJOR) return spmm_multivector_create(count, length, precision, space, &x->v);
     return spmm_multivector_create(length, count > 0 ? count : 1, precision, space, &x->v);
 }
@@ -57,22 +59,24 @@ void sp_series_free(const sp_series_job *job, void *p)
         sp_device_free(p);
 }
 
-/* ---- a file ---- */
+/* ---- reading the series from a file ---- */
 
-/** Recognizes a Matrix Market file by its banner, which sp_input_read() also inflates from a gzipped file. */
+/** Returns 1 if the file starts with the banner of Matrix Market files. The file may be gzipped:
+ *  sp_input_read() inflates it. */
 static int is_matrix_market(const char *path)
 {
     static const char banner[] = "%%MatrixMarket";
     char text[sizeof banner] = "";
     int64_t got = 0;
     sp_input *source;
-    if (sp_input_open(path, &source) != SPMM_OK) return 0; /* the reader reports why */
+    if (sp_input_open(path, &source) != SPMM_OK) return 0; /* the reader will report this error */
     if (sp_input_read(source, text, sizeof text - 1, &got) != SPMM_OK) got = 0;
     sp_input_close(source);
     return got == (int64_t)sizeof text - 1 && strncmp(text, banner, sizeof text - 1) == 0;
 }
 
-/** Reads all series, series-major, on rank 0. In a Matrix Market file each column is a series. */
+/** Reads all series of the input file into `all`, series-major; called on rank 0. Each series is a column of
+ *  a Matrix Market file, or a line of a CSV file. */
 static spmm_status read_file(const sp_series_job *job, sp_series *all)
 {
     const sp_series_options *const o = &job->options;
@@ -98,7 +102,7 @@ static spmm_status read_file(const sp_series_job *job, sp_series *all)
     return status;
 }
 
-/* ---- distribution ---- */
+/* ---- distributing the series over the ranks ---- */
 
 static spmm_status share_out(sp_series_job *job)
 {
@@ -113,8 +117,8 @@ static spmm_status share_out(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** Distributes the series from rank 0's host memory to the memory where each rank computes, in the layout of x.
- *  Collective. */
+/** Distributes the series `all`, in host memory of rank 0, over the ranks. Each rank stores its series in
+ *  job->x, in the memory and layout of job->x. Collective. */
 static spmm_status send_out(sp_series_job *job, const sp_series *all)
 {
     const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
@@ -140,9 +144,9 @@ done:
     return status;
 }
 
-/** Refuses series that cannot fit the memory that the ranks share, before any of it is touched. Counts what the steps
- *  need at least: the series; a series-major copy of index-major ones; the centered copy, and received series next to
- *  it. */
+/** Fails if the series cannot fit into the memory that the ranks of a node share, before that memory is
+ *  touched. Counts the least that the steps need: the series; a series-major copy if they are index-major;
+ *  for coefficients a centered copy and, with several ranks, a buffer for received series. */
 static spmm_status check_memory(const sp_series_job *job, int64_t count)
 {
     const sp_series_options *const o = &job->options;

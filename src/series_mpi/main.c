@@ -1,4 +1,4 @@
-/** series_mpi: options -> series -> steps -> exit code. */
+/** Main program of series_mpi: parses the options, loads the series, runs the steps, returns an exit code. */
 #include <omp.h>
 
 #include "base/destination.h"
@@ -24,7 +24,8 @@ static void list_kernels(void)
             printf("%s: %s\n", k[i].id, k[i].ops->missing);
 }
 
-/** Performs the actions that need no MPI. Returns 1 if that was all. */
+/** Performs an action that needs no MPI, such as --help. Returns 1 if the program is done, 0 if `action`
+ *  needs MPI. */
 static int answer(sp_series_action action)
 {
     if (action == SP_SERIES_MEASURE || action == SP_SERIES_ACCURACY) return 0;
@@ -50,7 +51,8 @@ static spmm_status place(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** Fills in what all records have in common. Collective. */
+/** Measures the copy bandwidth, and fills in those members of job->record that all records share.
+ *  Collective. */
 static spmm_status describe(sp_series_job *job)
 {
     const sp_series_options *const o = &job->options;
@@ -76,7 +78,7 @@ static spmm_status describe(sp_series_job *job)
     return SPMM_OK;
 }
 
-/** Checks, before any work, that all outputs can be written. Collective. */
+/** Checks that all output files can be written, before the job does any work. Collective. */
 static spmm_status check_outputs(const sp_series_job *job)
 {
     const sp_series_options *const o = &job->options;

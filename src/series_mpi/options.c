@@ -148,7 +148,7 @@ static spmm_status set_tolerance(void *options, const char *text)
 }
 
 #define ACTION(name) RAISE(action, SP_SERIES_##name)
-/** The only table of options: the parser and --help are made from it. */
+/** Table of all options. Both the parser and the text of --help are made from this table. */
 static const sp_option_row rows[] = {
     {'m', "series", "M", "series to generate (default 8192)", CALL(set_series)},
     {'n', "length", "N", "values of each (default 8192)", CALL(set_length)},
@@ -225,7 +225,7 @@ static spmm_status check_kernels(const sp_series_options *o)
     return SPMM_OK;
 }
 
-enum { MOST_TOP = 1000000 }; /* the pairs of all ranks are sorted on rank 0 */
+enum { MOST_TOP = 1000000 }; /* maximum for --top; rank 0 sorts up to this number of pairs from every rank */
 
 static spmm_status check(const sp_series_options *o)
 {

@@ -1,4 +1,4 @@
-/** series_mpi's command line, parsed into a struct. No MPI. */
+/** Parser of series_mpi's command line, which it stores in a struct. Makes no MPI calls. */
 #ifndef SP_SERIES_MPI_OPTIONS_H
 #define SP_SERIES_MPI_OPTIONS_H
 
@@ -9,9 +9,9 @@
 #include "comm/binding.h"
 #include "kernels/series/series.h"
 
-enum { SP_SERIES_KERNELS = 64 }; /**< most names that --kernel takes */
+enum { SP_SERIES_KERNELS = 64 }; /**< maximum number of kernels that --kernel accepts */
 
-/** What the program does; actions other than the first two need no MPI. */
+/** What the program is to do. Only SP_SERIES_MEASURE and SP_SERIES_ACCURACY need MPI. */
 typedef enum sp_series_action {
     SP_SERIES_MEASURE,
     SP_SERIES_ACCURACY,
@@ -21,48 +21,48 @@ typedef enum sp_series_action {
 } sp_series_action;
 
 typedef struct sp_series_options {
-    const char *file;       /**< NULL: series are generated; points into argv */
-    int64_t series, length; /**< shape of generated series */
+    const char *file;       /**< path of the input file, points into argv; NULL: the series are generated */
+    int64_t series, length; /**< series: number of series to generate; length: number of values in each */
     int series_given, length_given;
-    int walk_given; /**< 1: --start, --epsilon or --seed was given */
+    int walk_given; /**< 1: at least one of --start, --epsilon and --seed was given */
     sp_walk walk;
     sp_series_order layout;
     sp_device_choice device;
     spmm_precision precision;
-    int threads; /**< 0: default */
-    int repeat;  /**< timed runs per step; 0: default */
+    int threads; /**< OpenMP threads per rank; 0: the default number */
+    int repeat;  /**< timed runs per step; 0: the number depends on the duration of a run */
     int warmup;
-    int timeout;        /**< seconds; 0: none */
-    int block;          /**< threads per CUDA block; 0: the kernel's choice */
-    int step[SP_STEPS]; /**< 1: the step is measured */
+    int timeout;        /**< if a rank does not answer for this many seconds, the job ends; 0: no limit */
+    int block;          /**< threads per CUDA block; 0: each kernel uses its own default */
+    int step[SP_STEPS]; /**< [sp_step] 1: the step is to be measured */
     int steps_given;
-    int all_kernels; /**< 1: --kernel all */
-    int kernels;     /**< number of kernels named by --kernel */
+    int all_kernels; /**< 1: --kernel all was given */
+    int kernels;     /**< number of elements in `kernel`: the kernels named by --kernel */
     const sp_series_kernel *kernel[SP_SERIES_KERNELS];
-    int top;             /**< extreme pairs to print, at each end */
-    double bound;        /**< series with a lower mean coefficient are listed */
-    double tolerance[8]; /**< of --accuracy */
+    int top;             /**< pairs to print with the greatest coefficients, and as many with the least */
+    double bound;        /**< the report lists the series whose mean coefficient is below this bound */
+    double tolerance[8]; /**< values of --tolerance: differences that --accuracy counts as equal */
     int tolerances;
     int tolerance_given;
     sp_verify_mode verify;
-    const char *output, *json, *csv; /**< NULL: none */
+    const char *output, *json, *csv; /**< paths of the output files; NULL: the file is not written */
     sp_series_action action;
     int verbosity;                /**< -1: quiet, 0: normal */
-    char notes[SP_MESSAGE_BYTES]; /**< warnings about options that override others; "": none */
+    char notes[SP_MESSAGE_BYTES]; /**< warnings about options that override others; "": no warnings */
 } sp_series_options;
 
-/** Reads argv into *o; the strings of argv must outlive *o.
- *  \return SPMM_OK, SPMM_ERR_USAGE with a message that names the option and what it takes, or SPMM_ERR_NO_DEVICE (a
- *          kernel that this build lacks) */
+/** Parses argv into *o. The strings of argv must outlive *o.
+ *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and the values that it accepts;
+ *          SPMM_ERR_NO_DEVICE if --kernel names a kernel that this build cannot run */
 spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o);
 
 /** Prints the text of --help. */
 void sp_series_options_help(FILE *out);
 
-/** Returns the step's word on the command line and in records: "generate", "mean", ... */
+/** Returns the name of a step on the command line and in records: "generate", "mean", ... */
 const char *sp_step_word(sp_step step);
 
-/** Returns the layout's word: "series", "index" or "any". */
+/** Returns the name of a layout: "series", "index" or "any". */
 const char *sp_series_order_word(sp_series_order layout);
 
 #endif

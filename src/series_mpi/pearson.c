@@ -1,4 +1,5 @@
-/** Computes the coefficients of all pairs: a ring of exchanges, with products, tile by tile, in the meantime. */
+/** Computes Pearson's coefficients of all pairs of series. In each step, a rank multiplies its series with
+ *  those of another rank, tile by tile, while it receives the series for the next step. */
 #include "series_mpi/pearson.h"
 
 #include <string.h>
@@ -11,20 +12,22 @@
 #include "plan/exchange.h"
 #include "series_mpi/pearson_internal.h"
 
-/** Largest edge of a tile, where memory allows it, and the least to which a lack of memory reduces it. A GPU's
- *  product of 8192 x 8192 runs at full speed; a CPU's does with 1024 x 1024, which is likely still cached for the
- *  histogram. */
+/** Number of rows and columns of a tile: GPU_EDGE or CPU_EDGE, or less, down to about LEAST_EDGE, if there is
+ *  not enough memory. A GPU multiplies at full speed with tiles of 8192 x 8192. A CPU does so with 1024 x
+ *  1024; such a tile is likely to be still in the cache when the histogram is made from it. */
 enum { GPU_EDGE = 8192, CPU_EDGE = 1024, LEAST_EDGE = 128 };
 
-/* ---- which ranks' series are multiplied in which step ---- */
+/* ---- which series are multiplied in each step ---- */
 
 static int64_t count_of(const sp_pearson *p, int rank) { return p->begin[rank + 1] - p->begin[rank]; }
 
-/** Do two ranks meet on both sides in step d, so that each computes half of their pairs? */
+/** Returns 1 if two ranks receive each other's series in step d. They then share their pairs: each rank
+ *  computes half of them. */
 static int shared(const sp_pearson *p, int d) { return d > 0 && 2 * d == p->grid->size; }
 
-/** The rows of `rank` that its partner in step d receives: all of them, but of two ranks that share their pairs the
- *  higher one receives only the second half. first: relative to the rows of `rank`. */
+/** Determines which rows `rank` sends to `partner` in step d: all its rows, or only the second half if the
+ *  two ranks share their pairs and `partner` is the higher rank.
+ *  \param [out] first  first row sent, counted from the first row of `rank` */
 static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t *first, int64_t *rows)
 {
     const int64_t count = count_of(p, rank), half = count / 2;
@@ -32,8 +35,8 @@ static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t
     *rows = count - *first;
 }
 
-/** Describes the exchange of step d as a halo with one source and one target. Odd steps receive into the upper ghost
- *  rows, even ones into the lower. */
+/** Describes the exchange of step d as a halo with at most one source rank and one target rank. Odd steps
+ *  receive into the ghost rows after the owned rows, even steps into those before. */
 static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
 {
     const int size = p->grid->size, me = p->grid->rank, from = (me + d) % size, to = (me - d + size) % size;
@@ -59,10 +62,11 @@ static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
     return SPMM_OK;
 }
 
-/* ---- set-up ---- */
+/* ---- creating and destroying an sp_pearson ---- */
 
-/** Uses NCCL where it works (it does not for two ranks on one GPU), else host-staged transfers. The peer transport is
- *  not used: it would need memory of its own for each exchange. */
+/** Creates the exchange of step d. Between GPUs, uses NCCL if that works (it does not for two ranks on one
+ *  GPU), else host-staged transfers. The peer transport is not used, because it would need additional memory
+ *  for each exchange. */
 static spmm_status create_exchange(sp_pearson *p, int d)
 {
     const int64_t row_bytes = p->z.ld * (int64_t)sp_value_size(p->z.precision);
@@ -99,7 +103,8 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
     return SPMM_OK;
 }
 
-/** Allocates the tile: as large as is useful, as SPMM_TILE_EDGE says (tests make it tiny), or as memory allows. */
+/** Allocates p->tile and sets p->edge. The edge is SPMM_TILE_EDGE if that environment variable is set (tests
+ *  make it tiny), else the largest useful edge. It is halved as long as the allocation runs out of memory. */
 static spmm_status allocate_tile(sp_pearson *p)
 {
     const int64_t size = (int64_t)sp_value_size(p->z.precision),
@@ -180,9 +185,10 @@ const char *sp_pearson_transport(const sp_pearson *p)
     return p->steps > 1 ? sp_transport_words[sp_exchange_transport(p->exchange[1])] : "none";
 }
 
-/* ---- a pass ---- */
+/* ---- running a pass ---- */
 
-/** Gathers all ranks' weights, 1 / deviation, in the memory of the tiles. Collective. */
+/** Gathers the weights of all ranks' series (1 / deviation; 0 if constant) on every rank, in the memory of
+ *  the tiles. Collective. */
 static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
 {
     const int64_t count = p->series->count, all = p->begin[p->grid->size];
@@ -200,8 +206,8 @@ static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
     return sp_agree(p->grid->comm, "pearson", status);
 }
 
-/** The rows of z that a step multiplies: a, this rank's own, with b, another's (or its own, in step 0). first_a and
- *  first_b are global. */
+/** Two sets of rows that one step multiplies with each other: a, rows of this rank, and b, rows of another
+ *  rank (in step 0, also of this rank). first_a and first_b are global numbers of series. */
 typedef struct meeting {
     const char *a, *b;
     int64_t first_a, rows_a, first_b, rows_b;
@@ -221,12 +227,14 @@ static meeting meet(const sp_pearson *p, int d)
     m.b = d % 2 ? own + p->z.rows * row : own - p->z.ghost_low * row;
     m.first_b = p->begin[other] + first;
     m.rows_b = rows;
-    /* of two ranks that share their pairs, the lower has all rows of the other, which gets its second half */
+    /* If two ranks share their pairs, the lower rank uses only the first half of its own rows, but all rows
+       of the higher rank. The higher rank has received the second half. */
     if (shared(p, d) && me < other) m.rows_a = p->z.rows / 2;
     return m;
 }
 
-/** Computes one tile of a meeting: numerators, coefficients, histogram, and what else is wanted. */
+/** Computes the tile that starts at row i of a and row j of b: numerators, coefficients and histogram. If
+ *  `collect` is not NULL, also collects the wanted results from the tile. */
 static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j,
                            sp_pearson_collection *collect)
 {
@@ -261,14 +269,16 @@ static spmm_status do_meeting(sp_pearson *p, int d, sp_pearson_collection *colle
     return SPMM_OK;
 }
 
-/** Computes the products of all steps, each while the next step's series arrive. A rank that failed still takes part
- *  in the exchanges, so that no other waits for it. */
+/** Runs all steps of a pass. While the series of one step are multiplied, those of the next step arrive. If
+ *  `status` is an error, this rank still takes part in the exchanges, so that no other rank waits for it. */
 static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection *collect)
 {
     for (int d = 0; d < p->steps; d++) {
         sp_exchange *const next = d + 1 < p->steps ? p->exchange[d + 1] : NULL;
         spmm_status begun = status;
-        /* Waits for the kernels enqueued so far: the last ones to read this receive buffer, but not this step's. */
+        /* sp_exchange_begin() waits for all kernels enqueued so far. Among them are the last ones that read
+           the receive buffer of step d + 1. The kernels of step d are enqueued later and overlap with the
+           exchange. */
         if (next && status == SPMM_OK) begun = sp_exchange_begin(next, p->z.data);
         if (next && status != SPMM_OK) sp_exchange_skip(next);
         if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, collect) : begun;

@@ -1,11 +1,12 @@
-/** Pearson's coefficient of every pair of series that are distributed over the ranks. Numerators are computed tile by
- *  tile; each tile is turned into coefficients and examined before the next one replaces it. The whole matrix is
- *  never stored, unless it is asked for.
+/** Pearson's correlation coefficient of every pair of series, for series that are distributed over the ranks.
+ *  Numerators are computed in tiles (blocks of the matrix of all pairs). Each tile is turned into
+ *  coefficients and examined before the next tile overwrites it. The matrix of all coefficients is stored
+ *  only on request.
  *
- *  Each of the R ranks multiplies its series with themselves and with those of the R/2 ranks that follow it, so that
- *  every pair of ranks meets once, on one of the two; where R is even, two ranks that are R/2 apart compute half of
- *  their pairs each. While a rank multiplies with one rank's series, the next rank's arrive: there are two receive
- *  buffers. */
+ *  Each of the R ranks multiplies its series with themselves and with the series of the R/2 ranks that follow
+ *  it cyclically, so that every pair of ranks is processed by one of the two. If R is even, two ranks that
+ *  are R/2 apart share their pairs: each of them computes half. While a rank multiplies with the series of
+ *  one rank, it receives the series of the next; so it has two receive buffers. */
 #ifndef SP_SERIES_MPI_PEARSON_H
 #define SP_SERIES_MPI_PEARSON_H
 
@@ -14,63 +15,69 @@
 
 typedef struct sp_pearson sp_pearson;
 
-/** What a collecting pass looks for, in addition to the histogram. */
+/** What sp_pearson_collect() is to find in addition to the histogram. */
 typedef struct sp_pearson_wanted {
-    int64_t count;         /**< number of series whose coefficients with each other are wanted */
-    const int64_t *series; /**< [count], their global numbers, increasing; the same on every rank */
-    int top;               /**< number of pairs wanted at either end: greatest and least coefficients */
+    int64_t count;         /**< number of wanted series: their coefficients with each other are collected */
+    const int64_t *series; /**< [count] global numbers of the wanted series, increasing; equal on all ranks */
+    int top;               /**< pairs to find with the greatest coefficients, and as many with the least */
 } sp_pearson_wanted;
 
-/** What all ranks found. Arrays are on rank 0 only, NULL elsewhere. */
+/** What sp_pearson_collect() found on all ranks. Rank 0 owns all arrays; they are NULL on the other ranks. */
 typedef struct sp_pearson_result {
-    sp_histogram histogram;      /**< over all ranks; complete on rank 0 only */
+    sp_histogram histogram;      /**< histogram of the coefficients of all ranks; complete on rank 0 only */
     int64_t constant;            /**< number of constant series, which have no coefficients */
-    sp_pair *most, *least;       /**< [most_count], [least_count], best first; ties by the series' numbers */
-    int most_count, least_count; /**< `top`, or as many pairs as there are */
-    double *mean; /**< [all series], mean of a series' coefficients with all others; NaN if it has none */
-    spmm_multivector coefficients; /**< [count x count] of the wanted series, f64: 1 on the diagonal; 0 in the
-                                        row and column of a constant series */
+    sp_pair *most, *least;       /**< most: [most_count] pairs with the greatest coefficients, greatest first;
+                                      least: [least_count] pairs with the least, least first; equal
+                                      coefficients are ordered by the numbers of the series */
+    int most_count, least_count; /**< `top` of sp_pearson_wanted, or if less, the number of all pairs */
+    double *mean; /**< [number of all series] mean of each series' coefficients with all other series; NaN if
+                       the series has no coefficients */
+    spmm_multivector coefficients; /**< [count x count] coefficients of the wanted series with each other,
+                                        f64; 1 on the diagonal, 0 in the row and column of a constant
+                                        series */
 } sp_pearson_result;
 
-/** Allocates buffers and exchanges for passes over the series.
+/** Allocates the buffers and sets up the exchanges between ranks for passes over the series.
  *
- *  Collective over grid->comm, R x 1.
- *  \param [in]  series  this rank's, series-major; must outlive the object
- *  \param [in]  begin   first series of each rank, [R + 1]; must outlive the object
- *  \param [in]  kernel  of step SP_PEARSON
+ *  Collective over grid->comm; the grid must have one column.
+ *  \param [in]  series  series of this rank, series-major; must outlive the new object
+ *  \param [in]  begin   [number of ranks + 1] number of the first series of each rank; must outlive the new
+ *                       object
+ *  \param [in]  kernel  a kernel for step SP_PEARSON
  *  \param [in]  threads OpenMP threads of this rank
- *  \param [out] pearson the caller destroys it
+ *  \param [out] pearson the new object; the caller frees it with sp_pearson_destroy()
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI, _NO_DEVICE */
 spmm_status sp_pearson_create(const sp_grid *grid, const sp_series *series, const int64_t *begin,
                               const sp_series_kernel *kernel, int threads, sp_pearson **pearson);
 
-/** Frees the object; accepts NULL, on all ranks. Collective over the grid. */
+/** Frees the object. Accepts NULL if all ranks pass NULL. Collective over the object's grid. */
 void sp_pearson_destroy(sp_pearson *pearson);
 
-/** Runs one pass: centered copies of the series, numerators, coefficients, their histogram. Complete on return.
+/** Runs one pass: makes centered copies of the series, then computes numerators, coefficients and the
+ *  histogram of the coefficients. All work is complete on return.
  *
- *  Collective over the grid.
- *  \param [in]  spread  this rank's, [series->count], in the memory of the series
- *  \param [out] centre  seconds that this rank spent on gathering all ranks' deviations and on centered copies;
- *                       may be NULL
+ *  Collective over the object's grid.
+ *  \param [in]  spread  [series->count] deviations of this rank's series, in the same memory as the series
+ *  \param [out] centre  seconds that this rank spent on gathering the deviations of all ranks and making
+ *                       centered copies; may be NULL
  *  \return the same status on every rank */
 spmm_status sp_pearson_pass(sp_pearson *pearson, const sp_spread *spread, double *centre);
 
-/** Runs a pass that also collects what is wanted.
+/** Runs a pass as sp_pearson_pass() does, and collects the pairs and coefficients that `wanted` describes.
  *
- *  Collective over the grid.
- *  \param [out] result  the caller destroys it, also after a failure
+ *  Collective over the object's grid.
+ *  \param [out] result  the caller frees it with sp_pearson_result_destroy(), also after an error
  *  \return the same status on every rank */
 spmm_status sp_pearson_collect(sp_pearson *pearson, const sp_spread *spread, const sp_pearson_wanted *wanted,
                                sp_pearson_result *result);
 
-/** Frees the arrays; accepts NULL and zeroed objects. Local. */
+/** Frees the arrays of a result; accepts NULL and a zeroed result. Local. */
 void sp_pearson_result_destroy(sp_pearson_result *result);
 
-/** Returns the bytes of series that this rank receives in a pass. Local. */
+/** Returns how many bytes of other ranks' series this rank receives in one pass. Local. */
 int64_t sp_pearson_received(const sp_pearson *pearson);
 
-/** Returns the transport by which the series arrive, "none" on a single rank. Local. */
+/** Returns the name of the transport that moves series between ranks; "none" on a single rank. Local. */
 const char *sp_pearson_transport(const sp_pearson *pearson);
 
 #endif

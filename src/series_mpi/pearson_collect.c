@@ -1,4 +1,5 @@
-/** Collects extreme pairs and coefficients of wanted series from tiles; computes each series' mean coefficient. */
+/** Collects results from tiles of coefficients: the pairs with extreme coefficients, and the coefficients of
+ *  the wanted series. Also computes the mean coefficient of each series. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,31 +10,33 @@
 #include "series_mpi/pearson_internal.h"
 
 enum {
-    ROOM = 1 << 16,        /* pairs that a search returns, and that a list holds beyond its best */
-    STRIP_BYTES = 64 << 20 /* of adjacent columns that are downloaded together */
+    ROOM = 1 << 16,        /* maximum number of pairs that one search returns; spare elements in a list */
+    STRIP_BYTES = 64 << 20 /* maximum size of adjacent columns that a GPU sends in one transfer */
 };
 
-/** The best pairs so far: those of the greatest coefficients with sign +1, of the least with -1. */
+/** The best pairs found so far: those with the greatest coefficients if sign is 1, with the least if it is
+ *  -1. */
 typedef struct best {
     int sign, top, count;
-    sp_pair *pair; /* [top + ROOM]; after trim() best first */
+    sp_pair *pair; /* [top + ROOM] candidates; after trim(), sorted with the best pair first */
 } best;
 
-/** Coefficients of wanted series from one tile: wanted series r0 .. r0 + rows - 1 by c0 .. c0 + cols - 1. */
+/** Coefficients of wanted series that were found in one tile. Its rows belong to the wanted series with
+ *  indices r0 to r0 + rows - 1, its columns to those with indices c0 to c0 + cols - 1. */
 typedef struct picked {
     struct picked *next;
     int64_t r0, rows, c0, cols;
-    double value[]; /* [cols][rows]; NaN: no coefficient */
+    double value[]; /* [cols][rows] coefficients; NaN: the tile has no coefficient for this pair */
 } picked;
 
 struct sp_pearson_collection {
     const sp_pearson_wanted *wanted;
     best most, least;
-    sp_pair *found; /* [ROOM] */
+    sp_pair *found; /* [ROOM] result of the last search for pairs */
     picked *list;
 };
 
-/* ---- the best pairs ---- */
+/* ---- collecting the pairs with extreme coefficients ---- */
 
 static int by_most(const void *a, const void *b)
 {
@@ -50,7 +53,7 @@ static int by_least(const void *a, const void *b)
     return by_most(a, b);
 }
 
-/** Sorts the pairs, best first, and drops those beyond `top`. */
+/** Sorts the list of pairs with the best pair first, and drops all but the first `top` pairs. */
 static void trim(best *b)
 {
     qsort(b->pair, (size_t)b->count, sizeof *b->pair, b->sign > 0 ? by_most : by_least);
@@ -63,8 +66,9 @@ static void add(best *b, const sp_pair *pair)
     b->pair[b->count++] = *pair;
 }
 
-/** The coefficient at and beyond which a pair may be among the best, of a trimmed list: the edge of the bin up to
- *  which the histogram has `top` pairs, or the list's last. */
+/** Returns the coefficient that a pair must reach to be among the best; the list must be trimmed. This is the
+ *  last coefficient of a full list, or the edge of a histogram bin beyond which there are already `top`
+ *  pairs, whichever is stricter. */
 static double threshold(const best *b, const sp_histogram *t)
 {
     const int end = b->sign > 0 ? 0 : SP_BINS - 1;
@@ -74,14 +78,15 @@ static double threshold(const best *b, const sp_histogram *t)
         beyond += t->bin[bin];
         if (beyond >= b->top) break;
     }
-    /* a little beyond the bin's edge: rounding may have decided on which side a coefficient fell */
+    /* The edge is moved outward by 1e-9: rounding may have put a nearby coefficient into the next bin. */
     const double edge = 2.0 * (bin + (b->sign < 0)) / SP_BINS - 1 - b->sign * 1e-9;
     if (b->count < b->top) return edge;
     const double last = b->pair[b->top - 1].r;
     return b->sign > 0 ? fmax(edge, last) : fmin(edge, last);
 }
 
-/** Searches the whole tile on the host, for coefficients so alike that a bin holds more pairs than ROOM. */
+/** Searches a whole tile on the host, column by column, and adds the pairs found to the lists. Needed if
+ *  sp_tile_find() found more than ROOM pairs, for example because very many coefficients are nearly equal. */
 static spmm_status scan_tile(const sp_tile *t, sp_pearson_collection *c, double low, double high)
 {
     const size_t size = sp_value_size(t->precision);
@@ -125,9 +130,9 @@ static spmm_status look_for_best(const sp_pearson *p, const sp_tile *tile, sp_pe
     return SPMM_OK;
 }
 
-/* ---- coefficients among wanted series ---- */
+/* ---- storing the coefficients of the wanted series ---- */
 
-/** Returns the index of the first wanted series whose number is at least `number`. */
+/** Returns the index in w->series of the first number that is not less than `number`, or w->count. */
 static int64_t wanted_from(const sp_pearson_wanted *w, int64_t number)
 {
     int64_t low = 0, high = w->count;
@@ -153,7 +158,8 @@ static void pick_column(const sp_tile *t, const sp_pearson_wanted *w, const void
     }
 }
 
-/** Picks the wanted columns; runs of adjacent ones are downloaded from a GPU together. */
+/** Copies the coefficients of the wanted series from a tile to `to`. Wanted columns that are adjacent are
+ *  downloaded from a GPU in one transfer. */
 static spmm_status pick_columns(const sp_tile *t, const sp_pearson_wanted *w, picked *to)
 {
     const int64_t size = (int64_t)sp_value_size(t->precision), bytes = t->rows * size;
@@ -192,7 +198,7 @@ spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_colle
     return pick(tile, collect);
 }
 
-/* ---- the results of all ranks together ---- */
+/* ---- combining the results of all ranks on rank 0 ---- */
 
 static void put(spmm_multivector *all, const picked *p, const double *value)
 {
@@ -224,7 +230,7 @@ static spmm_status receive_picked(const sp_pearson *p, int rank, spmm_multivecto
         TRY(sp_recv(p->grid->comm, rank, SP_TAG_PICKED, &head, sizeof head));
         if (head.rows < 0) return SPMM_OK;
         if (sp_alloc((void **)&value, head.rows * head.cols, 8, "coefficients") != SPMM_OK)
-            sp_abandon(p->grid->comm, SPMM_ERR_MEMORY); /* the senders would wait forever */
+            sp_abandon(p->grid->comm, SPMM_ERR_MEMORY); /* abort: senders would wait forever */
         const spmm_status status = sp_recv(p->grid->comm, rank, SP_TAG_PICKED, value,
                                            head.rows * head.cols * 8);
         if (status == SPMM_OK) put(all, &head, value);
@@ -275,8 +281,9 @@ static spmm_status gather_best(const sp_pearson *p, best *b, sp_pair **pair, int
     return SPMM_OK;
 }
 
-/** Computes mean coefficients without any pair: the sum of a series' coefficients with all series, itself included,
- *  is the dot product of its row with the sum of all rows, each divided by its deviation. Collective. */
+/** Computes the mean coefficient of each series without computing pairs. If each row of z is divided by its
+ *  deviation, the sum of the coefficients of series m with all series, itself included, is the dot product of
+ *  row m with the sum of all rows. Collective. */
 static spmm_status mean_coefficients(const sp_pearson *p, sp_pearson_result *result)
 {
     const int64_t all = p->begin[p->grid->size], mine = p->begin[p->grid->rank], length = p->z.k;

@@ -1,4 +1,4 @@
-/** What pearson.c and pearson_collect.c share. */
+/** Declarations shared by pearson.c and pearson_collect.c. */
 #ifndef SP_SERIES_MPI_PEARSON_INTERNAL_H
 #define SP_SERIES_MPI_PEARSON_INTERNAL_H
 
@@ -12,27 +12,31 @@ struct sp_pearson {
     const sp_series_kernel *kernel;
     int threads;
     spmm_device space;
-    int steps; /**< 1 for the own series, and R/2 for other ranks' */
+    int steps; /**< number of steps in a pass on R ranks: 1 for the owned series, and R/2 for series of other
+                    ranks */
     spmm_transport transport;
-    spmm_multivector z; /**< centered series; its ghost rows before and after receive other ranks' */
-    sp_halo *halo;      /**< [steps], element 0 unused */
+    spmm_multivector z; /**< centered series of this rank; the ghost rows are two receive buffers for series
+                             of other ranks */
+    sp_halo *halo;      /**< [steps] rows that each step sends and receives; halo[0] is unused */
     sp_exchange **exchange;
-    int64_t edge; /**< rows and columns of a tile */
-    void *tile;   /**< [edge * edge] */
+    int64_t edge; /**< maximum number of rows, and of columns, in a tile */
+    void *tile;   /**< [edge * edge] memory of the current tile: numerators, then coefficients */
     sp_histogram *histogram;
     sp_spread *host_spread;
-    double *host_weight, *weight; /**< [all series], 1 / deviation; on the host, and where the tiles are */
+    double *host_weight, *weight; /**< [number of all series] 1 / deviation of each series, 0 if constant;
+                                       host_weight: in host memory; weight: in the memory of the tiles */
 };
 
-/** What a collecting pass has found so far on this rank; pearson_collect.c defines it. */
+/** What sp_pearson_collect() has found so far on this rank; the struct is defined in pearson_collect.c. */
 typedef struct sp_pearson_collection sp_pearson_collection;
 
-/** Runs a pass, as sp_pearson_pass() does; every tile is also passed to sp_pearson_look() unless collect is NULL.
- *  Collective over the grid. \return the same status on every rank */
+/** Runs a pass as sp_pearson_pass() does. If `collect` is not NULL, also calls sp_pearson_look() for every
+ *  tile. Collective over p->grid.
+ *  \return the same status on every rank */
 spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
                            double *centre);
 
-/** Collects what is wanted from a tile of coefficients. Complete on return. Local.
+/** Adds the wanted pairs and coefficients of a tile of coefficients to `collect`. Complete on return. Local.
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE */
 spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect);
 

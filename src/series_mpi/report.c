@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "cli/record_writer.h"
 
-/* ---- text ---- */
+/* ---- text output ---- */
 
 void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_binding *place, double read_seconds)
 {
@@ -39,7 +39,7 @@ void sp_series_report_table_head(FILE *out)
             "mean +- deviation", "GB/s", "share", "GFLOP/s", "serial ms", "speed-up", "check");
 }
 
-/** Four significant digits, but no exponent for large values. */
+/** Formats a value with four significant digits, but large values without an exponent. */
 static const char *number(char *text, size_t room, double value)
 {
     snprintf(text, room, fabs(value) >= 999.5 ? "%.0f" : "%.4g", value);
@@ -133,11 +133,14 @@ static int by_mean(const void *a, const void *b)
     return (x->series > y->series) - (x->series < y->series);
 }
 
-/** Prints the series whose mean coefficient is below the bound, the lowest first, at most `top` of them. */
+/** Prints the series whose mean coefficient is below o->bound, those with the lowest mean first; at most
+ *  o->top series. */
 static void outsiders(FILE *out, const sp_series_options *o, const sp_pearson_result *result, int64_t count)
 {
     outsider *list;
-    int64_t below = 0, live = 0; /* a constant series has NaN, which is below no bound */
+    /* `live` counts the series that are not constant. A constant series has a mean coefficient of NaN, which
+       is below no bound. */
+    int64_t below = 0, live = 0;
     if (sp_alloc((void **)&list, count, sizeof *list, "series that stand apart") != SPMM_OK) return;
     for (int64_t m = 0; m < count; m++) {
         if (result->mean[m] < o->bound) list[below++] = (outsider){result->mean[m], m};
@@ -175,7 +178,7 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
     outsiders(out, o, result, count);
 }
 
-/* ---- files ---- */
+/* ---- JSON Lines and CSV output ---- */
 
 static void visit(sp_writer *s, const void *record)
 {

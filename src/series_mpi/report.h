@@ -1,4 +1,5 @@
-/** What series_mpi reports about the steps: text, JSON Lines, CSV. Only rank 0 calls these functions. */
+/** Reports the results of series_mpi's steps as text, JSON Lines and CSV. Only rank 0 calls these
+ *  functions. */
 #ifndef SP_SERIES_MPI_REPORT_H
 #define SP_SERIES_MPI_REPORT_H
 
@@ -8,67 +9,75 @@
 #include "series_mpi/options.h"
 #include "series_mpi/pearson.h"
 
-/** The record of one step by one kernel. */
+/** Everything that is reported about one step that was run by one kernel. */
 typedef struct sp_series_record {
     struct {
-        const char *source; /**< the file, or "generated" */
+        const char *source; /**< path of the input file, or "generated" */
         int64_t count, length;
-        double start, epsilon; /**< NaN for a file */
+        double start, epsilon; /**< parameters of generated series (see sp_walk); NaN: the series come from a
+                                    file */
         int64_t seed;
         const char *layout;
     } series;
     struct {
         int ranks, threads, repeat, warmup, block;
-        int batch; /**< runs per timing, of which each time is the mean: short runs are timed together */
+        int batch; /**< runs per timing: short runs are timed together, and their mean time is recorded */
         const char *device, *gpu, *host, *precision, *verify;
     } run;
     sp_step step;
     const char *kernel;
-    sp_stats seconds;      /**< per run, of the slowest rank */
-    double bytes;          /**< least DRAM traffic of the step, all ranks */
-    double flops;          /**< of the step, all ranks */
-    double copy_bandwidth; /**< bytes/s, read and written, that all ranks' memories copy; 0: not measured */
-    double sequential;     /**< seconds of the sequential program; NaN: not measured */
-    double measured;       /**< share of its work that was measured; `sequential` is extrapolated from it */
+    sp_stats seconds;      /**< statistics of the seconds per run; each time is that of the slowest rank */
+    double bytes;          /**< lower bound of the step's DRAM traffic in bytes, summed over all ranks */
+    double flops;          /**< floating-point operations of the step, summed over all ranks */
+    double copy_bandwidth; /**< bytes per second, read plus written, if all ranks copy memory; 0: not
+                                measured */
+    double sequential;     /**< seconds that the sequential program takes for the step; NaN: not measured */
+    double measured;       /**< fraction of the sequential program's work that was run; `sequential` is
+                                extrapolated from that */
     struct {
         int64_t checked, wrong;
-        double worst; /**< largest ratio of an error to its bound */
-        int64_t row;  /**< number of the first wrong series; -1: none */
+        double worst; /**< largest ratio of a result's error to the error bound of the check */
+        int64_t row;  /**< number of the first series with a wrong result; -1: no wrong result */
         double found, expected;
-        int done; /**< 0: nothing was checked */
+        int done; /**< 1: results were checked; 0: no result was checked */
     } check;
     struct {
-        int64_t constant; /**< series without coefficients */
+        int64_t constant; /**< number of constant series, which have no coefficients */
         const char *transport;
-        double received_bytes; /**< most that a rank receives */
-        double centre_seconds; /**< median over passes of the slowest rank's deviations and centered copies */
-    } pearson;                 /**< SP_PEARSON */
-    sp_histogram histogram;    /**< SP_PEARSON; pairs 0 otherwise */
+        double received_bytes; /**< bytes of series received per pass, on the rank that receives most */
+        double centre_seconds; /**< seconds for gathering the deviations and centering the series: slowest
+                                    rank, median over all passes */
+    } pearson;                 /**< meaningful for step SP_PEARSON only */
+    sp_histogram histogram;    /**< histogram of the coefficients; without pairs if step is not SP_PEARSON */
 } sp_series_record;
 
-/** Prints what the run is about: series, ranks, binding, copy bandwidth. read_seconds: of a file. */
+/** Prints the head of the report: series, ranks, binding and copy bandwidth.
+ *  \param [in] read_seconds  seconds for reading the input file; not printed if the series were generated */
 void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_binding *place,
                            double read_seconds);
 
 /** Prints the heading of the table of steps. */
 void sp_series_report_table_head(FILE *out);
 
-/** Prints one row of the table of steps. */
+/** Prints one row of the table of steps, from the record of a step. */
 void sp_series_report_step(FILE *out, const sp_series_record *r);
 
-/** Prints the coefficients: quantiles, histogram, extreme pairs, series that stand apart. count: of all series. */
+/** Prints the results of step SP_PEARSON: quantiles and histogram of the coefficients, the pairs with extreme
+ *  coefficients, and the series whose mean coefficient is below o->bound.
+ *  \param [in] count  number of all series */
 void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_series_record *r,
                             const sp_pearson_result *result, int64_t count);
 
-/** Returns the coefficient that the given share of the pairs does not exceed, interpolated within its bin of the
- *  histogram; NaN without pairs. */
+/** Returns a quantile of the coefficients: the value that a fraction `share` of the pairs does not exceed,
+ *  interpolated within its histogram bin. Returns NaN if the histogram has no pairs. */
 double sp_histogram_quantile(const sp_histogram *histogram, double share);
 
-/** Appends the record to the files of --json and --csv.
- *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason */
+/** Appends a record to the files given by --json and --csv, if any.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT with a message that names the file and the reason */
 spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r);
 
-/** Returns the step's least bytes per second as a share of the copy bandwidth; NaN where that was not measured. */
+/** Returns the bandwidth that a step achieves (r->bytes per second) as a fraction of the copy bandwidth; NaN
+ *  if r->copy_bandwidth was not measured. */
 double sp_series_share(const sp_series_record *r);
 
 #endif

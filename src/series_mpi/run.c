@@ -1,4 +1,4 @@
-/** Runs, times, checks and reports the steps. */
+/** Runs, times, checks and reports the steps of series_mpi: generation, means, deviations, coefficients. */
 #include <math.h>
 #include <string.h>
 
@@ -7,20 +7,20 @@
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-/* Without --repeat, a step is timed REPEAT times; less often, but at least LEAST_REPEAT times, where that would take
-   more than LONG_SECONDS. */
+/* Without --repeat, a step is timed REPEAT times; or less often, but at least LEAST_REPEAT times, if REPEAT
+ * runs would take more than LONG_SECONDS. At most MOST_BATCH runs are timed together. */
 enum { REPEAT = 10, LEAST_REPEAT = 3, LONG_SECONDS = 10, MOST_BATCH = 1000 };
-/* runs shorter than that are timed in batches, of MOST_BATCH at most */
+/* A run that is shorter than SHORT_SECONDS is timed in a batch of up to MOST_BATCH runs. */
 static const double SHORT_SECONDS = 1e-3;
 
-/* ---- one run ---- */
+/* ---- running and timing a task ---- */
 
-/** What is timed: a kernel of a step, or a pass over the coefficients (pearson not NULL). */
+/** What is timed: a kernel of a step, or a pass that computes coefficients if `pearson` is not NULL. */
 typedef struct task {
     sp_series_job *job;
     const sp_series_kernel *kernel;
     sp_pearson *pearson;
-    double centre; /* seconds for centered copies in the last pass */
+    double centre; /* seconds that the last pass spent on centered copies */
 } task;
 
 static sp_series_launch launch_of(const task *t)
@@ -37,7 +37,8 @@ static sp_series_launch launch_of(const task *t)
                               .block = job->options.block};
 }
 
-/** Runs the task `batch` times. Complete on return. Passes over the coefficients are collective, kernels local. */
+/** Runs a task `batch` times. Complete on return. Collective if the task is a pass that computes
+ *  coefficients, else local. */
 static spmm_status run_batch(task *t, int batch)
 {
     const sp_series_launch l = launch_of(t);
@@ -48,7 +49,7 @@ static spmm_status run_batch(task *t, int batch)
     return t->job->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
-/** Seconds per run, from the common start of all ranks until the last one is done. Collective. */
+/** Measures the seconds per run, from the ranks' common start until the last rank is done. Collective. */
 static spmm_status time_batch(task *t, int batch, double *seconds)
 {
     MPI_Comm comm = t->job->grid.comm;
@@ -60,7 +61,8 @@ static spmm_status time_batch(task *t, int batch, double *seconds)
     return sp_slowest(comm, seconds, 1);
 }
 
-/** Chooses the number of timings, and of runs in each, from the seconds of one run. */
+/** Chooses the number of timings (r->run.repeat) and of runs per timing (r->run.batch). `once` is the time of
+ *  one run in seconds. */
 static void plan_runs(const sp_series_options *o, double once, sp_series_record *r)
 {
     r->run.batch = once >= SHORT_SECONDS               ? 1
@@ -76,7 +78,7 @@ static spmm_status time_task(task *t, sp_series_record *r)
 {
     const sp_series_options *const o = &t->job->options;
     double once, *seconds = NULL, *centre = NULL;
-    TRY(time_batch(t, 1, &once)); /* also warms up */
+    TRY(time_batch(t, 1, &once)); /* this first run also serves as a warm-up */
     if (o->warmup > 0) TRY(time_batch(t, 1, &once));
     for (int i = 1; i < o->warmup; i++) TRY(time_batch(t, 1, &once));
     plan_runs(o, once, r);
@@ -95,7 +97,7 @@ static spmm_status time_task(task *t, sp_series_record *r)
     return status;
 }
 
-/* ---- least memory traffic and operations of a step ---- */
+/* ---- lower bound of a step's memory traffic, and its number of operations ---- */
 
 static void note_work(const sp_series_job *job, sp_series_record *r)
 {
@@ -103,7 +105,7 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
                  s = (double)sp_value_size(job->options.precision);
     const double pairs = m * (m - 1) / 2;
     switch (r->step) {
-    case SP_GENERATE: /* a share and an fma per value; integer operations are not counted */
+    case SP_GENERATE: /* 1 multiplication and 1 fma per value; integer operations are not counted */
         r->bytes = s * m * n;
         r->flops = 3 * m * n;
         break;
@@ -111,11 +113,11 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
         r->bytes = s * m * n + 8 * m;
         r->flops = m * n;
         break;
-    case SP_DEVIATION: /* x - mean and its sum; then x - centre, scaled, squared, summed */
+    case SP_DEVIATION: /* per value: 2 operations to sum x - mean, then 4 to center, scale, square and sum */
         r->bytes = s * m * n + (8 + sizeof(sp_spread)) * m;
         r->flops = 6 * m * n;
         break;
-    case SP_PEARSON: /* x read, z written and read once; coefficients written and read once */
+    case SP_PEARSON: /* bytes: reads x; writes and reads the centered copy z and the coefficients */
         r->bytes = 3 * s * m * n + 2 * s * pairs;
         r->flops = 2 * m * n + pairs * (2 * n + 2);
         break;
@@ -123,7 +125,7 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
     }
 }
 
-/* ---- one kernel of a step ---- */
+/* ---- running, checking and reporting one kernel ---- */
 
 static sp_series_record record_of(const sp_series_job *job, const sp_series_kernel *k)
 {
@@ -149,7 +151,8 @@ static spmm_status report(sp_series_job *job, const sp_series_record *r)
     return sp_agree(job->grid.comm, "report", status);
 }
 
-/** Spoils the first result on demand (sp_fault), so that tests can see the check find it. */
+/** Overwrites the first result of a step with a wrong value if sp_fault() requests this. Tests use this to
+ *  verify that the check of results detects errors. */
 static spmm_status poison(const sp_series_job *job, sp_step step)
 {
     static const double wrong = 12345.678;
@@ -163,7 +166,8 @@ static spmm_status poison(const sp_series_job *job, sp_step step)
     return SPMM_OK;
 }
 
-/** Runs one kernel. measured 0: only for its result, not timed, checked or reported. Collective. */
+/** Runs kernel k. With `measured` 0, runs it once for its result only: it is not timed, checked or reported.
+ *  Collective. */
 static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int measured)
 {
     task t = {.job = job, .kernel = k};
@@ -177,7 +181,8 @@ static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int
     return report(job, &r);
 }
 
-/** Times passes over the coefficients, and runs one more that collects what is wanted. Collective. */
+/** Times passes that compute coefficients with kernel k, then runs one more pass that collects the results to
+ *  report. Collective. */
 static spmm_status run_pearson(sp_series_job *job, const sp_series_kernel *k)
 {
     task t = {.job = job, .kernel = k};
@@ -208,9 +213,10 @@ done:
     return status;
 }
 
-/* ---- all kernels of a step ---- */
+/* ---- choosing and running the kernels of a step ---- */
 
-/** Returns the which-th of the step's kernels that were asked for, or if none was the default; NULL past the last. */
+/** Returns the kernel with index `which` (from 0) among those to run for a step: the ones named by --kernel,
+ *  all usable ones with --kernel all, or else only the default kernel. Returns NULL past the last one. */
 static const sp_series_kernel *pick(const sp_series_job *job, sp_step step, int which)
 {
     const sp_series_options *const o = &job->options;
@@ -240,7 +246,7 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     return sp_fail(SPMM_ERR_INTERNAL, "step %s has no kernel here", sp_step_word(step));
 }
 
-/** Fails where a sum exceeds the range of the precision: there is no mean then. */
+/** Fails if a mean is not finite: then a value or a sum exceeds the range of the precision. */
 static spmm_status check_finite(const sp_series_job *job)
 {
     const int64_t count = job->x.count;
@@ -255,7 +261,7 @@ static spmm_status check_finite(const sp_series_job *job)
     return status;
 }
 
-/** Makes the series-major copy that deviations and coefficients need. */
+/** If job->x is index-major, makes job->rows, the series-major copy that deviations and coefficients need. */
 static spmm_status turn(sp_series_job *job)
 {
     if (job->x.layout == SP_SERIES_MAJOR || job->rows.length) return SPMM_OK;

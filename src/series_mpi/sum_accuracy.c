@@ -1,4 +1,5 @@
-/** Makes the table of --accuracy: how many sums and means are exact, by precision, length and algorithm. */
+/** Makes the table of --accuracy: which fraction of sums and means is exact within given tolerances, by
+ *  precision, length of the series and algorithm. */
 #include <math.h>
 #include <string.h>
 
@@ -12,17 +13,18 @@
 
 enum { TIMES = 5, SERIES = 2048, LEAST = 32, MOST = 65536, TOLERANCES = 8 };
 
-/** One row of the table. */
+/** One row of the table of --accuracy: one kernel, on series of one precision and length. */
 typedef struct accuracy_row {
     const sp_series_job *job;
     const char *kernel, *precision;
     int64_t count, length;
-    double sums[TOLERANCES], means[TOLERANCES]; /* shares that agree within each tolerance */
-    double worst;                               /* largest relative error */
+    double sums[TOLERANCES], means[TOLERANCES]; /* element t: share of sums (means) with errors within
+                                                   tolerance t */
+    double worst;                               /* largest relative error of a sum */
     double seconds;
 } accuracy_row;
 
-/* the plain algorithm first, then better ones */
+/* Kernels that --accuracy compares: first the plain algorithm, then more accurate ones. */
 static const char *const of_cpu[] = {"cpu_sum_serial", "cpu_sum", "cpu_sum_pairwise", "cpu_sum_compensated",
                                      NULL};
 static const char *const of_cuda[] = {"sum_ordered", "sum_interleaved", "sum_stream", "sum_compensated",
@@ -78,8 +80,9 @@ static spmm_status show(const accuracy_row *r)
     return o->csv ? sp_writer_csv(o->csv, visit, r) : SPMM_OK;
 }
 
-/** Adds up how many of this rank's sums and means agree with the exact ones, and finds the largest error. Means are
- *  judged by their sums, too: a kernel's division by the length would only add one rounding. */
+/** Counts how many sums and means of this rank have an error within each tolerance, and updates the largest
+ *  relative error of a sum. The error of a mean is computed as the error of the sum divided by the length: a
+ *  division by the kernel would only add one rounding error. */
 static void count_agreeing(const sp_series_options *o, const double *sum, const long double *exact,
                            int64_t count, accuracy_row *r)
 {
@@ -93,7 +96,7 @@ static void count_agreeing(const sp_series_options *o, const double *sum, const 
     }
 }
 
-/** Runs and times a kernel on the series of the job. Collective. */
+/** Runs kernel k on job->x several times and stores the median time in r->seconds. Collective. */
 static spmm_status time_kernel(sp_series_job *job, const sp_series_kernel *k, accuracy_row *r)
 {
     double seconds[TIMES];
@@ -138,7 +141,8 @@ static spmm_status measure(sp_series_job *job, const char *kernel, const long do
     return sp_agree(job->grid.comm, "report", sp_series_root(job) ? show(r) : SPMM_OK);
 }
 
-/** Exact sums, to long double, of the values as they are stored in either precision. */
+/** Computes the sum of each series in long double, as the reference for the kernels. Sums the stored values,
+ *  which are already rounded to the precision of the series. */
 static spmm_status refer(const sp_series_job *job, long double *exact)
 {
     spmm_multivector host = {0};

@@ -1,7 +1,9 @@
-/* The two baseline algorithms that fill a format from triplets; included once per value type, with VALUE and NAME
-   defined. */
+/* The two baseline conversions of triplets to CSR or ELLPACK. check_conversions.c includes this file once per
+ * value
+   type, with VALUE defined as the type and NAME as a macro that appends the type to a function's name. */
 
-/** Fills rows [begin, end): scans all triplets once for each row, and keeps those of the row. */
+/** Fills rows [begin, end) of the target: scans all triplets once for each row, and copies the triplets of
+ *  that row. */
 static void NAME(fill_scan)(target *f, int64_t begin, int64_t end)
 {
     const sp_coo *const coo = f->coo;
@@ -18,7 +20,8 @@ static void NAME(fill_scan)(target *f, int64_t begin, int64_t end)
     }
 }
 
-/** Inserts triplets [begin, end): a critical section hands out the next free position of a triplet's row. */
+/** Inserts triplets [begin, end) into the target. A critical section assigns each triplet the next free
+ *  position of its row. */
 static void NAME(fill_single_pass)(target *f, int64_t begin, int64_t end)
 {
     const sp_coo *const coo = f->coo;

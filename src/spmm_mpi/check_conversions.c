@@ -1,4 +1,4 @@
-/** Times the baseline conversions from COO and the program's own on one matrix, and compares their results. */
+/** Converts a matrix from COO by several algorithms; times them and compares the results. */
 #include "spmm_mpi/check_conversions.h"
 
 #include <omp.h>
@@ -11,15 +11,15 @@
 #include "formats/ell.h"
 #include "formats/matrix.h"
 
-/** What a baseline algorithm fills: CSR or ELLPACK without padding (the same arrays), or padded ELLPACK. */
+/** The matrix to fill: padded ELLPACK, or CSR or unpadded ELLPACK, which have the same arrays. */
 typedef struct target {
     const sp_coo *coo;
     int threads;
     int padded;
-    int64_t width;       /* entries of the longest row; padded only */
-    int32_t *nz_per_row; /* [rows] */
-    int64_t *start;      /* [rows + 1]; not padded only */
-    int32_t *next;       /* [rows], single pass only: entries of the row inserted so far */
+    int64_t width;       /* padded: number of entries of the longest row */
+    int32_t *nz_per_row; /* [rows] number of entries of each row */
+    int64_t *start;      /* not padded: [rows + 1] row starts */
+    int32_t *next;       /* single pass: [rows] number of entries inserted into each row so far */
     int32_t *col;
     void *val;
 } target;
@@ -46,7 +46,8 @@ typedef struct algorithm {
     int single_pass;
 } algorithm;
 
-/* in the order of the table, where the program's own algorithm follows the two of each format */
+/* The baseline algorithms in the order of the printed table. The table lists the program's own algorithm
+ * after the two baseline algorithms of each format. */
 static const algorithm algorithms[] = {
     {"coo_to_csr_scan", SPMM_CSR, 0},
     {"coo_to_csr_single_pass", SPMM_CSR, 1},
@@ -56,22 +57,22 @@ static const algorithm algorithms[] = {
     {"coo_to_ell_nopad_single_pass", SPMM_ELL_NOPAD, 1},
 };
 
-/** The outcome of one algorithm. */
+/** Result of one conversion algorithm. */
 typedef struct outcome {
-    double seconds; /* without sorting; the estimate if skipped */
+    double seconds; /* of the conversion, without sorting; an estimate if skipped */
     double sorting; /* seconds of sorting the rows by column afterwards */
     int skipped, same;
 } outcome;
 
-/** What the checks of all formats share. */
+/** Arguments and results that the checks of all formats share. */
 typedef struct checks {
     const sp_coo *coo;
     int threads;
     double ell_limit, seconds_limit;
     FILE *out;
-    spmm_csr csr;       /* the counting sort's: the reference of all comparisons */
-    double csr_seconds; /* of making it */
-    int differ;         /* results that differ from csr */
+    spmm_csr csr;       /* result of the counting sort; the other results are compared with it */
+    double csr_seconds; /* time that the counting sort took */
+    int differ;         /* number of results that differ from csr */
 } checks;
 
 static void target_destroy(target *f)
@@ -83,8 +84,8 @@ static void target_destroy(target *f)
     sp_free(f->val);
 }
 
-/** Counts the entries of each row and allocates the arrays, which the baseline algorithms do first; the caller
- *  destroys *f also on failure. */
+/** Counts the entries of each row and allocates the arrays of *f; the baseline's timings include this step.
+ *  The caller destroys *f, also on failure. */
 static spmm_status target_create(const checks *c, const algorithm *algo, target *f)
 {
     const sp_coo *const coo = c->coo;
@@ -96,7 +97,7 @@ static spmm_status target_create(const checks *c, const algorithm *algo, target 
     if (f->padded) {
         for (int64_t i = 0; i < coo->rows; i++)
             if (f->nz_per_row[i] > f->width) f->width = f->nz_per_row[i];
-        entries = coo->rows * f->width; /* cannot overflow: run_ours_ell() came first, within ell_limit */
+        entries = coo->rows * f->width; /* cannot overflow: run_ours_ell() has checked ell_limit */
     } else {
         TRY(sp_alloc_zero((void **)&f->start, coo->rows + 1, sizeof *f->start, "row starts"));
         for (int64_t i = 0; i < coo->rows; i++) f->start[i + 1] = f->start[i] + f->nz_per_row[i];
@@ -110,11 +111,12 @@ static spmm_status target_create(const checks *c, const algorithm *algo, target 
     return SPMM_OK;
 }
 
-/** Fills the target in ever larger steps; gives up when the total, at the rate so far, would exceed the limit. */
+/** Runs a baseline algorithm in steps, each twice as large as the previous one. Abandons the algorithm if its
+ *  total time, extrapolated from the steps so far, would exceed c->seconds_limit. */
 static void fill(const checks *c, const algorithm *algo, target *f, outcome *o)
 {
     enum { FIRST_ROWS = 4, FIRST_TRIPLETS = 1 << 14 };
-    const double believable = 0.05; /* seconds after which the measured rate is reliable */
+    const double believable = 0.05; /* seconds to measure before extrapolating */
     const int f64 = f->coo->precision == SPMM_F64;
     void (*const piece)(target *, int64_t,
                         int64_t) = algo->single_pass ? (f64 ? fill_single_pass_f64 : fill_single_pass_f32)
@@ -170,8 +172,8 @@ static void sort_row(const target *f, int64_t i, entry *scratch)
     }
 }
 
-/** Sorts each row by column before the comparison: the scan leaves its entries in the order of the triplets, the
- *  single pass in no defined order. */
+/** Sorts the entries of each row by column, so that results can be compared: the scan leaves the entries of a
+ *  row in the order of the triplets, the single pass in an undefined order. */
 static spmm_status sort_rows(const target *f, outcome *o)
 {
     int64_t longest = 1;
@@ -187,7 +189,8 @@ static spmm_status sort_rows(const target *f, outcome *o)
     return SPMM_OK;
 }
 
-/** Whether the target holds a's entries, bit for bit; padding must be column -1 and values of zero bits. */
+/** Returns 1 if the target has the same entries as the matrix a, bit for bit, and all its padding has column
+ *  -1 and a value of zero bits. */
 static int is_same(const target *f, const spmm_csr *a)
 {
     const size_t size = sp_value_size(a->precision);
@@ -221,8 +224,8 @@ static spmm_status run_seed(const checks *c, const algorithm *algo, outcome *o)
     return status;
 }
 
-/** Prints a line of the table. The speed-up is relative to `first`, the conversion's first algorithm; numbers that
- *  rest on an estimate are marked with ~. */
+/** Prints one line of the table. The speed-up is relative to `first`, the baseline's scan for the same
+ *  format; ~ marks numbers that are based on an estimate. */
 static void print_line(checks *c, const char *conversion, const char *name, const outcome *o,
                        const outcome *first)
 {
@@ -238,10 +241,10 @@ static void print_line(checks *c, const char *conversion, const char *name, cons
     if (!o->skipped && !o->same) c->differ++;
 }
 
-/** Times the program's own conversion from triplets to CSR; the caller destroys *a. */
+/** Times the program's own conversion of the triplets to CSR. The caller destroys *a. */
 static spmm_status run_ours(const checks *c, spmm_csr *a, double *seconds)
 {
-    sp_coo copy; /* the conversion consumes it; copying is not timed */
+    sp_coo copy; /* sp_csr_from_coo() consumes its input; making the copy is not timed */
     memset(a, 0, sizeof *a);
     TRY(sp_coo_expand(c->coo, &copy));
     const double begun = omp_get_wtime();
@@ -250,7 +253,8 @@ static spmm_status run_ours(const checks *c, spmm_csr *a, double *seconds)
     return status;
 }
 
-/** Times the program's own conversion to an ELLPACK format, by way of CSR, and compares its result with the CSR. */
+/** Times the program's own conversion to an ELLPACK format, which includes the conversion to CSR, and
+ *  compares the result with the CSR. */
 static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
 {
     sp_matrix m;
@@ -279,7 +283,7 @@ done:
     return status;
 }
 
-/** Runs the three algorithms of one format and prints a line for each. */
+/** Runs the three algorithms that convert to one format, and prints one line of the table for each. */
 static spmm_status check_format(checks *c, spmm_format format)
 {
     static const char *const title[] = {"COO to CSR", "COO to ELL", "COO to ELL, no padding"};

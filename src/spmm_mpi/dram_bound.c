@@ -1,4 +1,4 @@
-/** Counts the columns that a block touches, and the bytes that a product must move at least. */
+/** Computes the minimum memory traffic of a product, and how many rows of X the product reads. */
 #include "spmm_mpi/dram_bound.h"
 
 #include "base/memory.h"

@@ -1,4 +1,4 @@
-/** Counts and prints what a matrix costs on a process grid, and finds the grid of least cost. */
+/** Estimates and prints what a product costs on a process grid, and finds the grid of least cost. */
 #include "spmm_mpi/grid_cost.h"
 
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "formats/multivector.h"
 
-/** Bytes of local memory traffic that one received byte is worth: about the ratio of a GPU's memory bandwidth to
- *  NVLink's, and of a socket's to InfiniBand's. */
+/** Weight of a received byte relative to a byte of local memory traffic: about the ratio of a GPU's memory
+ *  bandwidth to NVLink's, and of a socket's memory bandwidth to InfiniBand's. */
 enum { WIRE = 8 };
 
 spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *r)
@@ -130,7 +130,8 @@ spmm_status sp_grid_cost_best(const spmm_csr *a, sp_partition partition, int ran
                               FILE *table, int *p, int *q)
 {
     double least = 0;
-    /* METIS would have to cut the graph anew for each number of row blocks; balancing by entries stands in for it */
+    /* METIS would have to cut the graph for each number of row blocks; balance the blocks by entries
+       instead */
     const sp_partition by = partition == SP_PARTITION_GRAPH ? SP_PARTITION_NNZ : partition;
     if (table) sp_grid_cost_head(table, k);
     for (int columns = 1; columns <= ranks; columns++) {

@@ -1,4 +1,4 @@
-/** The phases before the products where rank 0 reads the matrix: read, scatter, halo, report of what is known. */
+/** Implements the phases before the products if rank 0 reads the matrix: read, scatter, halo, report. */
 #include "spmm_mpi/job.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
     return sp_slowest(job->grid.comm, (double *)seconds, sizeof *seconds / sizeof(double));
 }
 
-/** Shows a percentage on stderr, redrawn in place; context is the phase's name. */
+/** Shows a percentage on stderr, over the previous one. \param [in] context  name of the phase */
 static void show_progress(void *context, double fraction)
 {
     static int last = -1;
@@ -44,7 +44,7 @@ sp_read_options sp_job_read_options(const sp_job *job)
                              .progress_context = "reading"};
 }
 
-/** Reads a .spmm file, which an earlier run wrote with --cache. */
+/** Reads the matrix from a .spmm file, which an earlier run with --cache has written. */
 static spmm_status read_cached(sp_job *job)
 {
     const sp_read_options options = sp_job_read_options(job);
@@ -118,7 +118,7 @@ static void row_facts(sp_job *job)
     job->record.matrix.nnz = a->nnz;
 }
 
-/** Tells every rank the K of a file's X, which replaces the list of --columns, and checks it against the options. */
+/** Sets K on every rank to the number of columns of job->x_file; fails if --columns says otherwise. */
 static spmm_status columns_of_x(sp_job *job)
 {
     sp_options *o = &job->options;
@@ -296,7 +296,7 @@ spmm_status sp_job_check_conversions(sp_job *job)
 void sp_job_destroy(sp_job *job)
 {
     sp_halo_destroy(&job->halo);
-    spmm_block_destroy(&job->block); /* before a, whose arrays it may borrow */
+    spmm_block_destroy(&job->block); /* before job->a, whose arrays job->block may share */
     spmm_csr_destroy(&job->a);
     spmm_csr_destroy(&job->sample);
     spmm_multivector_destroy(&job->x_file);

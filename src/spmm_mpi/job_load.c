@@ -1,5 +1,5 @@
-/** --io parallel: every rank reads its block from the file; no rank holds the whole matrix unless it is verified in
- *  full. */
+/** Implements --io parallel: every rank reads its own block from the file. No rank holds the whole matrix,
+ *  unless rank 0 verifies in full. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 #include "parallel_io/parallel_read.h"
 #include "spmm_mpi/job.h"
 
-/** Takes over the row and column blocks that the reader made, and derives the owners of X from them. */
+/** Copies the row and column blocks from *l to job->ranges, and derives the owners of the rows of X. */
 static spmm_status take_ranges(sp_job *job, const sp_load *l)
 {
     sp_ranges *const r = &job->ranges;
@@ -18,7 +18,7 @@ static spmm_status take_ranges(sp_job *job, const sp_load *l)
     return sp_ranges_share(&job->grid, SP_ROOT, l->rows, l->cols, r);
 }
 
-/** Moves the loaded block into the job. */
+/** Moves this rank's block from *l to job->block. */
 static void take_block(sp_job *job, sp_load *l)
 {
     sp_block_place(&job->grid, &job->ranges, l->rows, l->cols, &job->block);
@@ -59,8 +59,9 @@ static spmm_status load(sp_job *job, sp_load *l)
 
 /* ---- what rank 0 verifies with ---- */
 
-/** The verification mode: full only where --verify full was given and rank 0 has the memory, since the matrix must be
- *  gathered there for it; the default becomes sample. */
+/** Returns the mode in which rank 0 verifies. With --io parallel, verification in full must gather the whole
+ *  matrix on rank 0. It is done only if --verify full is given explicitly and rank 0 has enough memory;
+ *  otherwise the default, full, becomes sample. */
 static sp_verify_mode mode_of(const sp_job *job)
 {
     const sp_record *const r = &job->record;
@@ -88,7 +89,7 @@ static spmm_status collect_sample(sp_job *job)
 static spmm_status collect_reference(sp_job *job)
 {
     int64_t mode = mode_of(job);
-    TRY(sp_bcast(job->grid.comm, SP_ROOT, &mode, sizeof mode)); /* rank 0's memory decides */
+    TRY(sp_bcast(job->grid.comm, SP_ROOT, &mode, sizeof mode)); /* the mode depends on the memory of rank 0 */
     job->verify = (sp_verify_mode)mode;
     if (job->verify == SP_VERIFY_SAMPLE) return collect_sample(job);
     if (job->verify == SP_VERIFY_FULL)

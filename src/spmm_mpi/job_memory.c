@@ -1,20 +1,21 @@
-/** Lower bounds of a run's memory, from the sizes in a file's header or a generator's name, so that what cannot fit
- *  is refused before it is read. All figures are totals of the ranks that share rank 0's memory. */
+/** Estimates lower bounds of a run's memory from the sizes in a file's header or a generator's name, to
+ *  refuse a matrix that cannot fit before it is read. The bounds are totals of the ranks that share memory
+ *  with rank 0. */
 #include "base/budget.h"
 #include "base/memory.h"
 #include "io/generators.h"
 #include "io/spmm_file.h"
 #include "spmm_mpi/job.h"
 
-/** What is known before anything is read. */
+/** What is known about a run before the matrix is read. */
 typedef struct outlook {
     sp_sizes a;
     int binary;
-    double share;  /* fraction of the ranks that share rank 0's memory */
-    double value;  /* bytes per value */
-    double p, q;   /* the process grid */
-    int64_t k;     /* the largest K; 1 where it is not known */
-    double x_file; /* bytes of the whole X on rank 0, if it is read from a file */
+    double share;  /* ranks that share rank 0's memory / all ranks */
+    double value;  /* size of a matrix value in bytes */
+    double p, q;   /* process grid p x q */
+    int64_t k;     /* the largest K of the run; 1 if K is unknown */
+    double x_file; /* size in bytes of the whole X on rank 0 if X is read from a file, else 0 */
 } outlook;
 
 static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
@@ -31,7 +32,7 @@ static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
     return SPMM_OK;
 }
 
-/** Bytes of a number of rows of X or Y. */
+/** Returns the size in bytes of `rows` rows of X or Y. */
 static double rows_bytes(const outlook *l, const sp_job *job, double rows)
 {
     return rows * (double)sp_multivector_ld(l->k, job->options.precision) * l->value;
@@ -58,32 +59,33 @@ static spmm_status look_ahead(const sp_job *job, outlook *l)
     return SPMM_OK;
 }
 
-/** Bytes of the row starts, column indices and values of all blocks. */
+/** Returns the size in bytes of the row starts, column indices and values of all blocks of A. */
 static double blocks_bytes(const outlook *l)
 {
     return 8 * l->q * (double)l->a.rows + (double)l->a.entries * (4 + l->value);
 }
 
-/** Bytes needed while the matrix is read and distributed. */
+/** Returns the number of bytes needed while the matrix is read and distributed. */
 static double reading_bytes(const outlook *l, const sp_job *job)
 {
     const sp_options *const o = &job->options;
     const double rows = (double)l->a.rows, entries = (double)l->a.entries;
     const double whole = sp_csr_bytes_of(&l->a, o->precision);
     if (o->io_parallel) {
-        /* the entries per row of a text are counted in an array beside the blocks' row starts */
+        /* for a text file, an array of entries per row exists besides the blocks' row starts */
         const int counts = !l->binary && o->partition != SP_PARTITION_ROWS;
         const double starts = 8 * (l->q + counts) * rows, blocks = blocks_bytes(l);
         return l->share * (starts > blocks ? starts : blocks);
     }
-    /* the triplets, and the copy that becomes a CSR */
+    /* besides the matrix: its triplets, and the copy of them that becomes a CSR */
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) return whole + 2 * entries * (8 + l->value) + 8 * rows;
     if (o->action == SP_ACTION_DRY_RUN) return whole;
-    /* the peak: rank 0 has the matrix and two copies of a block's row starts when the last block leaves it */
+    /* rank 0 has its peak when it sends the last block: the matrix and two copies of that block's row
+       starts */
     return whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / job->grid.size);
 }
 
-/** Bytes needed during the products. */
+/** Returns the number of bytes needed during the products. */
 static double product_bytes(const outlook *l, const sp_job *job)
 {
     const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
@@ -99,7 +101,7 @@ spmm_status sp_job_check_memory(const sp_job *job)
     if (o->action != SP_ACTION_MULTIPLY && o->action != SP_ACTION_SCATTER_ONLY &&
         o->action != SP_ACTION_CHECK_CONVERSIONS && o->action != SP_ACTION_DRY_RUN)
         return SPMM_OK;
-    if (look_ahead(job, &l) != SPMM_OK) return SPMM_OK; /* the reader will report the error */
+    if (look_ahead(job, &l) != SPMM_OK) return SPMM_OK; /* the reader of the file will report the error */
     snprintf(what, sizeof what, "%.300s (%lld rows%s%lld entries)", o->matrix, (long long)l.a.rows,
              l.a.entries > 0 ? ", " : " and more than ", (long long)l.a.entries);
     TRY(sp_memory_needs(reading_bytes(&l, job), what));

@@ -1,4 +1,4 @@
-/** Partitions the matrix: grid, blocks, renumbering, and what is kept for verifying; --dry-run. */
+/** Chooses the grid and the blocks, renumbers the matrix, selects rows to verify; implements --dry-run. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,7 +19,7 @@ static int64_t greatest_k(const sp_job *job)
 
 /* ---- the grid ---- */
 
-/** --grid auto: rank 0 finds the grid of least cost, and all ranks replace theirs by it. */
+/** With --grid auto, rank 0 finds the grid of least cost, and all ranks create it in place of job->grid. */
 static spmm_status choose_grid(sp_job *job)
 {
     int dims[2] = {0, 0};
@@ -37,7 +37,7 @@ static spmm_status choose_grid(sp_job *job)
 
 /* ---- renumbering by a graph partitioner; rank 0 ---- */
 
-/** Counts the rows of X that are received in a product, over all ranks. */
+/** Counts the rows of X that all ranks together receive in a product if matrix a is split by `partition`. */
 static spmm_status count_received(const sp_job *job, const spmm_csr *a, sp_partition partition,
                                   int64_t *received)
 {
@@ -62,7 +62,8 @@ static spmm_status permute_x(sp_job *job)
     return status;
 }
 
-/** Replaces A by P A P^T, where METIS determines P, and prints the communication volume before and after. */
+/** Replaces A by P A P^T with a permutation P computed by METIS, and prints the communication volume before
+ *  and after. */
 static spmm_status renumber(sp_job *job)
 {
     spmm_csr renumbered;
@@ -83,7 +84,7 @@ static spmm_status renumber(sp_job *job)
     return SPMM_OK;
 }
 
-/** Tells every rank the old indices of its rows of X, since the generated values depend on those. */
+/** Sends each rank the indices of its rows of X before renumbering, which the generated values depend on. */
 static spmm_status share_old_numbers(sp_job *job)
 {
     const sp_ranges *const r = &job->ranges;
@@ -102,7 +103,7 @@ static spmm_status share_old_numbers(sp_job *job)
     return status;
 }
 
-/* ---- what is kept for verifying; rank 0 ---- */
+/* ---- data for verification; rank 0 only ---- */
 
 double sp_job_verify_bytes(const sp_job *job)
 {
@@ -157,7 +158,7 @@ spmm_status sp_job_partition(sp_job *job)
     return SPMM_OK;
 }
 
-/* ---- --dry-run; rank 0 ---- */
+/* ---- --dry-run; rank 0 only ---- */
 
 static spmm_status plan_one(const sp_job *job, int ranks)
 {

@@ -1,5 +1,5 @@
-/** Refuses, before the matrix is read, what options, build, machine and files already tell will fail, rather than
- *  after an hour of work. */
+/** Checks options, build, machine and files before the matrix is read, so that a run does not fail late for a
+ *  reason that was known at the start. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include "plan/reduce.h"
 #include "spmm_mpi/job.h"
 
-/* ---- options against build and device; the same on every rank unless their machines differ ---- */
+/* ---- options against build and device: all ranks get the same result unless their machines differ ---- */
 
 static spmm_status check_ways(const sp_job *job)
 {
@@ -39,7 +39,8 @@ static spmm_status check_kernels(const sp_job *job)
     return SPMM_OK;
 }
 
-/** Checks --grid of a dry run, which must fit one of the planned numbers of ranks, not the ranks that are running. */
+/** Checks that the --grid of a --dry-run has as many ranks as one of --plan-ranks or, without --plan-ranks,
+ *  as the running job. */
 static spmm_status check_planned_grid(const sp_job *job)
 {
     const sp_options *const o = &job->options;
@@ -53,11 +54,11 @@ static spmm_status check_planned_grid(const sp_job *job)
                    (long long)ranks, (long long)ranks);
 }
 
-/** Checks that the ranks which communicate can do so by the transport and reduction asked for: peer needs a process
- *  column on one node, NCCL a GPU for each rank.
+/** Checks that the hardware suits --transport and --reduce: peer needs all ranks of a process column on one
+ *  node, NCCL needs one GPU per rank.
  *
- *  Collective, but the status is this rank's. Process columns and rows may differ in what they find, so every query
- *  is made before any result is judged: no rank misses a collective call. */
+ *  Collective over the job's grid; the status may differ between ranks. All collective queries come before
+ *  the first return on an error, so that every rank takes part in them. */
 static spmm_status check_neighbours(const sp_job *job)
 {
     const sp_options *const o = &job->options;
@@ -78,9 +79,9 @@ static spmm_status check_neighbours(const sp_job *job)
     return in_column == 1 && in_row == 1 ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
 }
 
-/* ---- files; rank 0 ---- */
+/* ---- files; rank 0 only ---- */
 
-/** Refuses a name that is no file's and close to a generator's; the reader reports everything else. */
+/** Rejects a matrix name that is no file's but resembles a generator's; the reader rejects all others. */
 static spmm_status check_matrix(const char *matrix)
 {
     char meant[128];
@@ -89,7 +90,7 @@ static spmm_status check_matrix(const char *matrix)
     return sp_fail(SPMM_ERR_OPEN, "%s: no such file, and no such generator%s", SHOWN(matrix), meant);
 }
 
-/** Checks that the file of X can be opened: it is only read after the matrix. */
+/** Checks that the file of -x can be opened: it is read after the matrix, so an error would come late. */
 static spmm_status check_x(const char *path)
 {
     sp_input *source;

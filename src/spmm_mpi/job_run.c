@@ -1,4 +1,4 @@
-/** Makes the runs, one for each K and kernel asked for, and compares them. */
+/** Makes the runs, one for each K and each requested kernel, and compares them. */
 #include "spmm_mpi/job.h"
 
 #include <string.h>
@@ -13,20 +13,20 @@
 
 /* ---- one run ---- */
 
-/** The objects of one run. */
+/** Data of one run, i.e. of one K and one kernel. */
 typedef struct run {
     const sp_kernel *kernel;
     int64_t k;
     spmm_plan *plan;
-    spmm_multivector x, y;          /* this rank's rows, in the plan's memory */
-    spmm_multivector y_host;        /* Y copied from a GPU; otherwise unused */
-    spmm_multivector x_whole;       /* rank 0: the whole X to verify with, where it must be made for that */
-    const spmm_multivector *x_seen; /* rank 0: the whole X, in x_whole, x or job->x_file */
-    spmm_multivector gathered;      /* rank 0: Y, or its sampled rows */
-    double *seconds;                /* [TIMES * repeat] */
+    spmm_multivector x, y;          /* this rank's rows of X and Y, in host or GPU memory as planned */
+    spmm_multivector y_host;        /* copy of y in host memory if y is on a GPU; otherwise unused */
+    spmm_multivector x_whole;       /* rank 0: the whole X, if it must be generated for verification */
+    const spmm_multivector *x_seen; /* rank 0: the whole X for verification: x_whole, x or job->x_file */
+    spmm_multivector gathered;      /* rank 0: the whole Y, or its sampled rows */
+    double *seconds;                /* [TIMES * repeat], see times_of() */
 } run;
 
-/** The times of a product that are kept; STILL is a product without its exchange. */
+/** The times that run.seconds stores for each repetition. STILL is a product without the exchange of X. */
 enum { APPLY, KERNEL, INTERIOR, BOUNDARY, REDUCE, EXCHANGE, STILL, TIMES };
 
 static void destroy_run(run *r)
@@ -66,7 +66,7 @@ static spmm_status make_plan(sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** Generates this rank's rows of X. */
+/** Generates this rank's rows of X in *x. */
 static void generate(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
@@ -76,7 +76,7 @@ static void generate(const sp_job *job, spmm_multivector *x)
         sp_multivector_generate(x, o->x_kind, o->x_seed, job->block.x_begin, job->binding.threads);
 }
 
-/** Generates the whole X, in the order of the renumbered rows where there is one. */
+/** Generates the whole X in *x; its rows are renumbered if the rows of the matrix were. */
 static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
@@ -90,7 +90,7 @@ static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
     return status;
 }
 
-/** Makes this rank's rows of X, generated or received from rank 0's file, in the plan's memory. */
+/** Creates this rank's rows of X in the plan's memory: generates them or receives them from rank 0. */
 static spmm_status make_x(sp_job *job, run *r)
 {
     spmm_multivector staging = {0};
@@ -111,7 +111,8 @@ done:
     return status;
 }
 
-/** Finds the whole X that rank 0 verifies with: the file's, the product's on a single CPU rank, else generates it. */
+/** Sets r->x_seen to the whole X for verification on rank 0: X from a file, r->x if a single CPU rank holds
+ *  all of it, or else a newly generated X. */
 static spmm_status see_x(sp_job *job, run *r)
 {
     if (!sp_is_root(job) || job->verify == SP_VERIFY_NONE) return SPMM_OK;
@@ -136,7 +137,8 @@ static spmm_status prepare(sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** Notes the DRAM bound in the record; its share is the slowest rank's least time over the median of a product. */
+/** Computes the members of record.dram_bound. The share is the minimum time of the slowest rank (its DRAM
+ *  traffic at its copy bandwidth) divided by the median time of a product. */
 static spmm_status dram_bound_share(sp_job *job, const run *r)
 {
     sp_record *rec = &job->record;
@@ -160,7 +162,7 @@ static double median(const sp_job *job, const run *r, int which)
     return sp_stats_of(times_of(job, r, which), job->options.repeat).median;
 }
 
-/** Share of an exchange's own time that was hidden: that did not prolong the product. */
+/** Returns the fraction of the exchange's own time that was hidden, i.e. that did not prolong the product. */
 static double hidden_share(const sp_record *rec)
 {
     const double exposed = rec->apply.median - rec->seconds.no_exchange;
@@ -168,7 +170,7 @@ static double hidden_share(const sp_record *rec)
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/** Notes the plan's decisions in the record. */
+/** Stores the plan's choices (transport, reduction, column blocks) in the record. */
 static spmm_status note_facts(sp_job *job, const run *r)
 {
     sp_record *rec = &job->record;
@@ -215,8 +217,8 @@ static spmm_status products(sp_job *job, run *r)
     return job->copy_bandwidth > 0 ? dram_bound_share(job, r) : SPMM_OK;
 }
 
-/** Compacts Y to its sampled rows, in place: their indices increase strictly, so the i-th is at least i, and no row
- *  is overwritten before it is copied. */
+/** Moves the sampled rows of Y to its front, in place. Row i of the result comes from a row with an index of
+ *  at least i, since the sampled indices increase strictly; so no row is overwritten before it is moved. */
 static void pick_rows(const sp_job *job, spmm_multivector *y)
 {
     const size_t bytes = (size_t)y->ld * sp_value_size(y->precision);
@@ -235,7 +237,7 @@ static void poison(spmm_multivector *y)
         ((float *)y->data)[0] += 1;
 }
 
-/** Writes Y with its rows in the order of the matrix as read. Rank 0. */
+/** Writes the output file of Y, with the rows in the order of the matrix as read. Called on rank 0 only. */
 static spmm_status write_output(const sp_job *job, const spmm_multivector *gathered)
 {
     spmm_multivector y;
@@ -260,7 +262,7 @@ static spmm_status collect(sp_job *job, run *r)
         if (status == SPMM_OK) status = spmm_multivector_copy(&r->y, y);
     }
     TRY(sp_agree(job->grid.comm, "download", status));
-    /* the first rank of a process row contributes the sum; after a butterfly the others have it too */
+    /* only the first rank of a process row sends Y; after a butterfly the other ranks have the same Y */
     if (job->grid.coords[1] > 0) y->rows = 0;
     if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) poison(y);
     if (job->options.output) {
@@ -279,16 +281,17 @@ static spmm_status collect(sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** Whether Y must be the serial product bit for bit, so that any difference fails the run. Rank 0. */
+/** Returns 1 if the kernel must give the same Y as the serial product bit for bit, so that any difference is
+ *  an error. Called on rank 0 only. */
 static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
 {
-    if (job->grid.dims[1] > 1) return 0; /* Y is a sum of partial Y */
+    if (job->grid.dims[1] > 1) return 0; /* Y is the sum of several partial Y, which rounds differently */
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
            (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_row_segment(kernel));
 }
 
-/** Index, in the matrix as read, of the row with the new index `row`. */
+/** Returns the index before renumbering of the row whose index after renumbering is `row`. */
 static int64_t old_number(const sp_job *job, int64_t row)
 {
     int64_t i = 0;
@@ -308,7 +311,7 @@ static spmm_status verify(sp_job *job, run *r)
     TRY(sp_agree(job->grid.comm, "verify", status));
     if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
     if (sp_is_root(job) && job->perm && error->row >= 0) error->row = old_number(job, error->row);
-    /* an exact kernel fails on any difference, however small */
+    /* for a kernel that must be exact, any difference is a failure */
     int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
     TRY(sp_bcast(job->grid.comm, SP_ROOT, &passed, sizeof passed));
     job->record.passed = (int)passed;
@@ -322,7 +325,7 @@ static int all_asked(const sp_job *job)
     return job->options.kernel && strcmp(job->options.kernel, "all") == 0;
 }
 
-/** Width of the column of kernel names in the tables. */
+/** Returns the width of the column of kernel names in the tables. */
 static int name_width(const sp_job *job)
 {
     int count, width = 14;
@@ -375,7 +378,8 @@ done:
 
 /* ---- all runs ---- */
 
-/** Measures what the DRAM bound needs. The copies raise the peak of memory, which is restarted afterwards. */
+/** Measures the copy bandwidth and counts the rows of X read, for the DRAM bound. The measurement raises the
+ *  peak of memory; so the peak is stored before, and reset afterwards. */
 static spmm_status measure_dram_bound(sp_job *job)
 {
     TRY(sp_agree(job->grid.comm, "bandwidth", sp_touched_columns(&job->block.csr, &job->touched)));
@@ -385,7 +389,8 @@ static spmm_status measure_dram_bound(sp_job *job)
     return status;
 }
 
-/** Makes a run with every kernel of the device and format for one K, and appends each record to runs at *count. */
+/** Makes one run with K = k for every kernel of the job's device and format. Appends each record to `runs`
+ *  and increments *count. */
 static spmm_status multiply_every(sp_job *job, int64_t k, sp_record *runs, int *count)
 {
     int kernels;
@@ -426,7 +431,7 @@ static spmm_status compare_all(sp_job *job)
     return status;
 }
 
-/** --probe: measures with the first K. */
+/** Implements --probe, with the first K of --columns. */
 static spmm_status probe(sp_job *job)
 {
     sp_probe p;

@@ -1,4 +1,4 @@
-/** Times repeated products and exchanges on all ranks together. */
+/** Times repeated products and exchanges; the time of the slowest rank counts. */
 #include <string.h>
 
 #include "plan/plan.h"
@@ -6,8 +6,8 @@
 
 static int shared_out(const sp_job *job) { return job->grid.size > 1; }
 
-/** Ends all ranks after a failure of the device in the middle of an exchange: neighbors would wait for ever for rows
- *  that do not come. */
+/** Ends the processes of all ranks if the GPU of this rank has failed during an exchange: the rank's
+ *  neighbors would wait forever for its rows. */
 static void end_all_where_stuck(const sp_job *job, spmm_status status)
 {
     if ((status != SPMM_ERR_DEVICE && status != SPMM_ERR_NO_DEVICE) || !shared_out(job)) return;

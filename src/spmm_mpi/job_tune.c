@@ -1,4 +1,4 @@
-/** Chooses the kernel of each K where it is auto: by the rule of plan/choose.h, or by timing the candidates. */
+/** Chooses a kernel for each K if none is named: by the rule of plan/choose.h or by timing. */
 #include "spmm_mpi/job.h"
 
 #include <math.h>
@@ -11,15 +11,15 @@
 #include "spmm_mpi/tune.h"
 
 enum { WHY_BYTES = 160, MOST_PRODUCTS = 100 };
-static const double LEAST_TO_TIME = 0.15; /**< seconds a candidate is timed, by repeating short products */
+static const double LEAST_TO_TIME = 0.15; /**< seconds for which each candidate's products are repeated */
 
-/** What the tunings of all K share. */
+/** Data that the tunings for all K share. */
 typedef struct tuning {
     spmm_format format;
     const sp_kernel *list[SP_MAX_CANDIDATES];
     int count;
-    uint64_t hash;   /* of the matrix's structure */
-    char path[4096]; /* rank 0: the cache file; "": nothing is remembered */
+    uint64_t hash;   /* hash of the matrix's sparsity pattern */
+    char path[4096]; /* rank 0: path of the tuning cache; "": no cache */
 } tuning;
 
 static spmm_format format_asked(const sp_job *job) { return (spmm_format)((int)job->options.format - 1); }
@@ -33,9 +33,9 @@ static void warn(const sp_job *job, const char *what)
     fprintf(stderr, "spmm_mpi: warning: %s: %s\n", what, spmm_error_message());
 }
 
-/* ---- remembering; rank 0 ---- */
+/* ---- the tuning cache; rank 0 only ---- */
 
-/** Writes the key of a cached answer: what the answer is taken to depend on. */
+/** Writes to `key` the cache key for K = k: everything that the fastest kernel may depend on. */
 static void make_key(const sp_job *job, const tuning *t, int64_t k, char *key, size_t n)
 {
     const sp_options *o = &job->options;
@@ -77,7 +77,7 @@ static void remember(const sp_job *job, const tuning *t, int64_t k, int index, d
 
 /* ---- timing ---- */
 
-/** Makes this rank's rows of X and Y in the memory of the candidate's plan. */
+/** Creates this rank's rows of X and Y in the memory (host or GPU) of the plan, and generates X. */
 static spmm_status make_x_and_y(const sp_job *job, const spmm_plan *plan, int64_t k, spmm_multivector *x,
                                 spmm_multivector *y)
 {
@@ -95,12 +95,12 @@ static spmm_status make_x_and_y(const sp_job *job, const spmm_plan *plan, int64_
     return status;
 }
 
-/** Times one kernel: the median over a few products of the slowest rank's time, the same on every rank. */
+/** Times a kernel. \param [out] seconds  median of the slowest rank's times, the same on every rank */
 static spmm_status time_kernel(const sp_job *job, const sp_kernel *kernel, int64_t k, double *seconds)
 {
     double apply[MOST_PRODUCTS], within[MOST_PRODUCTS];
     const sp_job_times wanted = {.apply = apply, .kernel = within};
-    /* a GPU's own clock does not see the host's delays: ranks often share cores, but seldom a GPU */
+    /* on a GPU the kernels' own time excludes delays of the host, whose cores several ranks often share */
     double *const times = kernel->device == SPMM_CUDA ? within : apply;
     spmm_multivector x = {0}, y = {0};
     spmm_plan_options options = sp_job_plan_options(job);
@@ -124,7 +124,9 @@ done:
     return status;
 }
 
-/** Times every candidate. \param [out] best  index of the fastest; -1: no plan could be made */
+/** Times all candidate kernels.
+ *  \param [out] best   index of the fastest kernel; -1: all candidates were left out
+ *  \param [out] least  seconds of a product with the fastest kernel */
 static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k, int *best, double *least)
 {
     *best = -1;
@@ -132,7 +134,7 @@ static spmm_status time_candidates(const sp_job *job, const tuning *t, int64_t k
     for (int i = 0; i < t->count; i++) {
         double seconds = 0;
         const spmm_status status = time_kernel(job, t->list[i], k, &seconds);
-        /* a kernel whose data exceed a limit or the memory is left out; any other failure ends the tuning */
+        /* leave out a kernel whose data exceed a limit or the memory; fail on any other error */
         if (status != SPMM_OK && status != SPMM_ERR_LIMIT && status != SPMM_ERR_MEMORY) return status;
         if (is_verbose(job)) {
             printf("           %-15s %-10s", t->list[i]->id, sp_format_word(t->list[i]->format));
@@ -156,7 +158,7 @@ static spmm_status tune(const sp_job *job, const tuning *t, int64_t k, const sp_
         int64_t index;
     } known = {0, -1};
     int best = -1;
-    if (t->count < 2) return SPMM_OK; /* no choice */
+    if (t->count < 2) return SPMM_OK; /* with fewer than two candidates there is nothing to choose */
     if (sp_is_root(job)) {
         recall(job, t, k, &best, &known.seconds);
         known.index = best;
@@ -168,7 +170,7 @@ static spmm_status tune(const sp_job *job, const tuning *t, int64_t k, const sp_
         return SPMM_OK;
     }
     TRY(time_candidates(job, t, k, &best, &known.seconds));
-    if (best < 0) return SPMM_OK; /* the rule's kernel stays; its plan will report what is wrong */
+    if (best < 0) return SPMM_OK; /* keep the rule's kernel; its plan will report the error */
     *kernel = t->list[best];
     snprintf(why, WHY_BYTES, "tuned now: %.4f ms", 1e3 * known.seconds);
     if (sp_is_root(job)) remember(job, t, k, best, known.seconds);
@@ -190,7 +192,7 @@ static spmm_status start_tuning(const sp_job *job, tuning *t)
 
 /* ---- choosing ---- */
 
-/** Prints the chosen kernels: one line for all K, or one per K where they differ. */
+/** Prints the chosen kernel and the reason: one line if all K have the same, otherwise one line per K. */
 static void say_choices(const sp_job *job, char (*why)[WHY_BYTES])
 {
     const int count = job->options.k_count;

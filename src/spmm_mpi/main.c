@@ -1,4 +1,4 @@
-/** The program spmm_mpi: parses options, runs the phases of job.h, and returns an exit code. */
+/** The main program of spmm_mpi: parses the options and runs the phases declared in job.h. */
 #include <omp.h>
 #include <string.h>
 
@@ -52,7 +52,8 @@ static void list_devices(const sp_binding *place)
     }
 }
 
-/** Lists the transports of X and whether this build and machine have them; all but mpi need GPUs. */
+/** Prints for each transport of X whether this build and machine have it. All transports but mpi need
+ *  GPUs. */
 static void list_transports(void)
 {
     const char *none = "";
@@ -69,8 +70,8 @@ static void list_transports(void)
     }
 }
 
-/** Answers --help, --version and --list-kernels without starting MPI, which a login node may forbid.
- *  \return 1: answered, the program ends */
+/** Handles --help, --version and --list-kernels without MPI, since login nodes may forbid MPI.
+ *  \return 1 if the action was one of these and the program must end */
 static int answer(sp_action action)
 {
     if (action != SP_ACTION_HELP && action != SP_ACTION_VERSION && action != SP_ACTION_LIST_KERNELS) return 0;
@@ -88,17 +89,17 @@ static spmm_status place(sp_job *job)
     sp_device_choice choice = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
     if (kernel && choice == SP_DEVICE_AUTO)
         choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
-    /* a dry run's --grid is of the planned ranks, not of those that run */
+    /* with --dry-run, --grid describes the planned job, not the ranks that run now */
     const int planned = o->action == SP_ACTION_DRY_RUN;
     TRY(sp_grid_create(MPI_COMM_WORLD, planned ? 0 : o->p, planned ? 0 : o->q, &job->grid));
     TRY(sp_share_memory(job->grid.comm, &job->memory));
     TRY(sp_bind_rank(job->grid.comm, choice, o->threads, &job->binding));
-    omp_set_num_threads(job->binding.threads); /* for parallel regions without num_threads */
+    omp_set_num_threads(job->binding.threads); /* default for parallel regions without a num_threads clause */
     return SPMM_OK;
 }
 
-/** Takes the matrix from a file or generator to each rank's block.
- *  \param [out] ended  1: the action is complete, without products */
+/** Reads or generates the matrix and distributes it to the blocks of the ranks.
+ *  \param [out] ended  1: the requested action is complete, and no products follow */
 static spmm_status distribute(sp_job *job, int *ended)
 {
     const sp_action action = job->options.action;

@@ -1,4 +1,4 @@
-/** The table of spmm_mpi's options, the functions that parse their arguments, and the checks of combinations. */
+/** Defines spmm_mpi's options, parses their arguments, and rejects contradictory combinations. */
 #include "spmm_mpi/options.h"
 
 #include <stddef.h>
@@ -115,8 +115,8 @@ static spmm_status set_ell_limit(void *options, const char *text)
     return SPMM_OK;
 }
 
-#define ACTION(name) RAISE(action, SP_ACTION_##name) /* help wins over the rest */
-/** All options, in the order of --help. */
+#define ACTION(name) RAISE(action, SP_ACTION_##name) /* of several actions, the last in sp_action wins */
+/** All options of spmm_mpi, in the order in which --help lists them. */
 static const sp_option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
@@ -203,7 +203,7 @@ void sp_options_help(FILE *out)
                  "4 resources (memory, device, MPI, output).\n");
 }
 
-/** Refuses what needs the whole matrix on one rank, which --io parallel does not provide. */
+/** Rejects options that need the whole matrix on one rank if --io parallel is given. */
 static spmm_status check_io(const sp_options *o)
 {
     const char *needs = NULL;
@@ -228,7 +228,7 @@ spmm_status sp_options_check_column_blocks(const sp_options *o)
     return SPMM_OK;
 }
 
-/** Refuses combinations of options that contradict each other. */
+/** Rejects combinations of options that contradict each other. */
 static spmm_status check(const sp_options *o)
 {
     const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
@@ -246,7 +246,7 @@ static spmm_status check(const sp_options *o)
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"
                        " or see --scatter-only");
     TRY(check_io(o));
-    if (!o->x_file) TRY(sp_options_check_column_blocks(o)); /* K is known when the file is read */
+    if (!o->x_file) TRY(sp_options_check_column_blocks(o)); /* else K is still unknown */
     if (o->tune && o->kernel)
         return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))

@@ -1,4 +1,4 @@
-/** Parses spmm_mpi's command line into a struct, by a table that also makes --help. No MPI. */
+/** Parses the command line of spmm_mpi into a struct, by a table that --help is printed from too. No MPI. */
 #ifndef SP_SPMM_MPI_OPTIONS_H
 #define SP_SPMM_MPI_OPTIONS_H
 
@@ -11,9 +11,9 @@
 #include "kernels/kernel.h"
 #include "spmm_mpi/verify.h"
 
-enum { SP_MAX_COLUMNS = 64 }; /**< values in a list of --columns or --plan-ranks, at most */
+enum { SP_MAX_COLUMNS = 64 }; /**< maximum length of the lists of --columns and --plan-ranks */
 
-/** Matrix formats; SP_FORMAT_AUTO, then 1 + spmm_format. */
+/** Arguments of --format: SP_FORMAT_AUTO, then the values of spmm_format plus 1. */
 typedef enum sp_format_choice {
     SP_FORMAT_AUTO,
     SP_FORMAT_CSR,
@@ -23,8 +23,8 @@ typedef enum sp_format_choice {
     SP_FORMAT_PANEL
 } sp_format_choice;
 
-/** What the program does: products, or something else after which it ends. If several are asked for, the last in this
- *  list wins. */
+/** What the program does. All actions but SP_ACTION_MULTIPLY end the program before any product. If the
+ *  command line asks for several actions, the last one in this enum wins. */
 typedef enum sp_action {
     SP_ACTION_MULTIPLY,
     SP_ACTION_SCATTER_ONLY,
@@ -36,59 +36,59 @@ typedef enum sp_action {
     SP_ACTION_HELP
 } sp_action;
 
-/** The options, with their defaults filled in. */
+/** The options of spmm_mpi; those not on the command line have their default values. */
 typedef struct sp_options {
     const char *matrix;        /**< file or generator spec; points into argv or static storage */
-    int64_t k[SP_MAX_COLUMNS]; /**< [k_count] columns of X, one run each */
+    int64_t k[SP_MAX_COLUMNS]; /**< [k_count] numbers of columns of X (--columns), one run each */
     int k_count;
     int k_given; /**< 1: --columns was given */
     sp_device_choice device;
     sp_format_choice format;
-    const char *kernel; /**< a kernel's name, "all", or NULL: auto */
-    int tune;           /**< 1: auto chooses by timing the kernels */
+    const char *kernel; /**< argument of --kernel: name of a kernel, or "all"; NULL: auto */
+    int tune;           /**< 1: --autotune: the kernel is chosen by timing */
     sp_shape shape;
-    int p, q;                           /**< process grid; 0 x 0: default */
-    int grid_auto;                      /**< 1: the grid of least cost */
-    int64_t plan_ranks[SP_MAX_COLUMNS]; /**< --dry-run: [plan_count] numbers of ranks */
+    int p, q;                           /**< process grid p x q; both 0: default */
+    int grid_auto;                      /**< 1: --grid auto: the grid of least cost */
+    int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] list of --plan-ranks */
     int plan_count;
-    const char *cache; /**< file to write the matrix to in binary form; NULL: none */
-    int io_parallel;   /**< 1: every rank reads its block */
+    const char *cache; /**< --cache: binary file to write the matrix to; NULL: none */
+    int io_parallel;   /**< 1: --io parallel: every rank reads its own block */
     int verify_given;  /**< 1: --verify was given */
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;
     int no_overlap, probe;
-    int column_blocks; /**< 0: the plan's choice */
+    int column_blocks; /**< argument of --column-blocks; 0: the plan chooses the number */
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;
     uint64_t x_seed;
-    const char *x_file; /**< NULL: X is generated */
-    int threads;        /**< per rank; 0: default */
+    const char *x_file; /**< file to read X from; NULL: X is generated */
+    int threads;        /**< OpenMP threads per rank; 0: default */
     int repeat, warmup;
-    int timeout; /**< seconds; 0: none */
+    int timeout; /**< --timeout in seconds; 0: none */
     sp_verify_mode verify;
-    const char *output, *json, *csv; /**< NULL: none */
+    const char *output, *json, *csv; /**< names of the files to write; NULL: none */
     double ell_limit;
     int allow_nonfinite;
     sp_action action;
-    int verbosity;                /**< -1 quiet, 0, 1 verbose */
-    char notes[SP_MESSAGE_BYTES]; /**< which options overrode others; "": none */
+    int verbosity;                /**< -1: --quiet; 0: default; 1: --verbose */
+    char notes[SP_MESSAGE_BYTES]; /**< warning about options that override others; "": none */
 } sp_options;
 
-/** Parses argv into *o, which keeps pointers to argv's strings. Local.
+/** Parses the command line argv into *o, which keeps pointers to the strings of argv. Local.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and what it takes */
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
 
-/** Checks that --column-blocks divides every K as column blocks require. Where X comes from a file, its K must be
- *  known already. Local.
+/** Checks that X can be split into the number of blocks given by --column-blocks, for every K
+ *  (sp_column_blocks_fit()). If X comes from a file, K must have been read from that file before. Local.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says what is expected */
 spmm_status sp_options_check_column_blocks(const sp_options *o);
 
 /** Prints the text of --help. Local. */
 void sp_options_help(FILE *out);
 
-/** The word for it that --partition takes, e.g. "nnz". Local. */
+/** Returns the argument of --partition that stands for `partition`, e.g. "nnz". Local. */
 const char *sp_partition_word(sp_partition partition);
 
 #endif

@@ -1,4 +1,4 @@
-/** Measures the costs of messages by round trips, and of operations by serial products. */
+/** Measures the time of messages by round trips, and of floating-point operations by serial products. */
 #include "spmm_mpi/probe.h"
 
 #include <string.h>
@@ -13,8 +13,8 @@ enum { SMALL = 8, MIDDLE = 64 << 10, LARGE = 4 << 20, TRIALS = 9 };
 
 /* ---- messages ---- */
 
-/** Seconds of one message, half a round trip, averaged over `count` round trips between the first and the last rank;
- *  other ranks do nothing, and their *seconds means nothing. */
+/** Measures the time of a message between the first and the last rank: half a round trip, averaged over
+ *  `count` round trips. The other ranks do nothing, and their *seconds is meaningless. */
 static spmm_status to_and_fro(const sp_grid *g, char *data, int bytes, int count, double *seconds)
 {
     const int last = g->size - 1, other = g->rank == 0 ? last : 0;
@@ -43,7 +43,7 @@ static spmm_status probe_messages(const sp_grid *g, sp_probe *p)
     char *data;
     double middle = 0, large = 0;
     TRY(sp_agree(g->comm, "probe", sp_alloc((void **)&data, LARGE, 1, "a message")));
-    memset(data, 1, LARGE); /* untouched pages all map to the same zero page, which would be too fast */
+    memset(data, 1, LARGE); /* pages never written map to one shared zero page: reads would be too fast */
     spmm_status status = one_way(g, data, SMALL, 100, &p->latency);
     if (status == SPMM_OK) status = one_way(g, data, MIDDLE, 10, &middle);
     if (status == SPMM_OK) status = one_way(g, data, LARGE, 2, &large);
@@ -54,7 +54,8 @@ static spmm_status probe_messages(const sp_grid *g, sp_probe *p)
 
 /* ---- operations ---- */
 
-/** Number of leading rows with at most `entries` entries together; at least 1 if there are rows. */
+/** Returns the number of rows at the beginning of the matrix a that have at most `entries` entries in total;
+ *  at least 1 if a has rows. */
 static int64_t first_rows(const spmm_csr *a, int64_t entries)
 {
     int64_t rows = 0;
@@ -100,7 +101,7 @@ spmm_status sp_probe_machine(const sp_grid *grid, const spmm_csr *block, int64_t
 {
     memset(probe, 0, sizeof *probe);
     if (grid->size > 1) TRY(sp_agree(grid->comm, "probe", probe_messages(grid, probe)));
-    /* the other ranks wait meanwhile: on a shared core they would slow it down */
+    /* only rank 0 computes; the other ranks wait, since on a shared core they would slow rank 0 down */
     TRY(sp_agree(grid->comm, "probe",
                  grid->rank == 0 ? probe_operations(block, k, &probe->per_flop) : SPMM_OK));
     return sp_bcast(grid->comm, 0, probe, sizeof *probe);

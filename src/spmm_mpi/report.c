@@ -1,4 +1,4 @@
-/** Prints the report of spmm_mpi as text: preamble, runs, comparison, summary. */
+/** Prints spmm_mpi's report as text: preamble, table of runs, comparison of kernels, summary. */
 #include "spmm_mpi/report.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/** Reports one record per run as text, JSON Lines and CSV. All functions are local; rank 0 alone calls them. */
+/** Reports each run as text, JSON Lines and CSV. All functions are local; only rank 0 calls them. */
 #ifndef SP_SPMM_MPI_REPORT_H
 #define SP_SPMM_MPI_REPORT_H
 
@@ -9,17 +9,19 @@
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/verify.h"
 
-/** Seconds of the phases, each the slowest rank's. halo is its set-up, once. Those of a product are medians: apply is
- *  the whole product; of it, kernel is the kernels of interior and boundary rows together, and reduce the sum of
- *  partial Y. On a GPU the two kernels run concurrently: kernel then lasts from the start of the first to the end of
- *  the last, less than interior plus boundary. exchange is measured alone, without a product; no_exchange is a
- *  product without its exchange. All members are doubles: sp_job_slowest() treats the struct as an array. */
+/** Times of the phases in seconds, each the maximum over the ranks. The times of products are medians: apply
+ *  is the whole product; kernel is its part in kernels; interior and boundary are the kernels of interior and
+ *  of boundary rows; reduce is the sum of partial Y. On a GPU the interior and boundary kernels run
+ *  concurrently: kernel then lasts from the start of the first to the end of the last, and is less than
+ *  interior + boundary. exchange is an exchange of X without a product, no_exchange a product without
+ *  exchange. halo is the time to set up the halo, which happens once. All members are doubles:
+ *  sp_job_slowest() treats the struct as an array of double. */
 typedef struct sp_seconds {
     double read, partition, scatter, halo, convert, x, exchange, no_exchange, kernel, interior, boundary,
         reduce, apply, gather, verify, total;
 } sp_seconds;
 
-/** Everything that is reported about one run: one K, one kernel. */
+/** All data reported about one run, i.e. about one K and one kernel. */
 typedef struct sp_record {
     struct {
         const char *source, *field, *symmetry;
@@ -33,82 +35,86 @@ typedef struct sp_record {
             *x, *verify, *host;
     } run;
     struct {
-        int64_t rows;       /**< ghost rows of X, maximum over the ranks */
-        int64_t all_rows;   /**< ghost rows of X of all ranks together */
-        int64_t bcast_rows; /**< what all_rows would be with --exchange bcast */
-        int neighbours;     /**< ranks that a rank receives from, maximum over the ranks */
-        int column_blocks;  /**< of X, exchanged one after another */
-        double interior;    /**< share of the rows that are computed during the exchange */
-        double hidden;      /**< share of the exchange's own time that does not prolong the product */
-    } moved;                /**< between ranks in a product */
+        int64_t rows;       /**< number of ghost rows of X on a rank, maximum over the ranks */
+        int64_t all_rows;   /**< number of ghost rows of X, sum over all ranks */
+        int64_t bcast_rows; /**< value of all_rows with --exchange bcast */
+        int neighbours;     /**< number of ranks that a rank receives from, maximum over the ranks */
+        int column_blocks;  /**< number of column blocks of X, which are exchanged one after another */
+        double interior;    /**< fraction of the rows of Y that are computed during the exchange */
+        double hidden;      /**< fraction of the exchange's time that does not prolong the product */
+    } moved;                /**< communication in one product */
     sp_seconds seconds;
-    sp_stats apply;      /**< seconds of the slowest rank in each repetition */
+    sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
     double gflops;       /**< 2 nnz K / median apply / 1e9 */
-    double imbalance;    /**< maximum over mean of the entries per rank; 1 without entries */
-    sp_verify_mode mode; /**< how Y was verified in fact */
+    double imbalance;    /**< entries per rank: maximum / mean; 1 if there are no entries */
+    sp_verify_mode mode; /**< verification mode that was used; sample may replace full */
     sp_error error;
-    int passed; /**< also 1 where nothing was verified */
+    int passed; /**< 1: Y is correct, or was not verified */
     struct {
-        int64_t root_peak_bytes,
-            rank_peak_bytes;     /**< resident set: rank 0's, and the maximum over the ranks */
-        int64_t load_peak_bytes; /**< rank 0's, after reading and scattering */
+        int64_t root_peak_bytes, /**< peak resident set of rank 0 */
+            rank_peak_bytes;     /**< peak resident set, maximum over the ranks */
+        int64_t load_peak_bytes; /**< peak resident set of rank 0 when the matrix has been distributed */
     } memory;
     struct {
-        double bytes;          /**< least DRAM traffic of a product, all ranks */
-        double copy_bandwidth; /**< bytes per second that the memories of all ranks copy; 0: not measured */
-        double share; /**< the slowest rank's least traffic at its bandwidth, over the median apply */
+        double bytes;          /**< minimum DRAM traffic of a product, sum over all ranks */
+        double copy_bandwidth; /**< sum over all ranks of sp_copy_bandwidth(); 0: not measured */
+        double share;          /**< slowest rank: time of its minimum traffic / median of apply */
     } dram_bound;
     struct {
         double latency, per_byte, per_flop; /**< seconds, as in sp_probe; 0: not measured */
     } probe;
 } sp_record;
 
-/** Facts of the matrix that are printed once, before the runs. */
+/** Facts about the matrix, printed once before the runs. */
 typedef struct sp_preamble {
-    int64_t stored, duplicates, longest, empty; /**< entries of the file; duplicates summed; entries of
-                                                     the longest row; empty rows */
-    double read_bytes; /**< of text, or of the arrays of a .spmm file; 0 for a generator */
-    int binary;        /**< 1: a .spmm file */
+    int64_t stored, duplicates, longest, empty; /**< stored: entries of the file; duplicates: entries
+                                                     summed; longest: entries of the longest row; empty: rows
+                                                     without entries */
+    double read_bytes; /**< size of the text, or of the arrays of a .spmm file; 0 for a generator */
+    int binary;        /**< 1: the matrix was read from a .spmm file */
     double parse_seconds;
 } sp_preamble;
 
-/** One rank's line of the verbose table. */
+/** One line of the table of ranks that --verbose prints. */
 typedef struct sp_rank_row {
     sp_binding binding;
-    int64_t row_begin, rows, nnz, bytes;  /**< of the block */
-    int64_t x_rows, halo_rows, sent_rows; /**< rows of X: owned; received and sent in a product */
-    int sources, targets;                 /**< ranks that it receives from and sends to */
+    int64_t row_begin, rows, nnz, bytes;  /**< position and size of the rank's block of A */
+    int64_t x_rows, halo_rows, sent_rows; /**< rows of X: x_rows owned; halo_rows received, sent_rows sent */
+    int sources, targets;                 /**< sources: ranks it receives from; targets: ranks it sends to */
 } sp_rank_row;
 
 /** Prints what is known before the first product: matrix, grid, binding, X, exchange, times of reading.
- *  \param [in] ranks  one per rank, in rank order; the binding of rank 0 is printed */
+ *  \param [in] ranks  [number of ranks], in rank order; only the binding of rank 0 is printed */
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,
                         const sp_rank_row *ranks);
 
-/** Prints a table with one line per rank. \param [in] ranks  [count] */
+/** Prints the table of ranks, with one line per rank. \param [in] ranks  [count] */
 void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
 
-/** Prints the head of the table of runs. \param [in] width  of the column of kernel names */
+/** Prints the column headings of the table of runs. \param [in] width  width of the column of kernel names */
 void sp_report_table_head(FILE *out, int width);
 
-/** Prints one run's line of that table, and its first wrong element if there is one. */
+/** Prints one line of the table of runs. If Y is wrong, prints its first wrong element on a second line.
+ *  \param [in] width  width of the column of kernel names */
 void sp_report_run(FILE *out, const sp_record *r, int width);
 
-/** Prints the times of a run's phases, and the results of --probe and the DRAM bound where they were measured. */
+/** Prints the times of a run's phases and, if measured, the results of --probe and the DRAM bound. */
 void sp_report_phases(FILE *out, const sp_record *r);
 
-/** Prints the runs of --kernel all, the fastest of each K first.
- *  \param [in,out] runs  [count], sorted on return by K and time */
+/** Prints the table that compares the runs of --kernel all, with the fastest run of each K first.
+ *  \param [in,out] runs  [count]; on return sorted by K, then by time */
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
 
-/** Prints the summary: precision, memory, phases and exchange of the last run, and how many of the runs failed. */
+/** Prints the summary after the last run: precision, memory, phases and exchange of that run, and the number
+ *  of failed runs. */
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
 
-/** Appends the record to a file of JSON Lines.
+/** Appends the record *r as one line to a file of JSON Lines.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_report_json(const char *path, const sp_record *r);
 
-/** Appends the record to a CSV file, which gets its header when it is new or empty; returns as sp_report_json(). */
+/** Appends the record *r as one row to a CSV file; a new or empty file first gets the header.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_report_csv(const char *path, const sp_record *r);
 
 #endif

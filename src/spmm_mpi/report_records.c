@@ -57,7 +57,7 @@ static void error_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** What a product moves between ranks, and the times of its parts. */
+/** Writes the group "moved": the communication of a product, and the times of the product's phases. */
 static void moved_group(sp_writer *s, const sp_record *r)
 {
     sp_writer_open(s, "moved");
@@ -78,7 +78,7 @@ static void moved_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** The results of --probe. */
+/** Writes the group "probe": the results of --probe. */
 static void probe_group(sp_writer *s, const sp_record *r)
 {
     sp_writer_open(s, "probe");
@@ -88,7 +88,7 @@ static void probe_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Visits every field once, in the same order for JSON and CSV. */
+/** Passes every field of the record to the writer once; JSON and CSV thus have the same order of fields. */
 static void visit(sp_writer *s, const void *record)
 {
     const sp_record *const r = record;
@@ -114,7 +114,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_int(s, "rank_peak_bytes", r->memory.rank_peak_bytes);
     sp_writer_int(s, "load_peak_bytes", r->memory.load_peak_bytes);
     sp_writer_close(s);
-    /* new fields are appended at the end, so that the columns before them keep their positions */
+    /* add new fields at the end, so that earlier CSV columns keep their positions */
     const int measured = r->dram_bound.copy_bandwidth > 0;
     sp_writer_double(s, "dram_bound_share", measured ? r->dram_bound.share : NAN);
     sp_writer_double(s, "copy_bytes_per_second", measured ? r->dram_bound.copy_bandwidth : NAN);

@@ -1,4 +1,4 @@
-/** Keeps the answers of --autotune in a text file: hash of a pattern, path, look-up, storing. */
+/** Implements the cache of --autotune: hash of a sparsity pattern, path, look-up and appending. */
 #include "spmm_mpi/tune.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ spmm_status sp_tune_path(char *path, size_t n)
     int length;
     if (file)
         length = snprintf(path, n, "%s", file);
-    else if (cache && cache[0] == '/') /* the XDG Base Directory Specification: ignore relative paths */
+    else if (cache && cache[0] == '/') /* the XDG specification says to ignore relative paths */
         length = snprintf(path, n, "%s/spmm_mpi/tune", cache);
     else if (home && home[0])
         length = snprintf(path, n, "%s/.cache/spmm_mpi/tune", home);
@@ -64,7 +64,8 @@ spmm_status sp_tune_path(char *path, size_t n)
 
 /* ---- finding ---- */
 
-/** Length of the field at *at, which ends at a tab or the line's end; *at moves past it. */
+/** Reads the next tab-separated field of a line. Sets *text to its beginning and *at to the field after it.
+ *  \return the length of the field */
 static size_t field(const char **at, const char *end, const char **text)
 {
     const char *const tab = memchr(*at, '\t', (size_t)(end - *at));
@@ -74,7 +75,8 @@ static size_t field(const char **at, const char *end, const char **text)
     return (size_t)(stop - *text);
 }
 
-/** Index in list of the kernel that a line names; -1: another key, an unknown kernel or a damaged line. */
+/** Parses a line of the cache. Returns the index in `list` of the kernel that the line names, or -1 if the
+ *  line has another key, an unknown kernel, or is damaged. */
 static int answer(const char *line, const char *end, const char *key, const sp_kernel *const *list, int count,
                   double *seconds)
 {
@@ -96,12 +98,12 @@ static int answer(const char *line, const char *end, const char *key, const sp_k
     return found;
 }
 
-/** Reads the whole file into *text, which the caller frees; *bytes is 0 where there is no file. */
+/** Reads a whole file into *text, which the caller frees. If the file does not exist, *bytes is 0. */
 static spmm_status read_all(const char *path, char **text, size_t *bytes)
 {
     struct stat info;
     *bytes = 0;
-    /* O_NONBLOCK: do not wait for the other end of a pipe */
+    /* O_NONBLOCK: if path is a pipe, open() does not wait for a writer */
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 && errno == ENOENT) return SPMM_OK;
     if (file < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot read: %s", path, strerror(errno));
@@ -130,7 +132,7 @@ spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *con
     const spmm_status status = read_all(path, &text, &bytes);
     for (const char *line = text, *const end = text ? text + bytes : NULL; status == SPMM_OK && line < end;) {
         const char *const stop = memchr(line, '\n', (size_t)(end - line));
-        if (!stop) break; /* an incomplete line at the end of the file */
+        if (!stop) break; /* the last line is incomplete: ignore it */
         const int found = answer(line, stop, key, list, count, seconds);
         if (found >= 0) *index = found;
         line = stop + 1;
@@ -141,7 +143,8 @@ spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *con
 
 /* ---- storing ---- */
 
-/** Makes the directories of a file. \return SPMM_OK, SPMM_ERR_OUTPUT with the first that cannot be made */
+/** Creates the missing directories of a path.
+ *  \return SPMM_OK, or SPMM_ERR_OUTPUT with the first directory that cannot be created */
 static spmm_status make_folders(const char *path)
 {
     char folder[4096];
@@ -150,7 +153,7 @@ static spmm_status make_folders(const char *path)
     for (char *p = folder + 1; *p; p++) {
         if (*p != '/') continue;
         *p = '\0';
-        /* for a directory that exists mkdir may report any error, not only EEXIST, e.g. EROFS: stat decides */
+        /* for an existing directory mkdir() may fail with EEXIST, EROFS and others: only stat() tells */
         if (mkdir(folder, 0700) != 0) {
             const int reason = errno;
             if (stat(folder, &info) != 0)

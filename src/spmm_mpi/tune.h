@@ -1,9 +1,10 @@
-/** The cache of --autotune: a small text file with one line per answer, appended to and never rewritten.
+/** The cache of --autotune: a text file that stores the fastest kernel for each tuned product, one per line.
+ *  Lines are appended and never rewritten:
  *
  *      KEY <tab> KERNEL <tab> SECONDS
  *
- *  The last line with a key counts. Damaged lines, and lines that name a kernel which does not exist any more, are
- *  ignored. The caller treats a failure here as a warning, not as a failure of the run. */
+ *  If several lines have the same key, the last one counts. Damaged lines and lines with an unknown kernel
+ *  are ignored. The caller reports a failure of these functions as a warning and goes on. */
 #ifndef SP_SPMM_MPI_TUNE_H
 #define SP_SPMM_MPI_TUNE_H
 
@@ -13,35 +14,42 @@
 
 enum { SP_TUNE_KEY_BYTES = 768 };
 
-/** Hash of a block's sparsity pattern. The hashes of row blocks add up (mod 2^64) to that of the whole matrix,
- *  wherever its rows are cut; with Q > 1 the sum depends on the column cuts too, since column indices are local.
+/** Returns a hash of a block's sparsity pattern. The sum (mod 2^64) over all row blocks is the hash of the
+ *  whole matrix and does not depend on where its rows are cut. With Q > 1 the sum depends on where the
+ *  columns are cut, since column indices are local to a block.
  *
  *  Local. \param [in] row_begin  global index of the block's first row */
 uint64_t sp_structure_hash(const spmm_csr *block, int64_t row_begin, int threads);
 
-/** Writes the processor's name from /proc/cpuinfo, else "cpu", into text [n]; returns text. Local. */
+/** Copies the processor's name from /proc/cpuinfo to text [n], or "cpu" if there is none; returns text.
+ *  Local. */
 const char *sp_cpu_name(char *text, size_t n);
 
-/** Determines the path of the cache: SPMM_TUNE_CACHE (if "": no cache is kept, and path is ""), else spmm_mpi/tune in
- *  XDG_CACHE_HOME or ~/.cache. Its directories need not exist.
- *
- *  Local. \return SPMM_OK, SPMM_ERR_OPEN (none of the variables is set, or the path exceeds n) */
-spmm_status sp_tune_path(char *path, size_t n);
-
-/** Looks up a key.
+/** Determines the path of the cache file: the value of SPMM_TUNE_CACHE if it is set ("" means: no cache),
+ *  else spmm_mpi/tune in XDG_CACHE_HOME or ~/.cache. The directories need not exist.
  *
  *  Local.
- *  \param [in]  list     [count] kernels that may be the answer
- *  \param [out] index    of the answer in list; -1: none
- *  \param [out] seconds  that a product took; unchanged where there is no answer
- *  \return SPMM_OK, also where there is no file; SPMM_ERR_OPEN, _LIMIT (too large to be such a file), _MEMORY */
+ *  \param [out] path  [n]; "" if no cache is kept
+ *  \return SPMM_OK, SPMM_ERR_OPEN if none of the variables is set or the path is too long */
+spmm_status sp_tune_path(char *path, size_t n);
+
+/** Looks up in the cache file which kernel was the fastest for a key.
+ *
+ *  Local.
+ *  \param [in]  list     [count] the kernels to choose from
+ *  \param [out] index    index of the fastest kernel in list; -1: the cache has no kernel of the list for
+ *                        this key
+ *  \param [out] seconds  time of a product with that kernel; unchanged if index is -1
+ *  \return SPMM_OK, also if the file does not exist; SPMM_ERR_OPEN, _LIMIT (file too large), _MEMORY */
 spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *const *list, int count,
                          int *index, double *seconds);
 
-/** Appends an answer as one line, which never mixes with those of other processes (base/append.h); makes the
- *  directories of the file.
+/** Appends the fastest kernel for a key to the cache file, as one line that is never mixed with lines of
+ *  other processes (base/append.h). Creates missing directories.
  *
- *  Local. \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
+ *  Local.
+ *  \param [in] seconds  time of a product with the kernel
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_tune_store(const char *path, const char *key, const char *kernel, double seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/** Compares Y with the serial product by a rounding-error bound, and picks the rows of a sample. */
+/** Compares Y with the serial product within a rounding-error bound, and selects the rows of a sample. */
 #include "spmm_mpi/verify.h"
 
 #include <float.h>
@@ -12,13 +12,13 @@
 
 enum { CHUNK_ROWS = 64 };
 
-/** Merges a thread's outcome into the total; the first wrong element is the one in the lowest row, whichever thread
- *  found it. */
+/** Merges the result `part` of one thread into `into`. The first wrong element is the one in the lowest row,
+ *  no matter which thread found it. */
 static void merge(sp_error *into, const sp_error *part)
 {
     if (part->max_relative > into->max_relative || isnan(part->max_relative))
         into->max_relative = part->max_relative;
-    into->mean_relative += part->mean_relative; /* a sum until sp_verify() divides it */
+    into->mean_relative += part->mean_relative; /* a sum; sp_verify() computes the mean from it */
     into->checked += part->checked;
     into->wrong += part->wrong;
     into->different += part->different;
@@ -36,10 +36,10 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
     const double u = precision == SPMM_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
     const double tiny = precision == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
     const double nu = (double)n * u;
-    /* for n u >= 1/2 gamma_n grows without bound or makes no sense; n u itself still bounds the error of a sum of
+    /* for n u >= 1/2 gamma_n is huge or undefined; n u by itself also bounds the error of a sum of
        products (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
     const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
-    return 2 * (gamma * sum + (double)n * tiny); /* y and the reference may both err by as much */
+    return 2 * (gamma * sum + (double)n * tiny); /* 2: both y and the reference may have this error */
 }
 
 static void compare(int64_t row, int64_t column, double found, double expected, double bound, sp_error *e)
@@ -69,14 +69,14 @@ static void compare(int64_t row, int64_t column, double found, double expected, 
 }
 
 typedef struct scratch {
-    spmm_multivector reference; /* [CHUNK_ROWS x k] */
-    double *sum;                /* sum |a||x|, [CHUNK_ROWS x k] */
+    spmm_multivector reference; /* [CHUNK_ROWS x k] rows of the serial product */
+    double *sum;                /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
 } scratch;
 
 static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spmm_multivector *x,
                        const spmm_multivector *y, scratch *s, sp_error *e)
 {
-    /* row starts are absolute, so a shifted view is a matrix of those rows */
+    /* row starts index the arrays of a, so advancing the pointer gives a matrix of rows [begin, end) */
     sp_matrix rows = *a;
     rows.row_start = a->row_start + begin;
     rows.rows = end - begin;
@@ -128,7 +128,7 @@ void sp_sample_rows(const int64_t *begin, int blocks, int64_t *rows, int64_t *fi
     int64_t taken = 0;
     for (int b = 0; b < blocks; b++) {
         const int64_t size = begin[b + 1] - begin[b];
-        /* integer arithmetic: with share <= size the rows are distinct, which a rounded spacing would not ensure */
+        /* integer division yields distinct rows, since share <= size; a rounded spacing might repeat a row */
         int64_t share = all <= SP_SAMPLE_ROWS ? size : size * SP_SAMPLE_ROWS / all;
         if (share == 0 && size > 0) share = 1;
         first[b] = taken;
