@@ -17,8 +17,8 @@ unsigned blocks_for(int64_t threads)
     return (unsigned)std::min(std::max((threads + BLOCK - 1) / BLOCK, (int64_t)1), MOST_BLOCKS);
 }
 
-/** Packs rows: row r of out := row list[r] of x. Each thread moves one vector at a time; a row has `words`
- *  vectors. */
+/** Packs rows: row r of out := row list[r] of x. A row consists of `words` elements of the type V, which is a
+ *  vector of up to 16 bytes; each thread copies one such element at a time. */
 template <typename V>
 __global__ void __launch_bounds__(BLOCK)
     pack(const V *__restrict__ x, int64_t words, const int32_t *__restrict__ list, int64_t count,

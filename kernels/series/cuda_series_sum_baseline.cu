@@ -1,5 +1,5 @@
-/** Computes means of series by the baseline kernels, those of the course reports and of a CUDA textbook;
- *  docs/SERIES.md compares them. One block works on one series at a time, except in sum_blocks. The kernels
+/** Baseline kernels for the means of series, kept for comparison with those of cuda_series_sum.cu: they come
+ *  from the course reports that docs/KERNELS.md describes. docs/SERIES.md has their times. One block works on one series at a time, except in sum_blocks. The kernels
  *  accept any length of the series and any block size, not only powers of two. */
 #include "kernels/series/cuda_series.cuh"
 

@@ -80,8 +80,9 @@ static int begins_like(int fd, off_t size, const char *head)
     return pread(fd, start, n, 0) == (ssize_t)n && memcmp(start, head, n) == 0;
 }
 
-/** Determines the length that a file should have if its last line lacks its newline: if that line is the
- *  beginning of one of the caller's lines, the length without that line, else the present length `size`. */
+/** Determines the length to which a file whose last line lacks its newline is to be truncated. If that line is
+ *  a line that the caller began to write and did not complete, as after a crash, *end is the offset at which
+ *  the line begins. Otherwise *end is `size`: nothing is cut off. */
 static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut, off_t *end)
 {
     enum { LONGEST = 1 << 20 }; /* maximum size in bytes of one of the caller's lines */

@@ -1,4 +1,4 @@
-/** Binds each rank to the processor that it computes on: CPU cores or a GPU. */
+/** Chooses what each rank computes on: its GPU, or the number of threads for the cores that it may use. */
 #ifndef SP_BINDING_H
 #define SP_BINDING_H
 

@@ -187,7 +187,8 @@ spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
  *  \param [in] kernel  name of the kernel, in static storage */
 spmm_status sp_device_launched(const char *kernel);
 
-/** A timer: a pair of events with timing in the stream that sp_device_use() selects. */
+/** A timer of work on the GPU: a pair of events. Each event is recorded in the stream that sp_device_use() has
+ *  selected at that moment. */
 typedef struct sp_timer sp_timer;
 /** Creates a timer. \param [out] timer  the caller destroys it; NULL on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */

@@ -87,9 +87,10 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     return SPMM_OK;
 }
 
-/** Determines the row blocks, and the number of column blocks: o->column_blocks if it is not 0; else
- *  sp_column_blocks_best() on GPUs if less than half of all ranks' rows are interior; else 1. All ranks get
- *  the same number. Collective over the grid. */
+/** Determines the row blocks and the number of column blocks, which is the same on all ranks. Collective over
+ *  the grid. The number is o->column_blocks if that is not 0. Otherwise it is 1, except on GPUs: if rows of X
+ *  are exchanged, overlap is not disabled, and fewer than half of the rows of all ranks together are interior,
+ *  it is sp_column_blocks_best(). */
 static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 {
     spmm_status status = SPMM_OK;

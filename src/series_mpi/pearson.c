@@ -25,9 +25,8 @@ static int64_t count_of(const sp_pearson *p, int rank) { return p->begin[rank + 
  *  computes half of them. */
 static int shared(const sp_pearson *p, int d) { return d > 0 && 2 * d == p->grid->size; }
 
-/** Determines which rows `rank` sends to `partner` in step d: all its rows, or only the second half if the
- *  two ranks share their pairs and `partner` is the higher rank.
- *  \param [out] first  first row sent, counted from the first row of `rank` */
+/** Determines which rows `rank` sends to `partner` in step d: all of them, unless both ranks receive each
+ *  other's series in this step (see shared()): then the lower rank sends only its second half. */
 static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t *first, int64_t *rows)
 {
     const int64_t count = count_of(p, rank), half = count / 2;

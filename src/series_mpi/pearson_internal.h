@@ -23,8 +23,9 @@ struct sp_pearson {
     void *tile;   /**< [edge * edge] memory of the current tile: numerators, then coefficients */
     sp_histogram *histogram;
     sp_spread *host_spread;
-    double *host_weight, *weight; /**< [number of all series] 1 / deviation of each series, 0 if constant;
-                                       host_weight: in host memory; weight: in the memory of the tiles */
+    double *host_weight, *weight; /**< [total number of series] 1 / deviation of each series, 0 if it is
+                                       constant; host_weight: in host memory; weight: in GPU memory if the
+                                       tiles are there, else the same array as host_weight */
 };
 
 /** What sp_pearson_collect() has found so far on this rank; the struct is defined in pearson_collect.c. */
