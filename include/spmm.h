@@ -15,9 +15,9 @@
  *    then the other ranks cannot be told.
  *  - Arguments are checked first. A function returns SPMM_ERR_USAGE for NULL in place of a required object, a
  *    value outside its enumeration, an impossible size or leading dimension, or data in another kind of
- *    memory than `space` says (if an open GPU can tell); the message names the function, the argument and
- *    what was expected. The lengths of arrays and the values in them are not checked; NaNs and infinities are
- *    computed with.
+ *    memory than `space` says (checked only while a GPU is open). The message names the function, the
+ *    argument and what was expected. The lengths of arrays and the values in them are not checked; NaNs and
+ *    infinities are computed with.
  *  - Communicators that the library creates inherit the error handler of the caller's communicator. Under
  *    MPI's default, MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN the
  *    function returns SPMM_ERR_MPI, and other ranks may then wait for the failed rank.
@@ -70,11 +70,11 @@ typedef struct spmm_plan_options {
                              kernel or, without a name, one chosen for the matrix */
     const char *kernel; /**< name of a kernel, as spmm_mpi --list-kernels prints it for the device and the
                              format; NULL: the library chooses one for the matrix, K and the precision */
-    int threads; /**< OpenMP threads of this rank (SPMM_CPU); 0: omp_get_max_threads(), at most the bound. The
-                      bound is the larger of 4 per core and 256, but never more than OMP_THREAD_LIMIT; a
-                      number beyond it is SPMM_ERR_USAGE */
-    double ell_limit; /**< padded ELLPACK is refused if it is larger than this many times the matrix in CSR;
-                           0: 3.0 */
+    int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU; 0: omp_get_max_threads(), reduced
+                      to the maximum if that is less. The maximum is 4 per core or 256, whichever is more, but
+                      never more than OMP_THREAD_LIMIT. A greater number gives SPMM_ERR_USAGE */
+    double ell_limit; /**< maximum ratio of the size of the matrix in padded ELLPACK to its size in CSR; if it
+                           is exceeded, SPMM_ELL is refused. 0: 3.0 */
     int block_size;   /**< threads per CUDA block, a multiple of 32 up to 1024; 0: the kernel's default */
     int subwarp; /**< GPU lanes per element of Y, for kernels with this parameter; 0: the kernel's default */
     spmm_exchange exchange;   /**< which rows of X each rank sends to which other ranks */
@@ -83,16 +83,17 @@ typedef struct spmm_plan_options {
     int no_overlap;           /**< 1: kernels start only after the halo exchange has finished; has no effect
                                    if column_blocks > 1 */
     int column_blocks; /**< number of column blocks that X is cut into; each is exchanged while the previous
-                            one is multiplied. A divisor of K, at most 16, such that a row of a column block
-                            takes a multiple of 32 bytes. 1: X is not cut. 0: the library chooses; it cuts X
-                            only on GPUs, and only if too few rows of Y can be computed without ghost rows */
+                            one is multiplied. Must be a divisor of K, at most 16, such that a row of a
+                            column block takes a multiple of 32 bytes. 1: X is not cut. 0: the library
+                            chooses; it cuts X only on GPUs, and only if too few rows of Y can be computed
+                            without ghost rows */
 } spmm_plan_options;
 
 /** A plan: all data that repeated products with one matrix and one K need; opaque. */
 typedef struct spmm_plan spmm_plan;
 
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
- *  owner, chooses the kernel (the same one on every rank, by the entries of all blocks), converts the block
+ *  owner, chooses the kernel (the same on all ranks, for the matrix as a whole), converts the block
  *  to the kernel's format, and moves the result to the device. spmm_mpi --list-kernels tells which kernels
  *  reproduce the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); with
  *  SPMM_FORMAT_AUTO the library may choose another kernel.
@@ -108,7 +109,7 @@ typedef struct spmm_plan spmm_plan;
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (one of these checks failed, a rank asked
- *          for more threads than the bound allows, or an environment variable SPMM_* has an invalid value;
+ *          for more threads than the maximum, or an environment variable SPMM_* has an invalid value;
  *          the message says what was found and expected, and on which rank unless it is rank 0), _MEMORY,
  *          _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
@@ -117,8 +118,8 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
 /** Allocates this rank's rows of X, zeroed, in the memory of the plan's device, with space for the ghost
  *  rows that spmm_apply() receives. If X and Y are distributed alike, this multivector can also serve as Y,
  *  so that X and Y can be swapped from product to product. Local. The caller destroys the multivector,
- *  before or after the plan; with SPMM_TRANSPORT_PEER the plan keeps its memory for reuse until the plan is
- *  destroyed.
+ *  before or after the plan; with SPMM_TRANSPORT_PEER the plan keeps the multivector's memory for reuse
+ *  until the plan is destroyed.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
 
@@ -129,13 +130,15 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 
 /** Computes Y := alpha A X + beta Y; complete on return.
  *
- *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. Memory is
- *  allocated only in the first call with each kind of arguments.
+ *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. A call
+ *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls
+ *  reuse the buffer.
  *  \param [in,out] plan  reusable
  *  \param [in]     x     this rank's rows of X, [x_rows x k], in the memory of the plan's device; the ghost
- *                        rows of x are overwritten. An x with fewer ghost rows than the plan needs is copied
- *                        in every call; so is, with SPMM_TRANSPORT_PEER, an x that spmm_plan_x_create() did
- *                        not create for this plan
+ *                        rows of x are overwritten. If x has fewer ghost rows than the plan needs, or
+ *                        another leading dimension than spmm_plan_x_create() gives, each call
+ *                        copies x. With SPMM_TRANSPORT_PEER, each call also copies an x that
+ *                        spmm_plan_x_create() did not create for this plan
  *  \param [in,out] y     this rank's rows of Y, shaped as by spmm_plan_y_create(); not read if beta is 0;
  *                        padding columns are overwritten; must not overlap x, ghost rows and padding
  *                        included

@@ -48,7 +48,7 @@ typedef enum spmm_format {
     SPMM_ELL = 1,       /**< ELLPACK, padded to the longest row */
     SPMM_ELL_NOPAD = 2, /**< ELLPACK without padding */
     SPMM_SELL = 3,      /**< sliced ELLPACK, rows sorted by length */
-    SPMM_PANEL = 4      /**< panels of 8 rows that share their column indices */
+    SPMM_PANEL = 4      /**< panels of 8 rows; a panel has one list of column indices for all its rows */
 } spmm_format;
 
 /** Returns the text for a status code, in static storage; never NULL. Local. */
@@ -83,11 +83,11 @@ typedef struct spmm_multivector {
                                         of X there, see spmm_plan_x_create() */
 } spmm_multivector;
 
-/** One rank's block of a distributed matrix. A program may fill in this struct itself. Then column indices
- *  of csr are relative to col_begin; ranks of a process row (the same p) have the same rows, ranks of a
- *  process column (the same q) the same columns; blocks follow one another without gaps. The rows of X that
- *  correspond to a block's columns are owned by the ranks of its process column, in consecutive ranges in
- *  the order of p. spmm_plan_create() checks all of this. */
+/** One rank's block of a distributed matrix. A program may fill in this struct itself, by these rules:
+ *  Column indices of csr are relative to col_begin. Ranks of a process row (the same p) have the same rows,
+ *  ranks of a process column (the same q) the same columns. Blocks follow one another without gaps. The rows
+ *  of X that correspond to a block's columns are owned by the ranks of its process column, in consecutive
+ *  ranges in the order of p. spmm_plan_create() checks all of this. */
 typedef struct spmm_block {
     spmm_csr csr;                 /**< the block's entries */
     int64_t rows, cols;           /**< size of the whole matrix, m x n */
@@ -144,9 +144,9 @@ void spmm_csr_destroy(spmm_csr *a);
  *  the GPU must be destroyed first. Local. */
 void spmm_device_close(void);
 
-/** Allocates a multivector of zeros without ghost rows. The leading dimension is padded so that a row takes
- *  a multiple of 32 bytes or, if it is shorter, a power of two: no row straddles a 32-byte sector. Local.
- *  The caller destroys the multivector.
+/** Allocates a multivector of zeros without ghost rows. The leading dimension is padded so that no row
+ *  occupies more 32-byte sectors than necessary: the size of a row is a multiple of 32 bytes or, below 32
+ *  bytes, a power of two. Local. The caller destroys the multivector.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (the size overflows), _NO_DEVICE (space is SPMM_CUDA and
  *          no GPU is open), _DEVICE */
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,

@@ -1,6 +1,6 @@
 /** Interface between the kernels and the rest of the library. A kernel gets a matrix in one format, X, Y, the
  *  OpenMP threads' row ranges (on the CPU), and a state that it prepared itself; it does not use MPI. To add
- *  a kernel, write a file in a folder beside this one, and add a line to kernels.def (a few files define two
+ *  a kernel, write a file in a subfolder of kernels/, and add a line to kernels.def (a few files define two
  *  kernels). */
 #ifndef SP_KERNEL_H
 #define SP_KERNEL_H
@@ -29,9 +29,10 @@ typedef struct sp_setup {
 } sp_setup;
 
 /** Arguments of a kernel's run(), which computes one product y := a x. x and y are in the memory a->space and
- *  do not overlap; run() may write y's padding columns (k <= j < ld). A GPU kernel's run() queues it in the
- *  stream sp_device_stream(), checks the launch by sp_device_launched(), and does not wait for the kernel.
- *  run() allocates nothing: whatever it needs besides x and y, prepare() has allocated. */
+ *  do not overlap; run() may write y's padding columns (k <= j < ld). On a GPU, run() queues the kernel
+ *  in the stream sp_device_stream(), checks the launch by sp_device_launched(), and returns without
+ *  waiting for the kernel. run() allocates nothing: whatever it needs besides x and y, prepare() has
+ *  allocated. */
 typedef struct sp_launch {
     const sp_matrix *a;
     const sp_thread_ranges *ranges; /**< row ranges of the OpenMP threads; NULL on a GPU */
@@ -41,7 +42,7 @@ typedef struct sp_launch {
     spmm_multivector *y;
 } sp_launch;
 
-/** Operations of a kernel. The file of kernel ID defines them as sp_kernel_ID. */
+/** Operations of a kernel. The source file of the kernel named ID defines them in a variable sp_kernel_ID. */
 typedef struct sp_kernel_ops {
     spmm_status (*run)(const sp_launch *launch); /**< computes one product; on a GPU queues it */
     /** Creates what products need besides the matrix, such as work lists and workspaces. Sets *state to NULL
@@ -80,7 +81,7 @@ const sp_kernel *sp_kernels(int *count);
 /** Returns the kernel whose name is `id`; NULL if there is none. Local. */
 const sp_kernel *sp_kernel_find(const char *id);
 
-/** Returns the greatest number of entries of a row that a kernel with SP_EXACT_UNSPLIT sums as a whole:
+/** Returns the maximum length, in entries, of a row that a kernel with SP_EXACT_UNSPLIT does not cut:
  *  SP_CPU_ROW_SEGMENT on the CPU, SP_ROW_SEGMENT on a GPU. The kernel cuts longer rows into row segments and
  *  adds their partial sums in order, so that the result is the same for any number of threads. Local. */
 int64_t sp_kernel_row_segment(const sp_kernel *kernel);

@@ -1,4 +1,4 @@
-/** Helpers of the OpenMP kernels of the course reports: chunk sizes, and the transposition of X. */
+/** Helpers of the baseline OpenMP kernels (see docs/KERNELS.md): chunk sizes, and the transposition of X. */
 #include "kernels/baseline/cpu_baseline.h"
 
 #include "base/memory.h"

@@ -1,4 +1,4 @@
-/** Helpers of the OpenMP kernels of the course reports: chunk sizes, the fma step of a sum, and the
+/** Helpers of the baseline OpenMP kernels (see docs/KERNELS.md): chunk sizes, the fma step of a sum, and the
  *  transposition of X. */
 #ifndef SP_CPU_BASELINE_H
 #define SP_CPU_BASELINE_H
@@ -22,8 +22,8 @@ void sp_baseline_transpose(const sp_launch *launch);
 /** The release() of kernels that transpose X: frees the workspace for X transposed; accepts NULL. */
 void sp_baseline_release(void *state);
 
-/** Returns sum + a * x, rounded once: one step of the variable partial_sum of the course reports. The fma
- *  makes the result equal to the serial product bit for bit. */
+/** Returns sum + a * x, rounded once: one step of the sum that is an element of Y. The fma makes the result
+ *  equal to the serial product bit for bit. */
 static inline double sp_baseline_fma_f64(double a, double x, double sum) { return fma(a, x, sum); }
 
 /** Returns sum + a * x in f32, rounded once; see sp_baseline_fma_f64(). */

@@ -1,5 +1,5 @@
-/* The OpenMP product of the course reports on ELLPACK: X is transposed first, and the loops over the rows and
- * columns of Y are collapsed. This file is included once per format, with the macros
+/* The baseline OpenMP product on ELLPACK (see docs/KERNELS.md): X is transposed first, and the loops over the
+ * rows and columns of Y are collapsed. This file is included once per format, with the macros
  *   ROW_BEGIN(a, i)    position of the first entry of row i of the matrix a
  *   ROW_LENGTH(a, i)   number of positions of row i; padding (column index -1) ends the row earlier */
 #include "kernels/baseline/cpu_baseline.h"

@@ -1,5 +1,5 @@
-/** The kernel cpu_csr_static, the OpenMP product of the course reports on CSR: static chunks of rows, and one
- *  private sum per element of Y. */
+/** The kernel cpu_csr_static, the baseline OpenMP product on CSR (see docs/KERNELS.md): static chunks of
+ *  rows, and one private sum per element of Y. */
 #include "kernels/baseline/cpu_baseline.h"
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                       \

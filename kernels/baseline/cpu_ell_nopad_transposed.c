@@ -1,5 +1,5 @@
-/** The kernel cpu_ell_nopad_transposed, the OpenMP product of the course reports on ELLPACK without padding;
- *  transposes X first (see cpu_baseline_ell.h). */
+/** The kernel cpu_ell_nopad_transposed, the baseline OpenMP product on ELLPACK without padding; transposes X
+ *  first (see cpu_baseline_ell.h). */
 #define ROW_BEGIN(a, i) ((a)->row_start[i])
 #define ROW_LENGTH(a, i) ((a)->nz_per_row[i])
 #include "kernels/baseline/cpu_baseline_ell.h"

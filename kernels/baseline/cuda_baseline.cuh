@@ -1,9 +1,10 @@
 /** Arguments and state that the CUDA kernels of the course reports (the baseline kernels) share.
  *  docs/KERNELS.md has a table of these kernels.
  *
- *  Counts of elements, rows and entries are 64-bit numbers. As in the course reports, the size of a grid is
- *  that of the work; beyond the largest grid, grid-stride loops do the rest. Every kernel is compiled for
- *  blocks of up to MAX_BLOCK threads, so that it can be launched with any block size that the user sets. */
+ *  Counts of elements, rows and entries are 64-bit numbers. As in the course reports, a grid has one thread,
+ *  sub-warp, warp or block per item of work. Grid-stride loops process the items beyond the maximum size of a
+ *  grid. Every kernel is compiled for blocks of up to MAX_BLOCK threads, so that it can be launched with any
+ *  block size that the user sets. */
 #ifndef SP_CUDA_BASELINE_CUH
 #define SP_CUDA_BASELINE_CUH
 
@@ -37,7 +38,7 @@ struct baseline_state {
     int block;          /* threads per block */
     int lanes;          /* lanes per sub-warp or sub-block */
     int resident;       /* number of blocks that the GPU runs at the same time */
-    int64_t k;          /* number of columns of X in the products to come */
+    int64_t k;          /* number of columns of X */
     void *xt;           /* workspace for X transposed, [k x cols] */
     int64_t *first_row; /* [row_blocks + 1]: first row of each row block, then the number of rows */
     int64_t row_blocks;

@@ -48,8 +48,8 @@ template <class Sum> spmm_status run_scalar(const sp_launch *l, const char *id)
 
 /* ---- one sub-warp per element of Y ---- */
 
-/** Returns the sum of this lane's share of an element of Y: of every lanes-th entry of the row, from entry
- *  number `lane` on. In padded ELLPACK the first column index -1 ends a row. */
+/** Returns this lane's part of an element of Y: the sum over every lanes-th entry of the row, starting with
+ *  entry number `lane`. In padded ELLPACK the first column index -1 ends a row. */
 template <spmm_format F, typename T>
 __device__ inline T lane_sum(const product<T> &a, int64_t row, const T *x, int lane, int lanes)
 {
@@ -73,8 +73,8 @@ __global__ void __launch_bounds__(MAX_BLOCK) subwarp_kernel(const product<T> a, 
               in_warp = (int)threadIdx.x % WARP / lanes;
     const int64_t elements = a.rows * a.k, per_block = (int)blockDim.x / lanes,
                   stride = gridDim.x * per_block;
-    /* `first` is the first element that the warp computes, and so equal in all its lanes: all of them must
-     * call subwarp_sum(). */
+    /* `first`, the first element that the warp computes, is equal in all its lanes. So all lanes stay in the
+     * loop and call subwarp_sum(), as they must. */
     for (int64_t first = blockIdx.x * per_block + (int)threadIdx.x / WARP * (WARP / lanes); first < elements;
          first += stride) {
         const int64_t n = first + in_warp;

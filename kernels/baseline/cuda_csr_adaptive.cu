@@ -5,9 +5,9 @@
  *  of the threads are added in shared memory.
  *
  *  local_size() is the number of threads per block. It is also the number of products that fit into the
- *  shared memory of a block, hence the most entries, and the most rows, of a row block of several rows. It is
- *  the mean number of entries per row, rounded up to whole warps, at most 1024. If the user sets a block
- *  size, that is used instead. */
+ *  shared memory of a block, and hence the maximum number of entries, and of rows, in a row block of several
+ *  rows. It is the mean number of entries per row, rounded up to whole warps, at most 1024. If the user sets
+ *  a block size, that is used instead. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
 #include "kernels/baseline/cuda_baseline_columns.cuh"
 

@@ -12,9 +12,10 @@
 namespace {
 
 enum {
-    QUEUE_BLOCK = 256,   /* most threads per block by default; with small blocks the GPU finishes evenly */
-    ITEM_WORK = 1 << 15, /* entries x columns of a row block, to make a fetch from the queue worthwhile */
-    MAX_ITEM = 1 << 12   /* most entries of a row block of several rows, whatever ITEM_WORK asks for */
+    QUEUE_BLOCK = 256,   /* maximum number of threads per block, unless the user sets a block size;
+                            with small blocks the GPU finishes evenly */
+    ITEM_WORK = 1 << 15, /* entries x columns of a row block; makes a fetch from the queue worthwhile */
+    MAX_ITEM = 1 << 12   /* maximum number of entries in a row block of several rows, whatever ITEM_WORK is */
 };
 
 /** Takes the next row block from the queue and returns its number in all threads of the block. */

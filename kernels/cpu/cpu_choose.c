@@ -10,8 +10,8 @@
 
 enum {
     L1_BYTES = 40 << 10,         /* assumed size of the L1 cache; cores of today have 32 to 48 KiB */
-    PREFETCHED_BYTES = 18 << 10, /* most bytes of X prefetched ahead; more rows evict one another from L1 */
-    MOST_PREFETCH = 128,         /* longest prefetch distance in entries of A; more gains little */
+    PREFETCHED_BYTES = 18 << 10, /* maximum size of prefetched rows of X; more evict one another from L1 */
+    MOST_PREFETCH = 128,         /* maximum prefetch distance, in entries of A; more gains little */
     UNKNOWN_CACHE = 32 << 20     /* assumed size of the last-level cache, if the system does not report it */
 };
 
@@ -40,7 +40,8 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
     return narrow ? narrow : wide;
 }
 
-/** Returns the most vectors per row for which width w has loops for SP_RUN_BLOCK2 and SP_RUN_BLOCK3. */
+/** Returns the maximum number of vectors per row for which width w has loops for SP_RUN_BLOCK2 and
+ *  SP_RUN_BLOCK3. */
 static int64_t most_blocked(const sp_width *w)
 {
     int64_t most = w->vectors;
@@ -77,9 +78,9 @@ static int64_t in_cache(const cache *c, int64_t line)
     return line >= 0 && c->slot[line % c->slots] == line;
 }
 
-/** Counts the entries from .. to - 1 of A whose rows of X miss the model cache, and puts these rows into it.
- *  Unless rows of X are long, a row whose predecessor is in the cache does not count as a miss, because the
- *  hardware prefetches it by itself. */
+/** Counts how many of the entries `from` .. `to` - 1 of A need a row of X that is not in the model cache, and
+ *  puts these rows into the cache. If `long_rows` is 0, a row of X whose predecessor is in the cache is not
+ *  counted, because the hardware prefetches it by itself. */
 static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t to, int long_rows)
 {
     int64_t misses = 0;

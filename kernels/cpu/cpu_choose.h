@@ -7,10 +7,10 @@
 #include "kernels/cpu/cpu_loops.h"
 
 /** Chooses the vector width for products with k columns. If one vector can hold all k columns, chooses the
- *  narrowest such width. Otherwise chooses the widest width with which the sums of a row of Y fit into
- *  registers and the last vector of a row needs no mask, because its unused lanes fall into the padding of X
- *  and Y; if there is none, the widest width of the processor. (32-byte vectors are faster than 64-byte
- *  vectors that straddle cache lines and end in a mask.)
+ *  narrowest such width. Otherwise chooses the widest width that meets two conditions: the sums of a row of Y
+ *  fit into registers; and the last vector of a row needs no mask, because its unused lanes fall into the
+ *  padding of X and Y. If no width meets both, chooses the widest width of the processor.
+ *  (32-byte vectors are faster than 64-byte vectors that straddle cache lines and end in a mask.)
  *  \param [in] ld  the smaller of the leading dimensions of X and Y, in elements */
 const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld);
 
@@ -20,8 +20,8 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
  *                       handle fewer vectors per row than the other loops do */
 int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, int grouped);
 
-/** Chooses how many entries of A ahead of their use rows of X are prefetched (the prefetch distance in X),
- *  from the column indices of some rows of A.
+/** Chooses the prefetch distance in X: a row of X is prefetched this many entries of A before it is used. The
+ *  choice depends on the column indices of some rows of A.
  *  \param [in] begin, end  positions of the entries of each row of A, as for sp_rows_create()
  *  \param [in] bytes       size in bytes of the k columns of a row of X
  *  \return the prefetch distance in entries of A; 0: X need not be prefetched */

@@ -31,11 +31,11 @@ typedef enum sp_run_kind {
 
 enum {
     SP_TOGETHER = 4,        /**< the largest value of SP_HEIGHT */
-    SP_FEW_VECTORS = 2,     /**< most vectors per row in the loops for SP_RUN_EQUAL and SP_RUN_SHIFT */
+    SP_FEW_VECTORS = 2,     /**< maximum vectors per row in the loops for SP_RUN_EQUAL and SP_RUN_SHIFT */
     SP_PREFETCH_BYTES = 16, /**< X is prefetched only if its rows have at least this many bytes */
-    SP_FETCH_VECTORS = 4,   /**< most vectors per row for which A is prefetched; beyond, A matters little */
+    SP_FETCH_VECTORS = 4,   /**< maximum vectors per row for which A is prefetched; for more, of little use */
     SP_FETCH_ENTRIES = 512, /**< prefetch distance in A: number of entries */
-    SP_NEWLY_TOUCHED = 96   /**< most rows of X that sp_find_newly_touched() selects */
+    SP_NEWLY_TOUCHED = 96   /**< maximum number of rows of X that sp_find_newly_touched() selects */
 };
 
 /** Arguments of a loop: some rows of A that are in one run, and a column block of X and Y. */
@@ -55,8 +55,8 @@ typedef struct sp_block {
     int64_t last_entry; /**< last position of col that may be read in order to prefetch X */
     int64_t fetched;    /**< col and val are prefetched up to this position; -1: A is not prefetched */
     int tail;           /**< number of columns in the last vector of a row, if that vector is masked */
-    int newly;          /**< 1: X is large; loops for SP_RUN_BLOCK2 and _BLOCK3 prefetch newly touched rows */
-    int stream;         /**< 1: write Y by streaming stores, for which its rows are aligned */
+    int newly;          /**< 1: loops for SP_RUN_BLOCK2 and _BLOCK3 call sp_find_newly_touched() */
+    int stream;         /**< 1: write Y by streaming stores; the rows of Y are aligned for them */
 } sp_block;
 
 /** A loop: computes rows b->first .. b->last - 1 of Y in the columns of the column block b. */
@@ -66,11 +66,11 @@ typedef void (*sp_loop)(sp_block *b);
  *  else 0][run kind]. If an element is NULL, the loop for SP_RUN_ANY is to be used. */
 typedef const sp_loop (*sp_loops)[2][SP_RUN_KINDS];
 
-/** A vector width of an instruction set, and the table of its loops. */
+/** A vector width of an instruction set, and the table of the loops that use vectors of this width. */
 typedef struct sp_width {
     spmm_precision precision;
     int lanes;   /**< elements per vector */
-    int vectors; /**< most vectors per row that `loops` has loops for */
+    int vectors; /**< maximum number of vectors per row for which `loops` contains loops */
     sp_loops loops;
 } sp_width;
 
@@ -111,12 +111,12 @@ SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int c
     }
 }
 
-/** Selects the rows of X to prefetch for a later group of rows of A, in a run where the column indices of
- *  each group of `height` rows are those of the previous group plus `height`: the newly touched columns,
- *  which the later group has but the group before it does not have.
+/** Selects the rows of X to prefetch for a later group of rows of A. The rows of A must be in a run where
+ *  each group of `height` rows has the column indices of the previous group, each plus `height`. Selected are
+ *  the newly touched columns, i.e. those of the later group that the group just before it does not have.
  *  \param [in]  list   [n], the column indices of the current group, increasing
- *  \param [in]  bytes  size in bytes of a row of X in the column block; the larger it is, the nearer is the
- *                      later group
+ *  \param [in]  bytes  size in bytes of a row of X in the column block; the larger it is, the fewer groups
+ *                      ahead is the later group
  *  \param [out] newly  [SP_NEWLY_TOUCHED], the newly touched columns of the later group
  *  \return the number of columns in `newly`; if there are more than SP_NEWLY_TOUCHED, the rest is left out */
 int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly);

@@ -4,8 +4,8 @@
  *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as described in cpu_loops_vector.h
  *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros into the other lanes
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
- * and undefines them at its end. If fewer than LANES rows are left over at the end, the caller computes them:
- * the loop sets b->first to the first of them. */
+ * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row
+ * that is left over; the caller computes the rows left over. */
 
 TARGET static void NAME(shift_by_lanes)(sp_block *b)
 {

@@ -2,9 +2,9 @@
  * the macros
  *   VALUE, NAME(name), TARGET         element type; name with a suffix; function attribute
  *   LANES                             elements per vector
- *   VECTORS                           most vectors of sums per row of Y: 1, 8 or 16
- *   BLOCKED                           most vectors of sums per row in the loops for SP_RUN_BLOCK2 and
- *                                     SP_RUN_BLOCK3: 4 or 8; not defined if VECTORS is 1
+ *   VECTORS                           maximum number of vectors per row of Y: 1, 8 or 16
+ *   BLOCKED                           maximum number of vectors per row in the loops for
+ *                                     SP_RUN_BLOCK2 and SP_RUN_BLOCK3: 4 or 8; not defined if VECTORS is 1
  *   VECTOR, INTRINSIC(op)             vector type; the x86 intrinsic for operation `op` on this type
  *   MASK, MASK_OF(n)                  type of masks; the mask of the first n lanes
  *   BIT_MASKS                         defined if masks are bit masks (AVX-512)
@@ -48,14 +48,14 @@
 typedef struct NAME(group) {
     int64_t i, n;       /* i: first row of the group; n: number of entries of each row */
     const VALUE *val;   /* the values of row r of the group begin at val + r * stride */
-    const int32_t *col; /* column indices: row r's at col + r * stride, or at col one list for all rows */
+    const int32_t *col; /* column indices: a list for each row r at col + r * stride, or one for all at col */
     const VALUE *x;
     int64_t stride;
-    int64_t prefetch, limit; /* prefetch: distance in col; limit: a single row reads col[limit] at most */
+    int64_t prefetch, limit; /* prefetch: offset in col; limit (one-row groups): last index to read in col */
 } NAME(group);
 
-/** Stores the sums of row i of Y, which are `vectors` vectors; if `masked`, the last vector is stored under
- *  the mask. */
+/** Stores the sums of row i of Y, sum[0] .. sum[vectors - 1]. If `masked` is 1, the last of these vectors is
+ *  stored under the mask. */
 TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VECTOR *sum, const int vectors,
                                          const int masked, const MASK mask)
 {

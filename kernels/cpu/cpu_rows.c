@@ -34,8 +34,8 @@ typedef struct sp_rows {
     sp_thread_ranges interleaved;
     int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
-    int newly;        /* 1: X has LARGE_X bytes or more; see sp_block */
-    int64_t segments; /* number of segments of all rows of more than SP_CPU_ROW_SEGMENT entries */
+    int newly;        /* 1: X has LARGE_X bytes or more; see sp_block.newly */
+    int64_t segments; /* total number of segments of the rows of more than SP_CPU_ROW_SEGMENT entries */
     int64_t *segment; /* [2 * segments]: where each segment begins, then where each segment ends */
     void *partial;    /* [segments x partial_ld]: the sums of the segments */
     int64_t partial_ld;
@@ -220,7 +220,7 @@ static const sp_thread_ranges *ranges_of(const product *p)
     return p->s->interleaved.threads ? &p->s->interleaved : p->l->ranges;
 }
 
-/** Computes those of rows first .. last - 1 of Y that are not cut into segments. */
+/** Computes rows first .. last - 1 of Y, except those that are cut into segments. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
     const sp_thread_ranges *const w = ranges_of(p);
@@ -283,7 +283,7 @@ static void add_segments(const product *p, int64_t g, int64_t first, int64_t cou
         }
 }
 
-/** Computes the long rows of Y for which this thread is responsible: every threads-th one. */
+/** Computes the long rows of Y that belong to this thread: numbers `thread`, `thread` + `threads`, ... */
 static void add_all_segments(const product *p, int thread, int threads)
 {
     const sp_thread_ranges *const w = ranges_of(p);
@@ -303,8 +303,8 @@ spmm_status sp_rows_run(const sp_launch *l)
     p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
     p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
     p.stream = sp_choose_stream(y, p.width);
-    /* Each thread takes every threads-th range, so that all ranges are computed even if OpenMP starts fewer
-     * threads than were asked for. */
+    /* Thread t computes ranges t, t + threads, t + 2 threads, ..., so that all ranges are computed even if
+     * OpenMP starts fewer threads than requested. */
 #pragma omp parallel num_threads(l->ranges->threads)
     {
         const int threads = omp_get_num_threads();

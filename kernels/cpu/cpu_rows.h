@@ -25,7 +25,7 @@ spmm_status sp_rows_run(const sp_launch *launch);
  *  NULL. */
 void sp_rows_destroy(void *state);
 
-/** For tests: sets the size of Y, in bytes, from which on Y is written by streaming stores. A negative size
+/** For tests: sets the minimum size, in bytes, of a Y that is written by streaming stores. A negative size
  *  restores the default, the size of the last-level cache. */
 void sp_rows_stream_from(int64_t bytes);
 

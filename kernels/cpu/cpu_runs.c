@@ -6,13 +6,13 @@
 
 #include "base/memory.h"
 
-/** Flags of a row. SAME_LENGTH, SAME_COLUMNS: its number of entries, or its column indices, are those of the
- *  row before. SHIFT_d: its column indices are those of the row d rows before, each plus d. */
+/** Flags of row i. SAME_LENGTH: it has as many entries as row i - 1. SAME_COLUMNS: it has the column indices
+ *  of row i - 1. SHIFT_d: it has the column indices of row i - d, each plus d. */
 enum { SAME_LENGTH = 1, SAME_COLUMNS = 2, SHIFT_1 = 4, SHIFT_2 = 8, SHIFT_3 = 16 };
 
 enum {
-    LEAST = 16,          /* fewest rows of a run, with two exceptions: SP_RUN_ANY and LEAST_OF_BLOCKS */
-    LEAST_OF_BLOCKS = 3, /* fewest rows of a run of BLOCK2 or BLOCK3 that is not shifted */
+    LEAST = 16,          /* minimum number of rows of a run, except for SP_RUN_ANY and LEAST_OF_BLOCKS */
+    LEAST_OF_BLOCKS = 3, /* minimum number of rows of a run of BLOCK2 or BLOCK3 that is not shifted */
     SHORT = 4            /* rows of fewer entries gain nothing from sharing their column indices */
 };
 
@@ -99,8 +99,8 @@ static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
     return i;
 }
 
-/** Returns the end of the rows of equal length that begin with row i. They also end where a run of
- *  SP_RUN_SHIFT, SP_RUN_BLOCK2 or SP_RUN_BLOCK3 begins. */
+/** Returns the end of the range of rows of equal length that begins with row i. A range also ends where a run
+ *  of SP_RUN_SHIFT, SP_RUN_BLOCK2 or SP_RUN_BLOCK3 begins. */
 static int64_t equal_end(const rows *r, int64_t i)
 {
     int64_t j = i + 1;
@@ -142,8 +142,8 @@ spmm_status sp_runs_find(const int64_t *begin, const int64_t *end, const int32_t
     TRY_GOTO(sp_alloc_zero((void **)&r.common, row_count + 1, 1, "what rows have in common"), failed);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < row_count; i++) r.common[i] = find_common(&r, i);
-    /* Of two consecutive runs at least one has LEAST_OF_BLOCKS rows or more. list_runs() also writes one
-     * element after the last run. */
+    /* Of two consecutive runs at least one has LEAST_OF_BLOCKS rows or more, which limits the number of runs.
+     * list_runs() also writes one element after the last run. */
     TRY_GOTO(sp_alloc((void **)&runs->run, 2 * (row_count / LEAST_OF_BLOCKS) + 3, sizeof *runs->run,
                       "runs of rows"),
              failed);

@@ -17,7 +17,7 @@ typedef struct sp_run {
 /** All runs of a matrix, ordered by row. */
 typedef struct sp_runs {
     int64_t count;
-    sp_run *run;    /**< [count + 1]; the extra last element begins after the last row */
+    sp_run *run;    /**< [count + 1]; run[count].first is the number of rows of the matrix */
     int64_t blocks; /**< number of rows in runs of kind SP_RUN_BLOCK2 or SP_RUN_BLOCK3 */
 } sp_runs;
 

@@ -31,9 +31,9 @@ struct shared_bytes {
     __host__ __device__ size_t operator()(int threads) const { return threads * per_thread; }
 };
 
-/** Chooses *block, the number of threads per block: the number that the user set, or else, in whole warps and
- *  up to `limit`, the number with which a multiprocessor is fullest by CUDA's occupancy calculator. A
- *  kernel's prepare() calls this function once for all products. */
+/** Sets *block to the number of threads per block. If the user has not set it, CUDA's occupancy calculator
+ *  determines the number, up to `limit`, with which a multiprocessor is fullest; it is rounded to whole
+ *  warps. A kernel's prepare() calls this function once for all products. */
 inline spmm_status choose_block(const sp_setup *s, const void *kernel, size_t shared_per_thread, int limit,
                                 int *block)
 {
@@ -89,8 +89,8 @@ template <typename T> __device__ inline T *shared_memory()
 }
 
 /** Returns in lane 0 of each sub-warp the sum over its lanes; the result in the other lanes is undefined. The
- *  sums are added in a binary tree, by shuffles or (as in the course reports) in shared memory; the order is
- *  the same, and hence the result is the same bit for bit. All lanes of a warp must call it. */
+ *  values are added in a binary tree, by shuffles or in shared memory. Both ways add in the same order, and
+ *  so give the same bits. All lanes of a warp must call it. */
 template <bool shuffle, typename T> __device__ inline T subwarp_sum(T sum, int lane, int lanes)
 {
     if constexpr (shuffle) {

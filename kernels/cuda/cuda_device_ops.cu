@@ -39,7 +39,7 @@ void launch_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t 
     pack<V><<<blocks_for(count * words), BLOCK, 0, stream>>>((const V *)x, words, list, count, (V *)out);
 }
 
-/** Returns the binary logarithm of the number of threads that move a row of `words` vectors: at most 5, for a
+/** Returns log2 of the number of threads that copy one row of `words` vectors; at most 5, for a whole
  *  warp. */
 int lane_bits_for(int64_t words)
 {
@@ -48,9 +48,10 @@ int lane_bits_for(int64_t words)
     return bits;
 }
 
-/** Splits each row of x into column blocks. 2^lane_bits threads copy a row, each one vector at a time. A row
- *  has `words` vectors, a row of a column block has `width` vectors; `pitch` is the number of vectors from
- *  one row of x to the next, and `slice` that from one column block in out to the next. */
+/** Splits each row of x into column blocks. 2^lane_bits threads copy a row; each thread copies one vector at
+ *  a time. All lengths are numbers of vectors: `words` is the length of a row of x, `width` that of a row of
+ *  a column block, `pitch` the distance between rows of x, `slice` the distance between column blocks in
+ *  out. */
 __global__ void __launch_bounds__(BLOCK)
     split(const uint4 *__restrict__ x, int64_t pitch, int64_t rows, int words, int width, int lane_bits,
           uint4 *__restrict__ out, int64_t slice)
@@ -73,8 +74,8 @@ struct pushes {
     sp_push to[PUSH_MOST];
 };
 
-/** Copies rows of x to their receivers. 2^lane_bits threads copy a row, each one vector at a time; blockIdx.y
- *  is the index of the receiver. */
+/** Copies rows of x to their receivers. 2^lane_bits threads copy a row; each thread copies one vector at a
+ *  time. blockIdx.y is the index of the receiver. */
 template <typename V>
 __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int64_t pitch, int64_t words,
                                                    int lane_bits, __grid_constant__ const pushes all)

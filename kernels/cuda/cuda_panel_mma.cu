@@ -71,7 +71,8 @@ template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack
 
 /** Reads the tiles of a panel, for one lane. */
 template <typename T> struct panel_reader {
-    const int32_t *col;   /* for the first tile: points to the index of the row of X that this lane loads */
+    const int32_t *col;   /* points to a column index in the first tile: that of the row of X that this lane
+                             loads */
     const uint32_t *mask; /* points to the mask of the first tile of the panel */
     int count, lane;
     const T *val; /* points to the values of the next tile, which next_value() will read */

@@ -39,7 +39,8 @@ template <typename T> struct rows_args {
     const T *x;
     T *y;
     int64_t ldy;
-    uint32_t x_pitch; /* bytes from one row of X to the next; 32 bits make an address one multiply-add */
+    uint32_t x_pitch; /* bytes from one row of X to the next; as it has 32 bits, an address takes one
+                         multiply-add */
     int columns;
 };
 
@@ -68,7 +69,7 @@ template <typename T, int C> struct alignas(16) staged {
     int32_t col[C];
 };
 
-/** The entries of a row or row segment, and the place of its sum. */
+/** The entries of a row or row segment, and where its sum is stored. */
 struct row_span {
     int64_t begin;
     unsigned length; /* number of entries: below 2^31, as the columns of a row are distinct */
@@ -120,8 +121,8 @@ __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsign
 }
 
 /** Adds the products of G entries to the sums. All loads of X are issued before the first fma, which waits
- *  for them. Unless all_valid, entries past the end of a row (column index -1) are skipped, without loading
- *  X: adding 0 * x would turn a sum into NaN if x is infinite, and a sum of -0 into +0. */
+ *  for them. If all_valid is false, entries past the end of a row (column index -1) are skipped, without
+ *  loading X: adding 0 * x would turn a sum into NaN if x is infinite, and a sum of -0 into +0. */
 template <bool all_valid, typename T, typename X, int N, int G>
 __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
@@ -255,9 +256,9 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
     rows_kernel<F, T, V, L, N><<<grid, BLOCK, 0, stream>>>(a);
 }
 
-/** Queues the product for the first columns of X and returns their number. If at least 64 vectors of columns
- *  are left, or exactly 32, the product covers whole tiles of 32 vectors, as many as one launch takes;
- *  otherwise it covers all columns. The tile is given by blockIdx.y, which varies slowest, so that while a
+/** Queues the product for the first columns of X and returns their number. If exactly 32 vectors of columns
+ *  are left, or at least 64, the product covers whole tiles of 32 vectors, as many as one launch takes.
+ *  Otherwise it covers all columns. blockIdx.y is the number of the tile. It varies slowest, so that while a
  *  tile runs only its columns of X compete for the L2 cache. This saves more time than it costs to read A
  *  again for each tile. (Tiles of 64 vectors were 18 % slower on lap3d7 and 8 % slower on band and R-MAT
  *  matrices, but 8 % faster on fem3.) */

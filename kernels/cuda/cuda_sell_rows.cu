@@ -90,8 +90,8 @@ __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T
     }
 }
 
-/** Queues the product for the first `tiles` tiles of L * N * V columns (no more tiles than a grid allows), or
- *  for all columns if they are fewer; returns the number of columns. */
+/** Queues the product for the first `tiles` tiles, but not for more tiles than a grid allows. A tile has
+ *  L * N * V columns; the last one may have fewer. Returns the number of columns that the product covers. */
 template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles, cudaStream_t stream)
 {
     constexpr int tile = L * N * V;
@@ -103,8 +103,8 @@ template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles,
     return a.columns;
 }
 
-/** Queues the product for the first columns of X and returns their number: as many whole tiles of 16 vectors
- *  as one launch takes, or all columns if they are fewer than one tile. */
+/** Queues the product for the first columns of X and returns their number. The product covers as many whole
+ *  tiles of 16 vectors as one launch takes. If there is less than one tile, it covers all columns. */
 template <typename T, int V> int launch_columns(const sell_args<T> &a, cudaStream_t stream)
 {
     const int vectors = (a.columns + V - 1) / V;
@@ -167,7 +167,8 @@ spmm_status run(const sp_launch *l)
     return sp_device_launched("sell_rows");
 }
 
-/** Sets *state to memory for the partial sums of long rows, on the GPU; NULL if no row is long. */
+/** Allocates GPU memory for the partial sums of long rows and stores its address in *state; NULL if no row is
+ *  long. */
 spmm_status prepare(const sp_setup *s, void **state)
 {
     *state = NULL;

@@ -9,8 +9,8 @@ namespace {
 enum { TILE = 32, TILE_ROWS = 8 };
 
 /** Computes xt := X^T for a matrix X of `rows` rows and k columns, tile by tile through shared memory, so
- *  that both X and xt are accessed along their rows. The rows of `tile` have an odd length, so that the
- *  elements of a column of `tile` are in different banks. */
+ *  that adjacent threads access adjacent elements of a row both in X and in xt. The rows of `tile` have an
+ *  odd length, so that the elements of a column of `tile` are in different banks. */
 template <typename T>
 __global__ void __launch_bounds__(TILE *TILE_ROWS)
     transpose_kernel(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt, int64_t ldxt)

@@ -53,8 +53,8 @@ __device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
     multiply_add(sum.w, a, x.w);
 }
 
-/** Returns the address of row `col` of X, which is x + col * pitch bytes, by one instruction; for a C++
- *  expression the compiler would generate two. */
+/** Returns the address of row `col` of X, x + col * pitch, computed by one instruction. For a C++ expression
+ *  the compiler would generate two. */
 __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
 {
     const char *address;
@@ -120,10 +120,10 @@ template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
     }
 }
 
-/** Returns the number of elements per vector of columns, for elements of `size` bytes: that of the widest
- *  vector of up to 16 bytes for which all rows of X and Y are aligned, but none wider than k columns need. A
- *  vector that begins before column k ends within the leading dimension, which is a multiple of the width of
- *  the vector. */
+/** Returns the number of elements per vector of columns, for elements of `size` bytes. The vector is the
+ *  widest one of up to 16 bytes for which all rows of X and Y are aligned. But if a vector of half the width
+ *  holds all k columns, that is used. A vector that begins before column k ends within the leading dimension,
+ *  which is a multiple of the width of the vector. */
 inline int vector_width(const sp_launch *l, int size)
 {
     const uintptr_t mixed = (uintptr_t)l->x->data | (uintptr_t)l->y->data | (uintptr_t)(l->x->ld * size) |

@@ -1,5 +1,5 @@
-/** Computes the numerators of Pearson's coefficients with a BLAS library, through CBLAS. A row-major matrix
- *  of series is a column-major matrix with one series per column to BLAS; so the product is c := a^T b. */
+/** Computes the numerators of Pearson's coefficients with a BLAS library, through CBLAS. To BLAS, a row-major
+ *  matrix of series is a column-major matrix with one series per column. So the product is c := a^T b. */
 #include <cblas.h>
 
 #include "base/status.h"

@@ -25,8 +25,8 @@ template <typename T> series_view<T> view_of(const sp_series *x)
     return {(T *)x->v.data, x->count, x->length, x->first, rows ? 1 : x->v.ld, rows ? x->v.ld : 1};
 }
 
-/** Sets *block to the number of threads per block: l->block, or if that is 0, what the occupancy calculator
- *  returns. */
+/** Sets *block to the number of threads per block: l->block if that is not 0; otherwise the occupancy
+ *  calculator determines the number. */
 template <typename K>
 spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_thread, int *block)
 {

@@ -1,5 +1,5 @@
-/** Computes the numerators of Pearson's coefficients with cuBLAS. A row-major matrix of series is a
- *  column-major matrix with one series per column to cuBLAS; so the product is c := a^T b. */
+/** Computes the numerators of Pearson's coefficients with cuBLAS. To cuBLAS, a row-major matrix of series is
+ *  a column-major matrix with one series per column. So the product is c := a^T b. */
 #include "kernels/series/cuda_series.cuh"
 
 #include <cublas_v2.h>

@@ -10,8 +10,8 @@ enum {
     PENDING = 2048 /* default limit of pending device-side launches on a GPU */
 };
 
-/** Adds the n partial sums of one series by repeatedly adding the second half to the first, and divides. The
- *  block needs at least n / 2 threads. */
+/** Adds the n partial sums of one series, by repeatedly adding the second half to the first, and divides the
+ *  total by `divisor`. The block needs at least n / 2 threads. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     nested_rest_kernel(T *all, unsigned n, const T divisor, double *mean)

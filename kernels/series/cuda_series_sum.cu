@@ -11,8 +11,8 @@ enum { STREAM_THREADS = 256, STREAM_AHEAD = 4, SHORT_BYTES = 4096 };
 __device__ inline double sum_of(const double2 &v) { return v.x + v.y; }
 __device__ inline float sum_of(const float4 &v) { return (v.x + v.y) + (v.z + v.w); }
 
-/** Returns the partial sum that thread number `thread` of `threads` threads computes for a series: every
- *  threads-th vector, with several loads in flight. */
+/** Returns the sum of one thread's share of the n values of a series. Thread number `thread` of `threads`
+ *  threads sums every threads-th vector, with several loads in flight. */
 template <typename T> __device__ inline T part_of(const T *v, int64_t n, int thread, int threads)
 {
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
@@ -92,11 +92,11 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
     return sp_device_launched("sum_thread");
 }
 
-/* COLUMN_PARTS is the number of parts into which the indices are divided. It is large enough to keep all
- * multiprocessors busy even if there are few series. */
+/* The values of each series are divided into COLUMN_PARTS ranges of indices, which different blocks sum. The
+ * number is large enough to keep all multiprocessors busy even if there are few series. */
 enum { COLUMN_THREADS = 256, COLUMN_AHEAD = 8, COLUMN_PARTS = 64 };
 
-/** part[p * count + m] := the sum of series m over part p of the indices; blockIdx.y is p. */
+/** part[p * count + m] := the sum of the values of series m in index range p; blockIdx.y is p. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK) columns_kernel(const series_view<T> s, T *part)
 {

@@ -1,6 +1,7 @@
-/** Baseline kernels for the means of series, kept for comparison with those of cuda_series_sum.cu: they come
- *  from the course reports that docs/KERNELS.md describes. docs/SERIES.md has their times. One block works on one series at a time, except in sum_blocks. The kernels
- *  accept any length of the series and any block size, not only powers of two. */
+/** Baseline kernels for the means of series, kept for comparison with those of cuda_series_sum.cu. They come
+ *  from an earlier course report, with which docs/SERIES.md compares this project. One block works on one
+ *  series at a time, except in sum_blocks. The kernels accept any length of the series and any block size,
+ *  not only powers of two. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
@@ -23,7 +24,7 @@ template <typename T> __device__ inline T *put_shared(T mine)
     return all;
 }
 
-/* ---- reductions over a block of one value per thread; add() returns the sum in thread 0 ---- */
+/* ---- reductions of one value per thread over a block; add() returns the sum in thread 0 ---- */
 
 /** Reduction that adds neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
 struct neighboured {
@@ -92,8 +93,8 @@ struct shuffled {
     template <typename T> static __device__ T add(T mine) { return shuffled_sum(mine); }
 };
 
-/** Reduction for operations that do not commute: each thread sums consecutive values, then neighbors are
- *  added. */
+/** Reduction for operations that do not commute: each thread sums consecutive values, then the sums of
+ *  adjacent threads are added. */
 struct in_order {
     static const bool ordered = true;
     template <typename T> static __device__ T add(T mine) { return neighboured::add(mine); }
@@ -191,7 +192,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         const T sum = shuffled_sum(strided(s.v + m * s.across, 0, s.length));
         if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
     }
-    /* the last block to leave resets the queue for the next launch */
+    /* the last block to find the queue empty resets it for the next launch */
     if (threadIdx.x == 0 && atomicAdd(&queue->left, 1u) == gridDim.x - 1) {
         queue->next = 0;
         queue->left = 0;
@@ -291,7 +292,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-enum { GLOBAL_THREADS = MAX_BLOCK }; /* the block size of the course report */
+enum { GLOBAL_THREADS = MAX_BLOCK }; /* the block size in the course report */
 
 int64_t global_bytes(const sp_series *x, int block)
 {

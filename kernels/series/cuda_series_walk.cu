@@ -65,8 +65,8 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
  * needed twice as many instructions. */
 enum { SIDE = WARP, STAGES = 3, ROUNDS = 10 };
 
-/** Keys of all Philox rounds, computed once on the host. As kernel parameters, they are operands that cost
- *  nothing. */
+/** Keys of all Philox rounds, computed once on the host. They are passed as kernel parameters, which
+ *  instructions can use as operands at no cost. */
 struct round_keys {
     unsigned x[ROUNDS], y[ROUNDS];
 };
@@ -81,7 +81,7 @@ round_keys keys_of(uint64_t seed)
     return k;
 }
 
-/** Intermediate results of the first two Philox rounds that depend only on the number of a series. */
+/** Those intermediate results of the first two Philox rounds that depend only on the number of the series. */
 struct first_rounds {
     unsigned x, y, high; /* x, y: words 0 and 1 after round 0; high: upper half of the series' number */
     uint64_t product;    /* product of word 0 and its multiplier in round 1 */
@@ -169,8 +169,9 @@ template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile,
     return value;
 }
 
-/** Writes the values of a tile to the series. Adjacent lanes write adjacent values: along a series if `rows`,
- *  else along an index. The last tile of a series may be shorter, and is written value by value. */
+/** Writes the values of a tile to the memory of the series. If `rows` is true, adjacent lanes write adjacent
+ *  values of one series; otherwise they write values with the same index of adjacent series. The last tile of
+ *  a series may be shorter, and is written value by value. */
 template <bool rows, int MAKERS, typename T, int TILE>
 __device__ inline void write_tile(const tile_of<T, TILE> &tile, const series_view<T> &s, int64_t m,
                                   int64_t from)

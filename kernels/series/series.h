@@ -178,8 +178,8 @@ SP_BOTH static inline sp_pair sp_pair_of(double r, int64_t i, int64_t j)
     return pair;
 }
 
-/** Histogram of the coefficients computed so far, with the least and the greatest one. It is in the memory of
- *  the device that computes the coefficients. */
+/** Histogram, minimum and maximum of the coefficients computed so far. It is stored in the memory of the
+ *  device that computes the coefficients. */
 typedef struct sp_histogram {
     int64_t pairs;
     double low, high; /**< low: least coefficient (2 if there are no pairs); high: greatest coefficient (-2 if
@@ -187,19 +187,20 @@ typedef struct sp_histogram {
     int64_t bin[SP_BINS];
 } sp_histogram;
 
-/** Allocates an empty histogram in the memory `space`. The caller frees it with sp_histogram_destroy().
+/** Allocates an empty histogram in the memory of device `space`. The caller frees it with
+ *  sp_histogram_destroy().
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE; *histogram is NULL on failure */
 spmm_status sp_histogram_create(spmm_device space, sp_histogram **histogram);
 
-/** Frees a histogram in the memory `space`; accepts NULL. */
+/** Frees a histogram in the memory of device `space`; accepts NULL. */
 void sp_histogram_destroy(spmm_device space, sp_histogram *histogram);
 
-/** Removes all coefficients from a histogram in the memory `space`. Complete on return.
+/** Removes all coefficients from a histogram in the memory of device `space`. Complete on return.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_histogram_clear(spmm_device space, sp_histogram *histogram);
 
-/** Copies a histogram from the memory `space` to host memory, after all work enqueued before has finished.
- *  Complete on return.
+/** Copies a histogram from the memory of device `space` to host memory, after all work enqueued before
+ *  has finished. Complete on return.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_histogram_read(spmm_device space, const sp_histogram *from, sp_histogram *to);
 

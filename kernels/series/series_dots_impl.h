@@ -3,8 +3,8 @@
 
 enum { NAME(EDGE) = 4, NAME(WIDE) = 64 / sizeof(T) };
 
-/** Computes the dot products of `rows` rows of a, from row i, with `cols` rows of b, from row j. rows and
- *  cols are at most 4; each dot product has WIDE partial sums. */
+/** Computes the dot products of rows i .. i + rows - 1 of a with rows j .. j + cols - 1 of b. `rows` and
+ *  `cols` are at most 4. Each dot product has WIDE partial sums. */
 static void NAME(corner)(const sp_dots *d, int64_t i, int64_t j, int rows, int cols)
 {
     const T *a[NAME(EDGE)], *b[NAME(EDGE)];

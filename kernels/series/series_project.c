@@ -1,5 +1,5 @@
-/** Computes weighted sums of series, and dot products of series with such a sum: from these follows each
- *  series' mean coefficient. */
+/** Computes weighted sums of series, and dot products of series with such a sum. From these dot products
+ *  follows the mean coefficient of each series. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "kernels/series/series.h"

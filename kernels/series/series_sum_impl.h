@@ -49,8 +49,8 @@ static T NAME(sum_compensated)(const T *v, int64_t n, T *rest)
     return sum;
 }
 
-/** Sums the series from .. to - 1 of an index-major x and divides the sums by `divisor`. Processes WIDE
- *  series at a time. */
+/** Sums series number `from` to `to` - 1 of x, which is index-major, and divides the sums by `divisor`.
+ *  Processes WIDE series at a time. */
 static void NAME(columns)(const sp_series *x, int64_t from, int64_t to, double divisor, double *mean)
 {
     enum { WIDE = 64 };

@@ -70,8 +70,8 @@ static int lock(int fd)
     return 0;
 }
 
-/** Returns 1 if the file begins with the text `head`; of a shorter file, only what is there is compared with
- *  `head`. */
+/** Returns 1 if the file begins with the text `head` or, if the file is shorter than `head`, if it is a
+ *  beginning of `head`. At most 4096 bytes are compared. */
 static int begins_like(int fd, off_t size, const char *head)
 {
     char start[4096];
@@ -80,8 +80,8 @@ static int begins_like(int fd, off_t size, const char *head)
     return pread(fd, start, n, 0) == (ssize_t)n && memcmp(start, head, n) == 0;
 }
 
-/** Determines the length to which a file whose last line lacks its newline is to be truncated. If that line is
- *  a line that the caller began to write and did not complete, as after a crash, *end is the offset at which
+/** Determines the length to which a file whose last line lacks its newline is to be truncated. If that line
+ *  is one that the caller began to write and did not complete, as after a crash, *end is the offset at which
  *  the line begins. Otherwise *end is `size`: nothing is cut off. */
 static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut, off_t *end)
 {

@@ -22,10 +22,11 @@ typedef int (*sp_append_cut)(const char *head, const char *line, size_t bytes);
  *  or a standard stream. Streams stay open until the program ends, so that the reader of a pipe sees no end
  *  of file between two lines.
  *
- *  Local. Waits up to three seconds for the lock of the file; then appends without the lock.
+ *  Local. Waits up to three seconds for the lock of the file. If it does not get the lock, it appends without
+ *  the lock.
  *  \param [in] head  heading, newline included; written first to an empty file and to a new stream. If a
- *                    file begins otherwise, none of its lines counts as the caller's. NULL: no heading
- *  \param [in] cut   decides about a last line without newline; NULL: no line counts as the caller's
+ *                    file begins with another text, its last line is never removed. NULL: no heading
+ *  \param [in] cut   decides whether a last line without newline is removed; NULL: it never is
  *  \param [in] line  text of the line, [bytes], newline included
  *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the file's name and the reason), SPMM_ERR_MEMORY */
 spmm_status sp_append(const char *path, const char *head, sp_append_cut cut, const char *line, size_t bytes);

@@ -86,8 +86,8 @@ int64_t sp_budget_room(void)
     return room;
 }
 
-/** Returns 1 if `bytes` more bytes are left after `taken` have been taken, else 0.
- *  \param [out] room  bytes left */
+/** Returns 1 if at least `bytes` bytes are left in the budget when *budget.taken is `taken`, else 0.
+ *  \param [out] room  number of bytes left in the budget */
 static int fits(int64_t taken, int64_t bytes, int64_t *room)
 {
     pthread_mutex_lock(&budget.lock);

@@ -1,13 +1,14 @@
-/** The memory budget: how much host memory can still be allocated, if all memory allocated so far will be
- *  used. */
+/** The memory budget: how much host memory can still be allocated, on the assumption that all memory
+ *  allocated so far will be used. */
 #ifndef SP_BUDGET_H
 #define SP_BUDGET_H
 
 #include <stdint.h>
 
-/** Returns how many bytes could be allocated now: MemAvailable or what the limits of control groups leave,
- *  whichever is less, minus the bytes that were taken but not touched yet, minus a reserve for allocations
- *  that are not counted; INT64_MAX / 4 if nothing is known. Reads /proc. Local; any thread. */
+/** Returns how many bytes could be allocated now. These are the bytes that the system reports as available
+ *  (MemAvailable) or that the limits of control groups leave, whichever is less. The bytes that were taken
+ *  but not touched yet, and a reserve for allocations that are not counted, are subtracted. Returns
+ *  INT64_MAX / 4 if nothing is known. Reads /proc. Local; any thread. */
 int64_t sp_budget_room(void);
 
 /** Takes `bytes` bytes from the budget if that many are left; sp_budget_give() gives them back. /proc is
@@ -26,7 +27,7 @@ void sp_budget_give(int64_t bytes);
 uint64_t sp_budget_group(void);
 
 /** Makes this process count its allocations together with other processes. Each of the processes must have
- *  taken next to nothing so far. Local; no other thread may allocate meanwhile.
+ *  taken next to nothing so far. Local; no other thread may allocate during the call.
  *  \param [in] taken    the common counter, initially 0, in memory that the processes share; must exist
  *                       until this process counts alone again. NULL: count alone again
  *  \param [in] sharers  number of processes that count together */

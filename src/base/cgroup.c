@@ -8,7 +8,7 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, NO_LIMIT_LOG2 = 60 };
 
-/** A hierarchy of control groups, as far as this process sees it. */
+/** The part of a hierarchy of control groups that this process can see. */
 typedef struct hierarchy {
     int v1;                 /* 1: cgroup v1, 0: v2 */
     char top[PATH_BYTES];   /* folder of the topmost visible group, at the mount point; begins with `root` */
@@ -17,8 +17,8 @@ typedef struct hierarchy {
 
 /* Names of a group's files and of keys in its memory.stat: version[0] for cgroup v2, version[1] for v1. */
 typedef struct names {
-    const char *limit[2]; /* files with limits, of which the lower counts; limit[1] is NULL if there is only
-                             one */
+    const char *limit[2]; /* files with limits; the lower limit counts. limit[1] is NULL if there is only one
+                             file */
     const char *used;
     const char *inactive, *active, *mapped; /* keys in memory.stat, for bytes of page cache */
 } names;
@@ -173,8 +173,9 @@ static int64_t reclaimable(const names *n, const char *folder)
     return bytes > 0 ? bytes : 0;
 }
 
-/** Lowers *least if a limit of the group in `folder` leaves less.
- *  \param [in] limit  in bytes; negative: no limit */
+/** Stores in *least how much memory the limit of a group leaves, if that is less than least->bytes.
+ *  \param [in] folder  the folder of the group
+ *  \param [in] limit   limit in bytes; negative: no limit */
 static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgroup_room *least)
 {
     struct stat info;
@@ -189,7 +190,8 @@ static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgr
     least->group = stat(folder, &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/** Lowers *least if the limits of the group in `folder` leave less. */
+/** Stores in *least how much memory the limits of the group in `folder` leave, if that is less than
+ *  least->bytes. */
 static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *least)
 {
     const names *const n = &version[h->v1];

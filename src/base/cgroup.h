@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/** The memory that the control groups of this process leave. */
+/** The memory that the limits of this process's control groups leave. */
 typedef struct sp_cgroup_room {
     int64_t bytes;  /**< bytes that the tightest group leaves: its limit minus the bytes that are in use and
                          cannot be reclaimed; INT64_MAX: no group has a limit */

@@ -138,8 +138,8 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
 
 /* ---- signals while something is written ---- */
 
-/* A signal handler receives only the signal number, so its data must be global. The first IGNORED of these
- * signals are ignored, the others are caught. */
+/* A signal handler receives only the signal number, so its data must be global. The first IGNORED
+ * elements of `signals` are ignored, the others are caught. */
 enum { IGNORED = 2, SIGNALS = 5 };
 static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM};
 static struct sigaction before[SIGNALS];

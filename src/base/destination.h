@@ -51,9 +51,9 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd);
 /** Sets the error message "PATH: cannot write: " plus the text for errno. Local. \return SPMM_ERR_OUTPUT */
 spmm_status sp_cannot_write(const char *path);
 
-/** Changes the signal handlers until sp_writing_end() is called: a write to a pipe without a reader, or
- *  beyond the file size limit, sets errno instead of killing the process; and a signal that ends the program
- *  (hangup, interrupt, termination) first removes the file `part`. Handlers that other code installed before
+/** Changes the signal handlers until sp_writing_end() is called. A write to a pipe without a reader, or
+ *  beyond the file size limit, then sets errno instead of killing the process. A signal that ends the program
+ *  (hangup, interrupt, termination) removes the file `part` first. Handlers that other code installed before
  *  still run. Calls do not nest. Local.
  *  \param [in] part  name of the file to remove; NULL: none */
 void sp_writing_begin(const char *part);

@@ -44,8 +44,8 @@ static spmm_status check_fault(const char *text)
                    SHOWN(text));
 }
 
-/** All environment variables SPMM_*. If `check` is set, it decides which values are valid; else, if `most`
- *  is not 0, a value must be a whole number from `least` to `most`; else any value is valid. */
+/** All environment variables SPMM_*. If `check` is not NULL, it decides which values are valid. If `check` is
+ *  NULL, a value must be a whole number from `least` to `most`; with `most` = 0, any value is valid. */
 static const struct {
     const char *name;
     int64_t least, most;

@@ -30,7 +30,7 @@ static spmm_status refuse(double bytes, const char *what, double room)
         sp_bytes_text(wanted, sizeof wanted, bytes), what, sp_bytes_text(there, sizeof there, room));
 }
 
-/** Takes a request of at least COUNTED_FROM bytes from the memory budget; smaller requests are not counted.
+/** Takes `bytes` bytes from the memory budget; requests of less than COUNTED_FROM bytes are not counted.
  *  Linux grants more memory than there is and kills a process that then uses it; the budget turns that into
  *  an error message. */
 static spmm_status take(int64_t bytes, const char *what)
@@ -81,7 +81,8 @@ static int64_t take_tails(const void *p)
     return bytes;
 }
 
-/** Returns how many bytes the budget counts for the allocation p; 0 if p is NULL or small. */
+/** Returns how many bytes the budget counts for the allocation p; 0 if p is NULL or has less than
+ *  COUNTED_FROM bytes. */
 static int64_t counted(void *p)
 {
     const int64_t bytes = p ? (int64_t)malloc_usable_size(p) : 0;

@@ -9,8 +9,8 @@
 
 enum { MIB = 1 << 20, GPU_MIB = 1024, HOST_LEAST_MIB = 64, HOST_MOST_MIB = 256, RANK_LEAST_MIB = 16 };
 
-/** The two arrays that a rank copies between. On the CPU, the arrays of a node's ranks together exceed the
- *  last-level cache, if the system reports the size of the cache and this size is at most HOST_MOST_MIB. */
+/** The two arrays that a rank copies between. On the CPU, the arrays of all ranks of a node together exceed
+ *  the last-level cache, unless the cache is larger than HOST_MOST_MIB or its size is unknown. */
 typedef struct copy_probe {
     spmm_device device;
     int threads;
@@ -18,7 +18,7 @@ typedef struct copy_probe {
     void *to, *from;
 } copy_probe;
 
-/* Size of each array on a GPU; large enough that the launch of a copy takes little of the copy's time. */
+/* Returns the size of each array on a GPU, so large that the launch time of a copy is negligible. */
 static int64_t gpu_bytes(int sharers) { return (int64_t)GPU_MIB * MIB / sharers; }
 
 static int64_t host_bytes(int sharers)

@@ -94,7 +94,7 @@ typedef struct reader {
     void *options;
     int argc, at; /* argv[at] is the next word to read */
     char **argv;
-    const char *given[SP_OPTION_ROWS]; /* per option: argument, or name if it takes none; NULL: not given */
+    const char *given[SP_OPTION_ROWS]; /* argument or name of each option that was given, else NULL */
     char *notes;                       /* [SP_MESSAGE_BYTES] warnings about overridden options */
 } reader;
 
@@ -157,9 +157,9 @@ static spmm_status apply(reader *r, int index, const char *text)
     return set(row, r->options, text);
 }
 
-/** Sets *text to the argument of an option: `same`, the rest of the option's word, or the next word if `same`
- *  is NULL.
- *  \param [in] word  the option as typed, for the error message */
+/** Sets *text to the argument of an option.
+ *  \param [in] word  the option as typed, for the error message
+ *  \param [in] same  the argument, if it is in the same word as the option; NULL: it is the next word */
 static spmm_status argument_of(reader *r, int index, const char *word, const char *same, const char **text)
 {
     *text = same;
@@ -185,9 +185,9 @@ static void list_beginning(const sp_option_table *table, const char *text, size_
     }
 }
 
-/** Returns the index of the option that is named by the first n letters of text or, if there is none, of the
- *  only option whose name begins with these letters. -1: no name begins with them; -2: several names do, and
- *  *count says how many. */
+/** Finds an option by the first n letters of text, which are its name or an unambiguous abbreviation.
+ *  \param [out] count  number of options whose names begin with these letters; undefined for a full name
+ *  \return the index of the option; -1: no name begins with these letters; -2: several names do */
 static int find_long(const sp_option_table *table, const char *text, size_t n, int *count)
 {
     int found = -1;

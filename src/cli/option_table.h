@@ -10,14 +10,14 @@
 
 enum { SP_OPTION_ROWS = 128 }; /**< maximum number of rows of a table */
 
-/** What an option on the command line does to the program's struct of options, in which `field` is a byte
- *  offset. */
+/** What an option on the command line does to the program's struct of options. `call`, `words`, `field`,
+ *  `value` and `least` are the members of sp_option_row. */
 typedef enum sp_option_kind {
     SP_OPTION_CALL,  /**< calls call(options, text); text is NULL for an option without argument */
     SP_OPTION_WORD,  /**< stores the argument's index in `words` in the enum or int at `field` */
     SP_OPTION_TEXT,  /**< stores the argument, which must not be empty, in the const char * at `field` */
     SP_OPTION_FLAG,  /**< takes no argument; stores `value` in the enum or int at `field` */
-    SP_OPTION_RAISE, /**< takes no argument; sets the enum or int at `field` to `value` if that is greater */
+    SP_OPTION_RAISE, /**< takes no argument; raises the enum or int at `field` to at least `value` */
     SP_OPTION_COUNT  /**< stores the argument, from `least` to 1000000000, in the int at `field` */
 } sp_option_kind;
 

@@ -13,7 +13,7 @@ struct sp_writer {
     FILE *file;
     enum { JSON, CSV_HEAD, CSV_ROW } kind;
     const char *group; /* name of the open group; NULL: none */
-    int fields;        /* 0: the next field is the first of its object or row and needs no comma */
+    int fields;        /* 0: the current object or row has no field yet; the next needs no comma */
 };
 
 /** Returns the length in bytes, 1 to 4, of the UTF-8 character at p; 0 if the bytes at p are not a UTF-8

@@ -25,8 +25,8 @@ static int bound_cores(char *key, size_t n)
     return CPU_COUNT(&set);
 }
 
-/** Sets binding->threads: to `asked` unless that is 0, else to OMP_NUM_THREADS if that is set, else to this
- *  rank's share of its cores. */
+/** Sets binding->threads to `asked`. If `asked` is 0, sets it to OMP_NUM_THREADS; if that variable is unset,
+ *  to this rank's share of its cores. */
 static spmm_status choose_threads(int asked, sp_binding *binding)
 {
     char what[48];

@@ -1,4 +1,4 @@
-/** Chooses what each rank computes on: its GPU, or the number of threads for the cores that it may use. */
+/** Binds ranks to hardware: chooses the device of each rank, its number of OpenMP threads, and its GPU. */
 #ifndef SP_BINDING_H
 #define SP_BINDING_H
 

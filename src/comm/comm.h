@@ -101,7 +101,8 @@ int64_t sp_chunk_bytes(void);
  *  read again. For tests. Local. */
 void sp_set_chunk_bytes(int64_t bytes);
 
-/** Returns into how many messages `bytes` bytes are divided; each message has an MPI request. Local. */
+/** Returns the number of messages into which `bytes` bytes are divided. Each message needs one MPI request.
+ *  Local. */
 int sp_chunks(int64_t bytes);
 
 /** Starts a nonblocking send, divided into messages as in sp_send(). Stores the MPI requests from

@@ -36,8 +36,8 @@ static spmm_status check_gpus(MPI_Comm comm)
     return alone ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
 }
 
-/* Stores an NCCL communicator as an attribute of its MPI communicator: it is destroyed with the MPI
- * communicator, and only this file needs to know of it. */
+/* Key of the attribute by which an MPI communicator holds its NCCL communicator. The NCCL communicator is
+ * destroyed with the MPI communicator, and only this file needs to know of it. */
 static int attribute = MPI_KEYVAL_INVALID;
 
 /** The delete callback of the attribute: MPI calls it when the MPI communicator is freed or the attribute is
@@ -51,8 +51,8 @@ static int destroy(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/** Looks up the NCCL communicator of the MPI communicator comm.
- *  \param [out] nccl  NULL if there is none yet. Local. */
+/** Looks up the NCCL communicator of the MPI communicator comm. Local.
+ *  \param [out] nccl  NULL if comm has none yet */
 static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
 {
     int there = 0;
@@ -65,7 +65,7 @@ static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
     return SPMM_OK;
 }
 
-/** Stores an NCCL communicator that is not connected yet as an attribute of comm. Local. */
+/** Allocates an NCCL communicator, not connected yet, and stores it as an attribute of comm. Local. */
 static spmm_status attach(MPI_Comm comm, sp_nccl **nccl)
 {
     TRY(sp_alloc_zero((void **)nccl, 1, sizeof **nccl, "NCCL's communicator"));

@@ -27,7 +27,7 @@ int sp_device_built(void);
 
 /** Returns the number of usable GPUs. Never fails, prints nothing, and takes no GPU memory. A GPU is not
  *  usable if it is older than all architectures that this build has code for.
- *  \param [out] why  "" if there are usable GPUs, else the reason why not, in static or thread-local memory:
+ *  \param [out] why  "" if there are usable GPUs, else why there are none, in static or thread-local memory:
  *                    "this build was made without CUDA", "no NVIDIA driver", "the NVIDIA driver supports
  *                    CUDA 12.2, this build needs 13.0"; may be NULL */
 int sp_device_count(const char **why);
@@ -187,17 +187,17 @@ spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
  *  \param [in] kernel  name of the kernel, in static storage */
 spmm_status sp_device_launched(const char *kernel);
 
-/** A timer of work on the GPU: a pair of events. Each event is recorded in the stream that sp_device_use() has
- *  selected at that moment. */
+/** A timer of work on the GPU: a pair of CUDA events. Each of them is recorded in the stream that
+ *  sp_device_use() selected last. */
 typedef struct sp_timer sp_timer;
 /** Creates a timer. \param [out] timer  the caller destroys it; NULL on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_timer_create(sp_timer **timer);
 /** Destroys a timer. */
 void sp_timer_destroy(sp_timer *timer);
-/** Records the first event of the timer in the selected stream. */
+/** Starts the timer: records its first event in the stream that sp_device_use() selected last. */
 spmm_status sp_timer_start(sp_timer *timer);
-/** Records the second event of the timer in the selected stream. */
+/** Stops the timer: records its second event in the stream that sp_device_use() selected last. */
 spmm_status sp_timer_stop(sp_timer *timer);
 /** Waits for the second event of the timer.
  *  \param [out] seconds  time between the two events; 0 on failure */

@@ -6,9 +6,9 @@
 #include "spmm_types.h"
 
 /** Packs rows: row i of out := row list[i] of x. Local.
- *  \param [in] row_bytes  size in bytes of a row, in x and in out; no gaps between rows. 4, 8, 16, or a
- *                         multiple of 32; x and out are aligned to the largest power of two that divides
- *                         row_bytes, up to 16
+ *  \param [in] row_bytes  size in bytes of a row, in x and in out: 4, 8, 16, or a multiple of 32. There are
+ *                         no gaps between rows. x and out are aligned to the largest power of two that
+ *                         divides row_bytes, up to 16
  *  \param [in] list       row numbers, [count], in device memory
  *  \param [in] stream     a cudaStream_t, see sp_device_stream()
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
@@ -34,8 +34,9 @@ typedef struct sp_push {
 spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *push, int count,
                          void *stream);
 
-/** Splits rows of x into `count` column blocks: row i of column block s, at out + s * slice_bytes + i *
- *  width, gets bytes [s * width, (s + 1) * width) of row i of x. x, x_pitch, width, out and slice_bytes are
+/** Splits the rows of x into `count` column blocks. Column block s begins at out + s * slice_bytes; its rows
+ *  have `width` bytes each, without gaps. Row i of column block s is a copy of bytes s * width ..
+ *  (s + 1) * width - 1 of row i of x. x, x_pitch, width, out and slice_bytes are
  *  multiples of 16 (bytes). Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int count, int64_t width, void *out,

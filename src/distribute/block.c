@@ -78,7 +78,7 @@ static spmm_status same_matrix(const line *l)
     return SPMM_OK;
 }
 
-/** Returns one of the three ranges in an extent. */
+/** A function that returns one of the three ranges in an extent. */
 typedef range pick(const extent *p);
 static range rows_of(const extent *p) { return p->row; }
 static range cols_of(const extent *p) { return p->col; }

@@ -1,6 +1,6 @@
 /** Checks that a rank's block is valid in itself and that the blocks of all ranks make up the matrix. A
- *  program may fill in a block itself, so errors must be reported here: later stages do not check blocks
- *  again. */
+ *  program that uses the library may fill in a block itself, so errors must be reported here: later stages do
+ *  not check blocks again. */
 #ifndef SP_BLOCK_H
 #define SP_BLOCK_H
 
@@ -12,10 +12,11 @@
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what was expected) */
 spmm_status sp_block_check(const sp_grid *grid, const spmm_block *block, int threads);
 
-/** Checks that the blocks, each of which has passed sp_block_check(), fit together: all are parts of the same
- *  matrix in the same precision; the blocks of a process row have the same rows and those of a process column
- *  the same columns; the row ranges of the process rows, the column ranges of the process columns and, within
- *  a process column, the owned rows of X follow one another without gap or overlap.
+/** Checks that the blocks of all ranks fit together; each block must have passed sp_block_check(). All blocks
+ *  must be parts of the same matrix, in the same precision. The blocks of a process row must have the same
+ *  rows, and the blocks of a process column the same columns. The following ranges must be consecutive,
+ *  without gap or overlap: the row ranges of the process rows, the column ranges of the process columns and,
+ *  within each process column, the ranges of owned rows of X.
  *
  *  Collective over grid->comm.
  *  \param [out] first  [P + 1]; first[p] is the first row of X that rank p of the process column owns,

@@ -13,11 +13,11 @@ typedef struct model {
     sp_rank_count *counts;
 } model;
 
-/** Temporary arrays of one thread. They number the owners of X by process column: owner (o, q) has the index
- *  q*P + o, which is not its rank. */
+/** Temporary arrays of one thread. The owners of X are numbered by process column: rank (o, q) has the index
+ *  q*P + o in these arrays, although its rank number is o*Q + q. */
 typedef struct workspace {
-    int32_t *stamp;     /**< per column: the last process row known to need it; never cleared */
-    int64_t *wanted;    /**< per owner: number of its rows that the current process row needs */
+    int32_t *stamp;     /**< per column of A: the last process row found to need that row of X; -1: none */
+    int64_t *wanted;    /**< per owner: number of its rows of X that the current process row needs */
     int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int64_t count;      /**< number of suppliers */
 } workspace;
@@ -38,7 +38,7 @@ static int owner_of(const int64_t *owned, int P, int64_t column)
 }
 
 /** Adds entries [from, to) of one row, all of which lie in block (p, q), to the counts of rank (p, q), and
- *  notes the rows of X that they need. */
+ *  records in s the rows of X that these entries need from other ranks. */
 static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, workspace *s)
 {
     const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);

@@ -1,4 +1,4 @@
-/** Communication volume and work of a distribution over P x Q processes, counted from the sparsity pattern of
+/** Counts the communication and work of a distribution over P x Q processes, from the sparsity pattern of
  *  the whole matrix on one process before anything is sent. Pure functions. */
 #ifndef SP_COMM_VOLUME_H
 #define SP_COMM_VOLUME_H
@@ -10,7 +10,7 @@ typedef struct sp_rank_count {
     int64_t rows;          /**< rows of the rank's block of A; the same in the whole process row */
     int64_t nnz;           /**< entries of the rank's block of A */
     int64_t x_rows;        /**< rows of X that the rank owns */
-    int64_t halo_rows;     /**< rows of X that the rank receives: columns of the block with other owners */
+    int64_t halo_rows;     /**< rows of X that the rank receives: its block needs them, others own them */
     int64_t sent_rows;     /**< rows of X that the rank sends, counted once per receiving rank */
     int64_t partial_rows;  /**< rows of Y summed over the process row: equal to `rows`, or 0 if Q == 1 */
     int64_t boundary_rows; /**< rows of the block that need a row of X from another rank */

@@ -87,7 +87,7 @@ static spmm_status make_room(const sp_grid *grid, spmm_precision precision, int6
     return sp_alloc((void **)&s->next, rows + 1, sizeof *s->next, "row starts");
 }
 
-/** Gets the row starts of rank r's block, which begin at 0, into s->start. */
+/** Receives the row starts of rank r's block into s->start, or copies them if r is root. start[0] is 0. */
 static spmm_status starts_of(const sp_grid *grid, const spmm_csr *piece, int r, pieces *s)
 {
     const int64_t rows = s->size[r][0];
@@ -122,8 +122,8 @@ static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col
     }
 }
 
-/** Assembles the matrix on root. All blocks are received in two passes: the first pass counts the entries per
- *  row, the second pass stores the entries. */
+/** Assembles the matrix on root. The row starts of all blocks are received twice: the first pass counts the
+ *  entries per row; the second pass also receives the entries, and stores them. */
 static spmm_status put_together(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin,
                                 pieces *s, spmm_csr *a)
 {

@@ -16,8 +16,8 @@
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_gather(const sp_grid *grid, const spmm_multivector *block, int64_t rows, spmm_multivector *y);
 
-/** Assembles a matrix on rank 0 from row blocks. The ranks of a process row contribute the same rows, each
- *  rank with the columns of its column block.
+/** Assembles a matrix on rank 0 from the blocks of all ranks. The ranks of a process row contribute the same
+ *  rows, each rank with the columns of its column block.
  *
  *  Collective over grid->comm.
  *  \param [in]  piece      the block of this rank (p, q), with column indices relative to col_begin[q]

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "distribute/partition.h"
 
-/* LEAST_VERTICES: with fewer vertices per part METIS would leave some parts empty and report that on
- * stdout. */
+/* SEED: seed of METIS's random numbers; LEAST_VERTICES: minimum number of vertices per part for which METIS
+ * is called. With fewer vertices METIS would leave some parts empty and report that on stdout. */
 enum { SEED = 1, LEAST_VERTICES = 4 };
 
 /** The graph, copied to METIS's integers, and two partitions of it: by_cut minimizes the edge cut, by_volume
@@ -31,9 +31,9 @@ static spmm_status alloc(idx_t **p, int64_t count)
     return sp_alloc((void **)p, count, sizeof **p, "METIS's copy of the graph");
 }
 
-/** Returns the weight of vertex v that METIS is given: its weight in the graph, but at most a part's share of
- *  the total weight. A vertex heavier than that gets a part of its own; with its full weight, METIS would run
- *  out of vertices for the other parts. */
+/** Returns the weight of vertex v for METIS: its weight in the graph, but at most a part's share of the total
+ *  weight. A vertex with that maximum fills a part alone. With a larger weight, METIS would run out of
+ *  vertices for the other parts. */
 static idx_t weight_of(const sp_graph *g, int64_t v, int parts)
 {
     const int64_t share = (g->row_start[g->vertices] + g->vertices) / parts;
@@ -127,7 +127,7 @@ static spmm_status split(const sp_graph *g, int parts, copy *c, int32_t *part)
     const idx_t *best = c->by_cut;
     spmm_status status;
     TRY_GOTO(call_metis(g, parts, METIS_OBJTYPE_CUT, c, c->by_cut, &cut), done);
-    /* g->start counts each edge twice, once from either end, so a quarter of that number is half of the
+    /* g->start counts each edge twice, once from each end, so a quarter of that number is half of the
      * edges */
     if (cut <= g->start[g->vertices] / 4) {
         TRY_GOTO(sp_alloc((void **)&last, parts, sizeof *last, "stamps of parts"), done);

@@ -21,7 +21,7 @@ typedef struct setup {
     const spmm_block *block;
     int parts;               /* number of ranks in the process column */
     int64_t *first;          /* [parts + 1], first row of X of each rank, from sp_blocks_fit() */
-    uint64_t *needed;        /* bitmap; bit j: column j of the block has an entry, and another rank owns it */
+    uint64_t *needed;        /* bitmap: bit j is 1 if column j has an entry and belongs to another rank */
     int32_t *before;         /* [words + 1], number of needed columns before each word of the bitmap */
     int64_t *receive, *send; /* [parts] each: numbers of rows of X to receive from and to send to each rank */
     int32_t *wanted;         /* rows of X to receive, each numbered from the first row of its owner */
@@ -78,8 +78,9 @@ static spmm_status find_needed(setup *s, int threads)
     return SPMM_OK;
 }
 
-/** Sums over all ranks the rows of X that a halo exchange and a broadcast would move, and chooses h->kind:
- *  `asked`, or the cheaper of the two if `asked` is SPMM_EXCHANGE_AUTO. Collective. */
+/** Counts the rows of X that a halo exchange and a broadcast would move, summed over all ranks. Then sets
+ *  h->kind to `asked`. If `asked` is SPMM_EXCHANGE_AUTO, sets h->kind to the halo exchange if it moves less
+ *  than WORTH times the rows of the broadcast, else to the broadcast. Collective. */
 static spmm_status decide(setup *s, spmm_exchange asked, sp_halo *h)
 {
     int64_t rows[2] = {0, s->block->csr.cols - h->own};
@@ -176,7 +177,7 @@ static spmm_status renumber(const setup *s, int threads, sp_halo *h)
 
 /* ---- a halo or a broadcast ---- */
 
-/** Removes lists of contiguous rows from h->list: contiguous rows are sent from where they are, without
+/** Removes lists of contiguous rows from h->list: contiguous rows are sent directly from X, without
  *  packing. */
 static void shorten_lists(sp_halo *h)
 {

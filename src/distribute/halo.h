@@ -13,8 +13,8 @@ typedef struct sp_halo_recv {
 } sp_halo_recv;
 
 /** Rows of X sent to one rank. If `packed` is 0, the rows are contiguous: owned rows [first, first + rows),
- *  which are sent from where they are. Otherwise they are the owned rows list[first .. first + rows - 1] of
- *  sp_halo.list, which must be packed. */
+ *  which are sent directly from X. Otherwise the numbers of the owned rows are sp_halo.list[first .. first +
+ *  rows - 1], and the rows must be packed before they are sent. */
 typedef struct sp_halo_send {
     int rank;
     int packed;
@@ -35,7 +35,7 @@ typedef struct sp_halo {
     int64_t packed;
     int64_t sent; /**< number of rows of X sent, summed over all targets */
     int64_t all_moved,
-        all_bcast;  /**< rows received by all ranks: all_moved with `kind`, all_bcast with a broadcast */
+        all_bcast;  /**< total number of rows received: all_moved by `kind`, all_bcast by a broadcast */
     spmm_csr local; /**< the block with local column indices; shares the block's row starts and values */
     int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
 } sp_halo;

@@ -35,8 +35,8 @@ spmm_status sp_partition_columns(const spmm_csr *a, int threads, int parts, int6
 
 /** Determines the owners of the rows of X on a P x Q grid: x_begin[q*(P+1) + p] is the first row of X that
  *  rank (p, q) owns, and x_begin[q*(P+1) + P] is the end of column block q. For a square matrix on a P x 1
- *  grid, the ranges of X are those of the rows of A, so that the Y of one product can be the X of the next;
- *  otherwise each column block is divided evenly among the P ranks of its process column.
+ *  grid, each rank owns the rows of X with the indices of its rows of A, so that the Y of one product can be
+ *  the X of the next. Otherwise each column block is divided evenly among the P ranks of its process column.
  *
  *  \param [in]  row_begin  boundaries of the row blocks, [P + 1], from 0 to `rows`
  *  \param [in]  col_begin  boundaries of the column blocks, [Q + 1], from 0 to `cols`

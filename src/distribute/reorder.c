@@ -12,8 +12,8 @@ static void graph_destroy(sp_graph *g)
     sp_free(g->neighbour);
 }
 
-/** Builds the pattern of the transpose of `a`: its row starts in `start`, its column indices in `row`. Its
- *  rows come out sorted, because the rows of `a` are visited in order. */
+/** Builds the pattern of the transpose of `a`: its row starts in `start`, its column indices in `row`. The
+ *  rows of the transpose come out sorted, because the rows of `a` are visited in order. */
 static void transpose(const spmm_csr *a, int64_t *start, int32_t *row)
 {
     memset(start, 0, ((size_t)a->rows + 1) * sizeof *start);

@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-/** Checks that this build can partition graphs. Callers do so before they read a large matrix in vain. Local.
+/** Checks that this build can partition graphs. Call it before reading a large matrix, to fail early. Local.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says how to build with METIS */
 spmm_status sp_graph_ready(void);
 
@@ -28,8 +28,8 @@ spmm_status sp_graph_ready(void);
  *  \param [out] perm      [rows], new position of old row i; sp_csr_permute() applies the permutation
  *  \param [out] begin     [parts + 1], boundaries of the parts among the new rows
  *  \param [out] edge_cut  number of edges of the graph between parts (may be NULL)
- *  \return SPMM_OK, SPMM_ERR_USAGE (not square, or a build without METIS), SPMM_ERR_LIMIT (beyond METIS's
- *          integers), SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL (METIS failed) */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (not square, or a build without METIS), SPMM_ERR_LIMIT (too large for
+ *          METIS's integers), SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL (METIS failed) */
 spmm_status sp_graph_partition(const spmm_csr *a, int parts, int64_t *perm, int64_t *begin,
                                int64_t *edge_cut);
 

@@ -44,8 +44,8 @@ spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t
 
 /* ---- blocks ---- */
 
-/** A rectangular block of A: rows [row, end) and columns [col, col_end). `whole` is 1 if these are all
- *  columns of A. */
+/** A rectangular block of A: rows [row, end) and columns [col, col_end). `whole` is 1 if the
+ *  block has all columns of A. */
 typedef struct rectangle {
     int64_t row, end, col, col_end;
     int whole;
@@ -58,8 +58,8 @@ static rectangle piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
                        grid->dims[1] == 1};
 }
 
-/** Returns the index of the first entry of row i in column `col` or beyond; bisection, because rows are
- *  sorted. */
+/** Returns the index of the first entry of row i whose column is `col` or greater. Uses bisection, because
+ *  the entries of a row are sorted by column. */
 static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
 {
     int64_t low = a->irp[i], high = a->irp[i + 1];
@@ -166,8 +166,9 @@ static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spm
 
 /* ---- root's own block ---- */
 
-/** Creates the block of root itself from rectangle b: as a copy or, with `borrow` and if b has all columns,
- *  sharing the arrays of `a`. The block takes over `start`, its row starts. */
+/** Creates the block of root itself from rectangle b. If `borrow` is 1 and b has all columns of `a`, the
+ *  block shares the arrays ja and as of `a`; otherwise it gets copies. It takes ownership of `start`, its row
+ *  starts. */
 static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start,
                             spmm_block *block)
 {
@@ -189,7 +190,7 @@ static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, i
 
 /** Turns `a` into the block of root itself: moves the entries of rectangle b to the front of the arrays of
  *  `a`, gives these arrays to the block, returns unused memory to the system, and destroys `a`. The block
- *  takes over `start`, its row starts. */
+ *  takes ownership of `start`, its row starts. */
 static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows];

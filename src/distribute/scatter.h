@@ -44,10 +44,10 @@ void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, 
 /** What sp_scatter() does with the matrix on root. */
 typedef enum sp_scatter_mode {
     SP_SCATTER_COPY,   /**< the caller keeps the matrix; root's block is a copy */
-    SP_SCATTER_BORROW, /**< the caller keeps the matrix; if Q is 1, root's block shares its arrays ja and as,
-                            and must not outlive the matrix */
-    SP_SCATTER_CONSUME /**< root's block takes over the arrays of the matrix, shrunk to the block's entries;
-                            root never holds more than the matrix */
+    SP_SCATTER_BORROW, /**< the caller keeps the matrix; if Q is 1, root's block shares the arrays ja and as
+                            of the matrix, and must not outlive the matrix */
+    SP_SCATTER_CONSUME /**< root's block takes over the arrays of the matrix, shrunk to the block's entries,
+                            so that root never stores entries twice */
 } sp_scatter_mode;
 
 /** Callback on root, called after each block (also the block of root itself) with the fraction of all entries
@@ -83,8 +83,8 @@ spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, const 
  *  Collective over grid->comm.
  *  \param [in]     whole  on rank 0: X, [n x k], in host memory; on other ranks not NULL, but its data is not
  *                         used
- *  \param [in,out] x      receives this rank's rows of X; created by the caller for them, in host memory,
- *                         with the precision and leading dimension of `whole`
+ *  \param [in,out] x      receives this rank's rows of X; the caller has created it, in host memory, for this
+ *                         number of rows, with the precision and leading dimension of `whole`
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spmm_multivector *whole,
                          spmm_multivector *x);

@@ -10,12 +10,13 @@ typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2 } sp_sy
 /** Sizes of a matrix that are known before the matrix is read or generated. */
 typedef struct sp_sizes {
     int64_t rows, cols;
-    int64_t entries; /**< lower bound of the number of entries; may leave out those that symmetry implies */
+    int64_t entries; /**< lower bound of the number of entries; may exclude those that symmetry implies */
 } sp_sizes;
 
-/** A matrix as triplets with 0-based indices, in host memory from sp_alloc(). A symmetric or skew-symmetric
- *  matrix stores only one triangle (either one): each stored entry (i, j), i != j, implies an entry (j, i) of
- *  the same value, or of the negated value if the matrix is skew-symmetric. */
+/** A matrix as triplets with 0-based indices. The arrays are in host memory, allocated by sp_alloc(). Of a
+ *  symmetric or skew-symmetric matrix, only the lower or only the upper triangle is stored: each stored entry
+ *  (i, j), i != j, implies an entry (j, i). The implied entry has the same value if the matrix is symmetric,
+ *  and the negated value if it is skew-symmetric. */
 typedef struct sp_coo {
     int64_t rows, cols; /**< rows and columns of the matrix, each at most 2^31 - 1 */
     int64_t nnz;        /**< number of stored triplets */

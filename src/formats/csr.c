@@ -22,7 +22,7 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
     TRY_GOTO(sp_alloc((void **)&a->ja, nnz, sizeof *a->ja, "column indices"), failed);
     TRY_GOTO(sp_alloc(&a->as, nnz, sp_value_size(precision), "values"), failed);
     memset(a->irp, 0,
-           (size_t)(rows + 1) * sizeof *a->irp); /* zeroed last: a failed allocation has touched no page */
+           (size_t)(rows + 1) * sizeof *a->irp); /* last, so that a failed allocation touches no page */
     return SPMM_OK;
 failed:
     spmm_csr_destroy(a);

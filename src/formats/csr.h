@@ -15,9 +15,9 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
  *  column, duplicates are summed in increasing order of value, and entries that symmetry implies are stored.
  *  The result is the same for any number of threads.
  *
- *  Local. coo is CONSUMED: each of its arrays is freed after its last use, so that the peak is I, J and val
- *  of coo together with the values of *a: 2.0 times the CSR matrix (12 bytes per entry in f64). On return,
- *  also on failure, *coo is destroyed.
+ *  Local. coo is CONSUMED: each of its arrays is freed after its last use, and on return, also on failure,
+ *  *coo is destroyed. The memory peak is 2.0 times the size of the CSR matrix (12 bytes per entry in f64): it
+ *  is reached while I, J and val of coo exist together with the values of *a.
  *
  *  \param [in]  threads     OpenMP threads, >= 1
  *  \param [out] a           the caller destroys it; zeroed on failure
@@ -35,7 +35,7 @@ static inline int sp_columns_sound(const int32_t *ja, int64_t n, int64_t cols)
 }
 
 /** Checks the sizes, precision, arrays and row starts of `a`: irp[0] is 0, the row starts do not decrease,
- *  and irp[rows] is nnz. After that it is safe to read the rows. Arrays without elements may be NULL. Local.
+ *  and irp[rows] is nnz. If the check succeeds, the rows can be read safely. Empty arrays may be NULL. Local.
  *  \param [in] threads  OpenMP threads
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is wrong, and where) */
 spmm_status sp_csr_check_starts(const spmm_csr *a, int threads);
@@ -45,11 +45,11 @@ spmm_status sp_csr_check_starts(const spmm_csr *a, int threads);
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is wrong, and where) */
 spmm_status sp_csr_check(const spmm_csr *a);
 
-/** Returns the size in bytes of the arrays irp, ja and as together. Local. */
+/** Returns the total size in bytes of the three arrays of `a`. Local. */
 int64_t sp_csr_bytes(const spmm_csr *a);
 
-/** Returns the size in bytes that the arrays of a CSR matrix of these sizes would have; a double, because the
- *  sizes that a file claims may exceed 64-bit integers. Local. */
+/** Returns the total size in bytes that the arrays of a CSR matrix with the given `sizes` would have. The
+ *  result is a double, because sizes stated in a file may lead to more than 64-bit integers hold. Local. */
 double sp_csr_bytes_of(const sp_sizes *sizes, spmm_precision precision);
 
 /** Copies rows [begin, end) of `a` into a new matrix. Local.

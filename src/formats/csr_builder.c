@@ -1,4 +1,5 @@
-/** Implements the two-pass CSR builder: atomic counts and insert positions per row, with prefetching. */
+/** Implements the two-pass CSR builder: counts entries per row, and advances the insert position of each row,
+ *  by atomic additions with prefetching. */
 #include "formats/csr_builder.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 
 enum {
     AHEAD = 16, /* prefetch distance of the insert positions, in entries */
-    GROUP = 128 /* entries whose positions are determined before any of these entries is stored */
+    GROUP = 128 /* number of entries whose positions are all determined before the first entry is stored */
 };
 
 spmm_status sp_csr_builder_begin(int64_t rows, int64_t cols, sp_symmetry symmetry, spmm_precision precision,
@@ -29,9 +30,9 @@ static inline int64_t advance(int64_t *cursor, int64_t n, int shared)
     return was;
 }
 
-/** Returns the end of the run of entries, beginning at entry k, that have the same row. A run needs only one
- *  addition to a counter, and runs are common: most files are sorted by row, or by column, so that the mirror
- *  images of their entries come row by row. */
+/** Finds the run of entries of the same row that begins at entry k, and returns the end of the run. A run
+ *  needs only one addition to a counter. Runs are common, because most files are sorted by row, or by column
+ *  (then the mirror images of the entries come row by row). */
 static inline int64_t run_end(const int32_t *row, int64_t k, int64_t n)
 {
     const int32_t first = row[k];
@@ -47,8 +48,8 @@ static inline int64_t count_off_diagonal(const sp_entries *e, int64_t k, int64_t
     return count;
 }
 
-/** Counts the entries of a batch per row; if `mirrored`, counts their mirror images, which symmetry implies,
- *  instead. */
+/** Counts the entries of a batch per row. If `mirrored` is 1, counts the mirror images of the entries, which
+ *  symmetry implies, instead of the entries themselves. */
 static void count_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     int64_t *const count = fill->a->irp + 1;
@@ -86,10 +87,10 @@ spmm_status sp_csr_builder_start(sp_csr_builder *fill)
     return sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values");
 }
 
-/** Reserves positions in the matrix for entries [k, end) of a batch (if `mirrored`: for their mirror images).
- *  place[n] is the position for entry k + n, or -1 if a diagonal entry has no mirror image. The entries are
- *  stored later, because each atomic addition to an insert position would wait for the stores before it.
- *  Returns 0 if a position would be past the end of the matrix. */
+/** Reserves positions in the matrix for entries [k, end) of a batch, or for their mirror images if `mirrored`
+ *  is 1. Sets place[n] to the position for entry k + n, or to -1 if the entry is on the diagonal and thus has
+ *  no mirror image. Stores no entries yet: each atomic addition to an insert position would wait for the
+ *  stores before it. Returns 1; 0 if a position would be past the end of the matrix. */
 static int find_places(const sp_csr_builder *fill, const sp_entries *e, const int mirrored, int64_t k,
                        int64_t end, int64_t *place)
 {
@@ -126,8 +127,8 @@ STORE(store_f64, double)
 STORE(store_f32, float)
 #undef STORE
 
-/** Inserts the entries of a batch; if `mirrored`, inserts their mirror images, which symmetry implies,
- *  instead. Returns 0 if they do not fit into the matrix. */
+/** Inserts the entries of a batch. If `mirrored` is 1, inserts the mirror images of the entries, which
+ *  symmetry implies, instead of the entries themselves. Returns 1; 0 if they do not fit into the matrix. */
 static int place_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     const int32_t *const column = mirrored ? e->I : e->J;

@@ -15,10 +15,10 @@ typedef struct sp_entries {
 } sp_entries;
 
 typedef struct sp_csr_builder {
-    spmm_csr *a;          /**< its irp: entries per row in pass 1, insert position per row in pass 2 */
+    spmm_csr *a;          /**< the matrix; a->irp: entries per row in pass 1, insert positions in pass 2 */
     sp_symmetry symmetry; /**< unless SP_GENERAL, entries that symmetry implies are added too */
     int threads;          /**< OpenMP threads that may count and insert at the same time */
-    uint64_t starts;      /**< hash of the row ends, to which the insert positions must advance */
+    uint64_t starts;      /**< hash of the row ends; after pass 2, insert positions must have this hash */
 } sp_csr_builder;
 
 /** Begins the first pass: sets the sizes of *a and allocates its row starts, zeroed, to count the entries per
@@ -40,13 +40,13 @@ void sp_csr_builder_count(sp_csr_builder *fill, const sp_entries *entries);
 spmm_status sp_csr_builder_start(sp_csr_builder *fill);
 
 /** Inserts a batch of entries. Local. The threads of the builder may call this function at the same time.
- *  \return 1; 0 if the entries do not fit into the matrix, so that they are not the ones that were counted
- *          (some of them may have been inserted) */
+ *  \return 1; 0 if the entries do not fit into the matrix, which means that they differ from the entries that
+ *          were counted (some of them may have been inserted) */
 int sp_csr_builder_insert(sp_csr_builder *fill, const sp_entries *entries);
 
 /** Ends the second pass: sorts the rows and sums duplicates (sp_csr_sort_sum_duplicates()). Local.
- *  \param [out] same        1; 0 if the rows received other numbers of entries than were counted: *a must not
- *                           be used then
+ *  \param [out] same        1; 0 if, for some row, the number of entries inserted differs from the number
+ *                           counted: *a must not be used then
  *  \param [out] duplicates  number of entries that were added to another entry
  *  \return SPMM_OK (also if *same is 0), SPMM_ERR_MEMORY */
 spmm_status sp_csr_builder_finish(sp_csr_builder *fill, int *same, int64_t *duplicates);

@@ -1,10 +1,11 @@
 /** Converts triplets to CSR by a parallel, stable counting sort in bounded memory.
  *
- *  Each thread owns a range of consecutive rows and is the only one to write the entries of these rows, in
- *  file order: no atomics, no critical section. The triplets are divided into blocks of 2^15. So that a
- *  thread need not read every triplet, the triplets of a group of blocks are first listed by owner (2 bytes
- *  per entry, for a bounded number of blocks); then each owner walks its own lists. A block whose triplets
- *  all have one owner, as in a file sorted by row, needs no lists. */
+ *  Each thread owns a range of consecutive rows. Only this owner writes the entries of the rows, in file
+ *  order, so that neither atomics nor critical sections are needed. The triplets are divided into blocks of
+ *  2^15 triplets, which are processed in groups of blocks. To spare each thread from reading all triplets,
+ *  the triplets of each block of a group are first listed by owner (2 bytes per triplet); then each owner
+ *  processes the triplets in its own lists. A block whose triplets all have one owner, as in a file sorted by
+ *  row, needs no lists. */
 #include "formats/csr.h"
 
 #include <string.h>
@@ -14,8 +15,8 @@
 
 enum {
     BLOCK = 1 << 15,      /* triplets per block: an index within a block fits uint16_t */
-    BLOCKS_PER_OWNER = 4, /* minimum number of blocks per group and owner: enough to balance the lists */
-    GROUPS = 16,          /* approximate number of groups: few barriers, and the lists take 1 % of the CSR */
+    BLOCKS_PER_OWNER = 4, /* a group has at least this many blocks per owner, to balance the lists */
+    GROUPS = 16,          /* approximate number of groups: few barriers, and lists of 1 % of the CSR's size */
     BUCKETS_LOG2 = 14,    /* log2 of the maximum number of row buckets: the table of owners stays in L1 */
     MAX_OWNERS = 4096     /* maximum number of owners: an owner fits uint16_t, the histograms stay small */
 };
@@ -29,12 +30,12 @@ typedef struct builder {
     uint16_t *owner;       /* owner of each bucket, [buckets] */
     int64_t *first_row;    /* first row of each owner, [owners + 1] */
     int64_t *first_entry;  /* where in the CSR arrays the entries of each owner begin, [owners + 1] */
-    int64_t blocks, group; /* blocks: number of all blocks; group: number of blocks in a group */
+    int64_t blocks, group; /* blocks: total number of blocks; group: number of blocks in a group */
     int64_t slots;         /* elements of `list` per block */
     uint16_t *list;        /* [group][slots]: indices of the triplets in a block, by owner, in file order */
     int32_t *cut;          /* [group][stride]: where in `list` the triplets of each owner begin */
-    int64_t stride;        /* owners + 1 rounded up to whole cache lines, which threads then do not share */
-    int32_t *whole;        /* [group]: owner of all triplets of a block, which needs no lists; or -1 */
+    int64_t stride;        /* row length of `cut`: owners + 1, rounded up to avoid false sharing */
+    int32_t *whole;        /* [group]: owner of all triplets of a block; -1: they have several owners */
 } builder;
 
 static int is_mirrored(const sp_coo *coo) { return coo->symmetry != SP_GENERAL; }
@@ -51,8 +52,8 @@ static void builder_destroy(builder *b)
     sp_free(b->whole);
 }
 
-/** Counts the entries in each row bucket, including entries that symmetry implies, for one share of the
- *  triplets: share number `part` of `parts`. */
+/** Counts the entries in each row bucket, including entries that symmetry implies. Considers only share
+ *  number `part` of the triplets, which are divided into `parts` equal shares. */
 static void count_buckets(const builder *b, int part, int parts, int64_t *count)
 {
     const sp_coo *const coo = b->coo;
@@ -276,8 +277,8 @@ static void sum_counts(const builder *b)
     }
 }
 
-/** Restores the row starts: after an insertion, irp[row] is the end of the row, which is the start of the
- *  next row. */
+/** Restores the row starts after a scan that inserts: the scan has advanced irp[row] to the end of the row,
+ *  which is the start of the next row. */
 static void restore_row_starts(const builder *b)
 {
 #pragma omp parallel for schedule(static, 1) num_threads(b->owners)
@@ -300,7 +301,7 @@ static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
     TRY_GOTO(sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts"), done);
     TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
     memset(a->irp, 0,
-           (size_t)(a->rows + 1) * sizeof *a->irp); /* zeroed last: a failed allocation has touched no page */
+           (size_t)(a->rows + 1) * sizeof *a->irp); /* last, so that a failed allocation touches no page */
     scan(&b, visit_count);
     sum_counts(&b);
     scan(&b, a->precision == SPMM_F64 ? visit_values_f64 : visit_values_f32);

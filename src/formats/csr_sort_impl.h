@@ -90,8 +90,8 @@ static int64_t NAME(split)(int32_t *ja, VALUE *as, int64_t n)
     }
 }
 
-/** Introsort: quicksort, but heapsort for a part that is still long after `depth` nested partitions, most of
- *  which must have been unbalanced. */
+/** Sorts n entries by introsort: by quicksort, which switches to heapsort for any part that is still longer
+ *  than SHORT_ROW after `depth` nested, mostly unbalanced partitions. */
 static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
 {
     while (n > SHORT_ROW) {
@@ -113,10 +113,11 @@ static void NAME(quick_sort)(int32_t *ja, VALUE *as, int64_t n, int depth)
     NAME(insertion_sort)(ja, as, n, INT64_MAX);
 }
 
-/** Sorts a row of n entries in place, because a single row may hold nearly all entries of the matrix. */
+/** Sorts a row of n entries. Works in place: a row may hold nearly all entries of the matrix, so that a copy
+ *  would be large. */
 static void NAME(sort_row)(int32_t *ja, VALUE *as, int64_t n)
 {
-    /* try insertion sort first: a row that consists of a few sorted runs may need few moves */
+    /* try insertion sort first: it is fast if the row is nearly sorted, and gives up after MOVES * n moves */
     if (NAME(insertion_sort)(ja, as, n, n <= SHORT_ROW ? INT64_MAX : MOVES * n)) return;
     int depth = 0;
     for (int64_t left = n; left > 0; left /= 2) depth += 2;

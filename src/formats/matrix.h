@@ -6,7 +6,7 @@
 
 enum {
     SP_FORMATS = SPMM_PANEL + 1,
-    SP_ROW_SEGMENT = 512, /**< most entries of a row that one GPU sub-warp sums; longer rows are cut up */
+    SP_ROW_SEGMENT = 512, /**< maximum length of a row that one GPU sub-warp sums; longer rows are cut */
     SP_SLICE = 32,        /**< row segments per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,         /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4   /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
@@ -19,7 +19,7 @@ typedef struct sp_split {
     int64_t first;
 } sp_split;
 
-/** A block of A in one storage format, with its arrays in the memory of `space`.
+/** A block of A in one storage format, with its arrays in the memory of the device `space`.
  *
  *  SPMM_CSR        row_start [rows+1], col [nnz], val [nnz].
  *  SPMM_ELL        padded ELLPACK, row-major: entry j of row i is at i*width + j. Rows shorter than
@@ -38,9 +38,10 @@ typedef struct sp_split {
  *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing
  *                  order, in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p
  *                  has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are
- *                  col[4t .. 4t+3] (the last tile of a panel repeats its last column); its entries are the
- *                  set bits of mask[t], bit 4*row + column. The values of a panel's tiles follow in bit
- *                  order, tile after tile, from val[row_start[p]] on. row_start, tile_start [groups+1].
+ *                  col[4t .. 4t+3] (the last tile of a panel repeats its last column). Bit 4*row + column
+ *                  of mask[t] is set if the tile has that entry. The values of panel p are stored tile by
+ *                  tile, within a tile in the order of the bits, beginning at val[row_start[p]].
+ *                  row_start, tile_start [groups+1].
  */
 typedef struct sp_matrix {
     spmm_format format;
@@ -52,17 +53,17 @@ typedef struct sp_matrix {
     int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
     int64_t partials;    /**< SPMM_SELL: number of partial sums, one for each segment of a long row */
     int64_t splits;      /**< SPMM_SELL: number of long rows, which were cut into segments */
-    int64_t *row_start;  /**< starts of rows, slices or panels in col and val; SPMM_ELL: NULL */
+    int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
     int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
     void *val;           /**< values, in `precision` */
     int32_t *target;     /**< SPMM_SELL: row of Y, or partial sum, that each segment computes */
     sp_split *split;     /**< SPMM_SELL: the long rows, [splits] */
     int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
-    uint32_t *mask;      /**< SPMM_PANEL: which elements of each tile are stored */
+    uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
 } sp_matrix;
 
-/** Converts a CSR block to a storage format, in the memory of a device.
+/** Converts a CSR block to a storage format, with the result in the memory of the device `space`.
  *
  *  Local.
  *  \param [in]  block      in host memory; the caller keeps it. With CSR on the CPU, *m shares the arrays of

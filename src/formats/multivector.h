@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include "base/memory.h"
 
-/** Returns the leading dimension, in elements, for rows of k elements. If a row is shorter than a 32-byte
- *  sector, k is rounded up to a power of two, otherwise to whole sectors. So no short row straddles two
- *  sectors, and longer rows start on a sector boundary. Local. */
+/** Returns the leading dimension, in elements, for rows of k elements. If a row is shorter than a
+ *  32-byte sector of GPU memory, k is rounded up to a power of two, so that no row straddles two sectors.
+ *  Otherwise k is rounded up to whole sectors, so that each row starts on a sector boundary. Local. */
 int64_t sp_multivector_ld(int64_t k, spmm_precision precision);
 
 /** How the elements of a generated X are computed; see sp_x_element(). */

@@ -52,7 +52,7 @@ static int64_t count_columns(const spmm_csr *a, int64_t panel)
     return count;
 }
 
-/** A tile of a panel while columns are added to it. */
+/** A tile that is being built: the columns of a panel are added to it one by one. */
 typedef struct tile {
     int32_t col[SP_TILE_COLUMNS];
     int64_t entry[SP_PANEL][SP_TILE_COLUMNS];

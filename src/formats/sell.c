@@ -24,8 +24,8 @@ static int64_t segments_of(int64_t length, int64_t cut)
     return length <= SP_ROW_SEGMENT ? 1 : (length - 1) / cut + 1;
 }
 
-/** Counts the segments in each class (class_size), all segments, the long rows, and the segments of long rows
- *  (in p). */
+/** Counts the segments in each class into class_size. Sets the counts in p: p->count, all segments;
+ *  p->splits, long rows; p->partials, segments of long rows. */
 static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size, sp_segments *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -42,8 +42,8 @@ static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t
     }
 }
 
-/** Stores the segments in p->segment, class by class, and lists the long rows in p->split. next[c] is the
- *  index for the next segment of class c. */
+/** Stores the segments in p->segment, class by class, and lists the long rows in p->split. The
+ *  next segment of class c is stored at index next[c]. */
 static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_segments *p)
 {
     int64_t splits = 0, partials = 0;
@@ -161,8 +161,8 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
 spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
     /* LITTLE: rows keep their order if there is at most one padding entry per 16 entries, which costs less
-     * than accessing rows of X in another order. CUT: long rows are cut into short segments, because a thread
-     * that walks a segment waits for a load every few entries. */
+     * than accessing rows of X in another order. CUT: long rows are cut into short segments, because the
+     * thread that sums a segment waits for a load every few entries. */
     enum { LITTLE = 16, CUT = SP_ROW_SEGMENT / 4 };
     sp_segments p;
     memset(m, 0, sizeof *m);

@@ -16,9 +16,9 @@
 void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                        spmm_multivector *y);
 
-/** Computes, for rows [begin, end) of m, bound[i*k + j] = sum of |a| |x| in double over the entries a of row
- *  i, where x is the element of column j of X that a is multiplied by. Error bounds are relative to this
- *  magnitude. bound is [rows x k] without padding; m is in a format that sp_serial_product() accepts.
+/** Computes the magnitudes to which error bounds are relative, for rows [begin, end) of m: bound[i*k + j] is
+ *  the sum of |a| |x|, in double, over the entries a of row i; x is the element of column j of X by which a
+ *  is multiplied. bound is [rows x k] without padding. m is in a format that sp_serial_product() accepts.
  *  Local. */
 void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                      double *bound);

@@ -26,8 +26,8 @@ typedef struct sp_thread_ranges {
  *  Local. */
 int64_t sp_row_segments(int64_t entries);
 
-/** Divides rows into `threads` consecutive ranges, by binary search, and the segments of the long rows among
- *  the threads; rows and segments together are balanced by entries + 2 * rows. Local.
+/** Divides rows into `threads` consecutive ranges, and divides the segments of long rows among the threads.
+ *  Each thread gets about the same sum of entries + 2 * rows, segments included. Local.
  *
  *  \param [in]  row_start  row starts as in CSR, [rows + 1]; NULL: all rows cost the same. Need not outlive
  *                          the call

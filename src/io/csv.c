@@ -15,23 +15,23 @@ typedef struct csv_text {
     int64_t bytes, room; /* bytes: length of the text; room: bytes allocated */
 } csv_text;
 
-/** A chunk ("piece") of the CSV file. Its text lies at the beginning of the buffer `text`, which may hold
- *  more text than the chunk. */
+/** A chunk ("piece") of the CSV file. Its text is at the beginning of the buffer `text`, which may hold other
+ *  text after it. */
 typedef struct file_range {
     sp_chunk chunk;
     int64_t number; /* index of the piece in the file, from 0 */
     csv_text text;
 } file_range;
 
-/** A CSV file being read: the state that all threads share. Members that change are accessed under the lock
- *  only, except next_progress. */
+/** A CSV file being read: the state that all threads share. Members that change while the file is read,
+ *  except next_progress, are accessed only by the thread that holds `lock`. */
 typedef struct reading {
     sp_input *source;
     int64_t piece_bytes;
     csv_text kept;         /* text that was read beyond the end of the last piece */
-    int64_t lines, pieces; /* lines and pieces handed out to threads so far */
+    int64_t lines, pieces; /* lines: lines handed out to threads so far; pieces: pieces so far */
     sp_csv_format format;
-    sp_csv_values *parsed; /* the result for each piece, [parsed_room], of which [pieces] are used */
+    sp_csv_values *parsed; /* the parsed series of each piece, [parsed_room]; the first `pieces` are in use */
     int64_t parsed_room;
     sp_read_error error; /* the error with the smallest line number found so far */
     int done;            /* 1: no further pieces are handed out; the file has ended or an error is certain */
@@ -42,7 +42,7 @@ typedef struct reading {
 
 /* ---- reading the file in pieces ---- */
 
-/** Grows the buffer so that it can hold `bytes` bytes and the padding; keeps the text in the buffer. */
+/** Grows the buffer *t so that it can hold `bytes` bytes of text and the padding; keeps the present text. */
 static spmm_status reserve(csv_text *t, int64_t bytes)
 {
     if (bytes + SP_CHUNK_PAD <= t->room) return SPMM_OK;
@@ -122,7 +122,7 @@ static spmm_status open_reading(reading *r, const char *path)
 /* ---- the format ---- */
 
 /** Determines the format of the file from its first series. Errors in the text up to that series are not
- *  reported here: reading the file again with all threads finds them. */
+ *  reported here: they will be found when all threads read the file again. */
 static spmm_status detect_format(const char *path, sp_csv_format *f)
 {
     reading r = {0};
@@ -137,7 +137,7 @@ static spmm_status detect_format(const char *path, sp_csv_format *f)
     sp_free(c.text.at);
     sp_free(r.kept.at);
     sp_input_close(r.source);
-    if (status != SPMM_OK && error.status == SPMM_OK) /* a buffer could not be allocated */
+    if (status != SPMM_OK && error.status == SPMM_OK) /* the text has no error: an allocation failed */
         return sp_fail(status, "%s: %s", path, spmm_error_message());
     if (f->values > INT32_MAX)
         return sp_fail(SPMM_ERR_UNSUPPORTED, "%s:%lld: found %lld values, expected at most %d", path,

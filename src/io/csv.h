@@ -6,13 +6,13 @@
 
 /** Reads series from a plain or gzipped CSV file. Each line is one series; commas, semicolons or tabs
  *  separate its values, and blanks around a value are skipped. The whole file has one separator: the first
- *  comma or semicolon in its first series or, if that series has neither, the tab. (If the separator is not
- *  the tab, tabs are blanks.) Decimal commas are refused: 1,5;2,5 is an error and is never read as the three
+ *  comma or semicolon in its first series. If that series has neither, the separator is the tab; otherwise,
+ *  tabs count as blanks. Decimal commas are refused: 1,5;2,5 is an error and is never read as the three
  *  values 1, 5;2 and 5.
  *
- *  Blank lines are skipped, and so are lines whose first character other than a blank is #. If the tab is the
- *  separator, a line of tabs is not blank: it has empty fields, hence is an error. Lines may end in CRLF, the
- *  last line may lack its newline, and a byte order mark may come first. Values have the forms that
+ *  Blank lines are skipped, and so are lines whose first nonblank character is #. If the tab is the
+ *  separator, a line of tabs is not blank: its fields are empty, which is an error. Lines may end in CRLF,
+ *  the last line may lack its newline, and a byte order mark may come first. Values have the forms that
  *  sp_parse_real() accepts, without quotes. All series must have as many values as the first one.
  *
  *  Local. Error messages read "FILE:LINE: found ..., expected ...". If the file has several errors, the first
@@ -20,7 +20,8 @@
  *  is read (SPMM_READ_CHUNK_BYTES, see sp_text_chunk_default()). A chunk consists of whole lines, which may
  *  have any length. Progress is reported as sp_progress_fn describes.
  *
- *  Memory: the peak is twice the size of *x plus, per thread, the text of a chunk or of the longest line.
+ *  Memory: the peak is twice the size of *x plus, per thread, the text of a chunk or, if it is longer, the
+ *  longest line.
  *  \param [out] x  [series x values], in host memory, of precision options->precision; the caller destroys
  *                  it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX (also if the file has no series), _UNSUPPORTED (more than 2^31 - 1

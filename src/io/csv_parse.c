@@ -37,14 +37,14 @@ int sp_csv_find_format(const sp_chunk *c, sp_csv_format *f)
     return 0;
 }
 
-/** Returns the first character at or after p that is not a blank; a tab that is the separator is no blank. */
+/** Returns the first nonblank character at or after p. If the separator is the tab, a tab is not a blank. */
 static inline const char *skip_blanks(const char *p, char separator)
 {
     while (*p <= ' ' && sp_is_blank(*p) && *p != separator) p++;
     return p;
 }
 
-/** Sets *error for a wrong field, which the message quotes without its trailing blanks; returns NULL.
+/** Sets *error for a wrong field and returns NULL. The message quotes the field without trailing blanks.
  *  \param [in] p  the field's first character that is not blank */
 static const char *wrong_field(const sp_csv_format *f, const char *p, int64_t line, int64_t field,
                                const char *expected, sp_read_error *error)
@@ -67,8 +67,8 @@ static inline int beyond_float(const sp_csv_format *f, double value)
     return f->precision == SPMM_F32 && !f->allow_nonfinite && isinf((float)value);
 }
 
-/** Parses a field in any spelling, on the slow path; returns the separator or the newline after the field, or
- *  NULL if the field is wrong. */
+/** Parses a field on the slow path, which accepts any spelling of a number. Returns the separator or newline
+ *  after the field; if the field is wrong, sets *error and returns NULL. */
 static const char *parse_field(const sp_csv_format *f, const char *p, int64_t line, int64_t field,
                                double *value, sp_read_error *error)
 {
@@ -97,8 +97,8 @@ static const char *wrong_count(const sp_csv_format *f, const char *begin, int64_
     return NULL;
 }
 
-/** Parses the series in the line at `begin` into `values`; returns its newline, or NULL if the line is
- *  wrong. */
+/** Parses the series in the line at `begin` into `values`. Returns the newline that ends the line; if the
+ *  line is wrong, sets *error and returns NULL. */
 static const char *parse_series(const sp_csv_format *f, const char *begin, int64_t line, void *values,
                                 sp_read_error *error)
 {

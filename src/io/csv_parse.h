@@ -4,7 +4,8 @@
 
 #include "io/text_chunks.h"
 
-/** The format of a CSV file, which its first series determines, and the caller's options. */
+/** The format of a CSV file, as its first series shows it, and the caller's options precision and
+ *  allow_nonfinite. */
 typedef struct sp_csv_format {
     char separator;     /**< comma, semicolon or tab */
     int64_t values;     /**< number of values per series; 0: the file has no series */
@@ -16,16 +17,16 @@ typedef struct sp_csv_format {
 /** The series of one chunk of a CSV file. */
 typedef struct sp_csv_values {
     void *values;   /**< the parsed values, [series x values per series], row-major; freed by sp_free() */
-    int64_t series; /**< number of series in the chunk, up to its first wrong line */
+    int64_t series; /**< number of series parsed: all of the chunk, or those before its first wrong line */
     int64_t first;  /**< number of series in the file before this chunk; set by the caller */
 } sp_csv_values;
 
-/** Determines the format from the first series of a chunk, even if that series is invalid: sets
- *  format->values, format->first_line and, if the series contains a comma, semicolon or tab,
- *  format->separator. Returns 1, or 0 if the chunk has no series. */
+/** Determines the format of the file from the first series of a chunk; the series need not be valid. Sets
+ *  format->values and format->first_line. Sets format->separator if the series contains a comma, semicolon
+ *  or tab. Returns 1; returns 0 if the chunk has no series. */
 int sp_csv_find_format(const sp_chunk *chunk, sp_csv_format *format);
 
-/** Parses the series of a chunk, up to its first wrong line; *error then describes that line. Ignores
+/** Parses the series of a chunk. Stops at the first wrong line, which *error then describes. Ignores
  *  chunk->entries and chunk->first_entry.
  *  \param [out] out  zeroed by the caller, who frees out->values by sp_free(), also on failure */
 void sp_csv_parse(const sp_csv_format *format, const sp_chunk *chunk, sp_csv_values *out,

@@ -1,4 +1,4 @@
-/** Generates matrices from specs: stencils, random rows, R-MAT graphs. */
+/** Generates matrices from specs such as lap3d7:100: stencils, random rows, R-MAT graphs. */
 #include "io/generators.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static spmm_status setup_fem(generator *g) { return set_rows(g, g->arg[0], 3, 3)
 
 static int inside(int64_t c, int64_t n) { return c >= 0 && c < n; }
 
-/** Returns how many of the coordinates c-1, c, c+1 lie in the grid, i.e. in [0, n), if c itself does. */
+/** Returns how many of the coordinates c-1, c and c+1 lie in [0, n), i.e. in the grid. c must lie in it. */
 static int64_t reach(int64_t c, int64_t n) { return 1 + inside(c - 1, n) + inside(c + 1, n); }
 
 /** Writes the indices of a grid point and of its neighbors to col in increasing order and returns their
@@ -209,8 +209,8 @@ static void row_uniform(const generator *g, int64_t row, int32_t *col, double *v
     random_row(row, 0, g->rows, g->arg[1], col, val);
 }
 
-/** Returns the number of columns in the window of a row, and sets *first to the first of them. The window has
- *  WIDTH columns around the diagonal and is cut at the edges of the matrix. */
+/** Returns the number of columns in the window of a row, and sets *first to the first of these columns. The
+ *  window consists of WIDTH columns around the diagonal; those outside the matrix are left out. */
 static int64_t band_window(const generator *g, int64_t row, int64_t *first)
 {
     const int64_t half = (g->arg[2] - 1) / 2, low = row - half, high = low + g->arg[2];
@@ -224,8 +224,8 @@ static spmm_status setup_band(generator *g)
                        (long long)g->arg[1], (long long)g->arg[2]);
     return set_rows(g, g->arg[0], 1, 1);
 }
-/** Returns a lower bound on the number of entries: counts as if each row had the narrowest window, which is
- *  that of the first or the last row (half of the band and the diagonal). */
+/** Returns a lower bound on the number of entries of the matrix: assumes that every row has the narrowest
+ *  window. The first or the last row has it, because only half of the band lies inside the matrix there. */
 static int64_t total_band(const generator *g)
 {
     int64_t first;
@@ -258,8 +258,8 @@ static int64_t total_longrows(const generator *g)
 }
 static int64_t count_longrows(const generator *g, int64_t row)
 {
-    /* the COUNT long rows are evenly spaced: those with floor((row + 1) * COUNT / N) > floor(row * COUNT
-     * / N) */
+    /* the COUNT long rows are evenly spaced: a row is long if floor((row + 1) * COUNT / N) is greater than
+     * floor(row * COUNT / N) */
     const int64_t n = g->arg[0], count = g->arg[2];
     const int is_long = row * count / n != (row + 1) * count / n;
     return is_long ? g->arg[3] : g->arg[1];
@@ -402,8 +402,8 @@ static spmm_status make_rmat(const generator *g, spmm_precision precision, int t
 {
     sp_coo coo;
     const int64_t edges = g->rows * g->arg[1];
-    /* memory per edge: two indices, and the value twice, because sp_csr_from_coo() holds both copies at once;
-     * per row: the row start */
+    /* memory per edge: two indices and two values, because sp_csr_from_coo() holds the values of the triplets
+     * and of the CSR matrix at the same time; per row: the row start */
     TRY(sp_memory_needs((double)edges * (8 + 2 * (double)sp_value_size(precision)) + 8 * (double)g->rows,
                         g->spec));
     TRY(sp_coo_create(g->rows, g->rows, edges, SP_GENERAL, precision, 1, &coo));
@@ -427,8 +427,8 @@ static spmm_status make_rmat(const generator *g, spmm_precision precision, int t
     return sp_csr_from_coo(&coo, threads, a, NULL);
 }
 
-/** Fills the rows of *a. Row functions write f64 values; if *a is f32, each thread lets them write to a
- *  scratch row, and rounds its values. */
+/** Fills the rows of *a by the generator's row function, which writes f64 values. If *a is f32, the values
+ *  are written to a scratch row of the thread and then rounded. */
 static spmm_status fill_rows(const generator *g, int64_t longest, int threads, spmm_csr *a)
 {
     int failed = 0;

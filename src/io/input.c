@@ -76,7 +76,7 @@ static spmm_status cannot_open(const char *path)
         return sp_fail(SPMM_ERR_OPEN,
                        "-: no such file, and the standard input is not read: write the text to a file first"
                        " (... > FILE)");
-    /* /dev/fd/N is the path of a shell's <(...), whose descriptor mpirun does not pass on to the ranks */
+    /* a shell passes <(...) as the path /dev/fd/N, but mpirun does not pass descriptor N on to the ranks */
     if (reason == ENOENT && strncmp(path, "/dev/fd/", 8) == 0) return refuse_pipe(path);
     return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", sp_shown(name, sizeof name, path),
                    strerror(reason));
@@ -198,8 +198,8 @@ static void rewind_source(sp_input *s)
     s->inflating = 1;
 }
 
-/** Refuses a file whose first bytes show that it is not text. Ignores read errors: when the file is read,
- *  each will occur again at its place in the text. */
+/** Refuses a file whose first bytes show that it is not text. Ignores read errors: they will occur again, and
+ *  be reported, when the file is read. */
 static spmm_status check_kind(sp_input *s)
 {
     char head[SP_KIND_BYTES];

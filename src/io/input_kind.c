@@ -1,4 +1,4 @@
-/** Recognizes file types that are not text, by a table of their first bytes and of what to do about them. */
+/** Recognizes file types that are not text by their first bytes, and says what the user can do with them. */
 #include "io/input_kind.h"
 
 #include <stdio.h>

@@ -62,7 +62,7 @@ int mm_is_valid(MM_typecode matcode)
     return !(mm_is_pattern(matcode) && (mm_is_hermitian(matcode) || mm_is_skew(matcode)));
 }
 
-/* ---- reading words: never more of f than needed, so that callers may use fscanf() in between ---- */
+/* ---- reading words; no text after the word is consumed, so that callers may use fscanf() in between ---- */
 
 /** WORD_BYTES: buffer size for any number that a person or a program writes; longer words are refused. The
  *  other constants are the results of read_word(). */
@@ -78,7 +78,7 @@ static int skip_line(FILE *f)
 
 /** Reads the next word of f into `text` and appends the padding that io/numparse.h needs.
  *  \param [in] within_line    1: stop at the end of the line, leaving the newline in f
- *  \param [in] skip_comments  1: if a word would begin with %, skip the rest of its line
+ *  \param [in] skip_comments  1: a word that begins with % is skipped, with the rest of its line
  *  \return WORD_NONE, WORD_FOUND, WORD_TOO_LONG */
 static int read_word(FILE *f, char text[WORD_BYTES + SP_PARSE_PAD], int within_line, int skip_comments)
 {
@@ -295,8 +295,8 @@ static void free_matrix(matrix *m)
     m->val = NULL;
 }
 
-/** Grows the arrays of m to n entries. Callers grow them as entries are read, so that a false size line does
- *  not cause a huge allocation. */
+/** Grows the arrays of m to n entries. Callers grow the arrays step by step while they read entries, so that
+ *  a false size line does not cause a huge allocation. */
 static int grow(matrix *m, size_t n)
 {
     int *const i = realloc(m->I, n * sizeof *i);

@@ -251,8 +251,8 @@ static spmm_status find_line(sp_text *s, int64_t at, int64_t *begin)
  *  body in order. */
 static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_text *stream)
 {
-    int64_t begin = INT64_MAX; /* no limit for the last region: text appended to the file is noticed */
-    /* empties the buffer of the stream, which holds text of the body that was read along with the header */
+    int64_t begin = INT64_MAX; /* no limit for the last region, so that appended text is noticed */
+    /* empties the stream's buffer: it holds the beginning of the body, which was read with the header */
     sp_text_go_back(&r->stream, r->body, r->body_lines);
     for (int t = threads; t-- > 0;) {
         sp_text *const s = t > 0 ? &stream[t] : &r->stream;
@@ -260,7 +260,7 @@ static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_
         if (t > 0) {
             TRY(sp_text_dup(&r->stream, s));
             TRY(find_line(s, r->body + 1 + r->bytes / threads * t, &begin));
-            if (begin > limit) begin = limit; /* one line spans the whole region, which is now empty */
+            if (begin > limit) begin = limit; /* one line spans the region: leave it empty */
             sp_text_go_back(s, begin, 0);
         }
         sp_input_limit(s->source, limit);
@@ -269,8 +269,8 @@ static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_
     return SPMM_OK;
 }
 
-/** Adds the numbers of entries and lines in the streams of all regions, as if a single stream had read the
- *  body. */
+/** Adds the numbers of entries and lines of all regions to those of r->stream, as if r->stream had read the
+ *  whole body. Sets r->error if there are too many entries. */
 static void join_regions(sp_reading *r, const sp_text *stream, int threads)
 {
     for (int t = 1; t < threads; t++) {

@@ -9,7 +9,7 @@
 #include "io/mtx_parse.h"
 #include "io/mtx_read.h"
 
-/** A function that takes the entries of one chunk. Several threads call it at the same time, with the
+/** A callback that receives the entries of one chunk. Several threads call it at the same time, with the
  *  chunks in no particular order. Returns 1, or 0 if it finds that the entries differ from those of an
  *  earlier pass. */
 typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
@@ -21,22 +21,22 @@ typedef struct sp_region {
     int done;             /**< 1: the region has no more chunks to hand out */
 } sp_region;
 
-/** A Matrix Market file being read: the state that all threads share. During a pass, `lock` protects error,
- *  first, stop and handed; each stream is protected by the lock of its region. */
+/** A Matrix Market file being read: the state that all threads share. During a pass, `lock` protects the
+ *  members error, first, stop and handed; the lock of each region protects the region's stream. */
 typedef struct sp_reading {
     sp_text stream;
     sp_header header;
     sp_read_error error; /**< the error with the smallest line number found so far */
-    sp_triangles first;  /**< lines of the first entries found so far below and above the diagonal */
+    sp_triangles first;  /**< line numbers of the first entries found so far below and above the diagonal */
     int stop;            /**< 1: an error is certain, so that no further chunks are handed out */
     pthread_mutex_t lock;
     sp_region *region; /**< the regions of the current pass, [regions] */
     int regions;
-    int64_t bytes, handed; /**< bytes: length of the body; handed: bytes of the body handed out to threads */
+    int64_t bytes, handed; /**< bytes: size of the body; handed: bytes of it handed out to threads so far */
     sp_read_options options;
     double progress_from, progress_to; /**< progress to report at the start and at the end of the pass */
     double next_progress;              /**< time of the next progress report, seconds; used by thread 0 */
-    int64_t body, body_lines;          /**< body: bytes before the body; body_lines: lines before it */
+    int64_t body, body_lines;          /**< body: offset of the body in bytes; body_lines: lines before it */
 } sp_reading;
 
 /** Opens the file and reads its header. The caller must call sp_reading_end(), even if this function fails.
@@ -71,11 +71,11 @@ spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target);
 /** Reads the body of a coordinate file once and passes its entries to `sink`; values have the precision
  *  r->options.precision.
  *
- *  \param [in] wanted    the numbers of each line that the sink needs
- *  \param [in] anywhere  1: if the file is not gzipped, each thread starts in a region of its own, so that
- *                        threads do not work on the same rows at once. If there is an error, r->error.line is
- *                        then meaningless, except for 0 (no line causes the error), and the file may have
- *                        earlier errors.
+ *  \param [in] wanted    which numbers of a line (indices, value) the sink needs
+ *  \param [in] anywhere  0: chunks are read in file order. 1: each thread starts in a region of its own, so
+ *                        that threads do not work on the same rows at once; a gzipped file is nevertheless
+ *                        read in order. With 1, r->error need not be the first error of the file, and
+ *                        r->error.line says only whether a line causes the error (0: none does).
  *  \param [in] context   passed to the sink
  *  \return r->error.status */
 spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context);

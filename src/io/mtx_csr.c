@@ -1,4 +1,4 @@
-/** Reads a Matrix Market file into CSR: in two passes without triplets, or in one pass as COO triplets. */
+/** Reads a Matrix Market file into CSR: directly, in two passes, or through COO triplets, in one pass. */
 #include <string.h>
 
 #include "base/arguments.h"
@@ -10,10 +10,10 @@
 
 enum {
     ONCE_CHUNKS = 4,   /* files of at most this many chunks are read in one pass: they need little memory */
-    ROWS_PER_ENTRY = 4 /* a matrix with more rows per entry is read in one pass */
+    ROWS_PER_ENTRY = 4 /* a matrix with more than 4 rows per entry is read in one pass */
 };
 
-/* the share of the time that the first of two passes takes, for progress reports */
+/* the first pass of two takes about this share of the time; for progress reports */
 #define FIRST_PASS 0.4
 
 static spmm_status read_once(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
@@ -26,8 +26,8 @@ static spmm_status read_once(const char *path, const sp_read_options *options, s
 }
 
 /** Returns 1 if the file is to be read in two passes. One pass is better for a matrix with mostly empty rows:
- *  two passes save little, because the row starts take most of the memory, and the number of rows may be the
- *  false claim of a size line. */
+ *  two passes would save little, because the row starts take most of the memory; and the size line may be
+ *  wrong about so many rows. */
 static int worth_two_passes(const sp_reading *r)
 {
     return !r->header.array && sp_reading_repeatable(r) &&
@@ -35,8 +35,8 @@ static int worth_two_passes(const sp_reading *r)
            r->header.rows / ROWS_PER_ENTRY <= sp_reading_capacity(r);
 }
 
-/** Checks, before anything is allocated, that the CSR matrix fits in memory and, if the file is read in one
- *  pass (`once`), the triplets too. */
+/** Checks, before anything is allocated, that the CSR matrix fits in memory. If `once` is 1 (the file is read
+ *  in one pass), the triplets must fit in addition. */
 static spmm_status check_memory(const sp_reading *r, const char *path, int once)
 {
     const double size = (double)sp_value_size(r->options.precision), entries = (double)sp_reading_capacity(r);

@@ -89,7 +89,8 @@ static spmm_status banner_word(const char **p, int which, int64_t line, int *val
                         sp_quote(quote, sizeof quote, begin, end), allowed);
 }
 
-/** Sets *p to the first character of the first line that is not blank; skips a byte order mark. */
+/** Reads lines up to the first nonblank line and sets *p to the first nonblank character of that line. Skips
+ *  a byte order mark. */
 static spmm_status find_banner(sp_text *stream, const char **p, sp_read_error *error)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark in UTF-8 */

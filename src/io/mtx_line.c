@@ -1,4 +1,4 @@
-/** Parses one line of a Matrix Market body on the careful path, which also writes the error messages. */
+/** Parses one line of a Matrix Market body in any spelling (the careful path); writes the error messages. */
 #include "io/mtx_parse.h"
 
 #include <math.h>

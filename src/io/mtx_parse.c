@@ -1,4 +1,5 @@
-/** Parses chunks of a Matrix Market body on a fast path, which is specialized by field and precision. */
+/** Parses chunks of a Matrix Market body. Lines in the usual spelling take a fast path, which the compiler
+ *  specializes by field and precision. */
 #include "io/mtx_parse.h"
 
 #include <float.h>
@@ -225,8 +226,8 @@ static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chun
 
 /* ---- parsing chunks of any file ---- */
 
-/** Lowers the members of *first to the lines of the chunk's first entries in the two strict triangles, if
- *  those lines are earlier. Looks only at the first `stored` entries of the chunk. */
+/** Finds the first entry in each strict triangle among the first `stored` entries of the chunk. Lowers the
+ *  triangle's member of *first to the line of that entry if the line is earlier. */
 static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t stored, sp_triangles *first)
 {
     const char *const end = c->text + c->bytes;
@@ -240,8 +241,8 @@ static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t 
     }
 }
 
-/** Parses a chunk by the function for its kind of file, called with constant field and precision, so that the
- *  compiler specializes each call. Returns the number of entries stored. */
+/** Parses a chunk by the function for its kind of file. In each call, field and precision are constants, so
+ *  that the compiler specializes the function. Returns the number of entries stored. */
 static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsigned *seen,
                              sp_read_error *error)
 {

@@ -5,11 +5,12 @@
 
 #include "io/mtx_header.h"
 
-/** The numbers of a line that the fast path parses: fewer is faster. The careful path always parses all. */
+/** Selects the numbers of a line that the fast path parses; fewer numbers take less time. The careful path
+ *  always parses all. */
 typedef enum sp_wanted {
     SP_WANT_ALL,
     SP_WANT_INDICES, /**< row and column indices, no values */
-    SP_WANT_LENGTHS  /**< row indices; also column indices if the matrix is symmetric, else ignore J */
+    SP_WANT_LENGTHS  /**< row indices; column indices only if the matrix is not general (else ignore J) */
 } sp_wanted;
 
 /** The arrays that the entries of a file are stored in, and how to parse the entries. */
@@ -19,16 +20,17 @@ typedef struct sp_parse_output {
     int64_t capacity; /**< maximum number of entries: header->entries, or fewer if the file is too short */
     spmm_precision precision;
     sp_wanted wanted;    /**< coordinate files: what to parse; if not SP_WANT_ALL, val must be NULL */
-    int64_t first_entry; /**< coordinate files: number of the entry that I[0], J[0] and val[0] hold */
+    int64_t first_entry; /**< coordinate files: number in the file of the entry at I[0] and J[0] */
     int32_t *I, *J;      /**< coordinate files: 0-based indices, [number of entries to parse] */
-    /** Values. Coordinate files: one per element of I, or NULL to store none. Array files: [capacity], or a
-     *  dense matrix as the member `dense` says. */
+    /** Values. Coordinate files: one per element of I, or NULL to store no values. Array files: [capacity],
+     *  in file order; but if `dense` is 1, a dense matrix. */
     void *val;
     int dense;  /**< array files: if 1, val is [rows x ld] row-major, with both triangles stored */
     int64_t ld; /**< leading dimension of val if dense is 1 */
 } sp_parse_output;
 
-/** Line numbers of the first entries in the strict lower and in the strict upper triangle. */
+/** Line numbers of the first entry in the strict lower triangle and of the first one in the strict upper
+ *  triangle. */
 typedef struct sp_triangles {
     int64_t lower_line, upper_line; /**< INT64_MAX: the triangle has no entry */
 } sp_triangles;
@@ -51,8 +53,8 @@ sp_line_kind sp_parse_line(const sp_parse_output *target, const char *p, int64_t
 
 /** Parses a chunk up to its first wrong line. Stores its entries at the positions that chunk->first_entry
  *  implies, so that several threads may parse chunks in any order.
- *  \param [in,out] first  lines of the first entries in the two strict triangles; lowered if the chunk has
- *                         earlier ones (before its first wrong line)
+ *  \param [in,out] first  line numbers of the first entries in the two strict triangles; each is lowered if
+ *                         the chunk has an earlier entry in that triangle (before its first wrong line)
  *  \param [out]    error  the first error in the chunk
  *  \return error->status */
 spmm_status sp_parse_chunk(const sp_parse_output *target, const sp_chunk *chunk, sp_triangles *first,

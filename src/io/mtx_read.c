@@ -32,8 +32,8 @@ static double value_at(const void *val, spmm_precision precision, int64_t k)
     return precision == SPMM_F64 ? ((const double *)val)[k] : (double)((const float *)val)[k];
 }
 
-/** Moves the nonzeros in coo->val, which holds the values of an array file column by column, to the front and
- *  sets their row and column indices. */
+/** Removes the zeros from coo->val and sets the row and column indices of the nonzeros. On entry, coo->val
+ *  holds all values of an array file, column by column. */
 static void keep_nonzeros(sp_coo *coo)
 {
     const int64_t n = coo->rows;

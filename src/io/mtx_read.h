@@ -25,7 +25,7 @@ typedef struct sp_mtx_info {
     int64_t bytes;     /**< length of the text in bytes, after decompression */
 } sp_mtx_info;
 
-/** Reads a sparse matrix as triplets. Explicit zeros of a coordinate file are kept; of an array file only the
+/** Reads a sparse matrix as triplets. Explicit zeros of a coordinate file are kept; from an array file, only
  *  nonzeros are kept. If the file is symmetric or skew-symmetric, coo holds the stored triangle only, and
  *  coo->symmetry implies the other one. For a skew-symmetric pattern, coo->val holds explicit ones, because
  *  the implied entries are -1.
@@ -41,8 +41,8 @@ typedef struct sp_mtx_info {
 spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info);
 
 /** Reads only the header of a file and sets *sizes to the sizes of the matrix. sizes->entries is the number
- *  in the size line, or fewer if the file is too short for that number; for an array file it is 0, because
- *  only the nonzeros will be kept. Local.
+ *  in the size line, or a smaller number if the file is too short for so many entries. For an array file,
+ *  sizes->entries is 0, because the number of nonzeros is not known yet. Local.
  *  \return as sp_read_coo() */
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
 
@@ -55,9 +55,10 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
  *  changes between the two passes, this is detected and SPMM_ERR_SYNTAX is returned. Progress covers both
  *  passes.
  *
- *  Memory: the peak is the CSR matrix of the stored entries (12 bytes per entry in f64, twice that with
- *  symmetry, and 8 bytes per row) and about 3 MB per thread. For files that are parsed only once (gzipped
- *  files, arrays, files of few chunks or few entries per row) the peak is 2.0 times the CSR matrix.
+ *  Memory: the peak is the CSR matrix before duplicates are summed, and about 3 MB per thread. In f64, the
+ *  matrix takes 8 bytes per row and 12 bytes per entry of the file, 24 if the file is symmetric. For files
+ *  that are parsed only once (gzipped files, arrays, files of few chunks or few entries per row) the peak is
+ *  2.0 times the CSR matrix.
  *  \param [out] a           the caller destroys it
  *  \param [out] info        may be NULL
  *  \param [out] stored      number of entries in the file (for an array file, of nonzeros); may be NULL
@@ -71,7 +72,7 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
  *  file are stored.
  *
  *  Local. Errors are those of sp_read_coo().
- *  \param [out] x  [rows x cols] of the file; the caller destroys it
+ *  \param [out] x  [rows x cols], as the size line says; the caller destroys it
  *  \return as sp_read_coo(); a file with 0 columns is SPMM_ERR_SYNTAX */
 spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x);
 

@@ -141,12 +141,12 @@ static int is_digit(char c) { return c >= '0' && c <= '9'; }
 /** A decimal number in the text: its digits without leading zeros, possibly with a decimal point among
  *  them. */
 typedef struct decimal {
-    const char *first, *end; /* from the first nonzero digit to past the last one; may include the point */
+    const char *first, *end; /* [first, end): the digits and the point, if any, between them */
     int64_t digits;          /* number of digits in [first, end) */
     int64_t power;           /* exponent of ten of the last digit */
 } decimal;
 
-enum { POWER_LIMIT = 1000000 }; /* beyond 10^POWER_LIMIT: overflow; below 10^-POWER_LIMIT: underflow */
+enum { POWER_LIMIT = 1000000 }; /* numbers above 10^POWER_LIMIT overflow, below its reciprocal underflow */
 
 /** Scans an optional exponent, E or D [+-] digits, at p, and adds it to *power. A letter without digits is
  *  not part of the number. Returns the first character after the number. */
@@ -190,8 +190,8 @@ static const char *scan_decimal(const char *p, int allow_point, decimal *d)
     return p;
 }
 
-/** Converts *d by strtod_l() on a copy of bounded length. 768 digits decide every rounding, if one more digit
- *  tells whether any of the dropped digits is nonzero. */
+/** Converts *d by strtod_l() on a copy that keeps only the first KEPT digits. If a dropped digit is not 0, a
+ *  digit 1 is appended; then the result is rounded correctly, because 768 digits and this one suffice. */
 static double by_strtod(const decimal *d)
 {
     enum { KEPT = 780 };
@@ -231,7 +231,7 @@ static double decimal_value(const decimal *d)
     const int64_t power = d->power + (d->digits - taken);
     const double low = sp_scale(mantissa, power);
     if (taken == d->digits) return low;
-    /* *d lies between mantissa and mantissa + 1 (times 10^power): usually both round to the same double */
+    /* *d lies between mantissa and mantissa + 1 (times 10^power): usually both bounds round to one double */
     const double high = sp_scale(mantissa + 1, power);
     return low == high ? low : by_strtod(d);
 }

@@ -87,7 +87,7 @@ static inline int sp_count_digits8(uint64_t *word)
 }
 
 /** Returns the number whose 8 decimal digits are the bytes of x, the first digit in the low byte: joins the
- *  digits into pairs, the pairs into fours, and these into eight. */
+ *  digits into 2-digit numbers, these into 4-digit numbers, and these into the result. */
 static inline uint64_t sp_join_digits8(uint64_t x)
 {
     const uint64_t pair_mask = 0x000000FF000000FFu;
@@ -99,8 +99,8 @@ static inline uint64_t sp_join_digits8(uint64_t x)
  *  leading digits are 0. */
 static inline uint64_t sp_join_digits(uint64_t x, int n) { return sp_join_digits8((x << 8) << (56 - 8 * n)); }
 
-/** Appends the digits at p to the decimal number *number, which may wrap if it gets more than 19 digits;
- *  returns the end of the digits. */
+/** Appends the digits at p to the decimal number *number and returns the end of the digits. If *number gets
+ *  more than 19 digits, it may wrap around modulo 2^64. */
 static inline const char *sp_parse_digits(const char *p, uint64_t *number)
 {
     for (;;) {
@@ -115,7 +115,8 @@ static inline const char *sp_parse_digits(const char *p, uint64_t *number)
     }
 }
 
-/** Parses an unsigned integer of at most 15 digits into *value; returns its end, or p if there is none. */
+/** Parses an unsigned integer of at most 15 digits into *value. Returns its end, or p if there is no such
+ *  integer. */
 static inline const char *sp_parse_index(const char *p, uint64_t *value)
 {
     uint64_t word = sp_load8(p);
@@ -143,10 +144,10 @@ static inline double sp_scale(uint64_t mantissa, int64_t power)
     return sp_eisel_lemire(mantissa, (int)power);
 }
 
-/** Parses the part before the exponent of a real number that has its decimal point among the first 8
- *  characters, as most numbers have: loads the characters as one word and removes the point from the word.
+/** Parses the mantissa of a real number, i.e. its digits and decimal point, if the point is among the first 8
+ *  characters, as in most numbers. Loads these characters as one word and removes the point from the word.
  *  Sets *digits to the number of digits and *power to the exponent of ten of the last digit, and moves *p
- *  past the digits. Returns 1; or 0, with nothing changed, if there is no such number. */
+ *  past the digits. Returns 1; returns 0 and changes nothing if there is no such number. */
 static inline int sp_parse_pointed(const char **p, uint64_t *mantissa, int64_t *digits, int64_t *power)
 {
     uint64_t word = sp_load8(*p);
@@ -177,7 +178,7 @@ static inline const char *sp_parse_exponent(const char *p, int64_t *power)
     const unsigned tens = (unsigned char)p[0] - '0', ones = (unsigned char)p[1] - '0';
     int64_t exponent = tens * 10 + ones;
     int n = 2;
-    if (tens > 9 || ones > 9 || (unsigned char)p[2] - (unsigned)'0' <= 9) { /* not 2 digits as in C's %e */
+    if (tens > 9 || ones > 9 || (unsigned char)p[2] - (unsigned)'0' <= 9) { /* not 2 digits as usual */
         uint64_t word = sp_load8(p);
         n = sp_count_digits8(&word);
         if (n == 0 || n == 8) return NULL;

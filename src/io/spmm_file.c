@@ -1,4 +1,4 @@
-/** Reads whole matrices or blocks from a binary matrix file, by chunks whose checksums it verifies. */
+/** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the checksums. */
 #include "io/spmm_file.h"
 
 #include <math.h>
@@ -57,7 +57,8 @@ static spmm_status round_values(const wanted *w, const double *from, int64_t n, 
     return SPMM_OK;
 }
 
-/** Copies n elements, from chunk[at] to element `to` of the array w->to; converts values to w->precision. */
+/** Copies elements at, ..., at + n - 1 of `chunk` to the elements to, ..., to + n - 1 of the array w->to.
+ *  Converts values to w->precision. */
 static spmm_status take(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
 {
     if (!converts(w)) {
@@ -235,10 +236,10 @@ enum { GROUP_ROWS = 1 << 20 };
 /** Buffers for reading a block of only some columns. They hold the row starts of a group of rows, and as many
  *  entries as a chunk of the file's column section holds. */
 typedef struct parts {
-    int64_t *start;      /* [group + 1] row starts: entry numbers of the whole file */
+    int64_t *start;      /* [group + 1] row starts, as entry numbers in the whole file */
     int32_t *column;     /* [each] column indices */
     void *value;         /* [each] values in the precision of the block to read */
-    int64_t group, each; /* group: rows of a group, at most GROUP_ROWS; each: entries of a chunk */
+    int64_t group, each; /* group: rows in a group, at most GROUP_ROWS; each: entries in a chunk */
     int64_t last;        /* column of the previous entry in the current row; -1: the row has none yet */
 } parts;
 
@@ -285,14 +286,15 @@ static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *
     return SPMM_OK;
 }
 
-/** Processes rows [row, row + count) of the block, as part_of_row() does. p->start holds these row starts. */
+/** Calls part_of_row() for all entries in rows [row, row + count) of the block; p->start holds the starts of
+ *  these rows. */
 static spmm_status part_of_group(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
                                  int64_t count, int append, spmm_csr *a)
 {
     int64_t i = 0;
     p->last = -1;
     for (int64_t e = p->start[0]; e < p->start[count];) {
-        /* each read ends at a chunk's end, so that no chunk is read twice */
+        /* each read ends at the end of a chunk, so that no chunk is read twice */
         const int64_t cut = (e / p->each + 1) * p->each, end = cut < p->start[count] ? cut : p->start[count];
         TRY(sp_spmm_file_columns(f, e, end, r->threads, p->column));
         if (append) TRY(read_values(f, r, e, end, p->value));

@@ -27,8 +27,9 @@ typedef struct sp_spmm_file_facts {
 
 typedef struct sp_spmm_file sp_spmm_file;
 
-/** Writes the matrix `a` to a file sequentially. The file appears complete or not at all (base/output_file.h)
- *  and replaces an existing file of that name; if path is a device or a pipe, the data is written into it.
+/** Writes the matrix `a` to a file sequentially. The file appears complete or not at all (see
+ *  base/output_file.h) and replaces an existing file of that name. If path is a device or a pipe, the data is
+ *  written into it.
  *
  *  Local.
  *  \param [in] facts        only facts->info and facts->duplicates are used; the rest is taken from `a`
@@ -82,10 +83,10 @@ typedef struct sp_spmm_file_range {
 
 /** Reads a block of rows and columns as a CSR matrix; column 0 of *a is column range->col_begin of the file.
  *
- *  Local. Memory: the block, and up to one chunk per thread. If the block has only some of the columns, also
- *  up to 3 chunks and the row starts of up to 2^20 rows (8 MiB); then the column indices of all entries in
- *  the block's rows are read twice, and their values once. No chunk buffer is longer than the section that it
- *  reads.
+ *  Local. Memory: the block, and up to one chunk per thread. If the block has only some of the columns, the
+ *  function also needs up to 3 chunks and the row starts of up to 2^20 rows (8 MiB); it then reads the column
+ *  indices of all entries in the block's rows twice, and their values once. A buffer for a chunk is never
+ *  longer than the section that the chunk belongs to.
  *  \param [out] a  the caller destroys it
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (damaged, or a value that range->allow_nonfinite forbids),
  *          SPMM_ERR_MEMORY, SPMM_ERR_USAGE (no such rows or columns) */

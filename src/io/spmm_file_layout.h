@@ -63,8 +63,8 @@ static inline int64_t sp_spmm_file_chunks(const sp_spmm_file_header *h, int sect
     return (h->bytes[section] + h->chunk_bytes - 1) / h->chunk_bytes;
 }
 
-/** Returns the number of chunks in all sections before `section`; if that is SP_FILE_SECTIONS, in the whole
- *  file. */
+/** Returns the number of chunks in all sections before `section`. If `section` is SP_FILE_SECTIONS, this is
+ *  the total number of chunks in the file. */
 static inline int64_t sp_spmm_file_chunks_before(const sp_spmm_file_header *h, int section)
 {
     int64_t count = 0;

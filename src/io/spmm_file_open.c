@@ -24,8 +24,8 @@ spmm_status sp_spmm_file_read_at(const sp_spmm_file *f, void *to, int64_t bytes,
     return SPMM_OK;
 }
 
-/** Checks the header's magic, byte order, version and checksum. Only if they are right, its other fields have
- *  a meaning. */
+/** Checks the header's magic, byte order, version and checksum. The other fields are meaningful only if these
+ *  are right. */
 static spmm_status check_kind(const sp_spmm_file *f)
 {
     const sp_spmm_file_header *const h = &f->header;
@@ -80,8 +80,8 @@ static const char *find_nonsense(const sp_spmm_file_header *h, sp_spmm_file_head
     return h->duplicates < 0 ? "duplicates" : NULL;
 }
 
-/** Checks the header's fields after check_kind(), and the length of the file. A correct checksum does not
- *  imply correct fields. */
+/** Checks the fields of the header that check_kind() does not check, and the length of the file. The fields
+ *  may be wrong even if the checksum is right. */
 static spmm_status check_header(const sp_spmm_file *f)
 {
     sp_spmm_file_header same;

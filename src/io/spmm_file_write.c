@@ -47,7 +47,7 @@ static void make_table(sp_spmm_file_header *h, const void *const *data, int thre
 }
 
 /** Writes the header, the checksums and the sections. Writes sequentially, also the gaps before sections,
- *  because f may be a pipe. Does not report errors: the caller finds them in f. */
+ *  because f may be a pipe. Does not report errors: the caller detects them when it closes f. */
 static void write_contents(FILE *f, const sp_spmm_file_header *h, const uint32_t *table,
                            const void *const *data)
 {

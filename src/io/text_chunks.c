@@ -118,8 +118,8 @@ spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_rea
     return SPMM_OK;
 }
 
-/** Appends up to `bytes` bytes to `text`, and adds their number to *n, the length of `text`. Takes the bytes
- *  from the kept text first, then from the file. */
+/** Appends the next bytes of the file, at most `bytes`, to the text of length *n in the buffer `text`, and
+ *  increases *n. Takes bytes from s->kept first, then reads the file. */
 static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
 {
     const int64_t kept = s->kept_end - s->kept_begin;
@@ -135,8 +135,8 @@ static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
     return status;
 }
 
-/** Puts the last `bytes` bytes taken, which begin at `tail`, back into s, so that the next chunk begins with
- *  them. */
+/** Puts the last `bytes` bytes that take() delivered back into s, so that the next chunk begins with them.
+ *  \param [in] tail  the first of these bytes */
 static void give_back(sp_text *s, const char *tail, int64_t bytes)
 {
     if (s->kept_begin < s->kept_end) { /* the file was not read, so the tail is still in s->kept */
@@ -231,7 +231,7 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
     c->bytes = newline + 1 - c->text;
     const char *const too_long = sp_find_long_line(c->text, c->bytes);
     if (too_long == c->text) return line_too_long(s->lines + 1, error);
-    if (too_long) c->bytes = too_long - c->text; /* earlier lines may have errors to report */
+    if (too_long) c->bytes = too_long - c->text; /* earlier lines are parsed first: they may be wrong */
     if (c->bytes < n) give_back(s, c->text + c->bytes, n - c->bytes);
     /* count_lines() looks at the byte after the chunk, which must look neither blank nor like a comment */
     memset(c->text + c->bytes, 'x', SP_CHUNK_PAD);

@@ -7,7 +7,7 @@
 #include "io/input.h"
 
 #ifndef SP_LINE_MAX           /* fuzz targets are built with a lower limit, for speed */
-#define SP_LINE_MAX (1 << 20) /* most bytes in a line without its newline; Matrix Market itself allows 1024 */
+#define SP_LINE_MAX (1 << 20) /* maximum length of a line in bytes, without newline; the standard says 1024 */
 #endif
 
 enum {
@@ -39,7 +39,7 @@ typedef struct sp_text {
 
 /** A chunk of a text file: whole lines, the last byte is a newline. */
 typedef struct sp_chunk {
-    char *text; /**< buffer owned by the caller; sp_text_chunk() needs sp_text_chunk_capacity() bytes */
+    char *text; /**< the caller's buffer; sp_text_chunk() needs one of sp_text_chunk_capacity() bytes */
     int64_t bytes;
     int64_t first_line; /**< line number of the chunk's first line, from 1 */
     int64_t lines;
@@ -54,7 +54,7 @@ int64_t sp_text_chunk_default(void);
 /** Opens a text file.
  *  \param [in]  path         must remain valid until sp_text_close()
  *  \param [in]  chunk_bytes  size of the chunks; 0: sp_text_chunk_default()
- *  \param [out] stream       closed by sp_text_close(), not needed on failure
+ *  \param [out] stream       the caller closes it by sp_text_close(), except on failure
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (not text), SPMM_ERR_MEMORY */
 spmm_status sp_text_open(const char *path, int64_t chunk_bytes, sp_text *stream);
 

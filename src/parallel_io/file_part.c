@@ -8,9 +8,9 @@
 #include "io/mtx_body.h"
 #include "io/numparse.h"
 
-/* ROUND_CHUNKS: chunks of text that are read at a time, at most ROUND_MOST bytes; LOOK_BYTES: bytes read at a
- * time to find the end of a line; ARRAY_LOOKED_AT: array files up to this size are checked before they are
- * refused */
+/* ROUND_CHUNKS: number of chunks of text read at a time; ROUND_MOST: maximum number of bytes read at a time;
+ * LOOK_BYTES: number of bytes read at a time in search of the end of a line; ARRAY_LOOKED_AT: maximum size in
+ * bytes of an array file that is checked for syntax errors before it is refused */
 enum { ROUND_CHUNKS = 16, ROUND_MOST = 16 << 20, LOOK_BYTES = 4096, ARRAY_LOOKED_AT = 64 << 20 };
 
 /* ---- what rank 0 does alone ---- */
@@ -124,7 +124,8 @@ static spmm_status too_long(const sp_file_part *p)
     return sp_fail(SPMM_ERR_SYNTAX, "%s: has a line that is too long", p->path);
 }
 
-/** Sets *begin to the first position in the file, not before byte `at`, at which a line begins. */
+/** Sets *begin to the offset in the file of the first line that begins at byte `at` or later; to the size of
+ *  the file if there is none. */
 static spmm_status find_line(const sp_file_part *p, int64_t at, int64_t *begin)
 {
     char look[LOOK_BYTES];

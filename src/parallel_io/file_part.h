@@ -15,8 +15,8 @@ typedef struct sp_opening {
 } sp_opening;
 
 /** Reads the header of a Matrix Market file and checks that the file can be read in parts. Local.
- *  \return SPMM_OK, or the errors of sp_read_csr(); SPMM_ERR_UNSUPPORTED also for gzip, arrays, pipes and
- *          devices */
+ *  \return SPMM_OK, or the errors of sp_read_csr(); SPMM_ERR_UNSUPPORTED also for gzipped files, array
+ *          files, pipes and devices */
 spmm_status sp_opening_read(const char *path, const sp_read_options *options, sp_opening *opening);
 
 /** An open file and the state of a pass over this rank's lines. */
@@ -35,7 +35,7 @@ typedef struct sp_file_part {
     void *val;          /* values of the parsed entries, [room] */
     int64_t room;       /* number of entries that I, J and val can hold */
     int64_t entries;    /* number of entries parsed since the last rewind */
-    sp_triangles found; /* lower_line, upper_line: INT64_MAX if that triangle has no entry so far */
+    sp_triangles found; /* lower_line or upper_line is INT64_MAX if no entry of that triangle was found */
 } sp_file_part;
 
 /** Opens the file and determines which lines form this rank's part.
@@ -62,8 +62,8 @@ void sp_file_part_rewind(sp_file_part *part);
  *          it; SPMM_ERR_OPEN, SPMM_ERR_MEMORY */
 spmm_status sp_file_part_next(sp_file_part *part, sp_wanted wanted, sp_entries *entries);
 
-/** Finds the cause of SPMM_ERR_SYNTAX, after every rank returned this status: rank 0 reads the whole file and
- *  reports the first error with its line.
+/** Finds the cause of SPMM_ERR_SYNTAX, to be called once all ranks have this status: rank 0 reads the whole
+ *  file and reports the first error with its line.
  *  Collective over grid->comm.
  *  \return the same status on every rank: SPMM_ERR_SYNTAX, or another error that rank 0 encounters */
 spmm_status sp_file_part_explain(const sp_grid *grid, const char *path, const sp_read_options *options);

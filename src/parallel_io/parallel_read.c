@@ -85,7 +85,7 @@ static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *sour
 typedef struct text {
     sp_file_part part;
     sp_wanted wanted;
-    int pass, passes;   /* for progress reports; pass: current pass, from 0; passes: number of all passes */
+    int pass, passes;   /* for progress reports; pass: current pass, from 0; passes: total number */
     double next_report; /* time (MPI_Wtime()) before which progress is not reported again */
 } text;
 
@@ -139,8 +139,8 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
     return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has other entries than a moment before", path);
 }
 
-/** Counts the entries per row of this rank's block for the builder: takes them from `counted` if it is not
- *  NULL, else reads them in a pass over the text. Collective. */
+/** Gives the builder the number of entries in each row of this rank's block. Takes the numbers from
+ *  `counted`; if `counted` is NULL, counts the entries in a pass over the text. Collective. */
 static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, counts_of *counted,
                                     sp_csr_builder *fill)
 {
@@ -178,7 +178,7 @@ static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, counts
 
 enum { BATCH = 1 << 14 }; /* entries per call of next_of_block() */
 
-/** Source of entries that delivers the block of this rank, without values. */
+/** Source of entries that delivers the entries of this rank's block, without values. */
 typedef struct block {
     const spmm_csr *a;
     int64_t row_begin, col_begin;
@@ -329,8 +329,8 @@ spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_op
 
 enum { PIECE = 1 << 20 }; /* column indices per call of next_of_file(): one chunk of the file, 4 MiB */
 
-/** Source of entries that delivers the column indices of this rank's share of a `.spmm` file, only to count
- *  columns. */
+/** Source of entries that delivers the column indices of this rank's share of a `.spmm` file, so that the
+ *  entries per column can be counted. */
 typedef struct file_columns {
     const sp_spmm_file *file;
     int64_t at, end;

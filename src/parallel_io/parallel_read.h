@@ -1,5 +1,5 @@
-/** Reads a matrix from a file into the blocks of a P x Q grid. All ranks read, and none ever holds more than
- *  its block. */
+/** Reads a matrix from a file into the blocks of a P x Q grid. All ranks read, and no rank ever holds more
+ *  than its own block and small buffers. */
 #ifndef SP_PARALLEL_READ_H
 #define SP_PARALLEL_READ_H
 
@@ -31,7 +31,7 @@ typedef struct sp_load {
  *  entries. Balancing by entries takes one more pass if Q > 1, and another two if summing duplicates moves
  *  the boundaries.
  *
- *  Names of the stages for sp_agree(): "read" while the header is read, then "load".
+ *  The stage passed to sp_agree() is "read" while the header is read, then "load".
  *
  *  Memory per rank: the CSR arrays of the rank's block before duplicates are summed, plus 10 to 20 MiB.
  *  \param [in]  options    the same on every rank, except threads and progress; progress may be set on one
@@ -40,8 +40,8 @@ typedef struct sp_load {
  *                          as by sp_partition_entries() and, if Q > 1, columns as by sp_partition_columns()
  *  \param [out] out        the caller destroys it, also on failure (it is then empty)
  *  \return the same status on every rank: SPMM_OK, or the errors of sp_read_csr() (the message names file and
- *          line); SPMM_ERR_UNSUPPORTED also for gzip, arrays, pipes and devices, which one rank can read and
- *          scatter */
+ *          line); SPMM_ERR_UNSUPPORTED also for gzipped files, array files, pipes and devices: one rank can
+ *          read these and scatter the matrix */
 spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_options *options,
                          sp_partition partition, sp_load *out);
 

@@ -49,9 +49,9 @@ spmm_status sp_row_counts_lengths(const sp_grid *grid, const sp_row_counts *t, i
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
 }
 
-/** Searches this rank's range for the first row of the matrix whose start is `entry` or later. Returns -1 if
- *  another rank has that row; otherwise 2 * row + b, where b is 1 if the start of the row before is nearer to
- *  `entry`, so that a part should begin at the row before. */
+/** Searches this rank's range of rows for the first row of the matrix whose row start is >= entry. Returns -1
+ *  if that row is in the range of another rank. Otherwise returns 2 * row + b: b is 1 if the start of the
+ *  preceding row is nearer to `entry`, so that a part should begin at the preceding row; else b is 0. */
 static int64_t find_row(const sp_grid *grid, const sp_row_counts *t, int64_t entry)
 {
     const int64_t n = range(grid, t);
@@ -79,9 +79,9 @@ spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t,
     }
     for (int p = 0; p < parts; p++) begin[p] = find_row(grid, t, sp_partition_share(nnz, parts, p));
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, begin, parts, MPI_INT64_T, MPI_MAX, grid->comm)));
-    /* from left to right, as in sp_partition_entries(). That function searches only from the beginning of the
-     * previous part on; the row that find_row() found among all rows is either the same, or lies before that
-     * beginning */
+    /* sp_partition_entries() searches for each boundary only from the previous boundary on, and find_row()
+     * among all rows. If find_row() found a row after the previous boundary, both have found the same row;
+     * otherwise the boundary is equal to the previous boundary */
     begin[0] = 0;
     for (int p = 1; p < parts; p++) {
         const int64_t row = begin[p] / 2;

@@ -7,12 +7,12 @@
 #include "parallel_io/shuffle.h"
 
 /** Numbers of entries per row (or per column) of a matrix, distributed over the ranks in even ranges of rows.
- *  sp_row_counts_sum() turns these counts in place into row starts, their prefix sums, which other functions
- *  expect. */
+ *  sp_row_counts_sum() replaces the counts by their prefix sums, the row starts; the functions declared after
+ *  it expect row starts. */
 typedef struct sp_row_counts {
     int64_t size;   /* number of rows or columns of the matrix */
     int64_t *begin; /* [ranks + 1], boundaries of the ranges of rows that the ranks hold */
-    int64_t *count; /* [rows of this rank + 1]; count[i + 1] is for row begin[rank] + i; count[0] is 0 */
+    int64_t *count; /* [rows of this rank + 1]; count[i + 1]: entries of row begin[rank] + i; count[0]: 0 */
 } sp_row_counts;
 
 /** Allocates this rank's counts, zeroed, for `size` rows or columns. Local. The caller destroys them, also on

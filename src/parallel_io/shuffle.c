@@ -145,7 +145,7 @@ spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuf
         const spmm_status reduced = SP_MPI(MPI_Allreduce(MPI_IN_PLACE, flags, FLAGS, MPI_INT, MPI_MAX, comm));
         if (reduced != SPMM_OK) status = reduced;
         if (reduced != SPMM_OK || flags[FAILED] || (!flags[WAITING] && !flags[MORE])) break;
-        /* often not needed: in a file ordered by rows, most items stay on the rank that has read them */
+        /* often not needed: if a file is ordered by rows, most items stay on the rank that read them */
         if (flags[WAITING]) status = exchange(&r, take, context);
     }
     status = sp_agree(comm, "load", status);

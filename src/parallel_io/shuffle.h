@@ -6,7 +6,7 @@
 
 enum {
     SP_SHUFFLE_BYTES = 2 << 20, /* size in bytes of each rank's send buffer, and of its receive buffer */
-    SP_SHUFFLE_ADDS = 4         /* items that may be added after sp_shuffle_full() returned 0 */
+    SP_SHUFFLE_ADDS = 4         /* number of items that may be added after sp_shuffle_full() returned 0 */
 };
 
 /** State of a shuffle on one rank. All items have the same width. */
@@ -24,9 +24,9 @@ typedef struct sp_shuffle {
     char *in;      /* [most], items received */
     int *from;     /* [size]: items from[r] to end[r] - 1 of out are still to be sent to rank r */
     int *end;
-    /* [size] each, for one exchange. Element r of offered: items that this rank offers to rank r; asked:
-     * items that rank r offers to this rank; granted: items that this rank accepts from rank r; allowed:
-     * items that rank r accepts from this rank; in_at: where the items from rank r begin in `in` */
+    /* [size] each, numbers of items in one exchange. offered[r]: this rank offers to rank r; asked[r]: rank r
+     * offers to this rank; granted[r]: this rank accepts from rank r; allowed[r]: rank r accepts from this
+     * rank. in_at[r]: index in `in` of the first item from rank r */
     int *offered, *asked, *granted, *allowed, *in_at;
     int turn; /* the rank whose request is served first in the next exchange */
 } sp_shuffle;

@@ -20,13 +20,14 @@ typedef struct pass {
     sp_csr_builder *fill;
     sp_entries batch;
     int64_t next;             /* index of the next entry in the batch */
-    int row_guess, col_guess; /* ranges of the previous entry; the next entry usually has the same ranges */
+    int row_guess, col_guess; /* ranges of the previous entry; usually also those of the next entry */
 } pass;
 
 /* ---- sending ---- */
 
-/** Adds an item that counts an entry of row i or, with `column`, of column i. The item is the index of i in
- *  the range of the receiving rank, complemented (thus negative) for a column. */
+/** Adds an item that counts one entry of row i, or of column i if `column` is 1. The item is the index of i
+ *  within the range of the receiving rank; for a column, the bitwise complement of the index, which is
+ *  negative. */
 static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int ranks, int64_t i, int column,
                                      int *guess)
 {
@@ -36,8 +37,8 @@ static ALWAYS_INLINE void count_item(sp_shuffle *r, const sp_row_counts *t, int 
     memcpy(sp_shuffle_add(r, *guess), &sent, sizeof sent);
 }
 
-/** Adds the item for entry (i, j): the row within its block and, for PLACE, also the column within the block
- *  and (if the source has values) the value. */
+/** Adds the item for entry (i, j). The item is the row index within the block. For PLACE, it also contains
+ *  the column index within the block and, if the source has values, the value. */
 static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
                                      double value)
 {

@@ -9,16 +9,16 @@
 #include "base/memory.h"
 #include "formats/panel.h"
 
-/* Thresholds of the rules below, [0] for f64 and [1] for f32, from
- * bench/records/2026-11-21-bench-gpu-h200.csv. */
+/* Thresholds of the rules below: element [0] is for f64, element [1] for f32. They come from the measurements
+ * in bench/records/2026-11-21-bench-gpu-h200.csv. */
 
-/* Kernel sell_rows is chosen for K of at most FEW_COLUMNS, or at most FEW_ON_UNEVEN if the rows are
- * uneven. */
+/* Kernel sell_rows is chosen if K <= FEW_COLUMNS. If the rows are uneven (see UNEVEN_VARIATION), the limit is
+ * FEW_ON_UNEVEN instead. */
 static const int64_t FEW_COLUMNS[] = {4, 8};
 static const int64_t FEW_ON_UNEVEN[] = {8, 16};
-/* Kernel panel_mma is chosen if sp_features_reuse() >= BLOCK_REUSE and K >= BLOCK_COLUMNS, or if
- * sp_features_reuse() >= PANEL_REUSE and K >= PANEL_COLUMNS (in f32 never); but not if the rows are
- * uneven. */
+/* Kernel panel_mma is never chosen if the rows are uneven. Otherwise one of two conditions suffices:
+ *   sp_features_reuse() >= BLOCK_REUSE and K >= BLOCK_COLUMNS;
+ *   sp_features_reuse() >= PANEL_REUSE and K >= PANEL_COLUMNS (for f32, too many columns to occur). */
 static const int64_t BLOCK_COLUMNS[] = {5, 9};
 static const double BLOCK_REUSE[] = {3.2, 3.2};
 static const int64_t PANEL_COLUMNS[] = {17, 1 << 24};
@@ -34,7 +34,8 @@ typedef struct problem {
     spmm_precision precision;
 } problem;
 
-/** Returns 1 if a rule's kernel suits problem p. Writes the reason, as a phrase, to the n bytes at `why`. */
+/** Returns 1 if a rule's kernel suits problem p. Writes the reason, as a phrase, to `why`, a buffer
+ *  of n bytes. */
 typedef int fits(const problem *p, char *why, size_t n);
 
 static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
@@ -151,7 +152,7 @@ int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[
 
 void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
 {
-    enum { SAMPLES = 2048 }; /* number of panels whose columns are counted */
+    enum { SAMPLES = 2048 }; /* number of panels in the sample for sp_panel_columns() */
     double squares = 0, long_entries = 0, longest = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : squares, long_entries) \
     reduction(max : longest)

@@ -1,4 +1,4 @@
-/** Chooses a kernel where the caller names none (`--kernel auto`): the first of a list of rules that fits the
+/** Chooses a kernel if the caller names none (`--kernel auto`): the first of a list of rules that fits the
  *  features of the matrix, K, the precision and the device. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
@@ -16,7 +16,7 @@ typedef struct sp_features {
         double rows, nnz;
         double squares;       /**< sum of the squared row lengths */
         double long_entries;  /**< number of entries in rows that have more than SP_ROW_SEGMENT entries */
-        double panel_columns; /**< distinct columns per panel, summed over panels: sp_panel_columns() */
+        double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
     } sum;
     double longest; /**< number of entries of the longest row */
 } sp_features;
@@ -29,8 +29,8 @@ void sp_features_of(const spmm_csr *block, int threads, sp_features *f);
  *  has no entries. Local. */
 double sp_features_variation(const sp_features *f);
 
-/** Returns the mean number of entries that use a row of X once it is fetched for a panel of SP_PANEL rows; 0
- *  if the matrix has no entries. Local. */
+/** Returns how often a row of X is used, on average, once it has been fetched for a panel of SP_PANEL rows:
+ *  the number of entries divided by sum.panel_columns; 0 if the matrix has no entries. Local. */
 double sp_features_reuse(const sp_features *f);
 
 /** Chooses the kernel for products with K columns. Local.

@@ -7,9 +7,10 @@
 #include "device/device_ops.h"
 #include "formats/multivector.h"
 
-/* ALIGN: alignment of a column block in a row of Y, in bytes. LEAST_BYTES: least width of a column block, in
- * bytes. ENOUGH: most column blocks that are chosen automatically. VECTOR: alignment that sp_cuda_split()
- * requires. */
+/* ALIGN: alignment of a column block in a row of Y, in bytes.
+ * LEAST_BYTES: minimum width, in bytes, of the column blocks that sp_column_blocks_best() chooses.
+ * ENOUGH: maximum number of column blocks that sp_column_blocks_best() chooses.
+ * VECTOR: alignment that sp_cuda_split() requires, in bytes. */
 enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, VECTOR = 16 };
 
 int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count)

@@ -1,6 +1,6 @@
 /** Splits X into column blocks: while one column block is exchanged, the kernels run on the previous one.
- *  This is for blocks of A with few interior rows, where computing these overlaps with too little of the
- *  exchange. */
+ *  This helps if a rank's block of A has so few interior rows that computing them hides only a small part
+ *  of the exchange. */
 #ifndef SP_COLUMN_BLOCKS_H
 #define SP_COLUMN_BLOCKS_H
 
@@ -9,12 +9,12 @@
 
 enum { SP_MOST_COLUMN_BLOCKS = 16 };
 
-/** Column blocks of X, copied so that the rows of each are contiguous. */
+/** Copies of the column blocks of X. In each copy the rows are contiguous. */
 typedef struct sp_column_blocks {
     int count;     /**< number of column blocks; 1: X is not split, `memory` is NULL and `x` is zeroed */
     int64_t width; /**< number of columns of each column block */
-    void *memory;  /**< holds all column blocks; on a GPU with an exchange, from sp_exchange_alloc() */
-    /** Each column block as a multivector of the owned rows, which has room for the ghost rows around
+    void *memory;  /**< holds all column blocks; sp_exchange_alloc() allocates it if a GPU exchanges them */
+    /** x[s] is column block s: a multivector of the owned rows, with memory for ghost rows before and after
      *  them. */
     spmm_multivector x[SP_MOST_COLUMN_BLOCKS];
 } sp_column_blocks;
@@ -25,8 +25,8 @@ int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count);
 
 /** Returns the best number of column blocks on GPUs: the greatest number up to four that
  *  sp_column_blocks_fit() accepts and that leaves at least 128 bytes per row, because kernels are slow on
- *  narrower rows. With n column blocks, all kernels but the last of n overlap with an exchange, but the
- *  matrix is read n times. Local. */
+ *  narrower rows. With n column blocks, n kernels run one after another: all except the last
+ *  overlap with an exchange, but each of them reads the whole matrix. Local. */
 int sp_column_blocks_best(int64_t k, spmm_precision precision);
 
 /** Allocates the column blocks. Local.
@@ -46,8 +46,8 @@ void sp_column_blocks_destroy(sp_column_blocks *blocks);
 spmm_status sp_column_blocks_fill(sp_column_blocks *blocks, const spmm_multivector *x, int threads,
                                   sp_stream stream);
 
-/** Returns a view of column block s of X for the kernels: ghost rows count as rows, and row 0 is the first of
- *  them. Local. */
+/** Returns a view of column block s of X for the kernels, in which ghost rows count as rows: row 0 is the
+ *  first ghost row. Local. */
 spmm_multivector sp_column_blocks_x(const sp_column_blocks *blocks, int s);
 
 /** Returns a view of the columns of y that correspond to column block s of X. Local. */

@@ -69,7 +69,7 @@ static spmm_status create_lists(sp_exchange *x, int64_t most)
 
 static void pack_on_host(const sp_exchange *x)
 {
-    enum { ALONE = 1 << 16 }; /* bytes that one thread packs alone: waking other threads takes longer */
+    enum { ALONE = 1 << 16 }; /* up to so many bytes, one thread packs alone: faster than waking others */
     const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
     const char *const own = x->base + x->halo->ghost_low * row_bytes;
 #pragma omp parallel for schedule(static) num_threads(x->threads) if (rows * row_bytes > ALONE)
@@ -201,8 +201,8 @@ static int64_t most_bytes(spmm_transport transport, spmm_device space)
 }
 
 /** Allocates the buffer into which sp_exchange_skip() receives the messages that it drops. It is allocated in
- *  advance because a rank may fail for lack of memory; until then its pages are not touched and take no
- *  memory. */
+ *  advance because a rank may fail for lack of memory. Its pages take no memory until they are first
+ *  written. */
 static spmm_status reserve_drop(sp_exchange *x)
 {
     int64_t most = 1;
@@ -255,9 +255,9 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
 
 /* ---- choice of the fastest transport ---- */
 
-/** Measures the seconds that an exchange takes on the slowest rank: the minimum of a few exchanges after a
- *  warm-up. If the warm-up takes more than HOPELESS times `least`, *seconds is its time, and no more are
- *  measured.
+/** Measures how many seconds an exchange takes on the slowest rank. Makes one exchange as a warm-up, then a
+ *  few more, and sets *seconds to the minimum time of the latter. If the warm-up already takes more than
+ *  HOPELESS times `least`, sets *seconds to the time of the warm-up and makes no further exchange.
  *  \param [in] least  seconds of the fastest transport so far; 0: this is the first transport */
 static spmm_status time_some(sp_exchange *x, void *own, double least, double *seconds)
 {
@@ -301,13 +301,13 @@ typedef struct candidate {
 } candidate;
 
 /** Returns 1 if candidate c is worth a trial, given the best exchange so far (NULL: none). Transports through
- *  host memory are tried only if few bytes are exchanged: for many, they need as many bytes of pinned memory
- *  and are slower by an order of magnitude. NCCL takes about a second to connect, and was never faster than
- *  SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md. */
+ *  host memory are tried only if few bytes are exchanged: they need as much pinned memory as there are bytes
+ *  to exchange, and are slower by an order of magnitude if these are many. NCCL takes about a
+ *  second to connect, and was never faster than SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md. */
 static int worth_trying(const candidate *c, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
                         const sp_exchange *best)
 {
-    enum { LITTLE = 32 << 20 }; /* bytes received per rank, on average */
+    enum { LITTLE = 32 << 20 }; /* limit for the mean number of bytes that a rank receives */
     if (!best) return !c->by_kernel;
     if (c->transport == SPMM_TRANSPORT_PEER || c->transport == SPMM_TRANSPORT_CUDA_AWARE) return 1;
     if (c->transport == SPMM_TRANSPORT_NCCL) return best->transport != SPMM_TRANSPORT_PEER;
@@ -425,7 +425,8 @@ spmm_status sp_exchange_begin_from(sp_exchange *x, void *own, const void *from, 
 
 spmm_status sp_exchange_end(sp_exchange *x) { return x->ops->end(x); }
 
-/** Sends empty messages, by which the neighbours see that this rank failed, and receives into x->drop. */
+/** Calls the backend's operation skip, if it is not NULL. Otherwise sends empty messages, by which the
+ *  neighbours see that this rank failed, and receives the neighbours' messages into x->drop. */
 void sp_exchange_skip(sp_exchange *x)
 {
     if (x->ops->skip) {

@@ -14,8 +14,8 @@ typedef struct sp_exchange sp_exchange;
  *  \param [in]  halo       must outlive the exchange
  *  \param [in]  row_bytes  size of a row of X in bytes, padding included
  *  \param [in]  space      the memory that X lies in
- *  \param [in]  transport  SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the fastest available
- *                          transport in a short measurement
+ *  \param [in]  transport  SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the available
+ *                          transport that is the fastest in a short measurement
  *  \param [in]  threads    OpenMP threads of this rank, for packing
  *  \param [out] exchange   the caller destroys it; NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the transport is not available; the
@@ -47,15 +47,15 @@ int sp_exchange_takes(const sp_exchange *exchange, const void *row);
  *          the neighbours have already been told of the failure */
 spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
-/** Starts an exchange like sp_exchange_begin(), but does not wait for the kernels queued before. For callers
- *  that have made SP_STREAM_MOVE wait for these kernels already, or have queued no kernel that accesses the
+/** Starts an exchange like sp_exchange_begin(), but does not wait for the kernels queued before. The caller
+ *  must have made SP_STREAM_MOVE wait for these kernels already, or have queued no kernel that accesses the
  *  ghost rows. */
 spmm_status sp_exchange_begin_now(sp_exchange *exchange, void *own);
 
 /** Returns 1 if sp_exchange_begin_from() accepts owned rows that begin at address `from` and are `pitch`
- *  bytes apart. This takes SPMM_TRANSPORT_PEER, and `from` and `pitch` that are multiples of 16 bytes. If
- *  copy engines move the rows, it also takes rows of at least 256 bytes: copy engines need over a third more
- *  time for narrower rows. Local. */
+ *  bytes apart. The transport must be SPMM_TRANSPORT_PEER, and `from` and `pitch` must be multiples of 16
+ *  bytes. If copy engines move the rows, a row must also have at least 256 bytes: copy engines need over a
+ *  third more time for narrower rows. Local. */
 int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
 
 /** Starts an exchange like sp_exchange_begin_now(), but reads the owned rows at address `from`, where they

@@ -5,9 +5,9 @@
  *  receive.
  *
  *  Each exchange takes two small MPI messages per neighbour: a rank that needs rows sends each owner of such
- *  rows a ready message, and the owner answers when it has queued its writes. Only then does the first rank
- *  queue a wait for the owner's event. So no kernel ever waits for another GPU, and a rank that fails can
- *  report its failure in the message.
+ *  rows a ready message, and the owner answers when it has queued its writes. Only after this
+ *  answer does the rank that needs rows queue a wait for the owner's event. So no kernel ever waits for
+ *  another GPU, and a rank that fails can report its failure in the message.
  *
  *  An X that other ranks write to lies in a registered buffer. This is GPU memory that its owner shares. The
  *  other ranks attach it when a ready message first names it; the owner frees it only after they have
@@ -53,10 +53,11 @@ typedef struct peer {
     int *order;        /* [outs] the sequence in which the targets are written to */
     /* sent: this rank's ready message to all sources; ready [outs]: the ready messages of the targets */
     ready_message sent, *ready;
-    /* told [ins]: received from the sources; tell [outs]: sent to the targets. 1: the rows are written */
+    /* told [ins]: answers received from the sources; tell [outs]: answers sent to the targets. An answer is 1
+     * if the writes are queued, and 0 if the owner failed. */
     int32_t *told, *tell;
     int64_t *offset_in_x; /* [ins] where each source's rows belong, in bytes from row 0 of X */
-    /* [outs] receives of ready messages, then [ins] receives of told, then [ins + outs] sends */
+    /* [outs] receives of ready messages, then [ins] receives of answers, then [ins + outs] sends */
     MPI_Request *request;
 } peer;
 
@@ -101,8 +102,8 @@ static spmm_status alloc_buffer(sp_exchange *x, int64_t bytes, void **memory)
     return add_buffer(p, bytes, memory);
 }
 
-/** Sets *mapped to this rank's mapping of the buffer that ready message i names. Attaches the buffer if ready
- *  messages of target g have not named it before. */
+/** Sets *mapped to this rank's mapping of the buffer that ready message i names. Attaches the buffer if
+ *  this is the first ready message of target g that names it. */
 static spmm_status attach(remote *g, const ready_message *i, void **mapped)
 {
     *mapped = NULL;
@@ -160,7 +161,7 @@ static void destroy(sp_exchange *x)
 
 /** Orders the targets by (target's rank xor own rank), so that at each step the ranks form pairs that write
  *  to each other (if they have rows for each other). One copy engine makes all copies from a GPU to other
- *  GPUs, one after another; if two ranks wrote to the same rank at a time, half of the links would be
+ *  GPUs, one after another; if two ranks wrote to one rank at the same time, half of the links would be
  *  idle. */
 static void find_order(const sp_exchange *x, int *order)
 {

@@ -73,8 +73,8 @@ static void note(spmm_status *first, spmm_status status)
     if (*first == SPMM_OK) *first = status;
 }
 
-/** Queues copies of `count` received messages from the staging buffer to X on the GPU. The array x->done has
- *  the messages' numbers. */
+/** Queues copies of `count` received messages from the staging buffer to X on the GPU. The array x->done
+ *  contains the indices of these messages in x->in. */
 static spmm_status place(sp_exchange *x, int count)
 {
     const staging *const m = x->state;

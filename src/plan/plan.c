@@ -39,7 +39,7 @@ struct spmm_plan {
     spmm_multivector y;
     /* on a GPU: timer[0] for interior rows and timer[1] for boundary rows, or timer[s] for column block s */
     sp_timer *timer[SP_MOST_COLUMN_BLOCKS];
-    sp_timer *both; /* on a GPU: interior and boundary rows together, if they run concurrently; else NULL */
+    sp_timer *both; /* on a GPU: for interior and boundary rows together, if concurrent; else NULL */
 };
 
 static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
@@ -88,9 +88,9 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
 }
 
 /** Determines the row blocks and the number of column blocks, which is the same on all ranks. Collective over
- *  the grid. The number is o->column_blocks if that is not 0. Otherwise it is 1, except on GPUs: if rows of X
- *  are exchanged, overlap is not disabled, and fewer than half of the rows of all ranks together are interior,
- *  it is sp_column_blocks_best(). */
+ *  the grid. If o->column_blocks is not 0, X is split into that many column blocks. If it is 0, X is not
+ *  split on CPUs. On GPUs X is split into sp_column_blocks_best() column blocks if rows of X are exchanged,
+ *  overlap is not disabled, and fewer than half of the rows of all ranks' blocks are interior. */
 static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 {
     spmm_status status = SPMM_OK;
@@ -123,7 +123,7 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     const int64_t row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) *
                               (int64_t)sp_value_size(p->precision);
     const int moves = p->halo->all_moved > 0;
-    /* if no row moves, this still reports an error if the requested transport is not available */
+    /* even if no row is exchanged, it is an error to request a transport that is not available */
     if (moves || o->transport != SPMM_TRANSPORT_AUTO)
         TRY(sp_exchange_create(p->grid, p->halo, row_bytes, space_of(p), o->transport, p->threads,
                                &p->exchange));
@@ -305,8 +305,8 @@ static spmm_status find_y(spmm_plan *p, double beta, const spmm_multivector *y, 
     return SPMM_OK;
 }
 
-/** Runs the kernel on row blocks [begin, end). If `seconds` is not NULL, measures the time: by `timer` on a
- *  GPU, else in *seconds. */
+/** Runs the kernel on row blocks [begin, end). If `seconds` is not NULL, also measures the time. On a CPU,
+ *  *seconds is the time on return; on a GPU, `timer` measures it, and read_timers() reads it later. */
 static spmm_status run(const spmm_plan *p, int begin, int end, sp_timer *timer, const spmm_multivector *x,
                        const spmm_multivector *y, double *seconds)
 {
@@ -343,8 +343,8 @@ static spmm_status run_boundary_aside(const spmm_plan *p, const spmm_multivector
 }
 
 /** Returns 1 if the kernels for interior rows are queued before the exchange begins. This keeps the GPU busy
- *  while the host starts the exchange. Not with CUDA-aware MPI: its exchange begins by synchronizing
- *  SP_STREAM_MAIN, and so would wait for these kernels. */
+ *  while the host starts the exchange. With CUDA-aware MPI the exchange comes first, because it
+ *  begins by synchronizing SP_STREAM_MAIN, and so would wait for these kernels. */
 static int kernels_first(const spmm_plan *p)
 {
     return space_of(p) == SPMM_CUDA && sp_exchange_transport(p->exchange) != SPMM_TRANSPORT_CUDA_AWARE;
@@ -493,7 +493,8 @@ spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x,
                                                               : multiply(p, &whole, &product, s);
     if (multiplied != SPMM_OK && p->reduction) poison(&product);
     const spmm_status summed = sum_partials(p, &product, s); /* even after a failure: other ranks wait */
-    if (multiplied != SPMM_OK && space_of(p) == SPMM_CUDA) (void)sp_device_sync(); /* X is still in use */
+    /* after a failure, kernels queued before it may still read X */
+    if (multiplied != SPMM_OK && space_of(p) == SPMM_CUDA) (void)sp_device_sync();
     TRY(multiplied);
     TRY(summed);
     if (p->y_rows > 0 && (alpha != 1 || product.data != y->data))

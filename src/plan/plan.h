@@ -58,7 +58,7 @@ typedef struct sp_plan_facts {
 /** Reports the decisions made for a plan. Local. */
 void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts);
 
-/** Computes the features of the whole matrix, from all ranks' blocks, that sp_choose() chooses a kernel by.
+/** Computes the features of the whole matrix from the blocks of all ranks. sp_choose() needs them.
  *
  *  Collective over comm.
  *  \param [in]  threads  OpenMP threads of this rank; 0: sp_threads_default()

@@ -43,8 +43,8 @@ static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_pla
     return check_options(o);
 }
 
-/** Returns the index in the registry of the kernel called `name`; -1: name is NULL; -2: there is no such
- *  kernel. */
+/** Returns the index of the kernel `name` in the registry of kernels; -1 if `name` is NULL; -2 if there is no
+ *  such kernel. */
 static int64_t kernel_number(const char *name)
 {
     int count;

@@ -81,8 +81,8 @@ static spmm_status tree(const sp_reduction *r, void *y)
 }
 
 /** Exchanges partial Y with rank `partner`, and adds the received one to y. Both ranks get the same bits,
- *  since addition is commutative. A rank that failed has no buffer to send NaNs from, because r->buffer
- *  receives; it sends empty messages, which the partner replaces by NaNs. */
+ *  since addition is commutative. A rank that failed cannot send NaNs from r->buffer, which it needs
+ *  for receiving. It sends empty messages instead, and the partner takes these for NaNs. */
 static spmm_status swap(const sp_reduction *r, int partner, void *y)
 {
     const int64_t bytes = bytes_of(r), chunk = sp_chunk_bytes();
@@ -198,8 +198,8 @@ static spmm_status check_nccl(spmm_device space)
     return why ? sp_fail(SPMM_ERR_USAGE, "reduce nccl: %s", why) : SPMM_OK;
 }
 
-/** Connects NCCL. If this fails, e.g. because ranks share a GPU, and `chosen` is 1, falls back to
- *  SPMM_REDUCE_TREE.
+/** Connects the ranks of a process row by NCCL. This may fail, for example because ranks share a GPU. If
+ *  `chosen` is 1, a failure only makes the reduction fall back to SPMM_REDUCE_TREE.
  *  \param [in] chosen  1: NCCL was chosen by SPMM_REDUCE_AUTO; 0: the caller requires NCCL */
 static spmm_status connect(const sp_grid *grid, int chosen, sp_reduction *r)
 {

@@ -37,12 +37,12 @@ void sp_reduction_destroy(sp_reduction *reduction);
  *  Collective over the process row. On a GPU, the sum starts after the kernels queued before in
  *  SP_STREAM_MAIN, and work queued there after this call sees the sum.
  *    linear     ((y0 + y1) + y2) + ...: the first rank receives from all others, in the order of ranks
- *    tree       in step s, each rank that is a multiple of 2^(s+1) adds the partial Y of the rank 2^s above
+ *    tree       in step s, each rank r that is a multiple of 2^(s+1) adds the partial Y of rank r + 2^s
  *    butterfly  in step s, ranks whose numbers differ only in bit s exchange their partial Y, and both add.
- *               If the number of ranks is not a power of two, and 2^m is the next lower one, each rank
- *               r >= 2^m first sends its partial Y to rank r - 2^m, and gets the sum from it at the end
+ *               If the number of ranks is not a power of two, let 2^m be the greatest power of two below it:
+ *               each rank r >= 2^m first sends its partial Y to rank r - 2^m, and gets the sum in the end
  *               (Rabenseifner: Optimization of collective reduction operations, ICCS 2004, section 2)
- *    mpi, nccl  in the library's order; the same from run to run on the same ranks
+ *    mpi, nccl  the library adds, in an order that is the same in each run on the same ranks
  *  \param [in,out] y  [elements], in the reduction's memory space
  *  \return SPMM_OK, SPMM_ERR_DEVICE, SPMM_ERR_MPI */
 spmm_status sp_reduction_run(sp_reduction *reduction, void *y);

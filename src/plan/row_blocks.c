@@ -26,8 +26,8 @@ static int is_interior(const sp_halo *h, int64_t i)
     return first == end || (a->ja[first] >= h->ghost_low && a->ja[end - 1] < h->ghost_low + h->own);
 }
 
-/** Trims run r to whole panels. Adds it to kept[SP_MOST_INTERIOR] if it is one of the longest runs so far; if
- *  the array is full, it replaces the shortest run. */
+/** Trims run r to whole panels. Adds it to `kept`, the array of the SP_MOST_INTERIOR longest runs so far. If
+ *  the array is full, r replaces the shortest run in it, provided that r is longer. */
 static void keep(row_run r, int64_t rows, row_run *kept, int *count)
 {
     int shortest = 0;

@@ -225,7 +225,7 @@ static void compare(sp_series_record *r, int64_t row, double found, double expec
     r->check.done = 1;
     r->check.checked++;
     if (bound > 0 && error / bound > r->check.worst) r->check.worst = error / bound;
-    if (error <= bound) return; /* if `found` is NaN, this comparison is false: a wrong result */
+    if (error <= bound) return; /* false if `found` is NaN, so that a NaN counts as a wrong result */
     if (r->check.wrong++ > 0) return;
     r->check.row = row;
     r->check.found = found;

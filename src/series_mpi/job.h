@@ -53,8 +53,8 @@ typedef struct sp_series_job {
 
     sp_series_record record; /**< template for the records of all steps: the members that they have in
                                   common */
-    int last_kernel;         /**< 1: the current kernel is the last one of its step; then the report on the
-                          coefficients follows its table row */
+    int last_kernel;         /**< 1: the current kernel is the last one of its step. In step SP_PEARSON, the
+                                  report on the coefficients is printed after this kernel */
     int failed;              /**< number of kernels that gave wrong results; counted on rank 0 only */
 } sp_series_job;
 

@@ -17,8 +17,8 @@ spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_se
                              spmm_precision precision, spmm_device space, sp_series *x)
 {
     *x = (sp_series){count, length, first, layout, {0}};
-    /* A multivector needs at least one column. So x->v is [0 x length] or [length x 1] on a rank without
-       series. */
+    /* A multivector needs at least one column. So on a rank without series, x->v is [0 x length] if it is
+       series-major, and [length x 1] if it is index-major. */
     if (layout == SP_SERIES_MAJOR) return spmm_multivector_create(count, length, precision, space, &x->v);
     return spmm_multivector_create(length, count > 0 ? count : 1, precision, space, &x->v);
 }
@@ -144,9 +144,9 @@ done:
     return status;
 }
 
-/** Fails if the series cannot fit into the memory that the ranks of a node share, before that memory is
- *  touched. Counts the least that the steps need: the series; a series-major copy if they are index-major;
- *  for coefficients a centered copy and, with several ranks, a buffer for received series. */
+/** Fails if the series cannot fit into the host memory that the ranks of a node share; called before they are
+ *  allocated. Counts only the minimum that the steps need: the series; a series-major copy if they are
+ *  index-major; for coefficients a centered copy and, with several ranks, a buffer for received series. */
 static spmm_status check_memory(const sp_series_job *job, int64_t count)
 {
     const sp_series_options *const o = &job->options;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "cli/program.h"
-#include "cli/program.h"
 #include "comm/binding.h"
 #include "kernels/series/series.h"
 
@@ -34,14 +33,16 @@ typedef struct sp_series_options {
     int warmup;
     int timeout;        /**< if a rank does not answer for this many seconds, the job ends; 0: no limit */
     int block;          /**< threads per CUDA block; 0: each kernel uses its own default */
-    int step[SP_STEPS]; /**< [sp_step] 1: the step is to be measured */
+    int step[SP_STEPS]; /**< step[s] is 1 if step s is to be measured */
     int steps_given;
     int all_kernels; /**< 1: --kernel all was given */
-    int kernels;     /**< number of elements in `kernel`: the kernels named by --kernel */
+    int kernels;     /**< number of kernels named by --kernel, stored in kernel[] */
     const sp_series_kernel *kernel[SP_SERIES_KERNELS];
-    int top;             /**< pairs to print with the greatest coefficients, and as many with the least */
+    int top;             /**< how many pairs with the greatest coefficients to print, and how many with the
+                              least */
     double bound;        /**< the report lists the series whose mean coefficient is below this bound */
-    double tolerance[8]; /**< values of --tolerance: differences that --accuracy counts as equal */
+    double tolerance[8]; /**< values of --tolerance: for each, --accuracy prints the fraction of results with
+                              an error up to it */
     int tolerances;
     int tolerance_given;
     sp_verify_mode verify;

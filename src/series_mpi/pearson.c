@@ -12,21 +12,23 @@
 #include "plan/exchange.h"
 #include "series_mpi/pearson_internal.h"
 
-/** Number of rows and columns of a tile: GPU_EDGE or CPU_EDGE, or less, down to about LEAST_EDGE, if there is
- *  not enough memory. A GPU multiplies at full speed with tiles of 8192 x 8192. A CPU does so with 1024 x
- *  1024; such a tile is likely to be still in the cache when the histogram is made from it. */
+/** Edge of a tile, which is square: GPU_EDGE on a GPU, CPU_EDGE on a CPU. If there is not enough memory, the
+ *  edge is halved, down to about LEAST_EDGE. A GPU multiplies at full speed with tiles of 8192 x 8192. A CPU
+ *  does so with 1024 x 1024; such a tile is likely to be still in the cache when the histogram is made from
+ *  it. */
 enum { GPU_EDGE = 8192, CPU_EDGE = 1024, LEAST_EDGE = 128 };
 
 /* ---- which series are multiplied in each step ---- */
 
 static int64_t count_of(const sp_pearson *p, int rank) { return p->begin[rank + 1] - p->begin[rank]; }
 
-/** Returns 1 if two ranks receive each other's series in step d. They then share their pairs: each rank
- *  computes half of them. */
+/** Returns 1 if, in step d, two ranks receive each other's series. Each of the two ranks then computes half
+ *  of the pairs of their series. */
 static int shared(const sp_pearson *p, int d) { return d > 0 && 2 * d == p->grid->size; }
 
-/** Determines which rows `rank` sends to `partner` in step d: all of them, unless both ranks receive each
- *  other's series in this step (see shared()): then the lower rank sends only its second half. */
+/** Determines which rows `rank` sends to `partner` in step d. These are all rows of `rank`, with one
+ *  exception: if the two ranks receive each other's series in this step (see shared()), the lower rank sends
+ *  only the second half of its rows. */
 static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t *first, int64_t *rows)
 {
     const int64_t count = count_of(p, rank), half = count / 2;
@@ -63,9 +65,9 @@ static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
 
 /* ---- creating and destroying an sp_pearson ---- */
 
-/** Creates the exchange of step d. Between GPUs, uses NCCL if that works (it does not for two ranks on one
- *  GPU), else host-staged transfers. The peer transport is not used, because it would need additional memory
- *  for each exchange. */
+/** Creates the exchange of step d. Between GPUs, the exchange uses NCCL, or host-staged transfers if NCCL
+ *  does not work (for example, if two ranks have the same GPU). The peer transport is not used, because it
+ *  would need additional memory for each exchange. */
 static spmm_status create_exchange(sp_pearson *p, int d)
 {
     const int64_t row_bytes = p->z.ld * (int64_t)sp_value_size(p->z.precision);
@@ -102,8 +104,10 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
     return SPMM_OK;
 }
 
-/** Allocates p->tile and sets p->edge. The edge is SPMM_TILE_EDGE if that environment variable is set (tests
- *  make it tiny), else the largest useful edge. It is halved as long as the allocation runs out of memory. */
+/** Allocates p->tile and sets p->edge. The first edge tried is the value of the environment variable
+ *  SPMM_TILE_EDGE if that is set (tests make it tiny); otherwise GPU_EDGE or CPU_EDGE. It is reduced to the
+ *  number of rows if there are fewer. If an allocation runs out of memory, it is repeated with half the edge,
+ *  down to about LEAST_EDGE. */
 static spmm_status allocate_tile(sp_pearson *p)
 {
     const int64_t size = (int64_t)sp_value_size(p->z.precision),
@@ -186,8 +190,8 @@ const char *sp_pearson_transport(const sp_pearson *p)
 
 /* ---- running a pass ---- */
 
-/** Gathers the weights of all ranks' series (1 / deviation; 0 if constant) on every rank, in the memory of
- *  the tiles. Collective. */
+/** Gathers the weights of all ranks' series (1 / deviation; 0 if constant) on every rank. Stores them in the
+ *  memory in which the tiles are. Collective. */
 static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
 {
     const int64_t count = p->series->count, all = p->begin[p->grid->size];
@@ -226,8 +230,8 @@ static meeting meet(const sp_pearson *p, int d)
     m.b = d % 2 ? own + p->z.rows * row : own - p->z.ghost_low * row;
     m.first_b = p->begin[other] + first;
     m.rows_b = rows;
-    /* If two ranks share their pairs, the lower rank uses only the first half of its own rows, but all rows
-       of the higher rank. The higher rank has received the second half. */
+    /* If both ranks receive each other's series (see shared()), the lower rank uses only the first half of
+       its own rows, but all rows of the higher rank. The higher rank has received the second half. */
     if (shared(p, d) && me < other) m.rows_a = p->z.rows / 2;
     return m;
 }

@@ -1,12 +1,13 @@
 /** Pearson's correlation coefficient of every pair of series, for series that are distributed over the ranks.
- *  Numerators are computed in tiles (blocks of the matrix of all pairs). Each tile is turned into
+ *  The numerators are computed in tiles (blocks of the matrix of all pairs). Each tile is turned into
  *  coefficients and examined before the next tile overwrites it. The matrix of all coefficients is stored
  *  only on request.
  *
  *  Each of the R ranks multiplies its series with themselves and with the series of the R/2 ranks that follow
  *  it cyclically, so that every pair of ranks is processed by one of the two. If R is even, two ranks that
- *  are R/2 apart share their pairs: each of them computes half. While a rank multiplies with the series of
- *  one rank, it receives the series of the next; so it has two receive buffers. */
+ *  are R/2 apart receive each other's series, and each of them computes half of the pairs of their series.
+ *  While a rank multiplies its series with those of one rank, it receives the series of the next rank. So it
+ *  has two receive buffers. */
 #ifndef SP_SERIES_MPI_PEARSON_H
 #define SP_SERIES_MPI_PEARSON_H
 
@@ -19,7 +20,8 @@ typedef struct sp_pearson sp_pearson;
 typedef struct sp_pearson_wanted {
     int64_t count;         /**< number of wanted series: their coefficients with each other are collected */
     const int64_t *series; /**< [count] global numbers of the wanted series, increasing; equal on all ranks */
-    int top;               /**< pairs to find with the greatest coefficients, and as many with the least */
+    int top;               /**< how many pairs with the greatest coefficients to find, and how many with the
+                                least */
 } sp_pearson_wanted;
 
 /** What sp_pearson_collect() found on all ranks. Rank 0 owns all arrays; they are NULL on the other ranks. */
@@ -29,9 +31,10 @@ typedef struct sp_pearson_result {
     sp_pair *most, *least;       /**< most: [most_count] pairs with the greatest coefficients, greatest first;
                                       least: [least_count] pairs with the least, least first; equal
                                       coefficients are ordered by the numbers of the series */
-    int most_count, least_count; /**< `top` of sp_pearson_wanted, or if less, the number of all pairs */
-    double *mean; /**< [number of all series] mean of each series' coefficients with all other series; NaN if
-                       the series has no coefficients */
+    int most_count, least_count; /**< `top` of sp_pearson_wanted, or the total number of pairs if that is
+                                      less */
+    double *mean; /**< [total number of series] mean of each series' coefficients with all other series; NaN
+                       if the series has no coefficients */
     spmm_multivector coefficients; /**< [count x count] coefficients of the wanted series with each other,
                                         f64; 1 on the diagonal, 0 in the row and column of a constant
                                         series */

@@ -10,12 +10,13 @@
 #include "series_mpi/pearson_internal.h"
 
 enum {
-    ROOM = 1 << 16,        /* maximum number of pairs that one search returns; spare elements in a list */
+    ROOM = 1 << 16,        /* maximum number of pairs found by one search; a list has this number of spare
+                              elements */
     STRIP_BYTES = 64 << 20 /* maximum size of adjacent columns that a GPU sends in one transfer */
 };
 
-/** The best pairs found so far: those with the greatest coefficients if sign is 1, with the least if it is
- *  -1. */
+/** The best pairs found so far. If sign is 1, these are the pairs with the greatest coefficients; if sign is
+ *  -1, those with the least. */
 typedef struct best {
     int sign, top, count;
     sp_pair *pair; /* [top + ROOM] candidates; after trim(), sorted with the best pair first */
@@ -66,9 +67,9 @@ static void add(best *b, const sp_pair *pair)
     b->pair[b->count++] = *pair;
 }
 
-/** Returns the coefficient that a pair must reach to be among the best; the list must be trimmed. This is the
- *  last coefficient of a full list, or the edge of a histogram bin beyond which there are already `top`
- *  pairs, whichever is stricter. */
+/** Returns the coefficient that a pair must reach to be among the best. This is the stricter of two bounds:
+ *  the edge of the histogram bin beyond which there are already `top` pairs; and, if the list is full, the
+ *  coefficient of its last pair. The list must be trimmed (see trim()). */
 static double threshold(const best *b, const sp_histogram *t)
 {
     const int end = b->sign > 0 ? 0 : SP_BINS - 1;

@@ -12,8 +12,8 @@ struct sp_pearson {
     const sp_series_kernel *kernel;
     int threads;
     spmm_device space;
-    int steps; /**< number of steps in a pass on R ranks: 1 for the owned series, and R/2 for series of other
-                    ranks */
+    int steps; /**< number of steps in a pass: one for the owned series, and on R ranks R/2 more for series of
+                    other ranks */
     spmm_transport transport;
     spmm_multivector z; /**< centered series of this rank; the ghost rows are two receive buffers for series
                              of other ranks */
@@ -37,7 +37,8 @@ typedef struct sp_pearson_collection sp_pearson_collection;
 spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
                            double *centre);
 
-/** Adds the wanted pairs and coefficients of a tile of coefficients to `collect`. Complete on return. Local.
+/** Adds to `collect` those pairs and coefficients of a tile that sp_pearson_collect() is to find. All work is
+ *  complete on return. Local.
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE */
 spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect);
 

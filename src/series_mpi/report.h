@@ -29,11 +29,11 @@ typedef struct sp_series_record {
     sp_stats seconds;      /**< statistics of the seconds per run; each time is that of the slowest rank */
     double bytes;          /**< lower bound of the step's DRAM traffic in bytes, summed over all ranks */
     double flops;          /**< floating-point operations of the step, summed over all ranks */
-    double copy_bandwidth; /**< bytes per second, read plus written, if all ranks copy memory; 0: not
-                                measured */
+    double copy_bandwidth; /**< bytes read plus written per second while all ranks copy memory at the same
+                                time, summed over the ranks; 0: not measured */
     double sequential;     /**< seconds that the sequential program takes for the step; NaN: not measured */
     double measured;       /**< fraction of the sequential program's work that was run; `sequential` is
-                                extrapolated from that */
+                                extrapolated from the time for this fraction */
     struct {
         int64_t checked, wrong;
         double worst; /**< largest ratio of a result's error to the error bound of the check */
@@ -44,11 +44,11 @@ typedef struct sp_series_record {
     struct {
         int64_t constant; /**< number of constant series, which have no coefficients */
         const char *transport;
-        double received_bytes; /**< bytes of series received per pass, on the rank that receives most */
+        double received_bytes; /**< bytes of series that a rank receives per pass, maximum over the ranks */
         double centre_seconds; /**< seconds for gathering the deviations and centering the series: slowest
                                     rank, median over all passes */
     } pearson;                 /**< meaningful for step SP_PEARSON only */
-    sp_histogram histogram;    /**< histogram of the coefficients; without pairs if step is not SP_PEARSON */
+    sp_histogram histogram;    /**< histogram of the coefficients; empty unless the step is SP_PEARSON */
 } sp_series_record;
 
 /** Prints the head of the report: series, ranks, binding and copy bandwidth.
@@ -64,7 +64,7 @@ void sp_series_report_step(FILE *out, const sp_series_record *r);
 
 /** Prints the results of step SP_PEARSON: quantiles and histogram of the coefficients, the pairs with extreme
  *  coefficients, and the series whose mean coefficient is below o->bound.
- *  \param [in] count  number of all series */
+ *  \param [in] count  total number of series */
 void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_series_record *r,
                             const sp_pearson_result *result, int64_t count);
 

@@ -7,15 +7,16 @@
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-/* Without --repeat, a step is timed REPEAT times; or less often, but at least LEAST_REPEAT times, if REPEAT
- * runs would take more than LONG_SECONDS. At most MOST_BATCH runs are timed together. */
+/* Without --repeat, a step is timed REPEAT times. If REPEAT runs would take more than LONG_SECONDS, the step
+ * is timed less often, but at least LEAST_REPEAT times. At most MOST_BATCH runs are timed together. */
 enum { REPEAT = 10, LEAST_REPEAT = 3, LONG_SECONDS = 10, MOST_BATCH = 1000 };
 /* A run that is shorter than SHORT_SECONDS is timed in a batch of up to MOST_BATCH runs. */
 static const double SHORT_SECONDS = 1e-3;
 
 /* ---- running and timing a task ---- */
 
-/** What is timed: a kernel of a step, or a pass that computes coefficients if `pearson` is not NULL. */
+/** What is timed. If `pearson` is NULL, this is a kernel of a step; else a pass that computes
+ *  coefficients. */
 typedef struct task {
     sp_series_job *job;
     const sp_series_kernel *kernel;
@@ -215,8 +216,9 @@ done:
 
 /* ---- choosing and running the kernels of a step ---- */
 
-/** Returns the kernel with index `which` (from 0) among those to run for a step: the ones named by --kernel,
- *  all usable ones with --kernel all, or else only the default kernel. Returns NULL past the last one. */
+/** Returns kernel number `which` (from 0) of the kernels to run for a step; NULL after the last kernel.
+ *  The kernels to run are those that --kernel names for this step. If it names none, they are all usable
+ *  kernels with --kernel all, and otherwise only the default kernel. */
 static const sp_series_kernel *pick(const sp_series_job *job, sp_step step, int which)
 {
     const sp_series_options *const o = &job->options;

@@ -18,8 +18,8 @@ typedef struct accuracy_row {
     const sp_series_job *job;
     const char *kernel, *precision;
     int64_t count, length;
-    double sums[TOLERANCES], means[TOLERANCES]; /* element t: share of sums (means) with errors within
-                                                   tolerance t */
+    double sums[TOLERANCES], means[TOLERANCES]; /* fraction of the sums (means) with an error up to tolerance
+                                                   number t */
     double worst;                               /* largest relative error of a sum */
     double seconds;
 } accuracy_row;

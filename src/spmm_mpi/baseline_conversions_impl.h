@@ -1,6 +1,5 @@
 /* The two baseline conversions of triplets to CSR or ELLPACK. check_conversions.c includes this file once per
- * value
-   type, with VALUE defined as the type and NAME as a macro that appends the type to a function's name. */
+ * value type: VALUE is the type, and the macro NAME appends the type to the name of a function. */
 
 /** Fills rows [begin, end) of the target: scans all triplets once for each row, and copies the triplets of
  *  that row. */

@@ -11,15 +11,15 @@
 #include "formats/ell.h"
 #include "formats/matrix.h"
 
-/** The matrix to fill: padded ELLPACK, or CSR or unpadded ELLPACK, which have the same arrays. */
+/** The matrix that an algorithm fills. CSR and ELLPACK without padding use the same arrays. */
 typedef struct target {
     const sp_coo *coo;
     int threads;
     int padded;
-    int64_t width;       /* padded: number of entries of the longest row */
+    int64_t width;       /* if padded: number of entries of the longest row */
     int32_t *nz_per_row; /* [rows] number of entries of each row */
-    int64_t *start;      /* not padded: [rows + 1] row starts */
-    int32_t *next;       /* single pass: [rows] number of entries inserted into each row so far */
+    int64_t *start;      /* if not padded: [rows + 1] row starts */
+    int32_t *next;       /* for the single pass: [rows] number of entries inserted into each row so far */
     int32_t *col;
     void *val;
 } target;
@@ -59,7 +59,7 @@ static const algorithm algorithms[] = {
 
 /** Result of one conversion algorithm. */
 typedef struct outcome {
-    double seconds; /* of the conversion, without sorting; an estimate if skipped */
+    double seconds; /* time of the conversion without sorting; an estimate if `skipped` */
     double sorting; /* seconds of sorting the rows by column afterwards */
     int skipped, same;
 } outcome;

@@ -13,10 +13,10 @@ typedef struct sp_grid_cost {
     int p, q;
     sp_rank_count most; /**< maximum over the ranks, separately for each member */
     int64_t received;   /**< number of rows of X that all ranks together receive */
-    double moved; /**< bytes received in a product, maximum over the ranks: ghost rows of X, and partial Y of
-                             a tree reduction */
-    double held;  /**< bytes held, maximum over the ranks: block of A, renumbered copy of its column indices,
-                             X with ghost rows, Y, and the rows of X packed for sending */
+    double moved; /**< bytes that a rank receives in a product, maximum over the ranks: ghost rows of X and,
+                             in a tree reduction, partial Y */
+    double held;  /**< bytes that a rank stores, maximum over the ranks: block of A, renumbered copy of the
+                             column indices of A, X with ghost rows, Y, and rows of X packed for sending */
     double cost;  /**< bytes moved in local memory + 8 * bytes received, maximum over the ranks */
 } sp_grid_cost;
 
@@ -33,7 +33,7 @@ spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int t
  *
  *  Local.
  *  \param [out] counts  [P*Q] what each rank holds, sends and receives; may be NULL
- *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _USAGE (as sp_comm_volume()) */
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _USAGE; see sp_comm_volume() for the reasons */
 spmm_status sp_grid_cost_count(const spmm_csr *a, const sp_ranges *ranges, int64_t k, int threads,
                                sp_rank_count *counts, sp_grid_cost *cost);
 

@@ -16,7 +16,8 @@ spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
     return sp_slowest(job->grid.comm, (double *)seconds, sizeof *seconds / sizeof(double));
 }
 
-/** Shows a percentage on stderr, over the previous one. \param [in] context  name of the phase */
+/** Shows `fraction` as a percentage, in the same place of stderr each time.
+ *  \param [in] context  name of the phase */
 static void show_progress(void *context, double fraction)
 {
     static int last = -1;

@@ -29,7 +29,8 @@ typedef struct sp_job {
 
     spmm_csr sample; /**< rank 0, --verify sample: the sampled rows of A */
     int64_t *perm;   /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
-    int64_t *x_old; /**< --partition graph, X generated: old index of each row of X of this rank; else NULL */
+    int64_t *x_old;  /**< --partition graph and generated X: indices that this rank's rows of X had before
+                         renumbering; else NULL */
 
     int64_t *sampled;     /**< rank 0: global indices of the sampled rows of A */
     int64_t *sample_rows; /**< local indices of the sampled rows of this rank's block */
@@ -40,7 +41,7 @@ typedef struct sp_job {
     sp_preamble preamble;     /**< facts about the matrix, printed once */
     spmm_transport transport; /**< the first plan's choice for --transport auto; later plans use it too */
     const sp_kernel *chosen[SP_MAX_COLUMNS]; /**< --kernel auto: kernel chosen for options.k[i] */
-    int64_t touched;       /**< number of columns of the block with an entry; set with copy_bandwidth */
+    int64_t touched;       /**< number of nonempty columns of `block`; set with copy_bandwidth */
     double copy_bandwidth; /**< from sp_copy_bandwidth(), bytes per second; 0: not measured */
     int64_t peak_bytes;    /**< peak resident set before measure_dram_bound() resets the peak */
     double start;          /**< MPI_Wtime() at the start of the program */
@@ -52,9 +53,8 @@ enum { SP_ROOT = 0 };
 /** Returns 1 on rank 0, the rank that reads, verifies and prints. Local. */
 static inline int sp_is_root(const sp_job *job) { return job->grid.rank == SP_ROOT; }
 
-/* The phases. "Collective" means over job->grid.comm; a collective phase returns the same status on every
- * rank.
-   A phase that is timed stores its time on this rank in job->record.seconds. */
+/* The phases. "Collective" means over job->grid.comm. A collective phase returns the same status on every
+ * rank. A timed phase stores the time that it took on this rank in job->record.seconds. */
 
 /** Reads or generates the matrix into job->a and reads X, if -x names a file, into job->x_file, both on rank
  *  0. Writes the --cache file. Collective. */
@@ -142,16 +142,16 @@ spmm_plan_options sp_job_plan_options(const sp_job *job);
 
 /** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not wanted. */
 typedef struct sp_job_times {
-    double *apply;                        /**< from a barrier before the product to a barrier after: ranks
-                                               that start late on a shared core count in full */
-    double *kernel;                       /**< time spent in kernels, as in sp_apply_seconds */
-    double *interior, *boundary, *reduce; /**< as in sp_apply_seconds */
+    double *apply;                        /**< from a barrier before the product to a barrier after it;
+                                               includes delays of ranks that share a core */
+    double *kernel;                       /**< time in kernels, see sp_apply_seconds */
+    double *interior, *boundary, *reduce; /**< parts of the product, see sp_apply_seconds */
 } sp_job_times;
 
 /** Makes `warmup` untimed and then `repeat` timed products Y := A X.
  *
  *  Collective. A rank on which a product fails still takes part in the later exchanges, so that its neighbors
- *  do not wait forever. If its GPU fails, a rank cannot do this: then the processes of all ranks are ended.
+ *  do not wait forever. A rank whose GPU has failed cannot do this; it ends the processes of all ranks.
  *  \param [out] times  the slowest rank's times of each product, the same on every rank
  *  \return the same status on every rank */
 spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,

@@ -60,8 +60,8 @@ static spmm_status load(sp_job *job, sp_load *l)
 /* ---- what rank 0 verifies with ---- */
 
 /** Returns the mode in which rank 0 verifies. With --io parallel, verification in full must gather the whole
- *  matrix on rank 0. It is done only if --verify full is given explicitly and rank 0 has enough memory;
- *  otherwise the default, full, becomes sample. */
+ *  matrix on rank 0. It is done only if --verify full is given explicitly and rank 0 has enough memory.
+ *  Otherwise rank 0 verifies a sample. */
 static sp_verify_mode mode_of(const sp_job *job)
 {
     const sp_record *const r = &job->record;

@@ -1,6 +1,6 @@
-/** Estimates lower bounds of a run's memory from the sizes in a file's header or a generator's name, to
- *  refuse a matrix that cannot fit before it is read. The bounds are totals of the ranks that share memory
- *  with rank 0. */
+/** Computes lower bounds of the memory that a run needs, so that a matrix that cannot fit is refused before
+ *  it is read. The sizes come from the header of the matrix file or the name of the generator. Each bound is
+ *  the total for all ranks that share memory with rank 0. */
 #include "base/budget.h"
 #include "base/memory.h"
 #include "io/generators.h"
@@ -11,7 +11,7 @@
 typedef struct outlook {
     sp_sizes a;
     int binary;
-    double share;  /* ranks that share rank 0's memory / all ranks */
+    double share;  /* number of ranks that share memory with rank 0 / number of all ranks */
     double value;  /* size of a matrix value in bytes */
     double p, q;   /* process grid p x q */
     int64_t k;     /* the largest K of the run; 1 if K is unknown */
@@ -72,12 +72,12 @@ static double reading_bytes(const outlook *l, const sp_job *job)
     const double rows = (double)l->a.rows, entries = (double)l->a.entries;
     const double whole = sp_csr_bytes_of(&l->a, o->precision);
     if (o->io_parallel) {
-        /* for a text file, an array of entries per row exists besides the blocks' row starts */
+        /* a text file needs, besides the row starts, an array with the number of entries of each row */
         const int counts = !l->binary && o->partition != SP_PARTITION_ROWS;
         const double starts = 8 * (l->q + counts) * rows, blocks = blocks_bytes(l);
         return l->share * (starts > blocks ? starts : blocks);
     }
-    /* besides the matrix: its triplets, and the copy of them that becomes a CSR */
+    /* besides the matrix: its triplets, and a copy of them that is converted to CSR */
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) return whole + 2 * entries * (8 + l->value) + 8 * rows;
     if (o->action == SP_ACTION_DRY_RUN) return whole;
     /* rank 0 has its peak when it sends the last block: the matrix and two copies of that block's row

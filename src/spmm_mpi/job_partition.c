@@ -84,7 +84,8 @@ static spmm_status renumber(sp_job *job)
     return SPMM_OK;
 }
 
-/** Sends each rank the indices of its rows of X before renumbering, which the generated values depend on. */
+/** Sends each rank the indices that its rows of X had before renumbering: the generated values of X depend on
+ *  these indices. */
 static spmm_status share_old_numbers(sp_job *job)
 {
     const sp_ranges *const r = &job->ranges;

@@ -39,8 +39,8 @@ static spmm_status check_kernels(const sp_job *job)
     return SPMM_OK;
 }
 
-/** Checks that the --grid of a --dry-run has as many ranks as one of --plan-ranks or, without --plan-ranks,
- *  as the running job. */
+/** Checks --grid PxQ with --dry-run: P x Q must be one of the numbers of --plan-ranks. Without --plan-ranks,
+ *  it must be the number of ranks of the running job. */
 static spmm_status check_planned_grid(const sp_job *job)
 {
     const sp_options *const o = &job->options;
@@ -81,7 +81,8 @@ static spmm_status check_neighbours(const sp_job *job)
 
 /* ---- files; rank 0 only ---- */
 
-/** Rejects a matrix name that is no file's but resembles a generator's; the reader rejects all others. */
+/** Rejects the name of a matrix if there is no such file and the name resembles that of a generator. Other
+ *  wrong names are rejected when the matrix is read. */
 static spmm_status check_matrix(const char *matrix)
 {
     char meant[128];

@@ -18,7 +18,7 @@ typedef struct run {
     const sp_kernel *kernel;
     int64_t k;
     spmm_plan *plan;
-    spmm_multivector x, y;          /* this rank's rows of X and Y, in host or GPU memory as planned */
+    spmm_multivector x, y;          /* this rank's rows of X and Y, in the memory of the plan's device */
     spmm_multivector y_host;        /* copy of y in host memory if y is on a GPU; otherwise unused */
     spmm_multivector x_whole;       /* rank 0: the whole X, if it must be generated for verification */
     const spmm_multivector *x_seen; /* rank 0: the whole X for verification: x_whole, x or job->x_file */
@@ -111,8 +111,8 @@ done:
     return status;
 }
 
-/** Sets r->x_seen to the whole X for verification on rank 0: X from a file, r->x if a single CPU rank holds
- *  all of it, or else a newly generated X. */
+/** Sets r->x_seen on rank 0 to the whole X for verification. An X from a file, or the r->x of a single CPU
+ *  rank, is already whole; otherwise generates the whole X. */
 static spmm_status see_x(sp_job *job, run *r)
 {
     if (!sp_is_root(job) || job->verify == SP_VERIFY_NONE) return SPMM_OK;
@@ -217,7 +217,7 @@ static spmm_status products(sp_job *job, run *r)
     return job->copy_bandwidth > 0 ? dram_bound_share(job, r) : SPMM_OK;
 }
 
-/** Moves the sampled rows of Y to its front, in place. Row i of the result comes from a row with an index of
+/** Moves the sampled rows to the front of *y, in place. Row i of the result comes from a row with an index of
  *  at least i, since the sampled indices increase strictly; so no row is overwritten before it is moved. */
 static void pick_rows(const sp_job *job, spmm_multivector *y)
 {
@@ -237,7 +237,7 @@ static void poison(spmm_multivector *y)
         ((float *)y->data)[0] += 1;
 }
 
-/** Writes the output file of Y, with the rows in the order of the matrix as read. Called on rank 0 only. */
+/** Writes Y to the output file, with the rows in the order of the matrix as read. Called on rank 0 only. */
 static spmm_status write_output(const sp_job *job, const spmm_multivector *gathered)
 {
     spmm_multivector y;
@@ -378,8 +378,8 @@ done:
 
 /* ---- all runs ---- */
 
-/** Measures the copy bandwidth and counts the rows of X read, for the DRAM bound. The measurement raises the
- *  peak of memory; so the peak is stored before, and reset afterwards. */
+/** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. The
+ *  measurement raises the peak of memory; so the peak is stored before, and reset afterwards. */
 static spmm_status measure_dram_bound(sp_job *job)
 {
     TRY(sp_agree(job->grid.comm, "bandwidth", sp_touched_columns(&job->block.csr, &job->touched)));

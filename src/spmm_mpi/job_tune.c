@@ -192,7 +192,7 @@ static spmm_status start_tuning(const sp_job *job, tuning *t)
 
 /* ---- choosing ---- */
 
-/** Prints the chosen kernel and the reason: one line if all K have the same, otherwise one line per K. */
+/** Prints the chosen kernel and the reason: one line if all K have the same kernel, otherwise one per K. */
 static void say_choices(const sp_job *job, char (*why)[WHY_BYTES])
 {
     const int count = job->options.k_count;

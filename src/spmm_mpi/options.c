@@ -246,7 +246,7 @@ static spmm_status check(const sp_options *o)
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"
                        " or see --scatter-only");
     TRY(check_io(o));
-    if (!o->x_file) TRY(sp_options_check_column_blocks(o)); /* else K is still unknown */
+    if (!o->x_file) TRY(sp_options_check_column_blocks(o)); /* with -x FILE, K is not known yet */
     if (o->tune && o->kernel)
         return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
     if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))

@@ -1,4 +1,4 @@
-/** Parses the command line of spmm_mpi into a struct, by a table that --help is printed from too. No MPI. */
+/** Parses the command line of spmm_mpi into a struct, and prints --help. No MPI. */
 #ifndef SP_SPMM_MPI_OPTIONS_H
 #define SP_SPMM_MPI_OPTIONS_H
 
@@ -49,7 +49,7 @@ typedef struct sp_options {
     sp_shape shape;
     int p, q;                           /**< process grid p x q; both 0: default */
     int grid_auto;                      /**< 1: --grid auto: the grid of least cost */
-    int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] list of --plan-ranks */
+    int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] numbers of ranks, from --plan-ranks */
     int plan_count;
     const char *cache; /**< --cache: binary file to write the matrix to; NULL: none */
     int io_parallel;   /**< 1: --io parallel: every rank reads its own block */

@@ -11,8 +11,9 @@ typedef struct sp_probe {
     double per_flop; /**< time of an addition or multiplication in a serial product on rank 0 */
 } sp_probe;
 
-/** Measures the members of *probe: medians of round trips of messages, and of serial products of the first
- *  rows of rank 0's block with k columns (fewer columns if X would be large). Takes well under a second.
+/** Measures the members of *probe, in well under a second. latency and per_byte are medians of the times of
+ *  messages. per_flop comes from the median time of a serial product: the first rows of rank 0's block times
+ *  an X of k columns, or fewer if X would be large.
  *
  *  Collective over grid->comm.
  *  \param [out] probe  the same on every rank

@@ -9,13 +9,16 @@
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/verify.h"
 
-/** Times of the phases in seconds, each the maximum over the ranks. The times of products are medians: apply
- *  is the whole product; kernel is its part in kernels; interior and boundary are the kernels of interior and
- *  of boundary rows; reduce is the sum of partial Y. On a GPU the interior and boundary kernels run
- *  concurrently: kernel then lasts from the start of the first to the end of the last, and is less than
- *  interior + boundary. exchange is an exchange of X without a product, no_exchange a product without
- *  exchange. halo is the time to set up the halo, which happens once. All members are doubles:
- *  sp_job_slowest() treats the struct as an array of double. */
+/** Times of the phases in seconds, each the maximum over the ranks. All members must be doubles, since
+ *  sp_job_slowest() treats the struct as an array of double. The times of products are medians:
+ *  - apply: the whole product
+ *  - kernel: the part of the product that is spent in kernels
+ *  - interior, boundary: the kernels of interior rows, the kernels of boundary rows. On a GPU both run
+ *    concurrently; `kernel` then lasts from the first start to the last end and is less than their sum
+ *  - reduce: the sum of partial Y
+ *  - exchange: an exchange of X without a product; no_exchange: a product without exchange of X
+ *
+ *  halo is the time to set up the halo, which happens once. */
 typedef struct sp_seconds {
     double read, partition, scatter, halo, convert, x, exchange, no_exchange, kernel, interior, boundary,
         reduce, apply, gather, verify, total;
@@ -37,7 +40,7 @@ typedef struct sp_record {
     struct {
         int64_t rows;       /**< number of ghost rows of X on a rank, maximum over the ranks */
         int64_t all_rows;   /**< number of ghost rows of X, sum over all ranks */
-        int64_t bcast_rows; /**< value of all_rows with --exchange bcast */
+        int64_t bcast_rows; /**< the value that all_rows would have with --exchange bcast */
         int neighbours;     /**< number of ranks that a rank receives from, maximum over the ranks */
         int column_blocks;  /**< number of column blocks of X, which are exchanged one after another */
         double interior;    /**< fraction of the rows of Y that are computed during the exchange */
@@ -53,12 +56,12 @@ typedef struct sp_record {
     struct {
         int64_t root_peak_bytes, /**< peak resident set of rank 0 */
             rank_peak_bytes;     /**< peak resident set, maximum over the ranks */
-        int64_t load_peak_bytes; /**< peak resident set of rank 0 when the matrix has been distributed */
+        int64_t load_peak_bytes; /**< peak resident set of rank 0 until the matrix is distributed */
     } memory;
     struct {
         double bytes;          /**< minimum DRAM traffic of a product, sum over all ranks */
         double copy_bandwidth; /**< sum over all ranks of sp_copy_bandwidth(); 0: not measured */
-        double share;          /**< slowest rank: time of its minimum traffic / median of apply */
+        double share;          /**< slowest rank: (its bytes / its copy_bandwidth) / median of apply */
     } dram_bound;
     struct {
         double latency, per_byte, per_flop; /**< seconds, as in sp_probe; 0: not measured */
@@ -67,9 +70,10 @@ typedef struct sp_record {
 
 /** Facts about the matrix, printed once before the runs. */
 typedef struct sp_preamble {
-    int64_t stored, duplicates, longest, empty; /**< stored: entries of the file; duplicates: entries
-                                                     summed; longest: entries of the longest row; empty: rows
-                                                     without entries */
+    int64_t stored, duplicates, longest, empty; /**< stored: number of entries in the file;
+                                                     duplicates: how many of them were added to another entry
+                                                     at the same position; longest: number of entries of the
+                                                     longest row; empty: number of rows without entries */
     double read_bytes; /**< size of the text, or of the arrays of a .spmm file; 0 for a generator */
     int binary;        /**< 1: the matrix was read from a .spmm file */
     double parse_seconds;
@@ -78,9 +82,9 @@ typedef struct sp_preamble {
 /** One line of the table of ranks that --verbose prints. */
 typedef struct sp_rank_row {
     sp_binding binding;
-    int64_t row_begin, rows, nnz, bytes;  /**< position and size of the rank's block of A */
+    int64_t row_begin, rows, nnz, bytes;  /**< block of A: first row, number of rows, entries, bytes */
     int64_t x_rows, halo_rows, sent_rows; /**< rows of X: x_rows owned; halo_rows received, sent_rows sent */
-    int sources, targets;                 /**< sources: ranks it receives from; targets: ranks it sends to */
+    int sources, targets;                 /**< number of ranks it receives from, sends to */
 } sp_rank_row;
 
 /** Prints what is known before the first product: matrix, grid, binding, X, exchange, times of reading.
@@ -102,7 +106,8 @@ void sp_report_run(FILE *out, const sp_record *r, int width);
 void sp_report_phases(FILE *out, const sp_record *r);
 
 /** Prints the table that compares the runs of --kernel all, with the fastest run of each K first.
- *  \param [in,out] runs  [count]; on return sorted by K, then by time */
+ *  \param [in,out] runs   [count]; on return sorted by K, then by time
+ *  \param [in]     width  width of the column of kernel names */
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
 
 /** Prints the summary after the last run: precision, memory, phases and exchange of that run, and the number

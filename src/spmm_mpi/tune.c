@@ -64,7 +64,8 @@ spmm_status sp_tune_path(char *path, size_t n)
 
 /* ---- finding ---- */
 
-/** Reads the next tab-separated field of a line. Sets *text to its beginning and *at to the field after it.
+/** Reads the next tab-separated field of a line. Sets *text to the beginning of the field and *at to the
+ *  beginning of the next field.
  *  \return the length of the field */
 static size_t field(const char **at, const char *end, const char **text)
 {
@@ -143,8 +144,8 @@ spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *con
 
 /* ---- storing ---- */
 
-/** Creates the missing directories of a path.
- *  \return SPMM_OK, or SPMM_ERR_OUTPUT with the first directory that cannot be created */
+/** Creates the missing parent directories of the file `path`.
+ *  \return SPMM_OK, or SPMM_ERR_OUTPUT with a message that names the directory that cannot be created */
 static spmm_status make_folders(const char *path)
 {
     char folder[4096];
@@ -153,7 +154,7 @@ static spmm_status make_folders(const char *path)
     for (char *p = folder + 1; *p; p++) {
         if (*p != '/') continue;
         *p = '\0';
-        /* for an existing directory mkdir() may fail with EEXIST, EROFS and others: only stat() tells */
+        /* if the directory exists, mkdir() fails with EEXIST, EROFS or another error: ask stat() instead */
         if (mkdir(folder, 0700) != 0) {
             const int reason = errno;
             if (stat(folder, &info) != 0)

@@ -14,9 +14,9 @@
 
 enum { SP_TUNE_KEY_BYTES = 768 };
 
-/** Returns a hash of a block's sparsity pattern. The sum (mod 2^64) over all row blocks is the hash of the
- *  whole matrix and does not depend on where its rows are cut. With Q > 1 the sum depends on where the
- *  columns are cut, since column indices are local to a block.
+/** Returns a hash of the sparsity pattern of one block of a matrix. The hashes of all blocks add up (mod
+ *  2^64) to a hash of the matrix. That hash does not depend on the boundaries of the row blocks. With several
+ *  column blocks (Q > 1) it depends on their boundaries, since column indices are local to a block.
  *
  *  Local. \param [in] row_begin  global index of the block's first row */
 uint64_t sp_structure_hash(const spmm_csr *block, int64_t row_begin, int threads);
@@ -25,11 +25,12 @@ uint64_t sp_structure_hash(const spmm_csr *block, int64_t row_begin, int threads
  *  Local. */
 const char *sp_cpu_name(char *text, size_t n);
 
-/** Determines the path of the cache file: the value of SPMM_TUNE_CACHE if it is set ("" means: no cache),
- *  else spmm_mpi/tune in XDG_CACHE_HOME or ~/.cache. The directories need not exist.
+/** Determines the path of the cache file. If the environment variable SPMM_TUNE_CACHE is set, its value is
+ *  the path, and an empty value turns the cache off. Otherwise the path is spmm_mpi/tune in the directory
+ *  XDG_CACHE_HOME or, by default, in ~/.cache. The directories need not exist.
  *
  *  Local.
- *  \param [out] path  [n]; "" if no cache is kept
+ *  \param [out] path  [n]; "" if the cache is turned off
  *  \return SPMM_OK, SPMM_ERR_OPEN if none of the variables is set or the path is too long */
 spmm_status sp_tune_path(char *path, size_t n);
 

@@ -36,8 +36,8 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
     const double u = precision == SPMM_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
     const double tiny = precision == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
     const double nu = (double)n * u;
-    /* for n u >= 1/2 gamma_n is huge or undefined; n u by itself also bounds the error of a sum of
-       products (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
+    /* if n u >= 1/2, gamma_n is huge or undefined. Then use 2 n u: already n u bounds the error of a sum of
+       n products (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
     const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
     return 2 * (gamma * sum + (double)n * tiny); /* 2: both y and the reference may have this error */
 }
@@ -76,7 +76,7 @@ typedef struct scratch {
 static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spmm_multivector *x,
                        const spmm_multivector *y, scratch *s, sp_error *e)
 {
-    /* row starts index the arrays of a, so advancing the pointer gives a matrix of rows [begin, end) */
+    /* `rows` shares the arrays of a: its row starts are still positions in the whole arrays col and val */
     sp_matrix rows = *a;
     rows.row_start = a->row_start + begin;
     rows.rows = end - begin;

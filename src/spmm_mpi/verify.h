@@ -8,14 +8,14 @@ enum { SP_SAMPLE_ROWS = 1000 }; /**< approximate number of rows that --verify sa
 
 /** Result of the comparison of y with the reference product ref. */
 typedef struct sp_error {
-    double max_relative;  /**< maximum of |y - ref| / |ref|, or of |y| if ref is 0 */
-    double mean_relative; /**< mean of the values that max_relative is the maximum of */
+    double max_relative;  /**< maximum relative error |y - ref| / |ref|; for ref = 0, |y| */
+    double mean_relative; /**< mean relative error of all elements */
     int64_t checked;      /**< number of elements compared */
-    int64_t wrong; /**< number of elements that differ by more than sp_verify() allows, or differ and are not
-                               finite in y or ref */
+    int64_t wrong; /**< number of wrong elements: y and ref differ by more than sp_verify() allows, or they
+                               differ and one of them is infinite or NaN */
     int64_t different;   /**< number of elements that differ at all; 0 equals -0, and all NaNs are equal */
     int64_t row, column; /**< position of the first wrong element; -1: none is wrong */
-    double found, expected, bound; /**< first wrong element: value in y, value in ref, allowed error */
+    double found, expected, bound; /**< first wrong element: its y, its ref, the allowed error */
 } sp_error;
 
 /** Compares y with the product of a and x that sp_serial_product() computes in the precision of a.
@@ -34,12 +34,12 @@ typedef struct sp_error {
 spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_multivector *y, int threads,
                       sp_error *error);
 
-/** Selects the rows that --verify sample compares: all rows if there are at most SP_SAMPLE_ROWS of them;
- *  otherwise at most SP_SAMPLE_ROWS + blocks rows, evenly spaced within each block, and at least one row of
- *  each nonempty block.
+/** Selects the rows that --verify sample compares. They are evenly spaced within each block, and each
+ *  nonempty block has at least one. In total they are at most SP_SAMPLE_ROWS + blocks rows. A matrix of at
+ *  most SP_SAMPLE_ROWS rows is selected as a whole.
  *
  *  Local.
- *  \param [in]  begin  [blocks + 1] block b consists of rows begin[b] to begin[b + 1] - 1; at most 2^31
+ *  \param [in]  begin  [blocks + 1] block b consists of rows begin[b] to begin[b + 1] - 1; values <= 2^31
  *  \param [out] rows   [SP_SAMPLE_ROWS + blocks] the selected rows, strictly increasing
  *  \param [out] first  [blocks + 1] rows[first[b]] to rows[first[b + 1] - 1] are the rows of block b */
 void sp_sample_rows(const int64_t *begin, int blocks, int64_t *rows, int64_t *first);
