@@ -11,7 +11,7 @@ enum { PATH_BYTES = 4096, LINE_BYTES = 3 * PATH_BYTES, NO_LIMIT_LOG2 = 60 };
 /** The part of a hierarchy of control groups that this process can see. */
 typedef struct hierarchy {
     int v1;                 /* 1: cgroup v1, 0: v2 */
-    char top[PATH_BYTES];   /* folder of the topmost visible group, at the mount point; begins with `root` */
+    char top[PATH_BYTES];   /* folder of the topmost visible group: where the hierarchy is mounted */
     char group[PATH_BYTES]; /* folder of the group of this process: `top` or a folder below it */
 } hierarchy;
 

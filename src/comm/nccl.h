@@ -32,7 +32,7 @@ spmm_status sp_nccl_begin(void);
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_nccl_send(const sp_nccl *nccl, int to, const void *data, int64_t bytes, void *stream);
 
-/** Queues in `stream` the receiving of `bytes` bytes from rank `from` into device memory. Does not wait
+/** Enqueues on `stream` a receive of `bytes` bytes from rank `from` into device memory. Does not wait
  *  until they arrive.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_nccl_recv(const sp_nccl *nccl, int from, void *data, int64_t bytes, void *stream);

@@ -32,7 +32,7 @@ struct spmm_plan {
     sp_exchange *exchange;
     sp_reduction *reduction;
     sp_column_blocks column_blocks;
-    int local; /* 1: products do not exchange, but use the ghost rows of X as they are */
+    int local; /* 1: products exchange no rows of X, and use its ghost rows as they are */
     /* copy of the caller's X, if the caller's X cannot receive ghost rows; allocated when first needed */
     spmm_multivector x;
     /* this rank's A X, if kernels cannot write it to the caller's Y; allocated when first needed */

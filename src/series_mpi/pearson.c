@@ -190,8 +190,9 @@ const char *sp_pearson_transport(const sp_pearson *p)
 
 /* ---- running a pass ---- */
 
-/** Gathers the weights of all ranks' series (1 / deviation; 0 if constant) on every rank. Stores them in the
- *  memory in which the tiles are. Collective. */
+/** Gathers the weights of the series of all ranks on every rank. The weight of a series is 1 / deviation, or 0
+ *  if the series is constant. The weights are stored in p->weight: in GPU memory if the tiles are computed
+ *  there, else in host memory. Collective. */
 static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
 {
     const int64_t count = p->series->count, all = p->begin[p->grid->size];

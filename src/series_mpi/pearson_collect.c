@@ -67,9 +67,10 @@ static void add(best *b, const sp_pair *pair)
     b->pair[b->count++] = *pair;
 }
 
-/** Returns the coefficient that a pair must reach to be among the best. This is the stricter of two bounds:
- *  the edge of the histogram bin beyond which there are already `top` pairs; and, if the list is full, the
- *  coefficient of its last pair. The list must be trimmed (see trim()). */
+/** Returns the coefficient that a pair must reach to be among the `top` best: the stricter of two bounds.
+ *  For the first, the pairs of the histogram are counted from its best bin on until there are `top` of them;
+ *  the bound is the worse edge of the last bin counted. The second, if the list is full, is the coefficient of
+ *  its last pair. The list must have been trimmed by trim(). */
 static double threshold(const best *b, const sp_histogram *t)
 {
     const int end = b->sign > 0 ? 0 : SP_BINS - 1;
