@@ -216,6 +216,10 @@ static void test_failures(void)
         snprintf(other, sizeof other, "%s/other", folder);
         unlink(path);
     }
+    if (TEST_THREADS_WATCHED) {
+        SKIP("a signal leaves no file that nobody knows of", "the thread sanitizer holds signals back");
+        return;
+    }
     TEST(
         "a signal that ends the program in the middle leaves the older file; nothing else where it can be seen") {
         static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGKILL};
@@ -233,7 +237,7 @@ static void test_failures(void)
                 fputs("half", out.file);
                 fflush(out.file);
                 (void)!write(ready[1], "", 1);
-                for (;;) sleep(1); /* (the thread sanitizer sees no signal in pause) */
+                for (;;) pause();
             }
             CHECK_INT(read(ready[0], &c, 1), 1);
             CHECK_INT(parts_in(folder), 1);
