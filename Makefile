@@ -25,7 +25,7 @@ run: deps-build
 run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
-## check          set up, build with and without CUDA, run every test (TESTS="test_read ..." for some)
+## check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." for some)
 check: deps
 	@+$(MAKE) check-builds
 

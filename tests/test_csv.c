@@ -369,7 +369,7 @@ static void test_long_lines(void)
 int main(void)
 {
     const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_series_csv.XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(folder, sizeof folder, "%s/test_csv.XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(folder)) return 2;
     snprintf(path, sizeof path, "%s/a.csv", folder);
     test_accepted();

@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 {
     const char *const tmp = getenv("TMPDIR");
     if (argc == 3 && strcmp(argv[1], "child") == 0) return read_and_measure(argv[2]);
-    snprintf(folder, sizeof folder, "%s/test_read_csr.XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(folder, sizeof folder, "%s/test_mtx_csr.XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(folder)) return 2;
     snprintf(path, sizeof path, "%s/a.mtx", folder);
     test_same();

@@ -757,7 +757,7 @@ static void test_collection(void)
 int main(void)
 {
     const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_read.XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(folder, sizeof folder, "%s/test_mtx_read.XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(folder)) return 2;
     snprintf(path, sizeof path, "%s/a.mtx", folder);
     test_accepted();

@@ -536,7 +536,7 @@ int main(int argc, char **argv)
     const char *const tmp = getenv("TMPDIR");
     test_mpi_begin(&argc, &argv, &ranks);
     me = test_.rank;
-    snprintf(folder, sizeof folder, "%s/test_load.XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(folder, sizeof folder, "%s/test_parallel_read.XXXXXX", tmp ? tmp : "/tmp");
     if (me == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
     snprintf(path, sizeof path, "%s/a.mtx", folder);
