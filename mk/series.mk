@@ -17,7 +17,7 @@ CUBLAS_LIBS := $(if $(CUBLAS_H),$(call cuda_link,$(CUBLAS_SO)) -lcublas)
 
 UNUSED += $(if $(filter 1,$(WITH_CUDA)),kernels/series/no_cuda_series.c) \
           $(if $(BLAS_FOUND),kernels/series/no_blas.c,kernels/series/cpu_series_blas.c) \
-          $(if $(filter 0,$(WITH_CUDA)),kernels/series/no_cublas.c,$(if $(CUBLAS_H),kernels/series/no_cublas.c,kernels/series/cuda_series_blas.cu))
+          $(if $(CUBLAS_H)$(filter 0,$(WITH_CUDA)),kernels/series/no_cublas.c,kernels/series/cuda_series_blas.cu)
 SERIES_SOURCES := $(filter-out %/main.c,$(call sources,src/series_mpi kernels/series))
 SERIES_OBJECTS := $(call object,$(SERIES_SOURCES))
 NESTED := $(if $(filter 1,$(WITH_CUDA)),$(B)/kernels/series/cuda_series_nested.cu.o $(B)/nested_link.o)

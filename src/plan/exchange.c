@@ -284,8 +284,6 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
     const int64_t bytes = sp_halo_rows(x->halo) * x->row_bytes;
     void *memory = NULL;
     spmm_status status = sp_exchange_alloc(x, bytes, &memory);
-    if (status == SPMM_OK) status = sp_device_zero(memory, bytes);
-    if (status == SPMM_OK) status = sp_device_sync(); /* peers write ghost rows once the exchange begins */
     status = sp_agree(x->grid->comm, "exchange", status);
     if (status == SPMM_OK)
         status = time_some(x, (char *)memory + x->halo->ghost_low * x->row_bytes, least, seconds);
@@ -443,7 +441,14 @@ void sp_exchange_skip(sp_exchange *x)
 
 spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
 {
-    return x->ops->alloc ? x->ops->alloc(x, bytes, memory) : sp_device_alloc(memory, bytes, "X");
+    TRY(x->ops->alloc ? x->ops->alloc(x, bytes, memory) : sp_device_alloc(memory, bytes, "X"));
+    spmm_status status = sp_device_zero(*memory, bytes);
+    if (status == SPMM_OK) status = sp_device_sync(); /* neighbours may write as soon as an exchange begins */
+    if (status != SPMM_OK) {
+        sp_device_free(*memory);
+        *memory = NULL;
+    }
+    return status;
 }
 
 int sp_exchange_takes(const sp_exchange *x, const void *row)

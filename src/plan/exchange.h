@@ -26,8 +26,9 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
 /** Frees the exchange; accepts NULL, but only if all ranks pass NULL. Collective over grid->comm. */
 void sp_exchange_destroy(sp_exchange *exchange);
 
-/** Allocates GPU memory for an X that is to be exchanged. With SPMM_TRANSPORT_PEER, memory that the caller
- *  has freed stays allocated until the exchange is destroyed; a later call may return it again. Local.
+/** Allocates zeroed GPU memory for an X that is to be exchanged; the zeroing has ended on return. With
+ *  SPMM_TRANSPORT_PEER, memory that the caller has freed stays allocated until the exchange is destroyed; a
+ *  later call may return it again. Local.
  *  \param [out] memory  the caller frees it with sp_device_free()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);

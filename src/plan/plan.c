@@ -231,11 +231,7 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
     TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
     TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
     *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CUDA);
-    spmm_status status = sp_device_zero(memory, bytes);
-    if (status == SPMM_OK)
-        status = sp_device_sync(); /* neighbours may write ghost rows as soon as an exchange begins */
-    if (status != SPMM_OK) spmm_multivector_destroy(x);
-    return status;
+    return SPMM_OK;
 }
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
