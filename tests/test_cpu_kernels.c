@@ -124,7 +124,7 @@ static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_thr
         sample_set(room.data, m->precision, GUARD + n + e, 12345);
     }
     if (kernel->ops->prepare) CHECK_INT(kernel->ops->prepare(&setup, &state), SPMM_OK);
-    const sp_launch launch = {m, work, state, {0}, x, &y};
+    const sp_launch launch = {.a = m, .ranges = work, .state = state, .x = x, .y = &y};
     CHECK_INT(kernel->ops->run(&launch), SPMM_OK);
     if (kernel->ops->release) kernel->ops->release(state);
     const int same = sample_same(&y, expected);
@@ -282,7 +282,7 @@ static void check_leaks(void)
                 const sp_setup setup = {m, &f.csr, k, 2, {0}};
                 void *state = NULL;
                 if (kernel[n].ops->prepare) CHECK_INT(kernel[n].ops->prepare(&setup, &state), SPMM_OK);
-                const sp_launch launch = {m, &work, state, {0}, &x, &y};
+                const sp_launch launch = {.a = m, .ranges = &work, .state = state, .x = &x, .y = &y};
                 CHECK_INT(kernel[n].ops->run(&launch), SPMM_OK);
                 if (kernel[n].ops->release) kernel[n].ops->release(state);
                 static const double expected[] = {3, 0, 1, 0, 1};

@@ -231,7 +231,7 @@ static spmm_status run_kernel(const sp_kernel *kernel, const sp_matrix *m, const
     const sp_setup setup = {m, csr, x->v.k, 1, shape};
     void *state = NULL;
     if (kernel->ops->prepare) TRY(kernel->ops->prepare(&setup, &state));
-    const sp_launch launch = {m, NULL, state, shape, &x->v, &y->v};
+    const sp_launch launch = {.a = m, .state = state, .shape = shape, .x = &x->v, .y = &y->v};
     spmm_status status = kernel->ops->run(&launch);
     if (status == SPMM_OK) status = sp_device_sync();
     if (kernel->ops->release) kernel->ops->release(state);
@@ -472,8 +472,8 @@ static void test_memory(void)
         sp_timer *timer;
         double seconds = -1;
         CHECK(sp_timer_create(&timer) == SPMM_OK);
-        CHECK(sp_timer_start(timer) == SPMM_OK);
-        CHECK(sp_timer_stop(timer) == SPMM_OK);
+        CHECK(sp_timer_start(timer, SP_STREAM_MAIN) == SPMM_OK);
+        CHECK(sp_timer_stop(timer, SP_STREAM_MAIN) == SPMM_OK);
         CHECK(sp_timer_seconds(timer, &seconds) == SPMM_OK);
         CHECK(seconds >= 0 && seconds < 10);
         sp_timer_destroy(timer);
@@ -531,7 +531,7 @@ static int crash(void)
                          .row_start = device_start,
                          .col = (int32_t *)4096,
                          .val = (void *)4096};
-    const sp_launch launch = {&m, NULL, NULL, {0}, &mx, &my};
+    const sp_launch launch = {.a = &m, .x = &mx, .y = &my};
     spmm_status status = sp_kernel_find("csr_rows")->ops->run(&launch);
     if (status == SPMM_OK) status = sp_device_sync();
     printf("status %d, %s\n", (int)status, spmm_error_message());
@@ -582,7 +582,7 @@ static int without_gpu(const char *why)
         const sp_matrix m = {.format = SPMM_CSR, .space = SPMM_CUDA, .rows = 1, .cols = 1};
         const spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0};
         spmm_multivector my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0};
-        const sp_launch launch = {&m, NULL, NULL, {0}, &mx, &my};
+        const sp_launch launch = {.a = &m, .x = &mx, .y = &my};
         CHECK(sp_kernel_find("csr_rows")->ops->run(&launch) == SPMM_ERR_NO_DEVICE);
     }
     SKIP("the GPU's facts, memory and copies", why);

@@ -187,18 +187,17 @@ spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
  *  \param [in] kernel  name of the kernel, in static storage */
 spmm_status sp_device_launched(const char *kernel);
 
-/** A timer of work on the GPU: a pair of CUDA events. Each of them is recorded in the stream that
- *  sp_device_use() selected last. */
+/** A timer of work on the GPU: a pair of CUDA events. */
 typedef struct sp_timer sp_timer;
 /** Creates a timer. \param [out] timer  the caller destroys it; NULL on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_timer_create(sp_timer **timer);
 /** Destroys a timer. */
 void sp_timer_destroy(sp_timer *timer);
-/** Starts the timer: records its first event in the stream that sp_device_use() selected last. */
-spmm_status sp_timer_start(sp_timer *timer);
-/** Stops the timer: records its second event in the stream that sp_device_use() selected last. */
-spmm_status sp_timer_stop(sp_timer *timer);
+/** Starts the timer: records its first event in the stream. */
+spmm_status sp_timer_start(sp_timer *timer, sp_stream stream);
+/** Stops the timer: records its second event in the stream. */
+spmm_status sp_timer_stop(sp_timer *timer, sp_stream stream);
 /** Waits for the second event of the timer.
  *  \param [out] seconds  time between the two events; 0 on failure */
 spmm_status sp_timer_seconds(sp_timer *timer, double *seconds);

@@ -564,17 +564,17 @@ void sp_timer_destroy(sp_timer *timer)
     free(timer);
 }
 
-spmm_status sp_timer_start(sp_timer *timer)
+spmm_status sp_timer_start(sp_timer *timer, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(timer->start, stream_of(device.current)), "starting a timer");
+    CUDA(cudaEventRecord(timer->start, stream_of(stream)), "starting a timer");
     return SPMM_OK;
 }
 
-spmm_status sp_timer_stop(sp_timer *timer)
+spmm_status sp_timer_stop(sp_timer *timer, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(timer->stop, stream_of(device.current)), "stopping a timer");
+    CUDA(cudaEventRecord(timer->stop, stream_of(stream)), "stopping a timer");
     return SPMM_OK;
 }
 

@@ -186,14 +186,16 @@ spmm_status sp_timer_create(sp_timer **timer)
 
 void sp_timer_destroy(sp_timer *timer) { (void)timer; }
 
-spmm_status sp_timer_start(sp_timer *timer)
+spmm_status sp_timer_start(sp_timer *timer, sp_stream stream)
 {
+    (void)stream;
     (void)timer;
     return refuse();
 }
 
-spmm_status sp_timer_stop(sp_timer *timer)
+spmm_status sp_timer_stop(sp_timer *timer, sp_stream stream)
 {
+    (void)stream;
     (void)timer;
     return refuse();
 }

@@ -43,7 +43,11 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
     memset(blocks, 0, sizeof *blocks);
     blocks->count = count;
     blocks->width = k / count;
-    if (count == 1) return SPMM_OK;
+    if (count == 1) {
+        blocks->x[0] = sp_multivector_in(NULL, halo->ghost_low, halo->own, halo->ghost_high, k, precision,
+                                         space);
+        return SPMM_OK;
+    }
     TRY(sp_multivector_size(sp_halo_rows(halo), blocks->width, precision, &bytes));
     if (__builtin_mul_overflow(bytes, count, &all))
         return sp_fail(SPMM_ERR_LIMIT, "%d blocks of %lld rows of X do not fit 64-bit sizes", count,
@@ -64,36 +68,53 @@ void sp_column_blocks_destroy(sp_column_blocks *blocks)
     memset(blocks, 0, sizeof *blocks);
 }
 
-static spmm_status fill_on_gpu(sp_column_blocks *blocks, const spmm_multivector *x, sp_stream stream)
+static spmm_status fill_on_gpu(sp_column_blocks *blocks, const spmm_multivector *x)
 {
     const int64_t size = (int64_t)sp_value_size(x->precision), bytes = blocks->width * size;
     const int64_t apart = (char *)blocks->x[1].data - (char *)blocks->x[0].data;
-    if ((uintptr_t)x->data % VECTOR == 0 && x->ld * size % VECTOR == 0)
-        return sp_cuda_split(x->data, x->ld * size, x->rows, blocks->count, bytes, blocks->x[0].data, apart,
-                             sp_device_stream_of(stream));
+    if ((uintptr_t)x->data % VECTOR == 0 && sp_row_bytes(x) % VECTOR == 0)
+        return sp_cuda_split(x->data, sp_row_bytes(x), x->rows, blocks->count, bytes, blocks->x[0].data,
+                             apart, sp_device_stream_of(SP_STREAM_MAIN));
     for (int s = 0; s < blocks->count; s++)
-        TRY(sp_stream_copy_2d(blocks->x[s].data, bytes, (const char *)x->data + s * bytes, x->ld * size,
-                              bytes, x->rows, stream));
+        TRY(sp_stream_copy_2d(blocks->x[s].data, bytes, (const char *)x->data + s * bytes, sp_row_bytes(x),
+                              bytes, x->rows, SP_STREAM_MAIN));
     return SPMM_OK;
 }
 
-spmm_status sp_column_blocks_fill(sp_column_blocks *blocks, const spmm_multivector *x, int threads,
-                                  sp_stream stream)
+static spmm_status fill(sp_column_blocks *blocks, const spmm_multivector *x, int threads)
 {
-    const int64_t size = (int64_t)sp_value_size(x->precision), bytes = blocks->width * size;
-    if (x->space == SPMM_CUDA) return fill_on_gpu(blocks, x, stream);
+    const int64_t bytes = blocks->width * (int64_t)sp_value_size(x->precision);
+    if (x->space == SPMM_CUDA) return fill_on_gpu(blocks, x);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < x->rows; i++)
         for (int s = 0; s < blocks->count; s++)
-            memcpy((char *)blocks->x[s].data + i * bytes,
-                   (const char *)x->data + i * x->ld * size + s * bytes, (size_t)bytes);
+            memcpy((char *)blocks->x[s].data + i * bytes, (const char *)sp_row(x, i) + s * bytes,
+                   (size_t)bytes);
     return SPMM_OK;
+}
+
+spmm_status sp_column_blocks_set(sp_column_blocks *blocks, const spmm_multivector *x,
+                                 const sp_exchange *exchange, int threads)
+{
+    const int in_x = blocks->count == 1 || sp_exchange_reads(exchange, x->data, sp_row_bytes(x));
+    const int64_t bytes = blocks->width * (int64_t)sp_value_size(x->precision);
+    if (blocks->count == 1) {
+        blocks->x[0].data = x->data;
+        blocks->x[0].ld = x->ld;
+    }
+    for (int s = 0; s < blocks->count; s++)
+        blocks->from[s] = in_x ? (const char *)x->data + s * bytes : blocks->x[s].data;
+    blocks->pitch = in_x ? sp_row_bytes(x) : bytes;
+    const int waits = exchange && x->space == SPMM_CUDA;
+    if (waits && in_x) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
+    if (blocks->count > 1) TRY(fill(blocks, x, threads));
+    return waits && !in_x ? sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN) : SPMM_OK;
 }
 
 spmm_multivector sp_column_blocks_x(const sp_column_blocks *blocks, int s)
 {
     spmm_multivector x = blocks->x[s];
-    x.data = (char *)x.data - x.ghost_low * x.ld * (int64_t)sp_value_size(x.precision);
+    x.data = sp_row(&x, -x.ghost_low);
     x.rows += x.ghost_low + x.ghost_high;
     x.ghost_low = x.ghost_high = 0;
     return x;

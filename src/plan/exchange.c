@@ -1,5 +1,4 @@
-/** Creates exchanges of ghost rows, chooses their transport, and implements the backend that passes the
- *  memory of X directly to MPI. */
+/** Creates exchanges of ghost rows and chooses their backend. */
 #include "plan/exchange.h"
 
 #include <string.h>
@@ -83,7 +82,6 @@ spmm_status sp_exchange_pack(const sp_exchange *x)
         pack_on_host(x);
         return SPMM_OK;
     }
-    if (!x->now) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
     if (x->halo->packed == 0) return SPMM_OK;
     return sp_cuda_pack(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
                         x->send, sp_device_stream_of(SP_STREAM_MOVE));
@@ -93,8 +91,6 @@ char *sp_message_data(const sp_exchange *x, const sp_message *m)
 {
     return (m->packed ? x->send : x->base) + m->at;
 }
-
-/* ---- backend that passes the memory of X to MPI: host memory, or GPU memory if MPI is CUDA-aware ---- */
 
 spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m)
 {
@@ -106,16 +102,6 @@ spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m)
                    bytes, (long long)m->bytes);
 }
 
-static spmm_status direct_send(sp_exchange *x)
-{
-    for (int i = 0; i < x->outs; i++) {
-        const sp_message *const m = &x->out[i];
-        TRY(SP_MPI(MPI_Isend(sp_message_data(x, m), (int)m->bytes, MPI_BYTE, m->peer, SP_TAG_ROWS, x->comm,
-                             &x->request[x->ins + i])));
-    }
-    return SPMM_OK;
-}
-
 void sp_exchange_give_up(sp_exchange *x)
 {
     for (int i = 0; i < x->outs; i++)
@@ -123,57 +109,37 @@ void sp_exchange_give_up(sp_exchange *x)
     (void)sp_wait(x->request, x->ins + x->outs);
 }
 
-static spmm_status direct_begin(sp_exchange *x)
-{
-    /* MPI ignores CUDA streams, and kernels queued before may still write ghost rows (e.g. those zeroing a
-     * new X) */
-    const int wait = x->space == SPMM_CUDA && !x->now;
-    spmm_status status = wait ? sp_stream_sync(SP_STREAM_MAIN) : SPMM_OK;
-    for (int i = 0; i < x->ins; i++)
-        TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
-                             x->comm, &x->request[i])));
-    if (status == SPMM_OK) status = sp_exchange_pack(x);
-    if (status != SPMM_OK) {
-        sp_exchange_give_up(x);
-        return status;
-    }
-    /* on a GPU the packing is only queued so far: direct_end() waits for its end, and then sends the rows */
-    return x->space == SPMM_CPU ? direct_send(x) : SPMM_OK;
-}
-
-static spmm_status direct_end(sp_exchange *x)
-{
-    if (x->space == SPMM_CUDA) {
-        const spmm_status packed = sp_stream_sync(SP_STREAM_MOVE);
-        if (packed != SPMM_OK) {
-            sp_exchange_give_up(x);
-            return packed;
-        }
-        TRY(direct_send(x));
-    }
-    TRY(SP_MPI(MPI_Waitall(x->ins + x->outs, x->request, x->status)));
-    for (int i = 0; i < x->ins; i++) TRY(sp_exchange_check(&x->status[i], &x->in[i]));
-    return SPMM_OK;
-}
-
-static const sp_exchange_ops direct = {.begin = direct_begin, .end = direct_end};
-
 /* ---- choice of the backend ---- */
+
+typedef struct backend {
+    spmm_device space;
+    spmm_transport transport;
+    const sp_exchange_ops *ops;
+    sp_trial trial;
+} backend;
+
+#define ROW(space, transport, name, trial) {space, transport, &sp_exchange_##name, trial},
+static const backend backends[] = {SP_EXCHANGE_BACKENDS(ROW)};
+#undef ROW
+
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+/** Returns the first backend of the table from row `at` on that moves an X in memory `space` by the transport,
+ *  or by any if the transport is SPMM_TRANSPORT_AUTO; NULL if there is none. */
+static const backend *find_backend(int at, spmm_transport transport, spmm_device space)
+{
+    for (int i = at; i < BACKENDS; i++)
+        if (backends[i].space == space &&
+            (transport == SPMM_TRANSPORT_AUTO || backends[i].transport == transport))
+            return &backends[i];
+    return NULL;
+}
 
 const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {
-    if (space == SPMM_CPU && transport != SPMM_TRANSPORT_MPI)
-        return "it is for GPUs, and X is in host memory";
-    switch (transport) {
-    case SPMM_TRANSPORT_CUDA_AWARE:
-        return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not say that it takes GPU memory";
-    case SPMM_TRANSPORT_NCCL: return sp_nccl_missing();
-    case SPMM_TRANSPORT_AUTO:
-    case SPMM_TRANSPORT_MPI:
-    case SPMM_TRANSPORT_PEER:
-    case SPMM_TRANSPORT_STAGED: break;
-    }
-    return NULL;
+    const backend *const b = find_backend(0, transport, space);
+    if (!b) return "it is for GPUs, and X is in host memory";
+    return transport != SPMM_TRANSPORT_AUTO && b->ops->missing ? b->ops->missing() : NULL;
 }
 
 spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,
@@ -184,20 +150,11 @@ spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_dev
     return sp_all(comm, !reason, all);
 }
 
-static const sp_exchange_ops *ops_of(spmm_transport transport, spmm_device space)
-{
-    if (space == SPMM_CPU || transport == SPMM_TRANSPORT_CUDA_AWARE) return &direct;
-    if (transport == SPMM_TRANSPORT_PEER) return &sp_exchange_peer_ops;
-    return transport == SPMM_TRANSPORT_NCCL ? &sp_exchange_nccl_ops : &sp_exchange_staged_ops;
-}
-
 /** Returns the maximum size of a message in bytes. */
-static int64_t most_bytes(spmm_transport transport, spmm_device space)
+static int64_t most_bytes(const sp_exchange_ops *ops)
 {
-    enum { STAGE = 2 << 20 };
     const int64_t chunk = sp_chunk_bytes();
-    if (transport == SPMM_TRANSPORT_PEER) return INT64_MAX / 2; /* no limit: rows are written without MPI */
-    return space == SPMM_CUDA && transport == SPMM_TRANSPORT_STAGED && chunk > STAGE ? STAGE : chunk;
+    return ops->most_bytes > 0 && (!ops->by_mpi || ops->most_bytes < chunk) ? ops->most_bytes : chunk;
 }
 
 /** Allocates the buffer into which sp_exchange_skip() receives the messages that it drops. It is allocated in
@@ -214,19 +171,18 @@ static spmm_status reserve_drop(sp_exchange *x)
 static spmm_status allocate(sp_exchange *x)
 {
     const sp_halo *const h = x->halo;
-    TRY(create_lists(x, most_bytes(x->transport, x->space)));
+    TRY(create_lists(x, most_bytes(x->ops)));
     if (!x->ops->skip) TRY(reserve_drop(x));
     if (x->space == SPMM_CPU)
         return sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send");
-    if (x->transport != SPMM_TRANSPORT_PEER)
-        TRY(sp_device_alloc((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
+    if (!x->ops->unpacked) TRY(sp_device_alloc((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
     TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
     TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
     return x->ops->create ? x->ops->create(x) : SPMM_OK;
 }
 
-static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
-                          spmm_transport transport, int by_kernel, int threads, sp_exchange **exchange)
+static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, const backend *b,
+                          int threads, sp_exchange **exchange)
 {
     sp_exchange *x;
     *exchange = NULL;
@@ -236,11 +192,10 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
         x->comm = grid->col_comm;
         x->halo = halo;
         x->row_bytes = row_bytes;
-        x->space = space;
-        x->transport = transport;
-        x->by_kernel = by_kernel;
+        x->space = b->space;
+        x->transport = b->transport;
         x->threads = threads;
-        x->ops = ops_of(transport, space);
+        x->ops = b->ops;
         status = allocate(x);
     }
     status = sp_agree(grid->comm, "exchange", status);
@@ -253,7 +208,7 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
     return SPMM_OK;
 }
 
-/* ---- choice of the fastest transport ---- */
+/* ---- choice of the fastest backend ---- */
 
 /** Measures how many seconds an exchange takes on the slowest rank. Makes one exchange as a warm-up, then a
  *  few more, and sets *seconds to the minimum time of the latter. If the warm-up already takes more than
@@ -266,7 +221,7 @@ static spmm_status time_some(sp_exchange *x, void *own, double least, double *se
     for (int i = 0; i < TIMES; i++) {
         TRY(SP_MPI(MPI_Barrier(x->grid->comm)));
         double took = MPI_Wtime();
-        spmm_status status = sp_exchange_begin(x, own);
+        spmm_status status = sp_exchange_begin(x, own, own, x->row_bytes);
         if (status == SPMM_OK) status = sp_exchange_end(x);
         if (status == SPMM_OK) status = sp_device_sync();
         TRY(sp_agree(x->grid->comm, "exchange", status));
@@ -292,63 +247,56 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
     return status;
 }
 
-/** A transport that fastest() may try for an X in GPU memory. by_kernel: as in struct sp_exchange. */
-typedef struct candidate {
-    spmm_transport transport;
-    int by_kernel;
-} candidate;
-
-/** Returns 1 if candidate c is worth a trial, given the best exchange so far (NULL: none). Transports through
- *  host memory are tried only if few bytes are exchanged: they need as much pinned memory as there are bytes
- *  to exchange, and are slower by an order of magnitude if these are many. NCCL takes about a
- *  second to connect, and was never faster than SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md. */
-static int worth_trying(const candidate *c, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
-                        const sp_exchange *best)
+/** Returns 1 if backend b is worth a trial after others. NCCL, the slow one to connect, was never faster than
+ *  SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md.
+ *  \param [in] works  1: one of the backends before works */
+static int worth_trying(const backend *b, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
+                        int works)
 {
     enum { LITTLE = 32 << 20 }; /* limit for the mean number of bytes that a rank receives */
-    if (!best) return !c->by_kernel;
-    if (c->transport == SPMM_TRANSPORT_PEER || c->transport == SPMM_TRANSPORT_CUDA_AWARE) return 1;
-    if (c->transport == SPMM_TRANSPORT_NCCL) return best->transport != SPMM_TRANSPORT_PEER;
-    return halo->all_moved / grid->size * row_bytes < LITTLE;
+    if (b->trial == SP_TRY_VARIANT || b->trial == SP_TRY_SLOW) return works == (b->trial == SP_TRY_VARIANT);
+    return !works || b->trial == SP_TRY_ALWAYS || halo->all_moved / grid->size * row_bytes < LITTLE;
 }
 
-/** Measures the available transports on an X in GPU memory, and returns an exchange with the fastest in
- *  *best.
- *  \param [in] only  the only transport to try, which must work; SPMM_TRANSPORT_AUTO: try all transports */
-static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_transport only,
-                           int threads, sp_exchange **best)
+/** Creates an exchange with backend b, and measures it.
+ *  \param [in]  least    seconds of the fastest exchange so far; 0: there is none
+ *  \param [out] one      NULL if the exchange could not be created
+ *  \param [out] seconds  the time of an exchange on the slowest rank, if the status is SPMM_OK
+ *  \return the same status on every rank */
+static spmm_status try_backend(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, const backend *b,
+                               int threads, double least, sp_exchange **one, double *seconds)
 {
-    static const candidate all[] = {{SPMM_TRANSPORT_PEER, 0},   {SPMM_TRANSPORT_PEER, 1},
-                                    {SPMM_TRANSPORT_NCCL, 0},   {SPMM_TRANSPORT_CUDA_AWARE, 0},
-                                    {SPMM_TRANSPORT_STAGED, 0}, {SPMM_TRANSPORT_MPI, 0}};
+    TRY(create(grid, halo, row_bytes, b, threads, one));
+    return time_exchange(*one, least, seconds);
+}
+
+/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
+ *  *best. A backend that is missing or cannot be set up, such as NCCL if two ranks share a GPU, is left out,
+ *  unless nothing else is left.
+ *  \param [in] transport  SPMM_TRANSPORT_AUTO: the backends of all transports */
+static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
+                           spmm_transport transport, int threads, sp_exchange **best)
+{
     double least = 0;
-    spmm_status status;
+    spmm_status status = SPMM_OK, tried = SPMM_ERR_INTERNAL;
     *best = NULL;
-    for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
-        const candidate *const c = &all[i];
-        const int must = c->transport == (only == SPMM_TRANSPORT_AUTO ? SPMM_TRANSPORT_MPI : only);
-        sp_exchange *one;
-        int there;
+    for (const backend *b = find_backend(0, transport, SPMM_CUDA); b;
+         b = find_backend((int)(b - backends) + 1, transport, SPMM_CUDA)) {
+        sp_exchange *one = NULL;
         double seconds = 0;
-        if (only != SPMM_TRANSPORT_AUTO && c->transport != only) continue;
-        TRY_GOTO(sp_transport_there(grid->comm, c->transport, SPMM_CUDA, &there, NULL), failed);
-        if (!there || !worth_trying(c, grid, halo, row_bytes, *best)) continue;
-        /* skip a transport that cannot be set up, such as NCCL if two ranks share a GPU */
-        status = create(grid, halo, row_bytes, SPMM_CUDA, c->transport, c->by_kernel, threads, &one);
-        if (status != SPMM_OK && (*best || !must)) continue;
-        if (status != SPMM_OK) goto failed;
-        status = time_exchange(one, least, &seconds);
-        if (status == SPMM_OK && (!*best || seconds < least)) {
+        int there;
+        TRY_GOTO(sp_transport_there(grid->comm, b->transport, SPMM_CUDA, &there, NULL), failed);
+        if (!there || !worth_trying(b, grid, halo, row_bytes, *best != NULL)) continue;
+        tried = try_backend(grid, halo, row_bytes, b, threads, least, &one, &seconds);
+        if (tried == SPMM_OK && (!*best || seconds < least)) {
             sp_exchange_destroy(*best);
             *best = one;
             least = seconds;
         } else {
             sp_exchange_destroy(one);
         }
-        /* a transport may fail later than in create(): NCCL may fail at its first message */
-        if (status != SPMM_OK && must && !*best) goto failed;
     }
-    return SPMM_OK;
+    return *best ? SPMM_OK : tried;
 failed:
     sp_exchange_destroy(*best);
     *best = NULL;
@@ -361,10 +309,6 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
     const char *why;
     int there;
     *exchange = NULL;
-    const int tried = transport == SPMM_TRANSPORT_AUTO || transport == SPMM_TRANSPORT_PEER;
-    if (tried && space == SPMM_CUDA && halo->all_moved > 0)
-        return fastest(grid, halo, row_bytes, transport, threads, exchange);
-    if (transport == SPMM_TRANSPORT_AUTO) transport = SPMM_TRANSPORT_MPI;
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
     if (!there) {
         const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s",
@@ -372,7 +316,14 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
                                        : SPMM_OK;
         TRY(sp_agree(grid->comm, "exchange", status));
     }
-    return create(grid, halo, row_bytes, space, transport, 0, threads, exchange);
+    const backend *b = find_backend(0, transport, space), *last = b;
+    while (b) {
+        last = b;
+        b = find_backend((int)(b - backends) + 1, transport, space);
+    }
+    const int choice = last != find_backend(0, transport, space);
+    if (choice && halo->all_moved > 0) return fastest(grid, halo, row_bytes, transport, threads, exchange);
+    return create(grid, halo, row_bytes, last, threads, exchange);
 }
 
 void sp_exchange_destroy(sp_exchange *x)
@@ -394,39 +345,27 @@ void sp_exchange_destroy(sp_exchange *x)
     sp_free(x);
 }
 
-static spmm_status begin(sp_exchange *x, void *own, const void *from, int64_t pitch, int now)
+spmm_status sp_exchange_begin(sp_exchange *x, void *own, const void *from, int64_t pitch)
 {
+    if (!x) return SPMM_OK;
     x->base = (char *)own - x->halo->ghost_low * x->row_bytes;
     x->from = from;
     x->pitch = pitch;
-    x->now = now;
     return x->ops->begin(x);
 }
 
-spmm_status sp_exchange_begin(sp_exchange *x, void *own) { return begin(x, own, own, x->row_bytes, 0); }
-
-spmm_status sp_exchange_begin_now(sp_exchange *x, void *own) { return begin(x, own, own, x->row_bytes, 1); }
+spmm_status sp_exchange_end(sp_exchange *x) { return x ? x->ops->end(x) : SPMM_OK; }
 
 int sp_exchange_reads(const sp_exchange *x, const void *from, int64_t pitch)
 {
-    enum { ALIGN = 16, WIDE = 256 };
-    int copied = 0;
-    if (x->transport != SPMM_TRANSPORT_PEER || (uintptr_t)from % ALIGN != 0 || pitch % ALIGN != 0) return 0;
-    for (int t = 0; t < x->halo->targets; t++) copied += !x->halo->target[t].packed;
-    return copied == 0 || x->by_kernel || x->row_bytes >= WIDE;
+    return x && x->ops->reads && x->ops->reads(x, from, pitch);
 }
-
-spmm_status sp_exchange_begin_from(sp_exchange *x, void *own, const void *from, int64_t pitch)
-{
-    return begin(x, own, from, pitch, 1);
-}
-
-spmm_status sp_exchange_end(sp_exchange *x) { return x->ops->end(x); }
 
 /** Calls the backend's operation skip, if it is not NULL. Otherwise sends empty messages, by which the
  *  neighbours see that this rank failed, and receives the neighbours' messages into x->drop. */
 void sp_exchange_skip(sp_exchange *x)
 {
+    if (!x) return;
     if (x->ops->skip) {
         x->ops->skip(x);
         return;

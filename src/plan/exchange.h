@@ -26,44 +26,40 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
 /** Frees the exchange; accepts NULL, but only if all ranks pass NULL. Collective over grid->comm. */
 void sp_exchange_destroy(sp_exchange *exchange);
 
-/** Allocates zeroed GPU memory for an X that is to be exchanged; the zeroing has ended on return. With
- *  SPMM_TRANSPORT_PEER, memory that the caller has freed stays allocated until the exchange is destroyed; a
- *  later call may return it again. Local.
+/** Allocates zeroed GPU memory for an X that is to be exchanged; the zeroing has ended on return. With some
+ *  transports, memory that the caller has freed stays allocated until the exchange is destroyed; a later call
+ *  may return it again. Local.
  *  \param [out] memory  the caller frees it with sp_device_free()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
 
-/** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`. With SPMM_TRANSPORT_PEER, X must
- *  lie in memory from sp_exchange_alloc(); with other transports, any address is accepted. Local. */
+/** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`: with some transports X must lie in
+ *  memory from sp_exchange_alloc(). Local. */
 int sp_exchange_takes(const sp_exchange *exchange, const void *row);
 
 /** Starts sending owned rows and receiving ghost rows. This overlaps with everything the caller does before
- *  sp_exchange_end(). On a GPU, the exchange starts after the kernels that are queued in SP_STREAM_MAIN.
+ *  sp_exchange_end(). On a GPU, the exchange starts after the work that is queued in SP_STREAM_MOVE: the
+ *  caller must have made this stream wait for the kernels that write the owned rows or access the ghost rows.
  *
- *  Collective over the process column, as are sp_exchange_begin_now(), _begin_from(), _end() and _skip().
+ *  Collective over the process column, as are sp_exchange_end() and _skip(). All three accept NULL: then
+ *  nothing is exchanged.
  *  \param [in,out] own  first owned row of X; the ghost rows lie before and after the owned rows. Until the
  *                       end of the exchange, the caller must not write the owned rows, and not access the
  *                       ghost rows
+ *  \param [in] from     first of the owned rows to send: `own`, or other memory in which
+ *                       sp_exchange_reads() finds the same rows
+ *  \param [in] pitch    distance in bytes between consecutive rows at `from`; the exchange's row_bytes if
+ *                       from is own
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI. After a failure, sp_exchange_end() must not be called:
  *          the neighbours have already been told of the failure */
-spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
+spmm_status sp_exchange_begin(sp_exchange *exchange, void *own, const void *from, int64_t pitch);
 
-/** Starts an exchange like sp_exchange_begin(), but does not wait for the kernels queued before. The caller
- *  must have made SP_STREAM_MOVE wait for these kernels already, or have queued no kernel that accesses the
- *  ghost rows. */
-spmm_status sp_exchange_begin_now(sp_exchange *exchange, void *own);
-
-/** Returns 1 if sp_exchange_begin_from() accepts owned rows that begin at address `from` and are `pitch`
- *  bytes apart. The transport must be SPMM_TRANSPORT_PEER, and `from` and `pitch` must be multiples of 16
- *  bytes. If copy engines move the rows, a row must also have at least 256 bytes: copy engines need over a
- *  third more time for narrower rows. Local. */
+/** Returns 1 if sp_exchange_begin() can read owned rows that begin at address `from` and are `pitch` bytes
+ *  apart, although they do not lie in the X that is exchanged; 0 if not, and if `exchange` is NULL. Local. */
 int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
 
-/** Starts an exchange like sp_exchange_begin_now(), but reads the owned rows at address `from`, where they
- *  are `pitch` bytes apart. sp_exchange_reads() must have returned 1 for `from` and `pitch`. */
-spmm_status sp_exchange_begin_from(sp_exchange *exchange, void *own, const void *from, int64_t pitch);
-
-/** Completes the exchange. In host memory, all ghost rows have arrived on return; on a GPU, kernels queued in
+/** Completes the exchange. On a GPU it may do most of the work, so that the kernels which the caller queued
+ *  after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on return; on a GPU, kernels queued in
  *  SP_STREAM_MAIN after this call wait for the ghost rows.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);

@@ -14,9 +14,8 @@ typedef struct sp_message {
     int64_t bytes;
 } sp_message;
 
-/** Operations of an exchange backend. The operations begin, end, skip, alloc and takes implement the
- *  functions sp_exchange_begin(), .._end(), .._skip(), .._alloc() and .._takes(). Only begin and end must not
- *  be NULL. */
+/** An exchange backend: its operations and capabilities. The operations begin, end, skip, alloc, takes and
+ *  reads implement the functions sp_exchange_begin() and so on. Only begin and end must not be NULL. */
 typedef struct sp_exchange_ops {
     spmm_status (*begin)(sp_exchange *x);
     spmm_status (*end)(sp_exchange *x);
@@ -28,7 +27,36 @@ typedef struct sp_exchange_ops {
     spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
     int (*takes)(const sp_exchange *x, const void *row);
     void (*forget)(sp_exchange *x); /**< frees the memory from alloc; collective over the process column */
+    /** NULL: the owned rows are read in X only */
+    int (*reads)(const sp_exchange *x, const void *from, int64_t pitch);
+    const char *(*missing)(void); /**< why this rank cannot use the backend; NULL: it always can */
+    int64_t most_bytes;           /**< maximum size of a message; 0: sp_chunk_bytes() */
+    int by_mpi;                   /**< 1: MPI carries the messages, so sp_chunk_bytes() limits them, too */
+    int unpacked;                 /**< 1: scattered rows are not packed: x->send is not needed */
 } sp_exchange_ops;
+
+/** When a backend is tried, if the caller leaves the transport to us. `before` are the table's rows above it
+ *  that this X can use. */
+typedef enum sp_trial {
+    SP_TRY_ALWAYS,
+    SP_TRY_VARIANT, /**< only if one before works */
+    SP_TRY_SLOW,    /**< takes about a second to connect: only if none before works */
+    /** Moves rows through pinned host memory: only if few bytes are exchanged, or if none before works. It
+     *  needs as much pinned memory as there are bytes to exchange, and is slower by an order of magnitude if
+     *  these are many. */
+    SP_TRY_HOST
+} sp_trial;
+
+/** The backends: memory of X, transport, name, trial. The file of the backend NAME defines the variable
+ *  sp_exchange_NAME. The choice of the fastest goes through this table from top to bottom. */
+#define SP_EXCHANGE_BACKENDS(B)                                        \
+    B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_TRY_ALWAYS)             \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer, SP_TRY_ALWAYS)             \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_by_kernel, SP_TRY_VARIANT)  \
+    B(SPMM_CUDA, SPMM_TRANSPORT_NCCL, nccl, SP_TRY_SLOW)               \
+    B(SPMM_CUDA, SPMM_TRANSPORT_CUDA_AWARE, cuda_aware, SP_TRY_ALWAYS) \
+    B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_TRY_HOST)           \
+    B(SPMM_CUDA, SPMM_TRANSPORT_MPI, staged_whole, SP_TRY_HOST)
 
 struct sp_exchange {
     const sp_grid *grid;
@@ -37,7 +65,6 @@ struct sp_exchange {
     int64_t row_bytes;
     spmm_device space;
     spmm_transport transport;
-    int by_kernel; /**< 1: with SPMM_TRANSPORT_PEER, a kernel instead of copy engines moves contiguous rows */
     int threads;
     const sp_exchange_ops *ops;
     int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */
@@ -48,17 +75,17 @@ struct sp_exchange {
     void *drop;           /**< host buffer for messages that a failed rank receives and drops; or NULL */
     char *send;           /**< buffer for packed rows to send, in the memory space of X */
     int32_t *list;        /**< on a GPU: copy of halo->list, the rows to pack */
-    int now;              /**< 1: the exchange does not wait for the kernels queued before it */
-    const char *from;     /**< first owned row to read: in X, or the argument of sp_exchange_begin_from() */
+    const char *from;     /**< first owned row to read, see sp_exchange_begin() */
     int64_t pitch;        /**< distance in bytes between consecutive owned rows at `from` */
     char *base;           /**< during an exchange: address of row 0 of X, ghost rows included */
     void *state;          /**< private to the backend */
 };
 
-extern const sp_exchange_ops sp_exchange_staged_ops, sp_exchange_nccl_ops, sp_exchange_peer_ops;
+#define SP_DECLARE(space, transport, name, trial) extern const sp_exchange_ops sp_exchange_##name;
+SP_EXCHANGE_BACKENDS(SP_DECLARE)
+#undef SP_DECLARE
 
-/** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE; unless
- *  x->now is set, it starts after the kernels queued so far in SP_STREAM_MAIN. Local.
+/** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_exchange_pack(const sp_exchange *x);
 

@@ -88,5 +88,10 @@ static spmm_status end(sp_exchange *x)
 
 static void forget(sp_exchange *x) { x->state = NULL; }
 
-const sp_exchange_ops sp_exchange_nccl_ops = {
-    .begin = begin, .end = end, .destroy = forget, .connect = connect, .skip = skip};
+const sp_exchange_ops sp_exchange_nccl = {.begin = begin,
+                                          .end = end,
+                                          .destroy = forget,
+                                          .connect = connect,
+                                          .skip = skip,
+                                          .missing = sp_nccl_missing,
+                                          .by_mpi = 1};

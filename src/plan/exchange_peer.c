@@ -61,6 +61,9 @@ typedef struct peer {
     MPI_Request *request;
 } peer;
 
+/** Returns 1 if a kernel instead of copy engines moves contiguous rows, too. */
+static int moves_by_kernel(const sp_exchange *x) { return x->ops == &sp_exchange_peer_by_kernel; }
+
 /* ---- registered buffers ---- */
 
 /** Returns the number of the registered buffer that address `row` lies in; -1: it lies in none of them. */
@@ -263,7 +266,7 @@ done:
 
 /* ---- exchanges ---- */
 
-/** Sends ready messages to the sources, and waits for the targets' ready messages.
+/** Sends ready messages to the sources, and posts the receives of all that they and the targets answer.
  *  \param [in] base  row 0 of this rank's X; NULL: this rank failed */
 static spmm_status send_ready(const sp_exchange *x, const char *base)
 {
@@ -282,7 +285,13 @@ static spmm_status send_ready(const sp_exchange *x, const char *base)
         TRY(SP_MPI(MPI_Isend(&p->sent, sizeof(ready_message), MPI_BYTE, x->in[i].peer, SP_TAG_PEER_READY,
                              x->comm, &sent[i])));
     }
-    return sp_wait(come, x->outs);
+    return SPMM_OK;
+}
+
+/** Waits for the targets' ready messages. */
+static spmm_status await_ready(const sp_exchange *x)
+{
+    return sp_wait(((const peer *)x->state)->request, x->outs);
 }
 
 /** Tells the targets whether this rank has queued the writes of their rows (`written` is 1) or failed (0). */
@@ -336,15 +345,14 @@ static spmm_status copy_runs(const sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues a kernel that writes scattered rows to the targets; if x->by_kernel is set, it also writes
- *  contiguous rows. */
+/** Queues a kernel that writes scattered rows to the targets, and contiguous rows too if moves_by_kernel(x). */
 static spmm_status push_rows(const sp_exchange *x)
 {
     peer *const p = x->state;
     int count = 0;
     for (int i = 0; i < x->outs; i++) {
         const sp_halo_send *const t = &x->halo->target[i];
-        if (!p->to[i] || !(t->packed || x->by_kernel)) continue;
+        if (!p->to[i] || !(t->packed || moves_by_kernel(x))) continue;
         p->push[count++] = (sp_push){t->packed ? x->list + t->first : NULL, t->packed ? 0 : t->first, t->rows,
                                      p->to[i]};
     }
@@ -356,26 +364,23 @@ static spmm_status push_rows(const sp_exchange *x)
 static spmm_status write_rows(const sp_exchange *x)
 {
     TRY(find_destinations(x));
-    if (!x->now) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
     TRY(push_rows(x));
-    if (!x->by_kernel) TRY(copy_runs(x));
+    if (!moves_by_kernel(x)) TRY(copy_runs(x));
     return sp_event_record(((peer *)x->state)->written, SP_STREAM_MOVE);
 }
 
-static spmm_status begin(sp_exchange *x)
-{
-    TRY(send_ready(x, x->base));
-    const spmm_status status = write_rows(x);
-    TRY(tell(x, status == SPMM_OK));
-    if (status != SPMM_OK) TRY(listen(x));
-    return status;
-}
+static spmm_status begin(sp_exchange *x) { return send_ready(x, x->base); }
 
+/** Writes the rows, and makes SP_STREAM_MAIN wait for the rows that the sources write. The writes do not begin
+ *  in begin(), because they wait for the targets' ready messages, and the GPU would wait with them. */
 static spmm_status end(sp_exchange *x)
 {
     const peer *const p = x->state;
-    spmm_status status = SPMM_OK;
+    TRY(await_ready(x));
+    spmm_status status = write_rows(x);
+    TRY(tell(x, status == SPMM_OK));
     TRY(listen(x));
+    TRY(status);
     for (int i = 0; i < x->ins; i++) {
         if (p->told[i])
             TRY(sp_stream_wait_event(p->came[i], SP_STREAM_MOVE));
@@ -389,16 +394,25 @@ static spmm_status end(sp_exchange *x)
 
 static void skip(sp_exchange *x)
 {
-    if (send_ready(x, NULL) != SPMM_OK || tell(x, 0) != SPMM_OK) return;
+    if (send_ready(x, NULL) != SPMM_OK || await_ready(x) != SPMM_OK || tell(x, 0) != SPMM_OK) return;
     (void)listen(x);
 }
 
-const sp_exchange_ops sp_exchange_peer_ops = {.begin = begin,
-                                              .end = end,
-                                              .create = create,
-                                              .destroy = destroy,
-                                              .connect = connect,
-                                              .skip = skip,
-                                              .alloc = alloc_buffer,
-                                              .takes = takes,
-                                              .forget = forget};
+/** Returns 1 if the rows at `from` have the alignment of 16 bytes that the kernel needs, and copy engines are
+ *  not slow on them: they need over a third more time for rows of less than 256 bytes that have gaps. */
+static int reads(const sp_exchange *x, const void *from, int64_t pitch)
+{
+    enum { ALIGN = 16, WIDE = 256 };
+    int copied = 0;
+    if ((uintptr_t)from % ALIGN != 0 || pitch % ALIGN != 0) return 0;
+    for (int t = 0; t < x->halo->targets; t++) copied += !x->halo->target[t].packed;
+    return copied == 0 || moves_by_kernel(x) || x->row_bytes >= WIDE;
+}
+
+#define OPS                                                                                                 \
+    {                                                                                                       \
+        .begin = begin, .end = end, .create = create, .destroy = destroy, .connect = connect, .skip = skip, \
+        .alloc = alloc_buffer, .takes = takes, .forget = forget, .reads = reads,                            \
+        .most_bytes = INT64_MAX / 2, .unpacked = 1                                                          \
+    }
+const sp_exchange_ops sp_exchange_peer = OPS, sp_exchange_peer_by_kernel = OPS;

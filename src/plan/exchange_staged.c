@@ -117,5 +117,7 @@ static spmm_status end(sp_exchange *x)
     return first;
 }
 
-const sp_exchange_ops sp_exchange_staged_ops = {
-    .begin = begin, .end = end, .create = create, .destroy = destroy};
+const sp_exchange_ops sp_exchange_staged = {
+    .begin = begin, .end = end, .create = create, .destroy = destroy, .most_bytes = 2 << 20, .by_mpi = 1};
+const sp_exchange_ops sp_exchange_staged_whole = {
+    .begin = begin, .end = end, .create = create, .destroy = destroy, .by_mpi = 1};

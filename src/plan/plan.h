@@ -14,8 +14,12 @@
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
                            const spmm_plan_options *options, spmm_plan **plan);
 
-/** Seconds that the phases of one product took on this rank. On a GPU, the kernels' times come from
- *  events. */
+/** Computes Y := alpha A X + beta Y like spmm_apply(), but does not check the argument plan. Collective as
+ *  spmm_apply() is. */
+spmm_status sp_plan_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                          spmm_multivector *y);
+
+/** Seconds that the phases of one product took on this rank. */
 typedef struct sp_apply_seconds {
     double kernel;   /**< all kernels: interior + boundary, or their joint span if they run concurrently */
     double interior; /**< kernels for the interior rows; 0 with column blocks */
@@ -23,11 +27,15 @@ typedef struct sp_apply_seconds {
     double reduce;   /**< the sum over the process row, including the time spent waiting */
 } sp_apply_seconds;
 
-/** Computes Y := alpha A X + beta Y like spmm_apply(), but does not check the argument plan. Also measures
- *  the time of each phase if `seconds` is not NULL. Collective as spmm_apply() is.
- *  \param [out] seconds  may be NULL */
-spmm_status sp_plan_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
-                          spmm_multivector *y, sp_apply_seconds *seconds);
+/** Makes the plan's later products measure their phases, which costs about a microsecond per phase on a GPU.
+ *  Local.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_plan_measure(spmm_plan *plan);
+
+/** Reads how long the phases of the plan's last product took. Local.
+ *  \param [out] seconds  zeros if sp_plan_measure() was not called before the product
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_plan_seconds(const spmm_plan *plan, sp_apply_seconds *seconds);
 
 /** Computes Y := A X without an exchange, for timing: reads the ghost rows of X as an earlier exchange left
  *  them, but still sums over the process row. Collective; operands and status as for spmm_apply(). */

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "formats/matrix.h"
+#include "formats/multivector.h"
 #include "formats/thread_ranges.h"
 
 /** Interior row blocks are created only if together they hold at least 1/WORTH of the rows of the rank's
@@ -151,16 +152,21 @@ void sp_row_blocks_destroy(sp_row_blocks *parts)
 }
 
 spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape,
-                              const spmm_multivector *x, const spmm_multivector *y)
+                              const spmm_multivector *x, const spmm_multivector *y, sp_stream stream)
 {
-    const int64_t row_bytes = y->ld * (int64_t)sp_value_size(y->precision);
+    const int on_gpu = parts->kernel->device == SPMM_CUDA;
     for (int i = begin; i < end; i++) {
         const sp_row_block *const p = &parts->part[i];
         spmm_multivector rows = *y;
         rows.rows = p->rows;
-        rows.data = (char *)y->data + p->first * row_bytes;
-        const sp_launch launch = {
-            &p->a, parts->kernel->device == SPMM_CPU ? &p->work : NULL, p->state, shape, x, &rows};
+        rows.data = sp_row(y, p->first);
+        const sp_launch launch = {.a = &p->a,
+                                  .ranges = on_gpu ? NULL : &p->work,
+                                  .state = p->state,
+                                  .shape = shape,
+                                  .stream = on_gpu ? sp_device_stream_of(stream) : NULL,
+                                  .x = x,
+                                  .y = &rows};
         TRY(parts->kernel->ops->run(&launch));
     }
     return SPMM_OK;

@@ -3,6 +3,7 @@
 #ifndef SP_ROW_BLOCKS_H
 #define SP_ROW_BLOCKS_H
 
+#include "device/device.h"
 #include "distribute/halo.h"
 #include "kernels/kernel.h"
 
@@ -48,10 +49,11 @@ void sp_row_blocks_destroy(sp_row_blocks *parts);
 
 /** Runs the kernel on row blocks [begin, end), which computes their rows of y. Local; on a GPU the kernels
  *  are queued.
- *  \param [in] x  X with its ghost rows counted as rows: row 0 is the first ghost row
+ *  \param [in] x       X with its ghost rows counted as rows: row 0 is the first ghost row
+ *  \param [in] stream  the stream to queue the kernels in; ignored on a CPU
  *  \return the status of the kernel's run() */
 spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp_shape shape,
-                              const spmm_multivector *x, const spmm_multivector *y);
+                              const spmm_multivector *x, const spmm_multivector *y, sp_stream stream);
 
 /** Returns the number of rows in the interior row blocks. Local. */
 int64_t sp_row_blocks_interior_rows(const sp_row_blocks *parts);

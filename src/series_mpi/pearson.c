@@ -280,11 +280,14 @@ static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection
     for (int d = 0; d < p->steps; d++) {
         sp_exchange *const next = d + 1 < p->steps ? p->exchange[d + 1] : NULL;
         spmm_status begun = status;
-        /* sp_exchange_begin() waits for all kernels enqueued so far. Among them are the last ones that read
-           the receive buffer of step d + 1. The kernels of step d are enqueued later and overlap with the
+        /* the exchange waits for all kernels enqueued so far. Among them are the last ones that read the
+           receive buffer of step d + 1. The kernels of step d are enqueued later and overlap with the
            exchange. */
-        if (next && status == SPMM_OK) begun = sp_exchange_begin(next, p->z.data);
-        if (next && status != SPMM_OK) sp_exchange_skip(next);
+        if (next && status == SPMM_OK && p->space == SPMM_CUDA)
+            begun = sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN);
+        if (begun == SPMM_OK) begun = sp_exchange_begin(next, p->z.data, p->z.data, sp_row_bytes(&p->z));
+        else
+            sp_exchange_skip(next);
         if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, collect) : begun;
         if (next && begun == SPMM_OK) {
             const spmm_status ended = sp_exchange_end(next);
