@@ -1,0 +1,138 @@
+/* The exchange of ghost rows by itself: what arrives where, by each exchange, and what a rank hears of a neighbour
+ * that failed.
+ * MPI: 1 2 3 5 */
+#include "base/memory.h"
+#include "comm/comm.h"
+#include "formats/multivector.h"
+#include "plan/exchange.h"
+#include "test_mpi.h"
+
+enum { K = 3 };
+
+/** A block of a matrix with its grid, halo, exchange and X; element (i, j) of X is 10 times its global row, plus j. */
+typedef struct fixture {
+    spmm_block block;
+    sp_grid grid;
+    sp_halo halo;
+    sp_exchange *exchange;
+    spmm_multivector x;
+} fixture;
+
+/** Creates a fixture; its ghost rows hold NaN. Collective. */
+static void create(const char *spec, spmm_exchange kind, fixture *f)
+{
+    spmm_csr a = {0};
+    if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &a), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &f->block), SPMM_OK);
+    spmm_csr_destroy(&a);
+    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &f->grid), SPMM_OK);
+    CHECK_INT(sp_halo_create(&f->grid, &f->block, kind, 1, &f->halo), SPMM_OK);
+    const sp_halo *const h = &f->halo;
+    CHECK_INT(sp_multivector_create(h->ghost_low, h->own, h->ghost_high, K, SPMM_F64, SPMM_CPU, &f->x),
+              SPMM_OK);
+    memset(sp_row(&f->x, -h->ghost_low), 0xff, (size_t)(sp_halo_rows(h) * sp_row_bytes(&f->x)));
+    for (int64_t i = 0; i < h->own; i++)
+        for (int64_t j = 0; j < K; j++)
+            ((double *)sp_row(&f->x, i))[j] = (double)(10 * (f->block.x_begin + i) + j);
+    CHECK_INT(
+        sp_exchange_create(&f->grid, h, sp_row_bytes(&f->x), SPMM_CPU, SPMM_TRANSPORT_AUTO, 1, &f->exchange),
+        SPMM_OK);
+}
+
+static void destroy(fixture *f)
+{
+    sp_exchange_destroy(f->exchange);
+    spmm_multivector_destroy(&f->x);
+    sp_halo_destroy(&f->halo);
+    sp_grid_destroy(&f->grid);
+    spmm_block_destroy(&f->block);
+}
+
+static spmm_status begin(const fixture *f)
+{
+    return sp_exchange_begin(f->exchange, f->x.data, f->x.data, sp_row_bytes(&f->x));
+}
+
+/** Checks that each column index of the renumbered block meets the row of X that the block's own one names. */
+static void check_ghost_rows(const fixture *f)
+{
+    const spmm_csr *const local = &f->halo.local;
+    for (int64_t e = 0; e < local->nnz; e++)
+        for (int64_t j = 0; j < K; j++) {
+            const double *const row = sp_row(&f->x, local->ja[e] - f->halo.ghost_low);
+            CHECK(row[j] == (double)(10 * (int64_t)f->block.csr.ja[e] + j)); /* all columns: col_begin is 0 */
+        }
+}
+
+static void check_arrival(const char *spec, spmm_exchange kind)
+{
+    fixture f;
+    create(spec, kind, &f);
+    for (int time = 0; time < 2; time++) {
+        CHECK_INT(begin(&f), SPMM_OK);
+        CHECK_INT(sp_exchange_end(f.exchange), SPMM_OK);
+        check_ghost_rows(&f);
+    }
+    destroy(&f);
+}
+
+/** The last rank fails: the ranks that need its rows hear of it, the others do not, and the next exchange is right. */
+static void check_failure(int size)
+{
+    fixture f;
+    int needed = 0;
+    create("lap2d5:12", SPMM_EXCHANGE_BCAST, &f);
+    const int last = f.grid.rank == size - 1;
+    for (int s = 0; s < f.halo.sources; s++) needed |= f.halo.source[s].rank == size - 1;
+    if (last) {
+        sp_exchange_skip(f.exchange);
+    } else {
+        CHECK_INT(begin(&f), SPMM_OK);
+        CHECK_INT(sp_exchange_end(f.exchange), needed ? SPMM_ERR_MPI : SPMM_OK);
+        CHECK(!needed || strstr(spmm_error_message(), "it failed"));
+    }
+    CHECK_INT(begin(&f), SPMM_OK);
+    CHECK_INT(sp_exchange_end(f.exchange), SPMM_OK);
+    check_ghost_rows(&f);
+    destroy(&f);
+}
+
+int main(int argc, char **argv)
+{
+    int size;
+    test_mpi_begin(&argc, &argv, &size);
+    TEST("ghost rows arrive by halo and by broadcast, twice") {
+        check_arrival("lap2d5:12", SPMM_EXCHANGE_HALO);
+        check_arrival("lap2d5:12", SPMM_EXCHANGE_BCAST);
+    }
+    TEST("scattered rows are packed, and ranks without rows take part") {
+        check_arrival("uniform:200,3", SPMM_EXCHANGE_HALO);
+        check_arrival("lap2d5:2", SPMM_EXCHANGE_HALO);
+    }
+    TEST("without an exchange nothing moves and nothing fails") {
+        CHECK_INT(sp_exchange_begin(NULL, NULL, NULL, 0), SPMM_OK);
+        CHECK_INT(sp_exchange_end(NULL), SPMM_OK);
+        CHECK(!sp_exchange_reads(NULL, NULL, 16));
+        sp_exchange_skip(NULL);
+        sp_exchange_destroy(NULL);
+    }
+    TEST("in host memory there is MPI alone, which takes any X and reads rows only there") {
+        fixture f;
+        create("lap2d5:12", SPMM_EXCHANGE_HALO, &f);
+        CHECK_INT(sp_exchange_transport(f.exchange), SPMM_TRANSPORT_MPI);
+        CHECK(sp_exchange_takes(f.exchange, NULL) && !sp_exchange_reads(f.exchange, f.x.data, 32));
+        CHECK(!sp_transport_missing(SPMM_TRANSPORT_MPI, SPMM_CPU));
+        for (int t = SPMM_TRANSPORT_MPI + 1; t <= SPMM_TRANSPORT_PEER; t++) {
+            sp_exchange *none;
+            CHECK(strstr(sp_transport_missing((spmm_transport)t, SPMM_CPU), "for GPUs"));
+            CHECK_INT(sp_exchange_create(&f.grid, &f.halo, 32, SPMM_CPU, (spmm_transport)t, 1, &none),
+                      SPMM_ERR_USAGE);
+            CHECK(none == NULL);
+        }
+        destroy(&f);
+    }
+    TEST("a rank that fails is told of where its rows are missing, and the next exchange is right") {
+        check_failure(size);
+    }
+    return test_mpi_end();
+}
