@@ -30,8 +30,8 @@ typedef struct sp_setup {
 
 /** Arguments of a kernel's run(), which computes one product y := a x. x and y are in the memory a->space and
  *  do not overlap; run() may write y's padding columns (k <= j < ld). On a GPU, run() queues the kernel
- *  in the stream sp_device_stream(), checks the launch by sp_device_launched(), and returns without
- *  waiting for the kernel. run() allocates nothing: whatever it needs besides x and y, prepare() has
+ *  in `stream`, whose GPU the caller has made current, checks the launch by sp_device_launched(), and returns
+ *  without waiting for the kernel. run() allocates nothing: whatever it needs besides x and y, prepare() has
  *  allocated. */
 typedef struct sp_launch {
     const sp_matrix *a;
@@ -41,6 +41,7 @@ typedef struct sp_launch {
     void *stream; /**< the cudaStream_t to launch in; NULL on the CPU */
     const spmm_multivector *x;
     spmm_multivector *y;
+    void *stream; /**< the cudaStream_t to launch in; NULL on the CPU */
 } sp_launch;
 
 /** Operations of a kernel. The source file of the kernel named ID defines them in a variable sp_kernel_ID. */

@@ -231,7 +231,12 @@ static spmm_status run_kernel(const sp_kernel *kernel, const sp_matrix *m, const
     const sp_setup setup = {m, csr, x->v.k, 1, shape};
     void *state = NULL;
     if (kernel->ops->prepare) TRY(kernel->ops->prepare(&setup, &state));
-    const sp_launch launch = {.a = m, .state = state, .shape = shape, .x = &x->v, .y = &y->v};
+    const sp_launch launch = {.a = m,
+                              .state = state,
+                              .shape = shape,
+                              .x = &x->v,
+                              .y = &y->v,
+                              .stream = sp_device_stream_of(SP_STREAM_MAIN)};
     spmm_status status = kernel->ops->run(&launch);
     if (status == SPMM_OK) status = sp_device_sync();
     if (kernel->ops->release) kernel->ops->release(state);
@@ -531,7 +536,7 @@ static int crash(void)
                          .row_start = device_start,
                          .col = (int32_t *)4096,
                          .val = (void *)4096};
-    const sp_launch launch = {.a = &m, .x = &mx, .y = &my};
+    const sp_launch launch = {.a = &m, .x = &mx, .y = &my, .stream = sp_device_stream_of(SP_STREAM_MAIN)};
     spmm_status status = sp_kernel_find("csr_rows")->ops->run(&launch);
     if (status == SPMM_OK) status = sp_device_sync();
     printf("status %d, %s\n", (int)status, spmm_error_message());

@@ -46,7 +46,12 @@ static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const spmm
     void *state = NULL;
     int right = 1;
     if (kernel->ops->prepare) right = kernel->ops->prepare(&setup, &state) == SPMM_OK;
-    const sp_launch launch = {.a = m, .state = state, .shape = shape, .x = x, .y = y};
+    const sp_launch launch = {.a = m,
+                              .state = state,
+                              .shape = shape,
+                              .x = x,
+                              .y = y,
+                              .stream = sp_device_stream_of(SP_STREAM_MAIN)};
     for (int n = 0; n < (brief ? 1 : REPEATS) && right; n++) {
         memset(back.data, POISON, (size_t)bytes);
         right = sp_device_upload(y->data, back.data, bytes) == SPMM_OK &&

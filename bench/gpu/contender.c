@@ -44,7 +44,11 @@ spmm_status contender_run(const contender *c)
 {
     if (!c->kernel) return peer_product_run(c->product);
     spmm_multivector y = c->y;
-    const sp_launch launch = {&c->problem->a[c->kernel->format], NULL, c->state, {0}, &c->x, &y};
+    const sp_launch launch = {.a = &c->problem->a[c->kernel->format],
+                              .state = c->state,
+                              .x = &c->x,
+                              .y = &y,
+                              .stream = sp_device_stream_of(SP_STREAM_MAIN)};
     return c->kernel->ops->run(&launch);
 }
 

@@ -32,6 +32,16 @@ template <typename T> product<T> product_of(const sp_launch *l)
             (const T *)l->x->data, l->x->ld, (T *)l->y->data,   l->y->ld};
 }
 
+/** Calls choose_block() for instance f64 or f32 of a kernel, depending on the precision of the matrix.
+ *  `shared` tells whether each thread has an element in dynamic shared memory. */
+template <typename F64, typename F32>
+spmm_status choose_typed_block(const sp_setup *s, F64 *f64, F32 *f32, bool shared, int limit, int *block)
+{
+    const size_t size = sp_value_size(s->a->precision);
+    return choose_block(s, size == sizeof(double) ? (const void *)f64 : (const void *)f32, shared ? size : 0,
+                        limit, block);
+}
+
 /** State of a baseline kernel, made by baseline_prepare(). A kernel sets and uses only the members it
  *  needs. */
 struct baseline_state {
@@ -63,7 +73,7 @@ spmm_status baseline_prepare(const sp_setup *setup, void **state)
 {
     void *p = NULL;
     *state = NULL;
-    if (!sp_device_stream()) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    if (!sp_device_stream_of(SP_STREAM_MAIN)) return SPMM_ERR_NO_DEVICE; /* the message is set */
     TRY(sp_alloc_zero(&p, 1, sizeof(baseline_state), "a kernel's state"));
     ((baseline_state *)p)->k = setup->k;
     const spmm_status status = fill(setup, (baseline_state *)p);

@@ -20,25 +20,30 @@ inline spmm_status make_transposed(const sp_setup *setup, baseline_state *s)
     return sp_device_alloc(&s->xt, bytes, "X transposed");
 }
 
-/** Queues the transposition of X, which is part of the product and of its measured time. Changes a->x and
- *  a->ldx so that *a refers to X transposed. */
-template <typename T>
-spmm_status transpose_x(const sp_launch *l, cudaStream_t stream, const char *id, product<T> *a)
+/** Queues the transposition of X, which is part of the product and of its measured time. Returns the
+ *  arguments of the product, with X transposed. */
+template <typename T> product<T> transpose_x(const sp_launch *l, cudaStream_t stream)
 {
-    const baseline_state *const s = (const baseline_state *)l->state;
-    const int64_t tiles = ((a->cols + TILE - 1) / TILE) * ((a->k + TILE - 1) / TILE);
-    if (a->k != s->k)
-        return sp_fail(SPMM_ERR_INTERNAL, "kernel %s was prepared for K = %lld, not %lld", id,
-                       (long long)s->k, (long long)a->k);
-    if (tiles > 0) {
-        const unsigned grid = grid_of(tiles, 1);
-        const dim3 block(TILE, TILE_ROWS);
-        transpose_kernel<T><<<grid, block, 0, stream>>>(a->x, a->ldx, a->cols, a->k, (T *)s->xt, a->cols);
-        TRY(sp_device_launched(id));
-    }
-    a->x = (const T *)s->xt;
-    a->ldx = a->cols;
-    return SPMM_OK;
+    product<T> a = product_of<T>(l);
+    T *const xt = (T *)((const baseline_state *)l->state)->xt;
+    const int64_t tiles = ((a.cols + TILE - 1) / TILE) * ((a.k + TILE - 1) / TILE);
+    const dim3 block(TILE, TILE_ROWS);
+    if (tiles > 0)
+        transpose_kernel<T><<<grid_of(tiles, 1), block, 0, stream>>>(a.x, a.ldx, a.cols, a.k, xt, a.cols);
+    a.x = xt;
+    a.ldx = a.cols;
+    return a;
+}
+
+/** launch_product() for the kernels with a workspace for X transposed, which has room for one K only. */
+template <product_launcher f64, product_launcher f32>
+spmm_status launch_transposed(const sp_launch *l, const char *id)
+{
+    const int64_t k = ((const baseline_state *)l->state)->k;
+    if (l->x->k != k)
+        return sp_fail(SPMM_ERR_INTERNAL, "kernel %s was prepared for K = %lld, not %lld", id, (long long)k,
+                       (long long)l->x->k);
+    return launch_product<f64, f32>(l, id);
 }
 
 /** Computes one row of Y with `subs` sub-warps, which belong to one warp or one block: sub-warp number `sub`

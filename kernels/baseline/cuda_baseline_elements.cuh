@@ -21,9 +21,8 @@ __global__ void __launch_bounds__(MAX_BLOCK) scalar_kernel(const product<T> a)
 
 template <class Sum> spmm_status fill_scalar(const sp_setup *setup, baseline_state *s)
 {
-    const void *const kernel = setup->a->precision == SPMM_F64 ? (const void *)scalar_kernel<Sum, double>
-                                                               : (const void *)scalar_kernel<Sum, float>;
-    return choose_block(setup, kernel, 0, MAX_BLOCK, &s->block);
+    return choose_typed_block(setup, scalar_kernel<Sum, double>, scalar_kernel<Sum, float>, false, MAX_BLOCK,
+                              &s->block);
 }
 
 template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStream_t stream)
@@ -36,14 +35,7 @@ template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStre
 
 template <class Sum> spmm_status run_scalar(const sp_launch *l, const char *id)
 {
-    if (l->a->rows == 0) return SPMM_OK;
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE;
-    if (l->a->precision == SPMM_F64)
-        launch_scalar<Sum, double>(l, stream);
-    else
-        launch_scalar<Sum, float>(l, stream);
-    return sp_device_launched(id);
+    return launch_product<launch_scalar<Sum, double>, launch_scalar<Sum, float>>(l, id);
 }
 
 /* ---- one sub-warp per element of Y ---- */
@@ -97,17 +89,12 @@ template <spmm_format F, bool shuffle, int L, typename T> subwarp_function<T> ch
         return lanes == L ? subwarp_kernel<F, shuffle, L, T> : subwarp_kernel<F, shuffle, 0, T>;
 }
 
-template <bool shuffle, typename T> constexpr size_t shared_per_thread() { return shuffle ? 0 : sizeof(T); }
-
 template <spmm_format F, bool shuffle, int L>
 spmm_status fill_subwarp(const sp_setup *setup, baseline_state *s)
 {
     s->lanes = L == WARP || setup->shape.subwarp == 0 ? L : setup->shape.subwarp;
-    if (setup->a->precision == SPMM_F64)
-        return choose_block(setup, (const void *)choose_subwarp<F, shuffle, L, double>(s->lanes),
-                            shared_per_thread<shuffle, double>(), MAX_BLOCK, &s->block);
-    return choose_block(setup, (const void *)choose_subwarp<F, shuffle, L, float>(s->lanes),
-                        shared_per_thread<shuffle, float>(), MAX_BLOCK, &s->block);
+    return choose_typed_block(setup, choose_subwarp<F, shuffle, L, double>(s->lanes),
+                              choose_subwarp<F, shuffle, L, float>(s->lanes), !shuffle, MAX_BLOCK, &s->block);
 }
 
 template <spmm_format F, bool shuffle, int L, typename T>
@@ -117,7 +104,7 @@ void launch_subwarp(const sp_launch *l, cudaStream_t stream)
     const product<T> a = product_of<T>(l);
     const subwarp_function<T> kernel = choose_subwarp<F, shuffle, L, T>(s->lanes);
     const unsigned grid = grid_of(a.rows * a.k, s->block / s->lanes);
-    const size_t shared = s->block * shared_per_thread<shuffle, T>();
+    const size_t shared = shuffle ? 0 : s->block * sizeof(T);
     kernel<<<grid, s->block, shared, stream>>>(a, s->lanes);
 }
 
@@ -126,14 +113,7 @@ void launch_subwarp(const sp_launch *l, cudaStream_t stream)
  *             change it */
 template <spmm_format F, bool shuffle, int L> spmm_status run_subwarp(const sp_launch *l, const char *id)
 {
-    if (l->a->rows == 0) return SPMM_OK;
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE;
-    if (l->a->precision == SPMM_F64)
-        launch_subwarp<F, shuffle, L, double>(l, stream);
-    else
-        launch_subwarp<F, shuffle, L, float>(l, stream);
-    return sp_device_launched(id);
+    return launch_product<launch_subwarp<F, shuffle, L, double>, launch_subwarp<F, shuffle, L, float>>(l, id);
 }
 
 } // namespace

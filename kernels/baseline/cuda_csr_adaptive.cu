@@ -71,24 +71,18 @@ spmm_status fill(const sp_setup *setup, baseline_state *s)
     return make_transposed(setup, s);
 }
 
-template <typename T> spmm_status run_typed(const sp_launch *l, const char *id)
+template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
 {
     const baseline_state *const s = (const baseline_state *)l->state;
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE;
-    product<T> a = product_of<T>(l);
-    TRY(transpose_x(l, stream, id, &a));
+    const product<T> a = transpose_x<T>(l, stream);
     const unsigned grid = grid_of(s->row_blocks * a.k, 1);
     const size_t shared = s->block * sizeof(T);
     adaptive_kernel<T><<<grid, s->block, shared, stream>>>(a, s->first_row, s->row_blocks);
-    return sp_device_launched(id);
 }
 
 spmm_status run(const sp_launch *l)
 {
-    static const char id[] = "csr_adaptive";
-    if (l->a->rows == 0) return SPMM_OK;
-    return l->a->precision == SPMM_F64 ? run_typed<double>(l, id) : run_typed<float>(l, id);
+    return launch_transposed<launch<double>, launch<float>>(l, "csr_adaptive");
 }
 
 } // namespace

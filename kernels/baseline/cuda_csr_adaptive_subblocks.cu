@@ -27,34 +27,25 @@ int mean_lanes(const sp_matrix *a)
 
 spmm_status fill(const sp_setup *setup, baseline_state *s)
 {
-    const int is_double = setup->a->precision == SPMM_F64;
     s->lanes = setup->shape.subwarp ? setup->shape.subwarp : mean_lanes(setup->a);
     int limit = MAX_BLOCK;
     if (setup->k < MAX_BLOCK / s->lanes) limit = ((int)setup->k * s->lanes + WARP - 1) / WARP * WARP;
     TRY(make_transposed(setup, s));
-    return choose_block(
-        setup, is_double ? (const void *)subblocks_kernel<double> : (const void *)subblocks_kernel<float>,
-        sp_value_size(setup->a->precision), limit, &s->block);
+    return choose_typed_block(setup, subblocks_kernel<double>, subblocks_kernel<float>, true, limit,
+                              &s->block);
 }
 
-template <typename T> spmm_status run_typed(const sp_launch *l, const char *id)
+template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
 {
     const baseline_state *const s = (const baseline_state *)l->state;
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE;
-    product<T> a = product_of<T>(l);
-    TRY(transpose_x(l, stream, id, &a));
-    const unsigned grid = grid_of(a.rows, 1);
+    const product<T> a = transpose_x<T>(l, stream);
     const size_t shared = s->block * sizeof(T);
-    subblocks_kernel<T><<<grid, s->block, shared, stream>>>(a, s->lanes);
-    return sp_device_launched(id);
+    subblocks_kernel<T><<<grid_of(a.rows, 1), s->block, shared, stream>>>(a, s->lanes);
 }
 
 spmm_status run(const sp_launch *l)
 {
-    static const char id[] = "csr_adaptive_subblocks";
-    if (l->a->rows == 0) return SPMM_OK;
-    return l->a->precision == SPMM_F64 ? run_typed<double>(l, id) : run_typed<float>(l, id);
+    return launch_transposed<launch<double>, launch<float>>(l, "csr_adaptive_subblocks");
 }
 
 } // namespace

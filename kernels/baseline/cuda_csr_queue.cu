@@ -103,17 +103,7 @@ template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
     queue_kernel<T><<<grid, s->block, shared, stream>>>(a, s->first_row, s->row_blocks, s->queue);
 }
 
-spmm_status run(const sp_launch *l)
-{
-    if (l->a->rows == 0) return SPMM_OK;
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE;
-    if (l->a->precision == SPMM_F64)
-        launch<double>(l, stream);
-    else
-        launch<float>(l, stream);
-    return sp_device_launched("csr_queue");
-}
+spmm_status run(const sp_launch *l) { return launch_product<launch<double>, launch<float>>(l, "csr_queue"); }
 
 } // namespace
 

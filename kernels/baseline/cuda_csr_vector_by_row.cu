@@ -18,37 +18,27 @@ __global__ void __launch_bounds__(MAX_BLOCK) by_row_kernel(const product<T> a, i
         row_by_subwarps<shuffle>(a, row, sub, WARP / lanes, lane, lanes);
 }
 
-template <bool shuffle, typename T> size_t shared_of(int block) { return shuffle ? 0 : block * sizeof(T); }
-
 template <bool shuffle> spmm_status fill(const sp_setup *setup, baseline_state *s)
 {
     s->lanes = setup->shape.subwarp ? setup->shape.subwarp : LANES;
     TRY(make_transposed(setup, s));
-    if (setup->a->precision == SPMM_F64)
-        return choose_block(setup, (const void *)by_row_kernel<shuffle, double>,
-                            shared_of<shuffle, double>(1), MAX_BLOCK, &s->block);
-    return choose_block(setup, (const void *)by_row_kernel<shuffle, float>, shared_of<shuffle, float>(1),
-                        MAX_BLOCK, &s->block);
+    return choose_typed_block(setup, by_row_kernel<shuffle, double>, by_row_kernel<shuffle, float>, !shuffle,
+                              MAX_BLOCK, &s->block);
 }
 
-template <bool shuffle, typename T> spmm_status run_typed(const sp_launch *l, const char *id)
+template <bool shuffle, typename T> void launch(const sp_launch *l, cudaStream_t stream)
 {
     const baseline_state *const s = (const baseline_state *)l->state;
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE;
-    product<T> a = product_of<T>(l);
-    TRY(transpose_x(l, stream, id, &a));
+    const product<T> a = transpose_x<T>(l, stream);
     const unsigned grid = grid_of(a.rows, s->block / WARP);
-    const size_t shared = shared_of<shuffle, T>(s->block);
+    const size_t shared = shuffle ? 0 : s->block * sizeof(T);
     by_row_kernel<shuffle, T><<<grid, s->block, shared, stream>>>(a, s->lanes);
-    return sp_device_launched(id);
 }
 
 template <bool shuffle> spmm_status run(const sp_launch *l)
 {
     const char *const id = shuffle ? "csr_vector_by_row_shuffle" : "csr_vector_by_row";
-    if (l->a->rows == 0) return SPMM_OK;
-    return l->a->precision == SPMM_F64 ? run_typed<shuffle, double>(l, id) : run_typed<shuffle, float>(l, id);
+    return launch_transposed<launch<shuffle, double>, launch<shuffle, float>>(l, id);
 }
 
 } // namespace

@@ -60,14 +60,6 @@ inline spmm_status count_resident(const void *kernel, int block, size_t shared, 
     return SPMM_OK;
 }
 
-/** Returns the number of blocks for `work` items if each block computes `per_block` items; at least 1, and at
- *  most 2^31 - 1, the limit of a grid. */
-inline unsigned grid_of(int64_t work, int64_t per_block)
-{
-    const int64_t blocks = (work - 1) / per_block + 1;
-    return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
-}
-
 /** Row and column of an element of a row-major array. */
 struct position {
     int64_t row, column;

@@ -68,20 +68,14 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     a.rows = b->segments;
     a.partial = (T *)b->partial;
     a.partial_ld = partial_ld(l->x->k);
-    launch_rows<FROM_SEGMENTS>(a, vector_width(l, (int)sizeof(T)), stream);
+    launch_rows<FROM_SEGMENTS>(l, a, stream);
     launch_partials<T>({b->split, b->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns}, stream);
 }
 
 spmm_status run(const sp_launch *l)
 {
     TRY(check_pitch(l, "csr_balanced"));
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    if (l->a->precision == SPMM_F64)
-        run_typed<double>(l, stream);
-    else
-        run_typed<float>(l, stream);
-    return sp_device_launched("csr_balanced");
+    return launch_product<run_typed<double>, run_typed<float>>(l, "csr_balanced");
 }
 
 } // namespace

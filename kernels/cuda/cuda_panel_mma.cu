@@ -209,8 +209,7 @@ __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __gri
 
 template <typename T, int V, int NT> void launch(const panel_args<T> &a, int tiles, cudaStream_t stream)
 {
-    const int64_t blocks = (a.panels - 1) / PANEL_WARPS + 1;
-    const dim3 grid((unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX), (unsigned)tiles);
+    const dim3 grid(grid_of(a.panels, PANEL_WARPS), (unsigned)tiles);
     panel_mma_kernel<T, V, NT><<<grid, PANEL_THREADS, 0, stream>>>(a);
 }
 
@@ -239,42 +238,25 @@ template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t strea
 
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
-    const sp_matrix *m = l->a;
-    panel_args<T> a = {};
-    a.value_start = m->row_start;
-    a.tile_start = m->tile_start;
-    a.col = m->col;
-    a.mask = m->mask;
-    a.val = (const T *)m->val;
-    a.panels = m->groups;
-    a.rows = m->rows;
-    a.x = (const T *)l->x->data;
-    a.y = (T *)l->y->data;
-    a.ldy = l->y->ld;
-    a.x_pitch = (uint32_t)(l->x->ld * sizeof(T));
-    a.columns = (int)l->x->k;
-    if (m->rows == 0) return;
+    panel_args<T> a = vector_args<panel_args, T>(l);
+    a.value_start = l->a->row_start;
+    a.tile_start = l->a->tile_start;
+    a.mask = l->a->mask;
+    a.panels = l->a->groups;
+    a.rows = l->a->rows;
     const int width = vector_width(l, (int)sizeof(T));
     if (width == 1 || a.columns <= 8)
         launch_all<T, 1>(a, stream);
-    else if (width == 2 || a.columns <= 16)
+    else if (sizeof(T) == 8 || width == 2 || a.columns <= 16)
         launch_all<T, 2>(a, stream);
-    else if constexpr (sizeof(T) == 4)
-        launch_all<T, 4>(a, stream);
     else
-        launch_all<T, 2>(a, stream);
+        launch_all<T, VECTOR_BYTES / sizeof(T)>(a, stream);
 }
 
 spmm_status run(const sp_launch *l)
 {
     TRY(check_pitch(l, "panel_mma"));
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    if (l->a->precision == SPMM_F64)
-        run_typed<double>(l, stream);
-    else
-        run_typed<float>(l, stream);
-    return sp_device_launched("panel_mma");
+    return launch_product<run_typed<double>, run_typed<float>>(l, "panel_mma");
 }
 
 } // namespace

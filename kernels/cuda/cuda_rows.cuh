@@ -250,9 +250,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(cons
 template <rows_source F, typename T, int V, int L, int N>
 void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 {
-    const int64_t rows_per_block = BLOCK / L;
-    const int64_t blocks = (a.rows - 1) / rows_per_block + 1;
-    const dim3 grid((unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX), (unsigned)tiles);
+    const dim3 grid(grid_of(a.rows, BLOCK / L), (unsigned)tiles);
     rows_kernel<F, T, V, L, N><<<grid, BLOCK, 0, stream>>>(a);
 }
 
@@ -298,57 +296,32 @@ template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, c
     return a.columns;
 }
 
-template <rows_source F, typename T, int V> void launch_all(rows_args<T> a, cudaStream_t stream)
+/** Queues rows_kernel() for all columns of Y. */
+template <rows_source F, typename T>
+void launch_rows(const sp_launch *l, const rows_args<T> &a, cudaStream_t stream)
 {
-    while (a.columns > 0) {
-        const int done = launch_columns<F, T, V>(a, stream);
-        a.x += done;
-        a.y += done;
-        if (a.partial) a.partial += done;
-        a.columns -= done;
-    }
-}
-
-/** Queues rows_kernel() for all columns of Y, with vectors of `width` columns. */
-template <rows_source F, typename T> void launch_rows(rows_args<T> a, int width, cudaStream_t stream)
-{
-    if (a.rows == 0) return;
-    if (width == 1)
-        launch_all<F, T, 1>(a, stream);
-    else if (width == 2)
-        launch_all<F, T, 2>(a, stream);
-    else if constexpr (sizeof(T) == 4)
-        launch_all<F, T, 4>(a, stream);
+    launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<F, T, V>(rest, stream); });
 }
 
 template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
 {
-    const sp_matrix *m = l->a;
-    rows_args<T> a = {};
-    a.row_start = m->row_start;
-    a.nz_per_row = m->nz_per_row;
-    a.col = m->col;
-    a.val = (const T *)m->val;
-    a.rows = m->rows;
-    a.width = m->width;
-    a.x = (const T *)l->x->data;
-    a.y = (T *)l->y->data;
-    a.ldy = l->y->ld;
-    a.x_pitch = (uint32_t)(l->x->ld * sizeof(T));
-    a.columns = (int)l->x->k;
+    rows_args<T> a = vector_args<rows_args, T>(l);
+    a.row_start = l->a->row_start;
+    a.nz_per_row = l->a->nz_per_row;
+    a.rows = l->a->rows;
+    a.width = l->a->width;
     return a;
+}
+
+template <rows_source F, typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
+{
+    launch_rows<F>(l, rows_args_of<T>(l), stream);
 }
 
 template <rows_source F> spmm_status run_rows(const sp_launch *l, const char *id)
 {
     TRY(check_pitch(l, id));
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    if (l->a->precision == SPMM_F64)
-        launch_rows<F>(rows_args_of<double>(l), vector_width(l, sizeof(double)), stream);
-    else
-        launch_rows<F>(rows_args_of<float>(l), vector_width(l, sizeof(float)), stream);
-    return sp_device_launched(id);
+    return launch_product<run_typed<F, double>, run_typed<F, float>>(l, id);
 }
 
 } // namespace

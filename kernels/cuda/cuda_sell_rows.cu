@@ -97,8 +97,7 @@ template <typename T, int V, int L, int N> int launch(sell_args<T> a, int tiles,
     constexpr int tile = L * N * V;
     if (tiles > MAX_TILES) tiles = MAX_TILES;
     if (a.columns > tiles * tile) a.columns = tiles * tile;
-    const int64_t blocks = (a.slices * SP_SLICE - 1) / (SELL_BLOCK / L) + 1;
-    const dim3 grid((unsigned)(blocks < INT32_MAX ? blocks : INT32_MAX), (unsigned)tiles);
+    const dim3 grid(grid_of(a.slices * SP_SLICE, SELL_BLOCK / L), (unsigned)tiles);
     sell_rows_kernel<T, V, L, N><<<grid, SELL_BLOCK, 0, stream>>>(a);
     return a.columns;
 }
@@ -116,55 +115,23 @@ template <typename T, int V> int launch_columns(const sell_args<T> &a, cudaStrea
     return launch<T, V, 8, 2>(a, 1, stream);
 }
 
-template <typename T, int V> void launch_all(sell_args<T> a, cudaStream_t stream)
-{
-    while (a.columns > 0) {
-        const int done = launch_columns<T, V>(a, stream);
-        a.x += done;
-        a.y += done;
-        if (a.partial) a.partial += done;
-        a.columns -= done;
-    }
-}
-
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
     const sp_matrix *const m = l->a;
-    sell_args<T> a = {};
+    sell_args<T> a = vector_args<sell_args, T>(l);
     a.slice_start = m->row_start;
-    a.col = m->col;
     a.target = m->target;
-    a.val = (const T *)m->val;
     a.slices = m->groups;
-    a.x = (const T *)l->x->data;
-    a.y = (T *)l->y->data;
     a.partial = (T *)l->state;
-    a.ldy = l->y->ld;
     a.partial_ld = partial_ld(l->x->k);
-    a.x_pitch = (uint32_t)(l->x->ld * sizeof(T));
-    a.columns = (int)l->x->k;
-    if (a.slices == 0) return;
-    const int width = vector_width(l, (int)sizeof(T));
-    if (width == 1)
-        launch_all<T, 1>(a, stream);
-    else if (width == 2)
-        launch_all<T, 2>(a, stream);
-    else if constexpr (sizeof(T) == 4)
-        launch_all<T, 4>(a, stream);
-    launch_partials<T>({m->split, m->splits, (const T *)l->state, a.partial_ld, a.y, a.ldy, a.columns},
-                       stream);
+    launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<T, V>(rest, stream); });
+    launch_partials<T>({m->split, m->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns}, stream);
 }
 
 spmm_status run(const sp_launch *l)
 {
     TRY(check_pitch(l, "sell_rows"));
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    if (l->a->precision == SPMM_F64)
-        run_typed<double>(l, stream);
-    else
-        run_typed<float>(l, stream);
-    return sp_device_launched("sell_rows");
+    return launch_product<run_typed<double>, run_typed<float>>(l, "sell_rows");
 }
 
 /** Allocates GPU memory for the partial sums of long rows and stores its address in *state; NULL if no row is

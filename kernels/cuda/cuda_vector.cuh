@@ -1,7 +1,9 @@
-/** Helpers that the CUDA kernels share: vectors of adjacent columns of X and Y, and the sums of long rows
- *  from the partial sums of their segments. */
+/** Helpers that the CUDA kernels share: how products are queued, vectors of adjacent columns of X and Y, and
+ *  the sums of long rows from the partial sums of their segments. */
 #ifndef SP_CUDA_VECTOR_CUH
 #define SP_CUDA_VECTOR_CUH
+
+#include <type_traits>
 
 #include "spmm_types.h"
 extern "C" {
@@ -15,6 +17,28 @@ namespace {
 
 enum { WARP = 32, VECTOR_BYTES = 16, MAX_TILES = 65535 };
 constexpr unsigned ALL_LANES = 0xffffffffu;
+
+/** Returns the number of blocks for `work` items if each block computes `per_block` items; at least 1, and at
+ *  most 2^31 - 1, the limit of a grid. */
+inline unsigned grid_of(int64_t work, int64_t per_block)
+{
+    const int64_t blocks = (work - 1) / per_block + 1;
+    return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
+}
+
+/** Queues a product of a matrix that has rows, in one precision. */
+using product_launcher = void (*)(const sp_launch *, cudaStream_t);
+
+/** Implements sp_kernel_ops.run for the kernel named `id`: calls launcher f64 or f32, depending on the
+ *  precision of the matrix. */
+template <product_launcher f64, product_launcher f32>
+spmm_status launch_product(const sp_launch *l, const char *id)
+{
+    if (!l->stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream_of() has set the message */
+    if (l->a->rows == 0) return SPMM_OK;
+    (l->a->precision == SPMM_F64 ? f64 : f32)(l, (cudaStream_t)l->stream);
+    return sp_device_launched(id);
+}
 
 template <typename T, int V> struct vector_of;
 template <> struct vector_of<double, 1> {
@@ -140,6 +164,43 @@ inline spmm_status check_pitch(const sp_launch *l, const char *id)
     if (l->x->ld <= (int64_t)(UINT32_MAX / sp_value_size(l->a->precision))) return SPMM_OK;
     return sp_fail(SPMM_ERR_LIMIT, "kernel %s: a row of X of %lld elements is longer than 4 GB", id,
                    (long long)l->x->ld);
+}
+
+/** Returns a kernel's arguments with those members set that the kernels with vectors of columns have in
+ *  common; the others are 0. */
+template <template <typename> class A, typename T> A<T> vector_args(const sp_launch *l)
+{
+    A<T> a = {};
+    a.col = l->a->col;
+    a.val = (const T *)l->a->val;
+    a.x = (const T *)l->x->data;
+    a.y = (T *)l->y->data;
+    a.ldy = l->y->ld;
+    a.x_pitch = (uint32_t)(l->x->ld * sizeof(T));
+    a.columns = (int)l->x->k;
+    return a;
+}
+
+/** Queues a product for all columns by calls of launch(rest, V), which queues it for the first of the columns
+ *  in `rest` and returns their number. V is the integral constant 1, 2 or, in f32, 4: the columns per
+ *  vector. */
+template <typename T, template <typename> class A, typename F>
+void launch_vectors(const sp_launch *l, A<T> rest, F launch)
+{
+    const int width = vector_width(l, (int)sizeof(T));
+    while (rest.columns > 0) {
+        int done;
+        if (width == 1)
+            done = launch(rest, std::integral_constant<int, 1>());
+        else if (sizeof(T) == 8 || width == 2)
+            done = launch(rest, std::integral_constant<int, 2>());
+        else
+            done = launch(rest, std::integral_constant<int, VECTOR_BYTES / (int)sizeof(T)>());
+        rest.x += done;
+        rest.y += done;
+        if (rest.partial) rest.partial += done;
+        rest.columns -= done;
+    }
 }
 
 } // namespace
