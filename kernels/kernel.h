@@ -1,7 +1,7 @@
 /** Interface between the kernels and the rest of the library. A kernel gets a matrix in one format, X, Y, the
  *  OpenMP threads' row ranges (on the CPU), and a state that it prepared itself; it does not use MPI. To add
- *  a kernel, write a file in a subfolder of kernels/, and add a line to kernels.def (a few files define two
- *  kernels). */
+ *  a kernel, write a file in a subfolder of kernels/, and add a line to kernels.def (some files define
+ *  several kernels). */
 #ifndef SP_KERNEL_H
 #define SP_KERNEL_H
 

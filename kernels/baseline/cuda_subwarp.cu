@@ -1,44 +1,12 @@
-/** Kernels with one thread or one sub-warp per element of Y. Element n of Y is in row n / K and column n % K,
- *  so that adjacent threads or sub-warps compute adjacent columns of a row. */
-#ifndef SP_CUDA_BASELINE_ELEMENTS_CUH
-#define SP_CUDA_BASELINE_ELEMENTS_CUH
-
+/** The kernels with one sub-warp per element of Y: csr_vector (CSR-Vector), in which it is a whole warp, and
+ *  csr_vector_subwarp and ell_subwarp, in which it has 2 lanes unless the user sets another size. The sums of
+ *  the lanes are added in shared memory or, in the kernels *_shuffle, by shuffles. Element n of Y is in row
+ *  n / K and column n % K, so that adjacent sub-warps compute adjacent columns of a row. */
 #include "kernels/baseline/cuda_baseline.cuh"
 
 namespace {
 
-/* ---- one thread per element of Y, which Sum::element() computes ---- */
-
-template <class Sum, typename T>
-__global__ void __launch_bounds__(MAX_BLOCK) scalar_kernel(const product<T> a)
-{
-    const int64_t elements = a.rows * a.k, stride = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; n < elements; n += stride) {
-        const position p = position_of(n, a.k);
-        Sum::element(a, p.row, a.x + p.column, a.y + p.row * a.ldy + p.column);
-    }
-}
-
-template <class Sum> spmm_status fill_scalar(const sp_setup *setup, baseline_state *s)
-{
-    return choose_typed_block(setup, scalar_kernel<Sum, double>, scalar_kernel<Sum, float>, false, MAX_BLOCK,
-                              &s->block);
-}
-
-template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStream_t stream)
-{
-    const int block = ((const baseline_state *)l->state)->block;
-    const product<T> a = product_of<T>(l);
-    const unsigned grid = grid_of(a.rows * a.k, block);
-    scalar_kernel<Sum, T><<<grid, block, 0, stream>>>(a);
-}
-
-template <class Sum> spmm_status run_scalar(const sp_launch *l, const char *id)
-{
-    return launch_product<launch_scalar<Sum, double>, launch_scalar<Sum, float>>(l, id);
-}
-
-/* ---- one sub-warp per element of Y ---- */
+enum { LANES = 2 };
 
 /** Returns this lane's part of an element of Y: the sum over every lanes-th entry of the row, starting with
  *  entry number `lane`. In padded ELLPACK the first column index -1 ends a row. */
@@ -108,14 +76,20 @@ void launch_subwarp(const sp_launch *l, cudaStream_t stream)
     kernel<<<grid, s->block, shared, stream>>>(a, s->lanes);
 }
 
-/** Queues the product of a kernel with one sub-warp per element of Y.
- *  \tparam L  number of lanes per sub-warp, unless the user sets another; if L is WARP, the user cannot
- *             change it */
-template <spmm_format F, bool shuffle, int L> spmm_status run_subwarp(const sp_launch *l, const char *id)
-{
-    return launch_product<launch_subwarp<F, shuffle, L, double>, launch_subwarp<F, shuffle, L, float>>(l, id);
-}
-
 } // namespace
 
-#endif
+/* L is the number of lanes per sub-warp, unless the user sets another; if L is WARP, the user cannot. */
+#define SUBWARP_KERNEL(id, F, shuffle, L)                                                                   \
+    static spmm_status run_##id(const sp_launch *l)                                                         \
+    {                                                                                                       \
+        return launch_product<launch_subwarp<F, shuffle, L, double>, launch_subwarp<F, shuffle, L, float>>( \
+            l, #id);                                                                                        \
+    }                                                                                                       \
+    const sp_kernel_ops sp_kernel_##id = {run_##id, baseline_prepare<fill_subwarp<F, shuffle, L>>,          \
+                                          baseline_release};
+SUBWARP_KERNEL(csr_vector, SPMM_CSR, false, WARP)
+SUBWARP_KERNEL(csr_vector_shuffle, SPMM_CSR, true, WARP)
+SUBWARP_KERNEL(csr_vector_subwarp, SPMM_CSR, false, LANES)
+SUBWARP_KERNEL(csr_vector_subwarp_shuffle, SPMM_CSR, true, LANES)
+SUBWARP_KERNEL(ell_subwarp, SPMM_ELL, false, LANES)
+SUBWARP_KERNEL(ell_subwarp_shuffle, SPMM_ELL, true, LANES)
