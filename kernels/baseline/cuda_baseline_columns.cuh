@@ -26,10 +26,7 @@ template <typename T> product<T> transpose_x(const sp_launch *l, cudaStream_t st
 {
     product<T> a = product_of<T>(l);
     T *const xt = (T *)((const baseline_state *)l->state)->xt;
-    const int64_t tiles = ((a.cols + TILE - 1) / TILE) * ((a.k + TILE - 1) / TILE);
-    const dim3 block(TILE, TILE_ROWS);
-    if (tiles > 0)
-        transpose_kernel<T><<<grid_of(tiles, 1), block, 0, stream>>>(a.x, a.ldx, a.cols, a.k, xt, a.cols);
+    launch_transpose(a.x, a.ldx, a.cols, a.k, xt, a.cols, stream);
     a.x = xt;
     a.ldx = a.cols;
     return a;

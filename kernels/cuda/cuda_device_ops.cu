@@ -145,24 +145,20 @@ extern "C" spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int3
                                     void *out, void *stream)
 {
     if (count == 0) return SPMM_OK;
-    if (row_bytes % 16 == 0)
-        launch_pack<uint4>(x, row_bytes, list, count, out, (cudaStream_t)stream);
-    else if (row_bytes % 8 == 0)
-        launch_pack<uint2>(x, row_bytes, list, count, out, (cudaStream_t)stream);
-    else
-        launch_pack<uint32_t>(x, row_bytes, list, count, out, (cudaStream_t)stream);
+    const auto launch = row_bytes % 16 == 0  ? launch_pack<uint4>
+                        : row_bytes % 8 == 0 ? launch_pack<uint2>
+                                             : launch_pack<uint32_t>;
+    launch(x, row_bytes, list, count, out, (cudaStream_t)stream);
     return sp_device_launched("pack");
 }
 
 extern "C" spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *list,
                                     int count, void *stream)
 {
-    if (row_bytes % 16 == 0)
-        launch_push<uint4>(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
-    else if (row_bytes % 8 == 0)
-        launch_push<uint2>(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
-    else
-        launch_push<uint32_t>(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
+    const auto launch = row_bytes % 16 == 0  ? launch_push<uint4>
+                        : row_bytes % 8 == 0 ? launch_push<uint2>
+                                             : launch_push<uint32_t>;
+    launch(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
     return sp_device_launched("push");
 }
 

@@ -105,9 +105,11 @@ __global__ void __launch_bounds__(REDUCE_BLOCK)
     if (threadIdx.x == 0) block[gridDim.x] = t;
 }
 
-template <typename T> spmm_status launch(const operands<T> &o, totals *result)
+template <typename T>
+spmm_status launch(const spmm_multivector *y, const spmm_multivector *ref, totals *result)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    const operands<T> o = {(const T *)y->data, (const T *)ref->data, y->rows, y->k, y->ld, ref->ld};
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream_of(SP_STREAM_MAIN);
     int resident = 0;
     void *memory = NULL;
     if (!stream) return SPMM_ERR_NO_DEVICE;
@@ -128,13 +130,6 @@ template <typename T> spmm_status launch(const operands<T> &o, totals *result)
     return status;
 }
 
-template <typename T>
-spmm_status reduce_typed(const spmm_multivector *y, const spmm_multivector *ref, totals *result)
-{
-    const operands<T> o = {(const T *)y->data, (const T *)ref->data, y->rows, y->k, y->ld, ref->ld};
-    return launch(o, result);
-}
-
 spmm_status reduce(const spmm_multivector *y, const spmm_multivector *ref, totals *result)
 {
     memset(result, 0, sizeof *result);
@@ -146,8 +141,7 @@ spmm_status reduce(const spmm_multivector *y, const spmm_multivector *ref, total
                        "another precision",
                        (long long)y->rows, (long long)y->k, (long long)ref->rows, (long long)ref->k);
     if (y->rows == 0 || y->k == 0) return SPMM_OK;
-    return y->precision == SPMM_F64 ? reduce_typed<double>(y, ref, result)
-                                    : reduce_typed<float>(y, ref, result);
+    return (y->precision == SPMM_F64 ? launch<double> : launch<float>)(y, ref, result);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-/** The kernel that transposes a dense matrix in device memory. */
+/** Transposes a dense matrix in device memory. */
 #ifndef SP_CUDA_TRANSPOSE_CUH
 #define SP_CUDA_TRANSPOSE_CUH
 
@@ -28,6 +28,16 @@ __global__ void __launch_bounds__(TILE *TILE_ROWS)
                 xt[(column + r) * ldxt + row + threadIdx.x] = tile[threadIdx.x][r];
         __syncthreads();
     }
+}
+
+/** Queues transpose_kernel(). */
+template <typename T>
+void launch_transpose(const T *x, int64_t ldx, int64_t rows, int64_t k, T *xt, int64_t ldxt,
+                      cudaStream_t stream)
+{
+    const int64_t tiles = ((rows + TILE - 1) / TILE) * ((k + TILE - 1) / TILE);
+    const dim3 block(TILE, TILE_ROWS);
+    if (tiles > 0) transpose_kernel<<<grid_of(tiles, 1), block, 0, stream>>>(x, ldx, rows, k, xt, ldxt);
 }
 
 } // namespace

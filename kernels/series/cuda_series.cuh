@@ -35,15 +35,18 @@ spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_
     return choose_block(&s, (const void *)kernel, shared_per_thread, MAX_BLOCK, block);
 }
 
+/** Returns the stream for the kernels; NULL, with the error message set, if no GPU is open. */
+inline cudaStream_t main_stream() { return (cudaStream_t)sp_device_stream_of(SP_STREAM_MAIN); }
+
 /** Implements sp_series_ops.run: calls launcher f64 or f32, depending on the precision of the series. */
 template <spmm_status (*f64)(const sp_series_launch *, cudaStream_t),
           spmm_status (*f32)(const sp_series_launch *, cudaStream_t)>
 spmm_status series_run(const sp_series_launch *l)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the error message */
+    const cudaStream_t stream = main_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
     if (l->x->count == 0) return SPMM_OK;
-    return l->x->v.precision == SPMM_F64 ? f64(l, stream) : f32(l, stream);
+    return (l->x->v.precision == SPMM_F64 ? f64 : f32)(l, stream);
 }
 
 /** Sums a value over the warp. All lanes must call this; only lane 0 gets the sum. */
@@ -68,5 +71,9 @@ template <typename T> __device__ inline T shuffled_sum(T sum)
 }
 
 } // namespace
+
+/** Defines the functions of the kernel `id`: the launchers are launch<double> and launch<float>. */
+#define SERIES_KERNEL(id, launch, work_bytes) \
+    const sp_series_ops sp_series_##id = {series_run<launch<double>, launch<float>>, NULL, work_bytes, NULL};
 
 #endif

@@ -41,7 +41,7 @@ spmm_status multiply(const sp_dots *d)
 
 spmm_status dots(const sp_dots *d)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (!handle) TRY(check(cublasCreate(&handle), "cublasCreate"));
     TRY(check(cublasSetStream(handle, stream), "cublasSetStream"));

@@ -68,5 +68,4 @@ template <typename T> spmm_status run_nested(const sp_series_launch *l, cudaStre
 
 } // namespace
 
-const sp_series_ops sp_series_sum_nested = {series_run<run_nested<double>, run_nested<float>>, NULL,
-                                            nested_bytes, NULL};
+SERIES_KERNEL(sum_nested, run_nested, nested_bytes)

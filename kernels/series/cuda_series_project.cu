@@ -47,31 +47,23 @@ __global__ void __launch_bounds__(PROJECT_THREADS)
     }
 }
 
+template <typename T>
 spmm_status combine(const spmm_multivector *z, const double *weight, double *part, double *sum,
                     cudaStream_t stream)
 {
     const unsigned across = grid_of(z->k, PROJECT_THREADS);
-    const dim3 grid(across, PARTS);
-    if (z->precision == SPMM_F64)
-        combine_kernel<<<grid, PROJECT_THREADS, 0, stream>>>((const double *)z->data, z->ld, z->rows, z->k,
-                                                             weight, part);
-    else
-        combine_kernel<<<grid, PROJECT_THREADS, 0, stream>>>((const float *)z->data, z->ld, z->rows, z->k,
-                                                             weight, part);
+    combine_kernel<T><<<dim3(across, PARTS), PROJECT_THREADS, 0, stream>>>((const T *)z->data, z->ld, z->rows,
+                                                                           z->k, weight, part);
     add_kernel<<<across, PROJECT_THREADS, 0, stream>>>(part, z->k, sum);
     return sp_device_launched("a sum over series");
 }
 
+template <typename T>
 spmm_status project(const spmm_multivector *z, const double *sum, double *dot, cudaStream_t stream)
 {
     if (z->rows == 0) return SPMM_OK;
-    const unsigned grid = grid_of(z->rows, 1);
-    if (z->precision == SPMM_F64)
-        project_kernel<<<grid, PROJECT_THREADS, 0, stream>>>((const double *)z->data, z->ld, z->rows, z->k,
-                                                             sum, dot);
-    else
-        project_kernel<<<grid, PROJECT_THREADS, 0, stream>>>((const float *)z->data, z->ld, z->rows, z->k,
-                                                             sum, dot);
+    project_kernel<T><<<grid_of(z->rows, 1), PROJECT_THREADS, 0, stream>>>((const T *)z->data, z->ld, z->rows,
+                                                                           z->k, sum, dot);
     return sp_device_launched("products with a sum over series");
 }
 
@@ -79,12 +71,13 @@ spmm_status project(const spmm_multivector *z, const double *sum, double *dot, c
 
 spmm_status sp_cuda_combine(const spmm_multivector *z, const double *weight, double *sum)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    const cudaStream_t stream = main_stream();
     void *memory = NULL;
     if (!stream) return SPMM_ERR_NO_DEVICE;
     TRY(sp_device_alloc(&memory, (PARTS + 1) * z->k * 8, "a sum over series"));
     double *const part = (double *)memory, *const all = part + PARTS * z->k;
-    spmm_status status = combine(z, weight, part, all, stream);
+    spmm_status status = (z->precision == SPMM_F64 ? combine<double> : combine<float>)(z, weight, part, all,
+                                                                                       stream);
     if (status == SPMM_OK) status = sp_device_download(sum, all, z->k * 8);
     sp_device_free(memory);
     return status;
@@ -92,13 +85,14 @@ spmm_status sp_cuda_combine(const spmm_multivector *z, const double *weight, dou
 
 spmm_status sp_cuda_project(const spmm_multivector *z, const double *sum, double *dot)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    const cudaStream_t stream = main_stream();
     void *memory = NULL;
     if (!stream) return SPMM_ERR_NO_DEVICE;
     TRY(sp_device_alloc(&memory, (z->k + z->rows) * 8, "a sum over series"));
     double *const all = (double *)memory, *const dots = all + z->k;
     spmm_status status = sp_device_upload(all, sum, z->k * 8);
-    if (status == SPMM_OK) status = project(z, all, dots, stream);
+    if (status == SPMM_OK)
+        status = (z->precision == SPMM_F64 ? project<double> : project<float>)(z, all, dots, stream);
     if (status == SPMM_OK) status = sp_device_download(dot, dots, z->rows * 8);
     sp_device_free(memory);
     return status;

@@ -140,36 +140,27 @@ void centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, cu
 
 template <typename T> void transpose(const spmm_multivector *from, spmm_multivector *to, cudaStream_t stream)
 {
-    const int64_t tiles = ((from->rows + TILE - 1) / TILE) * ((from->k + TILE - 1) / TILE);
-    transpose_kernel<T><<<grid_of(tiles, 1), dim3(TILE, TILE_ROWS), 0, stream>>>(
-        (const T *)from->data, from->ld, from->rows, from->k, (T *)to->data, to->ld);
+    launch_transpose((const T *)from->data, from->ld, from->rows, from->k, (T *)to->data, to->ld, stream);
 }
 
 } // namespace
 
-const sp_series_ops sp_series_spread_block = {series_run<run_spread<double>, run_spread<float>>, NULL, NULL,
-                                              NULL};
+SERIES_KERNEL(spread_block, run_spread, NULL)
 
 spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (x->count == 0) return SPMM_OK;
-    if (x->v.precision == SPMM_F64)
-        centre<double>(x, spread, z, stream);
-    else
-        centre<float>(x, spread, z, stream);
+    (x->v.precision == SPMM_F64 ? centre<double> : centre<float>)(x, spread, z, stream);
     return sp_device_launched("centred series");
 }
 
 spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (from->v.rows == 0 || from->v.k == 0) return SPMM_OK;
-    if (from->v.precision == SPMM_F64)
-        transpose<double>(&from->v, &to->v, stream);
-    else
-        transpose<float>(&from->v, &to->v, stream);
+    (from->v.precision == SPMM_F64 ? transpose<double> : transpose<float>)(&from->v, &to->v, stream);
     return sp_device_launched("transposed series");
 }

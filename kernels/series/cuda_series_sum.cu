@@ -148,9 +148,6 @@ template <typename T> spmm_status run_columns(const sp_series_launch *l, cudaStr
 
 } // namespace
 
-const sp_series_ops sp_series_sum_stream = {series_run<run_stream<double>, run_stream<float>>, NULL, NULL,
-                                            NULL};
-const sp_series_ops sp_series_sum_thread = {series_run<run_thread<double>, run_thread<float>>, NULL, NULL,
-                                            NULL};
-const sp_series_ops sp_series_sum_columns = {series_run<run_columns<double>, run_columns<float>>, NULL,
-                                             columns_bytes, NULL};
+SERIES_KERNEL(sum_stream, run_stream, NULL)
+SERIES_KERNEL(sum_thread, run_thread, NULL)
+SERIES_KERNEL(sum_columns, run_columns, columns_bytes)

@@ -320,11 +320,7 @@ BY_BLOCKS(sum_interleaved, interleaved)
 BY_BLOCKS(sum_unrolled, unrolled)
 BY_BLOCKS(sum_shuffle, shuffled)
 BY_BLOCKS(sum_ordered, in_order)
-const sp_series_ops sp_series_sum_blocks = {series_run<run_blocks<double>, run_blocks<float>>, NULL,
-                                            blocks_bytes, NULL};
-const sp_series_ops sp_series_sum_queue = {series_run<run_queue<double>, run_queue<float>>, NULL, queue_bytes,
-                                           NULL};
-const sp_series_ops sp_series_sum_compensated = {series_run<run_compensated<double>, run_compensated<float>>,
-                                                 NULL, NULL, NULL};
-const sp_series_ops sp_series_sum_global = {series_run<run_global<double>, run_global<float>>, NULL,
-                                            global_bytes, NULL};
+SERIES_KERNEL(sum_blocks, run_blocks, blocks_bytes)
+SERIES_KERNEL(sum_queue, run_queue, queue_bytes)
+SERIES_KERNEL(sum_compensated, run_compensated, NULL)
+SERIES_KERNEL(sum_global, run_global, global_bytes)

@@ -106,49 +106,46 @@ __global__ void __launch_bounds__(HISTOGRAM_THREADS)
         }
 }
 
-} // namespace
-
-spmm_status sp_cuda_histogram(const sp_tile *t, sp_histogram *histogram)
+template <typename T> spmm_status histogram(const sp_tile *t, sp_histogram *to, cudaStream_t stream)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
-    if (!stream) return SPMM_ERR_NO_DEVICE;
-    if (t->rows == 0 || t->cols == 0) return SPMM_OK;
     int resident;
-    const void *const kernel = t->precision == SPMM_F64 ? (const void *)histogram_kernel<double>
-                                                        : (const void *)histogram_kernel<float>;
-    TRY(count_resident(kernel, HISTOGRAM_THREADS, 0, &resident));
+    TRY(count_resident((const void *)histogram_kernel<T>, HISTOGRAM_THREADS, 0, &resident));
     const unsigned grid = t->cols < resident ? (unsigned)t->cols : (unsigned)resident;
-    if (t->precision == SPMM_F64)
-        histogram_kernel<double><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (double *)t->c, histogram);
-    else
-        histogram_kernel<float><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (float *)t->c, histogram);
+    histogram_kernel<T><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (T *)t->c, to);
     return sp_device_launched("the histogram");
 }
 
-static spmm_status find(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
-                        unsigned long long *count, cudaStream_t stream)
+template <typename T>
+spmm_status find(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
+                 unsigned long long *count, cudaStream_t stream)
 {
-    const unsigned grid = grid_of(t->cols, 1);
-    if (t->precision == SPMM_F64)
-        find_kernel<double><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (const double *)t->c, low, high, pair,
-                                                                    (unsigned long long)room, count);
-    else
-        find_kernel<float><<<grid, HISTOGRAM_THREADS, 0, stream>>>(*t, (const float *)t->c, low, high, pair,
-                                                                   (unsigned long long)room, count);
+    find_kernel<T><<<grid_of(t->cols, 1), HISTOGRAM_THREADS, 0, stream>>>(
+        *t, (const T *)t->c, low, high, pair, (unsigned long long)room, count);
     return sp_device_launched("a search for pairs");
+}
+
+} // namespace
+
+spmm_status sp_cuda_histogram(const sp_tile *t, sp_histogram *to)
+{
+    const cudaStream_t stream = main_stream();
+    if (!stream) return SPMM_ERR_NO_DEVICE;
+    if (t->rows == 0 || t->cols == 0) return SPMM_OK;
+    return (t->precision == SPMM_F64 ? histogram<double> : histogram<float>)(t, to, stream);
 }
 
 spmm_status sp_cuda_find(const sp_tile *t, double low, double high, sp_pair *pair, int64_t room,
                          int64_t *found)
 {
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream();
+    const cudaStream_t stream = main_stream();
     void *memory = NULL;
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (t->rows == 0 || t->cols == 0) return SPMM_OK;
     TRY(sp_device_alloc(&memory, 256 + room * (int64_t)sizeof(sp_pair), "pairs"));
     sp_pair *const list = (sp_pair *)((char *)memory + 256);
     spmm_status status = sp_device_zero(memory, 256);
-    if (status == SPMM_OK) status = find(t, low, high, list, room, (unsigned long long *)memory, stream);
+    const auto search = t->precision == SPMM_F64 ? find<double> : find<float>;
+    if (status == SPMM_OK) status = search(t, low, high, list, room, (unsigned long long *)memory, stream);
     if (status == SPMM_OK) status = sp_device_download(found, memory, sizeof *found);
     const int64_t there = status != SPMM_OK ? 0 : *found < room ? *found : room;
     if (there > 0) status = sp_device_download(pair, list, there * (int64_t)sizeof(sp_pair));

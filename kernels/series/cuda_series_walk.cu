@@ -276,7 +276,5 @@ template <typename T> spmm_status run_tiles(const sp_series_launch *l, cudaStrea
 
 } // namespace
 
-const sp_series_ops sp_series_walk_thread = {series_run<run_thread<double>, run_thread<float>>, NULL, NULL,
-                                             NULL};
-const sp_series_ops sp_series_walk_tiles = {series_run<run_tiles<double>, run_tiles<float>>, NULL, NULL,
-                                            NULL};
+SERIES_KERNEL(walk_thread, run_thread, NULL)
+SERIES_KERNEL(walk_tiles, run_tiles, NULL)
