@@ -39,14 +39,13 @@ inline int64_t cut_rows(const int64_t *row_start, int64_t rows, cut most, int64_
 inline spmm_status make_row_blocks(const sp_setup *setup, cut most, baseline_state *s)
 {
     const spmm_csr *const a = setup->csr;
-    void *first_row = NULL, *device = NULL;
+    int64_t *first_row = NULL;
     s->row_blocks = cut_rows(a->irp, a->rows, most, NULL);
     const int64_t bytes = (s->row_blocks + 1) * (int64_t)sizeof(int64_t);
-    TRY(sp_device_alloc(&device, bytes, "row blocks"));
-    s->first_row = (int64_t *)device;
-    TRY(sp_alloc(&first_row, s->row_blocks + 1, sizeof(int64_t), "row blocks"));
-    cut_rows(a->irp, a->rows, most, (int64_t *)first_row);
-    const spmm_status status = sp_device_upload(device, first_row, bytes);
+    TRY(sp_device_alloc((void **)&s->first_row, bytes, "row blocks"));
+    TRY(sp_alloc((void **)&first_row, s->row_blocks + 1, sizeof(int64_t), "row blocks"));
+    cut_rows(a->irp, a->rows, most, first_row);
+    const spmm_status status = sp_device_upload(s->first_row, first_row, bytes);
     sp_free(first_row);
     return status;
 }

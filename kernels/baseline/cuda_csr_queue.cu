@@ -85,13 +85,11 @@ spmm_status fill(const sp_setup *setup, baseline_state *s)
     int64_t most = ITEM_WORK / setup->k; /* with fewer columns, a row block has more entries */
     if (most < SP_ROW_SEGMENT) most = SP_ROW_SEGMENT;
     if (most > MAX_ITEM) most = MAX_ITEM;
-    void *queue = NULL;
     TRY(choose_block(setup, kernel, size, QUEUE_BLOCK, &s->block));
     TRY(count_resident(kernel, s->block, s->block * size, &s->resident));
     TRY(make_row_blocks(setup, {most, most, SP_ROW_SEGMENT}, s));
-    TRY(sp_device_alloc(&queue, sizeof(work_queue), "a work queue"));
-    s->queue = (work_queue *)queue;
-    return sp_device_zero(queue, sizeof(work_queue));
+    TRY(sp_device_alloc((void **)&s->queue, sizeof(work_queue), "a work queue"));
+    return sp_device_zero(s->queue, sizeof(work_queue));
 }
 
 template <typename T> void launch(const sp_launch *l, cudaStream_t stream)

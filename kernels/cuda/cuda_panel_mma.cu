@@ -223,16 +223,12 @@ template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t strea
         a.columns = left < step ? left : step;
         const int groups = (a.columns - 1) / (8 * V) + 1, tiles = (groups - 1) / most + 1,
                   wide = (groups - 1) / tiles + 1;
-        if (wide == 1) {
-            launch<T, V, 1>(a, tiles, stream);
-        } else if (wide == 2) {
-            launch<T, V, 2>(a, tiles, stream);
-        } else if constexpr (most > 2) {
-            if (wide == 3)
-                launch<T, V, 3>(a, tiles, stream);
-            else
-                launch<T, V, 4>(a, tiles, stream);
-        }
+        /* `wide` is at most `most`, which is 2 or 4 */
+        const auto go = wide == 1   ? launch<T, V, 1>
+                        : wide == 2 ? launch<T, V, 2>
+                        : wide == 3 ? launch<T, V, most - 1>
+                                    : launch<T, V, most>;
+        go(a, tiles, stream);
     }
 }
 

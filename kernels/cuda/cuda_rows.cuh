@@ -271,27 +271,19 @@ template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, c
         return a.columns;
     }
     if constexpr (V * sizeof(T) == VECTOR_BYTES) {
-        if (vectors <= 1)
-            launch<F, T, V, 1, 1>(a, 1, stream);
-        else if (vectors <= 2)
-            launch<F, T, V, 2, 1>(a, 1, stream);
-        else if (vectors <= 4)
-            launch<F, T, V, 4, 1>(a, 1, stream);
-        else if (vectors <= 8)
-            launch<F, T, V, 8, 1>(a, 1, stream);
-        else if (vectors <= 16)
-            launch<F, T, V, 16, 1>(a, 1, stream);
-        else if (vectors <= 32)
-            launch<F, T, V, 16, 2>(a, 1, stream);
-        else
-            launch<F, T, V, 32, 2>(a, 1, stream);
+        const auto go = vectors <= 1    ? launch<F, T, V, 1, 1>
+                        : vectors <= 2  ? launch<F, T, V, 2, 1>
+                        : vectors <= 4  ? launch<F, T, V, 4, 1>
+                        : vectors <= 8  ? launch<F, T, V, 8, 1>
+                        : vectors <= 16 ? launch<F, T, V, 16, 1>
+                        : vectors <= 32 ? launch<F, T, V, 16, 2>
+                                        : launch<F, T, V, 32, 2>;
+        go(a, 1, stream);
     } else { /* K = 1, or a leading dimension set by the caller: few shapes, to save compile time */
-        if (vectors <= 1)
-            launch<F, T, V, 1, 1>(a, 1, stream);
-        else if (vectors <= 8)
-            launch<F, T, V, 8, 1>(a, 1, stream);
-        else
-            launch<F, T, V, 32, 2>(a, 1, stream);
+        const auto go = vectors <= 1   ? launch<F, T, V, 1, 1>
+                        : vectors <= 8 ? launch<F, T, V, 8, 1>
+                                       : launch<F, T, V, 32, 2>;
+        go(a, 1, stream);
     }
     return a.columns;
 }
