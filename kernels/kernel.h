@@ -38,7 +38,6 @@ typedef struct sp_launch {
     const sp_thread_ranges *ranges; /**< row ranges of the OpenMP threads; NULL on a GPU */
     void *state;                    /**< what the kernel's prepare() returned; NULL if it has no prepare() */
     sp_shape shape;
-    void *stream; /**< the cudaStream_t to launch in; NULL on the CPU */
     const spmm_multivector *x;
     spmm_multivector *y;
     void *stream; /**< the cudaStream_t to launch in; NULL on the CPU */

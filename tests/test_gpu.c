@@ -236,7 +236,7 @@ static spmm_status run_kernel(const sp_kernel *kernel, const sp_matrix *m, const
                               .shape = shape,
                               .x = &x->v,
                               .y = &y->v,
-                              .stream = sp_device_stream_of(SP_STREAM_MAIN)};
+                              .stream = sp_device_stream(SP_STREAM_MAIN)};
     spmm_status status = kernel->ops->run(&launch);
     if (status == SPMM_OK) status = sp_device_sync();
     if (kernel->ops->release) kernel->ops->release(state);
@@ -373,7 +373,7 @@ static void test_facts(int count)
         CHECK(sp_device_open(0) == SPMM_OK);
         CHECK(sp_device_open(0) == SPMM_OK);
         if (count > 1) CHECK(sp_device_open(1) == SPMM_ERR_USAGE);
-        CHECK(sp_device_stream() != NULL);
+        CHECK(sp_device_stream(SP_STREAM_MAIN) != NULL);
         CHECK(sp_device_describe(0, &info) == SPMM_OK);
         CHECK(info.free_bytes > 0 && info.free_bytes <= info.memory_bytes);
         printf("  %s, compute capability %d.%d, %d multiprocessors, %s\n", info.name, info.major, info.minor,
@@ -536,7 +536,7 @@ static int crash(void)
                          .row_start = device_start,
                          .col = (int32_t *)4096,
                          .val = (void *)4096};
-    const sp_launch launch = {.a = &m, .x = &mx, .y = &my, .stream = sp_device_stream_of(SP_STREAM_MAIN)};
+    const sp_launch launch = {.a = &m, .x = &mx, .y = &my, .stream = sp_device_stream(SP_STREAM_MAIN)};
     spmm_status status = sp_kernel_find("csr_rows")->ops->run(&launch);
     if (status == SPMM_OK) status = sp_device_sync();
     printf("status %d, %s\n", (int)status, spmm_error_message());
@@ -577,7 +577,7 @@ static int without_gpu(const char *why)
         CHECK_TEXT(spmm_error_message(), why);
         CHECK(sp_device_upload(&info, &info, 0) == SPMM_ERR_NO_DEVICE);
         CHECK(sp_device_sync() == SPMM_ERR_NO_DEVICE);
-        CHECK(sp_device_stream() == NULL);
+        CHECK(sp_device_stream(SP_STREAM_MAIN) == NULL);
         CHECK(sp_timer_create(&timer) == SPMM_ERR_NO_DEVICE && timer == NULL);
         sp_device_free(NULL);
         sp_device_close();
@@ -603,7 +603,7 @@ int main(int argc, char **argv)
     const int count = sp_device_count(&why);
     if (count == 0) return without_gpu(why);
     test_facts(count);
-    if (!sp_device_stream()) return test_end();
+    if (!sp_device_stream(SP_STREAM_MAIN)) return test_end();
     test_copies();
     test_memory();
     test_multivectors();

@@ -162,7 +162,7 @@ int main(void)
     const char *why;
     if (sp_device_count(&why) == 0) return without_gpu(why);
     TEST("a GPU is opened") { CHECK(sp_device_open(0) == SPMM_OK); }
-    if (!sp_device_stream()) return test_end();
+    if (!sp_device_stream(SP_STREAM_MAIN)) return test_end();
     TEST("differences and norms on the GPU are those of a serial loop, and the same bits every time: f64") {
         for (int s = 0; s < SHAPES; s++) check_shape(&shapes[s], SPMM_F64, 0);
     }

@@ -46,12 +46,8 @@ static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const spmm
     void *state = NULL;
     int right = 1;
     if (kernel->ops->prepare) right = kernel->ops->prepare(&setup, &state) == SPMM_OK;
-    const sp_launch launch = {.a = m,
-                              .state = state,
-                              .shape = shape,
-                              .x = x,
-                              .y = y,
-                              .stream = sp_device_stream_of(SP_STREAM_MAIN)};
+    const sp_launch launch = {
+        .a = m, .state = state, .shape = shape, .x = x, .y = y, .stream = sp_device_stream(SP_STREAM_MAIN)};
     for (int n = 0; n < (brief ? 1 : REPEATS) && right; n++) {
         memset(back.data, POISON, (size_t)bytes);
         right = sp_device_upload(y->data, back.data, bytes) == SPMM_OK &&
@@ -110,7 +106,7 @@ int main(int argc, char **argv)
         return test_end();
     }
     TEST("a GPU is opened") { CHECK(sp_device_open(0) == SPMM_OK); }
-    if (!sp_device_stream()) return test_end();
+    if (!sp_device_stream(SP_STREAM_MAIN)) return test_end();
     TEST("every GPU kernel is right with any launch shape and for product after product: f64") {
         check_precision(SPMM_F64);
     }

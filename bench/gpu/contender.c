@@ -48,7 +48,7 @@ spmm_status contender_run(const contender *c)
                               .state = c->state,
                               .x = &c->x,
                               .y = &y,
-                              .stream = sp_device_stream_of(SP_STREAM_MAIN)};
+                              .stream = sp_device_stream(SP_STREAM_MAIN)};
     return c->kernel->ops->run(&launch);
 }
 
@@ -57,9 +57,9 @@ spmm_status contender_run(const contender *c)
 /** Seconds of one of `batch` products that follow one another. */
 static spmm_status time_batch(const contender *c, int batch, sp_timer *timer, double *seconds)
 {
-    TRY(sp_timer_start(timer));
+    TRY(sp_timer_start(timer, SP_STREAM_MAIN));
     for (int i = 0; i < batch; i++) TRY(contender_run(c));
-    TRY(sp_timer_stop(timer));
+    TRY(sp_timer_stop(timer, SP_STREAM_MAIN));
     TRY(sp_timer_seconds(timer, seconds));
     *seconds /= batch;
     return SPMM_OK;

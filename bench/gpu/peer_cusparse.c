@@ -95,7 +95,7 @@ const peer_form *peer_form_at(int i) { return i < FORMS ? &forms[i].shown : NULL
 spmm_status peer_open(void)
 {
     CUSPARSE(cusparseCreate(&handle), "cusparseCreate");
-    CUSPARSE(cusparseSetStream(handle, sp_device_stream()), "cusparseSetStream");
+    CUSPARSE(cusparseSetStream(handle, sp_device_stream(SP_STREAM_MAIN)), "cusparseSetStream");
     return SPMM_OK;
 }
 

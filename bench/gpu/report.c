@@ -20,9 +20,9 @@ static spmm_status time_copies(void *to, const void *from, int64_t bytes, double
     spmm_status status = SPMM_OK;
     TRY(sp_timer_create(&timer));
     for (int i = -1; i < COPIES; i++) { /* -1: warm-up */
-        TRY_GOTO(sp_timer_start(timer), done);
+        TRY_GOTO(sp_timer_start(timer, SP_STREAM_MAIN), done);
         TRY_GOTO(sp_device_copy(to, from, bytes), done);
-        TRY_GOTO(sp_timer_stop(timer), done);
+        TRY_GOTO(sp_timer_stop(timer, SP_STREAM_MAIN), done);
         TRY_GOTO(sp_timer_seconds(timer, &seconds[i < 0 ? 0 : i]), done);
     }
     *bandwidth = 2 * (double)bytes / sp_stats_of(seconds, COPIES).median;

@@ -73,7 +73,7 @@ spmm_status baseline_prepare(const sp_setup *setup, void **state)
 {
     void *p = NULL;
     *state = NULL;
-    if (!sp_device_stream_of(SP_STREAM_MAIN)) return SPMM_ERR_NO_DEVICE; /* the message is set */
+    if (!sp_device_stream(SP_STREAM_MAIN)) return SPMM_ERR_NO_DEVICE; /* the message is set */
     TRY(sp_alloc_zero(&p, 1, sizeof(baseline_state), "a kernel's state"));
     ((baseline_state *)p)->k = setup->k;
     const spmm_status status = fill(setup, (baseline_state *)p);

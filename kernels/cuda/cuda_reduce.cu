@@ -109,7 +109,7 @@ template <typename T>
 spmm_status launch(const spmm_multivector *y, const spmm_multivector *ref, totals *result)
 {
     const operands<T> o = {(const T *)y->data, (const T *)ref->data, y->rows, y->k, y->ld, ref->ld};
-    const cudaStream_t stream = (cudaStream_t)sp_device_stream_of(SP_STREAM_MAIN);
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     int resident = 0;
     void *memory = NULL;
     if (!stream) return SPMM_ERR_NO_DEVICE;

@@ -34,7 +34,7 @@ using product_launcher = void (*)(const sp_launch *, cudaStream_t);
 template <product_launcher f64, product_launcher f32>
 spmm_status launch_product(const sp_launch *l, const char *id)
 {
-    if (!l->stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream_of() has set the message */
+    if (!l->stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     if (l->a->rows == 0) return SPMM_OK;
     (l->a->precision == SPMM_F64 ? f64 : f32)(l, (cudaStream_t)l->stream);
     return sp_device_launched(id);

@@ -36,7 +36,7 @@ spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_
 }
 
 /** Returns the stream for the kernels; NULL, with the error message set, if no GPU is open. */
-inline cudaStream_t main_stream() { return (cudaStream_t)sp_device_stream_of(SP_STREAM_MAIN); }
+inline cudaStream_t main_stream() { return (cudaStream_t)sp_device_stream(SP_STREAM_MAIN); }
 
 /** Implements sp_series_ops.run: calls launcher f64 or f32, depending on the precision of the series. */
 template <spmm_status (*f64)(const sp_series_launch *, cudaStream_t),

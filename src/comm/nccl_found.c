@@ -90,7 +90,7 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
     if (status == SPMM_OK && rank == 0) status = check(ncclGetUniqueId(&id), "cannot start");
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_bcast(comm, 0, &id, sizeof id));
-    (void)sp_device_stream_of(SP_STREAM_MAIN); /* called to make the GPU this thread's current device */
+    (void)sp_device_stream(SP_STREAM_MAIN); /* called to make the GPU this thread's current device */
     return sp_agree(comm, "nccl", check(ncclCommInitRank(&(*nccl)->comm, size, id, rank), "cannot connect"));
 }
 

@@ -89,17 +89,9 @@ spmm_status sp_device_sync(void);
  *  the higher priority. */
 typedef enum sp_stream { SP_STREAM_MAIN, SP_STREAM_MOVE, SP_STREAMS } sp_stream;
 
-/** Selects the stream that kernels and timers use from now on; initially SP_STREAM_MAIN. */
-void sp_device_use(sp_stream stream);
-
 /** Makes the open GPU the calling thread's current device.
- *  \return the stream selected by sp_device_use(), a cudaStream_t for kernel launches; NULL if no GPU is
- *          open */
-void *sp_device_stream(void);
-
-/** Makes the open GPU the calling thread's current device.
- *  \return the given stream, a cudaStream_t for kernel launches; NULL if no GPU is open */
-void *sp_device_stream_of(sp_stream stream);
+ *  \return the stream, a cudaStream_t for kernel launches; NULL if no GPU is open */
+void *sp_device_stream(sp_stream stream);
 
 /** Makes all work queued in the stream `later` from now on wait for all work queued in `earlier` so far.
  *  Does not block the host. */

@@ -23,7 +23,6 @@ static struct {
     int ordinal;    /* number that CUDA gives the open GPU */
     char name[160]; /* for messages, e.g. "GPU 0 (NVIDIA H200)" */
     cudaStream_t queue[SP_STREAMS];
-    sp_stream current;   /* stream that kernels and timers use */
     cudaEvent_t order;   /* event that sp_stream_wait() uses */
     const char *kernel;  /* name of the kernel launched last */
     void *stage[STAGES]; /* pinned staging buffers of PIECE bytes, allocated when they are first needed */
@@ -274,11 +273,7 @@ void sp_device_close(void)
 
 static cudaStream_t stream_of(sp_stream stream) { return device.queue[stream]; }
 
-void sp_device_use(sp_stream stream) { device.current = stream; }
-
-void *sp_device_stream(void) { return sp_device_stream_of(device.current); }
-
-void *sp_device_stream_of(sp_stream stream) { return sp_cuda_enter() == SPMM_OK ? stream_of(stream) : NULL; }
+void *sp_device_stream(sp_stream stream) { return sp_cuda_enter() == SPMM_OK ? stream_of(stream) : NULL; }
 
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {

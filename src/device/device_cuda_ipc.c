@@ -42,7 +42,7 @@ void sp_event_destroy(sp_event *event)
 spmm_status sp_event_record(sp_event *event, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaEventRecord(event->event, (cudaStream_t)sp_device_stream_of(stream)), "setting an event");
+    CUDA(cudaEventRecord(event->event, (cudaStream_t)sp_device_stream(stream)), "setting an event");
     return SPMM_OK;
 }
 
@@ -56,7 +56,7 @@ spmm_status sp_event_wait(sp_event *event)
 spmm_status sp_stream_wait_event(sp_event *event, sp_stream stream)
 {
     TRY(sp_cuda_enter());
-    CUDA(cudaStreamWaitEvent((cudaStream_t)sp_device_stream_of(stream), event->event, 0), "ordering streams");
+    CUDA(cudaStreamWaitEvent((cudaStream_t)sp_device_stream(stream), event->event, 0), "ordering streams");
     return SPMM_OK;
 }
 

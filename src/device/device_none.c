@@ -75,11 +75,7 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 
 spmm_status sp_device_sync(void) { return refuse(); }
 
-void sp_device_use(sp_stream stream) { (void)stream; }
-
-void *sp_device_stream(void) { return NULL; }
-
-void *sp_device_stream_of(sp_stream stream) { return (void)stream, NULL; }
+void *sp_device_stream(sp_stream stream) { return (void)stream, NULL; }
 
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {

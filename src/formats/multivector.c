@@ -186,7 +186,7 @@ void spmm_multivector_destroy(spmm_multivector *v)
 spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                                  int threads)
 {
-    if (y->space == SPMM_CUDA) return sp_cuda_axpby(alpha, x, beta, y, sp_device_stream());
+    if (y->space == SPMM_CUDA) return sp_cuda_axpby(alpha, x, beta, y, sp_device_stream(SP_STREAM_MAIN));
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < y->rows; i++) {
         if (y->precision == SPMM_F64)

@@ -67,7 +67,7 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
                                   spmm_precision precision, spmm_device space, spmm_multivector *v);
 
 /** Computes y := alpha x + beta y; if beta is 0, y is not read. x and y have the same shape, precision and
- *  space, and may be the same multivector. On a GPU the operation is queued in the current stream. Local.
+ *  space, and may be the same multivector. On a GPU the operation is queued in SP_STREAM_MAIN. Local.
  *  \param [in] threads  OpenMP threads; not used on a GPU
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,

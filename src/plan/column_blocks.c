@@ -74,7 +74,7 @@ static spmm_status fill_on_gpu(sp_column_blocks *blocks, const spmm_multivector 
     const int64_t apart = (char *)blocks->x[1].data - (char *)blocks->x[0].data;
     if ((uintptr_t)x->data % VECTOR == 0 && sp_row_bytes(x) % VECTOR == 0)
         return sp_cuda_split(x->data, sp_row_bytes(x), x->rows, blocks->count, bytes, blocks->x[0].data,
-                             apart, sp_device_stream_of(SP_STREAM_MAIN));
+                             apart, sp_device_stream(SP_STREAM_MAIN));
     for (int s = 0; s < blocks->count; s++)
         TRY(sp_stream_copy_2d(blocks->x[s].data, bytes, (const char *)x->data + s * bytes, sp_row_bytes(x),
                               bytes, x->rows, SP_STREAM_MAIN));

@@ -84,7 +84,7 @@ spmm_status sp_exchange_pack(const sp_exchange *x)
     }
     if (x->halo->packed == 0) return SPMM_OK;
     return sp_cuda_pack(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
-                        x->send, sp_device_stream_of(SP_STREAM_MOVE));
+                        x->send, sp_device_stream(SP_STREAM_MOVE));
 }
 
 char *sp_message_data(const sp_exchange *x, const sp_message *m)

@@ -37,7 +37,7 @@ static int64_t longest(const sp_message *list, int count)
 static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
 {
     const sp_nccl *const nccl = x->state;
-    void *const stream = sp_device_stream_of(SP_STREAM_MOVE);
+    void *const stream = sp_device_stream(SP_STREAM_MOVE);
     spmm_status status = SPMM_OK;
     TRY(sp_nccl_begin());
     for (int i = 0; i < x->ins && status == SPMM_OK; i++)
@@ -75,7 +75,7 @@ static spmm_status begin(sp_exchange *x)
     if (packed != SPMM_OK) skip(x);
     if (packed != SPMM_OK || x->ins + x->outs == 0) return packed;
     TRY(sp_nccl_begin());
-    const spmm_status status = group(x, sp_device_stream_of(SP_STREAM_MOVE));
+    const spmm_status status = group(x, sp_device_stream(SP_STREAM_MOVE));
     const spmm_status ended = sp_nccl_end(); /* the NCCL group must be closed even after an error */
     return status != SPMM_OK ? status : ended;
 }

@@ -357,7 +357,7 @@ static spmm_status push_rows(const sp_exchange *x)
                                      p->to[i]};
     }
     if (count == 0) return SPMM_OK;
-    return sp_cuda_push(x->from, x->pitch, x->row_bytes, p->push, count, sp_device_stream_of(SP_STREAM_MOVE));
+    return sp_cuda_push(x->from, x->pitch, x->row_bytes, p->push, count, sp_device_stream(SP_STREAM_MOVE));
 }
 
 /** Queues the writes to all targets, then the event p->written. */

@@ -152,7 +152,7 @@ spmm_status sp_reduction_run(sp_reduction *r, void *y)
 {
     if (r->space == SPMM_CPU) return on_host(r, y);
     if (r->method == SPMM_REDUCE_NCCL)
-        return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream_of(SP_STREAM_MAIN));
+        return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream(SP_STREAM_MAIN));
     const spmm_status fetched = fetch(r, y);
     TRY(on_host(r, fetched == SPMM_OK ? r->mirror : NULL)); /* after a failure the other ranks get NaNs */
     TRY(fetched);
@@ -167,7 +167,7 @@ static spmm_status skip_nccl(const sp_reduction *r)
     spmm_status status = sp_device_alloc(&y, bytes_of(r), "a partial Y");
     if (status == SPMM_OK) status = sp_device_nan(y, bytes_of(r));
     if (status == SPMM_OK)
-        status = sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream_of(SP_STREAM_MAIN));
+        status = sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream(SP_STREAM_MAIN));
     if (status == SPMM_OK) status = sp_device_sync();
     sp_device_free(y);
     return status;

@@ -164,7 +164,7 @@ spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp
                                   .ranges = on_gpu ? NULL : &p->work,
                                   .state = p->state,
                                   .shape = shape,
-                                  .stream = on_gpu ? sp_device_stream_of(stream) : NULL,
+                                  .stream = on_gpu ? sp_device_stream(stream) : NULL,
                                   .x = x,
                                   .y = &rows};
         TRY(parts->kernel->ops->run(&launch));
