@@ -1,5 +1,5 @@
-/** The kernels csr_scalar1, csr_scalar2, csr_scalar3 and ell_scalar: one thread per element of Y. Element n of
- *  Y is in row n / K and column n % K, so that adjacent threads compute adjacent columns of a row. */
+/** The kernels csr_scalar1, csr_scalar2, csr_scalar3 and ell_scalar: one thread per element of Y. Element n
+ *  of Y is in row n / K and column n % K, so that adjacent threads compute adjacent columns of a row. */
 #include "kernels/baseline/cuda_baseline.cuh"
 
 namespace {
