@@ -120,23 +120,24 @@ int64_t sp_chunk_bytes(void)
     return known;
 }
 
+/** Returns the size of the chunk at byte `at` of a message of `bytes` bytes; 0 at its end. */
+static int64_t chunk_at(int64_t at, int64_t bytes)
+{
+    const int64_t left = bytes - at, chunk = sp_chunk_bytes();
+    return left < chunk ? left : chunk;
+}
+
 spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes)
 {
-    const int64_t chunk = sp_chunk_bytes();
-    for (int64_t at = 0; at < bytes; at += chunk) {
-        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+    for (int64_t at = 0, n; (n = chunk_at(at, bytes)) > 0; at += n)
         TRY(SP_MPI(MPI_Send((const char *)data + at, (int)n, MPI_BYTE, to, tag, comm)));
-    }
     return SPMM_OK;
 }
 
 spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes)
 {
-    const int64_t chunk = sp_chunk_bytes();
-    for (int64_t at = 0; at < bytes; at += chunk) {
-        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+    for (int64_t at = 0, n; (n = chunk_at(at, bytes)) > 0; at += n)
         TRY(SP_MPI(MPI_Recv((char *)data + at, (int)n, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE)));
-    }
     return SPMM_OK;
 }
 
@@ -149,23 +150,17 @@ int sp_chunks(int64_t bytes)
 spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes, MPI_Request *request,
                      int *count)
 {
-    const int64_t chunk = sp_chunk_bytes();
-    for (int64_t at = 0; at < bytes; at += chunk) {
-        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+    for (int64_t at = 0, n; (n = chunk_at(at, bytes)) > 0; at += n)
         TRY(SP_MPI(
             MPI_Isend((const char *)data + at, (int)n, MPI_BYTE, to, tag, comm, &request[(*count)++])));
-    }
     return SPMM_OK;
 }
 
 spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
                      int *count)
 {
-    const int64_t chunk = sp_chunk_bytes();
-    for (int64_t at = 0; at < bytes; at += chunk) {
-        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+    for (int64_t at = 0, n; (n = chunk_at(at, bytes)) > 0; at += n)
         TRY(SP_MPI(MPI_Irecv((char *)data + at, (int)n, MPI_BYTE, from, tag, comm, &request[(*count)++])));
-    }
     return SPMM_OK;
 }
 
@@ -179,11 +174,8 @@ spmm_status sp_wait(MPI_Request *request, int count)
 
 spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes)
 {
-    const int64_t chunk = sp_chunk_bytes();
-    for (int64_t at = 0; at < bytes; at += chunk) {
-        const int64_t n = bytes - at < chunk ? bytes - at : chunk;
+    for (int64_t at = 0, n; (n = chunk_at(at, bytes)) > 0; at += n)
         TRY(SP_MPI(MPI_Bcast((char *)data + at, (int)n, MPI_BYTE, root, comm)));
-    }
     return SPMM_OK;
 }
 
