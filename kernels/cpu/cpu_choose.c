@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "base/memory.h"
+#include "formats/multivector.h"
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
@@ -51,8 +51,8 @@ static int64_t most_blocked(const sp_width *w)
 
 int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, int grouped)
 {
-    const int64_t size = (int64_t)sp_value_size(l->x->precision), vector = w->lanes * size,
-                  stride = l->x->ld * size;
+    const int64_t size = sp_value_size(l->x->precision), vector = w->lanes * size,
+                  stride = sp_row_bytes(l->x);
     int64_t most = grouped ? most_blocked(w) : w->vectors;
     /* If the column block is narrow enough, the rows of X that one row of A reads stay in the L1 cache for
      * the next row of A. This fails if rows of X are a power of two apart, because a column block then maps
@@ -158,8 +158,8 @@ static int64_t read_cache_bytes(void)
 int sp_choose_stream(const spmm_multivector *y, const sp_width *w)
 {
     static atomic_llong cache_bytes;
-    const int64_t vector = w->lanes * (int64_t)sp_value_size(y->precision);
-    const int64_t bytes = y->rows * y->ld * (int64_t)sp_value_size(y->precision);
+    const int64_t vector = w->lanes * sp_value_size(y->precision);
+    const int64_t bytes = sp_multivector_bytes(y);
     int64_t from = forced_stream_from;
     if (from < 0) {
         if (cache_bytes == 0) cache_bytes = read_cache_bytes();

@@ -56,13 +56,13 @@ typedef struct product {
  *  the segments. */
 static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
 {
-    const int64_t rows = setup->a->rows, size = (int64_t)sp_value_size(setup->a->precision);
+    const int64_t rows = setup->a->rows, size = sp_value_size(setup->a->precision);
     const int64_t line = 64 / size;
     for (int64_t i = 0; i < rows; i++) s->segments += sp_row_segments(s->end[i] - s->begin[i]);
     if (s->segments == 0) return SPMM_OK;
     s->partial_ld = (setup->k + line - 1) / line * line;
     TRY(sp_alloc((void **)&s->segment, 2 * s->segments, sizeof *s->segment, "pieces of long rows"));
-    TRY(sp_alloc(&s->partial, s->segments * s->partial_ld, (size_t)size, "sums of pieces of long rows"));
+    TRY(sp_alloc(&s->partial, s->segments * s->partial_ld, size, "sums of pieces of long rows"));
     for (int64_t i = 0, p = 0; i < rows; i++)
         for (int64_t n = sp_row_segments(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
             s->segment[p] = at;
@@ -93,7 +93,7 @@ static spmm_status interleave(const sp_setup *setup, sp_rows *s)
 static spmm_status prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
-    const int64_t size = (int64_t)sp_value_size(a->precision);
+    const int64_t size = sp_value_size(a->precision);
     TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_ROW_SEGMENT, setup->threads, &s->runs));
     TRY(cut_long_rows(setup, s));
     TRY(interleave(setup, s));
@@ -172,7 +172,7 @@ static void run_in_run(const sp_loop *loops, sp_block *b, const sp_run *run, int
 static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
 {
     const spmm_multivector *const x = p->l->x, *const y = p->l->y;
-    const int64_t lanes = p->width->lanes, size = (int64_t)sp_value_size(x->precision);
+    const int64_t lanes = p->width->lanes, size = sp_value_size(x->precision);
     const int64_t first = p->total * n / p->blocks, vectors = p->total * (n + 1) / p->blocks - first;
     const int64_t ld = x->ld < y->ld ? x->ld : y->ld;
     b->x = (const char *)x->data + first * lanes * size;

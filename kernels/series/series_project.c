@@ -1,16 +1,9 @@
 /** Computes weighted sums of series, and dot products of series with such a sum. From these dot products
  *  follows the mean coefficient of each series. */
-#include "base/memory.h"
-#include "base/status.h"
+#include "formats/multivector.h"
 #include "kernels/series/series.h"
 
 enum { STRIP = 512 }; /* columns that are summed at a time: their sums stay in the cache */
-
-static double value(const spmm_multivector *z, int64_t m, int64_t k)
-{
-    return z->precision == SPMM_F64 ? ((const double *)z->data)[m * z->ld + k]
-                                    : (double)((const float *)z->data)[m * z->ld + k];
-}
 
 spmm_status sp_series_combine(const spmm_multivector *z, const double *weight, double *sum, int threads)
 {
@@ -20,7 +13,7 @@ spmm_status sp_series_combine(const spmm_multivector *z, const double *weight, d
         const int64_t to = from + STRIP < z->k ? from + STRIP : z->k;
         for (int64_t k = from; k < to; k++) sum[k] = 0;
         for (int64_t m = 0; m < z->rows; m++)
-            for (int64_t k = from; k < to; k++) sum[k] += weight[m] * value(z, m, k);
+            for (int64_t k = from; k < to; k++) sum[k] += weight[m] * sp_multivector_get(z, m, k);
     }
     return SPMM_OK;
 }
@@ -31,7 +24,7 @@ spmm_status sp_series_project(const spmm_multivector *z, const double *sum, doub
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < z->rows; m++) {
         dot[m] = 0;
-        for (int64_t k = 0; k < z->k; k++) dot[m] += value(z, m, k) * sum[k];
+        for (int64_t k = 0; k < z->k; k++) dot[m] += sp_multivector_get(z, m, k) * sum[k];
     }
     return SPMM_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 /** Input and output of sp_comm_volume(), which all threads share. */
 typedef struct model {
@@ -22,21 +23,6 @@ typedef struct workspace {
     int64_t count;      /**< number of suppliers */
 } workspace;
 
-/** Returns the owner of a column within its process column: the last o with owned[o] <= column. (Not the
- *  first such o, because an empty range begins where the next range does.) */
-static int owner_of(const int64_t *owned, int P, int64_t column)
-{
-    int low = 0, high = P - 1;
-    while (low < high) {
-        const int middle = low + (high - low + 1) / 2;
-        if (owned[middle] <= column)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 /** Adds entries [from, to) of one row, all of which lie in block (p, q), to the counts of rank (p, q), and
  *  records in s the rows of X that these entries need from other ranks. */
 static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, workspace *s)
@@ -50,7 +36,7 @@ static void count_entries(const model *m, int p, int q, int64_t from, int64_t to
         boundary = 1;
         if (s->stamp[column] == p) continue;
         s->stamp[column] = p;
-        const int32_t supplier = q * m->P + owner_of(owned, m->P, column);
+        const int32_t supplier = q * m->P + sp_part_of(owned, m->P, column);
         if (s->wanted[supplier]++ == 0) s->suppliers[s->count++] = supplier;
     }
     sp_rank_count *const c = &m->counts[p * m->Q + q];

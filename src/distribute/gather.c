@@ -11,12 +11,9 @@ enum { ROOT = 0 };
 
 static spmm_status receive_blocks(const sp_grid *grid, const int64_t *block_rows, spmm_multivector *y)
 {
-    const int64_t row_bytes = y->ld * (int64_t)sp_value_size(y->precision);
     int64_t at = 0;
     for (int r = 0; r < grid->size; r++) {
-        if (r != ROOT)
-            TRY(sp_recv(grid->comm, r, SP_TAG_Y, (char *)y->data + at * row_bytes,
-                        block_rows[r] * row_bytes));
+        if (r != ROOT) TRY(sp_recv(grid->comm, r, SP_TAG_Y, sp_row(y, at), block_rows[r] * sp_row_bytes(y)));
         at += block_rows[r];
     }
     return SPMM_OK;
@@ -98,7 +95,7 @@ static spmm_status starts_of(const sp_grid *grid, const spmm_csr *piece, int r, 
 
 static spmm_status entries_of(const sp_grid *grid, const spmm_csr *piece, int r, pieces *s)
 {
-    const int64_t nnz = s->size[r][1], size = (int64_t)sp_value_size(piece->precision);
+    const int64_t nnz = s->size[r][1], size = sp_value_size(piece->precision);
     if (r == ROOT) {
         memcpy(s->ja, piece->ja, (size_t)nnz * 4);
         memcpy(s->as, piece->as, (size_t)(nnz * size));
@@ -112,12 +109,10 @@ static spmm_status entries_of(const sp_grid *grid, const spmm_csr *piece, int r,
  *  process row arrive in the order of their columns, so these rows stay sorted. */
 static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col_begin, spmm_csr *a)
 {
-    const size_t size = sp_value_size(a->precision);
     for (int64_t i = 0; i < rows; i++) {
         const int64_t n = s->start[i + 1] - s->start[i], to = s->next[first_row + i];
         for (int64_t e = 0; e < n; e++) a->ja[to + e] = (int32_t)(s->ja[s->start[i] + e] + col_begin);
-        memcpy((char *)a->as + (size_t)to * size, (const char *)s->as + (size_t)s->start[i] * size,
-               (size_t)n * size);
+        sp_values_copy(a->precision, s->as, s->start[i], n, a->as, to);
         s->next[first_row + i] += n;
     }
 }
@@ -152,7 +147,7 @@ static spmm_status send_piece(const sp_grid *grid, const spmm_csr *piece)
         TRY(sp_send(grid->comm, ROOT, SP_TAG_GATHER_STARTS, piece->irp, (piece->rows + 1) * 8));
     TRY(sp_send(grid->comm, ROOT, SP_TAG_GATHER_JA, piece->ja, piece->nnz * 4));
     return sp_send(grid->comm, ROOT, SP_TAG_GATHER_AS, piece->as,
-                   piece->nnz * (int64_t)sp_value_size(piece->precision));
+                   piece->nnz * sp_value_size(piece->precision));
 }
 
 spmm_status sp_gather_csr(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin, spmm_csr *a)

@@ -13,10 +13,6 @@ typedef enum sp_partition { SP_PARTITION_NNZ, SP_PARTITION_ROWS, SP_PARTITION_GR
  *  \param [out] begin  first row of each block, [parts + 1]; begin[parts] is `rows` */
 void sp_partition_even(int64_t rows, int parts, int64_t *begin);
 
-/** Returns p/parts of nnz, rounded down: the number of entries before part p in an ideal partition by
- *  entries. */
-int64_t sp_partition_share(int64_t nnz, int parts, int p);
-
 /** Divides rows into consecutive blocks with about the same number of entries: block p begins at the row
  *  whose start is nearest to p/parts of all entries, so that no block exceeds its share by more than the
  *  entries of one row. If there are no entries, divides rows evenly.

@@ -5,6 +5,7 @@
 
 #include "base/arguments.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "distribute/partition.h"
 #include "formats/multivector.h"
 
@@ -58,26 +59,14 @@ static rectangle piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
                        grid->dims[1] == 1};
 }
 
-/** Returns the index of the first entry of row i whose column is `col` or greater. Uses bisection, because
- *  the entries of a row are sorted by column. */
-static int64_t entry_at(const spmm_csr *a, int64_t i, int64_t col)
-{
-    int64_t low = a->irp[i], high = a->irp[i + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (a->ja[middle] < col)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /** Finds the entries [*first, *end) of row i of `a` that lie in rectangle b. */
 static void entries_of(const spmm_csr *a, const rectangle *b, int64_t i, int64_t *first, int64_t *end)
 {
-    *first = b->whole ? a->irp[i] : entry_at(a, i, b->col);
-    *end = b->whole ? a->irp[i + 1] : entry_at(a, i, b->col_end);
+    *first = a->irp[i];
+    *end = a->irp[i + 1];
+    if (b->whole) return;
+    *first = sp_lower_bound_i32(a->ja, *first, *end, b->col);
+    *end = sp_lower_bound_i32(a->ja, *first, *end, b->col_end);
 }
 
 /** Computes the row starts of rectangle b as a matrix of its own, so start[0] is 0. `start` has one element
@@ -101,9 +90,8 @@ typedef struct pack_cursor {
  *  may be the arrays of `a` itself, because no entry moves to a higher index. Returns the number of entries
  *  copied. */
 static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64_t most, int32_t *ja,
-                    char *as)
+                    void *as)
 {
-    const size_t size = sp_value_size(a->precision);
     int64_t n = 0;
     while (c->row < b->end && n < most) {
         int64_t first, end;
@@ -111,7 +99,7 @@ static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64
         first += c->at;
         const int64_t take = end - first < most - n ? end - first : most - n;
         for (int64_t e = 0; e < take; e++) ja[n + e] = (int32_t)(a->ja[first + e] - b->col);
-        memmove(as + (size_t)n * size, (const char *)a->as + (size_t)first * size, (size_t)take * size);
+        sp_values_copy(a->precision, a->as, first, take, as, n);
         n += take;
         c->at += take;
         if (first + take < end) break;
@@ -128,19 +116,19 @@ static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? 
 static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const rectangle *b, int64_t nnz,
                                 int to)
 {
-    const int64_t size = (int64_t)sp_value_size(a->precision);
+    const int64_t size = sp_value_size(a->precision);
     if (b->whole) {
         const int64_t at = a->irp[b->row];
         TRY(sp_send(grid->comm, to, SP_TAG_JA, a->ja + at, nnz * 4));
         return sp_send(grid->comm, to, SP_TAG_AS, (const char *)a->as + at * size, nnz * size);
     }
     int32_t *ja = NULL;
-    char *as = NULL;
+    void *as = NULL;
     pack_cursor c = {b->row, 0};
     const int64_t room = portion(0, nnz);
     spmm_status status;
     TRY_GOTO(sp_alloc((void **)&ja, room, sizeof *ja, "entries to send"), done);
-    TRY_GOTO(sp_alloc((void **)&as, room, (size_t)size, "entries to send"), done);
+    TRY_GOTO(sp_alloc(&as, room, size, "entries to send"), done);
     for (int64_t left = nnz; left > 0;) {
         const int64_t n = pack(a, b, &c, portion(0, left), ja, as);
         TRY_GOTO(sp_send(grid->comm, to, SP_TAG_JA, ja, n * 4), done);
@@ -155,7 +143,7 @@ done:
 
 static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spmm_csr *block)
 {
-    const int64_t size = (int64_t)sp_value_size(block->precision);
+    const int64_t size = sp_value_size(block->precision);
     for (int64_t at = 0, n; at < block->nnz; at += n) {
         n = portion(whole, block->nnz - at);
         TRY(sp_recv(grid->comm, root, SP_TAG_JA, block->ja + at, n * 4));
@@ -172,7 +160,7 @@ static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spm
 static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start,
                             spmm_block *block)
 {
-    const int64_t rows = b->end - b->row, nnz = start[rows], size = (int64_t)sp_value_size(a->precision);
+    const int64_t rows = b->end - b->row, nnz = start[rows], size = sp_value_size(a->precision);
     spmm_csr *csr = &block->csr;
     pack_cursor c = {b->row, 0};
     *csr = (spmm_csr){rows, b->col_end - b->col, nnz, a->precision, start, NULL, NULL};
@@ -183,7 +171,7 @@ static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, i
         return SPMM_OK;
     }
     TRY(sp_alloc((void **)&csr->ja, nnz, sizeof *csr->ja, "column indices"));
-    TRY(sp_alloc(&csr->as, nnz, (size_t)size, "values"));
+    TRY(sp_alloc(&csr->as, nnz, size, "values"));
     pack(a, b, &c, nnz, csr->ja, csr->as);
     return SPMM_OK;
 }
@@ -199,9 +187,9 @@ static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_bloc
     pack(a, b, &c, nnz, a->ja, a->as);
     block->csr.ja = a->ja;
     block->csr.as = a->as;
-    const size_t size = sp_value_size(a->precision);
+    const int64_t size = sp_value_size(a->precision);
     sp_release_tail(a->ja, (size_t)nnz * sizeof *a->ja, (size_t)a->nnz * sizeof *a->ja);
-    sp_release_tail(a->as, (size_t)nnz * size, (size_t)a->nnz * size);
+    sp_release_tail(a->as, (size_t)(nnz * size), (size_t)(a->nnz * size));
     a->ja = NULL;
     a->as = NULL;
     spmm_csr_destroy(a);
@@ -390,8 +378,7 @@ spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, const 
 spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spmm_multivector *whole,
                          spmm_multivector *x)
 {
-    return sp_scatter_rows(grid, ranges, whole->data, x->ld * (int64_t)sp_value_size(x->precision), x->data,
-                           SP_TAG_X);
+    return sp_scatter_rows(grid, ranges, whole->data, sp_row_bytes(x), x->data, SP_TAG_X);
 }
 
 /** Checks the arguments of spmm_csr_scatter(): each rank checks its own arguments, then the ranks check that

@@ -36,20 +36,11 @@ void sp_coo_destroy(sp_coo *coo)
     memset(coo, 0, sizeof *coo);
 }
 
-static double value_of(const sp_coo *coo, int64_t t)
-{
-    if (!coo->val) return 1.0;
-    return coo->precision == SPMM_F64 ? ((const double *)coo->val)[t] : (double)((const float *)coo->val)[t];
-}
-
 static void append(sp_coo *coo, int64_t t, int32_t i, int32_t j, double value)
 {
     coo->I[t] = i;
     coo->J[t] = j;
-    if (coo->precision == SPMM_F64)
-        ((double *)coo->val)[t] = value;
-    else
-        ((float *)coo->val)[t] = (float)value; /* exact: value_of() read a float */
+    sp_value_set(coo->val, coo->precision, t, value);
 }
 
 spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general)
@@ -61,7 +52,7 @@ spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general)
     int64_t next = 0;
     for (int64_t t = 0; t < coo->nnz; t++) {
         const int32_t i = coo->I[t], j = coo->J[t];
-        const double value = value_of(coo, t);
+        const double value = coo->val ? sp_value_get(coo->val, coo->precision, t) : 1.0;
         append(general, next++, i, j, value);
         if (mirrored && i != j) append(general, next++, j, i, coo->symmetry == SP_SKEW ? -value : value);
     }

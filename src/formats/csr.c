@@ -40,8 +40,7 @@ void spmm_csr_destroy(spmm_csr *a)
 
 int64_t sp_csr_bytes(const spmm_csr *a)
 {
-    const int64_t size = (int64_t)sp_value_size(a->precision);
-    return (a->rows + 1) * (int64_t)sizeof *a->irp + a->nnz * ((int64_t)sizeof *a->ja + size);
+    return 8 * (a->rows + 1) + a->nnz * (4 + sp_value_size(a->precision));
 }
 
 double sp_csr_bytes_of(const sp_sizes *s, spmm_precision precision)
@@ -108,9 +107,8 @@ spmm_status sp_csr_check(const spmm_csr *a)
 /** Copies entries [from, from + count) of matrix a to entries [to, to + count) of matrix b. */
 static void copy_entries(const spmm_csr *a, int64_t from, int64_t count, spmm_csr *b, int64_t to)
 {
-    const size_t size = sp_value_size(a->precision), n = (size_t)count;
-    memcpy(b->ja + to, a->ja + from, n * sizeof *a->ja);
-    memcpy((char *)b->as + (size_t)to * size, (const char *)a->as + (size_t)from * size, n * size);
+    memcpy(b->ja + to, a->ja + from, (size_t)count * sizeof *a->ja);
+    sp_values_copy(a->precision, a->as, from, count, b->as, to);
 }
 
 spmm_status sp_csr_rows(const spmm_csr *a, int64_t begin, int64_t end, spmm_csr *rows)
@@ -156,11 +154,7 @@ static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const in
                            (long long)coo->rows, (long long)coo->cols);
         coo->I[t] = (int32_t)row_index[t];
         coo->J[t] = (int32_t)col_index[t];
-        if (!val) continue;
-        if (coo->precision == SPMM_F64)
-            ((double *)coo->val)[t] = val[t];
-        else
-            ((float *)coo->val)[t] = (float)val[t];
+        if (val) sp_value_set(coo->val, coo->precision, t, val[t]);
     }
     return SPMM_OK;
 }

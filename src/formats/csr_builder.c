@@ -96,7 +96,7 @@ static int find_places(const sp_csr_builder *fill, const sp_entries *e, const in
 {
     const spmm_csr *const a = fill->a;
     const int32_t *const row = mirrored ? e->J : e->I;
-    const size_t size = sp_value_size(a->precision);
+    const int64_t size = sp_value_size(a->precision);
     const int64_t first = k;
     while (k < end) {
         const int64_t next = run_end(row, k, end);
@@ -105,7 +105,7 @@ static int find_places(const sp_csr_builder *fill, const sp_entries *e, const in
         int64_t at = advance(&a->irp[row[k]], count, fill->threads > 1);
         if (at > a->nnz - count) return 0;
         __builtin_prefetch(a->ja + at, 1);
-        __builtin_prefetch((const char *)a->as + (size_t)at * size, 1);
+        __builtin_prefetch((const char *)a->as + at * size, 1);
         for (; k < next; k++) place[k - first] = mirrored && e->I[k] == e->J[k] ? -1 : at++;
     }
     return 1;

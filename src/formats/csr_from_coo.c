@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/csr_sort.h"
 
 enum {
@@ -58,8 +59,8 @@ static void count_buckets(const builder *b, int part, int parts, int64_t *count)
 {
     const sp_coo *const coo = b->coo;
     const int mirrored = is_mirrored(coo);
-    const int64_t begin = coo->nnz / parts * part + coo->nnz % parts * part / parts;
-    const int64_t end = coo->nnz / parts * (part + 1) + coo->nnz % parts * (part + 1) / parts;
+    const int64_t begin = sp_partition_share(coo->nnz, parts, part);
+    const int64_t end = sp_partition_share(coo->nnz, parts, part + 1);
     for (int64_t t = begin; t < end; t++) {
         count[coo->I[t] >> b->shift]++;
         if (mirrored && coo->I[t] != coo->J[t]) count[coo->J[t] >> b->shift]++;

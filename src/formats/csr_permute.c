@@ -22,14 +22,12 @@ static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
 /** Copies the rows of `a` to b in their new order. Column indices are renumbered but not yet sorted. */
 static void move_rows(const spmm_csr *a, const int64_t *perm, const int64_t *old, int threads, spmm_csr *b)
 {
-    const size_t size = sp_value_size(a->precision);
     for (int64_t i = 0; i < b->rows; i++) b->irp[i + 1] = b->irp[i] + a->irp[old[i] + 1] - a->irp[old[i]];
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < b->rows; i++) {
         const int64_t from = a->irp[old[i]], to = b->irp[i], count = b->irp[i + 1] - to;
         for (int64_t e = 0; e < count; e++) b->ja[to + e] = (int32_t)perm[a->ja[from + e]];
-        memcpy((char *)b->as + (size_t)to * size, (const char *)a->as + (size_t)from * size,
-               (size_t)count * size);
+        sp_values_copy(a->precision, a->as, from, count, b->as, to);
     }
 }
 

@@ -31,13 +31,11 @@ enum {
  *  begins at entry first[t], and kept[t] entries remain in it. */
 static void close_gaps(spmm_csr *a, const sp_thread_ranges *w, const int64_t *first, const int64_t *kept)
 {
-    const size_t size = sp_value_size(a->precision);
-    char *const as = a->as;
     int64_t to = 0;
     for (int t = 0; t < w->threads; t++) {
         const int64_t shift = first[t] - to;
         memmove(a->ja + to, a->ja + first[t], (size_t)kept[t] * sizeof *a->ja);
-        memmove(as + (size_t)to * size, as + (size_t)first[t] * size, (size_t)kept[t] * size);
+        sp_values_copy(a->precision, a->as, first[t], kept[t], a->as, to);
         for (int64_t i = w->begin[t]; i < w->begin[t + 1]; i++) a->irp[i] -= shift;
         to += kept[t];
     }
@@ -48,9 +46,9 @@ static void close_gaps(spmm_csr *a, const sp_thread_ranges *w, const int64_t *fi
  *  remain. */
 static void release_tails(const spmm_csr *a, int64_t entries)
 {
-    const size_t size = sp_value_size(a->precision);
+    const int64_t size = sp_value_size(a->precision);
     sp_release_tail(a->ja, (size_t)a->nnz * sizeof *a->ja, (size_t)entries * sizeof *a->ja);
-    sp_release_tail(a->as, (size_t)a->nnz * size, (size_t)entries * size);
+    sp_release_tail(a->as, (size_t)(a->nnz * size), (size_t)(entries * size));
 }
 
 spmm_status sp_csr_sort_sum_duplicates(spmm_csr *a, int threads, int64_t *duplicates)

@@ -19,7 +19,7 @@ static int64_t longest_row(const spmm_csr *a)
  *  INT64_MAX if that exceeds 64 bits. */
 static int64_t padded_bytes(const spmm_csr *a, int64_t width)
 {
-    const int64_t entry = (int64_t)sizeof *a->ja + (int64_t)sp_value_size(a->precision);
+    const int64_t entry = (int64_t)sizeof *a->ja + sp_value_size(a->precision);
     int64_t bytes;
     if (__builtin_mul_overflow(a->rows, width, &bytes) || __builtin_mul_overflow(bytes, entry, &bytes))
         return INT64_MAX;
@@ -58,12 +58,12 @@ static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t
 /** Copies row i of `a` to position `to` of m, and pads it to `width` entries; no padding if width is 0. */
 static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int64_t width)
 {
-    const size_t size = sp_value_size(a->precision);
+    const int64_t size = sp_value_size(a->precision);
     const int64_t from = a->irp[i], n = a->irp[i + 1] - from;
     memcpy(m->col + to, a->ja + from, (size_t)n * sizeof *m->col);
-    memcpy((char *)m->val + (size_t)to * size, (const char *)a->as + (size_t)from * size, (size_t)n * size);
+    sp_values_copy(a->precision, a->as, from, n, m->val, to);
     for (int64_t j = n; j < width; j++) m->col[to + j] = -1;
-    if (n < width) memset((char *)m->val + (size_t)(to + n) * size, 0, (size_t)(width - n) * size);
+    if (n < width) memset((char *)m->val + (to + n) * size, 0, (size_t)((width - n) * size));
 }
 
 spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_matrix *m)

@@ -58,7 +58,7 @@ static spmm_status array_bytes(const sp_matrix *host, int64_t bytes[ARRAYS])
     bytes[0] = starts * (int64_t)sizeof *host->row_start;
     bytes[1] = host->rows * (int64_t)sizeof *host->nz_per_row;
     bytes[2] = columns * (int64_t)sizeof *host->col;
-    bytes[3] = (host->format == SPMM_PANEL ? host->nnz : columns) * (int64_t)sp_value_size(host->precision);
+    bytes[3] = (host->format == SPMM_PANEL ? host->nnz : columns) * sp_value_size(host->precision);
     bytes[4] = host->groups * SP_SLICE * (int64_t)sizeof *host->target;
     bytes[5] = host->splits * (int64_t)sizeof *host->split;
     bytes[6] = (host->groups + 1) * (int64_t)sizeof *host->tile_start;
@@ -87,14 +87,6 @@ spmm_status sp_matrix_upload(const sp_matrix *host, sp_matrix *device)
 failed:
     sp_matrix_destroy(device);
     return status;
-}
-
-int64_t sp_matrix_bytes(const sp_matrix *m)
-{
-    int64_t bytes[ARRAYS] = {0}, sum = 0;
-    if (array_bytes(m, bytes) != SPMM_OK) return INT64_MAX;
-    for (int i = 0; i < ARRAYS; i++) sum += bytes[i];
-    return sum;
 }
 
 void sp_matrix_destroy(sp_matrix *m)

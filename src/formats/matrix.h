@@ -88,10 +88,6 @@ void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_matrix_upload(const sp_matrix *host, sp_matrix *device);
 
-/** Returns the size in bytes of all arrays of m together; INT64_MAX if it exceeds 64 bits. m must be in host
- *  memory, because its row_start and tile_start are read. Local. */
-int64_t sp_matrix_bytes(const sp_matrix *m);
-
 /** Frees the arrays of m, in host or GPU memory, unless they are borrowed, and zeroes *m; accepts NULL and
  *  zeroed objects. Local. */
 void sp_matrix_destroy(sp_matrix *m);

@@ -14,7 +14,7 @@ enum { SECTOR_BYTES = 32 };
 
 int64_t sp_multivector_ld(int64_t k, spmm_precision precision)
 {
-    const int64_t sector = SECTOR_BYTES / (int64_t)sp_value_size(precision);
+    const int64_t sector = SECTOR_BYTES / sp_value_size(precision);
     if (k >= sector) return (k + sector - 1) / sector * sector;
     int64_t ld = 1;
     while (ld < k) ld *= 2;
@@ -25,15 +25,13 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision)
  *  NUMA nodes of the threads. */
 static void zero_rows(const spmm_multivector *v)
 {
-    const size_t row_bytes = (size_t)v->ld * sp_value_size(v->precision);
-    char *const data = v->data;
+    const size_t row_bytes = (size_t)sp_row_bytes(v);
 #pragma omp parallel for schedule(static) num_threads(sp_threads_default())
-    for (int64_t i = 0; i < v->rows; i++) memset(data + (size_t)i * row_bytes, 0, row_bytes);
+    for (int64_t i = 0; i < v->rows; i++) memset(sp_row(v, i), 0, row_bytes);
 }
 
 spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precision, int64_t *bytes)
 {
-    const int64_t size = (int64_t)sp_value_size(precision);
     int64_t elements;
     if (rows < 0 || k < 1)
         return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: rows must be >= 0 and columns >= 1",
@@ -42,16 +40,16 @@ spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precisio
         elements > INT64_MAX / 16)
         return sp_fail(SPMM_ERR_LIMIT, "a multivector of %lld x %lld does not fit 64-bit sizes",
                        (long long)rows, (long long)k);
-    *bytes = elements * size;
+    *bytes = elements * sp_value_size(precision);
     return SPMM_OK;
 }
 
 spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
                                    spmm_precision precision, spmm_device space)
 {
-    const int64_t ld = sp_multivector_ld(k, precision);
-    char *const first = (char *)memory + before * ld * (int64_t)sp_value_size(precision);
-    return (spmm_multivector){rows, k, ld, precision, space, first, before, behind};
+    spmm_multivector v = {rows, k, sp_multivector_ld(k, precision), precision, space, memory, before, behind};
+    v.data = sp_row(&v, before);
+    return v;
 }
 
 spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
@@ -112,7 +110,7 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
     int64_t rows;
     return !__builtin_add_overflow(v->ghost_low, v->ghost_high, &rows) &&
            !__builtin_add_overflow(rows, v->rows, &rows) && !__builtin_mul_overflow(rows, v->ld, &rows) &&
-           !__builtin_mul_overflow(rows, (int64_t)sp_value_size(v->precision), bytes);
+           !__builtin_mul_overflow(rows, sp_value_size(v->precision), bytes);
 }
 
 /** Checks that v->data is in the memory that v->space names. Using data in the wrong memory would crash the
@@ -153,8 +151,7 @@ spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivect
     for (int i = 0; i < 2; i++) {
         int64_t bytes = 0;
         (void)extent(v[i], &bytes);
-        begin[i] = (uintptr_t)v[i]->data -
-                   (uintptr_t)(v[i]->ghost_low * v[i]->ld) * sp_value_size(v[i]->precision);
+        begin[i] = (uintptr_t)v[i]->data - (uintptr_t)(v[i]->ghost_low * sp_row_bytes(v[i]));
         end[i] = begin[i] + (uintptr_t)bytes;
     }
     if (end[0] == begin[0] || end[1] == begin[1] || end[0] <= begin[1] || end[1] <= begin[0]) return SPMM_OK;
@@ -165,9 +162,7 @@ spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivect
 void spmm_multivector_destroy(spmm_multivector *v)
 {
     if (!v) return;
-    char *const start = v->data
-                            ? (char *)v->data - v->ghost_low * v->ld * (int64_t)sp_value_size(v->precision)
-                            : NULL;
+    void *const start = v->data ? sp_row(v, -v->ghost_low) : NULL;
     if (v->space == SPMM_CPU)
         sp_free(start);
     else
@@ -208,16 +203,15 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
             __func__, (long long)src->rows, (long long)src->k, sp_precision_word(src->precision),
             (long long)dst->rows, (long long)dst->k, sp_precision_word(dst->precision));
     TRY(sp_multivector_apart(src, dst, __func__, "src", "dst"));
-    const int64_t size = (int64_t)sp_value_size(src->precision);
+    const int64_t size = sp_value_size(src->precision);
     if (src->space == SPMM_CPU && dst->space == SPMM_CPU) {
         for (int64_t i = 0; i < src->rows; i++)
-            memcpy((char *)dst->data + i * dst->ld * size, (const char *)src->data + i * src->ld * size,
-                   (size_t)(src->k * size));
+            memcpy(sp_row(dst, i), sp_row(src, i), (size_t)(src->k * size));
         return SPMM_OK;
     }
     const int kind = src->space == SPMM_CPU ? 0 : dst->space == SPMM_CPU ? 1 : 2;
     if (src->ld != dst->ld)
-        return sp_device_copy_2d(dst->data, dst->ld * size, src->data, src->ld * size, src->k * size,
+        return sp_device_copy_2d(dst->data, sp_row_bytes(dst), src->data, sp_row_bytes(src), src->k * size,
                                  src->rows, kind);
     /* a contiguous copy, padding included, is the fastest; it ends at column k of the last row, which may
      * lack padding */
@@ -241,13 +235,11 @@ spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *p
         if (perm[i] < 0 || perm[i] >= src->rows)
             return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld",
                            (long long)src->rows, (long long)i, (long long)perm[i]);
-    const size_t size = sp_value_size(src->precision), from_row = (size_t)src->ld * size,
-                 to_row = (size_t)dst->ld * size, bytes = (size_t)src->k * size;
+    const size_t bytes = (size_t)(src->k * sp_value_size(src->precision));
 #pragma omp parallel for schedule(static) num_threads(sp_threads_default())
     for (int64_t i = 0; i < src->rows; i++) {
         const int64_t from = inverse ? perm[i] : i, to = inverse ? i : perm[i];
-        memcpy((char *)dst->data + (size_t)to * to_row, (const char *)src->data + (size_t)from * from_row,
-               bytes);
+        memcpy(sp_row(dst, to), sp_row(src, from), bytes);
     }
     return SPMM_OK;
 }
@@ -271,10 +263,7 @@ static void generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t
         const int64_t global = row ? row[i] : first_row + i;
         for (int64_t j = 0; j < x->ld; j++) {
             const double e = j < x->k ? sp_x_element(kind, seed, global, j) : 0.0;
-            if (x->precision == SPMM_F64)
-                ((double *)x->data)[i * x->ld + j] = e;
-            else
-                ((float *)x->data)[i * x->ld + j] = (float)e;
+            sp_value_set(x->data, x->precision, i * x->ld + j, e);
         }
     }
 }

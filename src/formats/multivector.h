@@ -100,14 +100,20 @@ static inline void *sp_row(const spmm_multivector *v, int64_t i)
 /** Returns element (i, j) of a multivector in host memory, converted to double. Local. */
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {
-    return v->precision == SPMM_F64 ? ((const double *)v->data)[i * v->ld + j]
-                                    : (double)((const float *)v->data)[i * v->ld + j];
+    return sp_value_get(v->data, v->precision, i * v->ld + j);
+}
+
+/** Returns the size in bytes of a row of v, padding included. Local. */
+static inline int64_t sp_row_bytes(const spmm_multivector *v) { return v->ld * sp_value_size(v->precision); }
+
+/** Returns the address of row i of v, in the memory that v->space names: own rows from 0 on, with ghost rows
+ *  before and after them, from -v->ghost_low to v->rows + v->ghost_high - 1. Local. */
+static inline void *sp_row(const spmm_multivector *v, int64_t i)
+{
+    return (char *)v->data + i * sp_row_bytes(v);
 }
 
 /** Returns the size in bytes of the own rows of v (without ghost rows), padding included. Local. */
-static inline int64_t sp_multivector_bytes(const spmm_multivector *v)
-{
-    return v->rows * v->ld * (int64_t)sp_value_size(v->precision);
-}
+static inline int64_t sp_multivector_bytes(const spmm_multivector *v) { return v->rows * sp_row_bytes(v); }
 
 #endif

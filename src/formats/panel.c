@@ -72,10 +72,7 @@ static int64_t put_tile(const spmm_csr *a, const tile *t, int64_t index, int64_t
             const int64_t from = t->entry[r][c];
             if (from < 0) continue;
             mask |= 1u << (r * SP_TILE_COLUMNS + c);
-            if (a->precision == SPMM_F64)
-                ((double *)m->val)[value + count++] = ((const double *)a->as)[from];
-            else
-                ((float *)m->val)[value + count++] = ((const float *)a->as)[from];
+            sp_value_set(m->val, a->precision, value + count++, sp_value_get(a->as, a->precision, from));
         }
     m->mask[index] = mask;
     return count;

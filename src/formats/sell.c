@@ -125,10 +125,7 @@ static void fill_slice(const spmm_csr *a, const sp_segments *p, int64_t s, sp_ma
             const int64_t to = m->row_start[s] + j * SP_SLICE + r, from = segment.begin + j;
             const int entry = j < segment.length;
             m->col[to] = entry ? a->ja[from] : -1;
-            if (a->precision == SPMM_F64)
-                ((double *)m->val)[to] = entry ? ((const double *)a->as)[from] : 0;
-            else
-                ((float *)m->val)[to] = entry ? ((const float *)a->as)[from] : 0;
+            sp_value_set(m->val, a->precision, to, entry ? sp_value_get(a->as, a->precision, from) : 0);
         }
     }
 }

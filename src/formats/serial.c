@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "formats/multivector.h"
+
 /** The entries of a row: [begin, end) in the arrays of the matrix. */
 typedef struct row {
     int64_t begin, end;
@@ -67,11 +69,6 @@ void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spm
     (m->precision == SPMM_F64 ? product_f64 : product_f32)(m, begin, end, x, y);
 }
 
-static double magnitude(const void *data, spmm_precision precision, int64_t e)
-{
-    return fabs(precision == SPMM_F64 ? ((const double *)data)[e] : (double)((const float *)data)[e]);
-}
-
 void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x, double *bound)
 {
     const int64_t k = x->k;
@@ -80,9 +77,8 @@ void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_
         double *const sum = bound + i * k;
         for (int64_t j = 0; j < k; j++) sum[j] = 0;
         for (int64_t e = r.begin; e < r.end; e++) {
-            const double a = magnitude(m->val, m->precision, e);
-            for (int64_t j = 0; j < k; j++)
-                sum[j] += a * magnitude(x->data, x->precision, m->col[e] * x->ld + j);
+            const double a = fabs(sp_value_get(m->val, m->precision, e));
+            for (int64_t j = 0; j < k; j++) sum[j] += a * fabs(sp_multivector_get(x, m->col[e], j));
         }
     }
 }

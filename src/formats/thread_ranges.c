@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 
 int64_t sp_row_segments(int64_t entries)
 {
@@ -17,27 +18,14 @@ typedef struct load {
     int64_t *entries; /* [long_rows + 1]: entries[g] is the number of entries of the first g long rows */
 } load;
 
-/** Returns the number of long rows before row i. */
-static int64_t long_rows_before(const sp_thread_ranges *w, int64_t i)
-{
-    int64_t low = 0, high = w->long_rows;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (w->long_row[middle] < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /** Returns the cost of rows [0, i): the number of their entries plus two per row, for the start of the loop
  *  and the store to Y (without these two, one thread could get nearly all empty rows). Entries of long rows
  *  do not count here, because the segments of long rows are divided separately. */
 static int64_t cost_before(const load *l, int64_t i)
 {
     if (!l->row_start) return i;
-    return l->row_start[i] - l->row_start[0] - l->entries[long_rows_before(l->w, i)] + 2 * i;
+    const int64_t long_rows = sp_lower_bound(l->w->long_row, 0, l->w->long_rows, i);
+    return l->row_start[i] - l->row_start[0] - l->entries[long_rows] + 2 * i;
 }
 
 /** Returns the cost of segments [0, p), that is the number of their entries: SP_CPU_ROW_SEGMENT for each
@@ -75,9 +63,9 @@ static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
     int64_t segments = 0;
     for (int64_t g = 0; g < w->long_rows; g++) segments += sp_row_segments(l->entries[g + 1] - l->entries[g]);
     const int64_t total = cost_before(l, rows) + l->entries[w->long_rows], threads = w->threads;
-    for (int64_t t = 0; t < threads; t++) { /* split into quotient and remainder: total * t could overflow */
-        w->segment[t] = segments / threads * t + segments % threads * t / threads;
-        const int64_t wanted = total / threads * t + total % threads * t / threads;
+    for (int64_t t = 0; t < threads; t++) {
+        w->segment[t] = sp_partition_share(segments, threads, t);
+        const int64_t wanted = sp_partition_share(total, threads, t);
         w->begin[t] = find_boundary(l, rows, wanted - cost_of_segments(l, w->segment[t]));
         if (t > 0 && w->begin[t] < w->begin[t - 1]) w->begin[t] = w->begin[t - 1];
     }

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/memory.h"
+#include "formats/multivector.h"
 #include "io/csv_parse.h"
 #include "io/numparse.h"
 
@@ -225,13 +226,12 @@ static void read_pieces(reading *r)
 /** Copies the series of all pieces to their rows of x and frees the values of the pieces. */
 static void put_together(reading *r, spmm_multivector *x)
 {
-    const size_t size = sp_value_size(x->precision), row = (size_t)x->k * size, ld = (size_t)x->ld * size;
+    const int64_t bytes = x->k * sp_value_size(x->precision);
 #pragma omp parallel for schedule(dynamic) num_threads(r->options->threads < 1 ? 1 : r->options->threads)
     for (int64_t c = 0; c < r->pieces; c++) {
         sp_csv_values *const from = &r->parsed[c];
-        char *const to = (char *)x->data + (size_t)from->first * ld;
         for (int64_t i = 0; i < from->series; i++)
-            memcpy(to + (size_t)i * ld, (char *)from->values + (size_t)i * row, row);
+            memcpy(sp_row(x, from->first + i), (char *)from->values + i * bytes, (size_t)bytes);
         sp_free(from->values);
         from->values = NULL;
     }

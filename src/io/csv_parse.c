@@ -112,10 +112,7 @@ static const char *parse_series(const sp_csv_format *f, const char *begin, int64
             stop = parse_field(f, p, line, k + 1, &value, error);
             if (!stop) return NULL;
         }
-        if (f->precision == SPMM_F64)
-            ((double *)values)[k] = value;
-        else
-            ((float *)values)[k] = (float)value;
+        sp_value_set(values, f->precision, k, value);
         p = stop + 1;
         if (*stop == '\n') return k + 1 == f->values ? stop : wrong_count(f, begin, line, error);
     }
@@ -125,7 +122,7 @@ static const char *parse_series(const sp_csv_format *f, const char *begin, int64
 void sp_csv_parse(const sp_csv_format *f, const sp_chunk *c, sp_csv_values *out, sp_read_error *error)
 {
     const char *p = c->text, *const end = p + c->bytes;
-    const size_t row_bytes = (size_t)f->values * sp_value_size(f->precision);
+    const int64_t row_bytes = f->values * sp_value_size(f->precision);
     /* The length of the text limits the size of the buffer, because each value takes at least two bytes.
      * Without this limit, a long first series followed by many short (hence wrong) lines would need lines x
      * values elements, far too many. */
@@ -141,7 +138,7 @@ void sp_csv_parse(const sp_csv_format *f, const sp_chunk *c, sp_csv_values *out,
             p = sp_line_end(first, end);
             continue;
         }
-        p = parse_series(f, p, line, (char *)out->values + (size_t)out->series * row_bytes, error);
+        p = parse_series(f, p, line, (char *)out->values + out->series * row_bytes, error);
         if (!p) return;
         out->series++;
     }

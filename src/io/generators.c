@@ -418,11 +418,7 @@ static spmm_status make_rmat(const generator *g, spmm_precision precision, int t
         }
         coo.I[e] = (int32_t)row;
         coo.J[e] = (int32_t)column;
-        const double v = sp_random_unit(KEY_VALUE, (uint64_t)e, 0);
-        if (precision == SPMM_F64)
-            ((double *)coo.val)[e] = v;
-        else
-            ((float *)coo.val)[e] = (float)v;
+        sp_value_set(coo.val, precision, e, sp_random_unit(KEY_VALUE, (uint64_t)e, 0));
     }
     return sp_csr_from_coo(&coo, threads, a, NULL);
 }

@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/memory.h"
 #include "io/numparse.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -108,14 +109,6 @@ static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end,
     return fast_line_end(q);
 }
 
-static ALWAYS_INLINE void store_value(void *val, spmm_precision precision, int64_t slot, double value)
-{
-    if (precision == SPMM_F64)
-        ((double *)val)[slot] = value;
-    else
-        ((float *)val)[slot] = (float)value;
-}
-
 enum { LOWER = 1, UPPER = 2 }; /* bits: an entry lies in the strict lower or upper triangle */
 
 /** Parses a chunk of a coordinate file and returns the number of entries stored. Sets *triangles to LOWER,
@@ -151,7 +144,7 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp
         if (h.symmetry != SP_GENERAL) seen |= (i > j ? LOWER : 0u) | (i < j ? UPPER : 0u);
         I[slot - first_entry] = (int32_t)i;
         J[slot - first_entry] = (int32_t)j;
-        if (val) store_value(val, precision, slot - first_entry, value);
+        if (val) sp_value_set(val, precision, slot - first_entry, value);
         slot++;
     }
     *triangles = seen;
@@ -186,9 +179,9 @@ static position array_place(const sp_header *h, int64_t slot)
 static void store_dense(const sp_parse_output *t, position *at, double value)
 {
     const sp_symmetry symmetry = t->header->symmetry;
-    store_value(t->val, t->precision, at->i * t->ld + at->j, value);
+    sp_value_set(t->val, t->precision, at->i * t->ld + at->j, value);
     if (symmetry != SP_GENERAL)
-        store_value(t->val, t->precision, at->j * t->ld + at->i, symmetry == SP_SKEW ? -value : value);
+        sp_value_set(t->val, t->precision, at->j * t->ld + at->i, symmetry == SP_SKEW ? -value : value);
     if (++at->i == t->header->rows) {
         at->j++;
         at->i = symmetry == SP_GENERAL ? 0 : at->j + (symmetry == SP_SKEW);
@@ -218,7 +211,7 @@ static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chun
         if (t->dense)
             store_dense(t, &at, value);
         else
-            store_value(t->val, precision, slot, value);
+            sp_value_set(t->val, precision, slot, value);
         slot++;
     }
     return slot - c->first_entry;

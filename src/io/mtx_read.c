@@ -2,6 +2,7 @@
 #include "io/mtx_body.h"
 
 #include "base/memory.h"
+#include "formats/multivector.h"
 
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
 {
@@ -27,27 +28,20 @@ static spmm_status read_coordinate(sp_reading *r, sp_coo *coo)
     return sp_reading_body(r, &t);
 }
 
-static double value_at(const void *val, spmm_precision precision, int64_t k)
-{
-    return precision == SPMM_F64 ? ((const double *)val)[k] : (double)((const float *)val)[k];
-}
-
 /** Removes the zeros from coo->val and sets the row and column indices of the nonzeros. On entry, coo->val
  *  holds all values of an array file, column by column. */
 static void keep_nonzeros(sp_coo *coo)
 {
     const int64_t n = coo->rows;
     const int skew = coo->symmetry == SP_SKEW, general = coo->symmetry == SP_GENERAL;
-    const size_t size = sp_value_size(coo->precision);
-    char *const val = coo->val;
     int64_t from = 0, to = 0;
     for (int64_t j = 0; j < coo->cols; j++) {
         for (int64_t i = general ? 0 : j + skew; i < n; i++, from++) {
-            if (value_at(val, coo->precision, from) == 0.0) continue;
+            const double value = sp_value_get(coo->val, coo->precision, from);
+            if (value == 0.0) continue;
             coo->I[to] = (int32_t)i;
             coo->J[to] = (int32_t)j;
-            memmove(val + (size_t)to * size, val + (size_t)from * size, size);
-            to++;
+            sp_value_set(coo->val, coo->precision, to++, value);
         }
     }
 }
@@ -59,7 +53,7 @@ static spmm_status read_array(sp_reading *r, sp_coo *coo)
     TRY(sp_alloc(&coo->val, t.capacity, sp_value_size(t.precision), "the values of the array"));
     t.val = coo->val;
     TRY(sp_reading_body(r, &t));
-    for (int64_t k = 0; k < r->header.entries; k++) coo->nnz += value_at(coo->val, t.precision, k) != 0.0;
+    for (int64_t k = 0; k < r->header.entries; k++) coo->nnz += sp_value_get(coo->val, t.precision, k) != 0.0;
     TRY(sp_alloc((void **)&coo->I, coo->nnz, sizeof *coo->I, "row indices"));
     TRY(sp_alloc((void **)&coo->J, coo->nnz, sizeof *coo->J, "column indices"));
     keep_nonzeros(coo);
@@ -120,10 +114,7 @@ static spmm_status read_dense_array(sp_reading *r, const char *path, spmm_multiv
 
 static void add(spmm_multivector *x, int64_t i, int64_t j, double value)
 {
-    if (x->precision == SPMM_F64)
-        ((double *)x->data)[i * x->ld + j] += value;
-    else
-        ((float *)x->data)[i * x->ld + j] += (float)value;
+    sp_value_set(x->data, x->precision, i * x->ld + j, sp_multivector_get(x, i, j) + value);
 }
 
 static spmm_status read_dense_coordinate(sp_reading *r, const char *path, spmm_multivector *x)
@@ -132,7 +123,7 @@ static spmm_status read_dense_coordinate(sp_reading *r, const char *path, spmm_m
     spmm_status status = read_coordinate(r, &coo);
     if (status == SPMM_OK) status = create_dense(r, path, x);
     for (int64_t k = 0; status == SPMM_OK && k < coo.nnz; k++) {
-        const double value = coo.val ? value_at(coo.val, coo.precision, k) : 1.0;
+        const double value = coo.val ? sp_value_get(coo.val, coo.precision, k) : 1.0;
         add(x, coo.I[k], coo.J[k], value);
         if (coo.symmetry != SP_GENERAL && coo.I[k] != coo.J[k])
             add(x, coo.J[k], coo.I[k], coo.symmetry == SP_SKEW ? -value : value);

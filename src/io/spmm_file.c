@@ -161,7 +161,7 @@ static spmm_status read_values(const sp_spmm_file *f, const sp_spmm_file_range *
                       SP_FILE_VALUES,
                       first,
                       end,
-                      (int64_t)sp_value_size((spmm_precision)f->header.precision),
+                      sp_value_size((spmm_precision)f->header.precision),
                       as,
                       r->precision,
                       r->allow_nonfinite};
@@ -169,11 +169,6 @@ static spmm_status read_values(const sp_spmm_file *f, const sp_spmm_file_range *
 }
 
 /* ---- blocks ---- */
-
-static double value_at(const spmm_csr *a, int64_t e)
-{
-    return a->precision == SPMM_F64 ? ((const double *)a->as)[e] : (double)((const float *)a->as)[e];
-}
 
 static spmm_status columns_disordered(const sp_spmm_file *f, int64_t row)
 {
@@ -198,10 +193,10 @@ static spmm_status check_finite(const sp_spmm_file *f, const sp_spmm_file_range 
     int64_t wrong = INT64_MAX, row = 0;
 #pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
     for (int64_t e = 0; e < a->nnz; e++)
-        if (!isfinite(value_at(a, e)) && e < wrong) wrong = e;
+        if (!isfinite(sp_value_get(a->as, a->precision, e)) && e < wrong) wrong = e;
     if (wrong == INT64_MAX) return SPMM_OK;
     while (a->irp[row + 1] <= wrong) row++;
-    const double value = value_at(a, wrong);
+    const double value = sp_value_get(a->as, a->precision, wrong);
     return sp_fail(
         SPMM_ERR_SYNTAX,
         "%s: found \"%s\" in row %lld, column %lld, expected a finite value (or --allow-nonfinite)", f->path,
@@ -266,7 +261,6 @@ static spmm_status parts_create(const sp_spmm_file *f, const spmm_csr *a, parts 
 static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *r, parts *p, int64_t row,
                                int64_t at, int64_t n, int append, spmm_csr *a)
 {
-    const int64_t size = (int64_t)sp_value_size(a->precision);
     int64_t to = append ? a->nnz : 0;
     for (int64_t k = at; k < at + n; k++) {
         const int64_t column = p->column[k];
@@ -275,7 +269,7 @@ static spmm_status part_of_row(const sp_spmm_file *f, const sp_spmm_file_range *
         if (column < r->col_begin || column >= r->col_end) continue;
         if (append) {
             a->ja[to] = (int32_t)(column - r->col_begin);
-            memcpy((char *)a->as + to * size, (const char *)p->value + k * size, (size_t)size);
+            sp_value_set(a->as, a->precision, to, sp_value_get(p->value, a->precision, k));
         }
         to++;
     }

@@ -106,7 +106,7 @@ static inline const char *sp_spmm_file_lay_out(sp_spmm_file_header *h)
         return "bytes of a chunk";
     h->bytes[SP_FILE_ROWS] = (h->rows + 1) * (int64_t)sizeof(int64_t);
     h->bytes[SP_FILE_COLUMNS] = h->nnz * (int64_t)sizeof(int32_t);
-    h->bytes[SP_FILE_VALUES] = h->nnz * (int64_t)sp_value_size((spmm_precision)h->precision);
+    h->bytes[SP_FILE_VALUES] = h->nnz * sp_value_size((spmm_precision)h->precision);
     int64_t at = (int64_t)sizeof *h +
                  sp_spmm_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof(uint32_t);
     for (int s = 0; s < SP_FILE_SECTIONS; s++) {

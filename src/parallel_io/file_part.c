@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "io/mtx_body.h"
 #include "io/numparse.h"
 
@@ -149,7 +150,7 @@ static spmm_status find_line(const sp_file_part *p, int64_t at, int64_t *begin)
 
 static spmm_status open_part(const sp_grid *grid, sp_file_part *p)
 {
-    const int64_t bytes = p->opening->file_bytes - p->opening->body, size = grid->size;
+    const int64_t bytes = p->opening->file_bytes - p->opening->body;
     const int code = MPI_File_open(MPI_COMM_SELF, p->path, MPI_MODE_RDONLY, MPI_INFO_NULL, &p->file);
     if (code != MPI_SUCCESS) {
         char text[MPI_MAX_ERROR_STRING] = "";
@@ -161,8 +162,7 @@ static spmm_status open_part(const sp_grid *grid, sp_file_part *p)
     TRY(sp_alloc((void **)&p->text, p->round + SP_LINE_MAX + SP_CHUNK_PAD + 1, 1, "a read buffer"));
     TRY(sp_alloc((void **)&p->cut, 2 * ((int64_t)p->options.threads + 1), sizeof *p->cut, "a read buffer"));
     p->first = p->cut + p->options.threads + 1;
-    return find_line(p, p->opening->body + bytes / size * grid->rank + bytes % size * grid->rank / size,
-                     &p->begin);
+    return find_line(p, p->opening->body + sp_partition_share(bytes, grid->size, grid->rank), &p->begin);
 }
 
 spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_read_options *options,

@@ -57,16 +57,9 @@ static int64_t find_row(const sp_grid *grid, const sp_row_counts *t, int64_t ent
     const int64_t n = range(grid, t);
     if (entry == 0) return 0;
     if (t->count[0] >= entry || t->count[n] < entry) return -1;
-    int64_t low = 1, high = n; /* bisection for the first count[low] >= entry */
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (t->count[middle] < entry)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const int before = entry - t->count[low - 1] < t->count[low] - entry;
-    return 2 * (t->begin[grid->rank] + low) + before;
+    const int64_t row = sp_lower_bound(t->count, 1, n, entry);
+    const int before = entry - t->count[row - 1] < t->count[row] - entry;
+    return 2 * (t->begin[grid->rank] + row) + before;
 }
 
 spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t, int parts, int64_t *begin)

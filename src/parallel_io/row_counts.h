@@ -2,6 +2,7 @@
 #ifndef SP_ROW_COUNTS_H
 #define SP_ROW_COUNTS_H
 
+#include "base/search.h"
 #include "comm/grid.h"
 #include "distribute/partition.h"
 #include "parallel_io/shuffle.h"
@@ -57,16 +58,7 @@ spmm_status sp_row_counts_give(const sp_grid *grid, sp_row_counts *counts, const
  *  \param [in] guess  number of the range that is tried first */
 static inline int sp_range_of(const int64_t *begin, int parts, int64_t i, int guess)
 {
-    if (i >= begin[guess] && i < begin[guess + 1]) return guess;
-    int low = 0, high = parts - 1; /* bisection for the first range that ends after i */
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (begin[middle + 1] > i)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return i >= begin[guess] && i < begin[guess + 1] ? guess : sp_part_of(begin, parts, i);
 }
 
 #endif

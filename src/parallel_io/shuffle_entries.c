@@ -51,7 +51,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
     char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
-    const float rounded = (float)value; /* only used for f32, and exact then: value_at() read a float */
+    const float rounded = (float)value; /* only used for f32, and exact then: `value` was a float */
     if (s->fill->a->precision == SPMM_F64)
         memcpy(item + sizeof index, &value, sizeof value);
     else
@@ -69,20 +69,14 @@ static ALWAYS_INLINE void add_items(pass *s, sp_shuffle *r, const int what, int6
     if (s->cols) count_item(r, s->cols, s->grid->size, j, 1, &s->col_guess);
 }
 
-static ALWAYS_INLINE double value_at(const pass *s, int64_t k)
-{
-    if (!s->batch.val) return 1.0;
-    return s->fill->a->precision == SPMM_F64 ? ((const double *)s->batch.val)[k]
-                                             : (double)((const float *)s->batch.val)[k];
-}
-
 /** Adds items for the remaining entries of the batch, as long as the shuffle has room. */
 static ALWAYS_INLINE void add_batch(pass *s, sp_shuffle *r, const int what)
 {
     const sp_symmetry symmetry = s->source->symmetry;
     for (; s->next < s->batch.n && !sp_shuffle_full(r); s->next++) {
         const int64_t i = s->batch.I[s->next], j = s->batch.J[s->next];
-        const double value = what == PLACE ? value_at(s, s->next) : 0.0;
+        double value = 1.0; /* of an entry without values */
+        if (what == PLACE && s->batch.val) value = sp_value_get(s->batch.val, s->fill->a->precision, s->next);
         add_items(s, r, what, i, j, value);
         if (symmetry != SP_GENERAL && i != j)
             add_items(s, r, what, j, i, symmetry == SP_SKEW ? -value : value);
@@ -150,7 +144,7 @@ static int place_group(const pass *s, const char *item, int64_t count)
     double val[GROUP];
     float *const val_f32 = (void *)val;
     const int values = s->source->values, f64 = s->fill->a->precision == SPMM_F64;
-    const size_t width = 8 + (values ? sp_value_size(s->fill->a->precision) : 0);
+    const int64_t width = 8 + (values ? sp_value_size(s->fill->a->precision) : 0);
     for (int64_t k = 0; k < count; k++, item += width) {
         memcpy(&I[k], item, sizeof I[k]);
         memcpy(&J[k], item + 4, sizeof J[k]);
@@ -165,7 +159,7 @@ static spmm_status take_entries(void *context, const void *items, int64_t count)
 {
     const pass *const s = context;
     const int64_t groups = (count + GROUP - 1) / GROUP;
-    const int64_t width = 8 + (s->source->values ? (int64_t)sp_value_size(s->fill->a->precision) : 0);
+    const int64_t width = 8 + (s->source->values ? sp_value_size(s->fill->a->precision) : 0);
     int beyond = 0;
 #pragma omp parallel for schedule(static) num_threads(s->fill->threads) reduction(| : beyond) if (groups > 4)
     for (int64_t g = 0; g < groups; g++) {
@@ -197,6 +191,6 @@ spmm_status sp_load_insert(const sp_grid *grid, const sp_load_source *source, co
                            sp_csr_builder *fill)
 {
     pass s = {.grid = grid, .source = source, .load = load, .fill = fill};
-    const size_t width = 2 * sizeof(int32_t) + (source->values ? sp_value_size(fill->a->precision) : 0);
-    return sp_route(grid->comm, (int64_t)width, add_entries, take_entries, &s);
+    const int64_t width = 8 + (source->values ? sp_value_size(fill->a->precision) : 0);
+    return sp_route(grid->comm, width, add_entries, take_entries, &s);
 }

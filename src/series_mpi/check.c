@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "device/device.h"
 #include "distribute/gather.h"
 #include "formats/multivector.h"
@@ -22,8 +23,7 @@ static spmm_status choose(sp_series_job *job)
                : job->options.verify == SP_VERIFY_FULL || job->count < (int64_t)SAMPLED ? job->count
                                                                                         : (int64_t)SAMPLED;
     TRY(sp_alloc((void **)&s->number, s->count, sizeof *s->number, "numbers of series"));
-    for (int64_t i = 0; i < s->count; i++)
-        s->number[i] = job->count / s->count * i + job->count % s->count * i / s->count;
+    for (int64_t i = 0; i < s->count; i++) s->number[i] = sp_partition_share(job->count, s->count, i);
     while (s->first < s->count && s->number[s->first] < begin) s->first++;
     while (s->first + s->local < s->count && s->number[s->first + s->local] < end) s->local++;
     return SPMM_OK;
@@ -33,7 +33,7 @@ static spmm_status choose(sp_series_job *job)
 static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
 {
     const sp_series *const x = &job->x;
-    const int64_t size = (int64_t)sp_value_size(x->v.precision), local = m - x->first;
+    const int64_t size = sp_value_size(x->v.precision), local = m - x->first;
     const int rows = x->layout == SP_SERIES_MAJOR;
     const char *const from = (const char *)x->v.data + local * (rows ? x->v.ld : 1) * size;
     if (x->v.space == SPMM_CUDA && rows) return sp_device_download(row, from, x->length * size);
@@ -52,8 +52,7 @@ static spmm_status gather_sampled(const sp_series_job *job, spmm_multivector *al
     spmm_status status = spmm_multivector_create(s->local, job->length, job->options.precision, SPMM_CPU,
                                                  &mine);
     for (int64_t i = 0; i < s->local && status == SPMM_OK; i++)
-        status = fetch(job, s->number[s->first + i],
-                       (char *)mine.data + i * mine.ld * (int64_t)sp_value_size(mine.precision));
+        status = fetch(job, s->number[s->first + i], sp_row(&mine, i));
     status = sp_agree(job->grid.comm, "check", status);
     if (status == SPMM_OK) status = sp_gather(&job->grid, &mine, s->count, all);
     spmm_multivector_destroy(&mine);
@@ -81,7 +80,7 @@ static spmm_status generate(sp_series_job *job)
         sp_series one = s->series;
         one.count = 1;
         one.first = s->number[i];
-        one.v.data = (char *)one.v.data + i * one.v.ld * (int64_t)sp_value_size(one.v.precision);
+        one.v.data = sp_row(&one.v, i);
         const sp_series_launch l = {.x = &one, .walk = &job->options.walk, .threads = 1};
         TRY(sp_series_find("cpu_walk_serial")->ops->run(&l));
     }

@@ -70,7 +70,7 @@ static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
  *  would need additional memory for each exchange. */
 static spmm_status create_exchange(sp_pearson *p, int d)
 {
-    const int64_t row_bytes = p->z.ld * (int64_t)sp_value_size(p->z.precision);
+    const int64_t row_bytes = sp_row_bytes(&p->z);
     TRY(sp_agree(p->grid->comm, "pearson", step_halo(p, d, &p->halo[d])));
     if (p->space == SPMM_CPU)
         return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CPU, SPMM_TRANSPORT_AUTO, p->threads,
@@ -110,7 +110,7 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
  *  down to about LEAST_EDGE. */
 static spmm_status allocate_tile(sp_pearson *p)
 {
-    const int64_t size = (int64_t)sp_value_size(p->z.precision),
+    const int64_t size = sp_value_size(p->z.precision),
                   most = p->z.rows > p->z.ghost_high ? p->z.rows : p->z.ghost_high;
     spmm_status status;
     p->edge = sp_environment_number("SPMM_TILE_EDGE", p->space == SPMM_CUDA ? GPU_EDGE : CPU_EDGE);
@@ -180,7 +180,7 @@ int64_t sp_pearson_received(const sp_pearson *p)
     int64_t rows = 0;
     for (int d = 1; d < p->steps; d++)
         if (p->halo[d].sources) rows += p->halo[d].source[0].rows;
-    return rows * p->z.ld * (int64_t)sp_value_size(p->z.precision);
+    return rows * sp_row_bytes(&p->z);
 }
 
 const char *sp_pearson_transport(const sp_pearson *p)
@@ -221,7 +221,7 @@ typedef struct meeting {
 static meeting meet(const sp_pearson *p, int d)
 {
     const int me = p->grid->rank, other = (me + d) % p->grid->size;
-    const int64_t row = p->z.ld * (int64_t)sp_value_size(p->z.precision);
+    const int64_t row = sp_row_bytes(&p->z);
     const char *const own = p->z.data;
     meeting m = {own, own, p->begin[me], p->z.rows, p->begin[me], p->z.rows, 1};
     if (d == 0) return m;
@@ -242,7 +242,7 @@ static meeting meet(const sp_pearson *p, int d)
 static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j,
                            sp_pearson_collection *collect)
 {
-    const int64_t row = p->z.ld * (int64_t)sp_value_size(p->z.precision);
+    const int64_t row = sp_row_bytes(&p->z);
     const int64_t rows = m->rows_a - i < p->edge ? m->rows_a - i : p->edge,
                   cols = m->rows_b - j < p->edge ? m->rows_b - j : p->edge;
     const int triangle = m->same && i == j;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "device/device.h"
 #include "formats/multivector.h"
 #include "series_mpi/pearson_internal.h"
@@ -91,17 +92,16 @@ static double threshold(const best *b, const sp_histogram *t)
  *  sp_tile_find() found more than ROOM pairs, for example because very many coefficients are nearly equal. */
 static spmm_status scan_tile(const sp_tile *t, sp_pearson_collection *c, double low, double high)
 {
-    const size_t size = sp_value_size(t->precision);
+    const int64_t size = sp_value_size(t->precision);
     void *column = NULL;
     if (t->space == SPMM_CUDA) TRY(sp_alloc(&column, t->rows, size, "a column of coefficients"));
     spmm_status status = SPMM_OK;
     for (int64_t j = 0; j < t->cols && status == SPMM_OK; j++) {
-        const void *from = (const char *)t->c + (size_t)(j * t->rows) * size;
-        if (column) status = sp_device_download(column, from, t->rows * (int64_t)size);
+        const void *from = (const char *)t->c + j * t->rows * size;
+        if (column) status = sp_device_download(column, from, t->rows * size);
         if (column) from = column;
         for (int64_t i = 0; i < sp_tile_pairs(t, j) && status == SPMM_OK; i++) {
-            const double r = t->precision == SPMM_F64 ? ((const double *)from)[i]
-                                                      : (double)((const float *)from)[i];
+            const double r = sp_value_get(from, t->precision, i);
             const sp_pair pair = sp_pair_of(r, t->first_row + i, t->first_col + j);
             if (r >= high) add(&c->most, &pair);
             if (r <= low) add(&c->least, &pair);
@@ -137,15 +137,7 @@ static spmm_status look_for_best(const sp_pearson *p, const sp_tile *tile, sp_pe
 /** Returns the index in w->series of the first number that is not less than `number`, or w->count. */
 static int64_t wanted_from(const sp_pearson_wanted *w, int64_t number)
 {
-    int64_t low = 0, high = w->count;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (w->series[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return sp_lower_bound(w->series, 0, w->count, number);
 }
 
 static void pick_column(const sp_tile *t, const sp_pearson_wanted *w, const void *column, picked *to,
@@ -154,9 +146,7 @@ static void pick_column(const sp_tile *t, const sp_pearson_wanted *w, const void
     const int64_t pairs = sp_tile_pairs(t, w->series[to->c0 + c] - t->first_col);
     for (int64_t r = 0; r < to->rows; r++) {
         const int64_t i = w->series[to->r0 + r] - t->first_row;
-        to->value[c * to->rows + r] = i >= pairs                 ? NAN
-                                      : t->precision == SPMM_F64 ? ((const double *)column)[i]
-                                                                 : (double)((const float *)column)[i];
+        to->value[c * to->rows + r] = i < pairs ? sp_value_get(column, t->precision, i) : NAN;
     }
 }
 
@@ -164,7 +154,7 @@ static void pick_column(const sp_tile *t, const sp_pearson_wanted *w, const void
  *  downloaded from a GPU in one transfer. */
 static spmm_status pick_columns(const sp_tile *t, const sp_pearson_wanted *w, picked *to)
 {
-    const int64_t size = (int64_t)sp_value_size(t->precision), bytes = t->rows * size;
+    const int64_t size = sp_value_size(t->precision), bytes = t->rows * size;
     const int64_t most = bytes < STRIP_BYTES ? STRIP_BYTES / bytes : 1;
     void *strip = NULL;
     spmm_status status = SPMM_OK;

@@ -160,7 +160,7 @@ static spmm_status poison(const sp_series_job *job, sp_step step)
     void *const at = step == SP_GENERATE ? job->x.v.data
                      : step == SP_MEAN   ? (void *)job->mean
                                          : (void *)&job->spread->deviation;
-    const int64_t bytes = step == SP_GENERATE ? (int64_t)sp_value_size(job->options.precision) : 8;
+    const int64_t bytes = step == SP_GENERATE ? sp_value_size(job->options.precision) : 8;
     if (sp_fault("step", job->grid.rank) != SP_FAULT_WRONG || job->x.count == 0) return SPMM_OK;
     if (job->binding.device == SPMM_CUDA) return sp_device_upload(at, &wrong, bytes);
     memcpy(at, &wrong, (size_t)bytes);

@@ -5,9 +5,9 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "cli/record_writer.h"
 #include "device/device.h"
-#include "distribute/partition.h"
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 

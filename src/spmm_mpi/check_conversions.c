@@ -106,7 +106,7 @@ static spmm_status target_create(const checks *c, const algorithm *algo, target 
     TRY(sp_alloc(&f->val, entries, sp_value_size(coo->precision), "values"));
     if (f->padded) {
         memset(f->col, 0xff, (size_t)entries * sizeof *f->col); /* all -1 */
-        memset(f->val, 0, (size_t)entries * sp_value_size(coo->precision));
+        memset(f->val, 0, (size_t)(entries * sp_value_size(coo->precision)));
     }
     return SPMM_OK;
 }
@@ -155,20 +155,16 @@ static int by_column(const void *p, const void *q)
 static void sort_row(const target *f, int64_t i, entry *scratch)
 {
     const int64_t from = row_position(f, i), n = f->nz_per_row[i];
-    const int f64 = f->coo->precision == SPMM_F64;
+    const spmm_precision precision = f->coo->precision;
     int64_t sorted = 1;
     while (sorted < n && f->col[from + sorted - 1] < f->col[from + sorted]) sorted++;
     if (sorted >= n) return;
     for (int64_t e = 0; e < n; e++)
-        scratch[e] = (entry){f->col[from + e], f64 ? ((const double *)f->val)[from + e]
-                                                   : (double)((const float *)f->val)[from + e]};
+        scratch[e] = (entry){f->col[from + e], sp_value_get(f->val, precision, from + e)};
     qsort(scratch, (size_t)n, sizeof *scratch, by_column);
     for (int64_t e = 0; e < n; e++) {
         f->col[from + e] = scratch[e].column;
-        if (f64)
-            ((double *)f->val)[from + e] = scratch[e].value;
-        else
-            ((float *)f->val)[from + e] = (float)scratch[e].value;
+        sp_value_set(f->val, precision, from + e, scratch[e].value);
     }
 }
 
@@ -193,16 +189,16 @@ static spmm_status sort_rows(const target *f, outcome *o)
  *  -1 and a value of zero bits. */
 static int is_same(const target *f, const spmm_csr *a)
 {
-    const size_t size = sp_value_size(a->precision);
+    const int64_t size = sp_value_size(a->precision);
     const char *const val = f->val, *const as = a->as;
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t at = row_position(f, i), from = a->irp[i], n = a->irp[i + 1] - from;
         if (f->nz_per_row[i] != n || memcmp(f->col + at, a->ja + from, (size_t)n * sizeof *a->ja) != 0 ||
-            memcmp(val + (size_t)at * size, as + (size_t)from * size, (size_t)n * size) != 0)
+            memcmp(val + at * size, as + from * size, (size_t)(n * size)) != 0)
             return 0;
         for (int64_t e = at + n; f->padded && e < at + f->width; e++)
             if (f->col[e] != -1) return 0;
-        for (size_t b = (size_t)(at + n) * size; f->padded && b < (size_t)(at + f->width) * size; b++)
+        for (int64_t b = (at + n) * size; f->padded && b < (at + f->width) * size; b++)
             if (val[b] != 0) return 0;
     }
     return 1;

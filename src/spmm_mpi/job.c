@@ -274,7 +274,7 @@ static spmm_status coo_of_csr(const spmm_csr *a, sp_coo *coo)
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) coo->I[e] = (int32_t)i;
     memcpy(coo->J, a->ja, (size_t)a->nnz * sizeof *a->ja);
-    memcpy(coo->val, a->as, (size_t)a->nnz * sp_value_size(a->precision));
+    memcpy(coo->val, a->as, (size_t)(a->nnz * sp_value_size(a->precision)));
     return SPMM_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cli/copy_bandwidth.h"
 #include "distribute/gather.h"
+#include "formats/multivector.h"
 #include "plan/plan.h"
 #include "spmm_mpi/dram_bound.h"
 #include "spmm_mpi/probe.h"
@@ -221,20 +222,14 @@ static spmm_status products(sp_job *job, run *r)
  *  at least i, since the sampled indices increase strictly; so no row is overwritten before it is moved. */
 static void pick_rows(const sp_job *job, spmm_multivector *y)
 {
-    const size_t bytes = (size_t)y->ld * sp_value_size(y->precision);
     for (int64_t i = 0; i < job->sample_count; i++)
-        memmove((char *)y->data + (size_t)i * bytes,
-                (const char *)y->data + (size_t)job->sample_rows[i] * bytes, bytes);
+        memmove(sp_row(y, i), sp_row(y, job->sample_rows[i]), (size_t)sp_row_bytes(y));
     y->rows = job->sample_count;
 }
 
 static void poison(spmm_multivector *y)
 {
-    if (y->rows == 0) return;
-    if (y->precision == SPMM_F64)
-        ((double *)y->data)[0] += 1;
-    else
-        ((float *)y->data)[0] += 1;
+    if (y->rows > 0) sp_value_set(y->data, y->precision, 0, sp_value_get(y->data, y->precision, 0) + 1);
 }
 
 /** Writes Y to the output file, with the rows in the order of the matrix as read. Called on rank 0 only. */

@@ -1,0 +1,49 @@
+/** Boundaries of consecutive parts: where an even division puts them, and binary searches in sorted arrays. */
+#ifndef SP_SEARCH_H
+#define SP_SEARCH_H
+
+#include <stdint.h>
+
+/** Returns p/parts of n, rounded down: the number of items before part p if n items are divided evenly. Does
+ *  not form n * p, which might overflow. Local. */
+static inline int64_t sp_partition_share(int64_t n, int64_t parts, int64_t p)
+{
+    return n / parts * p + n % parts * p / parts;
+}
+
+/** Returns the first i in [low, high) with sorted[i] >= value, or high if there is none. The elements
+ *  sorted[low .. high - 1] do not decrease. Local. */
+static inline int64_t sp_lower_bound(const int64_t *sorted, int64_t low, int64_t high, int64_t value)
+{
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** Like sp_lower_bound(), for 32-bit elements. Local. */
+static inline int64_t sp_lower_bound_i32(const int32_t *sorted, int64_t low, int64_t high, int64_t value)
+{
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/** Returns the number of the part that contains i: the last p in [0, parts) with begin[p] <= i, so never an
+ *  empty part. Local.
+ *  \param [in] begin  boundaries of the parts, [parts + 1], with begin[0] <= i < begin[parts] */
+static inline int sp_part_of(const int64_t *begin, int parts, int64_t i)
+{
+    return (int)sp_lower_bound(begin, 1, parts, i + 1) - 1;
+}
+
+#endif
