@@ -29,21 +29,18 @@ spmm_status sp_gather(const sp_grid *grid, const spmm_multivector *block, int64_
         if (status == SPMM_OK)
             status = sp_alloc((void **)&block_rows, grid->size, sizeof *block_rows, "block sizes");
     }
-    TRY_GOTO(sp_agree(grid->comm, "gather", status), failed);
-    TRY_GOTO(SP_MPI(MPI_Gather(&block->rows, 1, MPI_INT64_T, block_rows, 1, MPI_INT64_T, ROOT, grid->comm)),
-             failed);
+    TRY_GOTO(sp_agree(grid->comm, "gather", status), done);
+    TRY_GOTO(sp_collect(grid->comm, &block->rows, sizeof block->rows, block_rows), done);
     if (grid->rank == ROOT) {
         memcpy(y->data, block->data, (size_t)sp_multivector_bytes(block));
         status = receive_blocks(grid, block_rows, y);
     } else {
         status = sp_send(grid->comm, ROOT, SP_TAG_Y, block->data, sp_multivector_bytes(block));
     }
-    TRY_GOTO(sp_agree(grid->comm, "gather", status), failed);
+    status = sp_agree(grid->comm, "gather", status);
+done:
     sp_free(block_rows);
-    return SPMM_OK;
-failed:
-    sp_free(block_rows);
-    spmm_multivector_destroy(y);
+    if (status != SPMM_OK) spmm_multivector_destroy(y);
     return status;
 }
 

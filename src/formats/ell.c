@@ -45,12 +45,7 @@ static spmm_status refuse_beyond(const spmm_csr *a, int64_t width, double limit)
  *  on failure. */
 static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t entries, sp_matrix *m)
 {
-    *m = (sp_matrix){.format = format,
-                     .precision = a->precision,
-                     .space = SPMM_CPU,
-                     .rows = a->rows,
-                     .cols = a->cols,
-                     .nnz = a->nnz};
+    *m = sp_matrix_like(a, format);
     TRY(sp_alloc((void **)&m->col, entries, sizeof *m->col, "ELLPACK column indices"));
     return sp_alloc(&m->val, entries, sp_value_size(a->precision), "ELLPACK values");
 }
@@ -66,52 +61,50 @@ static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int
     if (n < width) memset((char *)m->val + (to + n) * size, 0, (size_t)((width - n) * size));
 }
 
+/** Copies all rows of `a` to m, padded to m->width entries if m->row_start is NULL. */
+static spmm_status copy_rows(const spmm_csr *a, int threads, sp_matrix *m)
+{
+    sp_thread_ranges w;
+    TRY(sp_thread_ranges_create(a->irp, a->rows, threads, &w));
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int t = 0; t < threads; t++)
+        for (int64_t i = w.begin[t]; i < w.begin[t + 1]; i++) {
+            copy_row(a, i, m, m->row_start ? a->irp[i] : i * m->width, m->width);
+            if (!m->row_start) continue;
+            m->row_start[i] = a->irp[i];
+            m->nz_per_row[i] = (int32_t)(a->irp[i + 1] - a->irp[i]);
+        }
+    sp_thread_ranges_destroy(&w);
+    return SPMM_OK;
+}
+
 spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_matrix *m)
 {
     memset(m, 0, sizeof *m);
-    sp_thread_ranges w = {0};
     const int64_t width = longest_row(a);
     TRY(refuse_beyond(a, width, limit));
     int64_t entries;
     if (__builtin_mul_overflow(a->rows, width, &entries)) entries = INT64_MAX; /* sp_alloc() then fails */
-    spmm_status status;
-    TRY_GOTO(create_entries(a, SPMM_ELL, entries, m), failed);
+    spmm_status status = create_entries(a, SPMM_ELL, entries, m);
     m->width = width;
-    TRY_GOTO(sp_thread_ranges_create(a->irp, a->rows, threads, &w), failed);
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-    for (int t = 0; t < threads; t++)
-        for (int64_t i = w.begin[t]; i < w.begin[t + 1]; i++) copy_row(a, i, m, i * width, width);
-    sp_thread_ranges_destroy(&w);
-    return SPMM_OK;
-failed:
-    sp_matrix_destroy(m);
+    if (status == SPMM_OK) status = copy_rows(a, threads, m);
+    if (status != SPMM_OK) sp_matrix_destroy(m);
     return status;
 }
 
 spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
     memset(m, 0, sizeof *m);
-    sp_thread_ranges w = {0};
     const int64_t longest = longest_row(a);
     if (longest > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "a row of %lld entries: ELLPACK without padding holds up to 2^31 - 1",
                        (long long)longest);
     spmm_status status;
-    TRY_GOTO(create_entries(a, SPMM_ELL_NOPAD, a->nnz, m), failed);
-    TRY_GOTO(sp_alloc((void **)&m->row_start, a->rows, sizeof *m->row_start, "ELLPACK row starts"), failed);
-    TRY_GOTO(sp_alloc((void **)&m->nz_per_row, a->rows, sizeof *m->nz_per_row, "ELLPACK row lengths"),
-             failed);
-    TRY_GOTO(sp_thread_ranges_create(a->irp, a->rows, threads, &w), failed);
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-    for (int t = 0; t < threads; t++)
-        for (int64_t i = w.begin[t]; i < w.begin[t + 1]; i++) {
-            m->row_start[i] = a->irp[i];
-            m->nz_per_row[i] = (int32_t)(a->irp[i + 1] - a->irp[i]);
-            copy_row(a, i, m, a->irp[i], 0);
-        }
-    sp_thread_ranges_destroy(&w);
-    return SPMM_OK;
-failed:
-    sp_matrix_destroy(m);
+    TRY_GOTO(create_entries(a, SPMM_ELL_NOPAD, a->nnz, m), done);
+    TRY_GOTO(sp_alloc((void **)&m->row_start, a->rows, sizeof *m->row_start, "ELLPACK row starts"), done);
+    TRY_GOTO(sp_alloc((void **)&m->nz_per_row, a->rows, sizeof *m->nz_per_row, "ELLPACK row lengths"), done);
+    status = copy_rows(a, threads, m);
+done:
+    if (status != SPMM_OK) sp_matrix_destroy(m);
     return status;
 }

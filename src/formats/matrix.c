@@ -100,18 +100,23 @@ void sp_matrix_destroy(sp_matrix *m)
     memset(m, 0, sizeof *m);
 }
 
+sp_matrix sp_matrix_like(const spmm_csr *a, spmm_format format)
+{
+    return (sp_matrix){.format = format,
+                       .precision = a->precision,
+                       .space = SPMM_CPU,
+                       .rows = a->rows,
+                       .cols = a->cols,
+                       .nnz = a->nnz};
+}
+
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
 {
-    *m = (sp_matrix){.format = SPMM_CSR,
-                     .precision = a->precision,
-                     .space = SPMM_CPU,
-                     .borrowed = 1,
-                     .rows = a->rows,
-                     .cols = a->cols,
-                     .nnz = a->nnz,
-                     .row_start = a->irp,
-                     .col = a->ja,
-                     .val = a->as};
+    *m = sp_matrix_like(a, SPMM_CSR);
+    m->borrowed = 1;
+    m->row_start = a->irp;
+    m->col = a->ja;
+    m->val = a->as;
 }
 
 static spmm_status convert(const spmm_csr *block, spmm_format format, double ell_limit, int threads,

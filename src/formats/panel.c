@@ -115,13 +115,8 @@ static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_m
 spmm_status sp_panel_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
 {
     const int64_t panels = (a->rows + SP_PANEL - 1) / SP_PANEL;
-    *m = (sp_matrix){.format = SPMM_PANEL,
-                     .precision = a->precision,
-                     .space = SPMM_CPU,
-                     .rows = a->rows,
-                     .cols = a->cols,
-                     .nnz = a->nnz,
-                     .groups = panels};
+    *m = sp_matrix_like(a, SPMM_PANEL);
+    m->groups = panels;
     const spmm_status status = allocate(a, panels, threads, m);
     if (status != SPMM_OK) {
         sp_matrix_destroy(m);

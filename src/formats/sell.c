@@ -133,15 +133,10 @@ static void fill_slice(const spmm_csr *a, const sp_segments *p, int64_t s, sp_ma
 static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp_matrix *m)
 {
     const int64_t slices = slices_of(p), stored = padded_entries(p);
-    *m = (sp_matrix){.format = SPMM_SELL,
-                     .precision = a->precision,
-                     .space = SPMM_CPU,
-                     .rows = a->rows,
-                     .cols = a->cols,
-                     .nnz = a->nnz,
-                     .groups = slices,
-                     .partials = p->partials,
-                     .splits = p->splits};
+    *m = sp_matrix_like(a, SPMM_SELL);
+    m->groups = slices;
+    m->partials = p->partials;
+    m->splits = p->splits;
     TRY(sp_alloc((void **)&m->row_start, slices + 1, sizeof *m->row_start, "slice starts"));
     TRY(sp_alloc((void **)&m->target, slices * SP_SLICE, sizeof *m->target, "slices' rows"));
     TRY(sp_alloc((void **)&m->split, p->splits, sizeof *m->split, "long rows"));

@@ -102,17 +102,15 @@ spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int 
     w->threads = threads;
     TRY_GOTO(
         sp_alloc((void **)&w->begin, (int64_t)threads + 1, sizeof *w->begin, "row ranges of the threads"),
-        failed);
+        done);
     TRY_GOTO(
         sp_alloc((void **)&w->segment, (int64_t)threads + 1, sizeof *w->segment, "threads' segments of rows"),
-        failed);
-    TRY_GOTO(find_long_rows(&l, rows, w), failed);
+        done);
+    TRY_GOTO(find_long_rows(&l, rows, w), done);
     divide(&l, rows, w);
+done:
     sp_free(l.entries);
-    return SPMM_OK;
-failed:
-    sp_free(l.entries);
-    sp_thread_ranges_destroy(w);
+    if (status != SPMM_OK) sp_thread_ranges_destroy(w);
     return status;
 }
 

@@ -14,13 +14,6 @@ typedef struct outlet {
     void *context;
 } outlet;
 
-/** A thread's arrays for the entries of one chunk, which are then passed to the sink. */
-typedef struct batch {
-    int32_t *I, *J;
-    void *val;
-    int64_t room;
-} batch;
-
 static void keep_first_error(sp_reading *r, const sp_read_error *e)
 {
     if (e->status == SPMM_OK) return;
@@ -86,18 +79,18 @@ static void report_progress(sp_reading *r, double fraction)
                         r->progress_from + (r->progress_to - r->progress_from) * fraction);
 }
 
-static void batch_destroy(batch *b)
+void sp_batch_destroy(sp_batch *b)
 {
     sp_free(b->I);
     sp_free(b->J);
     sp_free(b->val);
-    *b = (batch){0};
+    *b = (sp_batch){0};
 }
 
-static spmm_status batch_reserve(batch *b, int64_t entries, spmm_precision precision)
+spmm_status sp_batch_reserve(sp_batch *b, int64_t entries, spmm_precision precision)
 {
     if (entries <= b->room) return SPMM_OK;
-    batch_destroy(b);
+    sp_batch_destroy(b);
     TRY(sp_alloc((void **)&b->I, entries, sizeof *b->I, "a read buffer"));
     TRY(sp_alloc((void **)&b->J, entries, sizeof *b->J, "a read buffer"));
     TRY(sp_alloc(&b->val, entries, sp_value_size(precision), "a read buffer"));
@@ -119,11 +112,11 @@ static spmm_status set_changed(sp_read_error *error)
 }
 
 /** Parses a chunk into the thread's arrays *b and passes its entries to the sink. */
-static void parse_for_sink(const outlet *out, const sp_chunk *chunk, batch *b, sp_triangles *first,
+static void parse_for_sink(const outlet *out, const sp_chunk *chunk, sp_batch *b, sp_triangles *first,
                            sp_read_error *error)
 {
     sp_parse_output t = *out->target;
-    if (batch_reserve(b, chunk->entries, t.precision) != SPMM_OK) {
+    if (sp_batch_reserve(b, chunk->entries, t.precision) != SPMM_OK) {
         no_memory(error);
         return;
     }
@@ -139,7 +132,7 @@ static void parse_for_sink(const outlet *out, const sp_chunk *chunk, batch *b, s
 static void read_chunks(sp_reading *r, const outlet *out)
 {
     sp_chunk chunk = {0};
-    batch b = {0};
+    sp_batch b = {0};
     sp_triangles first = {INT64_MAX, INT64_MAX};
     sp_read_error error = {0};
     double fraction = 0;
@@ -156,7 +149,7 @@ static void read_chunks(sp_reading *r, const outlet *out)
         chunk_done(r, &first, &error);
         report_progress(r, fraction);
     }
-    batch_destroy(&b);
+    sp_batch_destroy(&b);
     sp_free(chunk.text);
 }
 
@@ -338,6 +331,15 @@ spmm_status sp_reading_end(sp_reading *r, const char *path, spmm_status status)
 }
 
 spmm_status sp_reading_changed(sp_reading *r) { return set_changed(&r->error); }
+
+/** Callback for sp_reading_pass() that accepts all entries and ignores them. */
+static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
+
+spmm_status sp_reading_find_error(sp_reading *r)
+{
+    const spmm_status status = sp_reading_pass(r, SP_WANT_ALL, 0, drop, NULL);
+    return status == SPMM_OK ? sp_reading_changed(r) : status;
+}
 
 int sp_reading_repeatable(const sp_reading *r) { return sp_input_repeatable(r->stream.source); }
 

@@ -14,6 +14,21 @@
  *  earlier pass. */
 typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
 
+/** Arrays for the entries of a piece of text. */
+typedef struct sp_batch {
+    int32_t *I, *J; /**< row and column indices, [room] */
+    void *val;      /**< values, [room] */
+    int64_t room;
+} sp_batch;
+
+/** Enlarges *b, zeroed at first, to room for `entries` entries of the given precision; its contents are lost.
+ *  Local.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_batch_reserve(sp_batch *b, int64_t entries, spmm_precision precision);
+
+/** Frees the arrays of *b and zeroes it. Local. */
+void sp_batch_destroy(sp_batch *b);
+
 /** A contiguous range of the body of a file, which the threads read chunk by chunk. */
 typedef struct sp_region {
     sp_text *stream;
@@ -82,6 +97,11 @@ spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_re
 
 /** Sets r->error: the file has changed between two passes. Returns r->error.status. */
 spmm_status sp_reading_changed(sp_reading *r);
+
+/** Reads the body of a coordinate file in order, after an earlier pass has found an error: sets r->error to
+ *  the first error or, if there is none now, as sp_reading_changed() does.
+ *  \return r->error.status */
+spmm_status sp_reading_find_error(sp_reading *r);
 
 /** Fills *info from the header and from the number of bytes of text that have been read. */
 void sp_reading_describe(const sp_reading *r, sp_mtx_info *info);

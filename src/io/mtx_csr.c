@@ -48,7 +48,7 @@ static spmm_status check_memory(const sp_reading *r, const char *path, int once)
                            path);
 }
 
-/* sinks for sp_reading_pass(): count() in the first pass, place() in the second, drop() to find errors */
+/* sinks for sp_reading_pass(): count() in the first pass, place() in the second */
 static int count(void *context, const sp_entries *entries)
 {
     sp_csr_builder_count(context, entries);
@@ -56,8 +56,6 @@ static int count(void *context, const sp_entries *entries)
 }
 
 static int place(void *context, const sp_entries *entries) { return sp_csr_builder_insert(context, entries); }
-
-static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
 
 /** Finds the first error of the file by reading the file once more, in order, because the two passes show
  *  only that there is an error, not the first one. An error that no line causes (line 0) is returned as it
@@ -67,8 +65,7 @@ static spmm_status find_first_error(sp_reading *r)
     if (r->error.line == 0) return r->error.status;
     sp_reading_repeat(r);
     r->options.progress = NULL;
-    return sp_reading_pass(r, SP_WANT_ALL, 0, drop, NULL) == SPMM_OK ? sp_reading_changed(r)
-                                                                     : r->error.status;
+    return sp_reading_find_error(r);
 }
 
 static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/search.h"
-#include "io/mtx_body.h"
 #include "io/numparse.h"
 
 /* ROUND_CHUNKS: number of chunks of text read at a time; ROUND_MOST: maximum number of bytes read at a time;
@@ -80,9 +79,6 @@ spmm_status sp_opening_read(const char *path, const sp_read_options *options, sp
     return sp_reading_end(&r, path, status);
 }
 
-/** Callback for sp_reading_pass() that accepts all entries and ignores them. */
-static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
-
 static spmm_status explain(const char *path, const sp_read_options *options)
 {
     sp_reading r;
@@ -92,8 +88,8 @@ static spmm_status explain(const char *path, const sp_read_options *options)
     if (status == SPMM_OK && r.header.array) {
         status = read_array(path, &plain);
         if (status == SPMM_OK) status = sp_reading_changed(&r);
-    } else if (status == SPMM_OK && sp_reading_pass(&r, SP_WANT_ALL, 0, drop, NULL) == SPMM_OK) {
-        status = sp_reading_changed(&r);
+    } else if (status == SPMM_OK) {
+        status = sp_reading_find_error(&r);
     }
     return sp_reading_end(&r, path, status);
 }
@@ -105,17 +101,21 @@ spmm_status sp_file_part_explain(const sp_grid *grid, const char *path, const sp
 
 /* ---- the part of a rank ---- */
 
+/** Fails with MPI's text for `code`, the return code of a call for a file. */
+static spmm_status cannot_be(const sp_file_part *p, const char *done, int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    MPI_Error_string(code, text, &length);
+    return sp_fail(SPMM_ERR_OPEN, "%s: cannot be %s: %s", p->path, done, text);
+}
+
 static spmm_status read_at(const sp_file_part *p, int64_t at, char *to, int64_t bytes)
 {
     MPI_Status got;
     int n = 0;
     const int code = MPI_File_read_at(p->file, (MPI_Offset)at, to, (int)bytes, MPI_BYTE, &got);
-    if (code != MPI_SUCCESS) {
-        char text[MPI_MAX_ERROR_STRING] = "";
-        int length;
-        MPI_Error_string(code, text, &length);
-        return sp_fail(SPMM_ERR_OPEN, "%s: cannot be read: %s", p->path, text);
-    }
+    if (code != MPI_SUCCESS) return cannot_be(p, "read", code);
     MPI_Get_count(&got, MPI_BYTE, &n);
     return n == bytes ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: is shorter than it was", p->path);
 }
@@ -153,11 +153,8 @@ static spmm_status open_part(const sp_grid *grid, sp_file_part *p)
     const int64_t bytes = p->opening->file_bytes - p->opening->body;
     const int code = MPI_File_open(MPI_COMM_SELF, p->path, MPI_MODE_RDONLY, MPI_INFO_NULL, &p->file);
     if (code != MPI_SUCCESS) {
-        char text[MPI_MAX_ERROR_STRING] = "";
-        int length;
         p->file = MPI_FILE_NULL;
-        MPI_Error_string(code, text, &length);
-        return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", p->path, text);
+        return cannot_be(p, "opened", code);
     }
     TRY(sp_alloc((void **)&p->text, p->round + SP_LINE_MAX + SP_CHUNK_PAD + 1, 1, "a read buffer"));
     TRY(sp_alloc((void **)&p->cut, 2 * ((int64_t)p->options.threads + 1), sizeof *p->cut, "a read buffer"));
@@ -186,22 +183,12 @@ spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_re
     return SPMM_OK;
 }
 
-static void free_entries(sp_file_part *p)
-{
-    sp_free(p->I);
-    sp_free(p->J);
-    sp_free(p->val);
-    p->I = p->J = NULL;
-    p->val = NULL;
-    p->room = 0;
-}
-
 void sp_file_part_close(sp_file_part *p)
 {
     if (p->file != MPI_FILE_NULL) MPI_File_close(&p->file);
     sp_free(p->text);
     sp_free(p->cut);
-    free_entries(p);
+    sp_batch_destroy(&p->batch);
 }
 
 void sp_file_part_rewind(sp_file_part *p)
@@ -209,17 +196,6 @@ void sp_file_part_rewind(sp_file_part *p)
     p->at = p->begin;
     p->entries = 0;
     p->found = (sp_triangles){INT64_MAX, INT64_MAX};
-}
-
-static spmm_status reserve(sp_file_part *p, int64_t entries)
-{
-    if (entries <= p->room) return SPMM_OK;
-    free_entries(p);
-    TRY(sp_alloc((void **)&p->I, entries, sizeof *p->I, "a read buffer"));
-    TRY(sp_alloc((void **)&p->J, entries, sizeof *p->J, "a read buffer"));
-    TRY(sp_alloc(&p->val, entries, sp_value_size(p->options.precision), "a read buffer"));
-    p->room = entries;
-    return SPMM_OK;
 }
 
 /** Reads the next whole lines of the part into p->text; *bytes is 0 if none are left. An incomplete line
@@ -279,7 +255,7 @@ static spmm_status count_entries(sp_file_part *p, int64_t *entries)
         p->first[t] = *entries;
         *entries += count;
     }
-    return reserve(p, *entries);
+    return sp_batch_reserve(&p->batch, *entries, p->options.precision);
 }
 
 static void parse_piece(const sp_file_part *p, const sp_parse_output *target, int t, sp_triangles *found,
@@ -292,7 +268,7 @@ static void parse_piece(const sp_file_part *p, const sp_parse_output *target, in
     if (chunk.bytes > 0) sp_parse_chunk(target, &chunk, found, error);
 }
 
-/** Parses p->text with all threads into the arrays p->I, p->J and p->val. */
+/** Parses p->text with all threads into the arrays of p->batch. */
 static spmm_status parse(sp_file_part *p, const sp_parse_output *target)
 {
     const int threads = p->options.threads;
@@ -319,6 +295,7 @@ static spmm_status parse(sp_file_part *p, const sp_parse_output *target)
 spmm_status sp_file_part_next(sp_file_part *p, sp_wanted wanted, sp_entries *entries)
 {
     const sp_header *const h = &p->opening->header;
+    const sp_batch *const b = &p->batch;
     int64_t bytes, count = 0;
     *entries = (sp_entries){0};
     do { /* text that consists of comments has no entries */
@@ -332,12 +309,12 @@ spmm_status sp_file_part_next(sp_file_part *p, sp_wanted wanted, sp_entries *ent
                                     .capacity = INT64_MAX,
                                     .precision = p->options.precision,
                                     .wanted = wanted,
-                                    .I = p->I,
-                                    .J = p->J,
-                                    .val = wanted == SP_WANT_ALL && h->field != SP_FIELD_PATTERN ? p->val
+                                    .I = b->I,
+                                    .J = b->J,
+                                    .val = wanted == SP_WANT_ALL && h->field != SP_FIELD_PATTERN ? b->val
                                                                                                  : NULL};
     TRY(parse(p, &target));
     p->entries += count;
-    *entries = (sp_entries){count, p->I, p->J, target.val};
+    *entries = (sp_entries){count, b->I, b->J, target.val};
     return SPMM_OK;
 }

@@ -3,9 +3,7 @@
 #define SP_FILE_PART_H
 
 #include "comm/grid.h"
-#include "formats/csr_builder.h"
-#include "io/mtx_parse.h"
-#include "io/mtx_read.h"
+#include "io/mtx_body.h"
 
 /** What rank 0 learns from the header of the file and broadcasts to all ranks. */
 typedef struct sp_opening {
@@ -31,9 +29,7 @@ typedef struct sp_file_part {
     char *text;         /* buffer for text, [round + SP_LINE_MAX + SP_CHUNK_PAD + 1] */
     int64_t *cut;       /* [threads + 1], where each thread's share of the text begins */
     int64_t *first;     /* [threads + 1], index of the first entry in each thread's share of the text */
-    int32_t *I, *J;     /* row and column indices of the parsed entries, [room] */
-    void *val;          /* values of the parsed entries, [room] */
-    int64_t room;       /* number of entries that I, J and val can hold */
+    sp_batch batch;     /* the parsed entries */
     int64_t entries;    /* number of entries parsed since the last rewind */
     sp_triangles found; /* lower_line or upper_line is INT64_MAX if no entry of that triangle was found */
 } sp_file_part;
