@@ -1,6 +1,7 @@
 /** Computes sums, deviations and centered copies of series on the CPU. */
 #include <math.h>
 
+#include "formats/multivector.h"
 #include "kernels/series/series.h"
 
 typedef enum way { LANES_WAY, SERIAL_WAY, PAIRWISE_WAY, COMPENSATED_WAY } way;
@@ -62,9 +63,8 @@ static void spread(const sp_series_launch *l, int wide, int threads)
     const sp_series *const x = l->x;
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < x->count; m++)
-        l->spread[m] = x->v.precision == SPMM_F64
-                           ? spread_f64((const double *)x->v.data + m * x->v.ld, x->length, l->mean[m], wide)
-                           : spread_f32((const float *)x->v.data + m * x->v.ld, x->length, l->mean[m], wide);
+        l->spread[m] = x->v.precision == SPMM_F64 ? spread_f64(sp_row(&x->v, m), x->length, l->mean[m], wide)
+                                                  : spread_f32(sp_row(&x->v, m), x->length, l->mean[m], wide);
 }
 
 static spmm_status spread_by_threads(const sp_series_launch *l) { return spread(l, 32, l->threads), SPMM_OK; }
@@ -80,9 +80,7 @@ void sp_cpu_centre(const sp_series *x, const sp_spread *s, spmm_multivector *z, 
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < x->count; m++)
         if (x->v.precision == SPMM_F64)
-            centre_f64((const double *)x->v.data + m * x->v.ld, x->length, &s[m],
-                       (double *)z->data + m * z->ld);
+            centre_f64(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
         else
-            centre_f32((const float *)x->v.data + m * x->v.ld, x->length, &s[m],
-                       (float *)z->data + m * z->ld);
+            centre_f32(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
 }

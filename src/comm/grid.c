@@ -49,14 +49,13 @@ spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid)
     grid->size = size;
     grid->dims[0] = p;
     grid->dims[1] = q;
-    TRY_GOTO(SP_MPI(MPI_Cart_create(comm, 2, dims, periodic, 0, &grid->comm)), failed);
-    TRY_GOTO(SP_MPI(MPI_Comm_rank(grid->comm, &grid->rank)), failed);
-    TRY_GOTO(SP_MPI(MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords)), failed);
-    TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_row, &grid->row_comm)), failed);
-    TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_column, &grid->col_comm)), failed);
-    return SPMM_OK;
-failed:
-    sp_grid_destroy(grid);
+    TRY_GOTO(SP_MPI(MPI_Cart_create(comm, 2, dims, periodic, 0, &grid->comm)), done);
+    TRY_GOTO(SP_MPI(MPI_Comm_rank(grid->comm, &grid->rank)), done);
+    TRY_GOTO(SP_MPI(MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords)), done);
+    TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_row, &grid->row_comm)), done);
+    TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_column, &grid->col_comm)), done);
+done:
+    if (status != SPMM_OK) sp_grid_destroy(grid);
     return status;
 }
 

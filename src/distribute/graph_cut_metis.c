@@ -46,17 +46,16 @@ static spmm_status copy_create(const sp_graph *g, int parts, copy *c)
     const int64_t n = g->vertices, arcs = g->start[n];
     spmm_status status;
     *c = (copy){0};
-    TRY_GOTO(alloc(&c->start, n + 1), failed);
-    TRY_GOTO(alloc(&c->neighbour, arcs), failed);
-    TRY_GOTO(alloc(&c->weight, n), failed);
-    TRY_GOTO(alloc(&c->by_cut, n), failed);
-    TRY_GOTO(alloc(&c->by_volume, n), failed);
+    TRY_GOTO(alloc(&c->start, n + 1), done);
+    TRY_GOTO(alloc(&c->neighbour, arcs), done);
+    TRY_GOTO(alloc(&c->weight, n), done);
+    TRY_GOTO(alloc(&c->by_cut, n), done);
+    TRY_GOTO(alloc(&c->by_volume, n), done);
     for (int64_t v = 0; v <= n; v++) c->start[v] = (idx_t)g->start[v];
     for (int64_t e = 0; e < arcs; e++) c->neighbour[e] = (idx_t)g->neighbour[e];
     for (int64_t v = 0; v < n; v++) c->weight[v] = weight_of(g, v, parts);
-    return SPMM_OK;
-failed:
-    copy_destroy(c);
+done:
+    if (status != SPMM_OK) copy_destroy(c);
     return status;
 }
 

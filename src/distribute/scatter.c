@@ -18,12 +18,11 @@ spmm_status sp_ranges_create(int p, int q, sp_ranges *ranges)
 {
     spmm_status status;
     *ranges = (sp_ranges){.p = p, .q = q};
-    TRY_GOTO(sp_alloc_zero((void **)&ranges->row_begin, p + 1, 8, "row blocks"), failed);
-    TRY_GOTO(sp_alloc_zero((void **)&ranges->col_begin, q + 1, 8, "column blocks"), failed);
-    TRY_GOTO(sp_alloc_zero((void **)&ranges->x_begin, (int64_t)q * (p + 1), 8, "owners of X"), failed);
-    return SPMM_OK;
-failed:
-    sp_ranges_destroy(ranges);
+    TRY_GOTO(sp_alloc_zero((void **)&ranges->row_begin, p + 1, 8, "row blocks"), done);
+    TRY_GOTO(sp_alloc_zero((void **)&ranges->col_begin, q + 1, 8, "column blocks"), done);
+    TRY_GOTO(sp_alloc_zero((void **)&ranges->x_begin, (int64_t)q * (p + 1), 8, "owners of X"), done);
+done:
+    if (status != SPMM_OK) sp_ranges_destroy(ranges);
     return status;
 }
 

@@ -17,13 +17,12 @@ spmm_status sp_coo_create(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry s
                        (long long)rows, (long long)cols);
     *coo = (sp_coo){.rows = rows, .cols = cols, .nnz = nnz, .symmetry = symmetry, .precision = precision};
     spmm_status status = SPMM_OK;
-    TRY_GOTO(sp_alloc((void **)&coo->I, nnz, sizeof *coo->I, "row indices of the triplets"), failed);
-    TRY_GOTO(sp_alloc((void **)&coo->J, nnz, sizeof *coo->J, "column indices of the triplets"), failed);
+    TRY_GOTO(sp_alloc((void **)&coo->I, nnz, sizeof *coo->I, "row indices of the triplets"), done);
+    TRY_GOTO(sp_alloc((void **)&coo->J, nnz, sizeof *coo->J, "column indices of the triplets"), done);
     if (with_values)
-        TRY_GOTO(sp_alloc(&coo->val, nnz, sp_value_size(precision), "values of the triplets"), failed);
-    return SPMM_OK;
-failed:
-    sp_coo_destroy(coo);
+        TRY_GOTO(sp_alloc(&coo->val, nnz, sp_value_size(precision), "values of the triplets"), done);
+done:
+    if (status != SPMM_OK) sp_coo_destroy(coo);
     return status;
 }
 

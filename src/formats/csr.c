@@ -18,14 +18,13 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
                        (long long)rows, (long long)cols);
     *a = (spmm_csr){.rows = rows, .cols = cols, .nnz = nnz, .precision = precision};
     spmm_status status = SPMM_OK;
-    TRY_GOTO(sp_alloc((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts"), failed);
-    TRY_GOTO(sp_alloc((void **)&a->ja, nnz, sizeof *a->ja, "column indices"), failed);
-    TRY_GOTO(sp_alloc(&a->as, nnz, sp_value_size(precision), "values"), failed);
+    TRY_GOTO(sp_alloc((void **)&a->irp, rows + 1, sizeof *a->irp, "row starts"), done);
+    TRY_GOTO(sp_alloc((void **)&a->ja, nnz, sizeof *a->ja, "column indices"), done);
+    TRY_GOTO(sp_alloc(&a->as, nnz, sp_value_size(precision), "values"), done);
     memset(a->irp, 0,
            (size_t)(rows + 1) * sizeof *a->irp); /* last, so that a failed allocation touches no page */
-    return SPMM_OK;
-failed:
-    spmm_csr_destroy(a);
+done:
+    if (status != SPMM_OK) spmm_csr_destroy(a);
     return status;
 }
 

@@ -76,16 +76,15 @@ spmm_status sp_matrix_upload(const sp_matrix *host, sp_matrix *device)
     device->space = SPMM_CUDA;
     device->borrowed = 0;
     for (int i = 0; i < ARRAYS; i++) *array_of(device, i) = NULL;
-    TRY_GOTO(array_bytes(host, bytes), failed);
+    TRY_GOTO(array_bytes(host, bytes), done);
     for (int i = 0; i < ARRAYS; i++) {
         const void *const from = *array_of((sp_matrix *)(uintptr_t)host, i);
         if (!from) continue;
-        TRY_GOTO(sp_device_alloc(array_of(device, i), bytes[i], arrays[i].what), failed);
-        TRY_GOTO(sp_device_upload(*array_of(device, i), from, bytes[i]), failed);
+        TRY_GOTO(sp_device_alloc(array_of(device, i), bytes[i], arrays[i].what), done);
+        TRY_GOTO(sp_device_upload(*array_of(device, i), from, bytes[i]), done);
     }
-    return SPMM_OK;
-failed:
-    sp_matrix_destroy(device);
+done:
+    if (status != SPMM_OK) sp_matrix_destroy(device);
     return status;
 }
 

@@ -72,12 +72,11 @@ spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, s
         next[c] = first;
         first += size;
     }
-    TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), failed);
-    TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), failed);
+    TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
+    TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), done);
     place_pieces(a, cut, order, next, p);
-    return SPMM_OK;
-failed:
-    sp_segments_destroy(p);
+done:
+    if (status != SPMM_OK) sp_segments_destroy(p);
     return status;
 }
 
