@@ -1,4 +1,4 @@
-/** Boundaries of consecutive parts: where an even division puts them, and binary searches in sorted arrays. */
+/** Boundaries of consecutive parts: even shares, and binary searches in sorted arrays. */
 #ifndef SP_SEARCH_H
 #define SP_SEARCH_H
 
