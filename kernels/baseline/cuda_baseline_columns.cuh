@@ -12,7 +12,7 @@ namespace {
 /** Allocates s->xt, the workspace for X transposed, once for all products. */
 inline spmm_status make_transposed(const sp_setup *setup, baseline_state *s)
 {
-    const int64_t size = (int64_t)sp_value_size(setup->a->precision);
+    const int64_t size = sp_value_size(setup->a->precision);
     int64_t bytes;
     if (__builtin_mul_overflow(setup->k, setup->a->cols * size, &bytes))
         return sp_fail(SPMM_ERR_LIMIT, "X transposed, %lld x %lld, does not fit 64-bit sizes",

@@ -50,7 +50,7 @@ spmm_status prepare(const sp_setup *s, void **state)
                            SP_ORDER_CLASSES, &segments));
     spmm_status status = sp_alloc_zero(&p, 1, sizeof(balance), "a work list");
     if (status == SPMM_OK)
-        status = upload(&segments, partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision), (balance *)p);
+        status = upload(&segments, partial_ld(s->k) * sp_value_size(s->a->precision), (balance *)p);
     sp_segments_destroy(&segments);
     if (status != SPMM_OK) {
         release(p);

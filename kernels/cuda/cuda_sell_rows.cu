@@ -140,7 +140,7 @@ spmm_status prepare(const sp_setup *s, void **state)
 {
     *state = NULL;
     if (s->a->partials == 0) return SPMM_OK;
-    return sp_device_alloc(state, s->a->partials * partial_ld(s->k) * (int64_t)sp_value_size(s->a->precision),
+    return sp_device_alloc(state, s->a->partials * partial_ld(s->k) * sp_value_size(s->a->precision),
                            "partial sums of long rows");
 }
 

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
 
 int64_t nested_bytes(const sp_series *x, int block)
 {
-    return x->count * (block ? block : NESTED_THREADS) * (int64_t)sp_value_size(x->v.precision);
+    return x->count * (block ? block : NESTED_THREADS) * sp_value_size(x->v.precision);
 }
 
 /** Launches nested_kernel for at most PENDING series at a time: each series causes one pending child

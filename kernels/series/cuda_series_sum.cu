@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
 int64_t columns_bytes(const sp_series *x, int block)
 {
     (void)block;
-    return COLUMN_PARTS * x->count * (int64_t)sp_value_size(x->v.precision);
+    return COLUMN_PARTS * x->count * sp_value_size(x->v.precision);
 }
 
 template <typename T> spmm_status run_columns(const sp_series_launch *l, cudaStream_t stream)

@@ -296,7 +296,7 @@ enum { GLOBAL_THREADS = MAX_BLOCK }; /* the block size in the course report */
 
 int64_t global_bytes(const sp_series *x, int block)
 {
-    return x->count * (block ? block : GLOBAL_THREADS) * (int64_t)sp_value_size(x->v.precision);
+    return x->count * (block ? block : GLOBAL_THREADS) * sp_value_size(x->v.precision);
 }
 
 template <typename T> spmm_status run_global(const sp_series_launch *l, cudaStream_t stream)

@@ -84,19 +84,6 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
 spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
                                    spmm_multivector *dst);
 
-/** Returns the distance in bytes between consecutive rows of v. Local. */
-static inline int64_t sp_row_bytes(const spmm_multivector *v)
-{
-    return v->ld * (int64_t)sp_value_size(v->precision);
-}
-
-/** Returns the address of row i of v, which is in v->space; ghost rows before the own rows have i < 0.
- *  Local. */
-static inline void *sp_row(const spmm_multivector *v, int64_t i)
-{
-    return (char *)v->data + i * sp_row_bytes(v);
-}
-
 /** Returns element (i, j) of a multivector in host memory, converted to double. Local. */
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {

@@ -16,14 +16,14 @@ enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, VECTOR = 16 };
 int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count)
 {
     if (count < 1 || count > SP_MOST_COLUMN_BLOCKS || k % count != 0) return 0;
-    return count == 1 || k / count * (int64_t)sp_value_size(precision) % ALIGN == 0;
+    return count == 1 || k / count * sp_value_size(precision) % ALIGN == 0;
 }
 
 int sp_column_blocks_best(int64_t k, spmm_precision precision)
 {
     int best = 1;
     for (int n = 2; n <= ENOUGH; n++)
-        if (sp_column_blocks_fit(k, precision, n) && k / n * (int64_t)sp_value_size(precision) >= LEAST_BYTES)
+        if (sp_column_blocks_fit(k, precision, n) && k / n * sp_value_size(precision) >= LEAST_BYTES)
             best = n;
     return best;
 }
@@ -70,7 +70,7 @@ void sp_column_blocks_destroy(sp_column_blocks *blocks)
 
 static spmm_status fill_on_gpu(sp_column_blocks *blocks, const spmm_multivector *x)
 {
-    const int64_t size = (int64_t)sp_value_size(x->precision), bytes = blocks->width * size;
+    const int64_t size = sp_value_size(x->precision), bytes = blocks->width * size;
     const int64_t apart = (char *)blocks->x[1].data - (char *)blocks->x[0].data;
     if ((uintptr_t)x->data % VECTOR == 0 && sp_row_bytes(x) % VECTOR == 0)
         return sp_cuda_split(x->data, sp_row_bytes(x), x->rows, blocks->count, bytes, blocks->x[0].data,
@@ -83,7 +83,7 @@ static spmm_status fill_on_gpu(sp_column_blocks *blocks, const spmm_multivector 
 
 static spmm_status fill(sp_column_blocks *blocks, const spmm_multivector *x, int threads)
 {
-    const int64_t bytes = blocks->width * (int64_t)sp_value_size(x->precision);
+    const int64_t bytes = blocks->width * sp_value_size(x->precision);
     if (x->space == SPMM_CUDA) return fill_on_gpu(blocks, x);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < x->rows; i++)
@@ -97,7 +97,7 @@ spmm_status sp_column_blocks_set(sp_column_blocks *blocks, const spmm_multivecto
                                  const sp_exchange *exchange, int threads)
 {
     const int in_x = blocks->count == 1 || sp_exchange_reads(exchange, x->data, sp_row_bytes(x));
-    const int64_t bytes = blocks->width * (int64_t)sp_value_size(x->precision);
+    const int64_t bytes = blocks->width * sp_value_size(x->precision);
     if (blocks->count == 1) {
         blocks->x[0].data = x->data;
         blocks->x[0].ld = x->ld;
@@ -124,6 +124,6 @@ spmm_multivector sp_column_blocks_y(const sp_column_blocks *blocks, int s, const
 {
     spmm_multivector part = *y;
     part.k = blocks->width;
-    part.data = (char *)y->data + s * blocks->width * (int64_t)sp_value_size(y->precision);
+    part.data = (char *)y->data + s * blocks->width * sp_value_size(y->precision);
     return part;
 }

@@ -81,7 +81,7 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
     const int64_t row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) *
-                              (int64_t)sp_value_size(p->precision);
+                              sp_value_size(p->precision);
     const int moves = p->halo->all_moved > 0;
     /* even if no row is exchanged, it is an error to request a transport that is not available */
     if (moves || o->transport != SPMM_TRANSPORT_AUTO)

@@ -22,7 +22,7 @@ struct sp_reduction {
 
 int sp_reduce_everywhere(spmm_reduce method) { return method == SPMM_REDUCE_BUTTERFLY; }
 
-static int64_t bytes_of(const sp_reduction *r) { return r->elements * (int64_t)sp_value_size(r->precision); }
+static int64_t bytes_of(const sp_reduction *r) { return r->elements * sp_value_size(r->precision); }
 
 /** Adds the array `other` to the array `sum`, both in host memory. */
 static void add(const sp_reduction *r, void *sum, const void *other)
@@ -117,7 +117,7 @@ static spmm_status butterfly(const sp_reduction *r, void *y)
 static spmm_status by_mpi(const sp_reduction *r, void *y)
 {
     MPI_Datatype type = r->precision == SPMM_F64 ? MPI_DOUBLE : MPI_FLOAT;
-    const int64_t size = (int64_t)sp_value_size(r->precision);
+    const int64_t size = sp_value_size(r->precision);
     const int64_t most = sp_chunk_bytes() > size ? sp_chunk_bytes() / size : 1;
     if (!y) fill_with_nan(r->buffer, bytes_of(r));
     if (!y) y = r->buffer;

@@ -112,7 +112,7 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
                            a->precision,
                            NULL,
                            a->ja + at,
-                           (char *)a->as + at * (int64_t)sp_value_size(a->precision)};
+                           (char *)a->as + at * sp_value_size(a->precision)};
     TRY(sp_alloc((void **)&part->csr.irp, part->rows + 1, sizeof *part->csr.irp, "row starts of a part"));
     for (int64_t i = 0; i <= part->rows; i++) part->csr.irp[i] = a->irp[part->first + i] - at;
     return SPMM_OK;
