@@ -41,15 +41,28 @@ typedef enum spmm_status {
 
 typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
 typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
+
+/** All storage formats, numbered from 0. Each has a name, the suffix of the object sp_format_* that implements
+ *  it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest row,
+ *  SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by length, and
+ *  a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them. */
+#define SPMM_FORMAT_LIST(F)                   \
+    F(SPMM_CSR, csr, "csr")                   \
+    F(SPMM_ELL, ell, "ell")                   \
+    F(SPMM_ELL_NOPAD, ell_nopad, "ell-nopad") \
+    F(SPMM_SELL, sell, "sell")                \
+    F(SPMM_PANEL, panel, "panel")
+
+/* clang-format off */
 typedef enum spmm_format {
     SPMM_FORMAT_AUTO = -1, /**< the library chooses; only in the options of a plan, no matrix has this
                                 format */
-    SPMM_CSR = 0,
-    SPMM_ELL = 1,       /**< ELLPACK, padded to the longest row */
-    SPMM_ELL_NOPAD = 2, /**< ELLPACK without padding */
-    SPMM_SELL = 3,      /**< sliced ELLPACK, rows sorted by length */
-    SPMM_PANEL = 4      /**< panels of 8 rows; a panel has one list of column indices for all its rows */
+#define SPMM_FORMAT_ENUM(name, object, word) name,
+    SPMM_FORMAT_LIST(SPMM_FORMAT_ENUM)
+#undef SPMM_FORMAT_ENUM
+    SPMM_FORMAT_COUNT
 } spmm_format;
+/* clang-format on */
 
 /** Returns the text for a status code, in static storage; never NULL. Local. */
 const char *spmm_status_string(spmm_status status);

@@ -120,7 +120,7 @@ int main(void)
             sp_matrix m;
             make_uneven((spmm_precision)p, &a);
             check_both(&a);
-            CHECK_INT(sp_sell_from_csr(&a, 1, &m), SPMM_OK);
+            CHECK_INT(sp_matrix_create(&a, SPMM_SELL, SPMM_CPU, 0, 1, &m), SPMM_OK);
             CHECK_INT(m.splits, 3);
             sp_matrix_destroy(&m);
             spmm_csr_destroy(&a);

@@ -46,7 +46,7 @@ int main(void)
                   "--warmup 0 --verify sample --json a --csv b --ell-limit 2.5 --allow-nonfinite -v m.mtx"),
             SPMM_OK);
         CHECK(o.k_count == 3 && o.k[0] == 1 && o.k[1] == 8 && o.k[2] == 64 && o.k_given);
-        CHECK(o.device == SP_DEVICE_CPU && o.format == SP_FORMAT_ELL && o.p == 4 && o.q == 1);
+        CHECK(o.device == SP_DEVICE_CPU && o.format == 1 + SPMM_ELL && o.p == 4 && o.q == 1);
         CHECK(o.partition == SP_PARTITION_ROWS && o.precision == SPMM_F32 && o.x_kind == SP_X_ONES);
         CHECK(o.threads == 3 && o.repeat == 7 && o.warmup == 0 && o.verify == SP_VERIFY_SAMPLE &&
               o.verbosity == 1);
@@ -57,7 +57,7 @@ int main(void)
             parse("--columns 5 --device cuda --format ell-nopad --grid 2x1 --precision f64 --x uniform:42 "
                   "--threads 1 --repeat 1 --output y --quiet"),
             SPMM_OK);
-        CHECK(o.k[0] == 5 && o.device == SP_DEVICE_CUDA && o.format == SP_FORMAT_ELL_NOPAD && o.x_seed == 42);
+        CHECK(o.k[0] == 5 && o.device == SP_DEVICE_CUDA && o.format == 1 + SPMM_ELL_NOPAD && o.x_seed == 42);
         CHECK(o.output && o.verbosity == -1);
         CHECK(!o.tune && o.shape.block == 0 && o.shape.subwarp == 0);
         CHECK_INT(parse("--autotune --block-size 256 --subwarp 16 --kernel auto --format auto"), SPMM_OK);

@@ -1,5 +1,4 @@
 /* limit: 60 */
-#include "formats/ell.h"
 #include "formats/matrix.h"
 #include "formats/serial.h"
 #include "sample.h"
@@ -49,8 +48,8 @@ static void check_all(sample_values kind)
                 sp_matrix csr, ell, nopad;
                 sample_csr((sample)s, kind, p ? SPMM_F32 : SPMM_F64, &a);
                 sp_matrix_view_csr(&a, &csr);
-                CHECK_INT(sp_ell_from_csr(&a, 1e9, 1, &ell), SPMM_OK);
-                CHECK_INT(sp_ell_nopad_from_csr(&a, 1, &nopad), SPMM_OK);
+                CHECK_INT(sp_matrix_create(&a, SPMM_ELL, SPMM_CPU, 1e9, 1, &ell), SPMM_OK);
+                CHECK_INT(sp_matrix_create(&a, SPMM_ELL_NOPAD, SPMM_CPU, 0, 1, &nopad), SPMM_OK);
                 check_product(&a, &csr, kind, ks[n]);
                 check_product(&a, &ell, kind, ks[n]);
                 check_product(&a, &nopad, kind, ks[n]);

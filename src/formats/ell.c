@@ -1,10 +1,9 @@
 /** Converts CSR blocks to ELLPACK, with and without padding. */
-#include "formats/ell.h"
-
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/matrix.h"
+#include "formats/csr.h"
+#include "formats/format.h"
 #include "formats/thread_ranges.h"
 
 static int64_t longest_row(const spmm_csr *a)
@@ -26,8 +25,7 @@ static int64_t padded_bytes(const spmm_csr *a, int64_t width)
     return bytes;
 }
 
-int64_t sp_ell_bytes(const spmm_csr *a) { return padded_bytes(a, longest_row(a)); }
-
+/** Fails if `a` with rows of `width` entries would take more than `limit` times the memory of the CSR. */
 static spmm_status refuse_beyond(const spmm_csr *a, int64_t width, double limit)
 {
     const double ratio = (double)padded_bytes(a, width) / (double)sp_csr_bytes(a);
@@ -41,15 +39,6 @@ static spmm_status refuse_beyond(const spmm_csr *a, int64_t width, double limit)
                    (long long)width, (double)a->nnz / (double)a->rows, limit);
 }
 
-/** Sets the sizes of *m, and allocates m->col and m->val for `entries` entries. The caller destroys *m, also
- *  on failure. */
-static spmm_status create_entries(const spmm_csr *a, spmm_format format, int64_t entries, sp_matrix *m)
-{
-    *m = sp_matrix_like(a, format);
-    TRY(sp_alloc((void **)&m->col, entries, sizeof *m->col, "ELLPACK column indices"));
-    return sp_alloc(&m->val, entries, sp_value_size(a->precision), "ELLPACK values");
-}
-
 /** Copies row i of `a` to position `to` of m, and pads it to `width` entries; no padding if width is 0. */
 static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int64_t width)
 {
@@ -61,10 +50,13 @@ static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int
     if (n < width) memset((char *)m->val + (to + n) * size, 0, (size_t)((width - n) * size));
 }
 
-/** Copies all rows of `a` to m, padded to m->width entries if m->row_start is NULL. */
-static spmm_status copy_rows(const spmm_csr *a, int threads, sp_matrix *m)
+/** Allocates m->col and m->val for `entries` entries and copies all rows, each thread those that it multiplies
+ *  later. */
+static spmm_status copy_rows(const spmm_csr *a, int64_t entries, int threads, sp_matrix *m)
 {
     sp_thread_ranges w;
+    TRY(sp_matrix_alloc(m, SP_COL, entries, "ELLPACK column indices"));
+    TRY(sp_matrix_alloc(m, SP_VAL, entries, "ELLPACK values"));
     TRY(sp_thread_ranges_create(a->irp, a->rows, threads, &w));
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++)
@@ -78,33 +70,40 @@ static spmm_status copy_rows(const spmm_csr *a, int threads, sp_matrix *m)
     return SPMM_OK;
 }
 
-spmm_status sp_ell_from_csr(const spmm_csr *a, double limit, int threads, sp_matrix *m)
+static spmm_status convert_padded(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
 {
-    memset(m, 0, sizeof *m);
-    const int64_t width = longest_row(a);
-    TRY(refuse_beyond(a, width, limit));
     int64_t entries;
-    if (__builtin_mul_overflow(a->rows, width, &entries)) entries = INT64_MAX; /* sp_alloc() then fails */
-    spmm_status status = create_entries(a, SPMM_ELL, entries, m);
-    m->width = width;
-    if (status == SPMM_OK) status = copy_rows(a, threads, m);
-    if (status != SPMM_OK) sp_matrix_destroy(m);
-    return status;
+    m->width = longest_row(a);
+    TRY(refuse_beyond(a, m->width, ell_limit > 0 ? ell_limit : 3.0));
+    if (__builtin_mul_overflow(a->rows, m->width, &entries))
+        entries = INT64_MAX; /* the allocation then fails */
+    return copy_rows(a, entries, threads, m);
 }
 
-spmm_status sp_ell_nopad_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
+static sp_row_range padded_row(const sp_matrix *m, int64_t i)
 {
-    memset(m, 0, sizeof *m);
+    sp_row_range r = {i * m->width, i * m->width};
+    while (r.end < r.begin + m->width && m->col[r.end] >= 0) r.end++;
+    return r;
+}
+
+const sp_format sp_format_ell = {convert_padded, padded_row};
+
+static spmm_status convert_unpadded(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
+{
+    (void)ell_limit;
     const int64_t longest = longest_row(a);
     if (longest > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "a row of %lld entries: ELLPACK without padding holds up to 2^31 - 1",
                        (long long)longest);
-    spmm_status status;
-    TRY_GOTO(create_entries(a, SPMM_ELL_NOPAD, a->nnz, m), done);
-    TRY_GOTO(sp_alloc((void **)&m->row_start, a->rows, sizeof *m->row_start, "ELLPACK row starts"), done);
-    TRY_GOTO(sp_alloc((void **)&m->nz_per_row, a->rows, sizeof *m->nz_per_row, "ELLPACK row lengths"), done);
-    status = copy_rows(a, threads, m);
-done:
-    if (status != SPMM_OK) sp_matrix_destroy(m);
-    return status;
+    TRY(sp_matrix_alloc(m, SP_ROW_START, a->rows, "ELLPACK row starts"));
+    TRY(sp_matrix_alloc(m, SP_NZ_PER_ROW, a->rows, "ELLPACK row lengths"));
+    return copy_rows(a, a->nnz, threads, m);
 }
+
+static sp_row_range unpadded_row(const sp_matrix *m, int64_t i)
+{
+    return (sp_row_range){m->row_start[i], m->row_start[i] + m->nz_per_row[i]};
+}
+
+const sp_format sp_format_ell_nopad = {convert_unpadded, unpadded_row};

@@ -5,7 +5,7 @@
 #include "spmm_types.h"
 
 enum {
-    SP_FORMATS = SPMM_PANEL + 1,
+    SP_FORMATS = SPMM_FORMAT_COUNT,
     SP_ROW_SEGMENT = 512, /**< maximum length of a row that one GPU sub-warp sums; longer rows are cut */
     SP_SLICE = 32,        /**< row segments per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,         /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
@@ -18,6 +18,19 @@ typedef struct sp_split {
     int32_t row, count;
     int64_t first;
 } sp_split;
+
+/** The arrays that a format may have; sp_matrix has a pointer to each, and its size. */
+typedef enum sp_array {
+    SP_ROW_START,
+    SP_NZ_PER_ROW,
+    SP_COL,
+    SP_VAL,
+    SP_TARGET,
+    SP_SPLIT,
+    SP_TILE_START,
+    SP_MASK,
+    SP_ARRAYS
+} sp_array;
 
 /** A block of A in one storage format, with its arrays in the memory of the device `space`.
  *
@@ -61,6 +74,7 @@ typedef struct sp_matrix {
     sp_split *split;     /**< SPMM_SELL: the long rows, [splits] */
     int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
     uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
+    int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for those that the format lacks */
 } sp_matrix;
 
 /** Converts a CSR block to a storage format, with the result in the memory of the device `space`.
@@ -84,6 +98,13 @@ sp_matrix sp_matrix_like(const spmm_csr *a, spmm_format format);
 /** Makes *m a view of a CSR matrix in host memory: *m shares the arrays of `a` and must not outlive `a`.
  *  Local. */
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
+
+/** Allocates an array of a matrix in host memory, not set, and records its size: for the conversions. Local.
+ *  \param [in,out] m      the array belongs to it, and sp_matrix_destroy() frees it
+ *  \param [in]     count  number of elements
+ *  \param [in]     what   what the memory is for, in the error message
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT */
+spmm_status sp_matrix_alloc(sp_matrix *m, sp_array array, int64_t count, const char *what);
 
 /** Copies a matrix from host memory to the open GPU; the copy is complete on return. Local.
  *  \param [in]  host    the matrix in host memory; the caller keeps it

@@ -1,10 +1,10 @@
 /** Converts CSR blocks to the format SPMM_PANEL: panels of rows that share their column indices. */
 #include "formats/panel.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "base/memory.h"
-#include "formats/matrix.h"
+#include "formats/format.h"
 
 /** State of a merge of the column indices of the rows of one panel. */
 typedef struct merge {
@@ -96,8 +96,8 @@ static void fill_panel(const spmm_csr *a, int64_t panel, sp_matrix *m)
 
 static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_matrix *m)
 {
-    TRY(sp_alloc((void **)&m->row_start, panels + 1, sizeof *m->row_start, "panel starts"));
-    TRY(sp_alloc((void **)&m->tile_start, panels + 1, sizeof *m->tile_start, "panels' tiles"));
+    TRY(sp_matrix_alloc(m, SP_ROW_START, panels + 1, "panel starts"));
+    TRY(sp_matrix_alloc(m, SP_TILE_START, panels + 1, "panels' tiles"));
     m->tile_start[0] = 0;
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
     for (int64_t p = 0; p < panels; p++) {
@@ -107,25 +107,23 @@ static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_m
     m->row_start[panels] = a->nnz;
     for (int64_t p = 0; p < panels; p++) m->tile_start[p + 1] += m->tile_start[p];
     const int64_t tiles = m->tile_start[panels];
-    TRY(sp_alloc((void **)&m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col, "tiles' columns"));
-    TRY(sp_alloc((void **)&m->mask, tiles, sizeof *m->mask, "tiles' masks"));
-    return sp_alloc(&m->val, a->nnz, sp_value_size(a->precision), "panels' values");
+    TRY(sp_matrix_alloc(m, SP_COL, tiles * SP_TILE_COLUMNS, "tiles' columns"));
+    TRY(sp_matrix_alloc(m, SP_MASK, tiles, "tiles' masks"));
+    return sp_matrix_alloc(m, SP_VAL, a->nnz, "panels' values");
 }
 
-spmm_status sp_panel_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
+static spmm_status convert(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
 {
     const int64_t panels = (a->rows + SP_PANEL - 1) / SP_PANEL;
-    *m = sp_matrix_like(a, SPMM_PANEL);
+    (void)ell_limit;
     m->groups = panels;
-    const spmm_status status = allocate(a, panels, threads, m);
-    if (status != SPMM_OK) {
-        sp_matrix_destroy(m);
-        return status;
-    }
+    TRY(allocate(a, panels, threads, m));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
     for (int64_t p = 0; p < panels; p++) fill_panel(a, p, m);
     return SPMM_OK;
 }
+
+const sp_format sp_format_panel = {convert, NULL};
 
 double sp_panel_columns(const spmm_csr *a, int64_t samples)
 {

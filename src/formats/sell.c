@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/matrix.h"
+#include "formats/format.h"
 
 enum { CLASSES = SP_ROW_SEGMENT + 1 };
 
@@ -132,15 +132,14 @@ static void fill_slice(const spmm_csr *a, const sp_segments *p, int64_t s, sp_ma
 static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp_matrix *m)
 {
     const int64_t slices = slices_of(p), stored = padded_entries(p);
-    *m = sp_matrix_like(a, SPMM_SELL);
     m->groups = slices;
     m->partials = p->partials;
     m->splits = p->splits;
-    TRY(sp_alloc((void **)&m->row_start, slices + 1, sizeof *m->row_start, "slice starts"));
-    TRY(sp_alloc((void **)&m->target, slices * SP_SLICE, sizeof *m->target, "slices' rows"));
-    TRY(sp_alloc((void **)&m->split, p->splits, sizeof *m->split, "long rows"));
-    TRY(sp_alloc((void **)&m->col, stored, sizeof *m->col, "sliced column indices"));
-    TRY(sp_alloc(&m->val, stored, sp_value_size(a->precision), "sliced values"));
+    TRY(sp_matrix_alloc(m, SP_ROW_START, slices + 1, "slice starts"));
+    TRY(sp_matrix_alloc(m, SP_TARGET, slices * SP_SLICE, "slices' rows"));
+    TRY(sp_matrix_alloc(m, SP_SPLIT, p->splits, "long rows"));
+    TRY(sp_matrix_alloc(m, SP_COL, stored, "sliced column indices"));
+    TRY(sp_matrix_alloc(m, SP_VAL, stored, "sliced values"));
     memcpy(m->split, p->split, (size_t)p->splits * sizeof *m->split);
     m->row_start[0] = 0;
     for (int64_t s = 0; s < slices; s++) m->row_start[s + 1] = m->row_start[s] + slice_width(p, s) * SP_SLICE;
@@ -149,14 +148,14 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
     return SPMM_OK;
 }
 
-spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
+static spmm_status convert(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
 {
     /* LITTLE: rows keep their order if there is at most one padding entry per 16 entries, which costs less
      * than accessing rows of X in another order. CUT: long rows are cut into short segments, because the
      * thread that sums a segment waits for a load every few entries. */
     enum { LITTLE = 16, CUT = SP_ROW_SEGMENT / 4 };
     sp_segments p;
-    memset(m, 0, sizeof *m);
+    (void)ell_limit;
     TRY(sp_segments_create(a, CUT, SP_ORDER_ROWS, &p));
     if (padded_entries(&p) - a->nnz > a->nnz / LITTLE) {
         sp_segments_destroy(&p);
@@ -164,6 +163,7 @@ spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m)
     }
     const spmm_status status = fill(a, &p, threads, m);
     sp_segments_destroy(&p);
-    if (status != SPMM_OK) sp_matrix_destroy(m);
     return status;
 }
+
+const sp_format sp_format_sell = {convert, NULL};

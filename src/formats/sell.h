@@ -1,5 +1,4 @@
-/** Conversion to sliced ELLPACK, and the cutting of long rows into segments, which the kernel csr_balanced
- *  uses too. */
+/** The cutting of long rows into segments, for sliced ELLPACK and for the kernel csr_balanced. */
 #ifndef SP_SELL_H
 #define SP_SELL_H
 
@@ -37,12 +36,5 @@ spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, s
 
 /** Frees the arrays and zeroes *p; accepts NULL and zeroed objects. Local. */
 void sp_segments_destroy(sp_segments *p);
-
-/** Converts a CSR block to sliced ELLPACK in host memory; see sp_matrix for the layout. Rows keep their order
- *  if that needs little padding; otherwise they are sorted by length. Local.
- *  \param [in]  threads  OpenMP threads
- *  \param [out] m        the caller destroys it; zeroed on failure
- *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT */
-spmm_status sp_sell_from_csr(const spmm_csr *a, int threads, sp_matrix *m);
 
 #endif

@@ -4,28 +4,15 @@
 
 #include <math.h>
 
+#include "formats/format.h"
 #include "formats/multivector.h"
 
-/** The entries of a row: [begin, end) in the arrays of the matrix. */
-typedef struct row {
-    int64_t begin, end;
-} row;
-
-static row row_of(const sp_matrix *m, int64_t i)
+/** Returns the entries of row i; none if the format does not store rows one by one: kernels for such formats
+ *  are checked against CSR. */
+static inline sp_row_range row_of(const sp_matrix *m, int64_t i)
 {
-    row r = {0, 0};
-    switch (m->format) {
-    case SPMM_CSR: return (row){m->row_start[i], m->row_start[i + 1]};
-    case SPMM_ELL_NOPAD: return (row){m->row_start[i], m->row_start[i] + m->nz_per_row[i]};
-    case SPMM_ELL:
-        r.begin = r.end = i * m->width;
-        while (r.end < r.begin + m->width && m->col[r.end] >= 0) r.end++;
-        return r;
-    case SPMM_FORMAT_AUTO:
-    case SPMM_SELL:
-    case SPMM_PANEL: break; /* not stored row by row: kernels for these formats are checked against CSR */
-    }
-    return r;
+    sp_row_range (*const row)(const sp_matrix *, int64_t) = sp_formats[m->format]->row;
+    return row ? row(m, i) : (sp_row_range){0, 0};
 }
 
 /* __builtin_fma is one instruction if the target has it, otherwise a call of fma() with the same result to
@@ -73,7 +60,7 @@ void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_
 {
     const int64_t k = x->k;
     for (int64_t i = begin; i < end; i++) {
-        const row r = row_of(m, i);
+        const sp_row_range r = row_of(m, i);
         double *const sum = bound + i * k;
         for (int64_t j = 0; j < k; j++) sum[j] = 0;
         for (int64_t e = r.begin; e < r.end; e++) {

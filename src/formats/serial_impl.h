@@ -7,7 +7,7 @@ TARGET static void NAME(product)(const sp_matrix *m, int64_t begin, int64_t end,
     const VALUE *const val = m->val;
     const int64_t k = x->k;
     for (int64_t i = begin; i < end; i++) {
-        const row r = row_of(m, i);
+        const sp_row_range r = row_of(m, i);
         VALUE *restrict const yi = (VALUE *)y->data + i * y->ld;
         for (int64_t j = 0; j < k; j++) yi[j] = 0;
         for (int64_t e = r.begin; e < r.end; e++) {

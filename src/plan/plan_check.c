@@ -15,7 +15,8 @@ static spmm_status check_options(const spmm_plan_options *o)
 {
     char threads[64];
     TRY(sp_among(function, "options.device", (int)o->device, "spmm_device", SPMM_CPU, SPMM_CUDA));
-    TRY(sp_among(function, "options.format", (int)o->format, "spmm_format", SPMM_FORMAT_AUTO, SPMM_PANEL));
+    TRY(sp_among(function, "options.format", (int)o->format, "spmm_format", SPMM_FORMAT_AUTO,
+                 SP_FORMATS - 1));
     TRY(sp_among(function, "options.exchange", (int)o->exchange, "spmm_exchange", SPMM_EXCHANGE_AUTO,
                  SPMM_EXCHANGE_BCAST));
     TRY(sp_among(function, "options.transport", (int)o->transport, "spmm_transport", SPMM_TRANSPORT_AUTO,

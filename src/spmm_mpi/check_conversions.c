@@ -8,7 +8,6 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "formats/csr.h"
-#include "formats/ell.h"
 #include "formats/matrix.h"
 
 /** The matrix that an algorithm fills. CSR and ELLPACK without padding use the same arrays. */
@@ -256,8 +255,7 @@ static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
     sp_matrix m;
     *o = (outcome){.seconds = c->csr_seconds};
     const double begun = omp_get_wtime();
-    TRY(format == SPMM_ELL ? sp_ell_from_csr(&c->csr, c->ell_limit, c->threads, &m)
-                           : sp_ell_nopad_from_csr(&c->csr, c->threads, &m));
+    TRY(sp_matrix_create(&c->csr, format, SPMM_CPU, c->ell_limit, c->threads, &m));
     o->seconds += omp_get_wtime() - begun;
     target f = {.coo = c->coo,
                 .padded = format == SPMM_ELL,

@@ -116,12 +116,13 @@ static spmm_status set_ell_limit(void *options, const char *text)
 }
 
 #define ACTION(name) RAISE(action, SP_ACTION_##name) /* of several actions, the last in sp_action wins */
+#define NEXT_WORD(name, object, word) ", " word
 /** All options of spmm_mpi, in the order in which --help lists them. */
 static const sp_option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      WORDS(sp_device_words, device)},
-    {'f', "format", "NAME", "auto, csr, ell, ell-nopad, sell, panel", WORDS(sp_format_words, format)},
+    {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), WORDS(sp_format_words, format)},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel)},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
      FLAG(tune, 1)},

@@ -14,14 +14,7 @@
 enum { SP_MAX_COLUMNS = 64 }; /**< maximum length of the lists of --columns and --plan-ranks */
 
 /** Arguments of --format: SP_FORMAT_AUTO, then the values of spmm_format plus 1. */
-typedef enum sp_format_choice {
-    SP_FORMAT_AUTO,
-    SP_FORMAT_CSR,
-    SP_FORMAT_ELL,
-    SP_FORMAT_ELL_NOPAD,
-    SP_FORMAT_SELL,
-    SP_FORMAT_PANEL
-} sp_format_choice;
+enum { SP_FORMAT_AUTO };
 
 /** What the program does. All actions but SP_ACTION_MULTIPLY end the program before any product. If the
  *  command line asks for several actions, the last one in this enum wins. */
@@ -43,7 +36,7 @@ typedef struct sp_options {
     int k_count;
     int k_given; /**< 1: --columns was given */
     sp_device_choice device;
-    sp_format_choice format;
+    int format;
     const char *kernel; /**< argument of --kernel: name of a kernel, or "all"; NULL: auto */
     int tune;           /**< 1: --autotune: the kernel is chosen by timing */
     sp_shape shape;

@@ -1,0 +1,34 @@
+/** The table of formats, and the creation of matrices by it. */
+#include "formats/format.h"
+
+const sp_format *const sp_formats[SP_FORMATS] = {
+#define ROW(name, object, word) [name] = &sp_format_##object,
+    SPMM_FORMAT_LIST(ROW)
+#undef ROW
+};
+
+spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_device space, double ell_limit,
+                             int threads, sp_matrix *m)
+{
+    spmm_status status;
+    *m = (sp_matrix){.format = format == SPMM_FORMAT_AUTO ? SPMM_CSR : format,
+                     .precision = block->precision,
+                     .space = SPMM_CPU,
+                     .rows = block->rows,
+                     .cols = block->cols,
+                     .nnz = block->nnz};
+    TRY_GOTO(sp_formats[m->format]->convert(block, ell_limit, threads, m), failed);
+    if (space == SPMM_CPU) return SPMM_OK;
+    sp_matrix host = *m;
+    status = sp_matrix_upload(&host, m);
+    sp_matrix_destroy(&host);
+    return status;
+failed:
+    sp_matrix_destroy(m);
+    return status;
+}
+
+void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
+{
+    (void)sp_matrix_create(a, SPMM_CSR, SPMM_CPU, 0, 1, m); /* cannot fail: a view allocates nothing */
+}

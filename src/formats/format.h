@@ -1,0 +1,32 @@
+/** Storage formats: what each does by functions of its own. A format is a file of this folder that defines an
+ *  sp_format, and a row of SPMM_FORMAT_LIST (spmm_types.h), which all that lists formats is made of. */
+#ifndef SP_FORMAT_H
+#define SP_FORMAT_H
+
+#include "base/status.h"
+#include "formats/matrix.h"
+
+/** The entries of a row: [begin, end) in the arrays of the matrix. */
+typedef struct sp_row_range {
+    int64_t begin, end;
+} sp_row_range;
+
+/** The operations of a format. */
+typedef struct sp_format {
+    /** Converts a CSR block in host memory. Local.
+     *  \param [in]     ell_limit, threads  as in sp_matrix_create()
+     *  \param [in,out] m  has the format, the precision and the sizes of the block; receives the arrays
+     *                     (sp_matrix_alloc()) and the other numbers. The caller destroys it, also on failure
+     *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (the block would be too large in this format) */
+    spmm_status (*convert)(const spmm_csr *block, double ell_limit, int threads, sp_matrix *m);
+    /** Returns the entries of row i of a matrix in host memory. NULL: rows are not stored one by one. Local. */
+    sp_row_range (*row)(const sp_matrix *m, int64_t i);
+} sp_format;
+
+#define SP_FORMAT_OBJECT(name, object, word) extern const sp_format sp_format_##object;
+SPMM_FORMAT_LIST(SP_FORMAT_OBJECT)
+#undef SP_FORMAT_OBJECT
+
+extern const sp_format *const sp_formats[SP_FORMATS]; /**< by spmm_format */
+
+#endif
