@@ -36,7 +36,6 @@ typedef struct builder {
     uint16_t *list;        /* [group][slots]: indices of the triplets in a block, by owner, in file order */
     int32_t *cut;          /* [group][stride]: where in `list` the triplets of each owner begin */
     int64_t stride;        /* row length of `cut`: owners + 1, rounded up to avoid false sharing */
-    int32_t *whole;        /* [group]: owner of all triplets of a block; -1: they have several owners */
 } builder;
 
 static int is_mirrored(const sp_coo *coo) { return coo->symmetry != SP_GENERAL; }
@@ -50,7 +49,6 @@ static void builder_destroy(builder *b)
     sp_free(b->first_entry);
     sp_free(b->list);
     sp_free(b->cut);
-    sp_free(b->whole);
 }
 
 /** Counts the entries in each row bucket, including entries that symmetry implies. Considers only share
@@ -75,24 +73,21 @@ static void assign_owners(builder *b, const int64_t *count)
     int64_t total = 0, before = 0,
             entries = 0; /* total, before: weights, that is entries + rows; the last bucket counts as full */
     for (int64_t q = 0; q < b->buckets; q++) total += count[q] + bucket_rows;
-    int last = 0;
-    b->first_row[0] = b->first_entry[0] = 0;
+    int next = 0; /* the owner whose range is to begin next */
     for (int64_t q = 0; q < b->buckets; q++) {
         const int64_t weight = count[q] + bucket_rows;
         const int o = (int)(((double)before + 0.5 * (double)weight) / (double)total * b->owners);
-        while (last < o) {
-            last++;
-            b->first_row[last] = q << b->shift;
-            b->first_entry[last] = entries;
+        for (; next <= o; next++) {
+            b->first_row[next] = q << b->shift;
+            b->first_entry[next] = entries;
         }
-        b->owner[q] = (uint16_t)last;
+        b->owner[q] = (uint16_t)(next - 1);
         before += weight;
         entries += count[q];
     }
-    while (last < b->owners) {
-        last++;
-        b->first_row[last] = rows;
-        b->first_entry[last] = entries;
+    for (; next <= b->owners; next++) {
+        b->first_row[next] = rows;
+        b->first_entry[next] = entries;
     }
 }
 
@@ -126,7 +121,6 @@ static spmm_status builder_create(const sp_coo *coo, int threads, spmm_csr *a, b
     if (b->owners > 1) {
         TRY(sp_alloc((void **)&b->list, b->group * b->slots, sizeof *b->list, "lists of triplets"));
         TRY(sp_alloc((void **)&b->cut, b->group * b->stride, sizeof *b->cut, "lists of triplets"));
-        TRY(sp_alloc((void **)&b->whole, b->group, sizeof *b->whole, "lists of triplets"));
     }
     return find_owners(b);
 }
@@ -156,12 +150,15 @@ static int whole_owner(const builder *b, int64_t block)
 }
 
 /** Lists the triplets of a block by owner. A triplet is in two lists if the mirror image that symmetry
- *  implies has another owner. */
+ *  implies has another owner. The list of an owner of all triplets is not stored. */
 static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t *cut)
 {
     const int mirrored = is_mirrored(b->coo), n = block_size(b, block);
     const int32_t *const I = b->coo->I + block * BLOCK, *const J = b->coo->J + block * BLOCK;
+    const int whole = whole_owner(b, block);
     memset(cut, 0, (size_t)(b->owners + 1) * sizeof *cut);
+    for (int o = whole; whole >= 0 && o < b->owners; o++) cut[o + 1] = n;
+    if (whole >= 0) return;
     for (int k = 0; k < n; k++) {
         const int o = owner_of(b, I[k]);
         cut[o + 1]++;
@@ -238,11 +235,9 @@ VISITOR(visit_values_f32, VALUES_F32)
 static void visit_blocks(const builder *b, visitor visit_block, int o, int64_t g, int64_t count)
 {
     for (int64_t k = 0; k < count; k++) {
-        const int32_t *const cut = b->cut + k * b->stride + o;
-        if (b->whole[k] < 0)
-            visit_block(b, o, (g + k) * BLOCK, b->list + k * b->slots + cut[0], cut[1] - cut[0]);
-        else if (b->whole[k] == o)
-            visit_block(b, o, (g + k) * BLOCK, NULL, block_size(b, g + k));
+        const int32_t *const cut = b->cut + k * b->stride + o, n = cut[1] - cut[0];
+        const uint16_t *const list = b->list + k * b->slots + cut[0];
+        visit_block(b, o, (g + k) * BLOCK, n < block_size(b, g + k) ? list : NULL, n);
     }
 }
 
@@ -258,10 +253,8 @@ static void scan(const builder *b, visitor visit_block)
     for (int64_t g = 0; g < b->blocks; g += b->group) {
         const int64_t count = b->blocks - g < b->group ? b->blocks - g : b->group;
 #pragma omp for schedule(static, 1)
-        for (int64_t k = 0; k < count; k++) {
-            b->whole[k] = whole_owner(b, g + k);
-            if (b->whole[k] < 0) list_block(b, g + k, b->list + k * b->slots, b->cut + k * b->stride);
-        }
+        for (int64_t k = 0; k < count; k++)
+            list_block(b, g + k, b->list + k * b->slots, b->cut + k * b->stride);
 #pragma omp for schedule(static, 1)
         for (int o = 0; o < b->owners; o++) visit_blocks(b, visit_block, o, g, count);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "formats/csr.h"
 #include "formats/thread_ranges.h"
 
 enum {

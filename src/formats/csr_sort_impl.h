@@ -148,15 +148,13 @@ static int64_t NAME(sort_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t 
     int64_t start = first, to = first;
     for (int64_t i = begin; i < end; i++) {
         const int64_t row_end = i + 1 < end ? a->irp[i + 1] : last;
-        int strictly = 1;
-        for (int64_t e = start + 1; e < row_end; e++) strictly &= ja[e - 1] < ja[e];
-        if (!strictly) {
+        int sound = sp_columns_sound(ja + start, row_end - start, a->cols);
+        if (!sound) {
             NAME(sort_row)(ja + start, as + start, row_end - start);
-            strictly = 1;
-            for (int64_t e = start + 1; e < row_end; e++) strictly &= ja[e - 1] < ja[e];
+            sound = sp_columns_sound(ja + start, row_end - start, a->cols);
         }
         if (i > begin) a->irp[i] = to;
-        to = strictly && to == start ? row_end : NAME(keep_row)(ja, as, start, row_end, to);
+        to = sound && to == start ? row_end : NAME(keep_row)(ja, as, start, row_end, to);
         start = row_end;
     }
     return to - first;

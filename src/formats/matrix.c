@@ -10,7 +10,8 @@
 /** Describes an array of sp_matrix: the offset of the pointer in sp_matrix, the size of an element (0: that of
  *  a value), and the name of the contents for messages. */
 typedef struct array_row {
-    size_t offset, size;
+    size_t offset;
+    int64_t size;
     const char *what;
 } array_row;
 
@@ -29,7 +30,7 @@ static void **array_of(sp_matrix *m, int i) { return (void **)((char *)m + array
 
 spmm_status sp_matrix_alloc(sp_matrix *m, sp_array array, int64_t count, const char *what)
 {
-    const int64_t size = arrays[array].size > 0 ? (int64_t)arrays[array].size : sp_value_size(m->precision);
+    const int64_t size = arrays[array].size ? arrays[array].size : sp_value_size(m->precision);
     TRY(sp_alloc(array_of(m, array), count, (size_t)size, what));
     m->bytes[array] = count * size;
     return SPMM_OK;

@@ -59,23 +59,19 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
     int64_t bytes = 0;
     memset(v, 0, sizeof *v);
     TRY(sp_multivector_size(rows < 0 ? rows : before + rows + behind, k, precision, &bytes));
-    if (space == SPMM_CPU) {
-        TRY(sp_alloc(&memory, bytes, 1, "a multivector"));
-    } else {
-        TRY(sp_device_alloc(&memory, bytes, "a multivector"));
-        const spmm_status zeroed = sp_device_zero(memory, bytes);
-        if (zeroed != SPMM_OK) {
-            sp_device_free(memory);
-            return zeroed;
-        }
-    }
-    *v = sp_multivector_in(memory, before, rows, behind, k, precision, space);
-    if (space == SPMM_CPU) {
-        const spmm_multivector all = sp_multivector_in(memory, 0, before + rows + behind, 0, k, precision,
-                                                       space);
+    TRY(space == SPMM_CPU ? sp_alloc(&memory, bytes, 1, "a multivector")
+                          : sp_device_alloc(&memory, bytes, "a multivector"));
+    spmm_multivector all = sp_multivector_in(memory, 0, before + rows + behind, 0, k, precision, space);
+    spmm_status status;
+    if (space == SPMM_CPU)
         zero_rows(&all);
-    }
+    else
+        TRY_GOTO(sp_device_zero(memory, bytes), failed);
+    *v = sp_multivector_in(memory, before, rows, behind, k, precision, space);
     return SPMM_OK;
+failed:
+    spmm_multivector_destroy(&all);
+    return status;
 }
 
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
