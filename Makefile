@@ -85,7 +85,7 @@ deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(BLAS)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
 ## install        put the programs, libspmm, headers, spmm.pc and man page under PREFIX
 ## uninstall      remove them
@@ -113,12 +113,15 @@ help:
 
 # --- below: what the targets above are made of ------------------------------------------------
 
-build: $(B)/spmm_mpi $(B)/series_mpi $(B)/libspmm.a $(B)/libspmm.so
+# (of an earlier build with SERIES=1 no series_mpi is left: what is there is what was asked for)
+build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so
+	@$(if $(WITH_SERIES),,rm -f $(B)/series_mpi)
 	@$(remember)
-build-tests: $(TEST_PROGRAMS) $(SERIES_TESTS) $(FUZZ_TEST) $(YIELD)
+build-tests: $(TEST_PROGRAMS) $(if $(WITH_SERIES),$(SERIES_TESTS)) $(FUZZ_TEST) $(YIELD)
 	@:
 link: build
-	@for p in spmm_mpi series_mpi; do \
+	@$(if $(WITH_SERIES),,rm -f series_mpi)
+	@for p in $(PROGRAMS); do \
 	    [ "$$(readlink $$p)" = $(B)/$$p ] || ln -sfn $(B)/$$p $$p; done
 
 RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/run
@@ -185,6 +188,8 @@ $(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(Q)$(link_program)
 .SECONDARY:
 
-include mk/series.mk
+ifneq ($(WITH_SERIES),)
+  include mk/series.mk
+endif
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)

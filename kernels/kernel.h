@@ -82,6 +82,10 @@ const sp_kernel *sp_kernels(int *count);
 /** Returns the kernel whose name is `id`; NULL if there is none. Local. */
 const sp_kernel *sp_kernel_find(const char *id);
 
+/** Returns 1 if `id` is the name of a baseline kernel and this build was made without them (make BASELINE=0),
+ *  else 0. Local. */
+int sp_kernel_left_out(const char *id);
+
 /** Returns the maximum length, in entries, of a row that a kernel with SP_EXACT_UNSPLIT does not cut:
  *  SP_CPU_ROW_SEGMENT on the CPU, SP_ROW_SEGMENT on a GPU. The kernel cuts longer rows into row segments and
  *  adds their partial sums in order, so that the result is the same for any number of threads. Local. */

@@ -28,6 +28,18 @@ const sp_kernel *sp_kernel_find(const char *id)
     return NULL;
 }
 
+int sp_kernel_left_out(const char *id)
+{
+    static const char *const baseline[] = {
+#define KERNEL(id, device, format, exact, what) #id,
+#include "kernels/baseline.def"
+#undef KERNEL
+    };
+    for (size_t i = 0; i < sizeof baseline / sizeof *baseline; i++)
+        if (strcmp(baseline[i], id) == 0) return !sp_kernel_find(id);
+    return 0;
+}
+
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)
 {
     for (int i = 0; i < KERNELS; i++)

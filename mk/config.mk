@@ -20,6 +20,10 @@ NCCL ?= auto
 NCCL_HOME ?=
 ## GPU_ARCH="80 90"  GPUs to make machine code for (default: this machine's, else 80 and 90; and PTX)
 GPU_ARCH ?=
+## SERIES=1          0: leave out series_mpi, its kernels, tests and bench
+SERIES ?= 1
+## BASELINE=1        0: leave out the baseline kernels, those of the course reports that others are compared with
+BASELINE ?= 1
 ## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
 ##                   e.g. MPICC=mpicc.mpich MPIRUN=mpirun.mpich, where there is more than one MPI
 ## CC=               the C compiler that MPICC calls, e.g. clang (default: the wrapper's own; from the command line only)
@@ -114,6 +118,15 @@ else ifneq ($(CLANG_USED),)
   endif
 endif
 
+# 1 or empty
+WITH_SERIES := $(filter-out 0,$(SERIES))
+WITH_BASELINE := $(filter-out 0,$(BASELINE))
+ifeq ($(filter 0 1,$(SERIES)),)
+  problem := SERIES=$(SERIES) is not one of 1 and 0
+else ifeq ($(filter 0 1,$(BASELINE)),)
+  problem := BASELINE=$(BASELINE) is not one of 1 and 0
+endif
+
 METIS_FOUND :=
 ifneq ($(METIS),0)
   # header and library: a program that links
@@ -145,6 +158,7 @@ endif
 
 # "FOLDER/FILE.h" of src, "kernels/.."
 INCLUDES := -Iinclude -Isrc -I.
+DEFINES := $(if $(WITH_BASELINE),,-DSP_NO_BASELINE)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 # of clang, about loops that it does not vectorise, as with sanitizers or OPT=-O0
 WARNINGS += $(if $(CLANG_USED),-Wno-pass-failed)
@@ -163,7 +177,7 @@ else ifeq ($(FUZZ),coverage)
   override OPT := $(FUZZ_OPT) -fprofile-instr-generate -fcoverage-mapping
 endif
 # no contraction: which products and sums are one fma is written in the source, so that every compiler makes the same bits
-ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(NCCL_FLAGS) $(CFLAGS)
+ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(DEFINES) $(NCCL_FLAGS) $(CFLAGS)
 LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) -lz -lm
 
 MPI_INCLUDES := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_COMPILE)))
@@ -193,7 +207,7 @@ ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)
              $(NEWEST:%=-gencode arch=compute_%$(comma)code=compute_$(NEWEST))
   ALL_NVCCFLAGS = -std=c++17 -O3 -g -lineinfo $(GENCODE) -Xcompiler -fPIC,-Wall,-Wextra,-Wno-unused-parameter \
                   $(if $(filter 1,$(WERROR)),-Werror all-warnings -Xcompiler -Werror) \
-                  $(INCLUDES) $(MPI_INCLUDES) -DOMPI_SKIP_MPICXX=1 -DMPICH_SKIP_MPICXX=1 $(NVCCFLAGS)
+                  $(INCLUDES) $(DEFINES) $(MPI_INCLUDES) -DOMPI_SKIP_MPICXX=1 -DMPICH_SKIP_MPICXX=1 $(NVCCFLAGS)
   ALL_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(abspath $(CUDA_INCLUDE)))
 endif
 
@@ -214,7 +228,8 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda
 # all that there is to compile in these folders
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
-LIB_FOLDERS := $(addprefix src/,base device formats io comm distribute parallel_io plan) kernels $(addprefix kernels/,cpu cuda baseline)
+LIB_FOLDERS := $(addprefix src/,base device formats io comm distribute parallel_io plan) kernels \
+    $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)
 PROGRAM_SOURCES := $(filter-out %/main.c,$(call sources,src/spmm_mpi))
@@ -222,6 +237,7 @@ object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))
 LIB_OBJECTS := $(call object,$(LIB_SOURCES))
 CLI_OBJECTS := $(call object,$(CLI_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
+PROGRAMS := spmm_mpi $(if $(WITH_SERIES),series_mpi)
 ARCHIVES := $(B)/program.a $(B)/cli.a $(B)/libspmm.a
 # tests/install_client.c is compiled by its test, against an installed libspmm
 # tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)

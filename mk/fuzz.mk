@@ -12,10 +12,10 @@ FUZZ_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc aligned_alloc 
 # fast_float tells what numbers are, beside strtod, where it is there
 FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h>\n' | $(FUZZ_CC) -xc++ -fsyntax-only - 2>/dev/null \
     && echo oracle_fast_float))
-FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults ways made_spmm $(or $(FUZZ_ORACLE),oracle_none))
+FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults ways made_spmm $(if $(WITH_SERIES),series,series_none) $(or $(FUZZ_ORACLE),oracle_none))
 FUZZ_OBJECTS = $(FUZZ_SHARED) $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%.o,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS = $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_ARCHIVES = $(B)/series.a $(ARCHIVES)
+FUZZ_ARCHIVES = $(if $(WITH_SERIES),$(B)/series.a) $(ARCHIVES)
 
 $(B)/tests/fuzz/%.o: tests/fuzz/%.cpp $(B)/flags
 	@mkdir -p $(@D)
@@ -45,7 +45,7 @@ fuzz_make = $(MAKE) $(J) CC='$(FUZZ_CC)' CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
 # what the targets are for
 FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c)) src/cli/option_table.c \
-                    src/spmm_mpi/options.c src/series_mpi/options.c src/spmm_mpi/tune.c
+                    $(PROGRAMS:%=src/%/options.c) src/spmm_mpi/tune.c
 fuzz-coverage:
 	$(Q)$(call deps,build fuzz)
 	@+$(call fuzz_make,coverage) $(BUILDDIR)/fuzz-coverage/tests/test_fuzz_corpus

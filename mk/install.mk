@@ -10,14 +10,14 @@ install:
 	@+$(MAKE) $(J) build
 	$(call say,INST,$(D))
 	$(Q)$(INSTALL) -d $(D)/bin $(D)/lib/pkgconfig $(D)/include $(D)/share/man/man1
-	$(Q)$(INSTALL) -m 755 $(B)/spmm_mpi $(B)/series_mpi $(D)/bin/
+	$(Q)$(INSTALL) -m 755 $(PROGRAMS:%=$(B)/%) $(D)/bin/
 	$(Q)$(INSTALL) -m 644 $(B)/libspmm.a $(D)/lib/
 	$(Q)$(INSTALL) -m 755 $(B)/libspmm.so.$(VERSION) $(D)/lib/
 	$(Q)ln -sf libspmm.so.$(VERSION) $(D)/lib/$(SONAME) && ln -sf $(SONAME) $(D)/lib/libspmm.so
 	$(Q)$(INSTALL) -m 644 $(wildcard include/*.h) $(D)/include/
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PRIVATE@|$(PRIVATE_LIBS)|' spmm.pc.in \
 	    > $(D)/lib/pkgconfig/spmm.pc && chmod 644 $(D)/lib/pkgconfig/spmm.pc
-	$(Q)$(INSTALL) -m 644 docs/spmm_mpi.1 docs/series_mpi.1 $(D)/share/man/man1/
+	$(Q)$(INSTALL) -m 644 $(PROGRAMS:%=docs/%.1) $(D)/share/man/man1/
 
 uninstall:
 	$(call say,RM,$(D))

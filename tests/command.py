@@ -10,6 +10,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("SPMM_MPI", str(ROOT / "spmm_mpi"))
 SERIES = os.path.join(os.path.dirname(PROGRAM), "series_mpi")
+NO_SERIES = None if os.path.exists(SERIES) else "the build is without series_mpi (SERIES=0)"
+PROGRAMS = (PROGRAM,) if NO_SERIES else (PROGRAM, SERIES)
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 MATRICES = sorted(p for p in (ROOT / "matrices").iterdir() if ".mtx" in p.name)
 SCRATCH = tempfile.TemporaryDirectory(prefix="spmm-command.")

@@ -2,6 +2,8 @@
 # The build itself, on a copy of the tree: nothing is built twice, everything that must be is.
 # limit: 240
 . tests/lib.sh
+# what `make check` was told is not meant here
+unset SERIES BASELINE
 scratch
 mkdir "$scratch/tree" && cp -r Makefile mk include src kernels tests spmm.pc.in "$scratch/tree/" || exit 1
 cd "$scratch/tree" || exit 1
@@ -114,6 +116,16 @@ ok "METIS=auto without METIS builds without" test $? = 0
 out=$(build METIS=0 -n)
 [[ $out == *graph_cut_none.c* && $out != *-lmetis* && $out != *graph_cut_metis.c* ]]
 ok "METIS=0 leaves it out, be it there or not" test $? = 0
+out=$(build SERIES=0 BASELINE=0 -n build build-tests)
+[[ $out == *kernels/cpu/* && $out != *kernels/baseline/* && $out != *kernels/series/* && $out != *src/series_mpi/* &&
+    $out != *test_series* && $out != *cblas* && $out == *'rm -f build/cpu/series_mpi'* ]]
+ok "SERIES=0 and BASELINE=0 leave out series_mpi, the baseline kernels and their tests" test $? = 0
+build BASELINE=0 build/cpu/kernels/registry.o >/dev/null
+ok "and the table of kernels has none of these" \
+    sh -c 'nm build/cpu/kernels/registry.o | grep -q sp_kernel_cpu_csr && ! nm build/cpu/kernels/registry.o | grep -q sp_kernel_cpu_serial'
+if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 BASELINE=auto 2>&1); then fail "a wrong BASELINE= fails"; else
+    text "a wrong BASELINE= fails and says what it may be" "BASELINE=auto is not one of 1 and 0" "$out"
+fi
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc 2>&1); then fail "a missing mpicc fails"; else
     text "without mpicc make says what to load" "module load" "$out"
 fi
@@ -128,7 +140,7 @@ else
 fi
 
 help=$(make help)
-for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= NO_DEPS=1 V=; do
+for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= SERIES= BASELINE= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
 ok "make help lists every target and variable" test -z "$missing"

@@ -14,7 +14,7 @@ import tarfile
 import time
 import zipfile
 
-from command import MPIRUN, PROGRAM, ROOT, SERIES, ended, equal, finish, parts, run, scratch, test, verified, within
+from command import MPIRUN, PROGRAM, PROGRAMS, ROOT, ended, equal, finish, parts, run, scratch, test, verified, within
 
 listed = [line.split() for line in run("--list-kernels", records=False).out.splitlines()]
 CPU_KERNELS = sum(words[1:2] == ["cpu"] for words in listed)
@@ -55,7 +55,7 @@ with test("more threads than a machine bears are refused before anything starts,
                             ((), {"OMP_NUM_THREADS": "1000000"}, "OMP_NUM_THREADS=1000000: expected 1 to "),
                             ((), {"OMP_NUM_THREADS": "two"}, "OMP_NUM_THREADS=two: expected"),
                             (("-t", 3), {"OMP_THREAD_LIMIT": "2"}, "OMP_THREAD_LIMIT")):
-        for program in (PROGRAM, SERIES) if args or "two" not in env.values() else (PROGRAM,):
+        for program in PROGRAMS if args or "two" not in env.values() else (PROGRAM,):
             result = run("-d", "cpu", *args, *(("lap2d5:20",) if program == PROGRAM else ("-m", 9, "-n", 9)), ranks=2, env=env,
                          records=False, program=program)
             equal(result.code, 2, f"{args} {env}: {result.err}")
@@ -68,7 +68,7 @@ with test("OMP_NUM_THREADS may be a list, and OMP_THREAD_LIMIT is heeded; more t
         result = run("-d", "cpu", "-r", 1, "lap2d5:20", env=env)
         verified(result, env, 1)
         equal(result.records[0]["run"]["threads"], threads, env)
-    for program, args in ((PROGRAM, ("lap2d5:20",)), (SERIES, ("-m", 9, "-n", 9))):
+    for program, args in zip(PROGRAMS, (("lap2d5:20",), ("-m", 9, "-n", 9))):
         out = run("-d", "cpu", "-r", 1, "-t", 1, *args, program=program, records=False).out
         cores = int(re.search(r"\((\d+) core", out)[1])
         for threads in (cores, cores + 1):
@@ -80,7 +80,7 @@ with test("a nonsense value of an environment variable is a usage error, on ever
                               ("SPMM_READ_CHUNK_BYTES", "4k", "from 1 to"), ("SPMM_MEMORY_CHECK", "maybe", "from 0 to 1"),
                               ("SPMM_FAULT", "apply", "STAGE:RANK"), ("SPMM_TILE_EDGE", "-1", "from 1 to"),
                               ("SPMM_IAS", "avx2", "did you mean SPMM_ISA?")):
-        for program in (PROGRAM, SERIES) if name in ("SPMM_ISA", "SPMM_TILE_EDGE") else (PROGRAM,):
+        for program in PROGRAMS if name in ("SPMM_ISA", "SPMM_TILE_EDGE") else (PROGRAM,):
             result = run("-d", "cpu", ranks=2, env={name: value}, records=False, program=program)
             equal((result.code, len(result.error_lines()), result.out), (2, 1, ""), f"{name}: {result.err}")
             within(result.error_lines()[0], name)
@@ -137,7 +137,7 @@ with test("a matrix that is neither a file nor a generator is refused with the g
         within(result.error_lines()[0], f"{name}: cannot be opened")
 
 with test("an option that is given twice is said, but for the quiet"):
-    for program, args in ((PROGRAM, ("lap2d5:9",)), (SERIES, ("-m", 9, "-n", 9))):
+    for program, args in zip(PROGRAMS, (("lap2d5:9",), ("-m", 9, "-n", 9))):
         for quiet in ((), ("-q",)):
             result = run(*CPU, "-r", 1, "-t", 1, "-t", 2, *quiet, *args, ranks=2, program=program)
             equal(result.code, 0, result.err)
@@ -220,7 +220,8 @@ foreign = {"xz": (lzma.compress(good.encode()), "found xz data", "xz -dk"),
 with test("a file that is no text is named by its first bytes, with what to do, as matrix, as X and as series"):
     for name, (data, what, do) in foreign.items():
         path = scratch("matrix.mtx", data)  # whatever its name is
-        ways = ((PROGRAM, (path,)), (PROGRAM, ("-x", path, "lap2d5:9")), (PROGRAM, ("--io", "parallel", path)), (SERIES, (path,)))
+        ways = [(PROGRAM, (path,)), (PROGRAM, ("-x", path, "lap2d5:9")), (PROGRAM, ("--io", "parallel", path)),
+                *((program, (path,)) for program in PROGRAMS[1:])]
         for program, args in ways if name in ("xz", "tar.gz") else ways[:1]:
             result = run(*CPU, *args, ranks=2 if "--io" in args else 1, program=program)
             equal((result.code, len(result.error_lines()), result.out), (3, 1, ""), f"{name} {args}: {result.err}")
@@ -240,7 +241,7 @@ with test("a pipe is refused with the reason and what to do, as is the standard 
         equal((result.code, len(result.error_lines())), (3, 1), f"{args}: {result.err}")
         within(result.error_lines()[0], "found a pipe or a device, expected a regular file, which threads read at several places")
         within(result.error_lines()[0], "write the text to a file first")
-    for program in (PROGRAM, SERIES):
+    for program in PROGRAMS:
         result = run(*CPU, "-", program=program, records=False)
         equal(result.code, 3, result.err)
         within(result.error_lines()[0], "-: no such file, and the standard input is not read")

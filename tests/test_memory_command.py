@@ -6,7 +6,7 @@ import resource
 import subprocess
 import time
 
-from command import MPIRUN, SERIES, equal, finish, run, scratch, skip, test, verified, within
+from command import MPIRUN, NO_SERIES, SERIES, equal, finish, run, scratch, skip, test, verified, within
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 CPU = ("-d", "cpu")
@@ -87,8 +87,8 @@ else:
                 else:
                     assert result.code in (0, 4), result.err  # near the limit: never killed
             verified(run(*FAST, "-k", 4, "lap3d27:50", ranks=ranks, launcher=group.launcher(ranks)), f"{ranks} ranks")
-    if CUBLAS:
-        skip(series_sentence, "cuBLAS alone is more than that")
+    if NO_SERIES or CUBLAS:
+        skip(series_sentence, NO_SERIES or "cuBLAS alone is more than that")
     else:
         with test(series_sentence):
             for ranks in (1, 3):

@@ -38,6 +38,10 @@ static spmm_status set_kernel(void *options, const char *text)
     sp_guess guess = {.typed = text};
     o->kernel = strcmp(text, "auto") == 0 ? NULL : text;
     if (!o->kernel || strcmp(text, "all") == 0 || sp_kernel_find(text)) return SPMM_OK;
+    if (sp_kernel_left_out(text))
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--kernel %s: no such kernel: this build is without the baseline kernels (BASELINE=0)",
+                       text);
     sp_guess_offer(&guess, "auto");
     for (int i = 0; i < count; i++) sp_guess_offer(&guess, kernel[i].id);
     return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s", SHOWN(text),

@@ -118,6 +118,14 @@ void fuzz_put(const char *path, const void *data, size_t size)
     }
 }
 
+void fuzz_help(void (*help)(FILE *))
+{
+    FILE *const f = fopen("/dev/null", "w");
+    if (!f) return;
+    help(f);
+    fclose(f);
+}
+
 void fuzz_chunk(int64_t bytes)
 {
     char text[32];

@@ -80,6 +80,13 @@ void fuzz_chunk(int64_t bytes);
 /** Puts bytes into a file of that name. */
 void fuzz_put(const char *path, const void *data, size_t size);
 
+/** Calls a program's function that prints its help. */
+void fuzz_help(void (*help)(FILE *));
+
+/** Parses arguments of series_mpi, reordering argv, and aborts unless what comes out is sound. Returns the status; SPMM_OK,
+ *  without parsing, in a build without series_mpi. */
+spmm_status fuzz_series_options(int argc, char **argv);
+
 /** From here to fuzz_fault_off() the input's fault is at work. */
 void fuzz_fault_on(const fuzz_input *in);
 void fuzz_fault_off(void);

@@ -7,7 +7,6 @@
 
 #include "formats/csr.h"
 #include "io/generators.h"
-#include "series_mpi/options.h"
 #include "spmm_mpi/options.h"
 
 enum { MOST_ARGUMENTS = 24, MOST_BYTES = 2000, MOST_NUMBER = 12 };
@@ -71,14 +70,6 @@ static void generate(const fuzz_input *in, const char *spec)
     spmm_csr_destroy(&b);
 }
 
-static void print_help(void (*help)(FILE *))
-{
-    FILE *const f = fopen("/dev/null", "w");
-    if (!f) return;
-    help(f);
-    fclose(f);
-}
-
 static void spmm_mpi(const fuzz_input *in, arguments *a)
 {
     sp_options o, again;
@@ -91,7 +82,7 @@ static void spmm_mpi(const fuzz_input *in, arguments *a)
         FUZZ_CHECK(o.threads >= 0 && o.repeat >= 1 && o.warmup >= 0 && o.column_blocks >= 0 &&
                    o.ell_limit > 0);
         FUZZ_CHECK((o.p >= 1 && o.q >= 1) || (o.p == 0 && o.q == 0));
-        if (o.action == SP_ACTION_HELP) print_help(sp_options_help);
+        if (o.action == SP_ACTION_HELP) fuzz_help(sp_options_help);
         if (sp_gen_is_spec(o.matrix) && small(o.matrix)) generate(in, o.matrix);
     }
     split(in, a);
@@ -100,19 +91,10 @@ static void spmm_mpi(const fuzz_input *in, arguments *a)
 
 static void series_mpi(const fuzz_input *in, arguments *a)
 {
-    sp_series_options o, again;
-    const spmm_status status = sp_series_options_parse(a->argc, a->argv, &o);
+    const spmm_status status = fuzz_series_options(a->argc, a->argv);
     parsed(status);
-    if (status == SPMM_OK) {
-        FUZZ_CHECK(o.series >= 1 && o.length >= 1 && o.threads >= 0 && o.warmup >= 0 && o.top >= 0);
-        FUZZ_CHECK(o.kernels >= 0 && o.kernels <= SP_SERIES_KERNELS && o.tolerances >= 1 &&
-                   o.tolerances <= 8);
-        FUZZ_CHECK(o.walk.epsilon >= 0 && o.bound >= -1 && o.bound <= 1);
-        if (o.action == SP_SERIES_HELP) print_help(sp_series_options_help);
-        for (int k = 0; k < o.kernels; k++) FUZZ_CHECK(o.kernel[k] != NULL);
-    }
     split(in, a);
-    FUZZ_CHECK(sp_series_options_parse(a->argc, a->argv, &again) == status);
+    FUZZ_CHECK(fuzz_series_options(a->argc, a->argv) == status);
 }
 
 int fuzz_options(const uint8_t *data, size_t size)
