@@ -228,7 +228,12 @@ for file in jobs/*.sbatch; do
         ok "$file: SIGTERM comes to its shell before the time limit" grep -q '^#SBATCH --signal=B:TERM@60$' "$file"
     ok "$file is a script that bash can read" bash -n "$file"
 done
+kernels=$("$SPMM_MPI" --list-kernels)
 for file in jobs/studies/*.study; do
+    if [[ $kernels != *cpu_serial* ]] && grep -q '^serial *= *yes' "$file"; then
+        skip "jobs/study reads $file" "the build is without the baseline kernels (BASELINE=0)"
+        continue
+    fi
     ok "jobs/study reads $file" jobs/study --dry-run --program "$SPMM_MPI" --records "$scratch/none.jsonl" "$file"
 done
 finish

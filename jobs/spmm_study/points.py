@@ -288,8 +288,8 @@ def _serial(study, kernels):
     v = study.values
     by_format = {k.format: k.name for k in kernels if k.name.startswith("cpu_serial")}
     if not by_format:
-        raise StudyError(f"{study.places['serial']}: serial = yes: the program has no kernel cpu_serial "
-                         "(make BASELINE=0 leaves it out)")
+        raise StudyError(f"{study.places['serial']}: serial = yes: the program has no kernel cpu_serial: "
+                         "it was made with BASELINE=0 (--set serial=no goes without)")
     forms = [f for f in v["formats"] if f in by_format] or list(by_format)[:1]
     for spec, ranks, threads, k, precision, form in itertools.product(
             v["matrices"], v["ranks"], v["threads"], v["columns"], v["precisions"], forms):
