@@ -74,6 +74,35 @@ static inline void sample_csr(sample s, sample_values kind, spmm_precision preci
     if (sp_csr_from_coo(&coo, 1, a, NULL) != SPMM_OK) abort();
 }
 
+/** Tells whether two matrices are the same, bit for bit. */
+static inline int sample_same_csr(const spmm_csr *a, const spmm_csr *b)
+{
+    return a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->precision == b->precision &&
+           memcmp(a->irp, b->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0 &&
+           memcmp(a->ja, b->ja, (size_t)a->nnz * sizeof *a->ja) == 0 &&
+           memcmp(a->as, b->as, (size_t)a->nnz * sp_value_size(a->precision)) == 0;
+}
+
+/** Tells whether b is rows [r0, r1) and columns [c0, c1) of a, bit for bit. */
+static inline int sample_is_block(const spmm_csr *a, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+                                  const spmm_csr *b)
+{
+    const size_t size = sp_value_size(a->precision);
+    int64_t at = 0;
+    if (b->rows != r1 - r0 || b->cols != c1 - c0 || b->precision != a->precision) return 0;
+    for (int64_t i = 0; i < b->rows; i++) {
+        if (b->irp[i] != at) return 0;
+        for (int64_t e = a->irp[r0 + i]; e < a->irp[r0 + i + 1]; e++) {
+            if (a->ja[e] < c0 || a->ja[e] >= c1) continue;
+            if (at >= b->nnz || b->ja[at] != a->ja[e] - c0) return 0;
+            if (memcmp((char *)b->as + (size_t)at * size, (char *)a->as + (size_t)e * size, size) != 0)
+                return 0;
+            at++;
+        }
+    }
+    return b->irp[b->rows] == at && b->nnz == at;
+}
+
 /** Returns element e of an array of either precision. */
 static inline double sample_get(const void *data, spmm_precision precision, int64_t e)
 {
@@ -99,6 +128,14 @@ static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64
     if (!v.data) abort();
     for (int64_t e = 0; e < rows * ld; e++) sample_set(v.data, precision, e, (double)NAN);
     return v;
+}
+
+/** Returns entry (i, j) of a; 0 where there is none. */
+static inline double sample_entry(const spmm_csr *a, int64_t i, int64_t j)
+{
+    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
+        if (a->ja[e] == j) return sample_get(a->as, a->precision, e);
+    return 0;
 }
 
 /** Fills columns 0 to k - 1 with values of counters i and j. */

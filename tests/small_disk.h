@@ -13,9 +13,9 @@
 enum { NO_SMALL_DISK = 9 }; /* exit status of a child that could not mount one */
 
 /** Writes text to a file; returns 1 on success. */
-static inline int tell_kernel_(const char *path, const char *text)
+static inline int tell_kernel_(const char *file, const char *text)
 {
-    FILE *const f = fopen(path, "w");
+    FILE *const f = fopen(file, "w");
     return f && fputs(text, f) >= 0 && fclose(f) == 0;
 }
 
@@ -29,16 +29,16 @@ static inline int be_root_(void)
            tell_kernel_("/proc/self/uid_map", users) && tell_kernel_("/proc/self/gid_map", groups);
 }
 
-/** Mounts a file system in memory of `size` bytes (as tmpfs takes it: "64k") on the folder; only this process and its
+/** Mounts a file system in memory of `size` bytes (as tmpfs takes it: "64k") on the folder `place`; only this process and its
  *  later children see it.
  *  \return 1; 0 if the system does not let this user mount one */
-static inline int small_disk(const char *folder, const char *size)
+static inline int small_disk(const char *place, const char *size)
 {
     char option[64];
     snprintf(option, sizeof option, "size=%s", size);
     if (unshare(CLONE_NEWNS) != 0 && !be_root_()) return 0;
     if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return 0;
-    return mount("none", folder, "tmpfs", 0, option) == 0;
+    return mount("none", place, "tmpfs", 0, option) == 0;
 }
 
 /** Waits for the child that ran the test `sentence` on a small disk. It exits with test_.tests_failed, which is

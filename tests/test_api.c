@@ -501,11 +501,11 @@ static void test_apply(void)
 
 /* ---- local functions ---- */
 
-static void test_local(void)
+static const spmm_precision wrong = (spmm_precision)7;
+
+static void test_local_matrices(void)
 {
-    const spmm_precision wrong = (spmm_precision)7;
     spmm_csr a;
-    spmm_multivector v, w;
     TEST("a matrix is not made of wrong arguments, and *a is zeroed") {
         const int64_t index[1] = {0};
 #define REFUSED(call, part)                                  \
@@ -531,6 +531,11 @@ static void test_local(void)
         CHECK_INT(spmm_csr_from_triplets(3, 3, 0, NULL, NULL, NULL, SPMM_F64, NULL), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "spmm_csr_from_triplets: a is NULL");
     }
+}
+
+static void test_local_multivectors(void)
+{
+    spmm_multivector v, w;
     TEST("a multivector is not made or copied of wrong arguments") {
         CHECK_INT(spmm_multivector_create(3, 3, SPMM_F64, SPMM_CPU, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_create(3, 3, wrong, SPMM_CPU, &v), SPMM_ERR_USAGE);
@@ -557,6 +562,11 @@ static void test_local(void)
         CHECK_TEXT(spmm_error_message(), "src has leading dimension 2");
         spmm_multivector_destroy(&v);
     }
+}
+
+static void test_nothing(void)
+{
+    spmm_multivector v;
     TEST("without a plan there is no X, no Y and no kernel, and what is destroyed may be NULL") {
         memset(&v, 0xff, sizeof v);
         CHECK_INT(spmm_plan_x_create(NULL, &v), SPMM_ERR_USAGE);
@@ -654,7 +664,9 @@ int main(int argc, char **argv)
     test_empty_block();
     test_scatter();
     test_apply();
-    test_local();
+    test_local_matrices();
+    test_local_multivectors();
+    test_nothing();
     test_communicators();
     test_after_mpi(failed_before);
     return test_end();

@@ -1,17 +1,14 @@
 /** Records of --json and --csv: whole lines, whoever else writes, whatever the disk and the strings are. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/record_writer.h"
+#include "files.h"
 #include "small_disk.h"
 #include "test.h"
-
-static char folder[200], path[256];
 
 /** What is on record here. */
 typedef struct item {
@@ -30,25 +27,6 @@ static void visit(sp_writer *s, const void *record)
 }
 
 typedef spmm_status (*writer)(const char *to, sp_writer_visit fields, const void *record);
-
-static void write_file(const char *text, size_t bytes)
-{
-    FILE *const f = fopen(path, "wb");
-    if (!f || fwrite(text, 1, bytes, f) != bytes || fclose(f) != 0) abort();
-}
-
-/** The whole file; the caller frees it. */
-static char *read_file(const char *from, size_t *bytes)
-{
-    enum { MOST = 8 << 20 };
-    char *const text = malloc(MOST);
-    FILE *const f = fopen(from, "rb");
-    if (!text || !f) abort();
-    *bytes = fread(text, 1, MOST - 1, f);
-    text[*bytes] = '\0';
-    fclose(f);
-    return text;
-}
 
 /** 1 when the file is these pieces and nothing else. */
 static int file_is(const char *a, const char *b, const char *c)
@@ -153,10 +131,10 @@ static void test_half_lines(void)
         "wherever an object was cut off, it is gone when the next one is there, and what stood before it is not") {
         for (size_t n = 0; n < strlen(json_line) - 1; n++) {
             const int length = snprintf(text, sizeof text, "{}\n%.*s", (int)n, json_line);
-            write_file(text, (size_t)length);
+            write_bytes(text, (size_t)length);
             CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_OK);
             CHECK(file_is("{}\n", json_line, ""));
-            write_file(json_line, n);
+            write_bytes(json_line, n);
             CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_OK);
             CHECK(file_is(json_line, "", ""));
         }
@@ -165,12 +143,12 @@ static void test_half_lines(void)
         /* (a row that lacks but digits of its last field cannot be told from one that lacks only its newline) */
         for (size_t n = 0; n < strlen(csv_line) - strlen("0.125\n"); n++) {
             const int length = snprintf(text, sizeof text, HEAD "1,\"b\",1\n%.*s", (int)n, csv_line);
-            write_file(text, (size_t)length);
+            write_bytes(text, (size_t)length);
             CHECK_INT(sp_writer_csv(path, visit, &seven), SPMM_OK);
             CHECK(file_is(HEAD, "1,\"b\",1\n", csv_line));
         }
         for (size_t n = 0; n <= strlen(HEAD); n++) {
-            write_file(HEAD, n);
+            write_bytes(HEAD, n);
             CHECK_INT(sp_writer_csv(path, visit, &seven), SPMM_OK);
             CHECK(file_is(HEAD, csv_line, ""));
         }
@@ -179,11 +157,11 @@ static void test_half_lines(void)
         static const char *const others[] = {"{}", "{\"number\":7,\"s\":\"{\"}", "1 2 3.5", "\xff\xfe",
                                              "[1,"};
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-            write_file(others[i], strlen(others[i]));
+            write_bytes(others[i], strlen(others[i]));
             CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_OK);
             CHECK(file_is(others[i], "\n", json_line));
         }
-        write_file("a,b,c,d,e\n1,", 12);
+        write_bytes("a,b,c,d,e\n1,", 12);
         CHECK_INT(sp_writer_csv(path, visit, &seven), SPMM_OK);
         CHECK(file_is("a,b,c,d,e\n1,", "\n", csv_line));
     }
@@ -352,15 +330,12 @@ static void test_strings(void)
 
 int main(void)
 {
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_append.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return 2;
-    snprintf(path, sizeof path, "%s/records", folder);
+    files_begin("records");
     test_crowds();
     test_half_lines();
     test_full_disk();
     test_streams();
     test_strings();
-    unlink(path);
+    files_end();
     return test_end();
 }

@@ -37,11 +37,10 @@ static void add(sp_features *sum, const sp_features *f)
     if (f->longest > sum->longest) sum->longest = f->longest;
 }
 
-int main(void)
+static void test_features(void)
 {
     spmm_csr a = {0};
     sp_features f;
-
     TEST("the facts of a matrix are those of its rows, with any number of threads") {
         for (int s = 0; s < SAMPLES; s++)
             for (int threads = 1; threads < 4; threads += 2) {
@@ -88,6 +87,11 @@ int main(void)
         CHECK(memcmp(&sum, &f, sizeof f) == 0);
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_choice(void)
+{
+    sp_features f;
     TEST("on a GPU few columns take sliced ELLPACK, shared columns panels, uneven rows the balanced kernel") {
         f = even_rows(1e6, 7, 1.05);
         expect(&f, 1, (const char *[]){"sell_rows", "csr_rows"}, "K of at most");
@@ -124,6 +128,11 @@ int main(void)
                 }
             }
     }
+}
+
+static void test_candidates(void)
+{
+    sp_features f;
     TEST("the candidates are distinct, of the device and the format, and whatever is chosen is one") {
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
             for (int format = SPMM_FORMAT_AUTO; format < SP_FORMATS; format++) {
@@ -147,5 +156,12 @@ int main(void)
                     }
             }
     }
+}
+
+int main(void)
+{
+    test_features();
+    test_choice();
+    test_candidates();
     return test_end();
 }

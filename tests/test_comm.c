@@ -3,12 +3,10 @@
 #include "comm/grid.h"
 #include "test_mpi.h"
 
-int main(int argc, char **argv)
-{
-    int size;
-    test_mpi_begin(&argc, &argv, &size);
-    const int me = test_.rank;
+static int size, me;
 
+static void test_agreement(void)
+{
     TEST("when all ranks succeed all agree on success") {
         CHECK_INT(sp_agree(MPI_COMM_WORLD, "t", SPMM_OK), SPMM_OK);
     }
@@ -36,6 +34,10 @@ int main(int argc, char **argv)
         CHECK_INT(sp_agree(MPI_COMM_WORLD, "here", SPMM_OK), SPMM_ERR_INTERNAL);
         unsetenv("SPMM_FAULT");
     }
+}
+
+static void test_messages(void)
+{
     TEST("messages longer than a chunk arrive whole, whatever the chunk") {
         const int64_t chunks[] = {1, 7, 64, 1000000};
         enum { BYTES = 1000 };
@@ -58,6 +60,27 @@ int main(int argc, char **argv)
         }
         sp_set_chunk_bytes(0);
     }
+    TEST("messages that are not waited for arrive in chunks of any size") {
+        const int64_t chunks[] = {3, 7, 0};
+        for (int c = 0; c < 3; c++) {
+            char out[24] = "", in[24] = "";
+            MPI_Request request[20];
+            int count = 0;
+            sp_set_chunk_bytes(chunks[c]);
+            snprintf(out, sizeof out, "from %d.", me);
+            CHECK_INT(sp_irecv(MPI_COMM_WORLD, (me + 1) % size, 5, in, 24, request, &count), SPMM_OK);
+            CHECK_INT(sp_isend(MPI_COMM_WORLD, (me + size - 1) % size, 5, out, 24, request, &count), SPMM_OK);
+            CHECK_INT(count, 2 * sp_chunks(24));
+            CHECK_INT(sp_wait(request, count), SPMM_OK);
+            snprintf(out, sizeof out, "from %d.", (me + 1) % size);
+            CHECK(strcmp(in, out) == 0);
+        }
+        sp_set_chunk_bytes(0);
+    }
+}
+
+static void test_neighbours(void)
+{
     TEST("ranks of a node are numbered, and those with equal keys are counted") {
         int rank, n, place, sharers;
         CHECK_INT(sp_node_rank(MPI_COMM_WORLD, &rank, &n), SPMM_OK);
@@ -76,6 +99,10 @@ int main(int argc, char **argv)
         CHECK_INT(sp_collect(MPI_COMM_WORLD, &mine, sizeof mine, everyone), SPMM_OK);
         for (int r = 0; me == 0 && r < size; r++) CHECK_INT(everyone[r], 100 + r);
     }
+}
+
+static void test_grids(void)
+{
     TEST("the default grid is ranks x 1, and a wrong one is refused with the right one's name") {
         sp_grid grid;
         char text[32];
@@ -123,22 +150,15 @@ int main(int argc, char **argv)
             MPI_Comm_free(&comm);
         }
     }
-    TEST("messages that are not waited for arrive in chunks of any size") {
-        const int64_t chunks[] = {3, 7, 0};
-        for (int c = 0; c < 3; c++) {
-            char out[24] = "", in[24] = "";
-            MPI_Request request[20];
-            int count = 0;
-            sp_set_chunk_bytes(chunks[c]);
-            snprintf(out, sizeof out, "from %d.", me);
-            CHECK_INT(sp_irecv(MPI_COMM_WORLD, (me + 1) % size, 5, in, 24, request, &count), SPMM_OK);
-            CHECK_INT(sp_isend(MPI_COMM_WORLD, (me + size - 1) % size, 5, out, 24, request, &count), SPMM_OK);
-            CHECK_INT(count, 2 * sp_chunks(24));
-            CHECK_INT(sp_wait(request, count), SPMM_OK);
-            snprintf(out, sizeof out, "from %d.", (me + 1) % size);
-            CHECK(strcmp(in, out) == 0);
-        }
-        sp_set_chunk_bytes(0);
-    }
+}
+
+int main(int argc, char **argv)
+{
+    test_mpi_begin(&argc, &argv, &size);
+    me = test_.rank;
+    test_agreement();
+    test_messages();
+    test_neighbours();
+    test_grids();
     return test_mpi_end();
 }

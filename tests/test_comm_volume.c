@@ -131,7 +131,7 @@ static void check_grids(const spmm_csr *a)
         }
 }
 
-int main(void)
+static void test_brute_force(void)
 {
     spmm_csr a;
     TEST("the counts of samples are the brute force's, for every grid of up to 12 ranks") {
@@ -150,6 +150,11 @@ int main(void)
         check_grids(&a);
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_known(void)
+{
+    spmm_csr a;
     TEST("a square grid of points cut in three sends its faces") {
         CHECK_INT(sp_gen_csr("lap2d5:30", SPMM_F64, 1, &a), SPMM_OK);
         blocks b = {.P = 3, .Q = 1, .rows = {0, 300, 600, 900}, .cols = {0, 900}};
@@ -185,6 +190,11 @@ int main(void)
         CHECK_INT(halo, a.nnz - a.rows); /* one row a rank: whatever is off the diagonal */
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_refused(void)
+{
+    spmm_csr a;
     TEST("boundaries that do not cover the matrix in order are refused") {
         sample_csr(SAMPLE_RANDOM, SAMPLE_INTEGERS, SPMM_F64, &a);
         sp_rank_count c[4];
@@ -203,5 +213,12 @@ int main(void)
         CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, 1, c), SPMM_ERR_LIMIT);
         spmm_csr_destroy(&a);
     }
+}
+
+int main(void)
+{
+    test_brute_force();
+    test_known();
+    test_refused();
     return test_end();
 }

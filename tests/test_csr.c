@@ -53,14 +53,6 @@ static void reference(const sp_coo *coo, spmm_csr *a, int64_t *duplicates)
     sp_coo_destroy(&general);
 }
 
-static int same_csr(const spmm_csr *a, const spmm_csr *b)
-{
-    return a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->precision == b->precision &&
-           memcmp(a->irp, b->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0 &&
-           memcmp(a->ja, b->ja, (size_t)a->nnz * sizeof *a->ja) == 0 &&
-           memcmp(a->as, b->as, (size_t)a->nnz * sp_value_size(a->precision)) == 0;
-}
-
 static sp_coo copy_of(const sp_coo *coo)
 {
     sp_coo copy;
@@ -88,7 +80,7 @@ static void check_conversion(const sp_coo *coo)
         CHECK(!copy.I && !copy.J && !copy.val);
         CHECK_INT(sp_csr_check(&a), SPMM_OK);
         CHECK_INT(summed, duplicates);
-        CHECK(same_csr(&a, &expected));
+        CHECK(sample_same_csr(&a, &expected));
         spmm_csr_destroy(&a);
     }
     spmm_csr_destroy(&expected);
@@ -136,6 +128,47 @@ static void test_conversion(void)
                 sp_coo_destroy(&coo);
             }
     }
+    TEST("rows of any length and disorder come out sorted") {
+        for (int kind = 0; kind < 5; kind++)
+            for (int64_t n = 1; n < 3000; n = n * 5 / 4 + 1) {
+                sp_coo coo;
+                CHECK_INT(sp_coo_create(3, n, n, SP_GENERAL, SPMM_F64, 1, &coo), SPMM_OK);
+                for (int64_t t = 0; t < n; t++) {
+                    const int64_t half = (n + 1) / 2;
+                    const int64_t column[] = {n - 1 - t, t / 2 + (t % 2) * half,
+                                              t < half ? 2 * t : 2 * (n - 1 - t) + 1, (t * t) % n, t % 3};
+                    coo.I[t] = 1;
+                    coo.J[t] = (int32_t)(column[kind] % n);
+                    ((double *)coo.val)[t] = sp_random_unit(8, (uint64_t)t, 0);
+                }
+                check_conversion(&coo);
+                sp_coo_destroy(&coo);
+            }
+    }
+    TEST("a matrix of many blocks of triplets is converted like a small one") {
+        check_random(30000, 25000, 150000, SP_GENERAL, 0, 1);
+        check_random(50000, 50000, 100000, SP_SYMMETRIC, -1, 1);
+    }
+    TEST("a matrix without rows, columns or entries is converted like any other") {
+        static const int shapes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}};
+        for (int i = 0; i < 4; i++) {
+            sp_coo coo;
+            CHECK_INT(sp_coo_create(shapes[i][0], shapes[i][1], 0, SP_GENERAL, SPMM_F64, 1, &coo), SPMM_OK);
+            check_conversion(&coo);
+            sp_coo_destroy(&coo);
+        }
+    }
+    TEST("a conversion with 0 threads is refused, and the triplets are freed all the same") {
+        sp_coo coo;
+        spmm_csr a;
+        sample_coo(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &coo);
+        CHECK_INT(sp_csr_from_coo(&coo, 0, &a, NULL), SPMM_ERR_USAGE);
+        CHECK(!coo.I && !a.irp);
+    }
+}
+
+static void test_duplicates(void)
+{
     TEST("duplicates are summed in increasing order of value") {
         check_random(20, 20, 5000, SP_GENERAL, 0, 1);
     }
@@ -164,27 +197,10 @@ static void test_conversion(void)
             }
         CHECK(first[1] == ((((-1e16 + 1e-3) + 1) + 1) + 3) + 1e16);
     }
-    TEST("rows of any length and disorder come out sorted") {
-        for (int kind = 0; kind < 5; kind++)
-            for (int64_t n = 1; n < 3000; n = n * 5 / 4 + 1) {
-                sp_coo coo;
-                CHECK_INT(sp_coo_create(3, n, n, SP_GENERAL, SPMM_F64, 1, &coo), SPMM_OK);
-                for (int64_t t = 0; t < n; t++) {
-                    const int64_t half = (n + 1) / 2;
-                    const int64_t column[] = {n - 1 - t, t / 2 + (t % 2) * half,
-                                              t < half ? 2 * t : 2 * (n - 1 - t) + 1, (t * t) % n, t % 3};
-                    coo.I[t] = 1;
-                    coo.J[t] = (int32_t)(column[kind] % n);
-                    ((double *)coo.val)[t] = sp_random_unit(8, (uint64_t)t, 0);
-                }
-                check_conversion(&coo);
-                sp_coo_destroy(&coo);
-            }
-    }
-    TEST("a matrix of many blocks of triplets is converted like a small one") {
-        check_random(30000, 25000, 150000, SP_GENERAL, 0, 1);
-        check_random(50000, 50000, 100000, SP_SYMMETRIC, -1, 1);
-    }
+}
+
+static void test_symmetries(void)
+{
     TEST("a symmetric matrix may store the lower, the upper or either triangle") {
         for (int triangle = -1; triangle <= 1; triangle++)
             check_random(70, 70, 900, SP_SYMMETRIC, triangle, 1);
@@ -197,15 +213,10 @@ static void test_conversion(void)
         check_random(50, 50, 300, SP_SYMMETRIC, -1, 0);
         check_random(50, 50, 300, SP_SKEW, -1, 0);
     }
-    TEST("a matrix without rows, columns or entries is converted like any other") {
-        static const int shapes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}};
-        for (int i = 0; i < 4; i++) {
-            sp_coo coo;
-            CHECK_INT(sp_coo_create(shapes[i][0], shapes[i][1], 0, SP_GENERAL, SPMM_F64, 1, &coo), SPMM_OK);
-            check_conversion(&coo);
-            sp_coo_destroy(&coo);
-        }
-    }
+}
+
+static void test_giant_row(void)
+{
     TEST("one giant row is sorted in good time") {
         check_random(1, 70000, 200000, SP_GENERAL, 0, 1);
         sp_coo coo;
@@ -223,13 +234,6 @@ static void test_conversion(void)
         CHECK_INT(a.irp[2], n);
         CHECK(((const double *)a.as)[0] == (double)(n - 1));
         spmm_csr_destroy(&a);
-    }
-    TEST("a conversion with 0 threads is refused, and the triplets are freed all the same") {
-        sp_coo coo;
-        spmm_csr a;
-        sample_coo(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &coo);
-        CHECK_INT(sp_csr_from_coo(&coo, 0, &a, NULL), SPMM_ERR_USAGE);
-        CHECK(!coo.I && !a.irp);
     }
 }
 
@@ -364,6 +368,9 @@ static void test_work(void)
 int main(void)
 {
     test_conversion();
+    test_duplicates();
+    test_symmetries();
+    test_giant_row();
     test_triplets();
     test_csr();
     test_work();

@@ -1,38 +1,11 @@
 /** Series from CSV files: what is accepted, what is refused and how it is said, for any number of threads and wherever
  *  the text is cut.  limit: 300 */
 #include <math.h>
-#include <unistd.h>
-#include <zlib.h>
 
-#include "base/random.h"
+#include "files.h"
 #include "formats/multivector.h"
 #include "io/csv.h"
 #include "test.h"
-
-static char folder[512], path[600];
-
-static void write_bytes(const char *bytes, size_t n)
-{
-    FILE *const f = fopen(path, "wb");
-    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0) {
-        printf("FAIL cannot write %s\n", path);
-        exit(1);
-    }
-}
-
-static void write_gzip(const char *text, size_t n)
-{
-    gzFile f = gzopen(path, "wb6");
-    gzwrite(f, text, (unsigned)n);
-    gzclose(f);
-}
-
-static void chunk_bytes(int64_t bytes)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)bytes);
-    setenv("SPMM_READ_CHUNK_BYTES", text, 1);
-}
 
 static spmm_status read_with(int threads, spmm_precision precision, int nonfinite, spmm_multivector *x)
 {
@@ -59,15 +32,15 @@ static int reads_as(int64_t rows, int64_t k, const char *expected)
     return ok;
 }
 
-#define READS(text, rows, k, expected)       \
-    do {                                     \
-        write_bytes(text, sizeof(text) - 1); \
-        CHECK(reads_as(rows, k, expected));  \
-        write_gzip(text, sizeof(text) - 1);  \
-        CHECK(reads_as(rows, k, expected));  \
-        chunk_bytes(1);                      \
-        CHECK(reads_as(rows, k, expected));  \
-        unsetenv("SPMM_READ_CHUNK_BYTES");   \
+#define READS(text, rows, k, expected)                        \
+    do {                                                      \
+        write_bytes(text, sizeof(text) - 1);                  \
+        CHECK(reads_as(rows, k, expected));                   \
+        write_gzip(text, sizeof(text) - 1, sizeof(text) - 1); \
+        CHECK(reads_as(rows, k, expected));                   \
+        chunk_bytes(1);                                       \
+        CHECK(reads_as(rows, k, expected));                   \
+        chunk_bytes(0);                                       \
     } while (0)
 
 static void test_accepted(void)
@@ -163,7 +136,7 @@ static void test_refused(void)
         TEST(name) {
             for (int way = 0; way < 8; way++) {
                 if (way & 1)
-                    write_gzip(r->text, r->bytes);
+                    write_gzip(r->text, r->bytes, r->bytes);
                 else
                     write_bytes(r->text, r->bytes);
                 chunk_bytes(way & 2 ? 1 : 1 << 20);
@@ -172,7 +145,7 @@ static void test_refused(void)
                 CHECK(!strchr(spmm_error_message(), '\n'));
                 CHECK(!x.data && x.rows == 0);
             }
-            unsetenv("SPMM_READ_CHUNK_BYTES");
+            chunk_bytes(0);
         }
     }
     TEST("a file that is not there, and a folder, cannot be opened") {
@@ -186,14 +159,13 @@ static void test_refused(void)
 
 static void test_damaged(void)
 {
-    static char text[40000], packed[40000];
+    static char text[40000];
+    size_t bytes;
     spmm_multivector x;
     int n = 0;
     for (int k = 0; k < 3000; k++) n += sprintf(text + n, "%d,%d\n", k, k * 7 % 1000);
-    write_gzip(text, (size_t)n);
-    FILE *const f = fopen(path, "rb");
-    const size_t bytes = fread(packed, 1, sizeof packed, f);
-    fclose(f);
+    write_gzip(text, (size_t)n, (size_t)n);
+    char *const packed = read_file(path, &bytes);
     TEST("a gzip file cut short anywhere is refused") {
         for (size_t cut = 3; cut < bytes; cut += 1 + bytes / 50) {
             write_bytes(packed, cut);
@@ -207,7 +179,7 @@ static void test_damaged(void)
         chunk_bytes(1000);
         CHECK_INT(read_with(2, SPMM_F64, 0, &x), SPMM_ERR_OPEN);
         CHECK_TEXT(spmm_error_message(), ":3001: found damaged gzip data (incorrect data check)");
-        unsetenv("SPMM_READ_CHUNK_BYTES");
+        chunk_bytes(0);
     }
 }
 
@@ -269,7 +241,7 @@ static void check_all_ways(spmm_status status, const char *message, const spmm_m
             CHECK_TEXT(spmm_error_message(), message);
         spmm_multivector_destroy(&x);
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 static void test_round_trip(void)
@@ -297,7 +269,7 @@ static void test_round_trip(void)
             if (seed < 3)
                 write_bytes(text, (size_t)n);
             else
-                write_gzip(text, (size_t)n);
+                write_gzip(text, (size_t)n, (size_t)n);
             check_all_ways(SPMM_OK, "", &x);
             spmm_multivector_destroy(&x);
         }
@@ -353,7 +325,7 @@ static void test_long_lines(void)
             CHECK(progress == 1.0);
             spmm_multivector_destroy(&x);
         }
-        unsetenv("SPMM_READ_CHUNK_BYTES");
+        chunk_bytes(0);
     }
     TEST("many wrong, short lines behind a long one need no memory for long ones") {
         spmm_multivector x;
@@ -368,10 +340,7 @@ static void test_long_lines(void)
 
 int main(void)
 {
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_csv.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return 2;
-    snprintf(path, sizeof path, "%s/a.csv", folder);
+    files_begin("a.csv");
     test_accepted();
     test_refused();
     test_damaged();
@@ -379,7 +348,6 @@ int main(void)
     test_round_trip();
     test_first_error();
     test_long_lines();
-    remove(path);
-    rmdir(folder);
+    files_end();
     return test_end();
 }

@@ -4,6 +4,7 @@
 #include "base/cpu_isa.h"
 #include "base/environment.h"
 #include "base/threads.h"
+#include "files.h"
 #include "test.h"
 
 static const char *const variables[] = {
@@ -45,19 +46,11 @@ static void mistold(const char *text, const char *part)
 
 static int quota_of(const char *text)
 {
-    char path[4096];
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/cpu.max", tmp ? tmp : "/tmp");
-    FILE *const f = fopen(path, "w");
-    if (!f) return -1;
-    fputs(text, f);
-    fclose(f);
-    const int cores = sp_threads_quota(path);
-    remove(path);
-    return cores;
+    write_bytes(text, strlen(text));
+    return sp_threads_quota(path);
 }
 
-static void test_variables(void)
+static void test_names(void)
 {
     TEST("an empty value is none, and names of others are left alone") {
         for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) taken(variables[i], "");
@@ -66,6 +59,23 @@ static void test_variables(void)
         taken("SPMM_INC", "/opt/spmm/include");
         taken("SPMM_TUNE_CACHE", "any/thing");
     }
+    TEST("a name that is nearly one of the table is refused") {
+        refused("SPMM_IAS", "avx2", "did you mean SPMM_ISA?");
+        refused("SPMM_CHUNK_BYTE", "100", "did you mean SPMM_CHUNK_BYTES?");
+        refused("SPMM_TUNECACHE", "x", "did you mean SPMM_TUNE_CACHE?");
+    }
+    TEST("the library's functions refuse it, too, before they read") {
+        spmm_csr a;
+        setenv("SPMM_READ_CHUNK_BYTES", "many", 1);
+        CHECK_INT(spmm_csr_read("/no/such/file", SPMM_F64, &a), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "SPMM_READ_CHUNK_BYTES=many");
+        unsetenv("SPMM_READ_CHUNK_BYTES");
+        CHECK_INT(spmm_csr_read("/no/such/file", SPMM_F64, &a), SPMM_ERR_OPEN);
+    }
+}
+
+static void test_values(void)
+{
     TEST("numbers keep to their range, of which the message tells") {
         for (int i = 0; i < 3; i++) {
             taken(variables[i], "1");
@@ -107,19 +117,6 @@ static void test_variables(void)
                                                             "apply:0:", "apply:0:explode", NULL};
              *bad; bad++)
             refused("SPMM_FAULT", *bad, "STAGE:RANK");
-    }
-    TEST("a name that is nearly one of the table is refused") {
-        refused("SPMM_IAS", "avx2", "did you mean SPMM_ISA?");
-        refused("SPMM_CHUNK_BYTE", "100", "did you mean SPMM_CHUNK_BYTES?");
-        refused("SPMM_TUNECACHE", "x", "did you mean SPMM_TUNE_CACHE?");
-    }
-    TEST("the library's functions refuse it, too, before they read") {
-        spmm_csr a;
-        setenv("SPMM_READ_CHUNK_BYTES", "many", 1);
-        CHECK_INT(spmm_csr_read("/no/such/file", SPMM_F64, &a), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "SPMM_READ_CHUNK_BYTES=many");
-        unsetenv("SPMM_READ_CHUNK_BYTES");
-        CHECK_INT(spmm_csr_read("/no/such/file", SPMM_F64, &a), SPMM_ERR_OPEN);
     }
 }
 
@@ -184,7 +181,10 @@ static void test_threads(void)
 
 int main(void)
 {
-    test_variables();
+    files_begin("cpu.max");
+    test_names();
+    test_values();
     test_threads();
+    files_end();
     return test_end();
 }

@@ -1,4 +1,5 @@
 #include "io/generators.h"
+#include "sample.h"
 #include "test.h"
 
 static const char *const specs[] = {"lap2d5:1",
@@ -17,21 +18,9 @@ static const char *const specs[] = {"lap2d5:1",
                                     "longrows:10,2,10,5"};
 enum { SPECS = sizeof specs / sizeof specs[0] };
 
-static double value(const spmm_csr *a, int64_t e)
-{
-    return a->precision == SPMM_F64 ? ((double *)a->as)[e] : (double)((float *)a->as)[e];
-}
-
-static double entry(const spmm_csr *a, int64_t i, int64_t j)
-{
-    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
-        if (a->ja[e] == j) return value(a, e);
-    return 0;
-}
-
 static int64_t row_length(const spmm_csr *a, int64_t i) { return a->irp[i + 1] - a->irp[i]; }
 
-int main(void)
+static void test_threads_and_precisions(void)
 {
     spmm_csr a, b;
     TEST("every generator makes a valid matrix, the same for any number of threads") {
@@ -55,11 +44,17 @@ int main(void)
             CHECK_INT(sp_gen_csr(specs[n], SPMM_F64, 2, &a), SPMM_OK);
             CHECK_INT(sp_gen_csr(specs[n], SPMM_F32, 2, &b), SPMM_OK);
             CHECK_INT(a.nnz, b.nnz);
-            for (int64_t e = 0; e < a.nnz; e++) CHECK((float)value(&a, e) == (float)value(&b, e));
+            for (int64_t e = 0; e < a.nnz; e++)
+                CHECK((float)sample_get(a.as, a.precision, e) == (float)sample_get(b.as, b.precision, e));
             spmm_csr_destroy(&a);
             spmm_csr_destroy(&b);
         }
     }
+}
+
+static void test_stencils(void)
+{
+    spmm_csr a;
     TEST("stencils have the known number of entries, sign and diagonal") {
         const struct {
             const char *spec;
@@ -74,7 +69,7 @@ int main(void)
             CHECK_INT(a.nnz, known[n].nnz);
             for (int64_t i = 0; i < a.rows; i++)
                 for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
-                    CHECK(value(&a, e) == (a.ja[e] == i ? known[n].diagonal : -1));
+                    CHECK(sample_get(a.as, a.precision, e) == (a.ja[e] == i ? known[n].diagonal : -1));
             spmm_csr_destroy(&a);
         }
     }
@@ -84,7 +79,7 @@ int main(void)
             CHECK_INT(sp_gen_csr(symmetric[n], SPMM_F64, 2, &a), SPMM_OK);
             for (int64_t i = 0; i < a.rows; i++)
                 for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
-                    CHECK(value(&a, e) == entry(&a, a.ja[e], i));
+                    CHECK(sample_get(a.as, a.precision, e) == sample_entry(&a, a.ja[e], i));
             if (n == 3) {
                 CHECK_INT(a.rows, 81);
                 CHECK_INT(row_length(&a, 3 * 13), 81); /* the middle point has 27 neighbours */
@@ -93,6 +88,11 @@ int main(void)
             spmm_csr_destroy(&a);
         }
     }
+}
+
+static void test_row_lengths(void)
+{
+    spmm_csr a;
     TEST("rows of band, uniform and longrows have the lengths asked for, columns inside the band") {
         CHECK_INT(sp_gen_csr("band:100,5,9", SPMM_F64, 2, &a), SPMM_OK);
         for (int64_t i = 0; i < 100; i++) {
@@ -117,6 +117,11 @@ int main(void)
         CHECK(longest > 20 * a.nnz / a.rows);
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_sizes(void)
+{
+    spmm_csr a;
     TEST("the sizes that a spec says are those of its matrix; of a band the entries at least") {
         static const char *const sized[] = {"lap2d5:1",
                                             "lap2d5:7",
@@ -149,6 +154,17 @@ int main(void)
         CHECK_INT(sizes.entries, 5 * INT64_C(2147395600) - 4 * 46340);
         CHECK_INT(sp_gen_sizes("lap2d5:x", &sizes), SPMM_ERR_USAGE);
     }
+    TEST("sizes beyond 2^31 rows are refused") {
+        CHECK_INT(sp_gen_check("lap3d7:1291"), SPMM_ERR_LIMIT);
+        CHECK_INT(sp_gen_check("lap3d7:1290"), SPMM_OK);
+        CHECK_INT(sp_gen_check("fem3:1290"), SPMM_ERR_LIMIT);
+        CHECK_INT(sp_gen_check("uniform:99999999999999999999,1"), SPMM_ERR_USAGE);
+        CHECK_INT(sp_gen_check("rmat:31,1"), SPMM_ERR_LIMIT);
+    }
+}
+
+static void test_names(void)
+{
     TEST("a spec is told from a file name") {
         char meant[128];
         CHECK_TEXT(sp_gen_meant("lap3d7", meant, sizeof meant), "; did you mean lap3d7:N?");
@@ -160,12 +176,14 @@ int main(void)
         CHECK(sp_gen_is_spec("lap3d7:5") && sp_gen_is_spec("band:x") && !sp_gen_is_spec("lap3d7") &&
               !sp_gen_is_spec("a/lap3d7:5"));
     }
-    TEST("sizes beyond 2^31 rows are refused") {
-        CHECK_INT(sp_gen_check("lap3d7:1291"), SPMM_ERR_LIMIT);
-        CHECK_INT(sp_gen_check("lap3d7:1290"), SPMM_OK);
-        CHECK_INT(sp_gen_check("fem3:1290"), SPMM_ERR_LIMIT);
-        CHECK_INT(sp_gen_check("uniform:99999999999999999999,1"), SPMM_ERR_USAGE);
-        CHECK_INT(sp_gen_check("rmat:31,1"), SPMM_ERR_LIMIT);
-    }
+}
+
+int main(void)
+{
+    test_threads_and_precisions();
+    test_stencils();
+    test_row_lengths();
+    test_sizes();
+    test_names();
     return test_end();
 }

@@ -2,7 +2,7 @@
  * reduction that is there, give what CPUs give.
  * MPI: 1 2 4 */
 #include "comm/comm.h"
-#include "gpu_products.h"
+#include "gpu_products_cases.h"
 
 static int there[6]; /* by spmm_transport */
 

@@ -1,5 +1,5 @@
 /* limit: 300 */
-#include "series_kernels.h"
+#include "series_kernels_cases.h"
 
 int main(void)
 {

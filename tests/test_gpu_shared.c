@@ -1,6 +1,6 @@
 /* Ranks that share one GPU: NCCL is refused, or left out by auto, and nobody hangs.
  * MPI: 1 2 4 */
-#include "gpu_products.h"
+#include "gpu_products_cases.h"
 
 /** Leaves the process the first of the GPUs that it sees. */
 static void hide_others(void)

@@ -1,12 +1,12 @@
 /* MPI: 1 3, limit: 120. What memory is left: limits of control groups in made-up trees, allocations that are not touched,
  * ranks that share. */
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/budget.h"
 #include "base/cgroup.h"
 #include "base/memory.h"
 #include "comm/comm.h"
+#include "files.h"
 #include "test_mpi.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -15,7 +15,6 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-static char folder[512];
 static int ranks, trees;
 
 #define MB(n) ((int64_t)(n)*1000000)
@@ -32,14 +31,13 @@ static void new_tree(char *root)
 /** Writes a file below root, with the folders that it needs. */
 static void put(const char *root, const char *name, const char *text)
 {
-    char path[1400];
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
+    char file[1400];
+    snprintf(file, sizeof file, "%s/%s", root, name);
+    for (char *p = file + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
         *p = 0;
-        mkdir(path, 0700);
+        mkdir(file, 0700);
     }
-    FILE *const f = fopen(path, "w");
-    if (!f || fputs(text, f) < 0 || fclose(f) != 0) exit(1);
+    write_file(file, text, strlen(text));
 }
 
 /** What a group of version 2 has: its limit (text), use and page cache, in MB. */
@@ -274,10 +272,8 @@ static void test_shared(void)
 
 int main(int argc, char **argv)
 {
-    const char *const tmp = getenv("TMPDIR");
     test_mpi_begin(&argc, &argv, &ranks);
-    snprintf(folder, sizeof folder, "%s/test_memory.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 2);
+    files_begin("");
     test_v2();
     test_mounts();
     test_v1();
@@ -287,8 +283,6 @@ int main(int argc, char **argv)
         if (ranks == 1) test_untouched();
         test_shared();
     }
-    char command[600];
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    if (system(command) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
+    files_end();
     return test_mpi_end();
 }

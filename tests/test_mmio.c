@@ -1,19 +1,17 @@
 /** include/mmio.h, as programs written for NIST's interface use it. */
 #include <limits.h>
 #include <math.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "mmio.h"
 #include "test.h"
 
-static char folder[512], path[600], other[600];
+static char other[256];
 
 static FILE *file_of(const char *text)
 {
-    FILE *const f = fopen(path, "w+");
-    if (!f || fputs(text, f) == EOF) exit(2);
-    rewind(f);
-    return f;
+    write_bytes(text, strlen(text));
+    return fopen(path, "r+");
 }
 
 static int banner_code(const char *text, MM_typecode *matcode)
@@ -126,7 +124,7 @@ static void test_sizes(void)
     }
 }
 
-static void test_matrices(void)
+static void test_round_trip(void)
 {
     int M, N, nz, *I, *J;
     double *val;
@@ -149,6 +147,32 @@ static void test_matrices(void)
             free(val);
         }
     }
+    TEST("a hundred thousand entries make the arrays grow as they should") {
+        enum { COUNT = 100000 };
+        int *const i = malloc(COUNT * sizeof *i);
+        double *const v = malloc(COUNT * sizeof *v);
+        for (int k = 0; k < COUNT; k++) {
+            i[k] = k + 1;
+            v[k] = 1.0 / (k + 1);
+        }
+        memcpy(t, "MCRG", 4);
+        CHECK_INT(mm_write_mtx_crd(path, COUNT, COUNT, COUNT, i, i, v, t), 0);
+        CHECK_INT(mm_read_mtx_crd(path, &M, &N, &nz, &I, &J, &val, &t), 0);
+        CHECK(nz == COUNT && memcmp(I, i, COUNT * sizeof *i) == 0 && memcmp(J, i, COUNT * sizeof *i) == 0 &&
+              memcmp(val, v, COUNT * sizeof *v) == 0);
+        free(i);
+        free(v);
+        free(I);
+        free(J);
+        free(val);
+    }
+}
+
+static void test_reading(void)
+{
+    int M, N, nz, *I, *J;
+    double *val;
+    MM_typecode t;
     TEST("an unsymmetric sparse matrix is read with indices from 0") {
         fclose(file_of(
             "%%MatrixMarket matrix coordinate real general\n% c\n2 3 2\n1 3 2.5\n% between\n2 1 -1D1"));
@@ -178,25 +202,6 @@ static void test_matrices(void)
         CHECK_INT(mm_write_mtx_crd("/no/such/folder/file", 0, 0, 0, NULL, NULL, NULL, t),
                   MM_COULD_NOT_WRITE_FILE);
         CHECK_INT(mm_write_banner(stdout, (char *)"????"), MM_COULD_NOT_WRITE_FILE);
-    }
-    TEST("a hundred thousand entries make the arrays grow as they should") {
-        enum { COUNT = 100000 };
-        int *const i = malloc(COUNT * sizeof *i);
-        double *const v = malloc(COUNT * sizeof *v);
-        for (int k = 0; k < COUNT; k++) {
-            i[k] = k + 1;
-            v[k] = 1.0 / (k + 1);
-        }
-        memcpy(t, "MCRG", 4);
-        CHECK_INT(mm_write_mtx_crd(path, COUNT, COUNT, COUNT, i, i, v, t), 0);
-        CHECK_INT(mm_read_mtx_crd(path, &M, &N, &nz, &I, &J, &val, &t), 0);
-        CHECK(nz == COUNT && memcmp(I, i, COUNT * sizeof *i) == 0 && memcmp(J, i, COUNT * sizeof *i) == 0 &&
-              memcmp(val, v, COUNT * sizeof *v) == 0);
-        free(i);
-        free(v);
-        free(I);
-        free(J);
-        free(val);
     }
 }
 
@@ -234,17 +239,13 @@ static void test_client(void)
 
 int main(void)
 {
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_mmio.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return 2;
-    snprintf(path, sizeof path, "%s/a.mtx", folder);
+    files_begin("a.mtx");
     snprintf(other, sizeof other, "%s/b.mtx", folder);
     test_banner();
     test_sizes();
-    test_matrices();
+    test_round_trip();
+    test_reading();
     test_client();
-    remove(path);
-    remove(other);
-    rmdir(folder);
+    files_end();
     return test_end();
 }

@@ -1,80 +1,22 @@
 /** A file -> CSR in two passes: the same as by triplets, bit for bit, within the memory of the CSR.  limit: 300 */
-#include <unistd.h>
-#include <zlib.h>
-
 #include "base/memory.h"
-#include "base/random.h"
-#include "formats/csr.h"
+#include "files.h"
 #include "io/mtx_read.h"
+#include "sample.h"
 #include "test.h"
 
-static char folder[512], path[600];
+enum { ENTRIES = 400, ROWS = 37, TEXT = 30000 };
 
-static void write_text(const char *text, int64_t n)
-{
-    FILE *const f = fopen(path, "wb");
-    if (!f || fwrite(text, 1, (size_t)n, f) != (size_t)n || fclose(f) != 0) {
-        printf("FAIL cannot write %s\n", path);
-        exit(1);
+/** Many entries are duplicates, and row 5 is long. */
+#define KIND(field, symmetry)                            \
+    {                                                    \
+        NULL, field, symmetry, ROWS, ROWS, ENTRIES, 1, 5 \
     }
-}
-
-static void chunk_bytes(int64_t bytes)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)bytes);
-    setenv("SPMM_READ_CHUNK_BYTES", text, 1);
-}
-
-/** What a file is made of. */
-typedef struct kind {
-    const char *field, *symmetry;
-} kind;
-
-static const kind kinds[] = {{"real", "general"},           {"real", "symmetric"},
-                             {"real", "skew-symmetric"},    {"integer", "general"},
-                             {"integer", "skew-symmetric"}, {"pattern", "general"},
-                             {"pattern", "symmetric"},      {"pattern", "skew-symmetric"}};
-enum { KINDS = sizeof kinds / sizeof kinds[0], ENTRIES = 400, ROWS = 37, TEXT = 30000 };
-
-/** Entry k: many are duplicates. Its value is written so that sums depend on the order. */
-static int entry_text(const kind *t, uint64_t seed, uint64_t k, char *text)
-{
-    const uint64_t r = sp_random(seed, k, 0);
-    int i = 1 + (int)(r % ROWS), j = 1 + (int)((r >> 8) % ROWS);
-    if (r >> 63) i = 5; /* a long row */
-    if (t->symmetry[0] == 's' && i <= j) {
-        i = j;
-        j = 1 + (int)((r >> 40) % (uint64_t)i);
-        if (t->symmetry[1] == 'k' && i == j) i = j == ROWS ? (j = 1, ROWS) : j + 1;
-    }
-    int n = sprintf(text, "%s%d%s%d", (r >> 20) % 7 ? "" : "  ", i, (r >> 23) % 5 ? " " : "\t ", j);
-    if (t->field[0] == 'r')
-        n += sprintf(text + n, " %.*g", (int)(r >> 27) % 17 + 1, ((double)(r >> 11) * 0x1p-53 - 0.5) * 100);
-    if (t->field[0] == 'i') n += sprintf(text + n, " %d", (int)(r >> 33) % 2001 - 1000);
-    return n + sprintf(text + n, "%s\n", (r >> 32) % 6 ? "" : " \r");
-}
-
-/** A file with comments and blank lines; the entries in an order of their own, `step` prime to ENTRIES. */
-static int file_text(const kind *t, uint64_t seed, int step, char *text)
-{
-    int n = sprintf(text, "%%%%MatrixMarket matrix coordinate %s %s\n%% c\n\n%d %d %d\n", t->field,
-                    t->symmetry, ROWS, ROWS, ENTRIES);
-    for (int k = 0; k < ENTRIES; k++) {
-        const uint64_t which = (uint64_t)(k * step % ENTRIES);
-        if (which % 9 == 0) n += sprintf(text + n, "%s\n", which % 2 ? "% comment" : " ");
-        n += entry_text(t, seed, which, text + n);
-    }
-    return n;
-}
-
-static int same_csr(const spmm_csr *a, const spmm_csr *b)
-{
-    return a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->precision == b->precision &&
-           memcmp(a->irp, b->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0 &&
-           memcmp(a->ja, b->ja, (size_t)a->nnz * sizeof *a->ja) == 0 &&
-           memcmp(a->as, b->as, (size_t)a->nnz * sp_value_size(a->precision)) == 0;
-}
+static const mtx_kind kinds[] = {KIND("real", "general"),           KIND("real", "symmetric"),
+                                 KIND("real", "skew-symmetric"),    KIND("integer", "general"),
+                                 KIND("integer", "skew-symmetric"), KIND("pattern", "general"),
+                                 KIND("pattern", "symmetric"),      KIND("pattern", "skew-symmetric")};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /** By triplets, one thread, one chunk. */
 static spmm_status by_triplets(const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
@@ -107,13 +49,13 @@ static void test_same(void)
                 spmm_csr a, b;
                 sp_mtx_info info, expected;
                 int64_t stored = -1, duplicates = -1, summed = -1;
-                write_text(text, file_text(&kinds[t], (uint64_t)k, 1, text));
+                write_bytes(text, (size_t)mtx_text(&kinds[t], (uint64_t)k, 1, text));
                 CHECK_INT(by_triplets(&options, &b, &expected, &summed), SPMM_OK);
                 /* entries in another order are the same matrix */
-                write_text(text, file_text(&kinds[t], (uint64_t)k, k % 3 ? 1 : 7, text));
+                write_bytes(text, (size_t)mtx_text(&kinds[t], (uint64_t)k, k % 3 ? 1 : 7, text));
                 chunk_bytes(chunks[k / 8]);
                 CHECK_INT(sp_read_csr(path, &options, &a, &info, &stored, &duplicates), SPMM_OK);
-                CHECK(same_csr(&a, &b));
+                CHECK(sample_same_csr(&a, &b));
                 CHECK_INT(sp_csr_check(&a), SPMM_OK);
                 CHECK_INT(stored, ENTRIES);
                 CHECK_INT(duplicates, summed);
@@ -124,7 +66,7 @@ static void test_same(void)
             }
         }
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 static void test_errors(void)
@@ -136,19 +78,16 @@ static void test_errors(void)
             const sp_read_options options = {.threads = threads[seed % 4]};
             char message[SP_MESSAGE_BYTES];
             spmm_csr a, b;
-            int n = file_text(&kinds[seed % KINDS], seed, 1, text);
-            for (uint64_t k = 0; k < 1 + seed % 3; k++) {
-                const uint64_t r = sp_random(seed, k, 9);
-                text[80 + r % (uint64_t)(n - 80)] = "x -.9e\n%\0010"[(r >> 40) % 10];
-            }
+            int n = mtx_text(&kinds[seed % KINDS], seed, 1, text);
+            mtx_spoil(text, n, seed);
             if (seed % 7 == 0) n = (int)(sp_random(seed, 0, 5) % (uint64_t)n);
-            write_text(text, n);
+            write_bytes(text, (size_t)n);
             const spmm_status expected = by_triplets(&options, &b, NULL, NULL);
             snprintf(message, sizeof message, "%s", spmm_error_message());
             chunk_bytes(chunks[seed % 5]);
             CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), expected);
             if (expected != SPMM_OK) CHECK_TEXT(spmm_error_message(), message);
-            CHECK(expected == SPMM_OK ? same_csr(&a, &b) : a.irp == NULL);
+            CHECK(expected == SPMM_OK ? sample_same_csr(&a, &b) : a.irp == NULL);
             refused += expected != SPMM_OK;
             spmm_csr_destroy(&a);
             spmm_csr_destroy(&b);
@@ -159,7 +98,7 @@ static void test_errors(void)
         const char wrong[] = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 x\n9 9 1\n";
         const sp_read_options options = {.threads = 2};
         spmm_csr a;
-        write_text(wrong, sizeof wrong - 1);
+        write_bytes(wrong, sizeof wrong - 1);
         chunk_bytes(1);
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), "a.mtx:4: found \"x\", expected a real value");
@@ -174,15 +113,15 @@ static void test_errors(void)
         for (int k = 0; k < 3; k++) {
             const sp_read_options options = {.threads = 2};
             spmm_csr a;
-            write_text(text, sprintf(text, "%%%%MatrixMarket matrix coordinate pattern general\n%s",
-                                     lines[k].sizes));
+            write_bytes(text, (size_t)sprintf(text, "%%%%MatrixMarket matrix coordinate pattern general\n%s",
+                                              lines[k].sizes));
             chunk_bytes(1);
             CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
             CHECK_TEXT(spmm_error_message(), lines[k].message);
             CHECK(a.irp == NULL);
         }
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 /* ---- a file that changes between the passes ---- */
@@ -200,7 +139,7 @@ static void change_file(void *context, double fraction)
     c->wrong += fraction < c->last || fraction > 1;
     c->last = fraction;
     if (c->text && fraction > 0.399) {
-        write_text(c->text, (int64_t)strlen(c->text));
+        write_bytes(c->text, strlen(c->text));
         c->text = NULL;
     }
 }
@@ -236,7 +175,7 @@ static void test_changed(void)
                 const sp_read_options options = {
                     .threads = threads[n], .progress = change_file, .progress_context = &c};
                 spmm_csr a;
-                write_text(before, sizeof before - 1);
+                write_bytes(before, sizeof before - 1);
                 chunk_bytes(5);
                 CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), changes[k].status);
                 CHECK(c.text == NULL && c.wrong == 0);
@@ -246,7 +185,7 @@ static void test_changed(void)
             }
         }
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 /** Puts `n` entries into one row; the places behind the matrix would be beyond the arrays. */
@@ -265,13 +204,13 @@ static void test_overrun(void)
             const sp_read_options options = {
                 .threads = threads[n], .progress = change_file, .progress_context = &c};
             spmm_csr m;
-            write_text(before, b);
+            write_bytes(before, (size_t)b);
             chunk_bytes(400);
             CHECK_INT(sp_read_csr(path, &options, &m, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
             CHECK_TEXT(spmm_error_message(), "a.mtx: found other entries than");
         }
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 /** gzip files and arrays are read once. */
@@ -282,51 +221,38 @@ static void test_once(void)
         const sp_read_options options = {.threads = 2};
         spmm_csr a, b;
         int64_t stored = 0;
-        const int n = file_text(&kinds[1], 3, 1, text);
-        write_text(text, n);
+        const int n = mtx_text(&kinds[1], 3, 1, text);
+        write_bytes(text, (size_t)n);
         CHECK_INT(by_triplets(&options, &b, NULL, NULL), SPMM_OK);
-        gzFile f = gzopen(path, "wb6");
-        gzwrite(f, text, (unsigned)n);
-        gzclose(f);
+        write_gzip(text, (size_t)n, (size_t)n);
         chunk_bytes(100);
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, NULL), SPMM_OK);
         CHECK_INT(stored, ENTRIES);
-        CHECK(same_csr(&a, &b));
+        CHECK(sample_same_csr(&a, &b));
         spmm_csr_destroy(&a);
         spmm_csr_destroy(&b);
         const char array[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4\n";
-        write_text(array, sizeof array - 1);
+        write_bytes(array, sizeof array - 1);
         chunk_bytes(1);
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, NULL), SPMM_OK);
         CHECK_INT(stored, 3);
         CHECK(a.nnz == 3 && a.irp[1] == 2 && ((double *)a.as)[1] == 3 && ((double *)a.as)[2] == 4);
         spmm_csr_destroy(&a);
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 /* ---- memory ---- */
-
-static int64_t status_kib(const char *key)
-{
-    char line[256];
-    long long kib = -1;
-    FILE *const f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, key, strlen(key)) == 0) sscanf(line + strlen(key), ": %lld", &kib);
-    if (f) fclose(f);
-    return kib;
-}
 
 /** The child: prints by how much its peak grew, the CSR's bytes, and the resident memory in the end. */
 static int read_and_measure(const char *file)
 {
     const sp_read_options options = {.threads = 2};
     spmm_csr a;
-    const int64_t before = status_kib("VmHWM");
+    const int64_t before = status_bytes("VmHWM");
     if (sp_read_csr(file, &options, &a, NULL, NULL, NULL) != SPMM_OK) return 1;
-    printf("%lld %lld %lld\n", (long long)(status_kib("VmHWM") - before) * 1024, (long long)sp_csr_bytes(&a),
-           (long long)(status_kib("VmRSS") - before) * 1024);
+    printf("%lld %lld %lld\n", (long long)(status_bytes("VmHWM") - before), (long long)sp_csr_bytes(&a),
+           (long long)(status_bytes("VmRSS") - before));
     spmm_csr_destroy(&a);
     return 0;
 }
@@ -379,18 +305,14 @@ static void test_memory(const char *self)
 
 int main(int argc, char **argv)
 {
-    const char *const tmp = getenv("TMPDIR");
     if (argc == 3 && strcmp(argv[1], "child") == 0) return read_and_measure(argv[2]);
-    snprintf(folder, sizeof folder, "%s/test_mtx_csr.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return 2;
-    snprintf(path, sizeof path, "%s/a.mtx", folder);
+    files_begin("a.mtx");
     test_same();
     test_errors();
     test_changed();
     test_overrun();
     test_once();
     test_memory(argv[0]);
-    remove(path);
-    rmdir(folder);
+    files_end();
     return test_end();
 }

@@ -2,11 +2,9 @@
  *  wherever chunks are cut.  limit: 300 */
 #include <math.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "base/memory.h"
-#include "base/random.h"
+#include "files.h"
 #include "io/mtx_read.h"
 #include "test.h"
 
@@ -16,35 +14,6 @@
 #define PATTERN "%%MatrixMarket matrix coordinate pattern general\n"
 #define INTEGER "%%MatrixMarket matrix coordinate integer general\n"
 #define ARRAY "%%MatrixMarket matrix array real general\n"
-
-static char folder[512], path[600];
-
-static void write_bytes(const char *bytes, size_t n)
-{
-    FILE *const f = fopen(path, "wb");
-    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0) {
-        printf("FAIL cannot write %s\n", path);
-        exit(1);
-    }
-}
-
-/** The same text as gzip members of `piece` bytes each. */
-static void write_gzip(const char *text, size_t n, size_t piece)
-{
-    remove(path);
-    for (size_t at = 0; at < n; at += piece) {
-        gzFile f = gzopen(path, "ab6");
-        gzwrite(f, text + at, (unsigned)(n - at < piece ? n - at : piece));
-        gzclose(f);
-    }
-}
-
-static void chunk_bytes(int64_t bytes)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)bytes);
-    setenv("SPMM_READ_CHUNK_BYTES", text, 1);
-}
 
 static spmm_status read_with(int threads, int nonfinite, sp_coo *coo)
 {
@@ -77,7 +46,7 @@ static int reads_as(const char *text, size_t n, int64_t rows, int64_t cols, cons
 
 #define READS(text, rows, cols, expected) CHECK(reads_as(text, sizeof(text) - 1, rows, cols, expected))
 
-static void test_accepted(void)
+static void test_layout(void)
 {
     TEST("entries are read in the order of the file") {
         READS(REAL "3 4 3\n3 4 1.5\n1 1 -2\n2 1 1e2\n", 3, 4, "3 4 1.5 1 1 -2 2 1 100");
@@ -103,6 +72,10 @@ static void test_accepted(void)
     TEST("the banner may be in any case, and follow a byte order mark") {
         READS("\xEF\xBB\xBF%%matrixmarket MATRIX Coordinate REAL General\n1 1 1\n1 1 5\n", 1, 1, "1 1 5");
     }
+}
+
+static void test_numbers(void)
+{
     TEST("numbers may be written with D, with +, without leading or trailing digits") {
         READS(REAL "9 9 7\n1 1 1D2\n2 2 +3\n3 3 .5\n4 4 5.\n5 5 1E0\n+6 06 2d-1\n7 7 -.25e+1\n", 9, 9,
               "1 1 100 2 2 3 3 3 .5 4 4 5 5 5 1 6 6 .2 7 7 -2.5");
@@ -124,6 +97,10 @@ static void test_accepted(void)
             9, 9,
             "1 1 -9007199254740991 2 2 9223372036854775807 3 3 7 4 4 123456789012345678901234567890 5 5 0");
     }
+}
+
+static void test_shapes(void)
+{
     TEST("a matrix may have no rows, no columns, no entries") {
         READS(PATTERN "0 0 0\n", 0, 0, "");
         READS(REAL "0 5 0\n", 0, 5, "");
@@ -448,7 +425,7 @@ static void test_line_limit(void)
         }
         free(text);
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 /* ---- sizes ---- */
@@ -501,11 +478,9 @@ static void test_gzip(void)
         }
     }
     TEST("a gzip file cut short anywhere is refused") {
-        static char packed[40000];
+        size_t bytes;
         write_gzip(text, (size_t)n, 20000);
-        FILE *const f = fopen(path, "rb");
-        const size_t bytes = fread(packed, 1, sizeof packed, f);
-        fclose(f);
+        char *const packed = read_file(path, &bytes);
         for (size_t cut = 3; cut < bytes; cut += 1 + bytes / 50) {
             write_bytes(packed, cut);
             CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
@@ -513,13 +488,12 @@ static void test_gzip(void)
         }
         write_bytes(packed, bytes - 1);
         CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
+        free(packed);
     }
     TEST("a damaged gzip file, and one with something behind it, are refused") {
-        static char packed[40000];
+        size_t bytes;
         write_gzip(text, (size_t)n, 77777);
-        FILE *const f = fopen(path, "rb");
-        const size_t bytes = fread(packed, 1, sizeof packed, f);
-        fclose(f);
+        char *const packed = read_file(path, &bytes);
         packed[bytes - 6] ^= 1; /* the check sum */
         write_bytes(packed, bytes);
         CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
@@ -529,13 +503,14 @@ static void test_gzip(void)
         write_bytes(packed, bytes + 1);
         CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
         CHECK_TEXT(spmm_error_message(), "found other bytes behind the gzip data");
+        free(packed);
     }
     TEST("an error in a gzipped text has its line too") {
         write_gzip(REAL "3 3 2\n1 1 1\n2 2 x\n", sizeof(REAL) + 17, 30);
         CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), ":4: found \"x\", expected a real value");
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 /* ---- threads and chunks ---- */
@@ -619,7 +594,7 @@ static void test_chunks(void)
             sp_coo_destroy(&coo);
         }
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 static void count_calls(void *context, double fraction)
@@ -710,7 +685,7 @@ static void test_dense(void)
         CHECK_TEXT(spmm_error_message(), ":2: found a multivector of 2147483647 x 2147483647");
         CHECK(!x.data);
     }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
+    chunk_bytes(0);
 }
 
 /* ---- the collection of odd files that lies beside the repository ---- */
@@ -756,11 +731,10 @@ static void test_collection(void)
 
 int main(void)
 {
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_mtx_read.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return 2;
-    snprintf(path, sizeof path, "%s/a.mtx", folder);
-    test_accepted();
+    files_begin("a.mtx");
+    test_layout();
+    test_numbers();
+    test_shapes();
     test_options();
     test_refused();
     test_line_limit();
@@ -770,7 +744,6 @@ int main(void)
     test_large();
     test_dense();
     test_collection();
-    remove(path);
-    rmdir(folder);
+    files_end();
     return test_end();
 }

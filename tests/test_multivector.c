@@ -1,15 +1,14 @@
 #include <math.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "formats/multivector.h"
-#include "parts.h"
 #include "sample.h"
 #include "test.h"
 
-int main(void)
+static void test_shapes(void)
 {
-    spmm_multivector v, w;
+    spmm_multivector v;
     TEST("no row straddles a 32-byte sector, and rows of 32 bytes and more start on one") {
         for (int p = 0; p < 2; p++)
             for (int64_t k = 1; k <= 300; k++) {
@@ -43,6 +42,11 @@ int main(void)
         CHECK(v.data == NULL);
         CHECK_TEXT(spmm_error_message(), "PB");
     }
+}
+
+static void test_elements(void)
+{
+    spmm_multivector v, w;
     TEST("generated X depends on seed, row and column alone, and lies in [-1, 1)") {
         CHECK_INT(spmm_multivector_create(100, 7, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
         CHECK_INT(spmm_multivector_create(30, 12, SPMM_F32, SPMM_CPU, &w), SPMM_OK);
@@ -74,10 +78,14 @@ int main(void)
         CHECK_INT(spmm_multivector_copy(&odd, &v), SPMM_ERR_USAGE);
         spmm_multivector_destroy(&v);
     }
+}
+
+static void test_writing(void)
+{
+    spmm_multivector v;
     TEST("a written Y is a Matrix Market array, column by column, with digits enough, and no .part is left") {
-        const char *folder = getenv("TMPDIR");
-        char path[512], line[128];
-        snprintf(path, sizeof path, "%s/spmm-y-%d.mtx", folder ? folder : "/tmp", (int)getpid());
+        char line[128];
+        files_begin("y.mtx");
         CHECK_INT(spmm_multivector_create(2, 2, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
         double *d = v.data;
         d[0] = 0.1, d[1] = 1.0 / 3, d[v.ld] = -2e-300, d[v.ld + 1] = 5;
@@ -90,8 +98,8 @@ int main(void)
         for (int i = 0; i < 4; i++)
             CHECK(f && fgets(line, sizeof line, f) && strtod(line, NULL) == expected[i]);
         if (f) fclose(f);
-        CHECK_INT(parts_in(folder ? folder : "/tmp"), 0);
-        unlink(path);
+        CHECK_INT(parts_in(folder), 0);
+        files_end();
         spmm_multivector_destroy(&v);
     }
     TEST("a full disk is an error, and a device is never replaced by a file") {
@@ -103,6 +111,10 @@ int main(void)
         CHECK_INT(sp_multivector_write(&v, "/no/such/folder/y"), SPMM_ERR_OUTPUT);
         spmm_multivector_destroy(&v);
     }
+}
+
+static void test_renumbering(void)
+{
     TEST("rows are renumbered, by columns 0 to K - 1 alone, and the inverse undoes it") {
         const int64_t perm[] = {3, 0, 4, 1, 2};
         for (int p = 0; p < 2; p++) {
@@ -136,5 +148,13 @@ int main(void)
         CHECK_INT(sp_multivector_permute(&u, same, 0, &t), SPMM_ERR_USAGE);
         free(u.data), free(t.data);
     }
+}
+
+int main(void)
+{
+    test_shapes();
+    test_elements();
+    test_writing();
+    test_renumbering();
     return test_end();
 }

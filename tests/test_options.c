@@ -31,7 +31,7 @@ static void refused(const char *line, const char *part)
     CHECK_TEXT(spmm_error_message(), part);
 }
 
-int main(void)
+static void test_taken(void)
 {
     TEST("no options mean lap3d27:32, K = 64, f64, 10 products after 2") {
         CHECK_INT(parse(""), SPMM_OK);
@@ -66,6 +66,10 @@ int main(void)
         CHECK_INT(parse("-x some/file.mtx"), SPMM_OK);
         CHECK_TEXT(o.x_file, "some/file.mtx");
     }
+}
+
+static void test_bounds(void)
+{
     TEST("a wrong value is refused with the option's name and what it takes") {
         refused("-k 0", "whole number from 1");
         refused("-k 1,,2", "columns");
@@ -102,14 +106,6 @@ int main(void)
         refused("-r 1000000001", "--repeat 1000000001: expected a whole number from 1 to 1000000000");
         refused("--warmup 1.5", "--warmup 1.5: expected a whole number from 0 to 1000000000");
     }
-    TEST("of an option given twice the last counts, of actions the greatest: help wins") {
-        CHECK_INT(parse("-q -v --json a --json b --cache c -t 2 -t 4"), SPMM_OK);
-        CHECK(o.verbosity == 1 && o.threads == 4 && o.action == SP_ACTION_MULTIPLY && !o.csv);
-        CHECK_TEXT(o.json, "b");
-        CHECK_TEXT(o.cache, "c");
-        CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);
-        CHECK(o.verbosity == -1 && o.probe == 1 && o.no_overlap == 1 && o.action == SP_ACTION_HELP);
-    }
     TEST("a list has at most 64 numbers") {
         char list[256] = "-k 1";
         for (int i = 1; i < 64; i++) strcat(list, ",2");
@@ -117,6 +113,10 @@ int main(void)
         CHECK_INT(o.k_count, 64);
         refused(strcat(list, ",3"), "--columns: more than 64 numbers");
     }
+}
+
+static void test_names(void)
+{
     TEST("unknown options and too many matrices are refused by name") {
         refused("--colums 3", "--colums");
         refused("-z", "-z");
@@ -163,6 +163,10 @@ int main(void)
         CHECK_INT(parse("-k8 -qt2 -d cpu"), SPMM_OK);
         CHECK(o.k[0] == 8 && o.threads == 2 && o.verbosity == -1);
     }
+}
+
+static void test_arguments(void)
+{
     TEST("an argument too many and one too few are told apart from an unknown option") {
         refused("--help=3", "--help takes no argument: --help=3");
         refused("--threads", "--threads: expected N after it");
@@ -181,6 +185,18 @@ int main(void)
         CHECK_INT(parse_word("--json", ""), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "--json \"\": expected the name of a file");
     }
+}
+
+static void test_overridden(void)
+{
+    TEST("of an option given twice the last counts, of actions the greatest: help wins") {
+        CHECK_INT(parse("-q -v --json a --json b --cache c -t 2 -t 4"), SPMM_OK);
+        CHECK(o.verbosity == 1 && o.threads == 4 && o.action == SP_ACTION_MULTIPLY && !o.csv);
+        CHECK_TEXT(o.json, "b");
+        CHECK_TEXT(o.cache, "c");
+        CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);
+        CHECK(o.verbosity == -1 && o.probe == 1 && o.no_overlap == 1 && o.action == SP_ACTION_HELP);
+    }
     TEST("what one option overrides of another is noted") {
         CHECK_INT(parse("--json a --json b -k 1 -k 1 --dry-run"), SPMM_OK);
         CHECK_INT(strcmp(o.notes, "--json is given twice: b counts, and not a"), 0);
@@ -193,6 +209,10 @@ int main(void)
         CHECK_INT(parse("--tune --autotune -q -q --json a --json a"), SPMM_OK);
         CHECK_INT(strcmp(o.notes, ""), 0);
     }
+}
+
+static void test_together(void)
+{
     TEST("column blocks that do not fit one of the K are refused, but where K is a file's") {
         refused("-k 64 --column-blocks 3", "--column-blocks 3 of 64 columns: expected a divisor up to 16");
         refused("-k 64,1 --column-blocks 2", "--column-blocks 2 of 1 columns");
@@ -215,6 +235,10 @@ int main(void)
         refused("band:10,5,4", "WIDTH");
         CHECK_INT(parse("lap3d7:2000"), SPMM_ERR_LIMIT);
     }
+}
+
+static void test_help(void)
+{
     TEST("the help names every option and generator") {
         char *text = NULL;
         size_t n = 0;
@@ -227,5 +251,16 @@ int main(void)
         CHECK_TEXT(text, "Exit codes");
         free(text);
     }
+}
+
+int main(void)
+{
+    test_taken();
+    test_bounds();
+    test_names();
+    test_arguments();
+    test_overridden();
+    test_together();
+    test_help();
     return test_end();
 }

@@ -1,21 +1,19 @@
 /** Outputs that are written as a whole: complete or not there, whoever else writes, whatever has the name. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/output_file.h"
+#include "files.h"
 #include "formats/multivector.h"
 #include "io/spmm_file.h"
-#include "parts.h"
 #include "sample.h"
 #include "small_disk.h"
 #include "test.h"
 
-static char folder[200], path[256], other[256];
+static char other[256];
 static const sp_spmm_file_facts facts = {
     .info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
 
@@ -201,7 +199,7 @@ static void test_devices(void)
 
 /* ---- what goes wrong ---- */
 
-static void test_failures(void)
+static void test_failure(void)
 {
     TEST("what fails leaves the older file as it was, and nothing else") {
         CHECK_INT(write_letters(path, 'a', 7, SPMM_OK), SPMM_OK);
@@ -216,6 +214,10 @@ static void test_failures(void)
         snprintf(other, sizeof other, "%s/other", folder);
         unlink(path);
     }
+}
+
+static void test_signals(void)
+{
     if (TEST_THREADS_WATCHED) {
         SKIP("a signal leaves no file that nobody knows of", "the thread sanitizer holds signals back");
         return;
@@ -355,18 +357,17 @@ static void test_check(void)
 
 int main(void)
 {
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_output_file.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return 2;
-    snprintf(path, sizeof path, "%s/file", folder);
+    files_begin("file");
     snprintf(other, sizeof other, "%s/other", folder);
     test_crowd();
     test_links();
     test_permissions();
     test_devices();
-    test_failures();
+    test_failure();
+    test_signals();
     test_full_disk();
     unlink(path);
     test_check();
+    files_end();
     return test_end();
 }

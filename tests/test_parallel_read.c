@@ -1,100 +1,46 @@
 /* MPI: 1 2 3 4 5, limit: 240. Matrices read by all ranks: the blocks are those of the matrix that one rank reads. */
 #include <math.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <zlib.h>
 
 #include "base/memory.h"
-#include "base/random.h"
+#include "files.h"
 #include "io/spmm_file.h"
 #include "io/spmm_file_layout.h"
 #include "parallel_io/parallel_read.h"
+#include "sample.h"
 #include "test_mpi.h"
 
-static char folder[512], path[600];
 static int me, ranks;
 
 enum { TEXT = 60000 };
 
-static void chunk_bytes(const char *name, int64_t bytes)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)bytes);
-    if (bytes > 0)
-        setenv(name, text, 1);
-    else
-        unsetenv(name);
-}
-
 /** Rank 0 writes the file; all see it afterwards. */
 static void write_text(const char *text, int64_t n)
 {
-    if (me == 0) {
-        FILE *const f = fopen(path, "wb");
-        if (!f || fwrite(text, 1, (size_t)n, f) != (size_t)n || fclose(f) != 0) MPI_Abort(MPI_COMM_WORLD, 2);
-    }
+    if (me == 0) write_bytes(text, (size_t)n);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/** What a file is made of: `rows` < 0: each of the entries in a row of its own. */
-typedef struct kind {
-    const char *what, *field, *symmetry;
-    int rows, cols, entries;
-    int copies; /* of the entries of the first rows; 1: as chance has it */
-} kind;
-
-static const kind kinds[] = {
-    {"a general matrix with duplicates", "real", "general", 41, 29, 500, 1},
-    {"a symmetric matrix with duplicates", "real", "symmetric", 41, 41, 300, 1},
-    {"a skew-symmetric matrix with duplicates", "real", "skew-symmetric", 41, 41, 300, 1},
-    {"integers", "integer", "general", 300, 500, 400, 1},
-    {"a pattern", "pattern", "general", 41, 97, 400, 1},
-    {"a symmetric pattern", "pattern", "symmetric", 41, 41, 200, 1},
-    {"a skew-symmetric pattern", "pattern", "skew-symmetric", 41, 41, 200, 1},
-    {"a matrix whose first rows have nearly all duplicates", "real", "general", 60, 60, 900, 40},
-    {"a symmetric matrix whose first rows have nearly all duplicates", "real", "symmetric", 60, 60, 900, 40},
-    {"one row", "real", "general", 1, 700, 200, 1},
-    {"one column", "real", "general", 700, 1, 200, 1},
-    {"fewer rows than ranks", "real", "general", 2, 3, 40, 1},
-    {"rows that are mostly empty", "real", "general", 5000, 5000, 30, 1},
-    {"a matrix without entries", "real", "general", 7, 5, 0, 1},
-    {"a matrix without rows", "real", "general", 0, 5, 0, 1},
-    {"a matrix without columns", "pattern", "general", 5, 0, 0, 1},
+static const mtx_kind kinds[] = {
+    {"a general matrix with duplicates", "real", "general", 41, 29, 500, 1, 0},
+    {"a symmetric matrix with duplicates", "real", "symmetric", 41, 41, 300, 1, 0},
+    {"a skew-symmetric matrix with duplicates", "real", "skew-symmetric", 41, 41, 300, 1, 0},
+    {"integers", "integer", "general", 300, 500, 400, 1, 0},
+    {"a pattern", "pattern", "general", 41, 97, 400, 1, 0},
+    {"a symmetric pattern", "pattern", "symmetric", 41, 41, 200, 1, 0},
+    {"a skew-symmetric pattern", "pattern", "skew-symmetric", 41, 41, 200, 1, 0},
+    {"a matrix whose first rows have nearly all duplicates", "real", "general", 60, 60, 900, 40, 0},
+    {"a symmetric matrix whose first rows have nearly all duplicates", "real", "symmetric", 60, 60, 900, 40,
+     0},
+    {"one row", "real", "general", 1, 700, 200, 1, 0},
+    {"one column", "real", "general", 700, 1, 200, 1, 0},
+    {"fewer rows than ranks", "real", "general", 2, 3, 40, 1, 0},
+    {"rows that are mostly empty", "real", "general", 5000, 5000, 30, 1, 0},
+    {"a matrix without entries", "real", "general", 7, 5, 0, 1, 0},
+    {"a matrix without rows", "real", "general", 0, 5, 0, 1, 0},
+    {"a matrix without columns", "pattern", "general", 5, 0, 0, 1, 0},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
-
-static int entry_text(const kind *t, uint64_t seed, uint64_t k, char *text)
-{
-    uint64_t r = sp_random(seed, k, 0);
-    int i = 1 + (int)(r % (uint64_t)t->rows), j = 1 + (int)((r >> 16) % (uint64_t)t->cols);
-    if (t->copies > 1 && k % 4 != 0) { /* few places */
-        i = 1 + (int)(k / 4 % 3);
-        j = i == 1 ? 1 : 2;
-    }
-    if (t->symmetry[0] == 's' && i <= j) {
-        i = j;
-        j = 1 + (int)((r >> 40) % (uint64_t)i);
-        if (t->symmetry[1] == 'k' && i == j) i = j == t->rows ? (j = 1, t->rows) : j + 1;
-    }
-    int n = sprintf(text, "%s%d%s%d", (r >> 20) % 7 ? "" : "  ", i, (r >> 23) % 5 ? " " : "\t ", j);
-    if (t->field[0] == 'r')
-        n += sprintf(text + n, " %.*g", (int)(r >> 27) % 17 + 1, ((double)(r >> 11) * 0x1p-53 - 0.5) * 100);
-    if (t->field[0] == 'i') n += sprintf(text + n, " %d", (int)(r >> 33) % 2001 - 1000);
-    return n + sprintf(text + n, "%s\n", (r >> 32) % 6 ? "" : " \r");
-}
-
-static int file_text(const kind *t, uint64_t seed, char *text)
-{
-    int n = sprintf(text, "%%%%MatrixMarket matrix coordinate %s %s\n%% c\n\n%d %d %d\n", t->field,
-                    t->symmetry, t->rows, t->cols, t->entries);
-    for (int k = 0; k < t->entries; k++) {
-        if (k % 9 == 0)
-            n += sprintf(text + n, "%s\n", k % 2 ? "% a comment that is as long as an entry" : " ");
-        n += entry_text(t, seed, (uint64_t)k, text + n);
-    }
-    if (n > 0 && seed % 2 && t->entries > 0) n--; /* the last line needs no newline */
-    return n;
-}
 
 /* ---- grids and what is expected ---- */
 
@@ -114,25 +60,6 @@ static void expected_bounds(const spmm_csr *a, const sp_grid *grid, sp_partition
     CHECK_INT(sp_partition_columns(a, 1, grid->dims[1], cols), SPMM_OK);
 }
 
-/** Whether b is rows [r[0], r[1]) and columns [c[0], c[1]) of a, bit for bit. */
-static int is_block(const spmm_csr *a, const int64_t *r, const int64_t *c, const spmm_csr *b)
-{
-    const size_t size = sp_value_size(a->precision);
-    int64_t at = 0;
-    if (b->rows != r[1] - r[0] || b->cols != c[1] - c[0] || b->precision != a->precision) return 0;
-    for (int64_t i = 0; i < b->rows; i++) {
-        if (b->irp[i] != at) return 0;
-        for (int64_t e = a->irp[r[0] + i]; e < a->irp[r[0] + i + 1]; e++) {
-            if (a->ja[e] < c[0] || a->ja[e] >= c[1]) continue;
-            if (at >= b->nnz || b->ja[at] != a->ja[e] - c[0]) return 0;
-            if (memcmp((char *)b->as + (size_t)at * size, (char *)a->as + (size_t)e * size, size) != 0)
-                return 0;
-            at++;
-        }
-    }
-    return b->irp[b->rows] == at && b->nnz == at;
-}
-
 static void check_load(const spmm_csr *a, int64_t stored, int64_t duplicates, const sp_mtx_info *info,
                        const sp_grid *grid, sp_partition partition, const sp_load *l)
 {
@@ -141,7 +68,7 @@ static void check_load(const spmm_csr *a, int64_t stored, int64_t duplicates, co
     expected_bounds(a, grid, partition, rows, cols);
     for (int k = 0; k <= grid->dims[0]; k++) CHECK_INT(l->row_begin[k], rows[k]);
     for (int k = 0; k <= grid->dims[1]; k++) CHECK_INT(l->col_begin[k], cols[k]);
-    CHECK(is_block(a, rows + p, cols + q, &l->csr));
+    CHECK(sample_is_block(a, rows[p], rows[p + 1], cols[q], cols[q + 1], &l->csr));
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t n = a->irp[i + 1] - a->irp[i];
         longest = n > longest ? n : longest;
@@ -175,7 +102,7 @@ static void check_grids(const spmm_csr *a, int64_t stored, int64_t duplicates, c
         for (int partition = 0; partition < 2; partition++) {
             for (int b = 0; b < BOUNDS; b++) {
                 sp_load l;
-                chunk_bytes("SPMM_READ_CHUNK_BYTES", bounds[b].read);
+                chunk_bytes(bounds[b].read);
                 sp_set_chunk_bytes(bounds[b].send);
                 options->threads = 1 + turn++ % 3;
                 CHECK_INT(
@@ -187,7 +114,7 @@ static void check_grids(const spmm_csr *a, int64_t stored, int64_t duplicates, c
         }
         sp_grid_destroy(&grid);
     }
-    chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
+    chunk_bytes(0);
     sp_set_chunk_bytes(0);
 }
 
@@ -203,7 +130,7 @@ static void test_blocks(void)
                 spmm_csr a;
                 sp_spmm_file_facts facts = {.rows = 0};
                 int64_t stored, duplicates;
-                write_text(text, file_text(&kinds[k], (uint64_t)(k + p), text));
+                write_text(text, mtx_text(&kinds[k], (uint64_t)(k + p), 1, text));
                 CHECK_INT(sp_read_csr(path, &options, &a, &facts.info, &stored, &duplicates), SPMM_OK);
                 if (kinds[k].copies > 1) CHECK(duplicates > 300);
                 check_grids(&a, stored, duplicates, &facts.info, 0, &options);
@@ -240,29 +167,26 @@ static void refused(int binary, spmm_status status, const char *message)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void test_damage(void)
+static void test_damaged_text(void)
 {
     static char text[TEXT];
     TEST(
         "a text with damage is refused on all ranks with the message that one rank has for it, or is the same") {
         int wrong = 0;
         for (uint64_t seed = 0; seed < 60; seed++) {
-            const kind *const t = &kinds[seed % 7];
+            const mtx_kind *const t = &kinds[seed % 7];
             sp_read_options options = {.threads = 1};
             char message[SP_MESSAGE_BYTES];
             spmm_csr a;
-            int n = file_text(t, seed, text);
-            for (uint64_t k = 0; k < 1 + seed % 3; k++) {
-                const uint64_t r = sp_random(seed, k, 9);
-                text[80 + r % (uint64_t)(n - 80)] = "x -.9e\n%\0010"[(r >> 40) % 10];
-            }
+            int n = mtx_text(t, seed, 1, text);
+            mtx_spoil(text, n, seed);
             if (seed % 7 == 0) n = 60 + (int)(sp_random(seed, 0, 5) % (uint64_t)(n - 60));
             write_text(text, n);
             const spmm_status status = sp_read_csr(path, &options, &a, NULL, NULL, NULL);
             snprintf(message, sizeof message, "%s", spmm_error_message());
-            chunk_bytes("SPMM_READ_CHUNK_BYTES", seed % 2 ? 10 : 0);
+            chunk_bytes(seed % 2 ? 10 : 0);
             if (status != SPMM_OK) refused(0, status, message);
-            chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
+            chunk_bytes(0);
             wrong += status != SPMM_OK;
             spmm_csr_destroy(&a);
             MPI_Barrier(MPI_COMM_WORLD);
@@ -280,6 +204,10 @@ static void test_damage(void)
         write_text(both, sizeof both - 1);
         refused(0, SPMM_ERR_SYNTAX, ":5: found an entry of the upper triangle, expected only the lower one");
     }
+}
+
+static void test_long_lines(void)
+{
     TEST("a line that is too long is refused wherever the parts of the ranks are cut") {
         enum { LONG = 6 << 20 };
         char *const line = malloc(LONG + 200);
@@ -299,7 +227,7 @@ static void test_damage(void)
             n += (int)bytes;
             n += sprintf(line + n, "\n3 3 3\n");
             write_text(line, n);
-            chunk_bytes("SPMM_READ_CHUNK_BYTES", k < 2 ? 1000 : k < 4 ? 0 : 1 << 21);
+            chunk_bytes(k < 2 ? 1000 : k < 4 ? 0 : 1 << 21);
             make_grid(ranks, 1, &grid);
             CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l),
                       k % 2 ? SPMM_ERR_SYNTAX : SPMM_OK);
@@ -308,14 +236,19 @@ static void test_damage(void)
             sp_grid_destroy(&grid);
             MPI_Barrier(MPI_COMM_WORLD);
         }
-        chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
+        chunk_bytes(0);
         free(line);
     }
+}
+
+static void test_damaged_binary(void)
+{
+    static char text[TEXT];
     TEST("a damaged .spmm file is refused on all ranks, whoever reads the damaged part") {
         spmm_csr a;
         const sp_read_options options = {.threads = 1};
         const sp_spmm_file_facts facts = {.rows = 0};
-        write_text(text, file_text(&kinds[0], 3, text));
+        write_text(text, mtx_text(&kinds[0], 3, 1, text));
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
         MPI_Barrier(MPI_COMM_WORLD);
         for (int at = 0; at < 8; at++) {
@@ -346,12 +279,8 @@ static void test_refused(void)
     static char text[TEXT];
     TEST("what cannot be read in parts is refused, with what to do") {
         const char array[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4\n";
-        const int n = file_text(&kinds[0], 3, text);
-        if (me == 0) {
-            gzFile f = gzopen(path, "wb6");
-            gzwrite(f, text, (unsigned)n);
-            gzclose(f);
-        }
+        const int n = mtx_text(&kinds[0], 3, 1, text);
+        if (me == 0) write_gzip(text, (size_t)n, (size_t)n);
         MPI_Barrier(MPI_COMM_WORLD);
         refused(0, SPMM_ERR_UNSUPPORTED,
                 "a.mtx: is gzipped, and ranks cannot read parts of it: unpack it first");
@@ -394,7 +323,7 @@ static void test_refused(void)
     }
     TEST("a rank that fails is everybody's failure, and nobody waits") {
         char fault[32];
-        write_text(text, file_text(&kinds[0], 3, text));
+        write_text(text, mtx_text(&kinds[0], 3, 1, text));
         for (int k = 0; k < 2 * ranks; k++) {
             snprintf(fault, sizeof fault, "%s:%d", k % 2 ? "read" : "load", k / 2);
             setenv("SPMM_FAULT", fault, 1);
@@ -428,8 +357,8 @@ static void test_changed(void)
 {
     static char text[TEXT], other[TEXT];
     TEST("a file that changes between the passes is refused on all ranks") {
-        const kind before = {"", "pattern", "general", 9, 9, 200, 1};
-        const int n = file_text(&before, 2, text);
+        const mtx_kind before = {"", "pattern", "general", 9, 9, 200, 1, 0};
+        const int n = mtx_text(&before, 2, 1, text);
         memcpy(other, text, (size_t)n + 1);
         for (int k = 100; k < n; k++) /* same lines, other rows */
             if (other[k - 1] == '\n' && other[k] >= '1' && other[k] <= '8') other[k] = '9';
@@ -445,13 +374,13 @@ static void test_changed(void)
             }
             write_text(text, n);
             make_grid(ranks / q, q, &grid);
-            chunk_bytes("SPMM_READ_CHUNK_BYTES", 1);
+            chunk_bytes(1);
             CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX);
             CHECK_TEXT(spmm_error_message(),
                        "a.mtx: found other entries than when it was read a moment before");
             CHECK(!l.csr.irp);
             if (me == 0) CHECK(!c.text && !c.wrong);
-            chunk_bytes("SPMM_READ_CHUNK_BYTES", 0);
+            chunk_bytes(0);
             sp_grid_destroy(&grid);
             MPI_Barrier(MPI_COMM_WORLD);
         }
@@ -459,16 +388,6 @@ static void test_changed(void)
 }
 
 /* ---- memory ---- */
-
-static int64_t peak_kib(void)
-{
-    char line[256];
-    long long kib = -1;
-    FILE *const f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f)) sscanf(line, "VmHWM: %lld", &kib);
-    if (f) fclose(f);
-    return kib;
-}
 
 /** A symmetric matrix: a band of `width` below the diagonal, row by row, or every column scattered. */
 static void write_big(int n, int width, int shuffled)
@@ -506,10 +425,11 @@ static void test_memory(void)
             if (k < 2) write_big(200000, 20, k);
             make_grid(k % 2 ? 2 : 4, k % 2 ? 2 : 1, &grid);
             sp_peak_restart();
-            const int64_t before = peak_kib();
+            const int64_t before = status_bytes("VmHWM");
             CHECK_INT((k < 2 ? sp_load_text : sp_load_spmm)(&grid, path, &options, SP_PARTITION_NNZ, &l),
                       SPMM_OK);
-            const double grown = (double)(peak_kib() - before) * 1024, share = (double)sp_csr_bytes(&l.csr);
+            const double grown = (double)(status_bytes("VmHWM") - before),
+                         share = (double)sp_csr_bytes(&l.csr);
             CHECK(k % 2 || share > 20 << 20); /* off the diagonal blocks are small */
             CHECK(grown <= 1.3 * share + (32 << 20));
             if (test_.failed || getenv("SPMM_TEST_SHOW"))
@@ -533,21 +453,17 @@ static void test_memory(void)
 
 int main(int argc, char **argv)
 {
-    const char *const tmp = getenv("TMPDIR");
     test_mpi_begin(&argc, &argv, &ranks);
     me = test_.rank;
-    snprintf(folder, sizeof folder, "%s/test_parallel_read.XXXXXX", tmp ? tmp : "/tmp");
-    if (me == 0 && !mkdtemp(folder)) MPI_Abort(MPI_COMM_WORLD, 2);
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
-    snprintf(path, sizeof path, "%s/a.mtx", folder);
+    if (me == 0) files_begin("a.mtx");
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     test_blocks();
-    test_damage();
+    test_damaged_text();
+    test_long_lines();
+    test_damaged_binary();
     test_refused();
     test_changed();
     test_memory();
-    if (me == 0) {
-        remove(path);
-        rmdir(folder);
-    }
+    if (me == 0) files_end();
     return test_mpi_end();
 }

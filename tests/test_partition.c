@@ -3,6 +3,8 @@
 #include "sample.h"
 #include "test.h"
 
+enum { ROWS = 200 };
+
 static void row_starts(int64_t *irp, int64_t rows, int64_t (*length)(int64_t))
 {
     irp[0] = 0;
@@ -34,11 +36,9 @@ static void check_blocks(const int64_t *irp, int64_t rows, int parts, const int6
     }
 }
 
-int main(void)
+static void test_rows(void)
 {
-    enum { ROWS = 200 };
     int64_t irp[ROWS + 1], begin[ROWS + 10];
-
     TEST("even blocks differ by at most one row, and the first ones are the longer") {
         for (int64_t rows = 0; rows <= 40; rows++)
             for (int parts = 1; parts <= 12; parts++) {
@@ -82,6 +82,10 @@ int main(void)
         for (int p = 0; p < 7; p++)
             CHECK(begin[p + 1] - begin[p] >= ROWS / 7 && begin[p + 1] - begin[p] <= ROWS / 7 + 1);
     }
+}
+
+static void test_columns(void)
+{
     TEST(
         "blocks of columns are those that the transposed matrix's rows would get, for any number of threads") {
         for (int s = 0; s < SAMPLES; s++) {
@@ -118,6 +122,10 @@ int main(void)
         const int64_t grid[] = {0, 2, 4, 6, 7, 7, 7, 7, 7, 7, 7, 8, 9, 10, 10};
         for (int p = 0; p < 15; p++) CHECK_INT(x[p], grid[p]);
     }
+}
+
+static void test_samples(void)
+{
     TEST("a sample has rows of every block, increasing, at most 1000 and one a block") {
         static int64_t rows[SP_SAMPLE_ROWS + 5], first[6];
         const int64_t blocks[][6] = {{0, 10, 20, 30, 40, 50},
@@ -163,5 +171,12 @@ int main(void)
             }
         }
     }
+}
+
+int main(void)
+{
+    test_rows();
+    test_columns();
+    test_samples();
     return test_end();
 }

@@ -6,18 +6,35 @@
 
 #include "base/threads.h"
 #include "comm/comm.h"
+#include "files.h"
 #include "formats/multivector.h"
 #include "plan/plan.h"
+#include "sample.h"
 #include "test_mpi.h"
+
+static int size;
+
+/** A generated matrix, of the values -3 to 3 if `integers` is 1, and this rank's block of it on size/q x q. */
+static void scatter(const char *spec, spmm_precision precision, int integers, int q, spmm_csr *a,
+                    spmm_block *block)
+{
+    CHECK_INT(spmm_csr_generate(spec, precision, a), SPMM_OK);
+    for (int64_t e = 0; integers && e < a->nnz; e++) sample_set(a->as, precision, e, (double)(e % 7) - 3);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, size / q, q, block), SPMM_OK);
+}
+
+static void destroy(spmm_csr *a, spmm_block *block)
+{
+    spmm_block_destroy(block);
+    spmm_csr_destroy(a);
+}
 
 /** Element (i, j) of A X by its definition; X is of kind index. */
 static double product(const spmm_csr *a, int64_t i, int64_t j)
 {
     double sum = 0;
-    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
-        const double value = a->precision == SPMM_F64 ? ((double *)a->as)[e] : (double)((float *)a->as)[e];
-        sum += value * sp_x_element(SP_X_INDEX, 0, a->ja[e], j);
-    }
+    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
+        sum += sample_get(a->as, a->precision, e) * sp_x_element(SP_X_INDEX, 0, a->ja[e], j);
     return sum;
 }
 
@@ -58,13 +75,9 @@ static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan
 static struct rlimit limit_memory(void)
 {
     struct rlimit old, now;
-    long long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    CHECK(f && fscanf(f, "%lld", &pages) == 1);
-    if (f) fclose(f);
     CHECK_INT(getrlimit(RLIMIT_AS, &old), 0);
     now = old;
-    now.rlim_cur = (rlim_t)pages * 4096 + (4 << 20);
+    now.rlim_cur = (rlim_t)status_bytes("VmSize") + (4 << 20);
     CHECK_INT(setrlimit(RLIMIT_AS, &now), 0);
     return old;
 }
@@ -100,7 +113,7 @@ static void fail_without_memory(const spmm_block *block, const spmm_plan_options
     spmm_multivector_destroy(&y);
 }
 
-static void test_lacking(int size, const spmm_csr *a)
+static void test_lacking(void)
 {
     static const char sentence[] = "a sum that lacks a rank's part is no number";
     if (size == 1) {
@@ -108,10 +121,11 @@ static void test_lacking(int size, const spmm_csr *a)
         return;
     }
     TEST(sentence) {
+        spmm_csr a;
         spmm_block part;
         spmm_plan *plan;
         spmm_multivector x, y, wrong;
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, 1, size, &part), SPMM_OK);
+        scatter("lap2d5:9", SPMM_F64, 0, size, &a, &part);
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &part, 3, NULL, &plan), SPMM_OK);
         CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
         CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
@@ -122,23 +136,19 @@ static void test_lacking(int size, const spmm_csr *a)
         spmm_multivector_destroy(&x);
         spmm_multivector_destroy(&y);
         spmm_plan_destroy(plan);
-        spmm_block_destroy(&part);
+        destroy(&a, &part);
     }
 }
 
-int main(int argc, char **argv)
+static void test_products(void)
 {
-    int size;
-    spmm_csr a = {0};
+    spmm_csr a;
     spmm_block block;
-    test_mpi_begin(&argc, &argv, &size);
-
     TEST("a plan of any CPU format and grid multiplies right, and again, with alpha and beta") {
         for (int q = 1; q <= size; q++)
             for (int p = 0; p < 2; p++) {
                 if (size % q) continue;
-                CHECK_INT(spmm_csr_generate("lap2d5:9", (spmm_precision)p, &a), SPMM_OK);
-                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+                scatter("lap2d5:9", (spmm_precision)p, 0, q, &a, &block);
                 for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
                     for (int64_t k = 1; k <= 9; k += 4)
                         multiply(&a, &block, &(spmm_plan_options){.format = (spmm_format)f, .threads = 2}, k);
@@ -146,8 +156,7 @@ int main(int argc, char **argv)
                 multiply(&a, &block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO}, 1);
                 multiply(&a, &block, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO, .kernel = "cpu_ell"},
                          5);
-                spmm_block_destroy(&block);
-                spmm_csr_destroy(&a);
+                destroy(&a, &block);
             }
     }
     TEST("every exchange, reduction and overlap gives the same, on every grid, for any shape of matrix") {
@@ -156,9 +165,7 @@ int main(int argc, char **argv)
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
             for (int q = 1; q <= size; q++) {
                 if (size % q) continue;
-                CHECK_INT(spmm_csr_generate(specs[s], SPMM_F64, &a), SPMM_OK);
-                for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = (double)(e % 7) - 3;
-                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+                scatter(specs[s], SPMM_F64, 1, q, &a, &block);
                 for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_BCAST; e++)
                     for (int r = SPMM_REDUCE_AUTO; r <= SPMM_REDUCE_MPI; r++)
                         for (int o = 0; o < 2; o++)
@@ -168,17 +175,21 @@ int main(int argc, char **argv)
                                                           .no_overlap = o,
                                                           .threads = 1},
                                      3);
-                spmm_block_destroy(&block);
-                spmm_csr_destroy(&a);
+                destroy(&a, &block);
             }
     }
+}
+
+static void test_without_memory(void)
+{
+    spmm_csr a;
+    spmm_block block;
     TEST("a rank that failed for want of memory keeps no other waiting") {
         (void)mallopt(M_MMAP_THRESHOLD,
                       1 << 20); /* memory that is freed goes back, so that a limit is felt */
-        CHECK_INT(spmm_csr_generate("lap2d5:300", SPMM_F64, &a), SPMM_OK);
         for (int q = 1; q <= size; q++) {
             if (size % q) continue;
-            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+            scatter("lap2d5:300", SPMM_F64, 0, q, &a, &block);
             for (int r = SPMM_REDUCE_LINEAR; r <= (q > 1 ? SPMM_REDUCE_BUTTERFLY : SPMM_REDUCE_LINEAR); r++)
                 for (int bad = 0; bad < size; bad += 1 + size / 3)
                     fail_without_memory(&block,
@@ -186,51 +197,53 @@ int main(int argc, char **argv)
                                                              .reduce = (spmm_reduce)r,
                                                              .threads = 1},
                                         bad);
-            spmm_block_destroy(&block);
+            destroy(&a, &block);
         }
-        spmm_csr_destroy(&a);
     }
+}
+
+static void test_column_blocks(void)
+{
+    spmm_csr a;
+    spmm_block block;
     TEST("X may be cut into blocks of columns, whatever is exchanged") {
         for (int q = 1; q <= size; q++) {
             if (size % q) continue;
-            CHECK_INT(spmm_csr_generate("uniform:40,6", SPMM_F64, &a), SPMM_OK);
-            for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = (double)(e % 5) - 2;
-            CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &block), SPMM_OK);
+            scatter("uniform:40,6", SPMM_F64, 1, q, &a, &block);
             for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_BCAST; e++)
                 for (int n = 1; n <= 3; n++)
                     multiply(
                         &a, &block,
                         &(spmm_plan_options){.exchange = (spmm_exchange)e, .column_blocks = n, .threads = 2},
                         24);
-            spmm_block_destroy(&block);
-            spmm_csr_destroy(&a);
+            destroy(&a, &block);
         }
     }
     TEST("messages longer than a bound are cut, and arrive") {
         sp_set_chunk_bytes(56);
-        CHECK_INT(spmm_csr_generate("uniform:40,6", SPMM_F64, &a), SPMM_OK);
-        for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = 1;
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 1, size, &block), SPMM_OK);
+        scatter("uniform:40,6", SPMM_F64, 1, size, &a, &block);
         for (int r = SPMM_REDUCE_LINEAR; r <= SPMM_REDUCE_MPI; r++)
             multiply(&a, &block, &(spmm_plan_options){.reduce = (spmm_reduce)r}, 3);
-        spmm_block_destroy(&block);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size, 1, &block), SPMM_OK);
+        destroy(&a, &block);
+        scatter("uniform:40,6", SPMM_F64, 1, 1, &a, &block);
         multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_HALO}, 3);
         multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST}, 3);
-        spmm_block_destroy(&block);
-        spmm_csr_destroy(&a);
+        destroy(&a, &block);
         sp_set_chunk_bytes(0);
     }
+}
+
+static void test_environment(void)
+{
+    spmm_csr a;
+    spmm_block block;
     TEST("more threads than a machine bears are refused on every rank, an absurd default is bounded") {
         spmm_plan *plan;
         const int most = sp_threads_most(), before = omp_get_max_threads();
-        int rank;
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        CHECK_INT(spmm_csr_generate("lap2d5:12", SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        scatter("lap2d5:12", SPMM_F64, 0, 1, &a, &block);
         for (int n = 0; n < 3; n++) { /* one rank alone asks for them */
             const int asked = (const int[]){most + 1, 1000000, -1}[n];
-            const spmm_plan_options many = {.threads = rank == size - 1 ? asked : 1};
+            const spmm_plan_options many = {.threads = test_.rank == size - 1 ? asked : 1};
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 2, &many, &plan), SPMM_ERR_USAGE);
             CHECK_TEXT(spmm_error_message(), "threads = ");
             CHECK(plan == NULL);
@@ -240,25 +253,27 @@ int main(int argc, char **argv)
             multiply(&a, &block, &(spmm_plan_options){.threads = 0}, 2);
             omp_set_num_threads(before);
         }
-        spmm_block_destroy(&block);
-        spmm_csr_destroy(&a);
+        destroy(&a, &block);
     }
     TEST("an environment variable with a value of no sense fails a plan") {
         spmm_plan *plan;
-        CHECK_INT(spmm_csr_generate("lap2d5:12", SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        scatter("lap2d5:12", SPMM_F64, 0, 1, &a, &block);
         setenv("SPMM_ISA", "sse9", 1);
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 2, NULL, &plan), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "SPMM_ISA=sse9: expected one of generic");
         unsetenv("SPMM_ISA");
-        spmm_block_destroy(&block);
-        spmm_csr_destroy(&a);
+        destroy(&a, &block);
     }
+}
+
+static void test_power(void)
+{
+    spmm_csr a;
+    spmm_block block;
     TEST("Y of one product can be the X of the next") {
         spmm_plan *plan;
         spmm_multivector v[2];
-        CHECK_INT(spmm_csr_generate("lap2d5:12", SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        scatter("lap2d5:12", SPMM_F64, 0, 1, &a, &block);
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 2, NULL, &plan), SPMM_OK);
         for (int i = 0; i < 2; i++) CHECK_INT(spmm_plan_x_create(plan, &v[i]), SPMM_OK);
         for (int64_t i = 0; i < v[0].rows * v[0].ld; i++) ((double *)v[0].data)[i] = 1;
@@ -275,11 +290,15 @@ int main(int argc, char **argv)
         }
         for (int i = 0; i < 2; i++) spmm_multivector_destroy(&v[i]);
         spmm_plan_destroy(plan);
-        spmm_block_destroy(&block);
-        spmm_csr_destroy(&a);
+        destroy(&a, &block);
     }
-    CHECK_INT(spmm_csr_generate("lap2d5:9", SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+}
+
+static void test_kernels(void)
+{
+    spmm_csr a;
+    spmm_block block;
+    scatter("lap2d5:9", SPMM_F64, 0, 1, &a, &block);
     TEST("a wrong kernel, K or format is every rank's error, and leaves no plan") {
         const spmm_plan_options wrong[] = {
             {.kernel = "no_such"}, {.kernel = "cpu_ell"}, {.kernel = "csr_rows"}};
@@ -316,6 +335,14 @@ int main(int argc, char **argv)
         CHECK_INT(sp_plan_features(MPI_COMM_WORLD, &block.csr, 1, &whole), SPMM_OK);
         CHECK(whole.sum.rows == 81 && whole.sum.nnz == 369 && whole.longest == 5);
     }
+    destroy(&a, &block);
+}
+
+static void test_refused(void)
+{
+    spmm_csr a;
+    spmm_block block;
+    scatter("lap2d5:9", SPMM_F64, 0, 1, &a, &block);
     TEST("a fault in one rank's conversion is every rank's, and nobody hangs") {
         spmm_plan *plan;
         char fault[32];
@@ -341,38 +368,6 @@ int main(int argc, char **argv)
         spmm_multivector_destroy(&y);
         spmm_plan_destroy(plan);
     }
-    TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
-        for (int q = 1, blocks = 0; q <= size; blocks = !blocks, q += !blocks)
-            for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
-                const spmm_plan_options options = {.exchange = (spmm_exchange)e, .column_blocks = 1 + blocks};
-                spmm_block part;
-                spmm_plan *plan;
-                spmm_multivector x, y, wrong;
-                if (size % q) continue;
-                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size / q, q, &part), SPMM_OK);
-                CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &part, 8, &options, &plan), SPMM_OK);
-                CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-                CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-                sp_multivector_generate(&x, SP_X_INDEX, 0, part.x_begin, 1);
-                wrong = x;
-                wrong.k = 2;
-                const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
-                if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
-                /* the next rank is in the process column (Q is 1), or has no sum to show (Q is more) */
-                if (test_.rank == 1 && q == 1) {
-                    CHECK_INT(status, SPMM_ERR_MPI);
-                    CHECK_TEXT(spmm_error_message(), "rank 0");
-                }
-                CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-                for (int64_t i = 0; i < y.rows; i++)
-                    CHECK(sp_multivector_get(&y, i, 1) == product(&a, part.row_begin + i, 1));
-                spmm_multivector_destroy(&x);
-                spmm_multivector_destroy(&y);
-                spmm_plan_destroy(plan);
-                spmm_block_destroy(&part);
-            }
-    }
-    test_lacking(size, &a);
     TEST("blocks that do not fit together are every rank's error") {
         spmm_plan *plan;
         spmm_block odd = block;
@@ -395,7 +390,56 @@ int main(int argc, char **argv)
             CHECK_TEXT(spmm_error_message(), "host memory");
         }
     }
-    spmm_block_destroy(&block);
-    spmm_csr_destroy(&a);
+    destroy(&a, &block);
+}
+
+static void test_neighbours(void)
+{
+    spmm_csr a;
+    TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
+        for (int q = 1, blocks = 0; q <= size; blocks = !blocks, q += !blocks)
+            for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
+                const spmm_plan_options options = {.exchange = (spmm_exchange)e, .column_blocks = 1 + blocks};
+                spmm_block part;
+                spmm_plan *plan;
+                spmm_multivector x, y, wrong;
+                if (size % q) continue;
+                scatter("lap2d5:9", SPMM_F64, 0, q, &a, &part);
+                CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &part, 8, &options, &plan), SPMM_OK);
+                CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+                CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+                sp_multivector_generate(&x, SP_X_INDEX, 0, part.x_begin, 1);
+                wrong = x;
+                wrong.k = 2;
+                const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
+                if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
+                /* the next rank is in the process column (Q is 1), or has no sum to show (Q is more) */
+                if (test_.rank == 1 && q == 1) {
+                    CHECK_INT(status, SPMM_ERR_MPI);
+                    CHECK_TEXT(spmm_error_message(), "rank 0");
+                }
+                CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+                for (int64_t i = 0; i < y.rows; i++)
+                    CHECK(sp_multivector_get(&y, i, 1) == product(&a, part.row_begin + i, 1));
+                spmm_multivector_destroy(&x);
+                spmm_multivector_destroy(&y);
+                spmm_plan_destroy(plan);
+                destroy(&a, &part);
+            }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    test_mpi_begin(&argc, &argv, &size);
+    test_products();
+    test_without_memory();
+    test_column_blocks();
+    test_environment();
+    test_power();
+    test_kernels();
+    test_refused();
+    test_neighbours();
+    test_lacking();
     return test_mpi_end();
 }

@@ -251,6 +251,28 @@ static void test_cut(void)
         for (int p = 0; p < 5; p++) CHECK(begin[p + 1] - begin[p] >= 12 && begin[p + 1] - begin[p] <= 13);
         spmm_csr_destroy(&a);
     }
+    TEST("two grids that are not linked are cut apart") {
+        generate("lap2d5:8", &a);
+        const int64_t n = a.rows;
+        int64_t *const row = integers(2 * a.nnz), *const col = integers(2 * a.nnz), perm[2 * 64], begin[3],
+                       cut;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) {
+                row[e] = 2 * i, col[e] = 2 * a.ja[e]; /* interleaved */
+                row[a.nnz + e] = 2 * i + 1, col[a.nnz + e] = 2 * a.ja[e] + 1;
+            }
+        CHECK_INT(spmm_csr_from_triplets(2 * n, 2 * n, 2 * a.nnz, row, col, NULL, SPMM_F64, &b), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&b, 2, perm, begin, &cut), SPMM_OK);
+        CHECK_INT(cut, 0);
+        CHECK_INT(begin[1], n);
+        free(row), free(col);
+        spmm_csr_destroy(&a), spmm_csr_destroy(&b);
+    }
+}
+
+static void test_calls_of_metis(void)
+{
+    spmm_csr a;
     TEST("METIS writes nothing onto standard output, not for rows heavier than a part's share either") {
         static const char *const specs[] = {"longrows:2000,4,3,1500", "rmat:10,8"};
         FILE *const file = tmpfile();
@@ -272,23 +294,6 @@ static void test_cut(void)
         CHECK_INT(ftell(file), 0);
         fclose(file);
     }
-    TEST("two grids that are not linked are cut apart") {
-        generate("lap2d5:8", &a);
-        const int64_t n = a.rows;
-        int64_t *const row = integers(2 * a.nnz), *const col = integers(2 * a.nnz), perm[2 * 64], begin[3],
-                       cut;
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) {
-                row[e] = 2 * i, col[e] = 2 * a.ja[e]; /* interleaved */
-                row[a.nnz + e] = 2 * i + 1, col[a.nnz + e] = 2 * a.ja[e] + 1;
-            }
-        CHECK_INT(spmm_csr_from_triplets(2 * n, 2 * n, 2 * a.nnz, row, col, NULL, SPMM_F64, &b), SPMM_OK);
-        CHECK_INT(sp_graph_partition(&b, 2, perm, begin, &cut), SPMM_OK);
-        CHECK_INT(cut, 0);
-        CHECK_INT(begin[1], n);
-        free(row), free(col);
-        spmm_csr_destroy(&a), spmm_csr_destroy(&b);
-    }
     TEST("it is the same every time, whatever rand() was used for") {
         generate("lap2d5:40", &a);
         int64_t perm[2][1600], begin[2][7], cut[2];
@@ -301,6 +306,11 @@ static void test_cut(void)
         CHECK_INT(cut[0], cut[1]);
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_gain(void)
+{
+    spmm_csr a, b;
     TEST("of a shuffled grid far fewer rows of X are moved, by parts of about the same work") {
         enum { PARTS = 8 };
         int64_t begin[PARTS + 1], moved[2], waiting[2];
@@ -331,6 +341,8 @@ int main(void)
     test_always();
     if (sp_graph_ready() == SPMM_OK) {
         test_cut();
+        test_calls_of_metis();
+        test_gain();
         return test_end();
     }
     TEST("without METIS two parts are refused, and the message says what to do") {

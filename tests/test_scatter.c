@@ -1,43 +1,24 @@
 /* MPI: 1 2 3 4 5 */
-#include "base/memory.h"
 #include "distribute/gather.h"
 #include "distribute/partition.h"
 #include "distribute/scatter.h"
 #include "formats/multivector.h"
 #include "io/generators.h"
+#include "sample.h"
 #include "test_mpi.h"
 
 static const char *const specs[] = {"lap2d5:13", "uniform:50,7", "longrows:40,2,3,30", "lap2d5:1",
                                     "band:3,2,2"};
 enum { SPECS = sizeof specs / sizeof specs[0] };
-
-/** Entry (i, j) of a; 0 where there is none. */
-static double entry(const spmm_csr *a, int64_t i, int64_t j)
-{
-    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
-        if (a->ja[e] == j)
-            return a->precision == SPMM_F64 ? ((double *)a->as)[e] : (double)((float *)a->as)[e];
-    return 0;
-}
+static int size, me;
 
 /** The block is a's rectangle: as many entries, and each of them the same. */
 static void check_block(const spmm_csr *a, const spmm_block *b)
 {
-    const spmm_csr *const csr = &b->csr;
-    int64_t count = 0;
-    CHECK_INT(sp_csr_check(csr), SPMM_OK);
+    CHECK_INT(sp_csr_check(&b->csr), SPMM_OK);
     CHECK(b->rows == a->rows && b->cols == a->cols);
-    CHECK(csr->precision == a->precision);
-    for (int64_t i = 0; i < csr->rows; i++) {
-        for (int64_t e = csr->irp[i]; e < csr->irp[i + 1]; e++) {
-            const double v = a->precision == SPMM_F64 ? ((double *)csr->as)[e]
-                                                      : (double)((float *)csr->as)[e];
-            CHECK(v == entry(a, b->row_begin + i, b->col_begin + csr->ja[e]));
-        }
-        for (int64_t e = a->irp[b->row_begin + i]; e < a->irp[b->row_begin + i + 1]; e++)
-            count += a->ja[e] >= b->col_begin && a->ja[e] < b->col_begin + csr->cols;
-    }
-    CHECK_INT(csr->nnz, count);
+    CHECK(sample_is_block(a, b->row_begin, b->row_begin + b->csr.rows, b->col_begin,
+                          b->col_begin + b->csr.cols, &b->csr));
 }
 
 static void partition(const spmm_csr *a, const sp_grid *grid, sp_ranges *r)
@@ -49,7 +30,7 @@ static void partition(const spmm_csr *a, const sp_grid *grid, sp_ranges *r)
 }
 
 /** All grids of the ranks; each of root's three modes. */
-static void scatter_on(int size, int q, int root)
+static void scatter_on(int q, int root)
 {
     for (int s = 0; s < SPECS; s++)
         for (int precision = 0; precision < 2; precision++)
@@ -81,21 +62,15 @@ static void scatter_on(int size, int q, int root)
             }
 }
 
-int main(int argc, char **argv)
+static void test_blocks(void)
 {
-    int size;
-    sp_grid grid;
     spmm_csr a;
-    test_mpi_begin(&argc, &argv, &size);
-    const int me = test_.rank;
-    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
-
     TEST("each rank gets its block on every grid, in chunks of any size, however root keeps its matrix") {
         const int64_t chunks[] = {3, 100, 0};
         for (int c = 0; c < 3; c++) {
             sp_set_chunk_bytes(chunks[c]);
             for (int q = 1; q <= size; q++)
-                if (size % q == 0) scatter_on(size, q, c == 1 ? size - 1 : 0);
+                if (size % q == 0) scatter_on(q, c == 1 ? size - 1 : 0);
         }
         sp_set_chunk_bytes(0);
     }
@@ -129,6 +104,11 @@ int main(int argc, char **argv)
         CHECK(a.irp == NULL);
         CHECK_TEXT(spmm_error_message(), "README.md:1");
     }
+}
+
+static void test_refused(void)
+{
+    spmm_csr a;
     TEST("a root without a matrix, and a grid that does not fit, are everybody's usage errors") {
         spmm_block mine;
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, NULL, 0, 0, &mine), SPMM_ERR_USAGE);
@@ -138,6 +118,11 @@ int main(int argc, char **argv)
         CHECK_TEXT(spmm_error_message(), "use ");
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_x(void)
+{
+    spmm_csr a;
     TEST("each rank gets its rows of root's X") {
         for (int q = 1; q <= size; q++) {
             spmm_multivector x = {0}, mine;
@@ -165,7 +150,13 @@ int main(int argc, char **argv)
             sp_grid_destroy(&g);
         }
     }
+}
+
+static void test_gather(void)
+{
     TEST("gathered blocks stand in rank order, empty ones included") {
+        sp_grid grid;
+        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
         const int64_t chunks[] = {5, 0};
         for (int c = 0; c < 2; c++) {
             spmm_multivector mine, y;
@@ -186,7 +177,17 @@ int main(int argc, char **argv)
             spmm_multivector_destroy(&y);
         }
         sp_set_chunk_bytes(0);
+        sp_grid_destroy(&grid);
     }
-    sp_grid_destroy(&grid);
+}
+
+int main(int argc, char **argv)
+{
+    test_mpi_begin(&argc, &argv, &size);
+    me = test_.rank;
+    test_blocks();
+    test_refused();
+    test_x();
+    test_gather();
     return test_mpi_end();
 }

@@ -1,6 +1,6 @@
 /* MPI: 1 2 3 4 5 */
 /* limit: 180 */
-#include "series_pearson.h"
+#include "series_pearson_cases.h"
 
 int main(int argc, char **argv)
 {

@@ -3,15 +3,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "io/spmm_file.h"
 #include "io/spmm_file_layout.h"
-#include "parts.h"
 #include "sample.h"
 #include "test.h"
-
-static char folder[512], path[600];
 
 static const sp_spmm_file_facts facts = {.info = {.format = "coordinate",
                                                   .field = "real",
@@ -19,14 +16,6 @@ static const sp_spmm_file_facts facts = {.info = {.format = "coordinate",
                                                   .stored = 77,
                                                   .bytes = 1234},
                                          .duplicates = 5};
-
-static int same_csr(const spmm_csr *a, const spmm_csr *b)
-{
-    return a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->precision == b->precision &&
-           memcmp(a->irp, b->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0 &&
-           memcmp(a->ja, b->ja, (size_t)a->nnz * sizeof *a->ja) == 0 &&
-           memcmp(a->as, b->as, (size_t)a->nnz * sp_value_size(a->precision)) == 0;
-}
 
 /** Chunks of 64 bytes put several into every section; 0: the default. */
 static const int64_t chunks[] = {64, 192, 0};
@@ -47,7 +36,7 @@ static void test_whole(void)
                 CHECK(sp_spmm_file_is(path));
                 CHECK_INT(sp_spmm_file_read(path, &options, &b, &found), SPMM_OK);
                 CHECK_INT(sp_csr_check(&b), SPMM_OK);
-                CHECK(same_csr(&a, &b));
+                CHECK(sample_same_csr(&a, &b));
                 CHECK(found.rows == a.rows && found.cols == a.cols && found.nnz == a.nnz &&
                       found.precision == precision && found.duplicates == 5);
                 CHECK(memcmp(&found.info, &facts.info, sizeof found.info) == 0);
@@ -92,23 +81,6 @@ static void test_whole(void)
 
 /* ---- ranges ---- */
 
-/** Whether b is rows [r0, ...) and columns [c0, c1) of a. */
-static int is_block(const spmm_csr *a, const sp_spmm_file_range *r, const spmm_csr *b)
-{
-    int64_t at = 0;
-    if (b->rows != r->row_end - r->row_begin || b->cols != r->col_end - r->col_begin) return 0;
-    for (int64_t i = 0; i < b->rows; i++) {
-        if (b->irp[i] != at) return 0;
-        for (int64_t e = a->irp[r->row_begin + i]; e < a->irp[r->row_begin + i + 1]; e++) {
-            if (a->ja[e] < r->col_begin || a->ja[e] >= r->col_end) continue;
-            if (at >= b->nnz || b->ja[at] != a->ja[e] - r->col_begin) return 0;
-            if (sample_get(b->as, b->precision, at) != sample_get(a->as, a->precision, e)) return 0;
-            at++;
-        }
-    }
-    return b->irp[b->rows] == at && b->nnz == at;
-}
-
 static void test_ranges(void)
 {
     for (int s = 0; s < SAMPLES; s++) {
@@ -131,7 +103,7 @@ static void test_ranges(void)
                                                           k, 0, 3, (uint64_t)(a.cols - r.col_begin) + 1)
                                       : a.cols;
                     CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
-                    CHECK(is_block(&a, &r, &b));
+                    CHECK(sample_is_block(&a, r.row_begin, r.row_end, r.col_begin, r.col_end, &b));
                     spmm_csr_destroy(&b);
                 }
                 sp_spmm_file_close(f);
@@ -166,16 +138,6 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-/** Bytes of address space that the process has. */
-static int64_t address_space(void)
-{
-    long long pages = 0;
-    FILE *const f = fopen("/proc/self/statm", "r");
-    if (f && fscanf(f, "%lld", &pages) != 1) pages = 0;
-    if (f) fclose(f);
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
 static void test_chunk_memory(void)
 {
     const char *const sentence =
@@ -198,7 +160,7 @@ static void test_chunk_memory(void)
         spmm_csr_destroy(&b);
         CHECK(getrlimit(RLIMIT_AS, &before) == 0);
         small = before;
-        small.rlim_cur = (rlim_t)(address_space() + (256 << 20));
+        small.rlim_cur = (rlim_t)(status_bytes("VmSize") + (256 << 20));
         CHECK(setrlimit(RLIMIT_AS, &small) == 0);
         for (int k = 0; k < 2; k++) {
             r.col_end = a.cols - k;
@@ -290,18 +252,19 @@ static sp_spmm_file_header written(spmm_csr *a)
 {
     sp_spmm_file_header h;
     CHECK_INT(sp_spmm_file_write(path, a, &facts, 256, 1), SPMM_OK);
-    FILE *const f = fopen(path, "rb");
-    if (!f || fread(&h, sizeof h, 1, f) != 1) exit(1);
-    fclose(f);
+    size_t bytes;
+    char *const text = read_file(path, &bytes);
+    CHECK(bytes >= sizeof h);
+    memcpy(&h, text, sizeof h);
+    free(text);
     return h;
 }
 
-static void test_damage(void)
+static void test_damaged_bytes(void)
 {
     spmm_csr a, b;
     sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
-    sp_spmm_file_header h = written(&a);
-
+    const sp_spmm_file_header h = written(&a);
     TEST("a damaged byte anywhere is found, and its section is named") {
         const char *const names[] = {"row starts", "columns", "values"};
         char message[100];
@@ -332,25 +295,51 @@ static void test_damage(void)
         poison(h.offset[SP_FILE_VALUES] + h.bytes[SP_FILE_VALUES] - 1, 1);
         CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
         CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
-        CHECK(is_block(&a, &r, &b));
+        CHECK(sample_is_block(&a, r.row_begin, r.row_end, r.col_begin, r.col_end, &b));
         spmm_csr_destroy(&b);
         r.row_end = a.rows;
         CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
         sp_spmm_file_close(f);
-        h = written(&a);
     }
+    spmm_csr_destroy(&a);
+}
+
+static void test_cut_short(void)
+{
+    spmm_csr a;
+    sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+    const sp_spmm_file_header h = written(&a);
     TEST("a file that is cut short anywhere is refused, and one with something behind it") {
         for (int64_t bytes = h.file_bytes - 1; bytes > 0; bytes -= bytes > 600 ? 555 : 13) {
             CHECK(truncate(path, bytes) == 0);
             refused(SPMM_ERR_SYNTAX, bytes < 8 ? "it is not a .spmm file" : "it is cut short");
         }
-        h = written(&a);
+        written(&a);
         FILE *const f = fopen(path, "ab");
         fputc(0, f);
         fclose(f);
         refused(SPMM_ERR_SYNTAX, "something was added");
-        h = written(&a);
     }
+    TEST("a missing file, a folder and an empty file are refused") {
+        char file[sizeof path];
+        memcpy(file, path, sizeof path);
+        CHECK(truncate(path, 0) == 0);
+        refused(SPMM_ERR_SYNTAX, "a.spmm: found 0 bytes, expected 512 of header");
+        snprintf(path, sizeof path, "%s", folder);
+        refused(SPMM_ERR_OPEN, "is not a regular file");
+        snprintf(path, sizeof path, "%s/none", folder);
+        refused(SPMM_ERR_OPEN, "none: cannot be opened");
+        CHECK(!sp_spmm_file_is(path));
+        memcpy(path, file, sizeof path);
+    }
+    spmm_csr_destroy(&a);
+}
+
+static void test_foreign(void)
+{
+    spmm_csr a;
+    sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+    const sp_spmm_file_header h = written(&a);
     TEST("what is no .spmm file, of a newer version or of the other byte order, is told") {
         sp_spmm_file_header other = h;
         other.version = 2;
@@ -369,12 +358,36 @@ static void test_damage(void)
         other.mark = 5;
         put_header(other);
         refused(SPMM_ERR_SYNTAX, "byte order mark");
-        FILE *const f = fopen(path, "wb");
-        fputs("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", f);
-        fclose(f);
+        const char text[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
+        write_bytes(text, sizeof text - 1);
         refused(SPMM_ERR_SYNTAX, "it is not a .spmm file");
-        h = written(&a);
     }
+    spmm_csr_destroy(&a);
+}
+
+/** What put_header() names of a header that lies. */
+static const char *const fields[] = {"rows",
+                                     "columns",
+                                     "entries",
+                                     "precision",
+                                     "bytes of a chunk",
+                                     "where its row starts lie",
+                                     "where its columns lie",
+                                     "where its values lie",
+                                     "length of the file",
+                                     "format of the text",
+                                     "field of the text",
+                                     "symmetry of the text",
+                                     "entries of the text",
+                                     "bytes of the text",
+                                     "duplicates",
+                                     "version"};
+
+static void test_lying_header(void)
+{
+    spmm_csr a;
+    sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+    const sp_spmm_file_header h = written(&a);
     TEST("a header that lies, with a right checksum, is refused") {
         for (int k = 0; k < 9; k++) {
             sp_spmm_file_header other = h;
@@ -390,22 +403,6 @@ static void test_damage(void)
             put_header(other);
             refused(SPMM_ERR_SYNTAX, "a.spmm: its header makes no sense");
         }
-        static const char *const fields[] = {"rows",
-                                             "columns",
-                                             "entries",
-                                             "precision",
-                                             "bytes of a chunk",
-                                             "where its row starts lie",
-                                             "where its columns lie",
-                                             "where its values lie",
-                                             "length of the file",
-                                             "format of the text",
-                                             "field of the text",
-                                             "symmetry of the text",
-                                             "entries of the text",
-                                             "bytes of the text",
-                                             "duplicates",
-                                             "version"};
         for (int k = 0; k < 16; k++) {
             sp_spmm_file_header other = h;
             char message[100];
@@ -434,21 +431,27 @@ static void test_damage(void)
         sp_spmm_file_lay_out(&other);
         put_header(other);
         refused(SPMM_ERR_SYNTAX, "it is cut short");
-        h = written(&a);
     }
+    spmm_csr_destroy(&a);
+}
+
+static void test_wrong_indices(void)
+{
+    spmm_csr a, b;
+    sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
     TEST("row starts and columns that make no sense, with right checksums, are refused") {
         const int64_t start = a.irp[40];
         a.irp[40] = a.irp[41] + 1;
-        h = written(&a);
+        written(&a);
         refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts make no sense");
         a.irp[40] = start;
         a.irp[0] = -8;
-        h = written(&a);
+        written(&a);
         refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts make no sense");
         a.irp[0] = 0;
         const int32_t column = a.ja[a.irp[9] + 1];
         a.ja[a.irp[9] + 1] = a.ja[a.irp[9]];
-        h = written(&a);
+        written(&a);
         refused(SPMM_ERR_SYNTAX, "a.spmm: the columns of row 10 are not in order");
         sp_spmm_file *f;
         const sp_spmm_file_range part = {.row_end = a.rows, .col_end = 3, .threads = 1};
@@ -459,7 +462,7 @@ static void test_damage(void)
         for (int k = 0; k < 2; k++) { /* also where neither its row nor its column is asked for */
             const sp_spmm_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
             a.ja[a.irp[9] + 1] = k ? -1 : (int32_t)a.cols;
-            h = written(&a);
+            written(&a);
             refused(SPMM_ERR_SYNTAX, "a.spmm: found a column beyond the last one");
             CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
             CHECK_INT(sp_spmm_file_block(f, &first, &b), SPMM_ERR_SYNTAX);
@@ -467,19 +470,6 @@ static void test_damage(void)
             sp_spmm_file_close(f);
         }
         a.ja[a.irp[9] + 1] = column;
-        h = written(&a);
-    }
-    TEST("a missing file, a folder and an empty file are refused") {
-        char file[sizeof path];
-        memcpy(file, path, sizeof path);
-        CHECK(truncate(path, 0) == 0);
-        refused(SPMM_ERR_SYNTAX, "a.spmm: found 0 bytes, expected 512 of header");
-        snprintf(path, sizeof path, "%s", folder);
-        refused(SPMM_ERR_OPEN, "is not a regular file");
-        snprintf(path, sizeof path, "%s/none", folder);
-        refused(SPMM_ERR_OPEN, "none: cannot be opened");
-        CHECK(!sp_spmm_file_is(path));
-        memcpy(path, file, sizeof path);
     }
     spmm_csr_destroy(&a);
 }
@@ -500,7 +490,7 @@ static void test_writing(void)
         CHECK_TEXT(spmm_error_message(), "a.spmm: cannot write: ");
         CHECK_INT(parts_in(folder), 0);
         CHECK_INT(sp_spmm_file_read(path, &options, &b, NULL), SPMM_OK);
-        CHECK(same_csr(&a, &b));
+        CHECK(sample_same_csr(&a, &b));
         spmm_csr_destroy(&b);
     }
     TEST("a folder that is not there, and a name that is a folder's, are refused") {
@@ -521,17 +511,17 @@ static void test_writing(void)
 
 int main(void)
 {
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/test_spmm_file.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) return 2;
-    snprintf(path, sizeof path, "%s/a.spmm", folder);
+    files_begin("a.spmm");
     test_whole();
     test_ranges();
     test_chunk_memory();
     test_nonfinite();
-    test_damage();
+    test_damaged_bytes();
+    test_cut_short();
+    test_foreign();
+    test_lying_header();
+    test_wrong_indices();
     test_writing();
-    remove(path);
-    rmdir(folder);
+    files_end();
     return test_end();
 }

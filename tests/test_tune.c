@@ -1,20 +1,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "files.h"
 #include "io/generators.h"
 #include "spmm_mpi/tune.h"
 #include "sample.h"
 #include "test.h"
 
-static char folder[256], path[320];
 static const sp_kernel *list[2];
-
-static void write_file(const char *text)
-{
-    FILE *f = fopen(path, "w");
-    if (!f || fputs(text, f) < 0 || fclose(f) != 0) abort();
-}
 
 /** Index of the key's answer, -1 without one; seconds checked. */
 static int found(const char *key, double seconds)
@@ -55,16 +48,9 @@ static void crowd(void)
     for (int p = 0, status; p < 4; p++) CHECK(wait(&status) > 0 && status == 0);
 }
 
-int main(void)
+static void test_hash(void)
 {
     spmm_csr a = {0};
-    const char *const tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/spmm-tune.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) abort();
-    snprintf(path, sizeof path, "%s/tune", folder);
-    list[0] = sp_kernel_find("cpu_csr");
-    list[1] = sp_kernel_find("cpu_ell");
-
     TEST("the structure's hash is the same however the rows are cut, and by any number of threads") {
         CHECK_INT(sp_gen_csr("rmat:9,5", SPMM_F64, 1, &a), SPMM_OK);
         const uint64_t whole = sp_structure_hash(&a, 0, 1);
@@ -83,6 +69,10 @@ int main(void)
         CHECK(sp_structure_hash(&a, 0, 1) == whole && sp_structure_hash(&a, 1, 1) != whole);
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_answers(void)
+{
     TEST("without a file nothing is known, and nothing is wrong") { CHECK_INT(found("key", 0), -1); }
     TEST("an answer is found again by its whole key alone, the last one counts") {
         CHECK_INT(sp_tune_store(path, "key 1", "cpu_ell", 0.125), SPMM_OK);
@@ -111,7 +101,7 @@ int main(void)
                                               "key\tcpu_csr\t1\tmore\n",
                                               "key\tcpu_csr\t1e999\n"};
         for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
-            write_file(damaged[i]);
+            write_bytes(damaged[i], strlen(damaged[i]));
             CHECK_INT(found("key", 0), -1);
             CHECK_INT(sp_tune_store(path, "key", "cpu_ell", 2), SPMM_OK);
             CHECK_INT(found("key", 2), 1);
@@ -122,8 +112,12 @@ int main(void)
         CHECK_INT(sp_tune_store(path, "key", "cpu_ell", 2), SPMM_OK);
         CHECK_INT(found("key", 2), 1);
     }
+}
+
+static void test_sharing(void)
+{
     TEST("processes that write at the same time do not spoil each other's lines") {
-        write_file("");
+        write_bytes("", 0);
         crowd();
         for (int p = 0; p < 4; p++)
             for (int i = 0; i < 50; i++) {
@@ -151,6 +145,10 @@ int main(void)
         CHECK_INT(truncate(path, 1 << 30), 0);
         CHECK_INT(sp_tune_find(path, "key", list, 2, &index, &s), SPMM_ERR_LIMIT);
     }
+}
+
+static void test_names(void)
+{
     TEST("the file is SPMM_TUNE_CACHE, or under XDG_CACHE_HOME, or under HOME") {
         char text[64];
         unsetenv("SPMM_TUNE_CACHE");
@@ -176,5 +174,17 @@ int main(void)
         char name[128];
         CHECK(sp_cpu_name(name, sizeof name)[0] && !strpbrk(name, "\t\n"));
     }
+}
+
+int main(void)
+{
+    files_begin("tune");
+    list[0] = sp_kernel_find("cpu_csr");
+    list[1] = sp_kernel_find("cpu_ell");
+    test_hash();
+    test_answers();
+    test_sharing();
+    test_names();
+    files_end();
     return test_end();
 }

@@ -36,7 +36,7 @@ static sp_error check(int threads)
     return e;
 }
 
-int main(void)
+static void test_right(void)
 {
     TEST("the serial product itself has no error, in both precisions") {
         for (int p = 0; p < 2; p++) {
@@ -48,6 +48,20 @@ int main(void)
             unmake();
         }
     }
+    TEST("a matrix without rows verifies") {
+        spmm_csr none = {0};
+        CHECK_INT(sp_csr_create(0, 5, 0, SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(spmm_multivector_create(5, 2, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
+        CHECK_INT(spmm_multivector_create(0, 2, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
+        const sp_error e = check(2);
+        CHECK(e.wrong == 0 && e.checked == 0 && e.mean_relative == 0);
+        unmake();
+        a = none;
+    }
+}
+
+static void test_wrong(void)
+{
     TEST("one spoiled element is found, whichever it is, and named") {
         make("uniform:500,9", SPMM_F64, 3);
         for (int64_t i = 0; i < 500; i += 71) {
@@ -88,6 +102,10 @@ int main(void)
             unmake();
         }
     }
+}
+
+static void test_special_values(void)
+{
     TEST("a nan, an inf and an unwritten element are wrong; nan where the product is nan is not") {
         make("uniform:500,9", SPMM_F64, 3);
         ((double *)y.data)[0] = NAN;
@@ -118,15 +136,12 @@ int main(void)
         CHECK(e.max_relative == 0.25 && e.wrong == 1);
         unmake();
     }
-    TEST("a matrix without rows verifies") {
-        spmm_csr none = {0};
-        CHECK_INT(sp_csr_create(0, 5, 0, SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_multivector_create(5, 2, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
-        CHECK_INT(spmm_multivector_create(0, 2, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
-        const sp_error e = check(2);
-        CHECK(e.wrong == 0 && e.checked == 0 && e.mean_relative == 0);
-        unmake();
-        a = none;
-    }
+}
+
+int main(void)
+{
+    test_right();
+    test_wrong();
+    test_special_values();
     return test_end();
 }

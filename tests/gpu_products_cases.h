@@ -1,7 +1,7 @@
 /** Compares products of a plan on GPUs with the same products on CPUs, through the public interface; for
  *  test_gpu_exchange.c and test_gpu_shared.c. */
-#ifndef SP_GPU_PRODUCTS_H
-#define SP_GPU_PRODUCTS_H
+#ifndef SP_GPU_PRODUCTS_CASES_H
+#define SP_GPU_PRODUCTS_CASES_H
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /** Tests of Pearson coefficients over ranks, on either device; run by test_series_pearson.c and
  *  test_gpu_pearson.c. */
-#ifndef SP_SERIES_PEARSON_H
-#define SP_SERIES_PEARSON_H
+#ifndef SP_SERIES_PEARSON_CASES_H
+#define SP_SERIES_PEARSON_CASES_H
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /** Tests of the kernels on series, on either device; run by test_series_kernels.c and test_gpu_series.c. */
-#ifndef SP_SERIES_KERNELS_H
-#define SP_SERIES_KERNELS_H
+#ifndef SP_SERIES_KERNELS_CASES_H
+#define SP_SERIES_KERNELS_CASES_H
 
 #include <float.h>
 #include <math.h>
@@ -98,6 +98,14 @@ static void to_host(spmm_device space, void *to, const void *from, int64_t bytes
         CHECK_INT(sp_device_download(to, from, bytes), SPMM_OK);
 }
 
+static void from_host(spmm_device space, void *to, const void *from, int64_t bytes)
+{
+    if (space == SPMM_CPU)
+        memcpy(to, from, (size_t)bytes);
+    else
+        CHECK_INT(sp_device_upload(to, from, bytes), SPMM_OK);
+}
+
 /** Runs a kernel of SP_MEAN or SP_DEVIATION twice: the second run must work with the workspace that the first one
  *  leaves.
  *  \param [in]  mean  [count], host memory, for SP_DEVIATION; else NULL
@@ -110,8 +118,7 @@ static void run_step(const sp_series_kernel *k, const sp_series *host, double di
     void *const result = device_memory(k->device, bytes);
     const int64_t work_bytes = k->ops->work_bytes ? k->ops->work_bytes(&x, block) : 0;
     void *const work = device_memory(k->device, work_bytes);
-    if (mean && k->device == SPMM_CUDA) CHECK_INT(sp_device_upload(means, mean, x.count * 8), SPMM_OK);
-    if (mean && k->device == SPMM_CPU) memcpy(means, mean, (size_t)x.count * 8);
+    if (mean) from_host(k->device, means, mean, x.count * 8);
     const sp_series_launch l = {.x = &x,
                                 .divisor = divisor,
                                 .mean = k->step == SP_MEAN ? result : means,
@@ -445,81 +452,104 @@ static void test_dots(const sp_series_kernel *k)
 
 /* ---- operations that have one implementation per device ---- */
 
+enum { TILE_ROWS = 37, TILE_COLS = 29 };
+
+/** A tile of numerators, and the weights of its rows and columns, which are the same in a triangle. */
+typedef struct tile_case {
+    sp_tile tile;
+    double numerator[TILE_COLS][TILE_ROWS], weight[TILE_ROWS + TILE_COLS];
+    void *weights; /* in the tile's memory */
+} tile_case;
+
+static void tile_create(spmm_device space, spmm_precision p, int triangle, tile_case *c)
+{
+    const int rows = triangle ? TILE_COLS : TILE_ROWS;
+    const int64_t bytes = TILE_COLS * rows * (int64_t)sp_value_size(p);
+    double host[TILE_COLS * TILE_ROWS];
+    for (int i = 0; i < TILE_ROWS + TILE_COLS; i++) c->weight[i] = i % 7 == 3 ? 0 : 0.5;
+    for (int j = 0; j < TILE_COLS; j++)
+        for (int i = 0; i < rows; i++) {
+            const double v = 4.0 * (float)(1.01 * sp_random_unit(11, (uint64_t)i, (uint64_t)j));
+            c->numerator[j][i] = v;
+            if (p == SPMM_F64)
+                host[j * rows + i] = v;
+            else
+                ((float *)host)[j * rows + i] = (float)v;
+        }
+    c->tile = (sp_tile){.rows = rows,
+                        .cols = TILE_COLS,
+                        .first_row = 100,
+                        .first_col = triangle ? 100 : 50,
+                        .precision = p,
+                        .space = space,
+                        .triangle = triangle,
+                        .threads = 2};
+    c->tile.c = device_memory(space, bytes);
+    c->weights = device_memory(space, sizeof c->weight);
+    from_host(space, c->tile.c, host, bytes);
+    from_host(space, c->weights, c->weight, sizeof c->weight);
+    c->tile.wrow = c->weights;
+    c->tile.wcol = (double *)c->weights + (triangle ? 0 : TILE_ROWS);
+}
+
+/** Computes the histogram by its definition; returns the number of coefficients up to -0.5 or from 0.75 on. */
+static int64_t tile_expected(const tile_case *c, sp_histogram *h)
+{
+    const int triangle = c->tile.triangle;
+    int64_t extreme = 0;
+    *h = (sp_histogram){.low = 2, .high = -2};
+    for (int j = 0; j < TILE_COLS; j++)
+        for (int i = 0; i < c->tile.rows; i++) {
+            const double weight = c->weight[i] * c->weight[triangle ? j : TILE_ROWS + j];
+            if (weight == 0 || (triangle && i >= j)) continue;
+            const double r = fmin(fmax(c->numerator[j][i] * weight, -1), 1);
+            h->pairs++;
+            h->bin[sp_bin(r)]++;
+            h->low = fmin(h->low, r);
+            h->high = fmax(h->high, r);
+            extreme += r <= -0.5 || r >= 0.75;
+        }
+    return extreme;
+}
+
+static void check_tile(const tile_case *c)
+{
+    enum { MOST = TILE_COLS * TILE_ROWS };
+    const spmm_device space = c->tile.space;
+    sp_histogram *histogram, found, right;
+    sp_pair pair[MOST];
+    int64_t count;
+    CHECK_INT(sp_histogram_create(space, &histogram), SPMM_OK);
+    CHECK_INT(sp_tile_histogram(&c->tile, histogram), SPMM_OK);
+    if (space == SPMM_CUDA) CHECK_INT(sp_device_sync(), SPMM_OK);
+    to_host(space, &found, histogram, sizeof found);
+    sp_histogram_destroy(space, histogram);
+    const int64_t extreme = tile_expected(c, &right);
+    CHECK_INT(found.pairs, right.pairs);
+    CHECK(found.low == right.low && found.high == right.high);
+    CHECK(memcmp(found.bin, right.bin, sizeof right.bin) == 0);
+    CHECK_INT(sp_tile_find(&c->tile, -0.5, 0.75, pair, MOST, &count), SPMM_OK);
+    CHECK_INT(count, extreme);
+    for (int64_t n = 0; n < count; n++) {
+        CHECK(pair[n].i < pair[n].j || !c->tile.triangle);
+        CHECK(pair[n].r <= -0.5 || pair[n].r >= 0.75);
+    }
+    CHECK_INT(sp_tile_find(&c->tile, -0.5, 0.75, pair, 3, &count), SPMM_OK);
+    CHECK_INT(count, extreme);
+}
+
 static void test_tiles(spmm_device space, const char *where)
 {
-    enum { ROWS = 37, COLS = 29 };
     char name[160];
     snprintf(name, sizeof name, "coefficients of a tile are counted and found, on %s", where);
     TEST(name) {
-        for (int p = 0; p < 2; p++)
-            for (int triangle = 0; triangle < 2; triangle++) {
-                const int rows = triangle ? COLS : ROWS;
-                const int64_t size = p == SPMM_F64 ? 8 : 4;
-                double numerator[COLS][ROWS], weights[ROWS + COLS];
-                char host[COLS * ROWS * 8];
-                for (int i = 0; i < ROWS + COLS; i++) weights[i] = i % 7 == 3 ? 0 : 0.5;
-                for (int j = 0; j < COLS; j++)
-                    for (int i = 0; i < rows; i++) {
-                        numerator[j][i] = 4.0 * (float)(1.01 * sp_random_unit(11, (uint64_t)i, (uint64_t)j));
-                        if (p == SPMM_F64)
-                            ((double *)host)[j * rows + i] = numerator[j][i];
-                        else
-                            ((float *)host)[j * rows + i] = (float)numerator[j][i];
-                    }
-                sp_tile t = {.rows = rows,
-                             .cols = COLS,
-                             .first_row = 100,
-                             .first_col = triangle ? 100 : 50,
-                             .precision = (spmm_precision)p,
-                             .space = space,
-                             .triangle = triangle,
-                             .threads = 2};
-                t.c = device_memory(space, COLS * rows * size);
-                double *const w = device_memory(space, sizeof weights);
-                sp_histogram *histogram, found;
-                CHECK_INT(sp_histogram_create(space, &histogram), SPMM_OK);
-                if (space == SPMM_CUDA) {
-                    CHECK_INT(sp_device_upload(t.c, host, COLS * rows * size), SPMM_OK);
-                    CHECK_INT(sp_device_upload(w, weights, sizeof weights), SPMM_OK);
-                } else {
-                    memcpy(t.c, host, (size_t)(COLS * rows * size));
-                    memcpy(w, weights, sizeof weights);
-                }
-                t.wrow = w;
-                t.wcol = triangle ? w : w + ROWS;
-                CHECK_INT(sp_tile_histogram(&t, histogram), SPMM_OK);
-                if (space == SPMM_CUDA) CHECK_INT(sp_device_sync(), SPMM_OK);
-                to_host(space, &found, histogram, sizeof found);
-                sp_histogram right = {.low = 2, .high = -2};
-                int64_t extreme = 0;
-                for (int j = 0; j < COLS; j++)
-                    for (int i = 0; i < rows; i++) {
-                        const double weight = weights[i] * weights[triangle ? j : ROWS + j];
-                        if (weight == 0 || (triangle && i >= j)) continue;
-                        const double r = fmin(fmax(numerator[j][i] * weight, -1), 1);
-                        right.pairs++;
-                        right.bin[sp_bin(r)]++;
-                        right.low = fmin(right.low, r);
-                        right.high = fmax(right.high, r);
-                        extreme += r <= -0.5 || r >= 0.75;
-                    }
-                CHECK_INT(found.pairs, right.pairs);
-                CHECK(found.low == right.low && found.high == right.high);
-                CHECK(memcmp(found.bin, right.bin, sizeof right.bin) == 0);
-                sp_pair pair[COLS * ROWS];
-                int64_t count;
-                CHECK_INT(sp_tile_find(&t, -0.5, 0.75, pair, COLS * ROWS, &count), SPMM_OK);
-                CHECK_INT(count, extreme);
-                for (int64_t n = 0; n < count; n++) {
-                    CHECK(pair[n].i < pair[n].j || !triangle);
-                    CHECK(pair[n].r <= -0.5 || pair[n].r >= 0.75);
-                }
-                CHECK_INT(sp_tile_find(&t, -0.5, 0.75, pair, 3, &count), SPMM_OK);
-                CHECK_INT(count, extreme);
-                sp_histogram_destroy(space, histogram);
-                device_release(space, t.c);
-                device_release(space, w);
-            }
+        for (int n = 0; n < 4; n++) {
+            tile_case c;
+            tile_create(space, (spmm_precision)(n / 2), n % 2, &c);
+            check_tile(&c);
+            device_release(space, c.tile.c);
+            device_release(space, c.weights);
+        }
     }
 }
 
@@ -541,13 +571,8 @@ static void test_copies(spmm_device space, const char *where)
             }
             sp_spread *const spread = device_memory(space, sizeof s);
             double *const w = device_memory(space, sizeof weight);
-            if (space == SPMM_CUDA) {
-                CHECK_INT(sp_device_upload(spread, s, sizeof s), SPMM_OK);
-                CHECK_INT(sp_device_upload(w, weight, sizeof weight), SPMM_OK);
-            } else {
-                memcpy(spread, s, sizeof s);
-                memcpy(w, weight, sizeof weight);
-            }
+            from_host(space, spread, s, sizeof s);
+            from_host(space, w, weight, sizeof weight);
             CHECK_INT(sp_series_centre(&x, spread, &z.v, 2), SPMM_OK);
             CHECK_INT(sp_series_combine(&x.v, w, sum, 2), SPMM_OK);
             CHECK_INT(sp_series_project(&x.v, sum, dot, 2), SPMM_OK);
