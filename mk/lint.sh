@@ -1,6 +1,6 @@
 #!/bin/sh
 # make lint: lint.sh FILE...; settings in .clang-format, .clang-tidy, .cppcheck-suppressions.
-# Exit status 1 when any of the three has a finding.
+# Exit status 1 when any of them has a finding.
 JOBS=${JOBS:-2}
 status=0
 c_files= cu=
@@ -12,6 +12,11 @@ done
 
 echo "lint: contracts"
 python3 "$(dirname "$0")/contracts.py" || status=1
+
+echo "lint: functions of tests"
+awk '/^\{$/ { begin = FNR }
+    /^\}$/ { if (begin && FNR - begin > 61) { print FILENAME ":" begin ": a function of more than 60 lines"; bad = 1 }; begin = 0 }
+    END { exit bad }' tests/*.[ch] || status=1
 
 echo "lint: clang-format"
 clang-format --dry-run -Werror "$@" || status=1

@@ -1,5 +1,6 @@
 /** Records of --json and --csv: whole lines, whoever else writes, whatever the disk and the strings are. */
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -328,6 +329,37 @@ static void test_strings(void)
     }
 }
 
+/* ---- fields ---- */
+
+static void visit_all(sp_writer *s, const void *record)
+{
+    sp_writer_pair(s, "grid", "p", "q", record);
+    sp_writer_bool(s, "yes", 1);
+    sp_writer_bool(s, "no", 0);
+    sp_writer_open(s, "time");
+    sp_writer_stats(s, &(sp_stats){2, 3, 2.5, 2, 1, 4, (double)NAN, (double)INFINITY});
+    sp_writer_close(s);
+    sp_writer_int(s, "last", INT64_MIN);
+}
+
+static void test_fields(void)
+{
+    static const int grid[] = {2, 3};
+    TEST("every kind of field is written, and what is no number is none") {
+        unlink(path);
+        CHECK_INT(sp_writer_json(path, visit_all, grid), SPMM_OK);
+        CHECK(file_is("{\"grid\":[2,3],\"yes\":true,\"no\":false,\"time\":{\"n\":2,\"median\":3,\"mean\":2.5,"
+                      "\"stddev\":2,\"variance\":4,",
+                      "\"min\":1,\"max\":4,\"median_low\":null,\"median_high\":null},",
+                      "\"last\":-9223372036854775808}\n"));
+        unlink(path);
+        CHECK_INT(sp_writer_csv(path, visit_all, grid), SPMM_OK);
+        CHECK(file_is("p,q,yes,no,time.n,time.median,time.mean,time.stddev,time.variance,time.min,time.max,",
+                      "time.median_low,time.median_high,last\n",
+                      "2,3,true,false,2,3,2.5,2,4,1,4,,,-9223372036854775808\n"));
+    }
+}
+
 int main(void)
 {
     files_begin("records");
@@ -336,6 +368,7 @@ int main(void)
     test_full_disk();
     test_streams();
     test_strings();
+    test_fields();
     files_end();
     return test_end();
 }

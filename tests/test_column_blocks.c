@@ -1,0 +1,48 @@
+/* Column blocks of X: which numbers of them fit, which is best, and where they lie. */
+#include "base/memory.h"
+#include "plan/column_blocks.h"
+#include "test.h"
+
+int main(void)
+{
+    TEST("column blocks are of equal width and begin at multiples of 32 bytes; there are at most 16") {
+        CHECK(sp_column_blocks_fit(64, SPMM_F64, 16) && !sp_column_blocks_fit(64, SPMM_F64, 32));
+        CHECK(sp_column_blocks_fit(64, SPMM_F32, 8) && !sp_column_blocks_fit(64, SPMM_F32, 16));
+        CHECK(sp_column_blocks_fit(12, SPMM_F64, 3) && !sp_column_blocks_fit(12, SPMM_F32, 3));
+        CHECK(!sp_column_blocks_fit(64, SPMM_F64, 3) && !sp_column_blocks_fit(10, SPMM_F64, 5));
+        CHECK(sp_column_blocks_fit(7, SPMM_F32, 1) && !sp_column_blocks_fit(8, SPMM_F64, 0));
+    }
+    TEST("the best number is the greatest up to 4 that leaves 128 bytes a row") {
+        static const int k[] = {1, 16, 31, 32, 48, 64, 96, 128, 1024}, f64[] = {1, 1, 1, 2, 3, 4, 4, 4, 4},
+                         f32[] = {1, 1, 1, 1, 1, 2, 3, 4, 4};
+        for (int i = 0; i < 9; i++) {
+            CHECK_INT(sp_column_blocks_best(k[i], SPMM_F64), f64[i]);
+            CHECK_INT(sp_column_blocks_best(k[i], SPMM_F32), f32[i]);
+        }
+    }
+    const sp_halo halo = {.ghost_low = 2, .own = 3, .ghost_high = 1};
+    sp_column_blocks blocks;
+    TEST("one column block is X itself, and needs no memory") {
+        CHECK_INT(sp_column_blocks_create(&halo, 7, SPMM_F64, SPMM_CPU, NULL, 1, &blocks), SPMM_OK);
+        CHECK(blocks.count == 1 && blocks.width == 7 && !blocks.memory && !blocks.x[0].data);
+        sp_column_blocks_destroy(&blocks);
+    }
+    TEST("column blocks lie one behind the other, each with its ghost rows around its own") {
+        CHECK_INT(sp_column_blocks_create(&halo, 16, SPMM_F32, SPMM_CPU, NULL, 2, &blocks), SPMM_OK);
+        CHECK(blocks.count == 2 && blocks.width == 8);
+        for (int s = 0; s < 2; s++) {
+            const spmm_multivector *const x = &blocks.x[s];
+            CHECK(x->rows == 3 && x->k == 8 && x->ld == 8 && x->ghost_low == 2 && x->ghost_high == 1);
+            CHECK((char *)x->data == (char *)blocks.memory + (s * 6 + 2) * 8 * 4);
+        }
+        sp_column_blocks_destroy(&blocks);
+        CHECK(blocks.count == 0 && !blocks.memory && !blocks.x[0].data);
+    }
+    TEST("column blocks beyond 64-bit sizes are refused") {
+        const sp_halo huge = {.own = INT64_MAX / 64};
+        CHECK_INT(sp_column_blocks_create(&huge, 16, SPMM_F64, SPMM_CPU, NULL, 2, &blocks), SPMM_ERR_LIMIT);
+        CHECK(!blocks.memory);
+        sp_column_blocks_destroy(&blocks);
+    }
+    return test_end();
+}

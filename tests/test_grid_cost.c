@@ -1,0 +1,98 @@
+/* The cost of a process grid, by hand, and the grid of least cost. */
+#include "sample.h"
+#include "spmm_mpi/grid_cost.h"
+#include "test.h"
+
+/** n x n, an entry wherever |i - j| is at most `band`. */
+static spmm_csr banded(int64_t n, int64_t band)
+{
+    int64_t i[1024], j[1024], nnz = 0;
+    spmm_csr a;
+    for (int64_t row = 0; row < n; row++)
+        for (int64_t col = 0; col < n; col++)
+            if (row - col <= band && col - row <= band) i[nnz] = row, j[nnz++] = col;
+    CHECK_INT(spmm_csr_from_triplets(n, n, nnz, i, j, NULL, SPMM_F64, &a), SPMM_OK);
+    return a;
+}
+
+static sp_grid_cost cost_of(const spmm_csr *a, sp_partition partition, int p, int q, int64_t k,
+                            sp_rank_count *counts)
+{
+    sp_ranges ranges;
+    sp_grid_cost cost;
+    CHECK_INT(sp_ranges_create(p, q, &ranges), SPMM_OK);
+    CHECK_INT(sp_grid_cost_ranges(a, partition, 2, &ranges), SPMM_OK);
+    CHECK_INT(sp_grid_cost_count(a, &ranges, k, 2, counts, &cost), SPMM_OK);
+    sp_ranges_destroy(&ranges);
+    return cost;
+}
+
+static void test_costs(void)
+{
+    TEST("two process rows of a line: each rank receives one row of X") {
+        spmm_csr a = banded(8, 1);
+        sp_rank_count counts[2];
+        const sp_grid_cost c = cost_of(&a, SP_PARTITION_NNZ, 2, 1, 1, counts);
+        CHECK(c.p == 2 && c.q == 1 && c.received == 2 && c.moved == 8);
+        CHECK(c.most.rows == 4 && c.most.nnz == 11 && c.most.x_rows == 4 && c.most.halo_rows == 1);
+        CHECK(c.most.boundary_rows == 1 && c.most.partial_rows == 0 && c.most.sends_to == 1);
+        const double block = 11 * 12 + 5 * 8, x_and_y = (4 + 1 + 4) * 8;
+        CHECK(c.held == block + 11 * 4 + x_and_y + 8 && c.cost == block + x_and_y + 8 * 8);
+        CHECK(counts[0].halo_rows == 1 && counts[1].halo_rows == 1 && counts[0].nnz == counts[1].nnz);
+        spmm_csr_destroy(&a);
+    }
+    TEST(
+        "two process columns of a line: each rank receives a partial Y of 8 rows, of K values as they lie in memory") {
+        spmm_csr a = banded(8, 1);
+        const sp_grid_cost c = cost_of(&a, SP_PARTITION_ROWS, 1, 2, 3, NULL);
+        const double row = 4 * 8, block = 11 * 12 + 9 * 8, x_and_y = (4 + 8) * row;
+        CHECK(c.received == 0 && c.most.partial_rows == 8 && c.moved == 8 * row);
+        CHECK(c.held == block + 11 * 4 + x_and_y && c.cost == block + x_and_y + 8 * 8 * row);
+        spmm_csr_destroy(&a);
+    }
+}
+
+static void test_best(void)
+{
+    int p, q;
+    TEST("a line is cut into rows, a single row into columns, and grids of equal cost have few columns") {
+        spmm_csr line = banded(32, 1), row, none;
+        const int64_t i[16] = {0}, j[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+        CHECK_INT(spmm_csr_from_triplets(1, 16, 16, i, j, NULL, SPMM_F64, &row), SPMM_OK);
+        CHECK_INT(spmm_csr_from_triplets(0, 0, 0, NULL, NULL, NULL, SPMM_F64, &none), SPMM_OK);
+        for (int partition = SP_PARTITION_NNZ; partition <= SP_PARTITION_GRAPH; partition++) {
+            CHECK_INT(sp_grid_cost_best(&line, (sp_partition)partition, 4, 8, 1, NULL, &p, &q), SPMM_OK);
+            CHECK(p == 4 && q == 1);
+            CHECK_INT(sp_grid_cost_best(&row, (sp_partition)partition, 4, 8, 1, NULL, &p, &q), SPMM_OK);
+            CHECK(p == 1 && q == 4);
+            CHECK_INT(sp_grid_cost_best(&none, (sp_partition)partition, 6, 8, 1, NULL, &p, &q), SPMM_OK);
+            CHECK(p == 6 && q == 1);
+        }
+        spmm_csr_destroy(&line), spmm_csr_destroy(&row), spmm_csr_destroy(&none);
+    }
+    TEST("the tables have a line for every grid, and for every rank") {
+        char *text;
+        size_t bytes;
+        FILE *const f = open_memstream(&text, &bytes);
+        spmm_csr a = banded(8, 1);
+        sp_rank_count counts[2];
+        CHECK_INT(sp_grid_cost_best(&a, SP_PARTITION_NNZ, 4, 1, 1, f, &p, &q), SPMM_OK);
+        const sp_grid_cost c = cost_of(&a, SP_PARTITION_NNZ, 2, 1, 1, counts);
+        sp_grid_cost_line(f, &a, &c, "here");
+        sp_grid_cost_ranks(f, counts, 2, 1);
+        fclose(f);
+        CHECK_TEXT(text, "moved, K = 1 ");
+        for (int n = 0; n < 6; n++)
+            CHECK_TEXT(text,
+                       ((const char *[]){" 4x1 ", " 2x2 ", " 1x4 ", "here\n", " (0,0) ", " (1,0) "})[n]);
+        free(text);
+        spmm_csr_destroy(&a);
+    }
+}
+
+int main(void)
+{
+    test_costs();
+    test_best();
+    return test_end();
+}
