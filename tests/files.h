@@ -87,8 +87,8 @@ static inline void chunk_bytes(int64_t bytes)
         unsetenv("SPMM_READ_CHUNK_BYTES");
 }
 
-/** Returns the number of unfinished output files in a folder, which output_file.h names TARGET.part-XXXXXXXX; -1 if it
- *  cannot be read. */
+/** Returns the number of unfinished output files in a folder, which output_file.h names TARGET.part-XXXXXXXX;
+ *  -1 if the folder cannot be read. */
 static inline int parts_in(const char *name)
 {
     DIR *const d = opendir(name);
@@ -99,7 +99,8 @@ static inline int parts_in(const char *name)
     return count;
 }
 
-/** Returns bytes of this process's memory as /proc/self/status has them: VmHWM, VmRSS, VmSize; negative if it has not. */
+/** Returns bytes of this process's memory, which /proc/self/status has under `key`: VmHWM, VmRSS or VmSize;
+ *  negative if it cannot be read. */
 static inline int64_t status_bytes(const char *key)
 {
     char line[256];
@@ -121,7 +122,8 @@ typedef struct mtx_kind {
     int long_row; /**< the row of half the entries; 0: none */
 } mtx_kind;
 
-/** Writes entry k; its value is written so that sums depend on the order. Returns the number of characters. */
+/** Writes entry k to `text`, with a value that makes sums depend on the order. Returns the number of
+ *  characters. */
 static inline int mtx_entry(const mtx_kind *t, uint64_t seed, uint64_t k, char *text)
 {
     const uint64_t r = sp_random(seed, k, 0);
@@ -143,8 +145,10 @@ static inline int mtx_entry(const mtx_kind *t, uint64_t seed, uint64_t k, char *
     return n + sprintf(text + n, "%s\n", (r >> 32) % 6 ? "" : " \r");
 }
 
-/** Writes a file with comments and blank lines; its last line has no newline if the seed is odd. Returns its length.
- *  \param [in] step  prime to the number of entries: it determines their order, which has no influence on the matrix */
+/** Writes a file with comments and blank lines to `text`; its last line has no newline if the seed is odd.
+ *  Returns its length.
+ *  \param [in] step  prime to the number of entries; determines their order, which the matrix does not depend
+ *                    on */
 static inline int mtx_text(const mtx_kind *t, uint64_t seed, int step, char *text)
 {
     int n = sprintf(text, "%%%%MatrixMarket matrix coordinate %s %s\n%% c\n\n%d %d %d\n", t->field,

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "sample.h"
 #include "spmm.h"
 #include "test_mpi.h"
 
@@ -18,17 +19,13 @@ typedef enum numbers { REALS, INTEGERS } numbers;
 /** Returns element (i, j) of a multivector in host memory. */
 static inline double get(const spmm_multivector *v, int64_t i, int64_t j)
 {
-    return v->precision == SPMM_F64 ? ((const double *)v->data)[i * v->ld + j]
-                                    : (double)((const float *)v->data)[i * v->ld + j];
+    return sample_get(v->data, v->precision, i * v->ld + j);
 }
 
 /** Sets element (i, j) of a multivector in host memory. */
 static inline void set(spmm_multivector *v, int64_t i, int64_t j, double value)
 {
-    if (v->precision == SPMM_F64)
-        ((double *)v->data)[i * v->ld + j] = value;
-    else
-        ((float *)v->data)[i * v->ld + j] = (float)value;
+    sample_set(v->data, v->precision, i * v->ld + j, value);
 }
 
 /** Fills rows of X in host memory, of which the first is row `first` of the whole. */
@@ -47,12 +44,8 @@ static inline void make_block(const char *spec, spmm_precision precision, number
 {
     spmm_csr a = {0};
     if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, precision, &a), SPMM_OK);
-    for (int64_t e = 0; kind == INTEGERS && e < a.nnz; e++) {
-        if (precision == SPMM_F64)
-            ((double *)a.as)[e] = (double)(e % 7 - 3);
-        else
-            ((float *)a.as)[e] = (float)(e % 7 - 3);
-    }
+    for (int64_t e = 0; kind == INTEGERS && e < a.nnz; e++)
+        sample_set(a.as, precision, e, (double)(e % 7 - 3));
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, p, q, block), SPMM_OK);
     spmm_csr_destroy(&a);
 }

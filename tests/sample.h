@@ -40,6 +40,33 @@ static inline double sample_value(sample_values kind, uint64_t key, uint64_t a, 
     return kind == SAMPLE_INTEGERS ? (double)sp_random_below(key, a, b, 9) - 4 : sp_random_unit(key, a, b);
 }
 
+/** Returns element e of an array of either precision. */
+static inline double sample_get(const void *data, spmm_precision precision, int64_t e)
+{
+    return precision == SPMM_F64 ? ((const double *)data)[e] : (double)((const float *)data)[e];
+}
+
+/** Sets element e of an array of either precision. */
+static inline void sample_set(void *data, spmm_precision precision, int64_t e, double v)
+{
+    if (precision == SPMM_F64)
+        ((double *)data)[e] = v;
+    else
+        ((float *)data)[e] = (float)v;
+}
+
+/** Makes a multivector of NaNs with the given leading dimension. It has exactly rows x ld elements in memory of
+ *  its own, so that the address sanitizer reports an access past the end. The caller frees its data. */
+static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld,
+                                                  spmm_precision precision)
+{
+    spmm_multivector v = {rows, k, ld, precision, SPMM_CPU, NULL, 0, 0};
+    v.data = malloc((size_t)(rows * ld) * sp_value_size(precision) + (rows == 0));
+    if (!v.data) abort();
+    for (int64_t e = 0; e < rows * ld; e++) sample_set(v.data, precision, e, (double)NAN);
+    return v;
+}
+
 /** Makes the triplets of a sample in random order, duplicates included; aborts on failure. */
 static inline void sample_coo(sample s, sample_values kind, spmm_precision precision, sp_coo *coo)
 {
@@ -58,11 +85,7 @@ static inline void sample_coo(sample s, sample_values kind, spmm_precision preci
             coo->I[t] = 31;
             coo->J[t] = (int32_t)t;
         }
-        const double v = sample_value(kind, key, (uint64_t)t, 2);
-        if (precision == SPMM_F64)
-            ((double *)coo->val)[t] = v;
-        else
-            ((float *)coo->val)[t] = (float)v;
+        sample_set(coo->val, precision, t, sample_value(kind, key, (uint64_t)t, 2));
     }
 }
 
@@ -101,33 +124,6 @@ static inline int sample_is_block(const spmm_csr *a, int64_t r0, int64_t r1, int
         }
     }
     return b->irp[b->rows] == at && b->nnz == at;
-}
-
-/** Returns element e of an array of either precision. */
-static inline double sample_get(const void *data, spmm_precision precision, int64_t e)
-{
-    return precision == SPMM_F64 ? ((const double *)data)[e] : (double)((const float *)data)[e];
-}
-
-/** Sets element e of an array of either precision. */
-static inline void sample_set(void *data, spmm_precision precision, int64_t e, double v)
-{
-    if (precision == SPMM_F64)
-        ((double *)data)[e] = v;
-    else
-        ((float *)data)[e] = (float)v;
-}
-
-/** Makes a multivector of NaNs with the given leading dimension. It has exactly rows x ld elements in memory of
- *  its own, so that the address sanitizer reports an access past the end. The caller frees its data. */
-static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld,
-                                                  spmm_precision precision)
-{
-    spmm_multivector v = {rows, k, ld, precision, SPMM_CPU, NULL, 0, 0};
-    v.data = malloc((size_t)(rows * ld) * sp_value_size(precision) + (rows == 0));
-    if (!v.data) abort();
-    for (int64_t e = 0; e < rows * ld; e++) sample_set(v.data, precision, e, (double)NAN);
-    return v;
 }
 
 /** Returns entry (i, j) of a; 0 where there is none. */

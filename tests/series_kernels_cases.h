@@ -11,6 +11,7 @@
 #include "formats/multivector.h"
 #include "kernels/series/philox.h"
 #include "kernels/series/series.h"
+#include "sample.h"
 #include "test.h"
 
 /* ---- helpers ---- */
@@ -34,10 +35,7 @@ static sp_series make(int64_t count, int64_t length, sp_series_order layout, spm
 static void put_value(sp_series *x, int64_t m, int64_t i, double value)
 {
     const int64_t at = x->layout == SP_SERIES_MAJOR ? m * x->v.ld + i : i * x->v.ld + m;
-    if (x->v.precision == SPMM_F64)
-        ((double *)x->v.data)[at] = value;
-    else
-        ((float *)x->v.data)[at] = (float)value;
+    sample_set(x->v.data, x->v.precision, at, value);
 }
 
 static double get_value(const sp_series *x, int64_t m, int64_t i)
@@ -424,8 +422,7 @@ static void check_dots(const sp_series_kernel *k, int64_t rows, int64_t cols, in
             double right = 0;
             for (int64_t n = 0; n < length; n++)
                 right += get_value(&a, i, n) * get_value(triangle ? &a : &b, j, n);
-            CHECK((p == SPMM_F64 ? ((double *)host)[j * rows + i] : (double)((float *)host)[j * rows + i]) ==
-                  right);
+            CHECK(sample_get(host, p, j * rows + i) == right);
         }
     free(host);
     device_release(k->device, c);
@@ -471,10 +468,7 @@ static void tile_create(spmm_device space, spmm_precision p, int triangle, tile_
         for (int i = 0; i < rows; i++) {
             const double v = 4.0 * (float)(1.01 * sp_random_unit(11, (uint64_t)i, (uint64_t)j));
             c->numerator[j][i] = v;
-            if (p == SPMM_F64)
-                host[j * rows + i] = v;
-            else
-                ((float *)host)[j * rows + i] = (float)v;
+            sample_set(host, p, j * rows + i, v);
         }
     c->tile = (sp_tile){.rows = rows,
                         .cols = TILE_COLS,

@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "distribute/partition.h"
 #include "formats/multivector.h"
+#include "sample.h"
 #include "series_mpi/pearson.h"
 #include "test_mpi.h"
 
@@ -77,10 +78,7 @@ static void fill(fixture *f)
     for (int64_t m = 0; m < f->x.count; m++)
         for (int64_t i = 0; i < f->length; i++) {
             const double v = value_of(f->x.first + m, i);
-            if (f->x.v.precision == SPMM_F64)
-                ((double *)host.v.data)[m * host.v.ld + i] = v;
-            else
-                ((float *)host.v.data)[m * host.v.ld + i] = (float)v;
+            sample_set(host.v.data, f->x.v.precision, m * host.v.ld + i, v);
         }
     CHECK_INT(spmm_multivector_copy(&host.v, &f->x.v), SPMM_OK);
     spmm_multivector_destroy(&host.v);

@@ -123,29 +123,15 @@ static void test_sizes(void)
 {
     spmm_csr a;
     TEST("the sizes that a spec says are those of its matrix; of a band the entries at least") {
-        static const char *const sized[] = {"lap2d5:1",
-                                            "lap2d5:7",
-                                            "lap3d7:1",
-                                            "lap3d7:6",
-                                            "lap3d27:1",
-                                            "lap3d27:2",
-                                            "lap3d27:9",
-                                            "fem3:1",
-                                            "fem3:5",
-                                            "uniform:50,7",
-                                            "longrows:300,3,4,250",
-                                            "longrows:5,2,5,5",
-                                            "band:100,5,9",
-                                            "band:100,9,9",
-                                            "band:7,5,2000",
-                                            "band:1,1,1",
-                                            "band:50,40,90"};
-        for (size_t k = 0; k < sizeof sized / sizeof *sized; k++) {
+        char sized[] = "lap2d5:1 lap2d5:7 lap3d7:1 lap3d7:6 lap3d27:1 lap3d27:2 lap3d27:9 fem3:1 fem3:5 "
+                       "uniform:50,7 longrows:300,3,4,250 longrows:5,2,5,5 band:100,5,9 band:100,9,9 "
+                       "band:7,5,2000 band:1,1,1 band:50,40,90";
+        for (const char *spec = strtok(sized, " "); spec; spec = strtok(NULL, " ")) {
             sp_sizes sizes;
-            CHECK_INT(sp_gen_csr(sized[k], SPMM_F32, 2, &a), SPMM_OK);
-            CHECK_INT(sp_gen_sizes(sized[k], &sizes), SPMM_OK);
+            CHECK_INT(sp_gen_csr(spec, SPMM_F32, 2, &a), SPMM_OK);
+            CHECK_INT(sp_gen_sizes(spec, &sizes), SPMM_OK);
             CHECK(sizes.rows == a.rows && sizes.cols == a.cols);
-            if (sized[k][0] != 'b') CHECK_INT(sizes.entries, a.nnz);
+            if (spec[0] != 'b') CHECK_INT(sizes.entries, a.nnz);
             CHECK(sizes.entries <= a.nnz && 2 * sizes.entries >= a.nnz);
             spmm_csr_destroy(&a);
         }

@@ -14,6 +14,7 @@
 #include "formats/multivector.h"
 #include "formats/serial.h"
 #include "kernels/kernel.h"
+#include "sample.h"
 
 enum { GUARD = 512, POISON = 0xff }; /* bytes of 0xff are NaN in both precisions */
 
@@ -65,10 +66,7 @@ static void fill(spmm_csr *a)
             const double v = sp_random_unit(11, (uint64_t)i, (uint64_t)j) / 3;
             a->ja[e] = (int32_t)(low + (int64_t)sp_random_below(12, (uint64_t)i, (uint64_t)j,
                                                                 (uint64_t)(high - low)));
-            if (a->precision == SPMM_F64)
-                ((double *)a->as)[e] = v;
-            else
-                ((float *)a->as)[e] = (float)v;
+            sample_set(a->as, a->precision, e, v);
         }
     }
 }
@@ -316,10 +314,7 @@ static void special_x(spmm_multivector *x)
         for (int64_t j = 0; j < x->k; j++) {
             const uint64_t r = sp_random_below(5, (uint64_t)i, (uint64_t)j, 40);
             const double v = r < 8 ? values[r] : (r % 2 ? -1e-30 : 1e-30) * (double)r;
-            if (x->precision == SPMM_F64)
-                ((double *)x->data)[i * x->ld + j] = v;
-            else
-                ((float *)x->data)[i * x->ld + j] = (float)v;
+            sample_set(x->data, x->precision, i * x->ld + j, v);
         }
     }
 }

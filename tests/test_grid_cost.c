@@ -41,8 +41,7 @@ static void test_costs(void)
         CHECK(counts[0].halo_rows == 1 && counts[1].halo_rows == 1 && counts[0].nnz == counts[1].nnz);
         spmm_csr_destroy(&a);
     }
-    TEST(
-        "two process columns of a line: each rank receives a partial Y of 8 rows, of K values as they lie in memory") {
+    TEST("two process columns of a line: each rank receives a partial Y of 8 rows, padded as in memory") {
         spmm_csr a = banded(8, 1);
         const sp_grid_cost c = cost_of(&a, SP_PARTITION_ROWS, 1, 2, 3, NULL);
         const double row = 4 * 8, block = 11 * 12 + 9 * 8, x_and_y = (4 + 8) * row;

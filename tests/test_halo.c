@@ -10,7 +10,8 @@ typedef struct place {
     int64_t row[2], col[2], x[2];
 } place;
 
-/** Lists the rows of X that one rank receives from another one of its process column; returns their number. */
+/** Lists the rows of X that one rank receives from another rank of its process column; returns their
+ *  number. */
 static int64_t moved(const spmm_csr *a, spmm_exchange kind, const place *to, const place *from, int64_t *list)
 {
     int64_t count = 0;

@@ -142,9 +142,7 @@ static void test_round_trip(void)
             CHECK(memcmp(I, rows, sizeof rows) == 0 && memcmp(J, cols, sizeof cols) == 0);
             const size_t n = mm_is_pattern(t) ? 0 : mm_is_complex(t) ? 6 : 3;
             CHECK(n == 0 ? val == NULL : memcmp(val, values, n * sizeof(double)) == 0);
-            free(I);
-            free(J);
-            free(val);
+            free(I), free(J), free(val);
         }
     }
     TEST("a hundred thousand entries make the arrays grow as they should") {
@@ -162,9 +160,7 @@ static void test_round_trip(void)
               memcmp(val, v, COUNT * sizeof *v) == 0);
         free(i);
         free(v);
-        free(I);
-        free(J);
-        free(val);
+        free(I), free(J), free(val);
     }
 }
 
@@ -179,9 +175,7 @@ static void test_reading(void)
         CHECK_INT(mm_read_unsymmetric_sparse(path, &M, &N, &nz, &val, &I, &J), 0);
         CHECK(M == 2 && N == 3 && nz == 2 && I[0] == 0 && J[0] == 2 && val[0] == 2.5 && I[1] == 1 &&
               J[1] == 0 && val[1] == -10);
-        free(I);
-        free(J);
-        free(val);
+        free(I), free(J), free(val);
         CHECK_INT(mm_read_unsymmetric_sparse("/no/such/file", &M, &N, &nz, &val, &I, &J), -1);
         fclose(file_of("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n"));
         CHECK_INT(mm_read_unsymmetric_sparse(path, &M, &N, &nz, &val, &I, &J), -1);

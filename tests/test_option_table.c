@@ -1,4 +1,4 @@
-/* Command lines by a table of options, one of each kind. (What spmm_mpi's own table makes of them: test_options.c.) */
+/* Command lines by a table with an option of each kind; test_options.c has the table of spmm_mpi. */
 #include "cli/option_table.h"
 #include "test.h"
 

@@ -10,8 +10,8 @@ static int size;
 /** Element i of the partial Y of the rank in column q. Whole numbers: every sum is exact. */
 static double part(int q, int64_t i) { return (double)((q + 1) * (i % 13 - 6)); }
 
-/** Sums over the process rows of a grid twice: once without what rank `skips` of each row would give (-1: with it), once
- *  with all, to see that the first time left nothing behind. */
+/** Sums over the process rows of a grid twice: first without the partial Y of rank `skips` of each row (-1:
+ *  with all), then with all of them, because a skipped sum must leave nothing behind. */
 static void check_sum(const sp_grid *grid, spmm_reduce method, spmm_precision precision, int64_t n, int skips)
 {
     const int q = grid->coords[1], Q = grid->dims[1];
@@ -35,7 +35,8 @@ static void check_sum(const sp_grid *grid, spmm_reduce method, spmm_precision pr
     sp_reduction_destroy(r);
 }
 
-/** Every method, precision and grid with rows of two ranks or more; \param [in] skip  1: each rank is lacking once */
+/** Checks every method and precision on every grid whose process rows have at least two ranks.
+ *  \param [in] skip  1: each rank of a process row skips once */
 static void check_all(int64_t n, int skip)
 {
     for (int q = 2; q <= size; q++) {

@@ -4,9 +4,9 @@
 
 enum { MOST = 400 };
 
-/** Row blocks of rows "4i3b.." that are interior (i), boundary (b) or empty (.), of a rank with a source if there is a b;
- *  ghost row 0 lies before the owned row 1. They are compared with what they should be: "first+rows .. | first+rows ..",
- *  interior ones before the bar. */
+/** Finds the row blocks of a rank whose rows are interior (i), boundary (b) or empty (.), e.g. "4i3b", and
+ *  which receives something if there is a b; ghost row 0 lies before the only owned row, 1. The row blocks
+ *  should be `expected`, "first+rows .. | first+rows ..", where those before the bar are interior. */
 static void check(const char *rows, int overlap, const char *expected)
 {
     int64_t irp[MOST + 1] = {0};

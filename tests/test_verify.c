@@ -4,6 +4,7 @@
 #include "formats/multivector.h"
 #include "formats/serial.h"
 #include "io/generators.h"
+#include "sample.h"
 #include "spmm_mpi/verify.h"
 #include "test.h"
 
@@ -93,10 +94,7 @@ static void test_wrong(void)
             const double old = sp_multivector_get(&y, 100, 1);
             for (int beyond = 0; beyond < 2; beyond++) {
                 const double value = old + bound * (beyond ? 1.3 : 0.7);
-                if (p == SPMM_F64)
-                    ((double *)y.data)[100 * y.ld + 1] = value;
-                else
-                    ((float *)y.data)[100 * y.ld + 1] = (float)value;
+                sample_set(y.data, y.precision, 100 * y.ld + 1, value);
                 CHECK_INT(check(1).wrong, beyond);
             }
             unmake();
