@@ -94,7 +94,7 @@ include mk/install.mk
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
 FORMATTED = $(wildcard include/*.h src/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
-                bench/cpu/*.[ch] bench/gpu/*.[ch] bench/mpi/*.[ch] bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
+                bench/common/*.[ch] bench/cpu/*.c bench/gpu/*.[ch] bench/mpi/*.c bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
                 examples/*.[ch])
 format: deps-lint
 	$(Q)clang-format -i $(FORMATTED)
@@ -183,7 +183,7 @@ $(B)/spmm_mpi: $(B)/src/spmm_mpi/main.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 
-$(TEST_PROGRAMS) $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
+$(TEST_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 .SECONDARY:

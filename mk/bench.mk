@@ -57,12 +57,21 @@ bench-cpu-deps:
 	$(Q)MPICC='$(MPICC)' PYTHON='$(PYTHON)' MKL_DIR='$(MKL_DIR)' sh bench/peers/deps.sh
 .PHONY: bench-cpu bench-cpu-built bench-cpu-run bench-cpu-deps
 
-BENCH_CPU := $(call object,$(wildcard bench/cpu/*.c))
+# what all benches share
+BENCH_COMMON := $(call object,$(filter-out %/cusparse.c,$(wildcard bench/common/*.c)))
+$(B)/bench/common.a: $(BENCH_COMMON) mk/bench.mk
+	$(Q)rm -f $@ && ar rcs $@ $(BENCH_COMMON)
+# as an installed libspmm's user sees it: spmm.h alone
+$(B)/bench/common/own.o: private INCLUDES = -Iinclude
+
+$(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/bench/common.a $(ARCHIVES)
+	$(call say,LD,$@)
+	$(Q)$(link_program)
+
 # -ldl: before glibc 2.34
-$(B)/bench/bench_cpu: $(BENCH_CPU) $(KEEP) $(ARCHIVES)
+$(B)/bench/bench_cpu: $(B)/bench/cpu/bench_cpu.o $(KEEP) $(B)/bench/common.a $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program) -ldl
--include $(wildcard $(B)/bench/cpu/*.d)
 
 $(B)/bench/peer_%.so: bench/peers/%.c bench/peer.h mk/bench.mk $(B)/flags
 	@mkdir -p $(@D)
@@ -79,12 +88,12 @@ $(B)/bench/peer_scipy.py: bench/peers/scipy_child.py
 
 # --- make bench-mpi: the distributed product beside PETSc's ------------------------------------
 
-# another adaptor's object, for tests; else one of two
-MPI_PEER ?= $(call object,bench/mpi/peer_$(if $(PETSC_FOUND),petsc,none).c)
+# another adaptor's object, for tests; else PETSc's, where it is
+MPI_PEER ?= $(if $(PETSC_FOUND),$(B)/bench/peers/petsc.o)
 ifneq ($(filter %/bench/bench_mpi,$(MAKECMDGOALS)),)
   PETSC_FOUND := $(shell $(call probe,petsc) && echo 1)
 endif
-BENCH_MPI := $(call object,$(filter-out bench/mpi/peer_%,$(wildcard bench/mpi/*.c))) $(MPI_PEER)
+BENCH_MPI := $(B)/bench/mpi/bench_mpi.o $(MPI_PEER)
 # a rank a core, unless somebody says NP=
 bench_np = $(if $(filter file,$(origin NP)),$(NPROC),$(NP))
 
@@ -94,15 +103,11 @@ bench-mpi:
 	    $(strip $(call mpirun_flags,$(bench_np)) -np $(bench_np)) $(BUILDDIR)/cpu/bench/bench_mpi $(if $(CSV),--csv $(CSV)) $(ARGS)
 .PHONY: bench-mpi
 
-# as an installed libspmm's user sees it: spmm.h alone
-$(B)/bench/mpi/%.o: private INCLUDES = -Iinclude
-$(B)/bench/mpi/peer_petsc.o: private INCLUDES = -Iinclude $(petsc_flags)
+$(B)/bench/peers/petsc.o: private INCLUDES = $(petsc_flags)
 
 # the stamp: PETSc may come or go
 $(B)/bench/mpi/peer: FORCE
 	@$(call stamp,$(BENCH_MPI) $(if $(PETSC_FOUND),$(petsc_libs)))
-$(B)/bench/bench_mpi: $(BENCH_MPI) $(KEEP) $(B)/libspmm.a $(B)/bench/mpi/peer
+$(B)/bench/bench_mpi: $(BENCH_MPI) $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/bench/mpi/peer
 	$(call say,LD,$@)
-	$(Q)$(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed \
-	    $(if $(PETSC_FOUND),$(petsc_libs)) $(CUDA_LIBS) $(LIBS)
--include $(wildcard $(B)/bench/mpi/*.d)
+	$(Q)$(link_program) $(if $(PETSC_FOUND),$(petsc_libs))

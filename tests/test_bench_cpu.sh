@@ -25,36 +25,27 @@ text "a missing file is an input error" "exit status 3" "$(bench --only none mis
 cat >"$scratch/peer.c" <<'END'
 #include <stdlib.h>
 #include "peer.h"
-typedef struct { const peer_matrix *a; peer_product p; } product;
-static const peer_form forms[] = {{"eigen", PEER_ROW, 1, 0, 1}, {"eigen", PEER_COLUMN, 1, 0, 1}};
+static const peer_form forms[] = {{"eigen", PEER_ROW, 1, 0, 1, 0}, {"eigen", PEER_COLUMN, 1, 0, 1, 0}};
 static const char *begin(int t, const char *f, char *v, size_t n) { (void)t, (void)f; v[0] = n > 0 ? 'v' : 0, v[1] = 0; return NULL; }
-static const char *load(const peer_matrix *a, void **h) { *h = (void *)a; return NULL; }
-static void unload(void *h) { (void)h; }
-static const char *start(void *h, const peer_product *p, void **out)
+static const char *start(void *product) { (void)product; return getenv("BROKEN") ? "it is broken" : NULL; }
+static const char *run(void *product, double *seconds)
 {
-    product *q = malloc(sizeof *q);
-    *q = (product){h, *p};
-    *out = q;
-    return NULL;
-}
-static const char *run(void *h, double *seconds)
-{
-    const product *q = h;
+    const peer_product *q = product;
     const peer_matrix *a = q->a;
-    const int row = q->p.form->layout == PEER_ROW;
-    const double *x = q->p.x, *val = a->val;
+    const int row = q->form->layout == PEER_ROW;
+    const double *x = q->x, *val = a->val;
     (void)seconds;
     for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = 0; j < q->p.k; j++) {
+        for (int64_t j = 0; j < q->k; j++) {
             double sum = !row && i == 3 && getenv("WRONG") ? 1e-9 : 0;
             for (int32_t e = a->row_start[i]; e < a->row_start[i + 1]; e++)
-                sum += val[e] * x[row ? a->col[e] * q->p.k + j : j * a->cols + a->col[e]];
-            ((double *)q->p.y)[row ? i * q->p.k + j : j * a->rows + i] = sum;
+                sum += val[e] * x[row ? a->col[e] * q->ldx + j : j * q->ldx + a->col[e]];
+            ((double *)q->y)[row ? i * q->ldy + j : j * q->ldy + i] = sum;
         }
     return NULL;
 }
-static void done(void) {}
-const peer spmm_peer = {"eigen", forms, 2, begin, load, unload, start, free, run, NULL, done};
+static const char *way(const void *product) { (void)product; return "loops"; }
+const peer spmm_peer = {.package = "eigen", .forms = forms, .form_count = 2, .open = begin, .begin = start, .run = run, .way = way};
 END
 ok "an adaptor needs nothing but peer.h" \
     $MPICC -std=c11 -shared -fPIC -Wall -Wextra -Werror -Ibench "$scratch/peer.c" -o "$scratch/peer_eigen.so"

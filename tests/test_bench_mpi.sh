@@ -23,45 +23,31 @@ bench() {
 cat >"$scratch/peer.c" <<'END_OF_PEER'
 /* a library for one rank; WRONG spoils an element, BROKEN its set-up */
 #include <stdlib.h>
-#include <string.h>
-#include "bench.h"
-typedef struct product { const spmm_csr *a; int64_t n, k; double *x, *y; } product;
-static const char *start(const spmm_block *b, int64_t k, int threads, void **state)
+#include "peer.h"
+static const peer_form forms[] = {{"made here", PEER_COLUMN, 1, 0, 1, 1}};
+static const char *begin(int t, const char *f, char *v, size_t n) { (void)t, (void)f; v[0] = n > 0 ? 'v' : 0, v[1] = 0; return NULL; }
+static const char *start(void *product) { (void)product; return getenv("BROKEN") ? "it is broken" : NULL; }
+static const char *run(void *product, double *seconds)
 {
-    product *p = malloc(sizeof *p);
-    (void)threads;
-    *p = (product){&b->csr, b->cols, k, malloc((size_t)(b->cols * k) * 8), malloc((size_t)(b->rows * k) * 8)};
-    *state = p;
-    return getenv("BROKEN") ? "it is broken" : NULL;
-}
-static const char *run(void *state)
-{
-    const product *p = state;
-    const double *value = p->a->as;
-    for (int64_t j = 0; j < p->k; j++)
-        for (int64_t i = 0; i < p->a->rows; i++) {
-            double sum = i == 3 && getenv("WRONG") ? 1e-9 : 0;
-            for (int64_t e = p->a->irp[i]; e < p->a->irp[i + 1]; e++) sum += value[e] * p->x[j * p->n + p->a->ja[e]];
-            p->y[j * p->a->rows + i] = sum;
+    const peer_product *q = product;
+    const peer_matrix *a = q->a;
+    const int row = q->form->layout == PEER_ROW;
+    const double *x = q->x, *val = a->val;
+    (void)seconds;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t j = 0; j < q->k; j++) {
+            double sum = !row && i == 3 && getenv("WRONG") ? 1e-9 : 0;
+            for (int32_t e = a->row_start[i]; e < a->row_start[i + 1]; e++)
+                sum += val[e] * x[row ? a->col[e] * q->ldx + j : j * q->ldx + a->col[e]];
+            ((double *)q->y)[row ? i * q->ldy + j : j * q->ldy + i] = sum;
         }
     return NULL;
 }
-static const char *see(void *state, side which, view *v)
-{
-    const product *p = state;
-    *v = which == SIDE_X ? (view){p->x, 1, p->n} : (view){p->y, 1, p->a->rows};
-    return NULL;
-}
-static const char *unsee(void *state, side which, view *v) { (void)state, (void)which, (void)v; return NULL; }
-static const char *kernel(const void *state) { (void)state; return "loops"; }
-static void end(void *state) { product *p = state; free(p->x), free(p->y), free(p); }
-static const contender form = {"made here", 0, start, run, see, unsee, kernel, end};
-static const char *begin(char *version, size_t size) { strncpy(version, "one", size); return NULL; }
-static void done(void) {}
-const peer spmm_peer = {"made", &form, 1, begin, done};
+static const char *way(const void *product) { (void)product; return "loops"; }
+const peer spmm_peer = {.package = "made", .forms = forms, .form_count = 1, .open = begin, .begin = start, .run = run, .way = way};
 END_OF_PEER
-ok "an adaptor needs bench.h and spmm.h alone" \
-    $MPICC -std=c11 -c -Wall -Wextra -Werror -Iinclude -Ibench/mpi "$scratch/peer.c" -o "$scratch/peer.o"
+ok "an adaptor needs peer.h alone" \
+    $MPICC -std=c11 -c -Wall -Wextra -Werror -Ibench "$scratch/peer.c" -o "$scratch/peer.o"
 ok "bench_mpi builds with it" build made MPI_PEER="$scratch/peer.o"
 csv=$scratch/out.csv
 out=$(bench 1 made --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)
@@ -72,11 +58,11 @@ text "which fails no run" "exit status 0" "$out"
 text "the CSV file has a header" "date,commit,host,cpu,ranks,threads,matrix," "$(head -1 "$csv")"
 ok "and a row a contender and case" test "$(grep -c ',1$' "$csv")" = 8
 out=$(WRONG=1 bench 1 made --csv "$csv" lap2d5:20)
-text "a wrong element is found" "WRONG: 1 elements" "$out"
+text "a wrong element is found" "WRONG: 1 of 400 elements, first (3, 0)" "$out"
 text "and is exit status 1" "exit status 1" "$out"
 ok "and marked in the CSV file" test "$(grep -c 'made here,.*,0$' "$csv")" = 2
 out=$(BROKEN=1 bench 1 made lap2d5:20)
-text "a library that fails is named" "made here         FAILED: it is broken" "$out"
+text "a library that fails is named" "FAILED: it is broken" "$out"
 text "which is exit status 1, too" "exit status 1" "$out"
 text "an unknown generator is a usage error" "exit status 2" "$(bench 2 made lap2d5:x)"
 text "a missing file is an input error" "exit status 3" "$(bench 2 made missing.mtx)"

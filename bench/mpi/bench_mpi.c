@@ -1,172 +1,151 @@
-/* Times libspmm's distributed product beside PETSc's: bench_mpi --help, bench/README.md.
- * Exit status: 0, 1 a product was wrong or failed, 2 usage, 3 input file, 4 resources. */
-#include <getopt.h>
-#include <limits.h>
-#include <stdlib.h>
+/* Times libspmm's distributed product beside PETSc's, in one MPI program on the same row blocks: bench_mpi --help,
+ * bench/README.md. */
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "bench.h"
+#include "../common/bench.h"
+#include "../common/own.h"
 
-static const char *const defaults[] = {
-    "lap2d5:700",          "lap3d7:80",         "lap3d27:56", "fem3:30",
-    "band:500000,12,2000", "uniform:400000,12", "rmat:19,10", "longrows:400000,8,20,50000"};
-enum { DEFAULTS = sizeof defaults / sizeof *defaults };
+/* the bar that PETSc / ours is held against */
+static const double MEAN = 3.0, LEAST = 1.0;
+/* of the medians and of the least times, by the faster of the peer's ways; by medians, of its first one */
+enum { BY_MEDIAN, BY_LEAST, FIRST };
 
-const char *agree(const char *problem)
+static own_form form = {{"spmm", PEER_ROW, 1, 0, 0, 1}, {.format = SPMM_FORMAT_AUTO}, 0};
+
+/* another library; none where it was not found */
+extern const peer spmm_peer __attribute__((weak));
+
+static spmm_status open_mpi(run *r)
 {
-    static char text[TEXT];
-    int rank, size, first;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    const int mine = problem ? rank : size;
-    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (first == size) return NULL;
-    if (problem && problem != text) snprintf(text, sizeof text, "%s", problem);
-    MPI_Bcast(text, TEXT, MPI_CHAR, first, MPI_COMM_WORLD);
-    return text;
+    char version[LINE] = "not found when bench_mpi was built (make bench-cpu-deps installs it)";
+    const peer *const other = &spmm_peer;
+    const char *const name = other ? other->package : "petsc";
+    form.options.threads = r->settings.threads;
+    run_add(r, run_add_library(r, &own_peer), &form.shown, "spmm");
+    const char *const missing = agree(other ? other->open(1, "", version, sizeof version) : version);
+    if (!missing) run_add_forms(r, run_add_library(r, other), 1);
+    if (r->rank > 0) return SPMM_OK;
+    printf("bench_mpi: %s, %s, %d rank%s of %d thread%s, f64, median of %d\n", r->host, r->processor,
+           r->ranks, r->ranks == 1 ? "" : "s", r->settings.threads, r->settings.threads == 1 ? "" : "s",
+           r->settings.repeat);
+    printf(missing ? "without %s: %s\n\n" : "%s: %s\n\n", name, missing ? missing : version);
+    return SPMM_OK;
 }
 
-/* ---- options ---- */
-
-static int usage(FILE *out, int rank)
+static void write_rows(const run *r)
 {
-    if (rank > 0) return out == stderr ? 2 : 0;
-    fprintf(out, "usage: mpirun -np N bench_mpi [OPTIONS] [MATRIX...]\n"
-                 "  MATRIX               a file or a generator's spec; without any:");
-    for (int i = 0; i < DEFAULTS; i++)
-        fprintf(out, "%s%s", i % 3 ? " " : "\n                       ", defaults[i]);
-    fprintf(out, "\n"
-                 "  -k, --columns LIST   columns of X (default 1,8,64)\n"
-                 "  -t, --threads N      OpenMP threads of a rank, for ours (default 1)\n"
-                 "  -r, --repeat N       timed products of each contender in a case (default 7)\n"
-                 "      --csv FILE       append a row a contender and case\n"
-                 "  -h, --help\n");
-    return out == stderr ? 2 : 0;
-}
-
-static int number(const char *text, long most, int *value)
-{
-    char *end;
-    const long n = strtol(text, &end, 10);
-    *value = (int)n;
-    return end != text && !*end && n >= 1 && n <= most;
-}
-
-static int set_columns(settings *s, char *list)
-{
-    s->column_count = 0;
-    for (char *rest = NULL, *item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-        int k;
-        if (s->column_count == MAX_LIST || !number(item, 1 << 20, &k)) return 0;
-        s->columns[s->column_count++] = k;
+    const bench_matrix *const p = &r->matrix;
+    for (const contender *c = r->contender; c < r->contender + r->contenders && r->csv; c++) {
+        if (c->left_out) continue;
+        fprintf(r->csv, "%s,%s,%s,%s,%d,%d,\"%s\",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, r->date,
+                r->settings.commit, r->host, r->processor, r->ranks, r->settings.threads, p->name,
+                p->block.rows, p->block.cols, p->nnz, r->k);
+        fprintf(r->csv, ",%s,%s,%.6f,%.6f,%.6f,%.4f,%.3g,%d\n", c->name, contender_way(c),
+                c->time.median * 1e3, c->time.min * 1e3, c->time.max * 1e3, per_second(r, c->time.median),
+                c->difference.error, c->ok);
     }
-    return s->column_count > 0;
+    if (r->csv) fflush(r->csv);
 }
 
-/** 1: go on; 0: wrong; -1: help is wanted. */
-static int parse(int argc, char **argv, settings *s)
+static void report_mpi(run *r)
 {
-    static const struct option options[] = {{"columns", 1, NULL, 'k'}, {"threads", 1, NULL, 't'},
-                                            {"repeat", 1, NULL, 'r'},  {"csv", 1, NULL, 'C'},
-                                            {"help", 0, NULL, 'h'},    {NULL, 0, NULL, 0}};
-    int good = 1, c;
-    opterr = s->rank == 0;
-    while (good && (c = getopt_long(argc, argv, "k:t:r:h", options, NULL)) != -1) switch (c) {
-        case 'k': good = set_columns(s, optarg); break;
-        case 't': good = number(optarg, 1024, &s->threads); break;
-        case 'r': good = number(optarg, MAX_REPEAT, &s->repeat); break;
-        case 'C': s->csv = optarg; break;
-        case 'h': return -1;
-        default: good = 0;
+    const contender *const ours = r->contender;
+    double median = INFINITY, least = INFINITY;
+    report_table(r);
+    write_rows(r);
+    for (const contender *c = ours + 1; c < ours + r->contenders; c++)
+        if (c->ok) {
+            median = fmin(median, c->time.median);
+            least = fmin(least, c->time.min);
         }
-    const int named = argc - optind;
-    s->matrices = named > 0 ? named : DEFAULTS;
-    if (s->matrices > MAX_LIST) return 0;
-    for (int i = 0; i < s->matrices; i++) s->matrix[i] = named > 0 ? argv[optind + i] : defaults[i];
-    return good;
+    if (!ours->ok || isinf(median)) return;
+    double *const value = result_add(r)->value;
+    value[BY_MEDIAN] = over(median, ours->time.median);
+    value[BY_LEAST] = over(least, ours->time.min);
+    value[FIRST] = over(ours[1].time.median, ours->time.median);
 }
 
-/* ---- the run ---- */
+/* ---- the summary ---- */
 
-/** A file, or else a generator's spec, which has a colon. */
-static spmm_status make_whole(const char *matrix, spmm_csr *a)
-{
-    return access(matrix, R_OK) == 0 || !strchr(matrix, ':') ? spmm_csr_read(matrix, SPMM_F64, a)
-                                                             : spmm_csr_generate(matrix, SPMM_F64, a);
-}
+static const selection all = {-1, 0, INT64_MAX, NULL, 1};
 
-/** This rank's rows of the matrix. */
-static spmm_status make_block(const char *matrix, int rank, spmm_block *block)
+/** A line of geometric means: of a structure, or of all (NULL). */
+static void means(const settings *s, const char *matrix, int which)
 {
-    spmm_csr a = {.rows = 0};
-    memset(block, 0, sizeof *block);
-    int status = rank == 0 ? (int)make_whole(matrix, &a) : SPMM_OK;
-    MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (status == SPMM_OK) status = (int)spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, block);
-    if (status != SPMM_OK && rank == 0) fprintf(stderr, "bench_mpi: error: %s\n", spmm_error_message());
-    spmm_csr_destroy(&a);
-    return (spmm_status)status;
-}
-
-static spmm_status bench_matrix(const settings *s, const peer *other, const char *matrix, FILE *csv,
-                                int *trouble)
-{
-    static outcome o;
-    spmm_block block;
-    const spmm_status status = make_block(matrix, s->rank, &block);
-    long long nnz = block.csr.nnz;
-    MPI_Allreduce(MPI_IN_PLACE, &nnz, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    for (int i = 0; status == SPMM_OK && i < s->column_count; i++) {
-        measure(s, other, &block, s->columns[i], &o);
-        if (s->rank == 0) report_case(s, matrix, &block, nnz, s->columns[i], &o, csv);
-        *trouble |= in_trouble(&o);
-        measure_end(&o);
+    const char *name = which == BY_LEAST ? "all, by min" : "all";
+    const int length = matrix ? structure_of(matrix, &name) : (int)strlen(name);
+    const result *worst;
+    double mean;
+    printf("  %-16.*s", length, name);
+    for (int j = 0; j <= s->column_count; j++) {
+        const int last = j == s->column_count;
+        const selection one = {-1, last ? 0 : s->columns[j], last ? INT64_MAX : s->columns[j], matrix, 1};
+        results_mean(&one, which, &mean, &worst);
+        printf(last ? "%10.2f\n" : "%10.2f ", mean);
     }
-    spmm_block_destroy(&block);
-    return status;
 }
 
-/** The exit code of a status: what SPMM_STATUS_LIST says. */
-static int exit_code(spmm_status status)
+static void table_of_means(const settings *s)
 {
-#define CODE(name, code, text) code,
-    static const int codes[] = { SPMM_STATUS_LIST(CODE) };
-#undef CODE
-    return codes[status];
-}
-
-/** All matrices beside the peer, where it is there. */
-static int bench(const settings *s, FILE *csv)
-{
-    char version[TEXT] = "", text[2 * TEXT];
-    const char *const missing = agree(spmm_peer.open(version, sizeof version));
-    spmm_status status = SPMM_OK;
-    int trouble = 0;
-    snprintf(text, sizeof text, missing ? "without %s: %s" : "%s: %s", spmm_peer.name,
-             missing ? missing : version);
-    if (s->rank == 0) report_header(s, text);
-    for (int i = 0; i < s->matrices && status == SPMM_OK; i++)
-        status = bench_matrix(s, missing ? NULL : &spmm_peer, s->matrix[i], csv, &trouble);
-    if (s->rank == 0) report_summary(s);
-    if (s->rank == 0 && trouble) printf("something was wrong or failed: see above\n");
-    if (!missing) spmm_peer.close();
-    return status != SPMM_OK ? exit_code(status) : trouble;
-}
-
-int main(int argc, char **argv)
-{
-    settings s = {.columns = {1, 8, 64}, .column_count = 3, .threads = 1, .repeat = 7};
-    FILE *csv = NULL;
-    if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 4;
-    MPI_Comm_rank(MPI_COMM_WORLD, &s.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &s.ranks);
-    const int go = parse(argc, argv, &s);
-    int code = go > 0 ? 0 : usage(go < 0 ? stdout : stderr, s.rank);
-    if (go > 0) {
-        code = agree(s.rank > 0 || report_open(&s, &csv) ? NULL : "") ? 4 : bench(&s, csv);
-        if (csv && fclose(csv) != 0) code = 4;
+    printf("  %-16s", "");
+    for (int i = 0; i < s->column_count; i++) printf("%7s%-4" PRId64, "K = ", s->columns[i]);
+    printf("%10s\n", "all");
+    for (int i = 0; i < s->matrices; i++) {
+        const char *name, *other;
+        int seen = 0;
+        const int n = structure_of(s->matrix[i], &name);
+        for (int j = 0; j < i; j++)
+            seen |= structure_of(s->matrix[j], &other) == n && strncmp(other, name, (size_t)n) == 0;
+        if (!seen) means(s, s->matrix[i], BY_MEDIAN);
     }
-    MPI_Finalize();
-    return code;
+    means(s, NULL, BY_MEDIAN);
+    means(s, NULL, BY_LEAST);
 }
+
+static void summary_mpi(run *r)
+{
+    const result *worst, *worst_least, *worst_first;
+    double mean, mean_least, mean_first;
+    int low = 0;
+    const int n = results_mean(&all, BY_MEDIAN, &mean, &worst);
+    if (n == 0) return;
+    results_mean(&all, BY_LEAST, &mean_least, &worst_least);
+    results_mean(&all, FIRST, &mean_first, &worst_first);
+    for (int i = 0; i < result_count; i++) low += results[i].value[BY_MEDIAN] < LEAST;
+    printf("%s / ours, its faster way, medians; geometric means by structure and K:\n",
+           r->library[1].peer->package);
+    table_of_means(&r->settings);
+    printf("the worst of %d cases: %.2f (%s, K = %" PRId64 "); by min: %.2f (%s, K = %" PRId64 ")\n", n,
+           worst->value[BY_MEDIAN], worst->matrix, worst->k, worst_least->value[BY_LEAST],
+           worst_least->matrix, worst_least->k);
+    if (worst_first)
+        printf("%s for every K: geometric mean %.2f, worst %.2f\n", r->contender[1].name, mean_first,
+               worst_first->value[FIRST]);
+    printf("bar: geometric mean %.1f, no case under %.1f: %s (%.2f, %d under %.1f)\n", MEAN, LEAST,
+           mean >= MEAN && low == 0 ? "reached" : "not reached", mean, low, LEAST);
+}
+
+static const bench mpi = {
+    .name = "bench_mpi",
+    .usage = "mpirun -np N bench_mpi [OPTIONS] [MATRIX...]",
+    .csv =
+        "date,commit,host,cpu,ranks,threads,matrix,rows,cols,nnz,k,contender,kernel,median_ms,min_ms,max_ms,gflops,"
+        "error,ok",
+    .program = OF_MPI,
+    .failure = 1,
+    .defaults = {.matrix = {"lap2d5:700", "lap3d7:80", "lap3d27:56", "fem3:30", "band:500000,12,2000",
+                            "uniform:400000,12", "rmat:19,10", "longrows:400000,8,20,50000"},
+                 .matrices = 8,
+                 .columns = {1, 8, 64},
+                 .column_count = 3,
+                 .threads = 1,
+                 .repeat = 7},
+    .method = {.least = 1, .most = 1, .watch = 1},
+    .open = open_mpi,
+    .report = report_mpi,
+    .summary = summary_mpi,
+};
+
+int main(int argc, char **argv) { return bench_main(&mpi, argc, argv); }

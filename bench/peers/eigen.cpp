@@ -15,18 +15,18 @@ template <class T, int k, int order> using dense = Eigen::Matrix<T, Eigen::Dynam
 struct product;
 using multiply_fn = void (*)(const product *);
 struct product {
-    const peer_matrix *a;
     peer_product p;
     multiply_fn multiply;
 };
 
-const peer_form forms[] = {
-    {"eigen", PEER_ROW, 1, 1, 0}, {"eigen", PEER_COLUMN, 1, 1, 0}, {"eigen-fixed", PEER_ROW, 1, 1, 0}};
+const peer_form forms[] = {{"eigen", PEER_ROW, 1, 1, 0, 0},
+                           {"eigen", PEER_COLUMN, 1, 1, 0, 0},
+                           {"eigen-fixed", PEER_ROW, 1, 1, 0, 0}};
 
 template <class T, class Dense> void multiply(const product *q)
 {
-    const csr<T> a(q->a->rows, q->a->cols, q->a->nnz, q->a->row_start, q->a->col,
-                   static_cast<const T *>(q->a->val));
+    const peer_matrix *const m = q->p.a;
+    const csr<T> a(m->rows, m->cols, m->nnz, m->row_start, m->col, static_cast<const T *>(m->val));
     const Eigen::Map<const Dense> x(static_cast<const T *>(q->p.x), a.cols(), q->p.k);
     Eigen::Map<Dense> y(static_cast<T *>(q->p.y), a.rows(), q->p.k);
     y.noalias() = a * x;
@@ -63,23 +63,13 @@ const char *open(int threads, const char *, char *version, size_t size)
     return nullptr;
 }
 
-const char *load(const peer_matrix *a, void **handle)
+const char *begin(void *handle)
 {
-    *handle = const_cast<peer_matrix *>(a);
+    product *const q = static_cast<product *>(handle);
+    q->multiply = q->p.a->f32 ? choose<float>(q->p) : choose<double>(q->p);
+    q->p.left_out = !q->multiply;
     return nullptr;
 }
-
-void unload(void *) {}
-
-const char *begin(void *handle, const peer_product *p, void **out)
-{
-    const peer_matrix *const a = static_cast<const peer_matrix *>(handle);
-    const multiply_fn f = a->f32 ? choose<float>(*p) : choose<double>(*p);
-    if (f) *out = new product{a, *p, f};
-    return nullptr;
-}
-
-void end(void *q) { delete static_cast<product *>(q); }
 
 const char *run(void *handle, double *)
 {
@@ -88,9 +78,20 @@ const char *run(void *handle, double *)
     return nullptr;
 }
 
-void close() {}
-
 } // namespace
 
-extern "C" const peer spmm_peer = {
-    "eigen", forms, sizeof forms / sizeof *forms, open, load, unload, begin, end, run, nullptr, close};
+extern "C" const peer spmm_peer = {"eigen",
+                                   forms,
+                                   sizeof forms / sizeof *forms,
+                                   0,
+                                   sizeof(product),
+                                   open,
+                                   nullptr,
+                                   nullptr,
+                                   begin,
+                                   nullptr,
+                                   run,
+                                   nullptr,
+                                   0,
+                                   nullptr,
+                                   nullptr};

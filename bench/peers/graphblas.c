@@ -8,17 +8,17 @@
 #include "../peer.h"
 
 typedef struct matrix {
-    const peer_matrix *a;
+    peer_matrix a;
     GrB_Matrix m;
 } matrix;
 
 typedef struct product {
-    const matrix *a;
     peer_product p;
     GrB_Matrix x, y;
 } product;
 
-static const peer_form forms[] = {{"graphblas", PEER_ROW, 1, 1, 0}, {"graphblas", PEER_COLUMN, 1, 1, 0}};
+static const peer_form forms[] = {{"graphblas", PEER_ROW, 1, 1, 0, 0},
+                                  {"graphblas", PEER_COLUMN, 1, 1, 0, 0}};
 
 static const char *open_grb(int threads, const char *folder, char *version, size_t size)
 {
@@ -36,7 +36,7 @@ static const char *open_grb(int threads, const char *folder, char *version, size
 /** GraphBLAS takes the arrays over and frees them: so these are copies. */
 static const char *pack_csr(matrix *m)
 {
-    const peer_matrix *const a = m->a;
+    const peer_matrix *const a = &m->a;
     const GrB_Index start_bytes = (GrB_Index)(a->rows + 1) * sizeof(GrB_Index);
     const GrB_Index col_bytes = (GrB_Index)a->nnz * sizeof(GrB_Index);
     const GrB_Index val_bytes = (GrB_Index)a->nnz * (a->f32 ? sizeof(float) : sizeof(double));
@@ -56,28 +56,23 @@ static const char *pack_csr(matrix *m)
     return info == GrB_SUCCESS ? NULL : "GxB_Matrix_pack_CSR failed";
 }
 
-static const char *load_grb(const peer_matrix *a, void **handle)
+static GrB_Info create(const peer_matrix *a, int64_t rows, int64_t cols, GrB_Matrix *m)
 {
-    matrix *const m = calloc(1, sizeof *m);
-    *handle = m;
-    if (!m) return "no memory";
-    m->a = a;
-    if (GrB_Matrix_new(&m->m, a->f32 ? GrB_FP32 : GrB_FP64, (GrB_Index)a->rows, (GrB_Index)a->cols) !=
-        GrB_SUCCESS)
-        return "GrB_Matrix_new failed";
+    return GrB_Matrix_new(m, a->f32 ? GrB_FP32 : GrB_FP64, (GrB_Index)rows, (GrB_Index)cols);
+}
+
+static const char *load_grb(void *handle)
+{
+    matrix *const m = handle;
+    if (create(&m->a, m->a.rows, m->a.cols, &m->m) != GrB_SUCCESS) return "GrB_Matrix_new failed";
     return pack_csr(m);
 }
 
-static void unload_grb(void *handle)
-{
-    matrix *const m = handle;
-    if (m) GrB_Matrix_free(&m->m);
-    free(m);
-}
+static void unload_grb(void *handle) { GrB_Matrix_free(&((matrix *)handle)->m); }
 
 static GrB_Index bytes_of(const product *q, int64_t rows)
 {
-    return (GrB_Index)(rows * q->p.k) * (q->a->a->f32 ? sizeof(float) : sizeof(double));
+    return (GrB_Index)(rows * q->p.k) * (q->p.a->f32 ? sizeof(float) : sizeof(double));
 }
 
 /** A full matrix of a copy of the values, or of zeros. */
@@ -87,7 +82,7 @@ static const char *pack_full(const product *q, int64_t rows, const void *from, G
     void *values = from ? malloc(bytes) : calloc(bytes, 1);
     if (!values) return "no memory";
     if (from) memcpy(values, from, bytes);
-    GrB_Info info = GrB_Matrix_new(m, q->a->a->f32 ? GrB_FP32 : GrB_FP64, (GrB_Index)rows, (GrB_Index)q->p.k);
+    GrB_Info info = create(q->p.a, rows, q->p.k, m);
     if (info == GrB_SUCCESS)
         info = q->p.form->layout == PEER_ROW ? GxB_Matrix_pack_FullR(*m, &values, bytes, false, NULL)
                                              : GxB_Matrix_pack_FullC(*m, &values, bytes, false, NULL);
@@ -95,39 +90,34 @@ static const char *pack_full(const product *q, int64_t rows, const void *from, G
     return info == GrB_SUCCESS ? NULL : "GxB_Matrix_pack_Full failed";
 }
 
-static const char *begin_grb(void *handle, const peer_product *p, void **out)
+static const char *begin_grb(void *handle)
 {
-    product *const q = calloc(1, sizeof *q);
-    *out = q;
-    if (!q) return "no memory";
-    q->a = handle;
-    q->p = *p;
-    const char *const problem = pack_full(q, q->a->a->cols, p->x, &q->x);
-    return problem ? problem : pack_full(q, q->a->a->rows, NULL, &q->y);
+    product *const q = handle;
+    const char *const problem = pack_full(q, q->p.a->cols, q->p.x, &q->x);
+    return problem ? problem : pack_full(q, q->p.a->rows, NULL, &q->y);
 }
 
 static void end_grb(void *handle)
 {
     product *const q = handle;
-    if (!q) return;
     GrB_Matrix_free(&q->x);
     GrB_Matrix_free(&q->y);
-    free(q);
 }
 
 static const char *run_grb(void *handle, double *seconds)
 {
     const product *const q = handle;
-    const int f32 = q->a->a->f32;
+    const int f32 = q->p.a->f32;
     (void)seconds;
     const GrB_Info info = GrB_mxm(q->y, NULL, f32 ? GrB_PLUS_FP32 : GrB_PLUS_FP64,
-                                  f32 ? GrB_PLUS_TIMES_SEMIRING_FP32 : GrB_PLUS_TIMES_SEMIRING_FP64, q->a->m,
-                                  q->x, NULL);
+                                  f32 ? GrB_PLUS_TIMES_SEMIRING_FP32 : GrB_PLUS_TIMES_SEMIRING_FP64,
+                                  ((const matrix *)q->p.a)->m, q->x, NULL);
     return info == GrB_SUCCESS ? NULL : "GrB_mxm failed";
 }
 
-static const char *fetch_grb(void *handle)
+static const char *move_grb(void *handle, int in)
 {
+    (void)in;
     product *const q = handle;
     const int row = q->p.form->layout == PEER_ROW;
     void *values = NULL;
@@ -136,7 +126,7 @@ static const char *fetch_grb(void *handle)
     GrB_Info info = row ? GxB_Matrix_unpack_FullR(q->y, &values, &bytes, &iso, NULL)
                         : GxB_Matrix_unpack_FullC(q->y, &values, &bytes, &iso, NULL);
     if (info != GrB_SUCCESS || iso) return "Y is not full";
-    memcpy(q->p.y, values, bytes_of(q, q->a->a->rows));
+    memcpy(q->p.y, values, bytes_of(q, q->p.a->rows));
     info = row ? GxB_Matrix_pack_FullR(q->y, &values, bytes, false, NULL)
                : GxB_Matrix_pack_FullC(q->y, &values, bytes, false, NULL);
     return info == GrB_SUCCESS ? NULL : "GxB_Matrix_pack_Full failed";
@@ -147,11 +137,14 @@ static void close_grb(void) { GrB_finalize(); }
 const peer spmm_peer = {.package = "graphblas",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
+                        .matrix_bytes = sizeof(matrix),
+                        .product_bytes = sizeof(product),
                         .open = open_grb,
                         .load = load_grb,
                         .unload = unload_grb,
                         .begin = begin_grb,
                         .end = end_grb,
                         .run = run_grb,
-                        .fetch = fetch_grb,
+                        .move = move_grb,
+                        .adds = 1,
                         .close = close_grb};

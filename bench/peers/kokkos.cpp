@@ -25,15 +25,20 @@ using csr = KokkosSparse::CrsMatrix<const T, const int32_t, device, unmanaged, c
 template <class T, class Layout> using dense = Kokkos::View<T **, Layout, device, unmanaged>;
 
 constexpr bool serial = std::is_same<Kokkos::DefaultHostExecutionSpace, Kokkos::Serial>::value;
-const peer_form forms[] = {{"kokkos", PEER_ROW, 1, 1, serial},
-                           {"kokkos", PEER_COLUMN, 1, 1, serial},
-                           {"kokkos-blocks", PEER_ROW, 1, 1, 0}};
+const peer_form forms[] = {{"kokkos", PEER_ROW, 1, 1, serial, 0},
+                           {"kokkos", PEER_COLUMN, 1, 1, serial, 0},
+                           {"kokkos-blocks", PEER_ROW, 1, 1, 0, 0}};
 const int form_count = serial ? 3 : 2;
 int all_threads = 1;
 
-struct product {
-    virtual ~product() {}
+struct work {
+    virtual ~work() {}
     virtual void run() = 0;
+};
+
+struct product {
+    peer_product p;
+    work *it;
 };
 
 /** Rows begin to end; row offsets stay absolute, so the views of columns and values are whole. */
@@ -48,7 +53,7 @@ template <class T> csr<T> rows_of(const peer_matrix *a, int64_t begin, int64_t e
 }
 
 /** Y of rows begin to end: all of them, or in PEER_ROW some. */
-template <class T, class Layout> struct piece : product {
+template <class T, class Layout> struct piece : work {
     csr<T> a;
     dense<const T, Layout> x;
     dense<T, Layout> y;
@@ -60,8 +65,8 @@ template <class T, class Layout> struct piece : product {
     void run() override { KokkosSparse::spmv("N", T(1), a, x, T(0), y); }
 };
 
-template <class T> struct blocks : product {
-    std::vector<std::unique_ptr<product>> part;
+template <class T> struct blocks : work {
+    std::vector<std::unique_ptr<work>> part;
     blocks(const peer_matrix *m, const peer_product *p)
     {
         for (int t = 0; t < all_threads; t++)
@@ -80,8 +85,9 @@ template <class T> struct blocks : product {
     }
 };
 
-template <class T> product *make(const peer_matrix *a, const peer_product *p)
+template <class T> work *make(const peer_product *p)
 {
+    const peer_matrix *const a = p->a;
     if (p->form == &forms[2]) return new blocks<T>(a, p);
     if (p->form->layout == PEER_ROW) return new piece<T, Kokkos::LayoutRight>(a, p, 0, a->rows);
     return new piece<T, Kokkos::LayoutLeft>(a, p, 0, a->rows);
@@ -100,26 +106,18 @@ const char *open(int threads, const char *, char *version, size_t size)
     return nullptr;
 }
 
-const char *load(const peer_matrix *a, void **handle)
+const char *begin(void *handle)
 {
-    *handle = const_cast<peer_matrix *>(a);
+    product *const q = static_cast<product *>(handle);
+    q->it = q->p.a->f32 ? make<float>(&q->p) : make<double>(&q->p);
     return nullptr;
 }
 
-void unload(void *) {}
+void end(void *q) { delete static_cast<product *>(q)->it; }
 
-const char *begin(void *handle, const peer_product *p, void **out)
+const char *run(void *q, double *)
 {
-    const peer_matrix *const a = static_cast<const peer_matrix *>(handle);
-    *out = a->f32 ? make<float>(a, p) : make<double>(a, p);
-    return nullptr;
-}
-
-void end(void *p) { delete static_cast<product *>(p); }
-
-const char *run(void *p, double *)
-{
-    static_cast<product *>(p)->run();
+    static_cast<product *>(q)->it->run();
     return nullptr;
 }
 
@@ -130,5 +128,6 @@ void close()
 
 } // namespace
 
-extern "C" const peer spmm_peer = {"kokkos", forms, form_count, open,    load, unload,
-                                   begin,    end,   run,        nullptr, close};
+extern "C" const peer spmm_peer = {"kokkos", forms,   form_count, 0,       sizeof(product),
+                                   open,     nullptr, nullptr,    begin,   end,
+                                   run,      nullptr, 0,          nullptr, close};

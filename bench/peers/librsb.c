@@ -1,21 +1,15 @@
 /* librsb: rsb_spmm on a matrix assembled with its threads set before, row-major and column-major. */
 #include <rsb.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "../peer.h"
 
 typedef struct matrix {
-    const peer_matrix *a;
+    peer_matrix a;
     struct rsb_mtx_t *m;
 } matrix;
 
-typedef struct product {
-    const matrix *a;
-    peer_product p;
-} product;
-
-static const peer_form forms[] = {{"librsb", PEER_ROW, 1, 1, 0}, {"librsb", PEER_COLUMN, 1, 1, 0}};
+static const peer_form forms[] = {{"librsb", PEER_ROW, 1, 1, 0, 0}, {"librsb", PEER_COLUMN, 1, 1, 0, 0}};
 
 static const char *open_rsb(int threads, const char *folder, char *version, size_t size)
 {
@@ -28,13 +22,11 @@ static const char *open_rsb(int threads, const char *folder, char *version, size
     return NULL;
 }
 
-static const char *load_rsb(const peer_matrix *a, void **handle)
+static const char *load_rsb(void *handle)
 {
     rsb_err_t error = RSB_ERR_NO_ERROR;
-    matrix *const m = calloc(1, sizeof *m);
-    *handle = m;
-    if (!m) return "no memory";
-    m->a = a;
+    matrix *const m = handle;
+    const peer_matrix *const a = &m->a;
     m->m = rsb_mtx_alloc_from_csr_const(a->val, a->row_start, a->col, (rsb_nnz_idx_t)a->nnz,
                                         a->f32 ? RSB_NUMERICAL_TYPE_FLOAT : RSB_NUMERICAL_TYPE_DOUBLE,
                                         (rsb_coo_idx_t)a->rows, (rsb_coo_idx_t)a->cols, RSB_DEFAULT_BLOCKING,
@@ -45,35 +37,24 @@ static const char *load_rsb(const peer_matrix *a, void **handle)
 static void unload_rsb(void *handle)
 {
     matrix *const m = handle;
-    if (m) rsb_mtx_free(m->m);
-    free(m);
+    if (m->m) rsb_mtx_free(m->m);
 }
 
-static const char *begin_rsb(void *handle, const peer_product *p, void **out)
-{
-    product *const q = calloc(1, sizeof *q);
-    *out = q;
-    if (!q) return "no memory";
-    q->a = handle;
-    q->p = *p;
-    return NULL;
-}
-
-static void end_rsb(void *handle) { free(handle); }
+static const char *begin_rsb(void *handle) { return (void)handle, NULL; }
 
 static const char *run_rsb(void *handle, double *seconds)
 {
-    const product *const q = handle;
+    const peer_product *const q = handle;
     const double one = 1, zero = 0;
     const float one_f32 = 1, zero_f32 = 0;
-    const int row = q->p.form->layout == PEER_ROW, f32 = q->a->a->f32;
-    const void *const alpha = f32 ? (const void *)&one_f32 : &one, *const beta = f32 ? (const void *)&zero_f32
-                                                                                     : &zero;
+    const int row = q->form->layout == PEER_ROW, f32 = q->a->f32;
+    const void *const alpha = f32 ? (const void *)&one_f32 : &one;
+    const void *const beta = f32 ? (const void *)&zero_f32 : &zero;
     (void)seconds;
-    const rsb_err_t error = rsb_spmm(RSB_TRANSPOSITION_N, alpha, q->a->m, (rsb_coo_idx_t)q->p.k,
+    const rsb_err_t error = rsb_spmm(RSB_TRANSPOSITION_N, alpha, ((const matrix *)q->a)->m,
+                                     (rsb_coo_idx_t)q->k,
                                      row ? RSB_FLAG_WANT_ROW_MAJOR_ORDER : RSB_FLAG_WANT_COLUMN_MAJOR_ORDER,
-                                     q->p.x, row ? q->p.k : q->a->a->cols, beta, q->p.y,
-                                     row ? q->p.k : q->a->a->rows);
+                                     q->x, q->ldx, beta, q->y, q->ldy);
     return error == RSB_ERR_NO_ERROR ? NULL : "rsb_spmm failed";
 }
 
@@ -82,10 +63,10 @@ static void close_rsb(void) { rsb_lib_exit(RSB_NULL_EXIT_OPTIONS); }
 const peer spmm_peer = {.package = "librsb",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
+                        .matrix_bytes = sizeof(matrix),
                         .open = open_rsb,
                         .load = load_rsb,
                         .unload = unload_rsb,
                         .begin = begin_rsb,
-                        .end = end_rsb,
                         .run = run_rsb,
                         .close = close_rsb};

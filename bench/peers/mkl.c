@@ -4,20 +4,18 @@
 #include <dlfcn.h>
 #include <mkl.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "../peer.h"
 
 enum { MANY_CALLS = 1000 };
 
 typedef struct product {
-    const peer_matrix *a;
     peer_product p;
     sparse_matrix_t m;
 } product;
 
 static const struct matrix_descr general = {.type = SPARSE_MATRIX_TYPE_GENERAL};
-static const peer_form forms[] = {{"mkl", PEER_ROW, 1, 1, 0}, {"mkl", PEER_COLUMN, 1, 1, 0}};
+static const peer_form forms[] = {{"mkl", PEER_ROW, 1, 1, 0, 0}, {"mkl", PEER_COLUMN, 1, 1, 0, 0}};
 
 static const char *mkl_open(int threads, const char *folder, char *version, size_t size)
 {
@@ -33,18 +31,10 @@ static const char *mkl_open(int threads, const char *folder, char *version, size
     return NULL;
 }
 
-static const char *mkl_load(const peer_matrix *a, void **handle)
-{
-    *handle = (void *)a;
-    return NULL;
-}
-
-static void mkl_unload(void *handle) { (void)handle; }
-
 /** MKL reads the arrays that it is given, and never writes to them. */
 static sparse_status_t create(product *q)
 {
-    const peer_matrix *const a = q->a;
+    const peer_matrix *const a = q->p.a;
     int32_t *const start = (int32_t *)a->row_start, *const col = (int32_t *)a->col;
     return a->f32 ? mkl_sparse_s_create_csr(&q->m, SPARSE_INDEX_BASE_ZERO, (MKL_INT)a->rows, (MKL_INT)a->cols,
                                             start, start + 1, col, (float *)a->val)
@@ -59,20 +49,16 @@ static sparse_layout_t layout(const product *q)
 
 static int is_vector(const product *q) { return q->p.k == 1 && q->p.form->layout == PEER_COLUMN; }
 
-static const char *mkl_begin(void *handle, const peer_product *p, void **out)
+static const char *mkl_begin(void *handle)
 {
-    product *const q = calloc(1, sizeof *q);
-    *out = q;
-    if (!q) return "no memory";
-    q->a = handle;
-    q->p = *p;
+    product *const q = handle;
     if (create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
     /* a hint that it does not support is no error: it then optimises without */
     if (is_vector(q))
         mkl_sparse_set_mv_hint(q->m, n, general, MANY_CALLS);
     else
-        mkl_sparse_set_mm_hint(q->m, n, general, layout(q), (MKL_INT)p->k, MANY_CALLS);
+        mkl_sparse_set_mm_hint(q->m, n, general, layout(q), (MKL_INT)q->p.k, MANY_CALLS);
     mkl_sparse_set_memory_hint(q->m, SPARSE_MEMORY_AGGRESSIVE);
     return mkl_sparse_optimize(q->m) == SPARSE_STATUS_SUCCESS ? NULL : "mkl_sparse_optimize failed";
 }
@@ -80,22 +66,20 @@ static const char *mkl_begin(void *handle, const peer_product *p, void **out)
 static void mkl_end(void *handle)
 {
     product *const q = handle;
-    if (q && q->m) mkl_sparse_destroy(q->m);
-    free(q);
+    if (q->m) mkl_sparse_destroy(q->m);
 }
 
 static const char *mkl_run(void *handle, double *seconds)
 {
     const product *const q = handle;
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
-    const int row = q->p.form->layout == PEER_ROW;
-    const MKL_INT k = (MKL_INT)q->p.k;
-    const MKL_INT ldx = row ? k : (MKL_INT)q->a->cols, ldy = row ? k : (MKL_INT)q->a->rows;
+    const int f32 = q->p.a->f32;
+    const MKL_INT k = (MKL_INT)q->p.k, ldx = (MKL_INT)q->p.ldx, ldy = (MKL_INT)q->p.ldy;
     sparse_status_t status;
     (void)seconds;
-    if (q->a->f32 && is_vector(q))
+    if (f32 && is_vector(q))
         status = mkl_sparse_s_mv(n, 1, q->m, general, q->p.x, 0, q->p.y);
-    else if (q->a->f32)
+    else if (f32)
         status = mkl_sparse_s_mm(n, 1, q->m, general, layout(q), q->p.x, k, ldx, 0, q->p.y, ldy);
     else if (is_vector(q))
         status = mkl_sparse_d_mv(n, 1, q->m, general, q->p.x, 0, q->p.y);
@@ -104,15 +88,11 @@ static const char *mkl_run(void *handle, double *seconds)
     return status == SPARSE_STATUS_SUCCESS ? NULL : "mkl_sparse_mm failed";
 }
 
-static void mkl_close(void) {}
-
 const peer spmm_peer = {.package = "mkl",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
+                        .product_bytes = sizeof(product),
                         .open = mkl_open,
-                        .load = mkl_load,
-                        .unload = mkl_unload,
                         .begin = mkl_begin,
                         .end = mkl_end,
-                        .run = mkl_run,
-                        .close = mkl_close};
+                        .run = mkl_run};

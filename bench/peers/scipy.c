@@ -16,7 +16,6 @@
 enum { CHILD_IN = 3, CHILD_OUT = 4, CHILD_SHARED = 5 };
 
 typedef struct product {
-    const peer_matrix *a;
     peer_product p;
     int id;
 } product;
@@ -29,7 +28,7 @@ static struct {
     char answer[256];
 } child;
 
-static const peer_form forms[] = {{"scipy", PEER_ROW, 1, 1, 1}, {"scipy", PEER_COLUMN, 1, 1, 1}};
+static const peer_form forms[] = {{"scipy", PEER_ROW, 1, 1, 1, 0}, {"scipy", PEER_COLUMN, 1, 1, 1, 0}};
 
 extern char **environ;
 
@@ -113,14 +112,14 @@ static const char *open_scipy(int threads, const char *folder, char *version, si
     return problem;
 }
 
-static const char *load_scipy(const peer_matrix *a, void **handle)
+static const char *load_scipy(void *handle)
 {
     char command[128];
+    const peer_matrix *const a = handle;
     const size_t starts = (size_t)(a->rows + 1) * sizeof *a->row_start,
                  cols = (size_t)a->nnz * sizeof *a->col;
     const size_t vals = (size_t)a->nnz * (a->f32 ? sizeof(float) : sizeof(double));
     const char *problem = share((void *)a->val, vals, 0, 1);
-    *handle = (void *)a;
     if (!problem) problem = share((void *)a->row_start, starts, vals, 1);
     if (!problem) problem = share((void *)a->col, cols, vals + starts, 1);
     snprintf(command, sizeof command, "load %d %lld %lld %lld\n", a->f32, (long long)a->rows,
@@ -130,27 +129,24 @@ static const char *load_scipy(const peer_matrix *a, void **handle)
 
 static void unload_scipy(void *handle)
 {
-    if (handle) ask("unload\n");
+    (void)handle;
+    ask("unload\n");
 }
 
 static size_t bytes_of(const product *q, int64_t rows)
 {
-    return (size_t)(rows * q->p.k) * (q->a->f32 ? sizeof(float) : sizeof(double));
+    return (size_t)(rows * q->p.k) * (q->p.a->f32 ? sizeof(float) : sizeof(double));
 }
 
-static const char *begin_scipy(void *handle, const peer_product *p, void **out)
+static const char *begin_scipy(void *handle)
 {
     char command[128];
-    product *const q = calloc(1, sizeof *q);
-    *out = q;
-    if (!q) return "no memory";
-    q->a = handle;
-    q->p = *p;
+    product *const q = handle;
     q->id = child.next_id++;
-    const char *const problem = share((void *)p->x, bytes_of(q, q->a->cols), 0, 1);
+    const char *const problem = share((void *)q->p.x, bytes_of(q, q->p.a->cols), 0, 1);
     if (problem) return problem;
-    snprintf(command, sizeof command, "begin %d %lld %c\n", q->id, (long long)p->k,
-             p->form->layout == PEER_ROW ? 'C' : 'F');
+    snprintf(command, sizeof command, "begin %d %lld %c\n", q->id, (long long)q->p.k,
+             q->p.form->layout == PEER_ROW ? 'C' : 'F');
     return ask(command);
 }
 
@@ -161,11 +157,7 @@ static const char *ask_about(const char *verb, const product *q)
     return ask(command);
 }
 
-static void end_scipy(void *handle)
-{
-    if (handle) ask_about("end", handle);
-    free(handle);
-}
+static void end_scipy(void *handle) { ask_about("end", handle); }
 
 static const char *run_scipy(void *handle, double *seconds)
 {
@@ -174,21 +166,23 @@ static const char *run_scipy(void *handle, double *seconds)
     return problem;
 }
 
-static const char *fetch_scipy(void *handle)
+/** Each product has a result of its own: there is nothing to overwrite. */
+static const char *move_scipy(void *handle, int in)
 {
     product *const q = handle;
-    const char *const problem = ask_about("fetch", q);
-    return problem ? problem : share(q->p.y, bytes_of(q, q->a->rows), 0, 0);
+    const char *const problem = in ? NULL : ask_about("fetch", q);
+    return in || problem ? problem : share(q->p.y, bytes_of(q, q->p.a->rows), 0, 0);
 }
 
 const peer spmm_peer = {.package = "scipy",
                         .forms = forms,
                         .form_count = sizeof forms / sizeof *forms,
+                        .product_bytes = sizeof(product),
                         .open = open_scipy,
                         .load = load_scipy,
                         .unload = unload_scipy,
                         .begin = begin_scipy,
                         .end = end_scipy,
                         .run = run_scipy,
-                        .fetch = fetch_scipy,
+                        .move = move_scipy,
                         .close = close_scipy};

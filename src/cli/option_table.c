@@ -303,7 +303,10 @@ spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, 
     while (r.at < argc) {
         const char *const word = argv[r.at++];
         if (only_operands || word[0] != '-' || !word[1]) {
-            if (count < 2) operands[count++] = word;
+            if (table->operand)
+                TRY(table->operand(options, word));
+            else if (count < 2)
+                operands[count++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_operands = 1;
         } else {

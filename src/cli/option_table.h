@@ -47,6 +47,8 @@ typedef struct sp_option_row {
 typedef struct sp_option_table {
     const sp_option_row *rows; /**< [count], in the order in which --help lists the options */
     int count;                 /**< number of rows, at most SP_OPTION_ROWS */
+    /** Gets each operand in turn; NULL: there is at most one, which sp_option_read() returns. */
+    spmm_status (*operand)(void *options, const char *text);
 } sp_option_table;
 
 /** Finds `text`, the argument of an option, in a list of words. Local.

@@ -184,7 +184,7 @@ static const sp_option_row rows[] = {
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
 };
-static const sp_option_table table = {rows, sizeof rows / sizeof rows[0]};
+static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
 void sp_options_help(FILE *out)
 {

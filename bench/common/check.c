@@ -1,0 +1,146 @@
+/** Products as they should be, for some or all rows, and what differs from them. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "bench.h"
+
+enum { X_SEED = 1, GROUPS = 48, COLUMN_BLOCK = 16 };
+
+/* ---- X ---- */
+
+static double number(int64_t i) { return sp_random_unit(X_SEED, 0, (uint64_t)i); }
+
+double dense_at(const dense_view *v, int64_t i, int64_t j)
+{
+    const int64_t at = i * v->row_step + j * v->column_step;
+    if (!v->data) return number(at);
+    return v->precision == SPMM_F64 ? ((const double *)v->data)[at] : (double)((const float *)v->data)[at];
+}
+
+void dense_fill(const dense_view *to, int64_t first, int64_t rows, int64_t k)
+{
+    void *const data = (void *)to->data;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < k; j++) {
+            const int64_t at = i * to->row_step + j * to->column_step;
+            if (to->precision == SPMM_F64)
+                ((double *)data)[at] = number((first + i) * k + j);
+            else
+                ((float *)data)[at] = (float)number((first + i) * k + j);
+        }
+}
+
+/* ---- the reference ---- */
+
+static int64_t length(const spmm_csr *a, int64_t row) { return a->irp[row + 1] - a->irp[row]; }
+
+/** All rows, or groups of consecutive ones at even distances and the longest row. */
+static void pick_rows(const spmm_csr *a, int64_t most, reference *r)
+{
+    const int64_t group = a->rows <= most ? a->rows : most / GROUPS,
+                  step = a->rows <= most ? a->rows : a->rows / GROUPS;
+    int64_t longest = 0;
+    for (int64_t i = 1; i < a->rows; i++)
+        if (length(a, i) > length(a, longest)) longest = i;
+    for (int64_t i = 0; i < a->rows; i++)
+        if (i % step < group || i == longest) r->row[r->count++] = i;
+}
+
+/** Columns [begin, end) of reference row i. */
+static void sum_row(const reference *r, const dense_view *x, int64_t i, int64_t begin, int64_t end)
+{
+    const spmm_csr *const a = r->a;
+    double *const sum = r->sum + i * r->k, *const size = r->size + i * r->k;
+    for (int64_t j = begin; j < end; j++) sum[j] = size[j] = 0;
+    for (int64_t e = a->irp[r->row[i]]; e < a->irp[r->row[i] + 1]; e++) {
+        const double v = a->precision == SPMM_F64 ? ((const double *)a->as)[e]
+                                                  : (double)((const float *)a->as)[e];
+        for (int64_t j = begin; j < end; j++) {
+            const double term = v * dense_at(x, a->ja[e], j);
+            sum[j] += term;
+            size[j] += fabs(term);
+        }
+    }
+}
+
+spmm_status reference_create(const spmm_csr *a, const dense_view *x, int64_t k, int64_t most, reference *r)
+{
+    const int64_t blocks = (k + COLUMN_BLOCK - 1) / COLUMN_BLOCK;
+    spmm_status status;
+    *r = (reference){.a = a, .k = k};
+    if (most < GROUPS) most = GROUPS;
+    TRY_GOTO(sp_alloc((void **)&r->row, a->rows, sizeof *r->row, "rows to check"), failed);
+    pick_rows(a, most, r);
+    TRY_GOTO(sp_alloc((void **)&r->sum, r->count * k, sizeof *r->sum, "sums to check with"), failed);
+    TRY_GOTO(sp_alloc((void **)&r->size, r->count * k, sizeof *r->size, "sums to check with"), failed);
+#pragma omp parallel for collapse(2) schedule(dynamic, 16)
+    for (int64_t i = 0; i < r->count; i++)
+        for (int64_t b = 0; b < blocks; b++)
+            sum_row(r, x, i, b * COLUMN_BLOCK, b + 1 < blocks ? (b + 1) * COLUMN_BLOCK : k);
+    return SPMM_OK;
+failed:
+    reference_destroy(r);
+    return status;
+}
+
+void reference_destroy(reference *r)
+{
+    sp_free(r->row);
+    sp_free(r->sum);
+    sp_free(r->size);
+    *r = (reference){0};
+}
+
+/** Two sums of n products in different orders, or with an underflow, differ by 2 gamma_n sum|a||x| at most (Higham: Accuracy
+ *  and Stability of Numerical Algorithms, 2nd ed., section 4.2). */
+static void compare_row(const reference *r, int64_t i, const dense_view *y, int64_t first, difference *d)
+{
+    const int f64 = r->a->precision == SPMM_F64;
+    const double u = (f64 ? DBL_EPSILON : (double)FLT_EPSILON) / 2, n = (double)length(r->a, r->row[i]) + 2;
+    for (int64_t j = 0; j < r->k; j++) {
+        const double is = dense_at(y, r->row[i] - first, j), should = r->sum[i * r->k + j],
+                     size = r->size[i * r->k + j];
+        const double bound = 2 * n * u / (1 - n * u) * size + (f64 ? DBL_MIN : (double)FLT_MIN),
+                     apart = fabs(is - should);
+        d->checked++;
+        if (size > 0 && !(apart / size <= d->error)) d->error = apart / size;
+        if (apart <= bound) continue; /* a NaN is not */
+        if (d->wrong++ && (d->row < r->row[i] || (d->row == r->row[i] && d->column < j))) continue;
+        d->row = r->row[i], d->column = j;
+        d->found = is, d->expected = should, d->bound = bound;
+    }
+}
+
+void reference_compare(const reference *r, int64_t begin, int64_t end, const dense_view *y, int64_t first,
+                       difference *d)
+{
+#pragma omp parallel
+    {
+        difference mine = {0};
+#pragma omp for schedule(static) nowait
+        for (int64_t i = begin; i < end; i++) compare_row(r, i, y, first, &mine);
+#pragma omp critical
+        {
+            const int64_t wrong = d->wrong + mine.wrong, checked = d->checked + mine.checked;
+            const double error = !(mine.error <= d->error) ? mine.error : d->error;
+            if (mine.wrong && (!d->wrong || mine.row < d->row)) *d = mine;
+            d->wrong = wrong, d->checked = checked, d->error = error;
+        }
+    }
+}
+
+const char *difference_text(const difference *d)
+{
+    static char text[LINE];
+    snprintf(text, sizeof text,
+             "WRONG: %" PRId64 " of %" PRId64 " elements, first (%" PRId64 ", %" PRId64
+             "): %.17g, not %.17g +- %.1e",
+             d->wrong, d->checked, d->row, d->column, d->found, d->expected, d->bound);
+    return text;
+}

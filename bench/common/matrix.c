@@ -1,0 +1,65 @@
+/** Makes a matrix and distributes it by rows. */
+#include <mpi.h>
+#include <omp.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "comm/comm.h"
+#include "io/generators.h"
+#include "bench.h"
+
+spmm_status matrix_make(const char *name, spmm_precision precision, spmm_csr *a)
+{
+    return sp_gen_is_spec(name) ? spmm_csr_generate(name, precision, a) : spmm_csr_read(name, precision, a);
+}
+
+/** The other ranks wait meanwhile. */
+static spmm_status make_whole(bench_matrix *p, spmm_csr *a)
+{
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(omp_get_num_procs());
+    const spmm_status status = matrix_make(p->name, p->precision, a);
+    omp_set_num_threads(threads);
+    return status;
+}
+
+static spmm_status create(bench_matrix *p)
+{
+    int rank, size;
+    spmm_csr whole = {.rows = 0};
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    spmm_status status = sp_agree(MPI_COMM_WORLD, "read", rank == 0 ? make_whole(p, &whole) : SPMM_OK);
+    p->nnz = whole.nnz;
+    if (status == SPMM_OK && size == 1) {
+        p->block = (spmm_block){
+            .csr = whole, .rows = whole.rows, .cols = whole.cols, .x_rows = whole.cols, .p = 1, .q = 1};
+    } else {
+        if (status == SPMM_OK) status = spmm_csr_scatter(MPI_COMM_WORLD, 0, &whole, size, 1, &p->block);
+        spmm_csr_destroy(&whole);
+        TRY(status);
+    }
+    const spmm_csr *const a = &p->block.csr;
+    if (a->nnz <= INT32_MAX)
+        status = sp_alloc((void **)&p->start, a->rows + 1, sizeof *p->start, "row starts");
+    for (int64_t i = 0; p->start && i <= a->rows; i++) p->start[i] = (int32_t)a->irp[i];
+    TRY(sp_agree(MPI_COMM_WORLD, "read", status));
+    return sp_bcast(MPI_COMM_WORLD, 0, &p->nnz, sizeof p->nnz);
+}
+
+spmm_status bench_matrix_create(const char *name, spmm_precision precision, bench_matrix *p)
+{
+    const double start = MPI_Wtime();
+    *p = (bench_matrix){.name = name, .precision = precision};
+    const spmm_status status = create(p);
+    p->seconds = MPI_Wtime() - start;
+    if (status != SPMM_OK) bench_matrix_destroy(p);
+    return status;
+}
+
+void bench_matrix_destroy(bench_matrix *p)
+{
+    spmm_block_destroy(&p->block);
+    sp_free(p->start);
+    memset(p, 0, sizeof *p);
+}

@@ -1,0 +1,325 @@
+/** Sets up, checks and times the contenders of a case. */
+#include <dirent.h>
+#include <math.h>
+#include <mpi.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "bench.h"
+
+/* seconds: that a case may spend on doing disturbed products again; below which a product is short, and how long
+ * others of the same contender precede it then; of a batch on the GPU, so that the start of its first product, which
+ * waits for the host, is little of it */
+static const double AGAIN = 2, SHORT = 0.03, SETTLE = 0.003, BATCH = 0.5e-3;
+/* share of a product's time that its threads may have waited for a core */
+static const double TOLERATED = 0.02;
+enum { MOST_BATCH = 50, LEAST_ROUNDS = 3 };
+
+const char *agree(const char *problem)
+{
+    static char text[LINE];
+    int rank, size, first;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const int mine = problem ? rank : size;
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (first == size) return NULL;
+    if (problem && problem != text) snprintf(text, sizeof text, "%s", problem);
+    MPI_Bcast(text, LINE, MPI_CHAR, first, MPI_COMM_WORLD);
+    return text;
+}
+
+const char *failed(spmm_status status) { return status == SPMM_OK ? NULL : spmm_error_message(); }
+
+static int has_failed(contender *c, const char *problem)
+{
+    problem = agree(problem);
+    if (problem) snprintf(c->problem, sizeof c->problem, "%s", problem);
+    return problem != NULL;
+}
+
+/* ---- one product ---- */
+
+/** Seconds that threads of ours were ready to run, but waited for a core, so far; 0 where Linux does not count that. */
+static double waited(void)
+{
+    double sum = 0;
+    DIR *const tasks = opendir("/proc/self/task");
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        char path[300];
+        double nanoseconds = 0;
+        snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", task->d_name);
+        FILE *const f = task->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (f && fscanf(f, "%*f %lf", &nanoseconds) == 1) sum += nanoseconds * 1e-9;
+        if (f) fclose(f);
+    }
+    if (tasks) closedir(tasks);
+    return sum;
+}
+
+/** The threads of the OpenMP runtime, which all share, may have gone to sleep while others worked. */
+static void wake(int threads)
+{
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp barrier
+    }
+}
+
+double contender_time(run *r, contender *c)
+{
+    double seconds = -1;
+    const char *problem;
+    if (r->bench->method.gpu_clock) {
+        problem = gpu_seconds(c->library->peer->run, c->product, c->batch, &seconds);
+    } else {
+        if (c->threads > 1) wake(c->threads);
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = MPI_Wtime();
+        problem = c->library->peer->run(c->product, &seconds);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (seconds < 0) seconds = MPI_Wtime() - start;
+    }
+    if (has_failed(c, problem)) return -1;
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (seconds < c->least) c->least = seconds;
+    return seconds;
+}
+
+/** A product that is counted. One that other processes disturbed is done again, as long as *again lasts. */
+static void time_product(run *r, contender *c, double *again)
+{
+    double seconds, share = 1;
+    do {
+        const double before = r->bench->method.watch ? waited() : 0;
+        seconds = contender_time(r, c);
+        if (c->problem[0]) return;
+        share = r->bench->method.watch ? (waited() - before) / seconds : 0;
+        MPI_Allreduce(MPI_IN_PLACE, &share, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    } while (share > TOLERATED && (*again -= seconds) >= 0);
+    r->timed++;
+    r->disturbed += share > TOLERATED;
+    c->seconds[c->count++] = seconds;
+}
+
+const char *time_calls(const char *(*call)(void *of), void *of, int count, double *median)
+{
+    double seconds[MAX_REPEAT];
+    const char *problem = NULL;
+    for (int i = -1; i < count; i++) { /* the first warms up */
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = MPI_Wtime();
+        const char *const line = call(of);
+        MPI_Barrier(MPI_COMM_WORLD);
+        seconds[i < 0 ? 0 : i] = MPI_Wtime() - start;
+        if (line) problem = line;
+    }
+    problem = agree(problem);
+    MPI_Allreduce(MPI_IN_PLACE, seconds, count, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    *median = sp_stats_of(seconds, count).median;
+    return problem;
+}
+
+/* ---- set-up and check ---- */
+
+static void tell(const run *r, contender *c, const char *what)
+{
+    if (r->rank == 0 && !(c->left_out && (c->told || !c->problem[0])))
+        printf("  %-20s %-7s %s: %s\n", c->name, c->form->layout == PEER_ROW ? "row" : "column", what,
+               c->problem);
+    c->told |= c->left_out;
+}
+
+static void begin(run *r, contender *c)
+{
+    const peer *const p = c->library->peer;
+    const int row = c->form->layout == PEER_ROW, f32 = r->matrix.precision == SPMM_F32;
+    const spmm_csr *const a = &r->matrix.block.csr;
+    const int64_t x_rows = r->matrix.block.x_rows;
+    const char *problem = c->library->problem;
+    c->ok = c->left_out = c->count = 0;
+    c->problem[0] = '\0';
+    c->batch = 1;
+    c->least = INFINITY;
+    c->time = (sp_stats){.n = 0};
+    c->difference = (difference){0};
+    c->part[0] = c->part[1] = 0;
+    c->left_out = c->skip || (f32 ? !c->form->f32 : !c->form->f64);
+    if (c->left_out) return;
+    if (!problem)
+        problem = failed(sp_alloc_zero(&c->product, 1, p->product_bytes + sizeof(peer_product), "a product"));
+    const double start = MPI_Wtime();
+    if (!has_failed(c, problem)) {
+        peer_product *const q = c->product;
+        *q = (peer_product){c->form,
+                            c->library->matrix,
+                            r->k,
+                            r->arrays[!row][0],
+                            r->arrays[!row][1],
+                            row ? r->ld[0] : x_rows,
+                            row ? r->ld[1] : a->rows,
+                            0,
+                            0};
+        has_failed(c, p->begin(q));
+        c->left_out = q->left_out;
+        c->set_up = MPI_Wtime() - start + q->earlier;
+    }
+    c->ok = !c->problem[0] && !c->left_out;
+}
+
+/** Y in host memory: all of it, full of NaN before the product. */
+static const char *check_on_host(run *r, contender *c)
+{
+    const peer *const p = c->library->peer;
+    const int row = c->form->layout == PEER_ROW;
+    const spmm_csr *const a = &r->matrix.block.csr;
+    const dense_view y = {r->arrays[!row][1], a->precision, row ? r->k : 1, row ? 1 : a->rows};
+    memset(r->arrays[!row][1], 0xff, (size_t)(a->rows * r->k) * sp_value_size(a->precision));
+    const char *problem = p->move && !p->adds ? p->move(c->product, 1) : NULL;
+    if (has_failed(c, problem) || contender_time(r, c) < 0) return c->problem;
+    problem = p->move ? p->move(c->product, 0) : NULL;
+    if (!problem) reference_compare(&r->reference, 0, r->reference.count, &y, 0, &c->difference);
+    return problem;
+}
+
+/** \return 1 if it was right. The ranks' first wrong one is shown. */
+static int check(run *r, contender *c)
+{
+    difference *const d = &c->difference;
+    long long count[2];
+    *d = (difference){0};
+    if (has_failed(c, (r->bench->check ? r->bench->check : check_on_host)(r, c))) return 0;
+    d->row += r->matrix.block.row_begin;
+    has_failed(c, d->wrong ? difference_text(d) : NULL);
+    count[0] = d->wrong, count[1] = d->checked;
+    MPI_Allreduce(MPI_IN_PLACE, count, 2, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    /* MPI_MAX may lose a NaN, but its element was counted */
+    MPI_Allreduce(MPI_IN_PLACE, &d->error, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    d->wrong = count[0], d->checked = count[1];
+    r->wrong += d->wrong > 0;
+    return d->wrong == 0;
+}
+
+/** Sets a contender up, checks it, and times a product to know how long it takes. */
+static void admit(run *r, contender *c)
+{
+    begin(r, c);
+    if (c->ok) c->ok = check(r, c) && contender_time(r, c) >= 0;
+    if (c->ok && r->bench->method.gpu_clock)
+        c->batch = c->least * MOST_BATCH > BATCH ? (int)(BATCH / c->least) + 1 : MOST_BATCH;
+}
+
+/* ---- rounds ---- */
+
+/** How many products of a contender make a round; the same on every rank, as the seconds are. */
+static int round_of(const method *m, const contender *c)
+{
+    const double many = c->least > 0 ? m->seconds / c->least : m->most;
+    return many < m->least ? m->least : many > m->most ? m->most : (int)many;
+}
+
+static int is_done(const method *m, const contender *c, double best)
+{
+    double spent = 0;
+    for (int i = 0; i < c->count; i++) spent += c->seconds[i] * c->batch;
+    if (m->enough > 0 && c->count >= LEAST_ROUNDS && spent > m->enough) return 1;
+    return m->hopeless && c->count >= m->few && c->least > m->hopeless * best;
+}
+
+/** A short product is timed after others of the same contender, so that it finds its own matrix and vectors in the
+ *  caches, not its neighbour's, and its threads awake; for a long one that is too little to matter. */
+static void settle(run *r, contender *c)
+{
+    /* least is the same on every rank, and so is the number of products */
+    for (double left = c->least < SHORT ? SETTLE : 0; left > 0 && !c->problem[0]; left -= c->least + 1e-6)
+        contender_time(r, c);
+}
+
+/** Each contender's turn; another one begins each round. \return 0 when all are done */
+static int time_round(run *r, int round, double *again)
+{
+    const method *const m = &r->bench->method;
+    double best = INFINITY;
+    int busy = 0;
+    for (const contender *c = r->contender; c < r->contender + r->contenders; c++)
+        if (c->ok && c->least < best) best = c->least;
+    for (int i = 0; i < r->contenders; i++) {
+        contender *const c = &r->contender[(round + i) % r->contenders];
+        if (!c->ok || is_done(m, c, best)) continue;
+        if (!m->gpu_clock) settle(r, c);
+        for (int n = round_of(m, c); n > 0 && !c->problem[0]; n--) time_product(r, c, again);
+        c->ok = !c->problem[0];
+        busy = 1;
+    }
+    return busy;
+}
+
+/** After its products one more of each is checked, and what the bench times besides is timed. */
+static void finish(run *r, contender *c)
+{
+    const sp_stats time = sp_stats_of(c->seconds, c->count);
+    if (c->ok && !c->library->peer->adds) c->ok = check(r, c);
+    if (c->ok && r->bench->parts) c->ok = !has_failed(c, r->bench->parts(r, c));
+    if (c->ok || c->difference.wrong) c->time = time;
+    if (!c->ok && !c->left_out) tell(r, c, c->difference.wrong ? "WRONG" : "FAILED");
+    if (c->left_out) tell(r, c, "left out");
+    r->failed += !c->ok && !c->left_out;
+}
+
+/* ---- a case ---- */
+
+enum { MOST_SUMS = 1 << 28 }; /* of the reference */
+
+static spmm_status host_arrays(run *r)
+{
+    const spmm_block *const b = &r->matrix.block;
+    const int64_t rows[2] = {b->x_rows, b->csr.rows}, k = r->k;
+    const int64_t size = (int64_t)sp_value_size(r->matrix.precision);
+    r->x = (dense_view){NULL, r->matrix.precision, k, 1};
+    r->ld[0] = r->ld[1] = k;
+    for (const contender *c = r->contender; c < r->contender + r->contenders; c++) {
+        const int column = c->form->layout == PEER_COLUMN;
+        for (int y = 0; y < 2 && !r->arrays[column][y]; y++)
+            TRY(sp_alloc_zero(&r->arrays[column][y], rows[y] * k, (size_t)size, y ? "Y" : "X"));
+    }
+    for (int column = 0; column < 2; column++) {
+        const dense_view x = {r->arrays[column][0], r->matrix.precision, column ? 1 : k,
+                              column ? rows[0] : 1};
+        if (x.data) dense_fill(&x, b->x_begin, rows[0], k);
+    }
+    return SPMM_OK;
+}
+
+spmm_status case_run(run *r)
+{
+    const bench *const b = r->bench;
+    const int rounds = b->method.rounds ? b->method.rounds : r->settings.repeat;
+    double again = AGAIN;
+    r->timed = r->disturbed = 0;
+    spmm_status status = b->arrays ? b->arrays(r) : host_arrays(r);
+    if (status == SPMM_OK)
+        status = reference_create(&r->matrix.block.csr, &r->x, r->k, (b->check ? 1536 : MOST_SUMS / r->k),
+                                  &r->reference);
+    const char *const problem = agree(failed(status));
+    if (problem && status == SPMM_OK) status = sp_fail(SPMM_ERR_MEMORY, "%s", problem);
+    if (status == SPMM_OK) {
+        if (b->choose) b->choose(r);
+        for (int i = 0; i < r->contenders; i++) admit(r, &r->contender[i]);
+        for (int round = 0, busy = 1; busy && round < rounds; round++) busy = time_round(r, round, &again);
+        for (int i = 0; i < r->contenders; i++) finish(r, &r->contender[i]);
+        if (r->rank == 0) b->report(r);
+    }
+    for (contender *c = r->contender; c < r->contender + r->contenders; c++) {
+        if (c->product && c->library->peer->end) c->library->peer->end(c->product);
+        sp_free(c->product);
+        c->product = NULL;
+    }
+    reference_destroy(&r->reference);
+    for (int i = 0; i < 4 && !b->arrays; i++) {
+        sp_free(r->arrays[i / 2][i % 2]);
+        r->arrays[i / 2][i % 2] = NULL;
+    }
+    return status;
+}

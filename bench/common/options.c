@@ -1,0 +1,144 @@
+/** The options of all benches, one table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/enum_words.h"
+#include "base/words.h"
+#include "cli/option_table.h"
+#include "io/generators.h"
+#include "bench.h"
+
+#define OPTIONS settings
+
+enum { OF_PRODUCTS = OF_CPU | OF_MPI | OF_GPU | OF_MULTIGPU, MOST_THREADS = 1024, MOST_COLUMNS = INT32_MAX };
+
+static const settings *usual; /* of the program whose options are read */
+
+static spmm_status add_matrix(void *options, const char *text)
+{
+    settings *const s = options;
+    const int many = strcmp(text, "default") == 0 ? usual->matrices : 1;
+    if (s->matrices + many > MAX_LIST) return sp_fail(SPMM_ERR_USAGE, "more than %d matrices", MAX_LIST);
+    if (strcmp(text, "default") != 0 && sp_gen_is_spec(text)) TRY(sp_gen_check(text));
+    for (int i = 0; i < many; i++)
+        s->matrix[s->matrices++] = strcmp(text, "default") == 0 ? usual->matrix[i] : text;
+    return SPMM_OK;
+}
+
+static spmm_status set_columns(void *options, const char *text)
+{
+    settings *const s = options;
+    return sp_option_numbers("columns", text, MOST_COLUMNS, s->columns, MAX_LIST, &s->column_count);
+}
+
+static spmm_status set_commit(void *options, const char *text)
+{
+    ((settings *)options)->commit = text;
+    return SPMM_OK;
+}
+
+static spmm_status set_seconds(void *options, const char *text)
+{
+    char *end;
+    double *const seconds = &((settings *)options)->seconds;
+    *seconds = strtod(text, &end);
+    if (end == text || *end || !(*seconds > 0))
+        return sp_fail(SPMM_ERR_USAGE, "--seconds %s: expected a number above 0", SHOWN(text));
+    return SPMM_OK;
+}
+
+static const char *const precisions[] = {"f64", "f32", "both", NULL};
+
+static const struct {
+    int programs;
+    sp_option_row row;
+} rows[] = {
+    {OF_PRODUCTS,
+     {'m', "matrix", "SPEC", "a file, a generator's spec (spmm_mpi --help), or `default`", CALL(add_matrix)}},
+    {OF_PRODUCTS, {'k', "columns", "LIST", "columns of X, e.g. 1,4,16", CALL(set_columns)}},
+    {OF_CPU | OF_GPU | OF_MULTIGPU,
+     {'p', "precision", "NAME", "f64, f32 or both", WORDS(precisions, precision)}},
+    {OF_CPU, {'t', "threads", "N", "OpenMP threads (default: all cores)", COUNT(threads, 1)}},
+    {OF_MPI, {'t', "threads", "N", "OpenMP threads of a rank, for ours (default 1)", COUNT(threads, 1)}},
+    {OF_CPU | OF_MPI,
+     {'r', "repeat", "N", "timed products of each contender in a case (default 7)", COUNT(repeat, 1)}},
+    {OF_CPU, {'s', "sweeps", "N", "all of it N times (default 1)", COUNT(sweeps, 1)}},
+    {OF_CPU, {0, "only", "NAMES", "only these libraries, or `none`", TEXT(only)}},
+    {OF_CPU, {0, "own", "NAMES", "these kernels beside the one that `auto` picks, or `all`", TEXT(own)}},
+    {OF_GPU, {0, "own", "NAMES", "ours (default), all, auto, or kernels' names between commas", TEXT(own)}},
+    {OF_GPU, {0, "no-peers", NULL, "our kernels alone", FLAG(no_peers, 1)}},
+    {OF_GPU,
+     {0, "cliffs", NULL, "K, K + 1 and the next multiple of 8, by the kernel that auto takes",
+      FLAG(cliffs, 1)}},
+    {OF_MULTIGPU,
+     {0, "scaling", NULL, "one time of each side, for bench/scaling.py: run it with 1, 2 and 4 ranks",
+      FLAG(scaling, 1)}},
+    {OF_MULTIGPU, {'v', "verbose", NULL, "also each transport that is there", FLAG(verbose, 1)}},
+    {OF_PRODUCTS, {0, "csv", "FILE", "append a row a contender and case", TEXT(csv)}},
+    {OF_GPU | OF_MULTIGPU,
+     {0, "seconds", "BUDGET", "start no case after that time, and name those left out", CALL(set_seconds)}},
+    {OF_READ, {0, "mb", "N", "size of the files that are made (default 150)", COUNT(mb, 1)}},
+    {OF_READ, {0, "repeats", "N", "times that each file is read (default 5)", COUNT(repeat, 1)}},
+    {OF_READ, {0, "threads", "N", "most threads of the reader (default 2)", COUNT(threads, 1)}},
+    {OF_READ, {0, "dir", "DIR", "where files are made (default: $TMPDIR or /tmp)", TEXT(dir)}},
+    {OF_READ, {0, "json", "FILE", "append a record a file and reader", TEXT(json)}},
+    {OF_SERIES, {0, "device", "NAME", "auto, cpu or cuda", WORDS(sp_device_words, device)}},
+    {OF_PRODUCTS | OF_SERIES, {0, "commit", "TEXT", "for the CSV (default: $COMMIT)", CALL(set_commit)}},
+    {~0, {'h', "help", NULL, "print this", FLAG(help, 1)}},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static sp_option_table table_of(int program)
+{
+    static sp_option_row own[ROWS];
+    sp_option_table table = {.rows = own, .operand = add_matrix};
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].programs & program) own[table.count++] = rows[i].row;
+    return table;
+}
+
+void settings_help(int program, const char *usage, const settings *defaults, FILE *out)
+{
+    const sp_option_table table = table_of(program);
+    fprintf(out, "usage: %s\n", usage);
+    sp_option_help(&table, out);
+    if (!(program & OF_PRODUCTS)) return;
+    fprintf(out, "Without a matrix:");
+    for (int i = 0; i < defaults->matrices; i++)
+        fprintf(out, "%s%s", i % 4 ? " " : "\n  ", defaults->matrix[i]);
+    fprintf(out, "\nWithout --columns: ");
+    for (int i = 0; i < defaults->column_count; i++)
+        fprintf(out, "%s%lld", i ? "," : "", (long long)defaults->columns[i]);
+    fprintf(out, "\nExit status: 0; 1 a wrong result; 2 usage; 3 input; 4 no GPU, or another resource\n");
+}
+
+spmm_status settings_read(int program, int argc, char **argv, const settings *defaults, settings *s)
+{
+    const sp_option_table table = table_of(program);
+    const char *operand, *const commit = getenv("COMMIT");
+    char notes[SP_MESSAGE_BYTES];
+    usual = defaults;
+    *s = *defaults;
+    s->matrices = s->column_count = 0;
+    s->commit = commit ? commit : "";
+    TRY(sp_option_read(&table, argc, argv, "operand", s, &operand, notes));
+    if (s->repeat > MAX_REPEAT) return sp_fail(SPMM_ERR_USAGE, "more than %d repetitions", MAX_REPEAT);
+    if (s->threads > MOST_THREADS) return sp_fail(SPMM_ERR_USAGE, "more than %d threads", MOST_THREADS);
+    return SPMM_OK;
+}
+
+int listed(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (; list && *list; list += strcspn(list, ","), list += *list == ',')
+        if (strncmp(list, name, n) == 0 && (list[n] == ',' || !list[n])) return 1;
+    return 0;
+}
+
+int listed_part(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (; list && *list; list += strcspn(list, ","), list += *list == ',')
+        if (strncmp(list, name, n) == 0 && list[n] == '-') return 1;
+    return 0;
+}

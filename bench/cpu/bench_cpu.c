@@ -1,0 +1,125 @@
+/* Times our CPU kernels beside the CPU sparse libraries of bench/peers/, in one process: bench_cpu --help,
+ * bench/README.md. */
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <omp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/enum_words.h"
+#include "kernels/kernel.h"
+#include "../common/bench.h"
+#include "../common/own.h"
+
+/* MKL last: it makes symbols of its own global */
+static const char *const libraries[] = {"kokkos", "eigen", "graphblas", "librsb", "petsc", "scipy", "mkl"};
+enum { LIBRARIES = sizeof libraries / sizeof *libraries };
+
+static void add_ours(run *r)
+{
+    static own_form forms[MAX_CONTENDERS];
+    int count;
+    const sp_kernel *const kernels = sp_kernels(&count);
+    const char *const own = r->settings.own;
+    library *const l = run_add_library(r, &own_peer);
+    own_form *form = forms;
+    *form = (own_form){{"auto", PEER_ROW, 1, 1, 0, 0}, {.threads = r->settings.threads}, 0};
+    run_add(r, l, &form++->shown, "auto");
+    for (const sp_kernel *k = kernels; k < kernels + count && own; k++) {
+        char name[64];
+        if (k->device != SPMM_CPU || (strcmp(own, "all") != 0 && !listed(own, k->id))) continue;
+        snprintf(name, sizeof name, "own:%s", k->id);
+        *form = (own_form){{k->id, PEER_ROW, 1, 1, 0, 0},
+                           {.threads = r->settings.threads, .format = k->format, .kernel = k->id},
+                           1};
+        if (!run_add(r, l, &form++->shown, name)) return;
+    }
+}
+
+/** Loads an adaptor for itself alone (RTLD_LOCAL): libraries that define the same symbols, such as two BLAS, do
+ *  not meet. Nothing here is exported, so none finds ours either. */
+static void open_library(run *r, const char *name, const char *folder)
+{
+    char path[4200], version[128] = "";
+    snprintf(path, sizeof path, "%s/peer_%s.so", folder, name);
+    if (access(path, R_OK) != 0) {
+        printf("not found: %s (make bench-cpu-deps)\n", name);
+        return;
+    }
+    void *const so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const peer *const p = so ? dlsym(so, "spmm_peer") : NULL;
+    const char *const problem = p ? p->open(r->settings.threads, folder, version, sizeof version) : dlerror();
+    if (problem) {
+        printf("cannot be used: %s: %s\n", name, problem);
+        r->failed++;
+        return;
+    }
+    printf("found: %s (%s)\n", name, version);
+    run_add_forms(r, run_add_library(r, p), 0);
+}
+
+static spmm_status open_cpu(run *r)
+{
+    char folder[4096] = "";
+    const settings *const s = &r->settings;
+    signal(SIGPIPE, SIG_IGN); /* an adaptor's child that ends is an error message, not our end */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* its threads would only wait: no product here calls a BLAS */
+    printf("bench_cpu: %s (%d cores), %d threads, median of %d\n", r->processor, omp_get_num_procs(),
+           s->threads, s->repeat);
+    if (readlink("/proc/self/exe", folder, sizeof folder - 1) < 0) strcpy(folder, "./");
+    *strrchr(folder, '/') = 0;
+    add_ours(r);
+    for (int i = 0; i < LIBRARIES; i++)
+        if (!s->only || listed(s->only, libraries[i]) || listed_part(s->only, libraries[i]))
+            open_library(r, libraries[i], folder);
+    printf("\n");
+    return SPMM_OK;
+}
+
+static spmm_status load_cpu(run *r)
+{
+    return r->matrix.start ? SPMM_OK : sp_fail(SPMM_ERR_LIMIT, "more than 2^31 - 1 entries");
+}
+
+static void report_cpu(run *r)
+{
+    const bench_matrix *const p = &r->matrix;
+    contender *const ours = r->contender;
+    if (ours->product && ours->ok) snprintf(ours->name, sizeof ours->name, "auto:%s", contender_way(ours));
+    report_table(r);
+    for (const contender *c = ours; c < ours + r->contenders && r->csv; c++) {
+        if (c->left_out) continue;
+        fprintf(r->csv, "%s,%s,%s (%d cores),%d,%s,\"%s\",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
+                r->date, r->settings.commit, r->processor, omp_get_num_procs(), c->threads,
+                sp_precision_word(p->precision), p->name, p->block.rows, p->block.cols, p->nnz, r->k);
+        fprintf(r->csv, ",%s,%s,%.6f,%.6f,%.6f,%.4f,%d\n", c->name,
+                c->form->layout == PEER_ROW ? "row" : "column", c->time.median * 1e3, c->time.min * 1e3,
+                c->time.max * 1e3, per_second(r, c->time.median), c->ok);
+    }
+    if (r->csv) fflush(r->csv);
+}
+
+static const bench cpu = {
+    .name = "bench_cpu",
+    .usage = "bench_cpu [OPTIONS] [MATRIX...]",
+    .csv =
+        "date,commit,machine,threads,precision,matrix,rows,cols,nnz,k,contender,layout,median_ms,min_ms,max_ms,"
+        "gflops,ok",
+    .program = OF_CPU,
+    .failure = 1,
+    /* A and X at K = 16 together are larger than a last-level cache of 32 MB */
+    .defaults = {.matrix = {"lap2d5:700", "lap3d7:80", "lap3d27:56", "fem3:30", "band:500000,12,2000",
+                            "uniform:400000,12", "rmat:19,10", "longrows:400000,8,20,50000"},
+                 .matrices = 8,
+                 .columns = {1, 4, 8, 16, 32, 64, 128},
+                 .column_count = 7,
+                 .repeat = 7},
+    .method = {.least = 1, .most = 1, .few = 3, .hopeless = 4, .watch = 1},
+    .open = open_cpu,
+    .load = load_cpu,
+    .report = report_cpu,
+};
+
+int main(int argc, char **argv) { return bench_main(&cpu, argc, argv); }
