@@ -4,11 +4,12 @@ CUSPARSE_SO := $(call cuda_library,cusparse)
 CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
 CUSPARSE_LIBS := $(if $(CUSPARSE_H),$(call cuda_link,$(CUSPARSE_SO)) -lcusparse)
 
-BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),%/peer_none.c,%/peer_cusparse.c %/peer_formats.c), \
-    $(wildcard bench/gpu/*.c)))
+BENCH_CUSPARSE := $(if $(CUSPARSE_H),$(B)/bench/common/cusparse.o)
+BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),,%/peer_cusparse.c %/peer_formats.c),$(wildcard bench/gpu/*.c))) \
+    $(BENCH_CUSPARSE)
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
 
-BENCH_MULTIGPU := $(call object,$(wildcard bench/multigpu/*.c))
+BENCH_MULTIGPU := $(call object,$(wildcard bench/multigpu/*.c)) $(BENCH_CUSPARSE)
 multigpu_missing := $(if $(filter 1,$(WITH_CUDA)),,[nvcc] )$(if $(NCCL_FOUND),,[nccl.h and libnccl: NCCL_HOME=] \
     )$(if $(CUSPARSE_H),,[cusparse.h and libcusparse])
 multigpu_flags = $(call mpirun_flags,$(NP)) $(if $(OPEN_MPI),$(if $(findstring --bind-to,$(call mpirun_flags,$(NP))),,--bind-to none))
@@ -32,19 +33,15 @@ bench-figures:
 	if [ -z "$$python" ]; then echo 'bench-figures: no Python here has matplotlib' >&2; exit 1; fi; \
 	$$python bench/tables.py && $$python bench/plots.py
 
-$(B)/bench/gpu/peer_cusparse.o: private INCLUDES += -isystem $(dir $(CUSPARSE_H))
-
-$(B)/bench/multigpu/theirs.o: private INCLUDES += -isystem $(dir $(CUSPARSE_H))
+$(addprefix $(B)/bench/,gpu/peer_cusparse.o common/cusparse.o multigpu/theirs.o): private INCLUDES += -isystem $(dir $(CUSPARSE_H))
 $(B)/bench/bench_gpu $(B)/bench/bench_multigpu: private MORE_LIBS = $(CUSPARSE_LIBS)
-$(B)/bench/bench_multigpu: $(BENCH_MULTIGPU) $(KEEP) $(ARCHIVES)
-	$(call say,LD,$@)
-	$(Q)$(link_program)
 
 # the stamp: cuSPARSE may come or go
 $(B)/bench/gpu/peer: FORCE
 	@$(call stamp,$(BENCH_GPU) $(CUSPARSE_LIBS))
-$(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(ARCHIVES) $(B)/bench/gpu/peer
+$(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/bench/gpu/peer
 	$(call say,LD,$@)
 	$(Q)$(link_program)
-
--include $(wildcard $(B)/bench/gpu/*.d $(B)/bench/multigpu/*.d)
+$(B)/bench/bench_multigpu: $(BENCH_MULTIGPU) $(KEEP) $(B)/bench/common.a $(ARCHIVES)
+	$(call say,LD,$@)
+	$(Q)$(link_program)

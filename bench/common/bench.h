@@ -15,7 +15,7 @@
 #include "../peer.h"
 
 enum {
-    MAX_LIST = 64,
+    MAX_LIST = 192,
     MAX_REPEAT = 1000,
     MAX_CONTENDERS = 64,
     MAX_LIBRARIES = 8,
@@ -227,8 +227,11 @@ const char *failed(spmm_status status);
 
 /* ---- gpu_clock.c: local ---- */
 
-/** Seconds of one of `batch` calls that follow one another in the GPU's stream. \return NULL or a problem */
-const char *gpu_seconds(const char *(*call)(void *of, double *), void *of, int batch, double *seconds);
+typedef const char *(*gpu_call)(void *of, double *unused);
+
+/** For each of one or two functions, which are queued one after another, the seconds of one of `batch` calls.
+ *  \return NULL or a problem */
+const char *gpu_seconds(const gpu_call *calls, int count, void *of, int batch, double *seconds);
 
 /* ---- report.c: local ---- */
 

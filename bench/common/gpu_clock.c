@@ -2,25 +2,32 @@
 #include "device/device.h"
 #include "bench.h"
 
-static spmm_status time_calls_of(sp_timer *timer, const char *(*call)(void *of, double *), void *of,
-                                 int batch, const char **problem, double *seconds)
+enum { MOST_CALLS = 2 };
+
+static spmm_status queue(sp_timer *const *timer, const gpu_call *calls, int count, void *of, int batch,
+                         const char **problem)
 {
     double unused;
-    TRY(sp_timer_start(timer));
-    for (int i = 0; i < batch && !*problem; i++) *problem = call(of, &unused);
-    TRY(sp_timer_stop(timer));
-    TRY(sp_timer_seconds(timer, seconds));
-    *seconds /= batch;
+    for (int i = 0; i < count; i++) {
+        TRY(sp_timer_start(timer[i], SP_STREAM_MAIN));
+        for (int j = 0; j < batch && !*problem; j++) *problem = calls[i](of, &unused);
+        TRY(sp_timer_stop(timer[i], SP_STREAM_MAIN));
+    }
     return SPMM_OK;
 }
 
-const char *gpu_seconds(const char *(*call)(void *of, double *), void *of, int batch, double *seconds)
+const char *gpu_seconds(const gpu_call *calls, int count, void *of, int batch, double *seconds)
 {
-    sp_timer *timer;
+    sp_timer *timer[MOST_CALLS] = {NULL, NULL};
     const char *problem = NULL;
-    *seconds = 0;
-    if (sp_timer_create(&timer) != SPMM_OK) return spmm_error_message();
-    const spmm_status status = time_calls_of(timer, call, of, batch, &problem, seconds);
-    sp_timer_destroy(timer);
+    spmm_status status = SPMM_OK;
+    for (int i = 0; i < count && status == SPMM_OK; i++) status = sp_timer_create(&timer[i]);
+    if (status == SPMM_OK) status = queue(timer, calls, count, of, batch, &problem);
+    for (int i = 0; i < count; i++) {
+        seconds[i] = 0;
+        if (status == SPMM_OK) status = sp_timer_seconds(timer[i], &seconds[i]);
+        seconds[i] /= batch;
+        sp_timer_destroy(timer[i]);
+    }
     return problem ? problem : failed(status);
 }

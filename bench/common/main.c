@@ -79,10 +79,16 @@ static int over_budget(const run *r, const char *matrix)
     return over;
 }
 
+static void tell_failure(const run *r, const char *what)
+{
+    if (r->rank == 0)
+        fprintf(stderr, "%s: error: %s, K = %lld: %s\n", r->bench->name, what, (long long)r->k,
+                spmm_error_message());
+}
+
 static spmm_status run_cases(run *r)
 {
     spmm_status last = SPMM_OK;
-    if (r->bench->load) TRY(r->bench->load(r));
     load(r);
     for (int i = 0; i < r->settings.column_count; i++) {
         r->k = r->settings.columns[i];
@@ -90,9 +96,7 @@ static spmm_status run_cases(run *r)
         const spmm_status status = case_run(r);
         if (status == SPMM_OK) continue;
         last = status;
-        if (r->rank == 0)
-            fprintf(stderr, "%s: error: %s, K = %lld: %s\n", r->bench->name, r->matrix.name, (long long)r->k,
-                    spmm_error_message());
+        tell_failure(r, r->matrix.name);
     }
     unload(r);
     return last;
@@ -103,10 +107,11 @@ static spmm_status run_matrix(run *r, const char *name, spmm_precision precision
     r->k = r->settings.columns[0];
     if (over_budget(r, name)) return SPMM_OK;
     spmm_status status = bench_matrix_create(name, precision, &r->matrix);
+    if (status == SPMM_OK && r->bench->load) status = r->bench->load(r);
     if (status == SPMM_OK)
         status = run_cases(r);
-    else if (r->rank == 0)
-        fprintf(stderr, "%s: error: %s: %s\n", r->bench->name, name, spmm_error_message());
+    else
+        tell_failure(r, name);
     if (r->bench->unload) r->bench->unload(r);
     bench_matrix_destroy(&r->matrix);
     return status;
@@ -184,9 +189,7 @@ int bench_main(const bench *b, int argc, char **argv)
             if (l->peer->close) l->peer->close();
         if (b->close) b->close(&r);
     }
-    if (status != SPMM_OK && r.rank == 0)
-        fprintf(stderr, "%s: error: %s%s\n", b->name, spmm_error_message(),
-                status == SPMM_ERR_USAGE ? " (--help lists the options)" : "");
+    if (status != SPMM_OK && r.rank == 0) fprintf(stderr, "%s: error: %s\n", b->name, spmm_error_message());
     MPI_Finalize();
     if (r.wrong) return sp_exit_code(SPMM_ERR_VERIFY);
     if (status == SPMM_OK) status = last;

@@ -73,7 +73,7 @@ double contender_time(run *r, contender *c)
     double seconds = -1;
     const char *problem;
     if (r->bench->method.gpu_clock) {
-        problem = gpu_seconds(c->library->peer->run, c->product, c->batch, &seconds);
+        problem = gpu_seconds(&c->library->peer->run, 1, c->product, c->batch, &seconds);
     } else {
         if (c->threads > 1) wake(c->threads);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -270,7 +270,8 @@ static void finish(run *r, contender *c)
 
 /* ---- a case ---- */
 
-enum { MOST_SUMS = 1 << 28 }; /* of the reference */
+/* numbers of a reference; rows, where the bench checks for itself, some of them */
+enum { MOST_SUMS = 1 << 28, MOST_SAMPLED = 1536 };
 
 static spmm_status host_arrays(run *r)
 {
@@ -300,8 +301,8 @@ spmm_status case_run(run *r)
     r->timed = r->disturbed = 0;
     spmm_status status = b->arrays ? b->arrays(r) : host_arrays(r);
     if (status == SPMM_OK)
-        status = reference_create(&r->matrix.block.csr, &r->x, r->k, (b->check ? 1536 : MOST_SUMS / r->k),
-                                  &r->reference);
+        status = reference_create(&r->matrix.block.csr, &r->x, r->k,
+                                  b->check ? MOST_SAMPLED : MOST_SUMS / r->k, &r->reference);
     const char *const problem = agree(failed(status));
     if (problem && status == SPMM_OK) status = sp_fail(SPMM_ERR_MEMORY, "%s", problem);
     if (status == SPMM_OK) {

@@ -20,18 +20,6 @@ void peer_arrays_destroy(peer_arrays *p)
     memset(p, 0, sizeof *p);
 }
 
-spmm_status peer_starts(const spmm_csr *a, int threads, peer_arrays *p)
-{
-    *p = (peer_arrays){.groups = a->rows, .stored = a->nnz, .block = 1};
-    if (a->nnz > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld entries: the peer is given 32-bit row starts",
-                       (long long)a->nnz);
-    TRY(sp_alloc((void **)&p->start, a->rows + 1, sizeof *p->start, "row starts"));
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i <= a->rows; i++) p->start[i] = (int32_t)a->irp[i];
-    return SPMM_OK;
-}
-
 static spmm_status alloc_entries(const spmm_csr *a, peer_arrays *p)
 {
     TRY(sp_alloc((void **)&p->col, p->stored, sizeof *p->col, "a peer's columns"));

@@ -11,12 +11,9 @@ typedef struct peer_arrays {
     int64_t stored; /**< entries, blocks, or entries with padding */
     int64_t block;  /**< rows and columns of a block; else 1 */
     int32_t *start; /**< [groups + 1], in the unit of `stored` */
-    int32_t *col;   /**< [stored]; NULL: CSR's own */
-    void *val;      /**< [stored * block^2]; NULL: CSR's own */
+    int32_t *col;   /**< [stored] */
+    void *val;      /**< [stored * block^2] */
 } peer_arrays;
-
-/** Row starts alone. \return SPMM_OK, SPMM_ERR_LIMIT (2^31 entries), _MEMORY */
-spmm_status peer_starts(const spmm_csr *a, int threads, peer_arrays *p);
 
 /** Sliced ELLPACK, rows in their order: slices stored by columns, padded by column -1.
  *  \return SPMM_OK, SPMM_ERR_UNSUPPORTED (more than `limit` stored entries an entry), _MEMORY */

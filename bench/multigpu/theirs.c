@@ -1,60 +1,51 @@
 /* What a user would write today: X's rows gathered whole on every GPU by ncclAllGather, in place, then a product of
  * the block of rows by cuSPARSE, in one stream. X is owned in even parts whatever the blocks of A are, so that the
  * all-gather is one call without padding; a column-major X is gathered by one such call a column, in a group. */
-#include <cuda_runtime.h>
-#include <cusparse.h>
+#include "theirs.h"
+
 #include <nccl.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "base/memory.h"
+#include "comm/comm.h"
+#include "device/device.h"
+#include "../common/cusparse.h"
 
 enum { TRIALS = 3 };
 
-typedef struct form {
+typedef struct way {
     const char *name;
-    int by_column; /* layout of X and Y */
-    cusparseSpMMAlg_t algorithm;
-} form;
+    peer_layout layout; /* of X and Y */
+    int algorithm;
+} way;
 
-static const form forms[] = {
-    {"alg1 row", 0, CUSPARSE_SPMM_CSR_ALG1},    {"alg2 row", 0, CUSPARSE_SPMM_CSR_ALG2},
-    {"alg3 row", 0, CUSPARSE_SPMM_CSR_ALG3},    {"alg1 column", 1, CUSPARSE_SPMM_CSR_ALG1},
-    {"alg2 column", 1, CUSPARSE_SPMM_CSR_ALG2}, {"alg3 column", 1, CUSPARSE_SPMM_CSR_ALG3},
+static const way ways[] = {
+    {"alg1 row", PEER_ROW, CUSPARSE_SPMM_CSR_ALG1},
+    {"alg2 row", PEER_ROW, CUSPARSE_SPMM_CSR_ALG2},
+    {"alg3 row", PEER_ROW, CUSPARSE_SPMM_CSR_ALG3},
+    {"alg1 column", PEER_COLUMN, CUSPARSE_SPMM_CSR_ALG1},
+    {"alg2 column", PEER_COLUMN, CUSPARSE_SPMM_CSR_ALG2},
+    {"alg3 column", PEER_COLUMN, CUSPARSE_SPMM_CSR_ALG3},
 };
-enum { FORMS = sizeof forms / sizeof *forms };
+enum { WAYS = sizeof ways / sizeof *ways };
 
-static struct {
-    ncclComm_t comm;
-    cudaStream_t stream;
-    cusparseHandle_t handle;
-    cudaEvent_t start, gathered, end;
-} lib;
+static ncclComm_t comm;
+static int rank, size;
 
-/** Descriptors and workspace for one form. */
-typedef struct product {
-    const form *form;
-    cusparseSpMatDescr_t a;
-    cusparseDnMatDescr_t x, y;
-    void *workspace;
-} product;
+typedef struct matrix {
+    peer_matrix a;
+    void *start, *col, *val;
+} matrix;
 
-struct theirs {
-    const problem *problem;
-    int64_t k, part, x_rows; /* part: rows of X that a rank owns; x_rows: of all ranks, >= A's columns */
-    void *start, *col, *val, *x, *y;
-    int filled; /* X holds this rank's part: -1: no, 0: by row, 1: by column */
-    product product;
-};
-
-/* ---- checked calls ---- */
-
-static spmm_status cuda_checked(cudaError_t error, const char *what)
-{
-    if (error == cudaSuccess) return SPMM_OK;
-    (void)cudaGetLastError();
-    return sp_fail(error == cudaErrorMemoryAllocation ? SPMM_ERR_MEMORY : SPMM_ERR_DEVICE, "theirs: %s: %s",
-                   what, cudaGetErrorString(error));
-}
+typedef struct theirs {
+    peer_product p;
+    int64_t part, x_rows; /* part: rows of X that a rank owns; x_rows: of all ranks, >= A's columns */
+    int64_t value;        /* bytes of a value */
+    spmm_multivector x, y;
+    const way *way, *filled; /* filled: whose layout X has; NULL: none yet */
+    cusparse_product c;
+} theirs;
 
 static spmm_status nccl_checked(ncclResult_t code, const char *what)
 {
@@ -64,323 +55,222 @@ static spmm_status nccl_checked(ncclResult_t code, const char *what)
                    last ? last : "");
 }
 
-static spmm_status cusparse_checked(cusparseStatus_t status, const char *what)
-{
-    const char *const text = cusparseGetErrorString(status);
-    switch (status) {
-    case CUSPARSE_STATUS_SUCCESS: return SPMM_OK;
-    case CUSPARSE_STATUS_NOT_SUPPORTED: return sp_fail(SPMM_ERR_UNSUPPORTED, "theirs: %s: %s", what, text);
-    case CUSPARSE_STATUS_ALLOC_FAILED:
-    case CUSPARSE_STATUS_INSUFFICIENT_RESOURCES:
-        return sp_fail(SPMM_ERR_MEMORY, "theirs: %s: %s", what, text);
-    default: return sp_fail(SPMM_ERR_DEVICE, "theirs: %s: %s", what, text);
-    }
-}
-
-#define CUDA(call) TRY(cuda_checked((call), #call))
-#define NCCL(call) TRY(nccl_checked((call), #call))
-#define CUSPARSE(call) TRY(cusparse_checked((call), #call))
-
-/* ---- the libraries ---- */
-
-const char *theirs_libraries(void)
-{
-    static char text[64];
-    int nccl = 0;
-    (void)ncclGetVersion(&nccl);
-    snprintf(text, sizeof text, "NCCL %d.%d.%d, cuSPARSE %d.%d.%d", nccl / 10000, nccl / 100 % 100,
-             nccl % 100, CUSPARSE_VER_MAJOR, CUSPARSE_VER_MINOR, CUSPARSE_VER_PATCH);
-    return text;
-}
-
-static spmm_status open_local(void)
-{
-    CUDA(cudaStreamCreateWithFlags(&lib.stream, cudaStreamNonBlocking));
-    CUDA(cudaEventCreate(&lib.start));
-    CUDA(cudaEventCreate(&lib.gathered));
-    CUDA(cudaEventCreate(&lib.end));
-    CUSPARSE(cusparseCreate(&lib.handle));
-    CUSPARSE(cusparseSetStream(lib.handle, lib.stream));
-    return SPMM_OK;
-}
-
-spmm_status theirs_open(MPI_Comm comm)
+static const char *theirs_open(int threads, const char *folder, char *version, size_t bytes)
 {
     ncclUniqueId id;
-    int rank, size;
+    int nccl = 0;
+    (void)threads, (void)folder;
     memset(&id, 0, sizeof id);
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    spmm_status status = open_local();
-    if (status == SPMM_OK && rank == 0) status = nccl_checked(ncclGetUniqueId(&id), "ncclGetUniqueId");
-    TRY(sp_agree(comm, "theirs", status));
-    TRY(sp_bcast(comm, 0, &id, sizeof id));
-    return sp_agree(comm, "theirs",
-                    nccl_checked(ncclCommInitRank(&lib.comm, size, id, rank), "ncclCommInitRank"));
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    (void)ncclGetVersion(&nccl);
+    snprintf(version, bytes, "NCCL %d.%d.%d, cuSPARSE %d.%d.%d", nccl / 10000, nccl / 100 % 100, nccl % 100,
+             CUSPARSE_VER_MAJOR, CUSPARSE_VER_MINOR, CUSPARSE_VER_PATCH);
+    const char *line = failed(cusparse_open());
+    if (!line && rank == 0) line = failed(nccl_checked(ncclGetUniqueId(&id), "ncclGetUniqueId"));
+    line = agree(line);
+    if (line) return line;
+    MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+    return failed(nccl_checked(ncclCommInitRank(&comm, size, id, rank), "ncclCommInitRank"));
 }
 
-void theirs_close(void)
+static void theirs_close(void)
 {
-    if (lib.comm) (void)ncclCommDestroy(lib.comm);
-    if (lib.handle) (void)cusparseDestroy(lib.handle);
-    if (lib.start) (void)cudaEventDestroy(lib.start);
-    if (lib.gathered) (void)cudaEventDestroy(lib.gathered);
-    if (lib.end) (void)cudaEventDestroy(lib.end);
-    if (lib.stream) (void)cudaStreamDestroy(lib.stream);
-    memset(&lib, 0, sizeof lib);
+    if (comm) (void)ncclCommDestroy(comm);
+    cusparse_close();
 }
 
 /* ---- A, X and Y ---- */
 
-static cudaDataType type_of(const theirs *t)
+static spmm_status upload(void **to, const void *from, int64_t bytes)
 {
-    return t->problem->precision == SPMM_F64 ? CUDA_R_64F : CUDA_R_32F;
+    TRY(sp_device_alloc(to, bytes, "theirs"));
+    return sp_device_upload(*to, from, bytes);
 }
 
-static const void *number(const theirs *t, int one)
+static const char *theirs_load(void *handle)
 {
-    static const double f64[] = {0, 1};
-    static const float f32[] = {0, 1};
-    return t->problem->precision == SPMM_F64 ? (const void *)&f64[one] : &f32[one];
+    matrix *const m = handle;
+    const peer_matrix *const a = &m->a;
+    if (!a->row_start) return "too many entries on a GPU for cuSPARSE";
+    spmm_status status = upload(&m->start, a->row_start, (a->rows + 1) * (int64_t)sizeof *a->row_start);
+    if (status == SPMM_OK) status = upload(&m->col, a->col, a->nnz * (int64_t)sizeof *a->col);
+    if (status == SPMM_OK) status = upload(&m->val, a->val, a->nnz * (a->f32 ? 4 : 8));
+    return failed(status);
 }
 
-/** Row starts as cuSPARSE wants them beside 32-bit columns. */
-static spmm_status upload_starts(theirs *t, const spmm_csr *a)
+static void theirs_unload(void *handle)
 {
-    int32_t *start;
-    if (a->nnz > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "theirs: %lld entries on a GPU are too many for cuSPARSE",
-                       (long long)a->nnz);
-    TRY(sp_alloc((void **)&start, a->rows + 1, sizeof *start, "row starts"));
-    for (int64_t i = 0; i <= a->rows; i++) start[i] = (int32_t)a->irp[i];
-    const size_t bytes = (size_t)(a->rows + 1) * sizeof *start;
-    const spmm_status status = cuda_checked(cudaMemcpy(t->start, start, bytes, cudaMemcpyHostToDevice),
-                                            "copy of row starts");
-    sp_free(start);
-    return status;
+    matrix *const m = handle;
+    sp_device_free(m->start);
+    sp_device_free(m->col);
+    sp_device_free(m->val);
 }
 
-static spmm_status allocate(theirs *t)
-{
-    const spmm_csr *const a = &t->problem->block.csr;
-    const size_t size = sp_value_size(t->problem->precision), k = (size_t)t->k;
-    CUDA(cudaMalloc(&t->start, (size_t)(a->rows + 1) * sizeof(int32_t)));
-    CUDA(cudaMalloc(&t->col, (size_t)(a->nnz + 1) * sizeof(int32_t)));
-    CUDA(cudaMalloc(&t->val, (size_t)(a->nnz + 1) * size));
-    CUDA(cudaMalloc(&t->x, (size_t)t->x_rows * k * size));
-    CUDA(cudaMalloc(&t->y, (size_t)(a->rows + 1) * k * size));
-    TRY(upload_starts(t, a));
-    CUDA(cudaMemcpy(t->col, a->ja, (size_t)a->nnz * sizeof(int32_t), cudaMemcpyHostToDevice));
-    CUDA(cudaMemcpy(t->val, a->as, (size_t)a->nnz * size, cudaMemcpyHostToDevice));
-    CUDA(cudaMemset(t->x, 0, (size_t)t->x_rows * k * size));
-    CUDA(cudaMemset(t->y, 0, (size_t)(a->rows + 1) * k * size));
-    CUDA(cudaDeviceSynchronize()); /* the stream does not wait for memsets */
-    return SPMM_OK;
-}
+static int is_by_column(const theirs *t) { return t->way->layout == PEER_COLUMN; }
 
 /** Puts this rank's part of X in its place. */
-static spmm_status fill(theirs *t, int by_column)
+static spmm_status fill(theirs *t)
 {
-    const problem *const p = t->problem;
-    const int64_t n = p->block.cols, size = (int64_t)sp_value_size(p->precision), first = t->part * p->rank;
+    const int64_t n = t->p.a->cols, k = t->p.k, first = t->part * rank;
     const int64_t rows = first >= n ? 0 : first + t->part <= n ? t->part : n - first;
-    if (t->filled == by_column) return SPMM_OK;
-    TRY(problem_fill(p, first, rows, t->k, by_column, by_column ? t->x_rows : t->k,
-                     (char *)t->x + first * (by_column ? 1 : t->k) * size));
-    t->filled = by_column;
-    return SPMM_OK;
+    const int column = is_by_column(t);
+    void *host;
+    if ((t->filled && t->filled->layout == t->way->layout) || rows == 0) return SPMM_OK;
+    TRY(sp_alloc(&host, rows * k, (size_t)t->value, "a part of X"));
+    const dense_view view = {host, t->x.precision, column ? 1 : k, column ? rows : 1};
+    dense_fill(&view, first, rows, k);
+    char *const to = (char *)t->x.data + first * (column ? 1 : k) * t->value;
+    const int64_t wide = (column ? rows : rows * k) * t->value;
+    const spmm_status status = sp_device_copy_2d(to, column ? t->x_rows * t->value : wide, host, wide, wide,
+                                                 column ? k : 1, 0);
+    sp_free(host);
+    t->filled = t->way;
+    return status;
 }
 
 /* ---- a product ---- */
 
-static spmm_status gather(const theirs *t)
+const char *theirs_gather(void *handle, double *unused)
 {
-    const ncclDataType_t type = t->problem->precision == SPMM_F64 ? ncclFloat64 : ncclFloat32;
-    const size_t size = sp_value_size(t->problem->precision), part = (size_t)t->part, k = (size_t)t->k;
-    const size_t rank = (size_t)t->problem->rank;
-    char *const x = t->x;
-    if (!t->product.form->by_column) {
-        NCCL(ncclAllGather(x + rank * part * k * size, x, part * k, type, lib.comm, lib.stream));
-        return SPMM_OK;
-    }
+    const theirs *const t = handle;
+    const ncclDataType_t type = t->p.a->f32 ? ncclFloat32 : ncclFloat64;
+    const size_t part = (size_t)t->part, value = (size_t)t->value, k = (size_t)t->p.k;
+    /* what one call gathers, and how many calls there are */
+    const size_t count = is_by_column(t) ? part : part * k, calls = is_by_column(t) ? k : 1;
+    const cudaStream_t stream = sp_device_stream(SP_STREAM_MAIN);
+    (void)unused;
     spmm_status status = nccl_checked(ncclGroupStart(), "ncclGroupStart");
-    for (size_t j = 0; j < k && status == SPMM_OK; j++) {
-        char *const column = x + j * (size_t)t->x_rows * size;
-        status = nccl_checked(
-            ncclAllGather(column + rank * part * size, column, part, type, lib.comm, lib.stream),
-            "ncclAllGather");
+    for (size_t j = 0; j < calls && status == SPMM_OK; j++) {
+        char *const x = (char *)t->x.data + j * (size_t)t->x_rows * value;
+        status = nccl_checked(ncclAllGather(x + (size_t)rank * count * value, x, count, type, comm, stream),
+                              "ncclAllGather");
     }
     const spmm_status ended = nccl_checked(ncclGroupEnd(), "ncclGroupEnd");
-    return status != SPMM_OK ? status : ended;
+    return failed(status != SPMM_OK ? status : ended);
 }
 
-static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
-
-static int is_empty(const theirs *t)
+const char *theirs_multiply(void *handle, double *unused)
 {
-    const spmm_csr *const a = &t->problem->block.csr;
-    return a->rows == 0 || a->nnz == 0; /* Y was zeroed */
+    const theirs *const t = handle;
+    (void)unused;
+    return t->c.a ? failed(cusparse_multiply(&t->c)) : NULL;
 }
 
-static spmm_status multiply(const theirs *t)
+static const char *theirs_run(void *handle, double *unused)
 {
-    const product *const q = &t->product;
-    if (is_empty(t)) return SPMM_OK;
-    CUSPARSE(cusparseSpMM(lib.handle, as_is, as_is, number(t, 1), q->a, q->x, number(t, 0), q->y, type_of(t),
-                          q->form->algorithm, q->workspace));
-    return SPMM_OK;
+    const char *line = theirs_gather(handle, unused);
+    if (!line) line = theirs_multiply(handle, unused);
+    return line ? line : failed(sp_device_sync());
 }
 
-spmm_status theirs_spoil(const theirs *t)
+/* ---- which way ---- */
+
+static spmm_status set_up(theirs *t, const way *w)
 {
-    const size_t bytes = (size_t)t->problem->block.csr.rows * (size_t)t->k *
-                         sp_value_size(t->problem->precision);
-    if (!is_empty(t)) CUDA(cudaMemsetAsync(t->y, 0xff, bytes, lib.stream));
-    return SPMM_OK;
+    const matrix *const m = (const matrix *)t->p.a;
+    t->way = w;
+    t->x.ld = is_by_column(t) ? t->x_rows : t->p.k;
+    t->y.ld = is_by_column(t) ? t->y.rows : t->p.k;
+    TRY(fill(t));
+    if (m->a.nnz == 0) return SPMM_OK; /* Y was zeroed */
+    t->c.algorithm = w->algorithm;
+    TRY(cusparse_describe(&m->a, t->x_rows, m->start, m->col, m->val, &t->c));
+    return cusparse_prepare(&t->c, &t->x, &t->y, w->layout);
 }
 
-spmm_status theirs_run(const theirs *t)
+/** Sets up the same way on each rank. \return NULL; "": the library does not offer it; a problem */
+static const char *set_up_everywhere(theirs *t, const way *w)
 {
-    TRY(gather(t));
-    TRY(multiply(t));
-    CUDA(cudaStreamSynchronize(lib.stream));
-    return SPMM_OK;
+    const spmm_status status = sp_agree(MPI_COMM_WORLD, "theirs", set_up(t, w));
+    return status == SPMM_ERR_UNSUPPORTED ? "" : failed(status);
 }
 
-spmm_status theirs_run_parts(const theirs *t, double *gather_seconds, double *product_seconds)
-{
-    float ms[2] = {0, 0};
-    CUDA(cudaEventRecord(lib.start, lib.stream));
-    TRY(gather(t));
-    CUDA(cudaEventRecord(lib.gathered, lib.stream));
-    TRY(multiply(t));
-    CUDA(cudaEventRecord(lib.end, lib.stream));
-    CUDA(cudaEventSynchronize(lib.end));
-    CUDA(cudaEventElapsedTime(&ms[0], lib.start, lib.gathered));
-    CUDA(cudaEventElapsedTime(&ms[1], lib.gathered, lib.end));
-    *gather_seconds = ms[0] * 1e-3;
-    *product_seconds = ms[1] * 1e-3;
-    return SPMM_OK;
-}
+static const char *run_once(void *handle) { return theirs_run(handle, NULL); }
 
-/* ---- which form ---- */
-
-static void release_product(product *q)
+/** Each way that the library offers is tried; the fastest is set up in the end. */
+static const char *choose(theirs *t)
 {
-    if (q->a) (void)cusparseDestroySpMat(q->a);
-    if (q->x) (void)cusparseDestroyDnMat(q->x);
-    if (q->y) (void)cusparseDestroyDnMat(q->y);
-    (void)cudaFree(q->workspace);
-    memset(q, 0, sizeof *q);
-}
-
-static spmm_status set_up(theirs *t, const form *f)
-{
-    const spmm_csr *const a = &t->problem->block.csr;
-    const cusparseOrder_t order = f->by_column ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW;
-    const cusparseIndexType_t i32 = CUSPARSE_INDEX_32I;
-    const cudaDataType type = type_of(t);
-    product *const q = &t->product;
-    size_t bytes = 0;
-    q->form = f;
-    TRY(fill(t, f->by_column));
-    if (is_empty(t)) return SPMM_OK;
-    CUSPARSE(cusparseCreateCsr(&q->a, a->rows, t->x_rows, a->nnz, t->start, t->col, t->val, i32, i32,
-                               CUSPARSE_INDEX_BASE_ZERO, type));
-    CUSPARSE(cusparseCreateDnMat(&q->x, t->x_rows, t->k, f->by_column ? t->x_rows : t->k, t->x, type, order));
-    CUSPARSE(cusparseCreateDnMat(&q->y, a->rows, t->k, f->by_column ? a->rows : t->k, t->y, type, order));
-    CUSPARSE(cusparseSpMM_bufferSize(lib.handle, as_is, as_is, number(t, 1), q->a, q->x, number(t, 0), q->y,
-                                     type, f->algorithm, &bytes));
-    CUDA(cudaMalloc(&q->workspace, bytes > 0 ? bytes : 1));
-    const cusparseStatus_t s = cusparseSpMM_preprocess(lib.handle, as_is, as_is, number(t, 1), q->a, q->x,
-                                                       number(t, 0), q->y, type, f->algorithm, q->workspace);
-    if (s != CUSPARSE_STATUS_NOT_SUPPORTED) TRY(cusparse_checked(s, "cusparseSpMM_preprocess"));
-    CUDA(cudaStreamSynchronize(lib.stream));
-    return SPMM_OK;
-}
-
-/** Seconds of the slowest rank, the least of a few after one to warm up. */
-static spmm_status try_form(const theirs *t, double *seconds)
-{
-    const MPI_Comm comm = t->problem->comm;
-    double took[TRIALS + 1];
-    for (int i = 0; i <= TRIALS; i++) {
-        TRY(SP_MPI(MPI_Barrier(comm)));
-        took[i] = MPI_Wtime();
-        TRY(sp_agree(comm, "theirs", theirs_run(t)));
-        took[i] = MPI_Wtime() - took[i];
-    }
-    TRY(sp_slowest(comm, took, TRIALS + 1));
-    *seconds = took[1];
-    for (int i = 2; i <= TRIALS; i++)
-        if (took[i] < *seconds) *seconds = took[i];
-    return SPMM_OK;
-}
-
-/** Each form that the library offers is tried; the fastest is set up in the end. */
-static spmm_status choose(theirs *t)
-{
-    const MPI_Comm comm = t->problem->comm;
-    const form *best = NULL;
+    const way *best = NULL;
     double least = 0, seconds = 0;
-    for (int i = 0; i < FORMS; i++) {
-        spmm_status status = sp_agree(comm, "theirs", set_up(t, &forms[i]));
-        if (status == SPMM_OK) status = try_form(t, &seconds);
-        release_product(&t->product);
-        if (status == SPMM_ERR_UNSUPPORTED) continue;
-        TRY(status);
+    for (int i = 0; i < WAYS; i++) {
+        const char *line = set_up_everywhere(t, &ways[i]);
+        const int offered = !line || *line;
+        if (!line) line = time_calls(run_once, t, TRIALS, &seconds);
+        cusparse_release(&t->c);
+        if (!offered) continue;
+        if (line) return line;
         if (best && seconds >= least) continue;
-        best = &forms[i];
+        best = &ways[i];
         least = seconds;
     }
-    if (!best) return sp_fail(SPMM_ERR_UNSUPPORTED, "theirs: cuSPARSE offers no product");
-    return sp_agree(comm, "theirs", set_up(t, best));
+    return best ? set_up_everywhere(t, best) : "theirs: cuSPARSE offers no product";
 }
 
-spmm_status theirs_create(const problem *p, int64_t k, theirs **t)
+static const char *theirs_begin(void *handle)
 {
-    *t = NULL;
-    spmm_status status = sp_alloc_zero((void **)t, 1, sizeof **t, "theirs");
-    if (status == SPMM_OK) {
-        (*t)->problem = p;
-        (*t)->k = k;
-        (*t)->part = (p->block.cols + p->size - 1) / p->size;
-        (*t)->x_rows = (*t)->part * p->size;
-        (*t)->filled = -1;
-        status = allocate(*t);
-    }
-    status = sp_agree(p->comm, "theirs", status);
-    if (status == SPMM_OK) status = choose(*t);
-    if (status == SPMM_OK) return SPMM_OK;
-    theirs_destroy(*t);
-    *t = NULL;
-    return status;
+    theirs *const t = handle;
+    const peer_matrix *const a = t->p.a;
+    const spmm_precision precision = a->f32 ? SPMM_F32 : SPMM_F64;
+    t->value = a->f32 ? 4 : 8;
+    t->part = (a->cols + size - 1) / size;
+    t->x_rows = t->part * size;
+    t->x = (spmm_multivector){t->x_rows, t->p.k, 0, precision, SPMM_CUDA, NULL, 0, 0};
+    t->y = (spmm_multivector){a->rows, t->p.k, 0, precision, SPMM_CUDA, NULL, 0, 0};
+    const int64_t x_bytes = t->x_rows * t->p.k * t->value, y_bytes = a->rows * t->p.k * t->value;
+    spmm_status status = sp_device_alloc(&t->x.data, x_bytes, "X");
+    if (status == SPMM_OK) status = sp_device_alloc(&t->y.data, y_bytes, "Y");
+    if (status == SPMM_OK) status = sp_device_zero(t->x.data, x_bytes);
+    if (status == SPMM_OK) status = sp_device_zero(t->y.data, y_bytes);
+    const char *const line = agree(failed(status));
+    return line ? line : choose(t);
 }
 
-void theirs_destroy(theirs *t)
+static void theirs_end(void *handle)
 {
-    if (!t) return;
-    release_product(&t->product);
-    (void)cudaFree(t->start);
-    (void)cudaFree(t->col);
-    (void)cudaFree(t->val);
-    (void)cudaFree(t->x);
-    (void)cudaFree(t->y);
-    sp_free(t);
+    theirs *const t = handle;
+    cusparse_release(&t->c);
+    sp_device_free(t->x.data);
+    sp_device_free(t->y.data);
 }
 
-const char *theirs_form(const theirs *t) { return t->product.form->name; }
-
-spmm_multivector theirs_y(const theirs *t, int *by_column)
+/** Y in host memory is by rows. NaNs, which are moved in, are the same in either layout. */
+static const char *theirs_move(void *handle, int in)
 {
-    const int64_t rows = t->problem->block.csr.rows;
-    *by_column = t->product.form->by_column;
-    return (spmm_multivector){*by_column ? t->k : rows,
-                              *by_column ? rows : t->k,
-                              *by_column ? rows : t->k,
-                              t->problem->precision,
-                              SPMM_CUDA,
-                              t->y,
-                              0,
-                              0};
+    theirs *const t = handle;
+    const int64_t rows = t->p.a->rows, k = t->p.k, bytes = rows * k * t->value;
+    char *host, *const to = t->p.y;
+    if (in) return t->c.a ? failed(sp_device_upload(t->y.data, t->p.y, bytes)) : NULL;
+    if (!is_by_column(t)) return failed(sp_device_download(t->p.y, t->y.data, bytes));
+    if (sp_alloc((void **)&host, bytes, 1, "Y by columns") != SPMM_OK) return spmm_error_message();
+    const spmm_status status = sp_device_download(host, t->y.data, bytes);
+#pragma omp parallel for
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < k; j++)
+            memcpy(to + (i * k + j) * t->value, host + (j * rows + i) * t->value, (size_t)t->value);
+    sp_free(host);
+    return failed(status);
 }
+
+static const char *theirs_way(const void *handle)
+{
+    const theirs *const t = handle;
+    return t->way ? t->way->name : "";
+}
+
+static const peer_form forms[] = {{"theirs", PEER_ROW, 1, 1, 1, 1}};
+
+const peer theirs_peer = {.package = "theirs",
+                          .forms = forms,
+                          .form_count = 1,
+                          .matrix_bytes = sizeof(matrix),
+                          .product_bytes = sizeof(theirs),
+                          .open = theirs_open,
+                          .load = theirs_load,
+                          .unload = theirs_unload,
+                          .begin = theirs_begin,
+                          .end = theirs_end,
+                          .run = theirs_run,
+                          .move = theirs_move,
+                          .way = theirs_way,
+                          .close = theirs_close};

@@ -1,0 +1,193 @@
+/* X and Y in the GPU's memory. Every X is the start of the same numbers, which are made and moved once a matrix. */
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/difference.h"
+#include "formats/multivector.h"
+#include "plan/choose.h"
+#include "spmm_mpi/dram_bound.h"
+#include "gpu.h"
+
+enum { PIECE = 8 << 20, MOST_SAMPLED = 1536 };
+
+/* what `ours` means: the kernels that `auto` is made of, as far as the registry has them */
+static const char ours[] = "csr_rows,csr_balanced,sell_rows,panel_mma,panel_rows";
+
+static struct {
+    sp_features features;
+    int64_t touched; /* columns that have an entry */
+    void *x, *y;     /* room for the largest K */
+    void *first;     /* a Y that was found right, of first_k columns in first_layout; 0: none */
+    int64_t first_k;
+    peer_layout first_layout;
+    reference column; /* of the column-major X, whose elements are others; k is 0 before it is needed */
+} here;
+
+static int64_t most_columns(const settings *s)
+{
+    int64_t most = 0;
+    for (int i = 0; i < s->column_count; i++) most = s->columns[i] > most ? s->columns[i] : most;
+    return most;
+}
+
+/** By pieces, each as one row of an X of that length. */
+static spmm_status upload_x(spmm_precision precision, int64_t numbers)
+{
+    const int64_t size = (int64_t)sp_value_size(precision);
+    void *host;
+    spmm_status status = SPMM_OK;
+    TRY(sp_alloc(&host, PIECE, (size_t)size, "a piece of X"));
+    const dense_view piece = {host, precision, 1, 1};
+    for (int64_t begin = 0; begin < numbers && status == SPMM_OK; begin += PIECE) {
+        const int64_t n = numbers - begin < PIECE ? numbers - begin : PIECE;
+        dense_fill(&piece, begin, n, 1);
+        status = sp_device_upload((char *)here.x + begin * size, host, n * size);
+    }
+    sp_free(host);
+    return status;
+}
+
+spmm_status gpu_load(run *r)
+{
+    const spmm_csr *const a = &r->matrix.block.csr;
+    const int64_t row = sp_multivector_ld(most_columns(&r->settings), a->precision),
+                  size = row * (int64_t)sp_value_size(a->precision);
+    sp_features_of(a, omp_get_max_threads(), &here.features);
+    TRY(sp_touched_columns(a, &here.touched));
+    TRY(sp_device_alloc(&here.x, a->cols * size, "X"));
+    TRY(sp_device_alloc(&here.y, a->rows * size, "Y"));
+    TRY(sp_device_alloc(&here.first, a->rows * size, "a Y to compare with"));
+    return upload_x(a->precision, a->cols * row);
+}
+
+void gpu_unload(run *r)
+{
+    (void)r;
+    sp_device_free(here.x);
+    sp_device_free(here.y);
+    sp_device_free(here.first);
+    reference_destroy(&here.column);
+    memset(&here, 0, sizeof here);
+}
+
+spmm_status gpu_arrays(run *r)
+{
+    r->ld[0] = r->ld[1] = sp_multivector_ld(r->k, r->matrix.precision);
+    for (int layout = PEER_ROW; layout <= PEER_COLUMN; layout++) {
+        r->arrays[layout][0] = here.x;
+        r->arrays[layout][1] = here.y;
+    }
+    r->x = (dense_view){NULL, r->matrix.precision, r->ld[0], 1};
+    reference_destroy(&here.column);
+    here.first_k = 0;
+    return SPMM_OK;
+}
+
+static int is_wanted(const settings *s, const char *kernel)
+{
+    if (s->cliffs || strcmp(s->own, "auto") == 0) return 0;
+    if (strcmp(s->own, "all") == 0) return 1;
+    return listed(strcmp(s->own, "ours") == 0 ? ours : s->own, kernel);
+}
+
+void gpu_choose(run *r)
+{
+    const sp_kernel *chosen = NULL;
+    if (sp_choose(&here.features, r->k, r->matrix.precision, SPMM_CUDA, SPMM_FORMAT_AUTO, &chosen, NULL, 0) !=
+        SPMM_OK)
+        return;
+    for (contender *c = r->contender; c < r->contender + r->contenders; c++) {
+        const int own = c->library->peer == &own_kernels_peer;
+        c->is_auto = own && strcmp(c->name, chosen->id) == 0;
+        c->skip = own ? !c->is_auto && !is_wanted(&r->settings, c->name) : r->settings.cliffs;
+    }
+}
+
+double gpu_dram_seconds(const run *r, double copy)
+{
+    return sp_dram_bytes(&r->matrix.block.csr, here.touched, r->k) / copy;
+}
+
+/* ---- the check ---- */
+
+/** Y as the reductions see it, whose rows are what is stored together. */
+static spmm_multivector stored(const run *r, peer_layout layout, void *data)
+{
+    const int64_t rows = r->matrix.block.csr.rows;
+    const int row = layout == PEER_ROW;
+    return (spmm_multivector){row ? rows : r->k,
+                              row ? r->k : rows,
+                              row ? r->ld[1] : rows,
+                              r->matrix.precision,
+                              SPMM_CUDA,
+                              data,
+                              0,
+                              0};
+}
+
+/** Downloads the sampled rows, a run of consecutive ones at a time, and compares them. */
+static spmm_status check_sample(const reference *ref, const spmm_multivector *y, int row, difference *d)
+{
+    const int64_t size = (int64_t)sp_value_size(y->precision), k = ref->k;
+    void *host;
+    spmm_status status = SPMM_OK;
+    TRY(sp_alloc(&host, ref->count * k, (size_t)size, "sampled rows of Y"));
+    for (int64_t begin = 0, end; begin < ref->count && status == SPMM_OK; begin = end) {
+        for (end = begin + 1; end < ref->count && ref->row[end] == ref->row[end - 1] + 1;) end++;
+        const int64_t n = end - begin, wide = row ? k : n, pitch = y->ld * size;
+        const char *const from = (const char *)y->data + ref->row[begin] * (row ? pitch : size);
+        const dense_view view = {host, y->precision, row ? k : 1, row ? 1 : n};
+        status = sp_device_copy_2d(host, wide * size, from, pitch, wide * size, row ? n : k, 1);
+        if (status == SPMM_OK) reference_compare(ref, begin, end, &view, ref->row[begin], d);
+    }
+    sp_free(host);
+    return status;
+}
+
+/** All of Y. The errors of many rows are of either sign, so that the norm of the difference is about sqrt(n) u of the
+ *  norm of Y, n the longest row; 16 times that is a wrong result. */
+static spmm_status compare_with_first(const run *r, const contender *c, const spmm_multivector *y,
+                                      difference *d)
+{
+    const double u = (y->precision == SPMM_F64 ? DBL_EPSILON : (double)FLT_EPSILON) / 2;
+    const double tolerance = 16 * sqrt(here.features.longest + 1) * u;
+    const spmm_multivector first = stored(r, c->form->layout, here.first);
+    sp_difference all;
+    TRY(sp_device_compare(y, &first, &all));
+    if (all.unmatched == 0 && all.norm <= tolerance * all.norm_reference) return SPMM_OK;
+    d->wrong++;
+    fprintf(
+        stderr,
+        "bench_gpu: WRONG: %s, %s, K = %lld: differs from the first contender's by %.2e of its norm (%.1e is "
+        "allowed), by %.3e in an element, and %lld elements are not finite in one of them\n",
+        r->matrix.name, c->name, (long long)r->k, all.norm / all.norm_reference, tolerance, all.max_absolute,
+        (long long)all.unmatched);
+    return SPMM_OK;
+}
+
+static spmm_status check(run *r, contender *c)
+{
+    const int row = c->form->layout == PEER_ROW;
+    const spmm_csr *const a = &r->matrix.block.csr;
+    const spmm_multivector y = stored(r, c->form->layout, here.y);
+    const dense_view x = {NULL, a->precision, 1, a->cols};
+    if (!row && here.column.k == 0) TRY(reference_create(a, &x, r->k, MOST_SAMPLED, &here.column));
+    TRY(check_sample(row ? &r->reference : &here.column, &y, row, &c->difference));
+    if (c->difference.wrong) return SPMM_OK;
+    if (here.first_k == r->k && here.first_layout == c->form->layout)
+        return compare_with_first(r, c, &y, &c->difference);
+    here.first_k = r->k;
+    here.first_layout = c->form->layout;
+    return sp_device_copy(here.first, y.data, sp_multivector_bytes(&y));
+}
+
+const char *gpu_check(run *r, contender *c)
+{
+    const spmm_multivector y = stored(r, c->form->layout, here.y);
+    const char *const line = failed(sp_device_nan(y.data, sp_multivector_bytes(&y)));
+    if (line || contender_time(r, c) < 0) return line ? line : c->problem;
+    return failed(check(r, c));
+}

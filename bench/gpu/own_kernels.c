@@ -1,0 +1,101 @@
+/* The CUDA kernels of the registry, called as the library calls them. */
+#include <omp.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/matrix.h"
+#include "gpu.h"
+
+static const double ELL_LIMIT = 3.0;
+
+typedef struct matrix {
+    peer_matrix a;
+    sp_matrix in[SP_FORMATS];
+    struct {
+        int tried;
+        spmm_status status;
+        double seconds; /* of conversion and upload; 0 for CSR, which everybody starts from */
+    } made[SP_FORMATS];
+} matrix;
+
+typedef struct product {
+    peer_product p;
+    const sp_kernel *kernel;
+    sp_launch launch;
+    spmm_multivector x, y;
+} product;
+
+static const spmm_csr *csr_of(const matrix *m) { return &((const spmm_block *)m->a.block)->csr; }
+
+/** A in a format, made at the first call. \return SPMM_ERR_LIMIT where the format is refused */
+static spmm_status have(matrix *m, spmm_format format)
+{
+    if (m->made[format].tried && m->made[format].status != SPMM_OK)
+        return sp_fail(m->made[format].status, "the format was refused before");
+    if (m->made[format].tried) return SPMM_OK;
+    const double start = omp_get_wtime();
+    m->made[format].tried = 1;
+    m->made[format].status = sp_matrix_create(csr_of(m), format, SPMM_CUDA, ELL_LIMIT, omp_get_max_threads(),
+                                              &m->in[format]);
+    if (format != SPMM_CSR) m->made[format].seconds = omp_get_wtime() - start;
+    return m->made[format].status;
+}
+
+static const char *own_load(void *handle) { return failed(have(handle, SPMM_CSR)); }
+
+static void own_unload(void *handle)
+{
+    for (int f = 0; f < SP_FORMATS; f++) sp_matrix_destroy(&((matrix *)handle)->in[f]);
+}
+
+static const char *own_begin(void *handle)
+{
+    int count;
+    product *const q = handle;
+    matrix *const m = (matrix *)q->p.a;
+    const sp_kernel *const k = &sp_kernels(&count)[q->p.form - own_kernels_peer.forms];
+    const spmm_precision precision = m->a.f32 ? SPMM_F32 : SPMM_F64;
+    void *state = NULL;
+    q->p.earlier = m->made[k->format].seconds;
+    const spmm_status status = have(m, k->format);
+    q->p.left_out = status == SPMM_ERR_LIMIT; /* what the matrix's format cannot do is no failure */
+    if (status != SPMM_OK) return spmm_error_message();
+    q->x = (spmm_multivector){m->a.cols, q->p.k, q->p.ldx, precision, SPMM_CUDA, (void *)q->p.x, 0, 0};
+    q->y = (spmm_multivector){m->a.rows, q->p.k, q->p.ldy, precision, SPMM_CUDA, q->p.y, 0, 0};
+    const sp_setup setup = {
+        .a = &m->in[k->format], .csr = csr_of(m), .k = q->p.k, .threads = omp_get_max_threads()};
+    q->kernel = k;
+    if (k->ops->prepare && k->ops->prepare(&setup, &state) != SPMM_OK) return spmm_error_message();
+    q->launch = (sp_launch){.a = setup.a, .state = state, .x = &q->x, .y = &q->y};
+    return failed(sp_device_sync());
+}
+
+static void own_end(void *handle)
+{
+    product *const q = handle;
+    if (q->kernel && q->kernel->ops->release) q->kernel->ops->release(q->launch.state);
+}
+
+static const char *own_run(void *handle, double *seconds)
+{
+    const product *const q = handle;
+    (void)seconds;
+    return failed(q->kernel->ops->run(&q->launch));
+}
+
+#define KERNEL(id, device, format, exact, what) {#id, PEER_ROW, 1, 1, 1, 0},
+static const peer_form forms[] = {
+#include "kernels/kernels.def"
+};
+#undef KERNEL
+
+const peer own_kernels_peer = {.package = "own",
+                               .forms = forms,
+                               .form_count = sizeof forms / sizeof *forms,
+                               .matrix_bytes = sizeof(matrix),
+                               .product_bytes = sizeof(product),
+                               .load = own_load,
+                               .unload = own_unload,
+                               .begin = own_begin,
+                               .end = own_end,
+                               .run = own_run};

@@ -1,0 +1,212 @@
+/* Times products on several GPUs, a rank a GPU, by libspmm and by what a user would write with NCCL and cuSPARSE,
+ * checked: bench_multigpu --help, bench/README.md. */
+#include <omp.h>
+#include <string.h>
+
+#include "base/enum_words.h"
+#include "comm/binding.h"
+#include "plan/plan.h"
+#include "../common/own.h"
+#include "theirs.h"
+
+/* what is to be reached: docs/PERFORMANCE.md */
+static const double MEAN = 4.0, LEAST = 1.3;
+enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, OURS = 2 };
+/* contenders, in this order; transports of --verbose follow */
+enum { THEIRS, AUTO, NO_OVERLAP, MORE };
+
+static sp_binding binding;
+static own_form forms[OURS + TRANSPORTS];
+
+static spmm_status open_multigpu(run *r)
+{
+    char version[LINE];
+    TRY(sp_bind_rank(MPI_COMM_WORLD, SP_DEVICE_CUDA, 0, &binding));
+    omp_set_num_threads(binding.threads);
+    const char *const line = agree(theirs_peer.open(1, "", version, sizeof version));
+    if (line) return sp_fail(SPMM_ERR_DEVICE, "%s", line);
+    run_add_forms(r, run_add_library(r, &theirs_peer), 1);
+    library *const own = run_add_library(r, &own_peer);
+    const int count = r->settings.verbose ? OURS + TRANSPORTS : r->settings.scaling ? 1 : OURS;
+    for (int i = 0; i < count; i++) {
+        forms[i] = (own_form){{"ours", PEER_ROW, 1, 1, 1, 1},
+                              {.device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO, .threads = binding.threads},
+                              i >= OURS};
+        forms[i].options.no_overlap = i == 1;
+        forms[i].options.transport = i < OURS ? SPMM_TRANSPORT_AUTO : (spmm_transport)(i - OURS + 1);
+        run_add(r, own, &forms[i].shown, "ours");
+    }
+    if (r->rank > 0) return SPMM_OK;
+    printf("%d ranks, %s on %s, %d threads each; theirs: %s, ncclAllGather of X and SpMM; commit %s, %s\n",
+           r->ranks, binding.gpu.name, binding.host, binding.threads, version,
+           *r->settings.commit ? r->settings.commit : "-", r->date);
+    printf(
+        "ms of the slowest rank, barrier to barrier, median; ratio: theirs over ours; every Y is checked\n");
+    printf("%-30s %-3s %4s  %8s = %8s + %8s  %-11s  %8s  %-17s %8s  %6s  %8s  %6s\n", "matrix", "", "K",
+           "theirs", "gather", "product", "form", "ours", "by", "exchange", "hidden", "no ovlap", "ratio");
+    return SPMM_OK;
+}
+
+static void close_multigpu(run *r)
+{
+    (void)r;
+    spmm_device_close();
+}
+
+static void adjust_multigpu(settings *s)
+{
+    if (s->scaling && s->column_count == 0) s->columns[s->column_count++] = 64;
+}
+
+static spmm_status load_multigpu(run *r)
+{
+    const bench_matrix *const m = &r->matrix;
+    if (m->block.rows != m->block.cols)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %lld x %lld, and it is to be square", m->name,
+                       (long long)m->block.rows, (long long)m->block.cols);
+    if (r->rank == 0)
+        printf("%s: %lld rows, %lld entries, made and scattered in %.1f s\n", m->name,
+               (long long)m->block.rows, (long long)m->nnz, m->seconds);
+    return SPMM_OK;
+}
+
+/* ---- parts of a product: theirs by the GPU's clock, all-gather and product; ours, the exchange and the rest alone ---- */
+
+static const char *exchange(void *of)
+{
+    own_product *const q = of;
+    return failed(sp_plan_exchange(q->plan, &q->x));
+}
+
+static const char *no_exchange(void *of)
+{
+    own_product *const q = of;
+    return failed(sp_plan_apply_local(q->plan, &q->x, &q->y));
+}
+
+static const char *parts(run *r, contender *c)
+{
+    static const gpu_call calls[] = {theirs_gather, theirs_multiply};
+    double seconds[2], all[2][PARTS];
+    const char *line = NULL;
+    (void)r;
+    if (c->library->peer == &own_peer) {
+        line = time_calls(exchange, c->product, PARTS, &c->part[0]);
+        return line ? line : time_calls(no_exchange, c->product, 2 * PARTS, &c->part[1]);
+    }
+    for (int i = 0; i < PARTS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const char *const one = gpu_seconds(calls, 2, c->product, 1, seconds);
+        if (one) line = one;
+        all[0][i] = seconds[0];
+        all[1][i] = seconds[1];
+    }
+    MPI_Allreduce(MPI_IN_PLACE, all, 2 * PARTS, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    for (int i = 0; i < 2; i++) c->part[i] = sp_stats_of(all[i], PARTS).median;
+    return line;
+}
+
+/* ---- the report ---- */
+
+static const char *transport_of(const contender *c)
+{
+    sp_plan_facts facts;
+    if (c->library->peer != &own_peer) return "nccl";
+    sp_plan_facts_of(((const own_product *)c->product)->plan, &facts);
+    return facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_word(facts.transport);
+}
+
+static void write_row(const run *r, const contender *c)
+{
+    const int own = c->library->peer == &own_peer;
+    if (!r->csv) return;
+    fprintf(r->csv, "%s,%s,%s,%s,%d,\"%s\",%lld,%lld,%s,%lld,", r->date, r->settings.commit, binding.host,
+            binding.gpu.name, r->ranks, r->matrix.name, (long long)r->matrix.block.rows,
+            (long long)r->matrix.nnz, sp_precision_word(r->matrix.precision), (long long)r->k);
+    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d\n", c->name, contender_way(c),
+            transport_of(c), own && c != &r->contender[NO_OVERLAP], c->time.median * 1e3, c->time.min * 1e3,
+            c->time.max * 1e3, c->count, own ? 0 : c->part[0] * 1e3, own ? 0 : c->part[1] * 1e3,
+            own ? c->part[0] * 1e3 : 0, own ? c->part[1] * 1e3 : 0, c->set_up, c->ok);
+    fflush(r->csv); /* what is measured stays when the run is cut off */
+}
+
+/** Of the exchange's time alone, the share that the product did not wait for. */
+static double hidden_share(const contender *c)
+{
+    const double share = 1 - (c->time.median - c->part[1]) / c->part[0];
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+static void print_case(const run *r, const contender *theirs, const contender *ours)
+{
+    char by[64];
+    snprintf(by, sizeof by, "%s %s", contender_way(ours), transport_of(ours));
+    printf("%-30.30s %-3s %4lld  %8.3f = %8.3f + %8.3f  %-11s  %8.3f  %-17s %8.3f", r->matrix.name,
+           sp_precision_word(r->matrix.precision), (long long)r->k, theirs->time.median * 1e3,
+           theirs->part[0] * 1e3, theirs->part[1] * 1e3, contender_way(theirs), ours->time.median * 1e3, by,
+           ours->part[0] * 1e3);
+    if (ours->part[0] > 0)
+        printf("  %5.0f%%", 100 * hidden_share(ours));
+    else
+        printf("  %6s", "-");
+    if (r->contenders > NO_OVERLAP)
+        printf("  %8.3f", r->contender[NO_OVERLAP].time.median * 1e3);
+    else
+        printf("  %8s", "-");
+    printf("  %6.2f\n", over(theirs->time.median, ours->time.median));
+}
+
+static void report_multigpu(run *r)
+{
+    const contender *const c = r->contender;
+    for (int i = 0; i < r->contenders; i++)
+        if (c[i].time.n) write_row(r, &c[i]);
+    if (c[THEIRS].time.n && c[AUTO].time.n) print_case(r, &c[THEIRS], &c[AUTO]);
+    for (int i = MORE; i < r->contenders; i++)
+        if (c[i].time.n)
+            printf("%-30s %3s %4s  ours, %s: %.3f, exchange %.3f, product without it %.3f\n", "", "", "",
+                   transport_of(&c[i]), c[i].time.median * 1e3, c[i].part[0] * 1e3, c[i].part[1] * 1e3);
+    fflush(stdout);
+    if (c[THEIRS].ok && c[AUTO].ok)
+        result_add(r)->value[0] = over(c[THEIRS].time.median, c[AUTO].time.median);
+}
+
+static void summary_multigpu(run *r)
+{
+    const result *worst;
+    double mean;
+    const int n = results_mean(&(selection){-1, 0, INT64_MAX, NULL, 0}, 0, &mean, &worst);
+    if (r->wrong > 0) printf("%d results were WRONG\n", r->wrong);
+    if (n > 0)
+        printf(
+            "%d ranks, %d cases: geometric mean of the ratio %.2f (bar %.1f: %s), least %.2f at %s K = %lld (bar %.1f: "
+            "%s)\n",
+            r->ranks, n, mean, MEAN, mean >= MEAN ? "reached" : "missed", worst->value[0], worst->matrix,
+            (long long)worst->k, LEAST, worst->value[0] >= LEAST ? "reached" : "missed");
+    printf("%.0f s\n", MPI_Wtime() - r->start);
+}
+
+static const bench multigpu = {
+    .name = "bench_multigpu",
+    .usage = "mpirun -np GPUS bench_multigpu [OPTIONS] [MATRIX...]",
+    .csv =
+        "date,commit,host,gpu,ranks,matrix,rows,nnz,precision,k,contender,way,transport,overlap,median_ms,min_ms,max_ms,"
+        "repeats,gather_ms,product_ms,exchange_ms,no_exchange_ms,set_up_s,ok",
+    .program = OF_MULTIGPU,
+    .failure = 4,
+    .defaults = {.matrix = {"lap3d7:200", "lap3d27:128", "fem3:80", "band:2000000,16,4000",
+                            "uniform:2000000,16", "rmat:21,12", "longrows:2000000,5,4,1000000"},
+                 .matrices = 7,
+                 .columns = {32, 64, 128},
+                 .column_count = 3},
+    .method = {.rounds = 3, .least = 3, .most = 20, .seconds = 0.1},
+    .adjust = adjust_multigpu,
+    .open = open_multigpu,
+    .close = close_multigpu,
+    .load = load_multigpu,
+    .parts = parts,
+    .report = report_multigpu,
+    .summary = summary_multigpu,
+};
+
+int main(int argc, char **argv) { return bench_main(&multigpu, argc, argv); }
