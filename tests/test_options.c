@@ -36,7 +36,7 @@ static void test_taken(void)
     TEST("no options mean lap3d27:32, K = 64, f64, 10 products after 2") {
         CHECK_INT(parse(""), SPMM_OK);
         CHECK_TEXT(o.matrix, "lap3d27:32");
-        CHECK(o.k_count == 1 && o.k[0] == 64 && !o.k_given && o.precision == SPMM_F64);
+        CHECK(o.columns.count == 1 && o.columns.k[0] == 64 && !o.k_given && o.precision == SPMM_F64);
         CHECK(o.repeat == 10 && o.warmup == 2 && o.verify == SP_VERIFY_FULL && o.threads == 0 && o.p == 0);
         CHECK(o.partition == SP_PARTITION_NNZ && o.x_kind == SP_X_UNIFORM && !o.x_file && !o.kernel);
     }
@@ -45,8 +45,9 @@ static void test_taken(void)
             parse("-k 1,8,64 -d cpu -f ell --kernel cpu_ell -g 4x1 --partition rows -p f32 -x ones -t 3 -r 7 "
                   "--warmup 0 --verify sample --json a --csv b --ell-limit 2.5 --allow-nonfinite -v m.mtx"),
             SPMM_OK);
-        CHECK(o.k_count == 3 && o.k[0] == 1 && o.k[1] == 8 && o.k[2] == 64 && o.k_given);
-        CHECK(o.device == SP_DEVICE_CPU && o.format == 1 + SPMM_ELL && o.p == 4 && o.q == 1);
+        CHECK(o.columns.count == 3 && o.columns.k[0] == 1 && o.columns.k[1] == 8 && o.columns.k[2] == 64 &&
+              o.k_given);
+        CHECK(o.device == SP_DEVICE_CPU && o.format == SPMM_ELL && o.p == 4 && o.q == 1);
         CHECK(o.partition == SP_PARTITION_ROWS && o.precision == SPMM_F32 && o.x_kind == SP_X_ONES);
         CHECK(o.threads == 3 && o.repeat == 7 && o.warmup == 0 && o.verify == SP_VERIFY_SAMPLE &&
               o.verbosity == 1);
@@ -57,12 +58,13 @@ static void test_taken(void)
             parse("--columns 5 --device cuda --format ell-nopad --grid 2x1 --precision f64 --x uniform:42 "
                   "--threads 1 --repeat 1 --output y --quiet"),
             SPMM_OK);
-        CHECK(o.k[0] == 5 && o.device == SP_DEVICE_CUDA && o.format == 1 + SPMM_ELL_NOPAD && o.x_seed == 42);
+        CHECK(o.columns.k[0] == 5 && o.device == SP_DEVICE_CUDA && o.format == SPMM_ELL_NOPAD &&
+              o.x_seed == 42);
         CHECK(o.output && o.verbosity == -1);
         CHECK(!o.tune && o.shape.block == 0 && o.shape.subwarp == 0);
         CHECK_INT(parse("--autotune --block-size 256 --subwarp 16 --kernel auto --format auto"), SPMM_OK);
         CHECK(o.tune && o.shape.block == 256 && o.shape.subwarp == 16 && !o.kernel &&
-              o.format == SP_FORMAT_AUTO);
+              o.format == SPMM_FORMAT_AUTO);
         CHECK_INT(parse("-x some/file.mtx"), SPMM_OK);
         CHECK_TEXT(o.x_file, "some/file.mtx");
     }
@@ -110,7 +112,7 @@ static void test_bounds(void)
         char list[256] = "-k 1";
         for (int i = 1; i < 64; i++) strcat(list, ",2");
         CHECK_INT(parse(list), SPMM_OK);
-        CHECK_INT(o.k_count, 64);
+        CHECK_INT(o.columns.count, 64);
         refused(strcat(list, ",3"), "--columns: more than 64 numbers");
     }
 }
@@ -149,7 +151,7 @@ static void test_names(void)
     }
     TEST("names may be cut short where that is not ambiguous") {
         CHECK_INT(parse("--columns 3 --thr=2"), SPMM_OK);
-        CHECK(o.k[0] == 3 && o.threads == 2);
+        CHECK(o.columns.k[0] == 3 && o.threads == 2);
         refused("--col 3", "--col: ambiguous: --columns or --column-blocks");
         refused("--t 3", "--t: ambiguous: --tune, --transport, --threads or --timeout");
         refused("--list", "ambiguous: --list-kernels or --list-devices");
@@ -161,7 +163,7 @@ static void test_names(void)
         refused("-help", "did you mean --help?");
         refused("-kernl x", "did you mean --kernel?");
         CHECK_INT(parse("-k8 -qt2 -d cpu"), SPMM_OK);
-        CHECK(o.k[0] == 8 && o.threads == 2 && o.verbosity == -1);
+        CHECK(o.columns.k[0] == 8 && o.threads == 2 && o.verbosity == -1);
     }
 }
 

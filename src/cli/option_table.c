@@ -84,6 +84,8 @@ void sp_option_help(const sp_option_table *table, FILE *out)
                  row->argument ? row->argument : "");
         fprintf(out, "  %-30s %s\n", form, row->help);
     }
+    fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
+                 "4 resources (memory, device, MPI, output).\n");
 }
 
 /* ---- the command line ---- */
@@ -104,7 +106,10 @@ static spmm_status set(const sp_option_row *row, void *options, const char *text
     int64_t wide;
     switch (row->kind) {
     case SP_OPTION_CALL: return row->call(options, text);
-    case SP_OPTION_WORD: return sp_option_word(row->name, text, row->words, at);
+    case SP_OPTION_WORD:
+        TRY(sp_option_word(row->name, text, row->words, at));
+        *(int *)at += row->value;
+        break;
     case SP_OPTION_TEXT:
         if (!*text) return sp_fail(SPMM_ERR_USAGE, "--%s \"\": expected the name of a file", row->name);
         *(const char **)at = text;

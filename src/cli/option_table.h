@@ -14,7 +14,7 @@ enum { SP_OPTION_ROWS = 128 }; /**< maximum number of rows of a table */
  *  `value` and `least` are the members of sp_option_row. */
 typedef enum sp_option_kind {
     SP_OPTION_CALL,  /**< calls call(options, text); text is NULL for an option without argument */
-    SP_OPTION_WORD,  /**< stores the argument's index in `words` in the enum or int at `field` */
+    SP_OPTION_WORD,  /**< stores the argument's index in `words` plus `value` in the enum or int at `field` */
     SP_OPTION_TEXT,  /**< stores the argument, which must not be empty, in the const char * at `field` */
     SP_OPTION_FLAG,  /**< takes no argument; stores `value` in the enum or int at `field` */
     SP_OPTION_RAISE, /**< takes no argument; raises the enum or int at `field` to at least `value` */
@@ -30,7 +30,8 @@ typedef struct sp_option_row {
     sp_option_kind kind;
     union {
         int least; /**< for SP_OPTION_COUNT: the smallest argument allowed */
-        int value; /**< for SP_OPTION_FLAG and SP_OPTION_RAISE: the value to store in the field */
+        int value; /**< for SP_OPTION_FLAG and SP_OPTION_RAISE: the value to store in the field; for
+                        SP_OPTION_WORD: what the first word stands for */
     };
 } sp_option_row;
 
@@ -39,6 +40,7 @@ typedef struct sp_option_row {
 #define FIELD(member) .field = offsetof(OPTIONS, member)
 #define CALL(function) .kind = SP_OPTION_CALL, .call = function
 #define WORDS(list, member) .kind = SP_OPTION_WORD, .words = list, FIELD(member)
+#define AUTO_WORDS(list, member) WORDS(list, member), .value = -1 /* "auto" comes first and is -1 */
 #define TEXT(member) .kind = SP_OPTION_TEXT, FIELD(member)
 #define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
 #define RAISE(member, number) .kind = SP_OPTION_RAISE, FIELD(member), .value = number
@@ -97,7 +99,7 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
                            void *options, const char **operand, char notes[SP_MESSAGE_BYTES]);
 
-/** Prints the heading "Options:" and one line of --help per option of the table. Local. */
+/** Prints the heading "Options:", one line of --help per option of the table, and the exit codes. Local. */
 void sp_option_help(const sp_option_table *table, FILE *out);
 
 #endif

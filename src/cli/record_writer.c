@@ -209,3 +209,9 @@ spmm_status sp_writer_csv(const char *path, sp_writer_visit visit, const void *r
     free(row);
     return status;
 }
+
+spmm_status sp_writer_files(const char *json, const char *csv, sp_writer_visit visit, const void *record)
+{
+    if (json) TRY(sp_writer_json(json, visit, record));
+    return csv ? sp_writer_csv(csv, visit, record) : SPMM_OK;
+}

@@ -59,4 +59,8 @@ spmm_status sp_writer_json(const char *path, sp_writer_visit visit, const void *
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_writer_csv(const char *path, sp_writer_visit visit, const void *record);
 
+/** Appends a record to the files of --json and --csv; NULL: the option was not given.
+ *  \return as sp_writer_json() and sp_writer_csv() */
+spmm_status sp_writer_files(const char *json, const char *csv, sp_writer_visit visit, const void *record);
+
 #endif

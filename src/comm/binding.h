@@ -7,8 +7,12 @@
 #include "comm/comm.h"
 #include "device/device.h"
 
-/** The value of the option --device. SP_DEVICE_AUTO selects GPUs if every rank sees one, else CPUs. */
-typedef enum sp_device_choice { SP_DEVICE_AUTO, SP_DEVICE_CPU, SP_DEVICE_CUDA } sp_device_choice;
+/** The value of --device: an spmm_device, or SP_DEVICE_AUTO: GPUs if every rank sees one, else CPUs. */
+typedef enum sp_device_choice {
+    SP_DEVICE_AUTO = -1,
+    SP_DEVICE_CPU = SPMM_CPU,
+    SP_DEVICE_CUDA = SPMM_CUDA
+} sp_device_choice;
 
 /** The binding of one rank. The struct is plain data without pointers, so that rank 0 can gather the
  *  bindings of all ranks. */

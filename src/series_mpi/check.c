@@ -15,10 +15,9 @@ enum { SAMPLED = 64 }; /* number of series to check with --verify sample */
 
 /* ---- choosing the series to check ---- */
 
-static spmm_status choose(sp_series_job *job)
+static spmm_status choose(const sp_series_job *job, sp_series_sample *s)
 {
-    sp_series_sample *const s = &job->sample;
-    const int64_t begin = job->begin[job->grid.rank], end = job->begin[job->grid.rank + 1];
+    const int64_t begin = job->begin[job->place.grid.rank], end = job->begin[job->place.grid.rank + 1];
     s->count = job->options.verify == SP_VERIFY_NONE                                    ? 0
                : job->options.verify == SP_VERIFY_FULL || job->count < (int64_t)SAMPLED ? job->count
                                                                                         : (int64_t)SAMPLED;
@@ -45,36 +44,34 @@ static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
 }
 
 /** Gathers the values of the sampled series from all ranks into `all` on rank 0. Collective. */
-static spmm_status gather_sampled(const sp_series_job *job, spmm_multivector *all)
+static spmm_status gather_sampled(const sp_series_job *job, const sp_series_sample *s, spmm_multivector *all)
 {
-    const sp_series_sample *const s = &job->sample;
     spmm_multivector mine;
     spmm_status status = spmm_multivector_create(s->local, job->length, job->options.precision, SPMM_CPU,
                                                  &mine);
     for (int64_t i = 0; i < s->local && status == SPMM_OK; i++)
         status = fetch(job, s->number[s->first + i], sp_row(&mine, i));
-    status = sp_agree(job->grid.comm, "check", status);
-    if (status == SPMM_OK) status = sp_gather(&job->grid, &mine, s->count, all);
+    status = sp_agree(job->place.grid.comm, "check", status);
+    if (status == SPMM_OK) status = sp_gather(&job->place.grid, &mine, s->count, all);
     spmm_multivector_destroy(&mine);
     return status;
 }
 
 /* ---- running the sequential program ---- */
 
-/** Records how long the sequential program takes for a step on all series. The time since `start` was spent
+/** Records how long the sequential program takes for a step on all `series`. The time since `start` was spent
  *  on the sampled series only, and is extrapolated. */
-static void note(sp_series_job *job, sp_step step, double start)
+static void note(sp_series_sample *s, int64_t series, sp_step step, double start)
 {
-    const double count = (double)job->sample.count, all = (double)job->count;
+    const double count = (double)s->count, all = (double)series;
     const double share = step == SP_PEARSON ? count * (count - 1) / (all * (all - 1)) : count / all;
-    job->sample.seconds[step] = share > 0 ? (MPI_Wtime() - start) / share : NAN;
-    job->sample.share[step] = share;
+    s->seconds[step] = share > 0 ? (MPI_Wtime() - start) / share : NAN;
+    s->share[step] = share;
 }
 
 /** Generates the sampled series one after another in a single thread, as a sequential program does. */
-static spmm_status generate(sp_series_job *job)
+static spmm_status generate(const sp_series_job *job, sp_series_sample *s)
 {
-    sp_series_sample *const s = &job->sample;
     const double start = MPI_Wtime();
     for (int64_t i = 0; i < s->count; i++) {
         sp_series one = s->series;
@@ -84,7 +81,7 @@ static spmm_status generate(sp_series_job *job)
         const sp_series_launch l = {.x = &one, .walk = &job->options.walk, .threads = 1};
         TRY(sp_series_find("cpu_walk_serial")->ops->run(&l));
     }
-    note(job, SP_GENERATE, start);
+    note(s, job->count, SP_GENERATE, start);
     return SPMM_OK;
 }
 
@@ -111,9 +108,8 @@ static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
 }
 
 /** Runs and times the sequential program's steps after SP_GENERATE, on the sampled series. */
-static spmm_status compute(sp_series_job *job)
+static spmm_status compute(const sp_series_job *job, sp_series_sample *s)
 {
-    sp_series_sample *const s = &job->sample;
     double *mean = NULL;
     sp_spread *spread = NULL;
     spmm_multivector z = {0};
@@ -125,16 +121,16 @@ static spmm_status compute(sp_series_job *job)
         .x = &s->series, .divisor = (double)job->length, .mean = mean, .spread = spread, .threads = 1};
     double start = MPI_Wtime();
     TRY_GOTO(sp_series_find("cpu_sum_serial")->ops->run(&l), done);
-    note(job, SP_MEAN, start);
+    note(s, job->count, SP_MEAN, start);
     start = MPI_Wtime();
     TRY_GOTO(sp_series_find("cpu_spread_serial")->ops->run(&l), done);
-    note(job, SP_DEVIATION, start);
+    note(s, job->count, SP_DEVIATION, start);
     if (!job->options.step[SP_PEARSON] || s->count < 2) goto done;
     start = MPI_Wtime();
     sp_cpu_centre(&s->series, spread, &z, 1);
     volatile double kept = all_pairs(&z, spread);
     (void)kept;
-    note(job, SP_PEARSON, start);
+    note(s, job->count, SP_PEARSON, start);
 done:
     sp_free(mean);
     sp_free(spread);
@@ -168,42 +164,39 @@ static void refer(sp_series_sample *s, int64_t i, int64_t length)
     s->off[i] = (double)(off / length);
 }
 
-static spmm_status make_reference(sp_series_job *job)
+static spmm_status make_reference(int64_t length, int threads, sp_series_sample *s)
 {
-    sp_series_sample *const s = &job->sample;
     double **const list[] = {&s->absolute, &s->centre, &s->spread, &s->off};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         TRY(sp_alloc((void **)list[i], s->count, sizeof(double), "the reference"));
     TRY(sp_alloc((void **)&s->constant, s->count, sizeof *s->constant, "the reference"));
-#pragma omp parallel for schedule(static) num_threads(job->binding.threads)
-    for (int64_t i = 0; i < s->count; i++) refer(s, i, job->length);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < s->count; i++) refer(s, i, length);
     return SPMM_OK;
 }
 
-static spmm_status make_on_root(sp_series_job *job)
+static spmm_status make_on_root(const sp_series_job *job, sp_series_sample *s)
 {
-    sp_series_sample *const s = &job->sample;
     if (!job->options.file) {
         TRY(sp_series_create(s->count, job->length, 0, SP_SERIES_MAJOR, job->options.precision, SPMM_CPU,
                              &s->series));
-        TRY(generate(job));
+        TRY(generate(job, s));
     }
-    TRY(compute(job));
-    return make_reference(job);
+    TRY(compute(job, s));
+    return make_reference(job->length, job->place.binding.threads, s);
 }
 
-spmm_status sp_series_sample_make(sp_series_job *job)
+spmm_status sp_series_sample_make(const sp_series_job *job, sp_series_sample *s)
 {
-    sp_series_sample *const s = &job->sample;
     for (int i = 0; i < SP_STEPS; i++) s->seconds[i] = NAN;
-    TRY(sp_agree(job->grid.comm, "check", choose(job)));
+    TRY(sp_agree(job->place.grid.comm, "check", choose(job, s)));
     if (s->count == 0) return SPMM_OK;
     if (job->options.file) {
-        TRY(gather_sampled(job, &s->series.v));
+        TRY(gather_sampled(job, s, &s->series.v));
         s->series.count = s->count;
         s->series.length = job->length;
     }
-    return sp_agree(job->grid.comm, "check", sp_series_root(job) ? make_on_root(job) : SPMM_OK);
+    return sp_agree(job->place.grid.comm, "check", sp_is_root(&job->place) ? make_on_root(job, s) : SPMM_OK);
 }
 
 /* ---- checking results against the references ---- */
@@ -242,12 +235,12 @@ static double centre_error(const sp_series_job *job, int64_t i)
     return sqrt(n) * (2 * unit * fabs(s->centre[i]) + gamma_of(n + 8, p) * s->off[i]) / s->spread[i];
 }
 
-static spmm_status check_values(sp_series_job *job, sp_series_record *r)
+static spmm_status check_values(const sp_series_job *job, sp_series_record *r)
 {
     const sp_series_sample *const s = &job->sample;
     spmm_multivector all = {0};
-    TRY(gather_sampled(job, &all));
-    for (int64_t i = 0; i < s->count && sp_series_root(job); i++)
+    TRY(gather_sampled(job, s, &all));
+    for (int64_t i = 0; i < s->count && sp_is_root(&job->place); i++)
         for (int64_t k = 0; k < job->length; k++) {
             const double found = sp_multivector_get(&all, i, k),
                          expected = sp_multivector_get(&s->series.v, i, k);
@@ -262,12 +255,12 @@ static spmm_status check_values(sp_series_job *job, sp_series_record *r)
  *  \param [out] all   [job->count] numbers for all series */
 static spmm_status gather_numbers(const sp_series_job *job, const double *mine, double *all)
 {
-    const int64_t begin = job->begin[job->grid.rank];
+    const int64_t begin = job->begin[job->place.grid.rank];
     memcpy(all + begin, mine, (size_t)job->x.count * sizeof *mine);
-    return sp_gather_everywhere(job->grid.comm, all, job->begin, job->grid.size);
+    return sp_gather_everywhere(job->place.grid.comm, all, job->begin, job->place.grid.size);
 }
 
-static spmm_status check_means(sp_series_job *job, sp_series_record *r)
+static spmm_status check_means(const sp_series_job *job, sp_series_record *r)
 {
     const sp_series_sample *const s = &job->sample;
     const spmm_precision p = job->options.precision;
@@ -276,10 +269,11 @@ static spmm_status check_means(sp_series_job *job, sp_series_record *r)
     double *mine = NULL, *all = NULL;
     spmm_status status = sp_alloc((void **)&mine, job->x.count, sizeof *mine, "means");
     if (status == SPMM_OK) status = sp_alloc((void **)&all, job->count, sizeof *all, "means");
-    if (status == SPMM_OK) status = sp_series_download(job, mine, job->mean, job->x.count * 8);
-    TRY_GOTO(sp_agree(job->grid.comm, "check", status), done);
+    if (status == SPMM_OK)
+        status = sp_series_download(job->place.binding.device, mine, job->mean, job->x.count * 8);
+    TRY_GOTO(sp_agree(job->place.grid.comm, "check", status), done);
     TRY_GOTO(gather_numbers(job, mine, all), done);
-    for (int64_t i = 0; i < s->count && sp_series_root(job); i++)
+    for (int64_t i = 0; i < s->count && sp_is_root(&job->place); i++)
         compare(r, s->number[i], all[s->number[i]], s->centre[i],
                 2 * (gamma_of(n, p) * s->absolute[i] / n + unit * fabs(s->centre[i])) + n * tiny);
 done:
@@ -304,7 +298,7 @@ static void compare_deviations(const sp_series_job *job, const double *all, sp_s
     }
 }
 
-static spmm_status check_deviations(sp_series_job *job, sp_series_record *r)
+static spmm_status check_deviations(const sp_series_job *job, sp_series_record *r)
 {
     const int64_t count = job->x.count;
     sp_spread *spread = NULL;
@@ -313,15 +307,16 @@ static spmm_status check_deviations(sp_series_job *job, sp_series_record *r)
     if (status == SPMM_OK) status = sp_alloc((void **)&mine, 3 * count, sizeof *mine, "deviations");
     if (status == SPMM_OK) status = sp_alloc((void **)&all, 3 * job->count, sizeof *all, "deviations");
     if (status == SPMM_OK)
-        status = sp_series_download(job, spread, job->spread, count * (int64_t)sizeof *spread);
-    TRY_GOTO(sp_agree(job->grid.comm, "check", status), done);
+        status = sp_series_download(job->place.binding.device, spread, job->spread,
+                                    count * (int64_t)sizeof *spread);
+    TRY_GOTO(sp_agree(job->place.grid.comm, "check", status), done);
     for (int64_t m = 0; m < count; m++) {
         mine[m] = spread[m].deviation;
         mine[count + m] = spread[m].exponent;
         mine[2 * count + m] = spread[m].constant;
     }
     for (int i = 0; i < 3; i++) TRY_GOTO(gather_numbers(job, mine + i * count, all + i * job->count), done);
-    if (sp_series_root(job)) compare_deviations(job, all, r);
+    if (sp_is_root(&job->place)) compare_deviations(job, all, r);
 done:
     sp_free(spread);
     sp_free(mine);
@@ -329,7 +324,7 @@ done:
     return status;
 }
 
-spmm_status sp_series_check(sp_series_job *job, sp_step step, sp_series_record *record)
+spmm_status sp_series_check(const sp_series_job *job, sp_step step, sp_series_record *record)
 {
     if (job->sample.count == 0) return SPMM_OK;
     switch (step) {
@@ -369,7 +364,7 @@ void sp_series_check_pearson(const sp_series_job *job, const spmm_multivector *c
     const sp_series_sample *const s = &job->sample;
     const double gamma = gamma_of((double)job->length + 16, job->options.precision);
     r->check.done = 1; /* set even if there is only one sampled series, and so no pair to check */
-#pragma omp parallel for schedule(dynamic) num_threads(job->binding.threads)
+#pragma omp parallel for schedule(dynamic) num_threads(job->place.binding.threads)
     for (int64_t i = 0; i < s->count; i++)
         for (int64_t j = i + 1; j < s->count; j++) {
             const int none = s->constant[i] || s->constant[j];

@@ -17,8 +17,8 @@ static spmm_status select_sampled(const sp_series_job *job, const spmm_multivect
     return SPMM_OK;
 }
 
-static spmm_status on_root(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
-                           int everything)
+static spmm_status on_root(const sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
+                           int everything, int last)
 {
     const spmm_multivector *sampled = &result->coefficients;
     spmm_multivector some = {0};
@@ -32,19 +32,18 @@ static spmm_status on_root(sp_series_job *job, sp_series_record *r, const sp_pea
     if (status == SPMM_OK && job->sample.count > 0) sp_series_check_pearson(job, sampled, r);
     spmm_multivector_destroy(&some);
     if (status != SPMM_OK) return status;
-    if (r->check.wrong) job->failed++;
     if (job->options.verbosity >= 0) sp_series_report_step(stdout, r);
-    if (job->options.verbosity >= 0 && job->last_kernel)
+    if (job->options.verbosity >= 0 && last)
         sp_series_report_pairs(stdout, &job->options, r, result, job->count);
     TRY(sp_series_report_files(&job->options, r));
     return job->options.output ? sp_multivector_write(&result->coefficients, job->options.output) : SPMM_OK;
 }
 
-spmm_status sp_series_finish_pearson(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
-                                     int everything)
+spmm_status sp_series_finish_pearson(const sp_series_job *job, sp_series_record *r,
+                                     const sp_pearson_result *result, int everything, int last)
 {
-    const spmm_status status = sp_series_root(job) ? on_root(job, r, result, everything) : SPMM_OK;
-    return sp_agree(job->grid.comm, "output", status);
+    const spmm_status status = sp_is_root(&job->place) ? on_root(job, r, result, everything, last) : SPMM_OK;
+    return sp_agree(job->place.grid.comm, "output", status);
 }
 
 void sp_series_job_destroy(sp_series_job *job)
@@ -55,10 +54,9 @@ void sp_series_job_destroy(sp_series_job *job)
     spmm_multivector_destroy(&s->series.v);
     spmm_multivector_destroy(&job->x.v);
     spmm_multivector_destroy(&job->rows.v);
-    sp_series_free(job, job->mean);
-    sp_series_free(job, job->spread);
-    sp_series_free(job, job->work);
+    sp_series_free(job->place.binding.device, job->mean);
+    sp_series_free(job->place.binding.device, job->spread);
+    sp_series_free(job->place.binding.device, job->work);
     sp_ranges_destroy(&job->ranges);
-    sp_grid_destroy(&job->grid);
-    sp_unshare_memory(&job->memory);
+    sp_place_destroy(&job->place);
 }

@@ -5,7 +5,6 @@
 #ifndef SP_SERIES_MPI_JOB_H
 #define SP_SERIES_MPI_JOB_H
 
-#include "comm/grid.h"
 #include "distribute/scatter.h"
 #include "series_mpi/options.h"
 #include "series_mpi/pearson.h"
@@ -34,14 +33,11 @@ typedef struct sp_series_sample {
 
 typedef struct sp_series_job {
     sp_series_options options;
-    sp_grid grid; /**< process grid with one row per rank and one column */
-    sp_shared_memory memory;
-    sp_binding binding;
+    sp_place place; /**< with a grid of one row per rank and one column */
     sp_ranges ranges;
     const int64_t *begin;  /**< [number of ranks + 1] number of the first series of each rank; points into
                                 `ranges` */
     int64_t count, length; /**< count: number of series on all ranks; length: number of values in each */
-    double read_seconds;   /**< seconds for reading the input file and distributing its series */
 
     sp_series x;       /**< series of this rank, in the memory of the device that computes and in the layout
                             of --layout */
@@ -50,39 +46,34 @@ typedef struct sp_series_job {
     sp_spread *spread; /**< [x.count] deviation of each series of this rank, in the same memory as x */
     void *work;        /**< workspace of the current kernel, in the same memory as x; NULL: not needed */
     sp_series_sample sample;
-
-    sp_series_record record; /**< template for the records of all steps: the members that they have in
-                                  common */
-    int last_kernel;         /**< 1: the current kernel is the last one of its step. In step SP_PEARSON, the
-                                  report on the coefficients is printed after this kernel */
-    int failed;              /**< number of kernels that gave wrong results; counted on rank 0 only */
 } sp_series_job;
-
-static inline int sp_series_root(const sp_series_job *job) { return job->grid.rank == 0; }
 
 /* ---- phases of the program; each function returns the same status on every rank ---- */
 
 /** Distributes the series over the ranks, and allocates job->x, job->mean and job->spread. If there is an
- *  input file, reads the values of job->x from it. Collective over job->grid.
+ *  input file, reads the values of job->x from it. Collective.
  *  \return SPMM_OK, or the error of the file reader or of an allocation */
 spmm_status sp_series_load(sp_series_job *job);
 
-/** Chooses the series to check and fills in job->sample. Rank 0 runs the sequential program on the chosen
- *  series and measures its time. Collective over job->grid.
+/** Chooses the series to check and fills in *sample. Rank 0 runs the sequential program on the chosen series
+ *  and measures its time. Collective.
+ *  \param [in,out] sample  zeroed by the caller; sp_series_job_destroy() frees that of a job
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI */
-spmm_status sp_series_sample_make(sp_series_job *job);
+spmm_status sp_series_sample_make(const sp_series_job *job, sp_series_sample *sample);
 
-/** Runs, times, checks and reports all steps selected by --steps. Wrong results are not an error: job->failed
- *  counts the kernels that gave them. Collective over job->grid.
+/** Runs, times, checks and reports all steps selected by --steps. Writes x, rows, mean, spread and work.
+ *  Wrong results are not an error. Collective.
+ *  \param [in]  record  the members that the records of all steps have in common
+ *  \param [out] failed  number of kernels that gave wrong results; counted on rank 0 only
  *  \return SPMM_OK, or the error of the step that failed */
-spmm_status sp_series_measure(sp_series_job *job);
+spmm_status sp_series_measure(sp_series_job *job, const sp_series_record *record, int *failed);
 
 /** Prints the table of --accuracy: how exact the sums of several kernels are, for series that this function
- *  generates itself. Collective over job->grid.
+ *  generates itself. Collective.
  *  \return SPMM_OK, or the error of the kernel or output that failed */
-spmm_status sp_series_accuracy(sp_series_job *job);
+spmm_status sp_series_accuracy(const sp_series_options *o, const sp_place *place);
 
-/** Frees everything that the job owns; accepts a zeroed job. Collective over job->grid. */
+/** Frees everything that the job owns; accepts a zeroed job. Collective. */
 void sp_series_job_destroy(sp_series_job *job);
 
 /* ---- helpers of the phases ---- */
@@ -93,35 +84,38 @@ void sp_series_job_destroy(sp_series_job *job);
 spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_series_order layout,
                              spmm_precision precision, spmm_device space, sp_series *x);
 
-/** Allocates a zeroed array in the memory of the device that this rank computes on. The caller frees the
- *  array with sp_series_free(). Local.
+/** Allocates a zeroed array in the memory of a device. The caller frees it with sp_series_free(). Local.
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
-spmm_status sp_series_alloc(const sp_series_job *job, int64_t bytes, const char *what, void **p);
+spmm_status sp_series_alloc(spmm_device device, int64_t bytes, const char *what, void **p);
 
 /** Frees an array allocated by sp_series_alloc(); accepts NULL. Local. */
-void sp_series_free(const sp_series_job *job, void *p);
+void sp_series_free(spmm_device device, void *p);
 
-/** Replaces job->work by a zeroed workspace of the size that kernel k needs for job->x, or by NULL if k needs
- *  none. Local.
+/** Replaces *work by a zeroed workspace of the size that kernel k needs for x, or by NULL if k needs none.
+ *  Local.
+ *  \param [in]     block  threads per CUDA block; 0: the kernel's default
+ *  \param [in,out] work   in the memory of x
  *  \return SPMM_OK, or the errors of sp_series_alloc() */
-spmm_status sp_series_give_work(sp_series_job *job, const sp_series_kernel *k);
+spmm_status sp_series_give_work(const sp_series_kernel *k, const sp_series *x, int block, void **work);
 
-/** Copies `bytes` bytes to host memory from the memory of the device that this rank computes on. The copy is
- *  complete on return. Local.
+/** Copies `bytes` bytes to host memory from the memory of a device. The copy is complete on return. Local.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
-spmm_status sp_series_download(const sp_series_job *job, void *to, const void *from, int64_t bytes);
+spmm_status sp_series_download(spmm_device device, void *to, const void *from, int64_t bytes);
 
 /** Checks the results of a step for the sampled series of all ranks: generated values against those of the
  *  sequential program, means and deviations against references computed in long double. Rank 0 stores the
- *  outcome in record->check. Does nothing for SP_PEARSON. Collective over job->grid.
+ *  outcome in record->check. Does nothing for SP_PEARSON. Collective.
  *  \return the same status on every rank */
-spmm_status sp_series_check(sp_series_job *job, sp_step step, sp_series_record *record);
+spmm_status sp_series_check(const sp_series_job *job, sp_step step, sp_series_record *record);
 
-/** Checks, prints and writes Pearson's coefficients on rank 0. Collective over job->grid.
- *  \param [in] everything  1: `result` contains the coefficients of all series; 0: only of the sampled series
+/** Checks, prints and writes Pearson's coefficients on rank 0. Collective.
+ *  \param [in,out] r           rank 0: its histogram, pearson.constant and check are filled in
+ *  \param [in]     everything  1: `result` contains the coefficients of all series; 0: only of the sampled
+ *                              series
+ *  \param [in]     last        1: no other kernel of the step follows; the coefficients are printed
  *  \return the same status on every rank */
-spmm_status sp_series_finish_pearson(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
-                                     int everything);
+spmm_status sp_series_finish_pearson(const sp_series_job *job, sp_series_record *r,
+                                     const sp_pearson_result *result, int everything, int last);
 
 /** Checks the coefficients of the sampled series against references computed in long double, and stores the
  *  outcome in record->check. Local; called on rank 0 only.

@@ -23,9 +23,9 @@ spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_se
     return spmm_multivector_create(length, count > 0 ? count : 1, precision, space, &x->v);
 }
 
-spmm_status sp_series_alloc(const sp_series_job *job, int64_t bytes, const char *what, void **p)
+spmm_status sp_series_alloc(spmm_device device, int64_t bytes, const char *what, void **p)
 {
-    if (job->binding.device == SPMM_CPU) return sp_alloc_zero(p, bytes, 1, what);
+    if (device == SPMM_CPU) return sp_alloc_zero(p, bytes, 1, what);
     TRY(sp_device_alloc(p, bytes, what));
     const spmm_status status = sp_device_zero(*p, bytes);
     if (status != SPMM_OK) {
@@ -35,25 +35,24 @@ spmm_status sp_series_alloc(const sp_series_job *job, int64_t bytes, const char 
     return status;
 }
 
-spmm_status sp_series_give_work(sp_series_job *job, const sp_series_kernel *k)
+spmm_status sp_series_give_work(const sp_series_kernel *k, const sp_series *x, int block, void **work)
 {
-    sp_series_free(job, job->work);
-    job->work = NULL;
+    sp_series_free(x->v.space, *work);
+    *work = NULL;
     if (!k->ops->work_bytes) return SPMM_OK;
-    return sp_series_alloc(job, k->ops->work_bytes(&job->x, job->options.block), "a kernel's workspace",
-                           &job->work);
+    return sp_series_alloc(x->v.space, k->ops->work_bytes(x, block), "a kernel's workspace", work);
 }
 
-spmm_status sp_series_download(const sp_series_job *job, void *to, const void *from, int64_t bytes)
+spmm_status sp_series_download(spmm_device device, void *to, const void *from, int64_t bytes)
 {
-    if (job->binding.device == SPMM_CUDA) return sp_device_download(to, from, bytes);
+    if (device == SPMM_CUDA) return sp_device_download(to, from, bytes);
     memcpy(to, from, (size_t)bytes);
     return SPMM_OK;
 }
 
-void sp_series_free(const sp_series_job *job, void *p)
+void sp_series_free(spmm_device device, void *p)
 {
-    if (job->binding.device == SPMM_CPU)
+    if (device == SPMM_CPU)
         sp_free(p);
     else
         sp_device_free(p);
@@ -77,10 +76,9 @@ static int is_matrix_market(const char *path)
 
 /** Reads all series of the input file into `all`, series-major; called on rank 0. Each series is a column of
  *  a Matrix Market file, or a line of a CSV file. */
-static spmm_status read_file(const sp_series_job *job, sp_series *all)
+static spmm_status read_file(const sp_series_options *o, int threads, sp_series *all)
 {
-    const sp_series_options *const o = &job->options;
-    const sp_read_options options = {.precision = o->precision, .threads = job->binding.threads};
+    const sp_read_options options = {.precision = o->precision, .threads = threads};
     sp_series columns = {.layout = SP_INDEX_MAJOR};
     *all = (sp_series){.layout = SP_SERIES_MAJOR};
     if (!is_matrix_market(o->file)) {
@@ -97,7 +95,7 @@ static spmm_status read_file(const sp_series_job *job, sp_series *all)
     if (status == SPMM_OK)
         status = sp_series_create(columns.v.k, columns.v.rows, 0, SP_SERIES_MAJOR, o->precision, SPMM_CPU,
                                   all);
-    if (status == SPMM_OK) status = sp_series_transpose(&columns, all, job->binding.threads);
+    if (status == SPMM_OK) status = sp_series_transpose(&columns, all, threads);
     spmm_multivector_destroy(&columns.v);
     return status;
 }
@@ -106,13 +104,13 @@ static spmm_status read_file(const sp_series_job *job, sp_series *all)
 
 static spmm_status share_out(sp_series_job *job)
 {
-    spmm_status status = sp_ranges_create(job->grid.size, 1, &job->ranges);
-    if (status == SPMM_OK && sp_series_root(job)) {
-        sp_partition_even(job->count, job->grid.size, job->ranges.row_begin);
+    spmm_status status = sp_ranges_create(job->place.grid.size, 1, &job->ranges);
+    if (status == SPMM_OK && sp_is_root(&job->place)) {
+        sp_partition_even(job->count, job->place.grid.size, job->ranges.row_begin);
         job->ranges.col_begin[1] = job->count;
     }
-    TRY(sp_agree(job->grid.comm, "series", status));
-    TRY(sp_ranges_share(&job->grid, 0, job->count, job->count, &job->ranges));
+    TRY(sp_agree(job->place.grid.comm, "series", status));
+    TRY(sp_ranges_share(&job->place.grid, 0, job->count, job->count, &job->ranges));
     job->begin = job->ranges.row_begin;
     return SPMM_OK;
 }
@@ -121,23 +119,24 @@ static spmm_status share_out(sp_series_job *job)
  *  job->x, in the memory and layout of job->x. Collective. */
 static spmm_status send_out(sp_series_job *job, const sp_series *all)
 {
-    const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
+    const int64_t first = job->begin[job->place.grid.rank],
+                  count = job->begin[job->place.grid.rank + 1] - first;
     const spmm_precision precision = job->options.precision;
     sp_series mine = {0}, turned = {0};
     spmm_status status = sp_series_create(count, job->length, first, SP_SERIES_MAJOR, precision, SPMM_CPU,
                                           &mine);
-    TRY_GOTO(sp_agree(job->grid.comm, "series", status), done);
-    TRY_GOTO(sp_scatter_rows(&job->grid, &job->ranges, all->v.data, sp_row_bytes(&mine.v), mine.v.data,
-                             SP_TAG_SERIES),
+    TRY_GOTO(sp_agree(job->place.grid.comm, "series", status), done);
+    TRY_GOTO(sp_scatter_rows(&job->place.grid, &job->ranges, all->v.data,
+                             sp_row_bytes(&mine.v), mine.v.data, SP_TAG_SERIES),
              done);
     if (job->x.layout == SP_INDEX_MAJOR) {
         status = sp_series_create(count, job->length, first, SP_INDEX_MAJOR, precision, SPMM_CPU, &turned);
         if (status == SPMM_OK && count > 0)
-            status = sp_series_transpose(&mine, &turned, job->binding.threads);
+            status = sp_series_transpose(&mine, &turned, job->place.binding.threads);
     }
     if (status == SPMM_OK)
         status = spmm_multivector_copy(job->x.layout == SP_INDEX_MAJOR ? &turned.v : &mine.v, &job->x.v);
-    status = sp_agree(job->grid.comm, "series", status);
+    status = sp_agree(job->place.grid.comm, "series", status);
 done:
     spmm_multivector_destroy(&mine.v);
     spmm_multivector_destroy(&turned.v);
@@ -151,8 +150,8 @@ static spmm_status check_memory(const sp_series_job *job, int64_t count)
 {
     const sp_series_options *const o = &job->options;
     const int ordered = o->layout == SP_INDEX_MAJOR && (o->step[SP_DEVIATION] || o->step[SP_PEARSON]);
-    const int copies = 1 + ordered + (o->step[SP_PEARSON] ? 1 + (job->grid.size > 1) : 0);
-    if (job->binding.device != SPMM_CPU) return SPMM_OK;
+    const int copies = 1 + ordered + (o->step[SP_PEARSON] ? 1 + (job->place.grid.size > 1) : 0);
+    if (job->place.binding.device != SPMM_CPU) return SPMM_OK;
     return sp_memory_needs((double)count * (double)job->length * (double)sp_value_size(o->precision) *
                                copies * sp_budget_sharers(),
                            "the series and what the steps make of them");
@@ -160,33 +159,33 @@ static spmm_status check_memory(const sp_series_job *job, int64_t count)
 
 static spmm_status make_room(sp_series_job *job)
 {
-    const int64_t first = job->begin[job->grid.rank], count = job->begin[job->grid.rank + 1] - first;
+    const int64_t first = job->begin[job->place.grid.rank],
+                  count = job->begin[job->place.grid.rank + 1] - first;
     TRY(check_memory(job, count));
-    TRY(sp_series_create(count, job->length, first, job->options.layout, job->options.precision,
-                         job->binding.device, &job->x));
-    TRY(sp_series_alloc(job, count * 8, "means", (void **)&job->mean));
-    return sp_series_alloc(job, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);
+    const spmm_device device = job->place.binding.device;
+    TRY(sp_series_create(count, job->length, first, job->options.layout, job->options.precision, device,
+                         &job->x));
+    TRY(sp_series_alloc(device, count * 8, "means", (void **)&job->mean));
+    return sp_series_alloc(device, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);
 }
 
 spmm_status sp_series_load(sp_series_job *job)
 {
-    const double start = MPI_Wtime();
     int64_t shape[2] = {job->options.series, job->options.length};
     sp_series all = {0};
     spmm_status status = SPMM_OK;
     if (job->options.file) {
-        if (sp_series_root(job)) status = read_file(job, &all);
+        if (sp_is_root(&job->place)) status = read_file(&job->options, job->place.binding.threads, &all);
         shape[0] = all.count;
         shape[1] = all.length;
-        TRY_GOTO(sp_agree(job->grid.comm, "series", status), done);
+        TRY_GOTO(sp_agree(job->place.grid.comm, "series", status), done);
     }
-    TRY_GOTO(sp_bcast(job->grid.comm, 0, shape, sizeof shape), done);
+    TRY_GOTO(sp_bcast(job->place.grid.comm, 0, shape, sizeof shape), done);
     job->count = shape[0];
     job->length = shape[1];
     TRY_GOTO(share_out(job), done);
-    TRY_GOTO(sp_agree(job->grid.comm, "series", make_room(job)), done);
-    if (job->options.file) TRY_GOTO(send_out(job, &all), done);
-    job->read_seconds = MPI_Wtime() - start;
+    TRY_GOTO(sp_agree(job->place.grid.comm, "series", make_room(job)), done);
+    if (job->options.file) status = send_out(job, &all);
 done:
     spmm_multivector_destroy(&all.v);
     return status;

@@ -159,7 +159,7 @@ static const sp_option_row rows[] = {
     {0, "layout", "NAME", "values lie by series (default) or by index: those of all series side by side",
      WORDS(layout_words, layout)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
-     WORDS(sp_device_words, device)},
+     AUTO_WORDS(sp_device_words, device)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
     {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
     {0, "steps", "LIST", "measured: of generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
@@ -201,8 +201,6 @@ void sp_series_options_help(FILE *out)
         "FILE is a Matrix Market array, a column a series, or CSV, a line a series; plain or gzipped. Without\n"
         "one series are generated, each value the one before changed by a random share.\n\n");
     sp_option_help(&table, out);
-    fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
-                 "4 resources (memory, device, MPI, output).\n");
 }
 
 static spmm_status check_kernels(const sp_series_options *o)
@@ -210,9 +208,9 @@ static spmm_status check_kernels(const sp_series_options *o)
     for (int i = 0; i < o->kernels; i++) {
         const sp_series_kernel *const k = o->kernel[i];
         if (k->ops->missing) return sp_fail(SPMM_ERR_NO_DEVICE, "--kernel %s: %s", k->id, k->ops->missing);
-        if (o->device != SP_DEVICE_AUTO && (int)o->device != 1 + (int)k->device)
+        if (o->device != SP_DEVICE_AUTO && (int)o->device != (int)k->device)
             return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", k->id,
-                           sp_device_words[1 + k->device], sp_device_words[o->device]);
+                           sp_device_word(k->device), sp_device_word((spmm_device)o->device));
         if (k->device != o->kernel[0]->device)
             return sp_fail(SPMM_ERR_USAGE, "--kernel %s and %s run on different devices", o->kernel[0]->id,
                            k->id);
@@ -252,6 +250,7 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
 {
     *o = (sp_series_options){.series = 8192,
                              .length = 8192,
+                             .device = SP_DEVICE_AUTO,
                              .walk = {.start = 100, .epsilon = 0.01, .seed = 1},
                              .step = {1, 1, 1, 1},
                              .warmup = 1,

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/record_writer.h"
 
 /* ---- text output ---- */
 
-void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_binding *place, double read_seconds)
+void sp_series_report_head(FILE *out, const sp_series_record *r)
 {
     fprintf(out, "series_mpi %s: Pearson's coefficients of series of measurements\n", SPMM_VERSION);
     fprintf(out, "series     %s, %lld series of %lld values, %s, by %s\n", r->series.source,
@@ -19,9 +18,9 @@ void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_bindin
         fprintf(out, "           from %g on, each value within %g %% of the one before, seed %lld\n",
                 r->series.start, 100 * r->series.epsilon, (long long)r->series.seed);
     else
-        fprintf(out, "read       %.3f s, sending out included\n", read_seconds);
+        fprintf(out, "read       %.3f s, sending out included\n", r->series.read_seconds);
     fprintf(out, "ranks      %d\n", r->run.ranks);
-    sp_binding_print(out, place);
+    sp_binding_print(out, r->run.binding);
     if (r->copy_bandwidth > 0)
         fprintf(out, "copies     %.4g GB/s, read and written, all ranks: `share` is of that\n",
                 r->copy_bandwidth / 1e9);
@@ -198,10 +197,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_close(s);
     sp_writer_open(s, "run");
     sp_writer_int(s, "ranks", r->run.ranks);
-    sp_writer_text(s, "device", r->run.device);
-    sp_writer_text(s, "gpu", r->run.gpu);
-    sp_writer_text(s, "host", r->run.host);
-    sp_writer_int(s, "threads", r->run.threads);
+    sp_program_write_binding(s, r->run.binding);
     sp_writer_text(s, "precision", r->run.precision);
     sp_writer_int(s, "block", r->run.block);
     sp_writer_int(s, "repeat", r->run.repeat);
@@ -247,6 +243,5 @@ static void visit(sp_writer *s, const void *record)
 
 spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r)
 {
-    if (o->json) TRY(sp_writer_json(o->json, visit, r));
-    return o->csv ? sp_writer_csv(o->csv, visit, r) : SPMM_OK;
+    return sp_writer_files(o->json, o->csv, visit, r);
 }

@@ -14,15 +14,17 @@ typedef struct sp_series_record {
     struct {
         const char *source; /**< path of the input file, or "generated" */
         int64_t count, length;
+        double read_seconds;   /**< for reading the input file and distributing its series */
         double start, epsilon; /**< parameters of generated series (see sp_walk); NaN: the series come from a
                                     file */
         int64_t seed;
         const char *layout;
     } series;
     struct {
-        int ranks, threads, repeat, warmup, block;
+        int ranks, repeat, warmup, block;
         int batch; /**< runs per timing: short runs are timed together, and their mean time is recorded */
-        const char *device, *gpu, *host, *precision, *verify;
+        const sp_binding *binding; /**< of rank 0 */
+        const char *precision, *verify;
     } run;
     sp_step step;
     const char *kernel;
@@ -51,10 +53,8 @@ typedef struct sp_series_record {
     sp_histogram histogram;    /**< histogram of the coefficients; empty unless the step is SP_PEARSON */
 } sp_series_record;
 
-/** Prints the head of the report: series, ranks, binding and copy bandwidth.
- *  \param [in] read_seconds  seconds for reading the input file; not printed if the series were generated */
-void sp_series_report_head(FILE *out, const sp_series_record *r, const sp_binding *place,
-                           double read_seconds);
+/** Prints the head of the report: series, ranks, binding and copy bandwidth. */
+void sp_series_report_head(FILE *out, const sp_series_record *r);
 
 /** Prints the heading of the table of steps. */
 void sp_series_report_table_head(FILE *out);

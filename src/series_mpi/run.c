@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/enum_words.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "formats/multivector.h"
@@ -34,7 +35,7 @@ static sp_series_launch launch_of(const task *t)
                               .mean = job->mean,
                               .spread = job->spread,
                               .work = job->work,
-                              .threads = job->binding.threads,
+                              .threads = job->place.binding.threads,
                               .block = job->options.block};
 }
 
@@ -47,13 +48,13 @@ static spmm_status run_batch(task *t, int batch)
         if (t->pearson) TRY(sp_pearson_pass(t->pearson, t->job->spread, &t->centre));
         if (!t->pearson) TRY(t->kernel->ops->run(&l));
     }
-    return t->job->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+    return t->job->place.binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 /** Measures the seconds per run, from the ranks' common start until the last rank is done. Collective. */
 static spmm_status time_batch(task *t, int batch, double *seconds)
 {
-    MPI_Comm comm = t->job->grid.comm;
+    MPI_Comm comm = t->job->place.grid.comm;
     TRY(SP_MPI(MPI_Barrier(comm)));
     const double start = MPI_Wtime();
     const spmm_status status = run_batch(t, batch);
@@ -85,13 +86,13 @@ static spmm_status time_task(task *t, sp_series_record *r)
     plan_runs(o, once, r);
     if (t->pearson) r->run.batch = 1;
     spmm_status status = sp_alloc((void **)&seconds, 2 * (int64_t)r->run.repeat, sizeof *seconds, "times");
-    TRY(sp_agree(t->job->grid.comm, "step", status));
+    TRY(sp_agree(t->job->place.grid.comm, "step", status));
     centre = seconds + r->run.repeat;
     for (int i = 0; i < r->run.repeat && status == SPMM_OK; i++) {
         status = time_batch(t, r->run.batch, &seconds[i]);
         centre[i] = t->centre;
     }
-    if (status == SPMM_OK) status = sp_slowest(t->job->grid.comm, centre, r->run.repeat);
+    if (status == SPMM_OK) status = sp_slowest(t->job->place.grid.comm, centre, r->run.repeat);
     r->seconds = sp_stats_of(seconds, r->run.repeat);
     r->pearson.centre_seconds = sp_stats_of(centre, r->run.repeat).median;
     sp_free(seconds);
@@ -128,9 +129,10 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
 
 /* ---- running, checking and reporting one kernel ---- */
 
-static sp_series_record record_of(const sp_series_job *job, const sp_series_kernel *k)
+static sp_series_record record_of(const sp_series_job *job, const sp_series_record *common,
+                                  const sp_series_kernel *k)
 {
-    sp_series_record r = job->record;
+    sp_series_record r = *common;
     r.step = k->step;
     r.kernel = k->id;
     r.sequential = job->sample.seconds[k->step];
@@ -141,15 +143,14 @@ static sp_series_record record_of(const sp_series_job *job, const sp_series_kern
     return r;
 }
 
-static spmm_status report(sp_series_job *job, const sp_series_record *r)
+static spmm_status report(const sp_series_job *job, const sp_series_record *r)
 {
     spmm_status status = SPMM_OK;
-    if (sp_series_root(job)) {
+    if (sp_is_root(&job->place)) {
         if (job->options.verbosity >= 0) sp_series_report_step(stdout, r);
         status = sp_series_report_files(&job->options, r);
-        if (r->check.wrong) job->failed++;
     }
-    return sp_agree(job->grid.comm, "report", status);
+    return sp_agree(job->place.grid.comm, "report", status);
 }
 
 /** Overwrites the first result of a step with a wrong value if sp_fault() requests this. Tests use this to
@@ -161,52 +162,52 @@ static spmm_status poison(const sp_series_job *job, sp_step step)
                      : step == SP_MEAN   ? (void *)job->mean
                                          : (void *)&job->spread->deviation;
     const int64_t bytes = step == SP_GENERATE ? sp_value_size(job->options.precision) : 8;
-    if (sp_fault("step", job->grid.rank) != SP_FAULT_WRONG || job->x.count == 0) return SPMM_OK;
-    if (job->binding.device == SPMM_CUDA) return sp_device_upload(at, &wrong, bytes);
+    if (sp_fault("step", job->place.grid.rank) != SP_FAULT_WRONG || job->x.count == 0) return SPMM_OK;
+    if (job->place.binding.device == SPMM_CUDA) return sp_device_upload(at, &wrong, bytes);
     memcpy(at, &wrong, (size_t)bytes);
     return SPMM_OK;
 }
 
-/** Runs kernel k. With `measured` 0, runs it once for its result only: it is not timed, checked or reported.
- *  Collective. */
-static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int measured)
+/** Runs kernel k and fills in *r. With `measured` 0, runs it once for its result only: it is not timed,
+ *  checked or reported. Collective. */
+static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int measured,
+                              sp_series_record *r)
 {
     task t = {.job = job, .kernel = k};
-    sp_series_record r = record_of(job, k);
     double once;
-    TRY(sp_agree(job->grid.comm, "step", sp_series_give_work(job, k)));
+    const spmm_status status = sp_series_give_work(k, &job->x, job->options.block, &job->work);
+    TRY(sp_agree(job->place.grid.comm, "step", status));
     if (!measured) return time_batch(&t, 1, &once);
-    TRY(time_task(&t, &r));
-    TRY(sp_agree(job->grid.comm, "step", poison(job, k->step)));
-    TRY(sp_series_check(job, k->step, &r));
-    return report(job, &r);
+    TRY(time_task(&t, r));
+    TRY(sp_agree(job->place.grid.comm, "step", poison(job, k->step)));
+    TRY(sp_series_check(job, k->step, r));
+    return report(job, r);
 }
 
 /** Times passes that compute coefficients with kernel k, then runs one more pass that collects the results to
- *  report. Collective. */
-static spmm_status run_pearson(sp_series_job *job, const sp_series_kernel *k)
+ *  report. Fills in *r. Collective. \param [in] last  1: k is the last kernel of the step */
+static spmm_status run_pearson(sp_series_job *job, const sp_series_kernel *k, int last, sp_series_record *r)
 {
     task t = {.job = job, .kernel = k};
-    sp_series_record r = record_of(job, k);
     sp_pearson_result result = {0};
     int64_t *numbers = NULL;
     spmm_status status;
-    TRY(sp_pearson_create(&job->grid, job->rows.length ? &job->rows : &job->x, job->begin, k,
-                          job->binding.threads, &t.pearson));
-    TRY_GOTO(time_task(&t, &r), done);
-    r.pearson.transport = sp_pearson_transport(t.pearson);
-    r.pearson.received_bytes = (double)sp_pearson_received(t.pearson);
-    TRY_GOTO(sp_slowest(job->grid.comm, &r.pearson.received_bytes, 1), done);
+    TRY(sp_pearson_create(&job->place.grid, job->rows.length ? &job->rows : &job->x, job->begin, k,
+                          job->place.binding.threads, &t.pearson));
+    TRY_GOTO(time_task(&t, r), done);
+    r->pearson.transport = sp_pearson_transport(t.pearson);
+    r->pearson.received_bytes = (double)sp_pearson_received(t.pearson);
+    TRY_GOTO(sp_slowest(job->place.grid.comm, &r->pearson.received_bytes, 1), done);
     sp_pearson_wanted wanted = {job->sample.count, job->sample.number, job->options.top};
     if (job->options.output && job->sample.count < job->count) {
         status = sp_alloc((void **)&numbers, job->count, sizeof *numbers, "numbers of series");
-        TRY_GOTO(sp_agree(job->grid.comm, "pearson", status), done);
+        TRY_GOTO(sp_agree(job->place.grid.comm, "pearson", status), done);
         for (int64_t m = 0; m < job->count; m++) numbers[m] = m;
         wanted.count = job->count;
         wanted.series = numbers;
     }
     TRY_GOTO(sp_pearson_collect(t.pearson, job->spread, &wanted, &result), done);
-    status = sp_series_finish_pearson(job, &r, &result, numbers != NULL);
+    status = sp_series_finish_pearson(job, r, &result, numbers != NULL, last);
 done:
     sp_free(numbers);
     sp_pearson_result_destroy(&result);
@@ -228,9 +229,10 @@ static const sp_series_kernel *pick(const sp_series_job *job, sp_step step, int 
     for (int i = 0; i < o->kernels; i++)
         if (o->kernel[i]->step == step && named++ == which) return o->kernel[i];
     if (named) return NULL;
-    if (!o->all_kernels) return which == 0 ? sp_series_default(step, job->binding.device, layout) : NULL;
+    if (!o->all_kernels)
+        return which == 0 ? sp_series_default(step, job->place.binding.device, layout) : NULL;
     for (int i = 0; i < count; i++)
-        if (k[i].step == step && k[i].device == job->binding.device && !k[i].ops->missing &&
+        if (k[i].step == step && k[i].device == job->place.binding.device && !k[i].ops->missing &&
             (k[i].layout == SP_ANY_LAYOUT || k[i].layout == layout) && seen++ == which)
             return &k[i];
     return NULL;
@@ -241,7 +243,7 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     int count;
     const sp_series_kernel *const k = sp_series_kernels(&count);
     for (int i = 0; i < count; i++)
-        if (k[i].step == step && k[i].device == job->binding.device && k[i].ops->missing)
+        if (k[i].step == step && k[i].device == job->place.binding.device && k[i].ops->missing)
             return sp_fail(SPMM_ERR_NO_DEVICE,
                            "step %s: kernel %s: %s; leave the step out, or take another --device",
                            sp_step_word(step), k[i].id, k[i].ops->missing);
@@ -254,11 +256,11 @@ static spmm_status check_finite(const sp_series_job *job)
     const int64_t count = job->x.count;
     double *mean;
     TRY(sp_alloc((void **)&mean, count, sizeof *mean, "means"));
-    spmm_status status = sp_series_download(job, mean, job->mean, count * 8);
+    spmm_status status = sp_series_download(job->place.binding.device, mean, job->mean, count * 8);
     for (int64_t m = 0; m < count && status == SPMM_OK; m++)
         if (!isfinite(mean[m]))
             status = sp_fail(SPMM_ERR_LIMIT, "series %lld: its sum, or a value, is beyond the range of %s",
-                             (long long)job->x.first + m, job->record.run.precision);
+                             (long long)job->x.first + m, sp_precision_word(job->options.precision));
     sp_free(mean);
     return status;
 }
@@ -268,31 +270,35 @@ static spmm_status turn(sp_series_job *job)
 {
     if (job->x.layout == SP_SERIES_MAJOR || job->rows.length) return SPMM_OK;
     TRY(sp_series_create(job->x.count, job->length, job->x.first, SP_SERIES_MAJOR, job->options.precision,
-                         job->binding.device, &job->rows));
-    if (job->x.count > 0) TRY(sp_series_transpose(&job->x, &job->rows, job->binding.threads));
-    return job->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+                         job->place.binding.device, &job->rows));
+    if (job->x.count > 0) TRY(sp_series_transpose(&job->x, &job->rows, job->place.binding.threads));
+    return job->place.binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
-static spmm_status run_step(sp_series_job *job, sp_step step)
+static spmm_status run_step(sp_series_job *job, sp_step step, const sp_series_record *common, int *failed)
 {
     const int measured = job->options.step[step];
-    if (step == SP_DEVIATION || step == SP_PEARSON) TRY(sp_agree(job->grid.comm, "step", turn(job)));
+    if (step == SP_DEVIATION || step == SP_PEARSON) TRY(sp_agree(job->place.grid.comm, "step", turn(job)));
     if (!pick(job, step, 0)) return no_kernel(job, step);
     for (int i = 0; i == 0 || measured; i++) {
         const sp_series_kernel *const k = pick(job, step, i);
         if (!k) break;
-        job->last_kernel = !measured || !pick(job, step, i + 1);
-        TRY(step == SP_PEARSON ? run_pearson(job, k) : run_kernel(job, k, measured));
+        sp_series_record r = record_of(job, common, k);
+        TRY(step == SP_PEARSON ? run_pearson(job, k, !measured || !pick(job, step, i + 1), &r)
+                               : run_kernel(job, k, measured, &r));
+        *failed += r.check.wrong > 0;
     }
-    return step == SP_MEAN ? sp_agree(job->grid.comm, "step", check_finite(job)) : SPMM_OK;
+    return step == SP_MEAN ? sp_agree(job->place.grid.comm, "step", check_finite(job)) : SPMM_OK;
 }
 
-spmm_status sp_series_measure(sp_series_job *job)
+spmm_status sp_series_measure(sp_series_job *job, const sp_series_record *record, int *failed)
 {
     int last = 0;
+    *failed = 0;
     for (int s = 0; s < SP_STEPS; s++)
         if (job->options.step[s]) last = s;
-    if (sp_series_root(job) && job->options.verbosity >= 0) sp_series_report_table_head(stdout);
-    for (int s = job->options.file ? SP_MEAN : SP_GENERATE; s <= last; s++) TRY(run_step(job, (sp_step)s));
+    if (job->place.verbosity >= 0) sp_series_report_table_head(stdout);
+    for (int s = job->options.file ? SP_MEAN : SP_GENERATE; s <= last; s++)
+        TRY(run_step(job, (sp_step)s, record, failed));
     return SPMM_OK;
 }

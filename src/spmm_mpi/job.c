@@ -11,9 +11,9 @@
 #include "io/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
 
-spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds)
+spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds)
 {
-    return sp_slowest(job->grid.comm, (double *)seconds, sizeof *seconds / sizeof(double));
+    return sp_slowest(grid->comm, (double *)seconds, sizeof *seconds / sizeof(double));
 }
 
 /** Shows `fraction` as a percentage, in the same place of stderr each time.
@@ -29,182 +29,151 @@ static void show_progress(void *context, double fraction)
     fflush(stderr);
 }
 
-static int progress_wanted(const sp_job *job)
+sp_scatter_progress sp_job_progress(const sp_place *place)
 {
-    return sp_is_root(job) && job->options.verbosity >= 0 && isatty(STDERR_FILENO);
+    return place->verbosity >= 0 && isatty(STDERR_FILENO) ? show_progress : NULL;
 }
 
 /* ---- read ---- */
 
-sp_read_options sp_job_read_options(const sp_job *job)
+sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place)
 {
-    return (sp_read_options){.precision = job->options.precision,
-                             .threads = job->binding.threads,
-                             .allow_nonfinite = job->options.allow_nonfinite,
-                             .progress = progress_wanted(job) ? show_progress : NULL,
+    return (sp_read_options){.precision = o->precision,
+                             .threads = place->binding.threads,
+                             .allow_nonfinite = o->allow_nonfinite,
+                             .progress = sp_job_progress(place),
                              .progress_context = "reading"};
 }
 
 /** Reads the matrix from a .spmm file, which an earlier run with --cache has written. */
-static spmm_status read_cached(sp_job *job)
+static spmm_status read_cached(const char *path, const sp_read_options *options, sp_job_input *input)
 {
-    const sp_read_options options = sp_job_read_options(job);
     sp_spmm_file_facts facts;
+    TRY(sp_spmm_file_read(path, options, &input->a, &facts));
+    input->info = facts.info;
+    input->facts.read_bytes = (double)sp_csr_bytes(&input->a);
+    input->facts.binary = 1;
+    input->facts.stored = facts.info.stored;
+    input->facts.duplicates = facts.duplicates;
+    return SPMM_OK;
+}
+
+static spmm_status write_cache(const sp_options *o, const sp_place *place, const sp_job_input *input)
+{
+    const sp_spmm_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
+    TRY(sp_spmm_file_write(o->cache, &input->a, &facts, 0, place->binding.threads));
+    if (place->verbosity >= 0) printf("cache      %s written\n", o->cache);
+    return SPMM_OK;
+}
+
+static spmm_status read_text(const char *path, const sp_read_options *options, sp_job_input *input)
+{
+    TRY(sp_read_csr(path, options, &input->a, &input->info, &input->facts.stored, &input->facts.duplicates));
+    input->facts.read_bytes = (double)input->info.bytes;
+    return SPMM_OK;
+}
+
+static spmm_status read_file(const char *path, const sp_read_options *options, sp_job_input *input)
+{
     const double start = MPI_Wtime();
-    TRY(sp_spmm_file_read(job->options.matrix, &options, &job->a, &facts));
-    job->info = facts.info;
-    job->preamble.parse_seconds = MPI_Wtime() - start;
-    job->preamble.read_bytes = (double)sp_csr_bytes(&job->a);
-    job->preamble.binary = 1;
-    job->preamble.stored = facts.info.stored;
-    job->preamble.duplicates = facts.duplicates;
+    TRY((sp_spmm_file_is(path) ? read_cached : read_text)(path, options, input));
+    input->facts.parse_seconds = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
-static spmm_status write_cache(const sp_job *job)
+static spmm_status generate(const sp_options *o, int threads, sp_job_input *input)
 {
-    const sp_spmm_file_facts facts = {.info = job->info, .duplicates = job->preamble.duplicates};
-    TRY(sp_spmm_file_write(job->options.cache, &job->a, &facts, 0, job->binding.threads));
-    if (job->options.verbosity >= 0) printf("cache      %s written\n", job->options.cache);
+    input->info = (sp_mtx_info){.format = "generated", .field = "real", .symmetry = "general"};
+    TRY(sp_gen_csr(o->matrix, o->precision, threads, &input->a));
+    input->facts.stored = input->a.nnz;
     return SPMM_OK;
 }
 
-static spmm_status read_file(sp_job *job)
+static void row_facts(const spmm_csr *a, sp_matrix_facts *facts)
 {
-    const sp_read_options options = sp_job_read_options(job);
-    const double start = MPI_Wtime();
-    if (sp_spmm_file_is(job->options.matrix)) return read_cached(job);
-    TRY(sp_read_csr(job->options.matrix, &options, &job->a, &job->info, &job->preamble.stored,
-                    &job->preamble.duplicates));
-    job->preamble.parse_seconds = MPI_Wtime() - start;
-    job->preamble.read_bytes = (double)job->info.bytes;
-    return SPMM_OK;
-}
-
-static spmm_status generate(sp_job *job)
-{
-    job->info = (sp_mtx_info){.format = "generated", .field = "real", .symmetry = "general"};
-    TRY(sp_gen_csr(job->options.matrix, job->options.precision, job->binding.threads, &job->a));
-    job->preamble.stored = job->a.nnz;
-    return SPMM_OK;
-}
-
-static spmm_status read_x(sp_job *job)
-{
-    const sp_options *o = &job->options;
-    const int64_t cols = job->record.matrix.cols;
-    sp_read_options options = sp_job_read_options(job);
-    options.progress = NULL;
-    TRY(sp_read_dense(o->x_file, &options, &job->x_file));
-    if (job->x_file.rows != cols)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: X has %lld rows, and A %lld columns", o->x_file,
-                       (long long)job->x_file.rows, (long long)cols);
-    if (job->x_file.k < 1) return sp_fail(SPMM_ERR_SYNTAX, "%s: X has no columns", o->x_file);
-    return SPMM_OK;
-}
-
-static void row_facts(sp_job *job)
-{
-    const spmm_csr *a = &job->a;
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t n = a->irp[i + 1] - a->irp[i];
-        if (n > job->preamble.longest) job->preamble.longest = n;
-        job->preamble.empty += n == 0;
+        if (n > facts->longest) facts->longest = n;
+        facts->empty += n == 0;
     }
-    job->record.matrix.source = job->options.matrix;
-    job->record.matrix.field = job->info.field;
-    job->record.matrix.symmetry = job->info.symmetry;
-    job->record.matrix.rows = a->rows;
-    job->record.matrix.cols = a->cols;
-    job->record.matrix.nnz = a->nnz;
+    facts->rows = a->rows;
+    facts->cols = a->cols;
+    facts->nnz = a->nnz;
 }
 
-/** Sets K on every rank to the number of columns of job->x_file; fails if --columns says otherwise. */
-static spmm_status columns_of_x(sp_job *job)
+spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input *input)
 {
-    sp_options *o = &job->options;
-    int64_t k = job->x_file.k;
-    TRY(sp_bcast(job->grid.comm, SP_ROOT, &k, sizeof k));
-    if (o->k_given && (o->k_count != 1 || o->k[0] != k))
-        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: leave --columns out, or give %lld", o->x_file,
-                       (long long)k, (long long)k);
-    o->k_count = 1;
-    o->k[0] = k;
-    return sp_options_check_column_blocks(o);
-}
-
-spmm_status sp_job_read_x(sp_job *job)
-{
-    if (!job->options.x_file) return SPMM_OK;
-    TRY(sp_agree(job->grid.comm, "read", sp_is_root(job) ? read_x(job) : SPMM_OK));
-    return columns_of_x(job);
-}
-
-spmm_status sp_job_read(sp_job *job)
-{
-    const double start = MPI_Wtime();
-    const sp_options *o = &job->options;
+    const sp_read_options options = sp_job_read_options(o, place);
     spmm_status status = SPMM_OK;
-    if (sp_is_root(job)) {
-        status = sp_gen_is_spec(o->matrix) ? generate(job) : read_file(job);
-        if (status == SPMM_OK) row_facts(job);
-        if (status == SPMM_OK && o->cache) status = write_cache(job);
+    if (sp_is_root(place)) {
+        status = sp_gen_is_spec(o->matrix) ? generate(o, options.threads, input)
+                                           : read_file(o->matrix, &options, input);
+        if (status == SPMM_OK) row_facts(&input->a, &input->facts);
+        if (status == SPMM_OK && o->cache) status = write_cache(o, place, input);
     }
-    TRY(sp_agree(job->grid.comm, "read", status));
-    TRY(sp_job_read_x(job));
-    job->record.seconds.read = MPI_Wtime() - start;
+    TRY(sp_agree(place->grid.comm, "read", status));
+    return sp_bcast(place->grid.comm, SP_ROOT, &input->facts, sizeof input->facts);
+}
+
+static spmm_status read_x(const char *path, sp_read_options options, int64_t cols, spmm_multivector *x)
+{
+    options.progress = NULL;
+    TRY(sp_read_dense(path, &options, x));
+    if (x->rows != cols)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: X has %lld rows, and A %lld columns", path, (long long)x->rows,
+                       (long long)cols);
+    if (x->k < 1) return sp_fail(SPMM_ERR_SYNTAX, "%s: X has no columns", path);
     return SPMM_OK;
 }
 
-/* ---- scatter ---- */
-
-spmm_status sp_job_own_sample(sp_job *job)
+spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_input *input)
 {
-    const int blocks = job->ranges.p, me = job->grid.coords[0];
+    spmm_status status = SPMM_OK;
+    input->columns = o->columns;
+    if (!o->x_file) return SPMM_OK;
+    if (sp_is_root(place))
+        status = read_x(o->x_file, sp_job_read_options(o, place), input->facts.cols, &input->x);
+    TRY(sp_agree(place->grid.comm, "read", status));
+    int64_t k = input->x.k;
+    TRY(sp_bcast(place->grid.comm, SP_ROOT, &k, sizeof k));
+    if (o->k_given && (o->columns.count != 1 || o->columns.k[0] != k))
+        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: leave --columns out, or give %lld", o->x_file,
+                       (long long)k, (long long)k);
+    input->columns = (sp_columns){{k}, 1};
+    return sp_options_check_column_blocks(o, &input->columns);
+}
+
+/* ---- sample and renumbering ---- */
+
+spmm_status sp_job_list_sample(const sp_grid *grid, const sp_ranges *ranges, sp_reference *reference)
+{
+    const int blocks = ranges->p, me = grid->coords[0];
+    const int64_t most = SP_SAMPLE_ROWS + blocks;
     int64_t *first = NULL;
     spmm_status status = sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows");
     if (status == SPMM_OK)
-        status = sp_alloc((void **)&job->sample_rows, SP_SAMPLE_ROWS + blocks, sizeof *first, "sample rows");
-    status = sp_agree(job->grid.comm, "sample", status);
+        status = sp_alloc((void **)&reference->sampled, 2 * most, sizeof *first, "sample rows");
+    status = sp_agree(grid->comm, "sample", status);
     if (status == SPMM_OK) {
-        sp_sample_rows(job->ranges.row_begin, blocks, job->sample_rows, first);
-        job->sample_count = first[me + 1] - first[me];
-        for (int64_t i = 0; i < job->sample_count; i++)
-            job->sample_rows[i] = job->sample_rows[first[me] + i] - job->block.row_begin;
+        sp_sample_rows(ranges->row_begin, blocks, reference->sampled, first);
+        reference->count = first[blocks];
+        reference->own = reference->sampled + most;
+        reference->own_count = first[me + 1] - first[me];
+        for (int64_t i = 0; i < reference->own_count; i++)
+            reference->own[i] = reference->sampled[first[me] + i] - ranges->row_begin[me];
     }
     sp_free(first);
     return status;
 }
 
-spmm_status sp_job_scatter(sp_job *job)
+spmm_status sp_job_permute(const int64_t *perm, spmm_multivector *x)
 {
-    const double start = MPI_Wtime();
-    const int keep = job->verify == SP_VERIFY_FULL;
-    TRY(sp_scatter(&job->grid, SP_ROOT, &job->a, &job->ranges, keep ? SP_SCATTER_BORROW : SP_SCATTER_CONSUME,
-                   progress_wanted(job) ? show_progress : NULL, "scattering", &job->block));
-    if (job->verify == SP_VERIFY_SAMPLE) TRY(sp_job_own_sample(job));
-    job->record.memory.load_peak_bytes = sp_peak_bytes();
-    job->record.seconds.scatter = MPI_Wtime() - start;
-    return SPMM_OK;
-}
-
-spmm_status sp_job_halo(sp_job *job)
-{
-    const double start = MPI_Wtime();
-    sp_record *r = &job->record;
-    TRY(sp_halo_create(&job->grid, &job->block, job->options.exchange, job->binding.threads, &job->halo));
-    double most[3] = {(double)(job->halo.ghost_low + job->halo.ghost_high), job->halo.sources,
-                      (double)job->block.csr.nnz};
-    double entries = most[2];
-    TRY(sp_slowest(job->grid.comm, most, 3));
-    TRY(sp_sum(job->grid.comm, &entries, 1));
-    r->moved.rows = (int64_t)most[0];
-    r->moved.neighbours = (int)most[1];
-    r->moved.all_rows = job->halo.all_moved;
-    r->moved.bcast_rows = job->halo.all_bcast;
-    r->imbalance = entries > 0 ? most[2] * job->grid.size / entries : 1;
-    r->seconds.halo = MPI_Wtime() - start;
-    return SPMM_OK;
+    spmm_multivector renumbered;
+    TRY(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &renumbered));
+    const spmm_status status = sp_multivector_permute(x, perm, 0, &renumbered);
+    spmm_multivector_destroy(status == SPMM_OK ? x : &renumbered);
+    if (status == SPMM_OK) *x = renumbered;
+    return status;
 }
 
 /* ---- report before the products ---- */
@@ -218,48 +187,75 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
     return buf;
 }
 
-spmm_status sp_job_preamble(sp_job *job)
+/** Stores the communication of a product and the load imbalance. Collective. */
+static spmm_status note_halo(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+                             sp_record *record)
+{
+    const double entries = (double)block->csr.nnz;
+    double all = entries, most[3] = {(double)(halo->ghost_low + halo->ghost_high), halo->sources, entries};
+    TRY(sp_slowest(grid->comm, most, 3));
+    TRY(sp_sum(grid->comm, &all, 1));
+    record->moved.rows = (int64_t)most[0];
+    record->moved.neighbours = (int)most[1];
+    record->moved.all_rows = halo->all_moved;
+    record->moved.bcast_rows = halo->all_bcast;
+    record->imbalance = all > 0 ? most[2] * grid->size / all : 1;
+    return SPMM_OK;
+}
+
+static void note_run(const sp_job *job, sp_record *r)
 {
     static char x[48];
-    sp_rank_row mine = {job->binding,
-                        job->block.row_begin,
-                        job->block.csr.rows,
-                        job->block.csr.nnz,
-                        sp_csr_bytes(&job->block.csr),
-                        job->block.x_rows,
-                        job->halo.ghost_low + job->halo.ghost_high,
-                        job->halo.sent,
-                        job->halo.sources,
-                        job->halo.targets};
+    const sp_options *const o = &job->options;
+    const sp_halo *const halo = &job->dist.halo;
+    r->matrix = job->input.facts;
+    r->matrix.source = o->matrix;
+    r->matrix.field = job->input.info.field;
+    r->matrix.symmetry = job->input.info.symmetry;
+    r->run.ranks = job->place.grid.size;
+    memcpy(r->run.grid, job->place.grid.dims, sizeof r->run.grid);
+    r->run.binding = &job->place.binding;
+    r->run.repeat = o->repeat;
+    r->run.warmup = o->warmup;
+    r->run.precision = sp_precision_word(o->precision);
+    r->run.partition = sp_partition_word(o->partition);
+    r->run.exchange = halo->all_moved > 0 ? sp_exchange_word(halo->kind) : "none";
+    r->run.overlap = !o->no_overlap;
+    r->run.x = x_text(o, x, sizeof x);
+    r->run.verify = sp_verify_words[job->reference.mode];
+    r->mode = job->reference.mode;
+}
+
+spmm_status sp_job_preamble(const sp_job *job, sp_record *record)
+{
+    const sp_options *const o = &job->options;
+    const sp_grid *const grid = &job->place.grid;
+    const spmm_block *const block = &job->dist.block;
+    const sp_halo *const halo = &job->dist.halo;
+    const sp_rank_row mine = {job->place.binding,
+                              block->row_begin,
+                              block->csr.rows,
+                              block->csr.nnz,
+                              sp_csr_bytes(&block->csr),
+                              block->x_rows,
+                              halo->ghost_low + halo->ghost_high,
+                              halo->sent,
+                              halo->sources,
+                              halo->targets};
     sp_rank_row *all = NULL;
-    sp_record *r = &job->record;
-    r->run.ranks = job->grid.size;
-    memcpy(r->run.grid, job->grid.dims, sizeof r->run.grid);
-    r->run.device = sp_device_word(job->binding.device);
-    r->run.gpu = job->binding.device == SPMM_CUDA ? job->binding.gpu.name : "";
-    r->run.host = job->binding.host;
-    r->run.threads = job->binding.threads;
-    r->run.repeat = job->options.repeat;
-    r->run.warmup = job->options.warmup;
-    r->run.precision = sp_precision_word(job->options.precision);
-    r->run.partition = sp_partition_word(job->options.partition);
-    r->run.exchange = job->halo.all_moved > 0 ? sp_exchange_word(job->halo.kind) : "none";
-    r->run.overlap = !job->options.no_overlap;
-    r->run.x = x_text(&job->options, x, sizeof x);
-    r->run.verify = sp_verify_words[job->verify];
-    r->mode = job->verify;
-    TRY(sp_job_slowest(job, &r->seconds));
+    note_run(job, record);
+    TRY(note_halo(grid, block, halo, record));
+    TRY(sp_job_slowest(grid, &record->seconds));
     spmm_status status = SPMM_OK;
-    if (sp_is_root(job)) status = sp_alloc((void **)&all, job->grid.size, sizeof *all, "a row a rank");
-    TRY(sp_agree(job->grid.comm, "report", status));
-    status = sp_collect(job->grid.comm, &mine, sizeof mine, all);
-    if (status == SPMM_OK && sp_is_root(job) && job->options.verbosity >= 0) {
-        sp_report_preamble(stdout, &job->options, r, &job->preamble, all);
-        if (job->verify != job->options.verify)
+    if (sp_is_root(&job->place)) status = sp_alloc((void **)&all, grid->size, sizeof *all, "a row a rank");
+    TRY(sp_agree(grid->comm, "report", status));
+    status = sp_collect(grid->comm, &mine, sizeof mine, all);
+    if (status == SPMM_OK && job->place.verbosity >= 0) {
+        sp_report_preamble(stdout, o, record);
+        if (job->reference.mode != o->verify)
             printf("verify     a sample of %d rows: the whole Y and X would not fit in rank 0's memory\n",
                    SP_SAMPLE_ROWS);
-        if (job->options.verbosity > 0 || job->options.action == SP_ACTION_SCATTER_ONLY)
-            sp_report_ranks(stdout, all, job->grid.size);
+        if (o->verbosity > 0 || o->action == SP_ACTION_SCATTER_ONLY) sp_report_ranks(stdout, all, grid->size);
         fflush(stdout);
     }
     sp_free(all);
@@ -278,35 +274,33 @@ static spmm_status coo_of_csr(const spmm_csr *a, sp_coo *coo)
     return SPMM_OK;
 }
 
-spmm_status sp_job_check_conversions(sp_job *job)
+spmm_status sp_job_check_conversions(const sp_place *place, const spmm_csr *a, double ell_limit)
 {
     enum { SECONDS_LIMIT = 60 };
     sp_coo coo;
     spmm_status status = SPMM_OK;
-    if (sp_is_root(job)) {
-        status = coo_of_csr(&job->a, &coo);
+    if (sp_is_root(place)) {
+        status = coo_of_csr(a, &coo);
         if (status == SPMM_OK) {
-            status = sp_check_conversions(&coo, job->binding.threads, job->options.ell_limit, SECONDS_LIMIT,
-                                          stdout);
+            status = sp_check_conversions(&coo, place->binding.threads, ell_limit, SECONDS_LIMIT, stdout);
             sp_coo_destroy(&coo);
         }
     }
-    return sp_agree(job->grid.comm, "conversions", status);
+    return sp_agree(place->grid.comm, "conversions", status);
 }
 
 void sp_job_destroy(sp_job *job)
 {
-    sp_halo_destroy(&job->halo);
-    spmm_block_destroy(&job->block); /* before job->a, whose arrays job->block may share */
-    spmm_csr_destroy(&job->a);
-    spmm_csr_destroy(&job->sample);
-    spmm_multivector_destroy(&job->x_file);
-    sp_ranges_destroy(&job->ranges);
-    sp_free(job->perm);
-    sp_free(job->x_old);
-    sp_free(job->sampled);
-    sp_free(job->sample_rows);
-    sp_grid_destroy(&job->grid);
-    sp_unshare_memory(&job->memory);
+    sp_distribution *const d = &job->dist;
+    sp_halo_destroy(&d->halo);
+    spmm_block_destroy(&d->block); /* before input.a, whose arrays the block may share */
+    sp_ranges_destroy(&d->ranges);
+    sp_free(d->perm);
+    sp_free(d->x_old);
+    spmm_csr_destroy(&job->input.a);
+    spmm_multivector_destroy(&job->input.x);
+    spmm_csr_destroy(&job->reference.rows);
+    sp_free(job->reference.sampled);
+    sp_place_destroy(&job->place);
     sp_device_close();
 }

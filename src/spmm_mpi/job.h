@@ -5,7 +5,6 @@
 #define SP_SPMM_MPI_JOB_H
 
 #include "cli/program.h"
-#include "comm/grid.h"
 #include "distribute/halo.h"
 #include "distribute/scatter.h"
 #include "io/mtx_read.h"
@@ -13,132 +12,133 @@
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/report.h"
 
+/** What is read or generated. */
+typedef struct sp_job_input {
+    spmm_csr a;            /**< rank 0: the whole matrix A, as long as it is needed */
+    sp_mtx_info info;      /**< rank 0: what the header of the matrix file says */
+    sp_matrix_facts facts; /**< numbers on every rank; the words are NULL until the record has them */
+    spmm_multivector x;    /**< rank 0, -x FILE: X from the file, its rows numbered like those of A */
+    sp_columns columns;    /**< K of each run: of --columns or, with -x FILE, of the file */
+} sp_job_input;
+
+/** Where the rows and columns of A and the rows of X are. */
+typedef struct sp_distribution {
+    sp_ranges ranges; /**< row and column blocks of A, and the owners of the rows of X */
+    spmm_block block; /**< this rank's block of A */
+    sp_halo halo;     /**< which rows of X are exchanged in a product */
+    int64_t *perm;    /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
+    int64_t *x_old;   /**< --partition graph and generated X: indices that this rank's rows of X had before
+                           renumbering; else NULL */
+} sp_distribution;
+
+/** What Y is verified with. In full that is the whole A; the members but `mode` are of a sample. */
+typedef struct sp_reference {
+    sp_verify_mode mode; /**< mode in use: sample instead of full if rank 0 has too little memory */
+    spmm_csr rows;       /**< rank 0: the sampled rows of A */
+    int64_t *sampled;    /**< [count] global indices of all sampled rows */
+    int64_t count;
+    int64_t *own; /**< [own_count] indices within this rank's block; points into `sampled` */
+    int64_t own_count;
+} sp_reference;
+
 /** State of one execution of spmm_mpi; zeroed before the first use. */
 typedef struct sp_job {
     sp_options options;
-    sp_grid grid;
-    sp_shared_memory memory;
-    sp_binding binding;
-
-    spmm_csr a;              /**< rank 0: the whole matrix A, as long as it is needed */
-    sp_mtx_info info;        /**< rank 0: what the header of the matrix file says */
-    sp_ranges ranges;        /**< row and column blocks of A, and the owners of the rows of X */
-    spmm_block block;        /**< this rank's block of A */
-    sp_halo halo;            /**< which rows of X are exchanged in a product */
-    spmm_multivector x_file; /**< rank 0, -x FILE: X from the file, its rows numbered like those of A */
-
-    spmm_csr sample; /**< rank 0, --verify sample: the sampled rows of A */
-    int64_t *perm;   /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
-    int64_t *x_old;  /**< --partition graph and generated X: indices that this rank's rows of X had before
-                         renumbering; else NULL */
-
-    int64_t *sampled;     /**< rank 0: global indices of the sampled rows of A */
-    int64_t *sample_rows; /**< local indices of the sampled rows of this rank's block */
-    int64_t sample_count; /**< number of elements of sample_rows */
-
-    sp_verify_mode verify;    /**< mode in use: sample instead of full if rank 0 has too little memory */
-    sp_record record;         /**< report of the current run; each rank stores its own times there */
-    sp_preamble preamble;     /**< facts about the matrix, printed once */
-    spmm_transport transport; /**< the first plan's choice for --transport auto; later plans use it too */
-    const sp_kernel *chosen[SP_MAX_COLUMNS]; /**< --kernel auto: kernel chosen for options.k[i] */
-    int64_t touched;       /**< number of nonempty columns of `block`; set with copy_bandwidth */
-    double copy_bandwidth; /**< from sp_copy_bandwidth(), bytes per second; 0: not measured */
-    int64_t peak_bytes;    /**< peak resident set before measure_dram_bound() resets the peak */
-    double start;          /**< MPI_Wtime() at the start of the program */
-    int runs, failed;      /**< runs: runs made; failed: runs whose verification failed */
+    sp_place place;
+    sp_job_input input;
+    sp_distribution dist;
+    sp_reference reference;
 } sp_job;
 
-enum { SP_ROOT = 0 };
+/* The phases, besides sp_scatter() and sp_halo_create(). All are collective over the place's grid and return the same status on every rank. Each writes
+ * the objects that are not const. */
 
-/** Returns 1 on rank 0, the rank that reads, verifies and prints. Local. */
-static inline int sp_is_root(const sp_job *job) { return job->grid.rank == SP_ROOT; }
+/** Detects, before the matrix is read, what will make the run fail, e.g. a transport that is missing or an
+ *  output file that cannot be written. */
+spmm_status sp_job_check(const sp_options *o, const sp_place *place);
 
-/* The phases. "Collective" means over job->grid.comm. A collective phase returns the same status on every
- * rank. A timed phase stores the time that it took on this rank in job->record.seconds. */
+/** Reads or generates the matrix on rank 0. Writes the --cache file. */
+spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input *input);
 
-/** Reads or generates the matrix into job->a and reads X, if -x names a file, into job->x_file, both on rank
- *  0. Writes the --cache file. Collective. */
-spmm_status sp_job_read(sp_job *job);
+/** With --io parallel, replaces sp_job_read(), sp_job_partition() and the scatter: every rank reads its
+ *  own block of A. Sets dist->ranges and dist->block. */
+spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input *input,
+                        sp_distribution *dist);
 
-/** With --io parallel, replaces sp_job_read(), sp_job_partition() and sp_job_scatter(): every rank reads its
- *  own block of A. Sets job->block, job->ranges, job->x_file and what rank 0 needs for verifying.
- *  Collective. */
-spmm_status sp_job_load(sp_job *job);
+/** If -x names a file, reads X into input->x on rank 0. Sets input->columns on every rank. */
+spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_input *input);
 
-/** Chooses the grid (--grid auto), renumbers the rows (--partition graph), determines job->ranges, and
- *  decides whether rank 0 verifies all rows of Y or only a sample. Collective. */
-spmm_status sp_job_partition(sp_job *job);
+/** With --io parallel, after sp_job_load() and sp_job_read_x(): decides whether rank 0 verifies all rows of Y
+ *  or only a sample, and gathers these rows of A on it, in input->a or reference->rows. */
+spmm_status sp_job_collect_reference(const sp_options *o, const sp_place *place, const sp_distribution *dist,
+                                     sp_job_input *input, sp_reference *reference);
 
-/** Distributes job->a from rank 0 to job->block on all ranks. Consumes job->a unless rank 0 verifies in full.
- *  Collective. */
-spmm_status sp_job_scatter(sp_job *job);
+/** Replaces the grid (--grid auto), renumbers the rows of A and X (--partition graph), determines the ranges,
+ *  and decides whether rank 0 verifies all rows of Y or only a sample, which it copies from A. */
+spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
+                             sp_reference *reference);
 
-/** Creates job->halo; stores the communication volume and the load imbalance in job->record. Collective. */
-spmm_status sp_job_halo(sp_job *job);
-
-/** Stores in job->record what is known before the first product, and prints it on rank 0. Collective. */
-spmm_status sp_job_preamble(sp_job *job);
+/** Stores in the record what is known before the first product, and prints it on rank 0.
+ *  \param [in,out] record  has the times of this rank's phases; those of the slowest rank replace them */
+spmm_status sp_job_preamble(const sp_job *job, sp_record *record);
 
 /** If no kernel is named, chooses one for each K by rule or by timing (--autotune) and prints the reason.
- *  Collective. */
-spmm_status sp_job_choose(sp_job *job);
+ *  \param [out] chosen  [SP_MAX_COLUMNS] the kernel for input.columns.k[i]; unchanged if one is named */
+spmm_status sp_job_choose(const sp_job *job, const sp_kernel **chosen);
 
 /** Makes one run for every K and every requested kernel: converts the block, creates X, multiplies, gathers
  *  and verifies Y, and reports. With --kernel all, a kernel that refuses the matrix (SPMM_ERR_LIMIT) is
- *  reported as left out, and a table compares the other kernels. A failed verification is counted in
- *  job->failed and is not an error. Collective. */
-spmm_status sp_job_multiply(sp_job *job);
+ *  reported as left out, and a table compares the other kernels. Prints a summary after the last run.
+ *  \param [in]  chosen  [SP_MAX_COLUMNS] from sp_job_choose()
+ *  \param [in]  record  from sp_job_preamble()
+ *  \param [out] failed  number of runs whose verification failed, which is not an error */
+spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, const sp_record *record,
+                            int *failed);
 
-/** Implements --dry-run: rank 0 prints how much each rank would hold and communicate. Collective. */
-spmm_status sp_job_dry_run(sp_job *job);
+/** Implements --dry-run: rank 0 prints how much each rank would hold and communicate. */
+spmm_status sp_job_dry_run(const sp_options *o, const sp_place *place, const sp_job_input *input);
 
-/** Implements --check-conversions: rank 0 checks and times the conversions of job->a. Collective. */
-spmm_status sp_job_check_conversions(sp_job *job);
+/** Implements --check-conversions: rank 0 checks and times the conversions of the matrix a. */
+spmm_status sp_job_check_conversions(const sp_place *place, const spmm_csr *a, double ell_limit);
 
-/** Frees all members of the job and closes the GPU; accepts a zeroed job. Collective over the job's grid. */
+/** Frees all members of the job and closes the GPU; accepts a zeroed job. */
 void sp_job_destroy(sp_job *job);
 
 /* ---- functions that the job*.c files share ---- */
 
-/** Returns the options for reading files, taken from the job's options, with a progress display if stderr is
- *  a terminal. Local. */
-sp_read_options sp_job_read_options(const sp_job *job);
+/** Returns a callback that shows the progress of a phase, whose name is its context, on stderr; NULL if stderr
+ *  is not a terminal or this rank prints nothing. Local. */
+sp_scatter_progress sp_job_progress(const sp_place *place);
 
-/** If -x names a file, reads X into job->x_file on rank 0 and sets K on every rank to the number of columns
- *  of X. Collective. */
-spmm_status sp_job_read_x(sp_job *job);
+/** Replaces x, in host memory, by its renumbered copy: row i becomes row perm[i]. Local.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY; on failure x is unchanged */
+spmm_status sp_job_permute(const int64_t *perm, spmm_multivector *x);
 
-/** Detects, before the matrix is read, what will make the run fail, e.g. a transport that is missing or an
- *  output file that cannot be written. Collective; returns the same status on every rank. */
-spmm_status sp_job_check(const sp_job *job);
+/** Returns the options for reading files, with a progress display if stderr is a terminal. Local. */
+sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place);
 
 /** Checks whether the matrix, X and Y can fit in the memory that rank 0 shares with other ranks. Takes their
  *  sizes from the header of the matrix file or the name of the generator. Accepts a file that it cannot
  *  understand: the reader will report what is wrong.
  *
  *  Local; called on rank 0 only. \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_job_check_memory(const sp_job *job);
+spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place);
 
 /** Returns the size in bytes of the whole X and Y, which rank 0 needs besides A to verify in full. Local. */
-double sp_job_verify_bytes(const sp_job *job);
+double sp_job_verify_bytes(const sp_job_input *input, spmm_precision precision);
 
-/** Lists the sampled rows of all blocks in job->sampled.
- *
- *  Local; called on rank 0 only. \param [out] count  number of sampled rows \return SPMM_OK,
- *  SPMM_ERR_MEMORY */
-spmm_status sp_job_list_sample(sp_job *job, int64_t *count);
-
-/** Lists the sampled rows of this rank's block in job->sample_rows. Every rank computes the list from the
- *  block boundaries, so nothing is sent. Collective. */
-spmm_status sp_job_own_sample(sp_job *job);
+/** Lists the sampled rows of all blocks and of this rank's block in *reference. Every rank computes the list
+ *  from the block boundaries, so nothing is sent. Collective. */
+spmm_status sp_job_list_sample(const sp_grid *grid, const sp_ranges *ranges, sp_reference *reference);
 
 /** Replaces each time in *seconds by its maximum over all ranks, on every rank. The phases only note their
  *  own times, and the maximum is taken when a time is needed, because collectives are expensive if ranks
  *  share cores. Collective. */
-spmm_status sp_job_slowest(const sp_job *job, sp_seconds *seconds);
+spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds);
 
-/** Returns the options that all plans of the job share; the caller sets the kernel. Local. */
-spmm_plan_options sp_job_plan_options(const sp_job *job);
+/** Returns the options that all plans of the job share; the caller sets the kernel and, if an earlier plan
+ *  has chosen one, the transport. Local. */
+spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *binding);
 
 /** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not wanted. */
 typedef struct sp_job_times {
@@ -154,20 +154,20 @@ typedef struct sp_job_times {
  *  do not wait forever. A rank whose GPU has failed cannot do this; it ends the processes of all ranks.
  *  \param [out] times  the slowest rank's times of each product, the same on every rank
  *  \return the same status on every rank */
-spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
+spmm_status sp_job_time(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
                         int warmup, int repeat, const sp_job_times *times);
 
 /** Times `repeat` exchanges of X without products. Handles failures as sp_job_time() does.
  *
  *  Collective. \param [out] seconds  [repeat] the slowest rank's time of each exchange */
-spmm_status sp_job_time_exchange(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, int repeat,
+spmm_status sp_job_time_exchange(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x, int repeat,
                                  double *seconds);
 
 /** Times `repeat` products without exchange of X (sp_plan_apply_local()). Handles failures like
  *  sp_job_time().
  *
  *  Collective. \param [out] seconds  [repeat] the slowest rank's time of each product */
-spmm_status sp_job_time_local(const sp_job *job, spmm_plan *plan, const spmm_multivector *x,
+spmm_status sp_job_time_local(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x,
                               spmm_multivector *y, int repeat, double *seconds);
 
 #endif

@@ -11,7 +11,8 @@
 typedef struct outlook {
     sp_sizes a;
     int binary;
-    double share;  /* number of ranks that share memory with rank 0 / number of all ranks */
+    double share; /* number of ranks that share memory with rank 0 / number of all ranks */
+    spmm_precision precision;
     double value;  /* size of a matrix value in bytes */
     double p, q;   /* process grid p x q */
     int64_t k;     /* the largest K of the run; 1 if K is unknown */
@@ -33,29 +34,25 @@ static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
 }
 
 /** Returns the size in bytes of `rows` rows of X or Y. */
-static double rows_bytes(const outlook *l, const sp_job *job, double rows)
+static double rows_bytes(const outlook *l, double rows)
 {
-    return rows * (double)sp_multivector_ld(l->k, job->options.precision) * l->value;
+    return rows * (double)sp_multivector_ld(l->k, l->precision) * l->value;
 }
 
-static spmm_status look_ahead(const sp_job *job, outlook *l)
+static spmm_status look_ahead(const sp_options *o, const sp_grid *grid, outlook *l)
 {
-    const sp_options *const o = &job->options;
     sp_sizes x;
-    *l = (outlook){
-        .share = (double)sp_budget_sharers() / job->grid.size, .p = job->grid.size, .q = 1, .k = 1};
-    l->value = (double)sp_value_size(o->precision);
-    if (!o->grid_auto) {
-        l->p = job->grid.dims[0];
-        l->q = job->grid.dims[1];
-    }
+    *l = (outlook){.share = (double)sp_budget_sharers() / grid->size,
+                   .precision = o->precision,
+                   .value = (double)sp_value_size(o->precision),
+                   .p = o->grid_auto ? grid->size : grid->dims[0],
+                   .q = o->grid_auto ? 1 : grid->dims[1],
+                   .k = o->x_file ? 1 : sp_most_columns(&o->columns)};
     TRY(sizes_of(o->matrix, &l->a, &l->binary));
-    for (int i = 0; i < o->k_count && !o->x_file; i++)
-        if (o->k[i] > l->k) l->k = o->k[i];
     if (!o->x_file) return SPMM_OK;
     TRY(sp_read_sizes(o->x_file, &x));
     if (x.cols > 1) l->k = x.cols;
-    l->x_file = rows_bytes(l, job, (double)x.rows);
+    l->x_file = rows_bytes(l, (double)x.rows);
     return SPMM_OK;
 }
 
@@ -66,9 +63,8 @@ static double blocks_bytes(const outlook *l)
 }
 
 /** Returns the number of bytes needed while the matrix is read and distributed. */
-static double reading_bytes(const outlook *l, const sp_job *job)
+static double reading_bytes(const outlook *l, const sp_options *o, int ranks)
 {
-    const sp_options *const o = &job->options;
     const double rows = (double)l->a.rows, entries = (double)l->a.entries;
     const double whole = sp_csr_bytes_of(&l->a, o->precision);
     if (o->io_parallel) {
@@ -82,31 +78,31 @@ static double reading_bytes(const outlook *l, const sp_job *job)
     if (o->action == SP_ACTION_DRY_RUN) return whole;
     /* rank 0 has its peak when it sends the last block: the matrix and two copies of that block's row
        starts */
-    return whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / job->grid.size);
+    return whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / ranks);
 }
 
 /** Returns the number of bytes needed during the products. */
-static double product_bytes(const outlook *l, const sp_job *job)
+static double product_bytes(const outlook *l, spmm_device device)
 {
     const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
-    const double of_x = job->binding.device == SPMM_CPU ? rows_bytes(l, job, rows + cols) : 0;
+    const double of_x = device == SPMM_CPU ? rows_bytes(l, rows + cols) : 0;
     return l->share * (blocks_bytes(l) + of_x) + l->x_file;
 }
 
-spmm_status sp_job_check_memory(const sp_job *job)
+spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place)
 {
-    const sp_options *const o = &job->options;
     char what[SP_MESSAGE_BYTES / 2];
     outlook l;
     if (o->action != SP_ACTION_MULTIPLY && o->action != SP_ACTION_SCATTER_ONLY &&
         o->action != SP_ACTION_CHECK_CONVERSIONS && o->action != SP_ACTION_DRY_RUN)
         return SPMM_OK;
-    if (look_ahead(job, &l) != SPMM_OK) return SPMM_OK; /* the reader of the file will report the error */
+    if (look_ahead(o, &place->grid, &l) != SPMM_OK)
+        return SPMM_OK; /* the reader of the file will report the error */
     snprintf(what, sizeof what, "%.300s (%lld rows%s%lld entries)", o->matrix, (long long)l.a.rows,
              l.a.entries > 0 ? ", " : " and more than ", (long long)l.a.entries);
-    TRY(sp_memory_needs(reading_bytes(&l, job), what));
+    TRY(sp_memory_needs(reading_bytes(&l, o, place->grid.size), what));
     if (o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
     snprintf(what, sizeof what, "a multivector X, a multivector Y (K = %lld) and %.300s", (long long)l.k,
              o->matrix);
-    return sp_memory_needs(product_bytes(&l, job), what);
+    return sp_memory_needs(product_bytes(&l, place->binding.device), what);
 }

@@ -7,177 +7,142 @@
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/job.h"
 
-static int is_verbose(const sp_job *job) { return sp_is_root(job) && job->options.verbosity >= 0; }
-
-static int64_t greatest_k(const sp_job *job)
-{
-    int64_t k = 1;
-    for (int i = 0; i < job->options.k_count; i++)
-        if (job->options.k[i] > k) k = job->options.k[i];
-    return k;
-}
-
 /* ---- the grid ---- */
 
-/** With --grid auto, rank 0 finds the grid of least cost, and all ranks create it in place of job->grid. */
-static spmm_status choose_grid(sp_job *job)
+/** With --grid auto, rank 0 finds the grid of least cost, and all ranks create it in place of *grid. */
+static spmm_status choose_grid(const sp_options *o, sp_place *place, const sp_job_input *input)
 {
+    sp_grid *const grid = &place->grid;
     int dims[2] = {0, 0};
     spmm_status status = SPMM_OK;
-    if (!job->options.grid_auto) return SPMM_OK;
-    if (sp_is_root(job))
-        status = sp_grid_cost_best(&job->a, job->options.partition, job->grid.size, greatest_k(job),
-                                   job->binding.threads, job->options.verbosity > 0 ? stdout : NULL, &dims[0],
+    if (!o->grid_auto) return SPMM_OK;
+    if (sp_is_root(place))
+        status = sp_grid_cost_best(&input->a, o->partition, grid->size, sp_most_columns(&input->columns),
+                                   place->binding.threads, place->verbosity > 0 ? stdout : NULL, &dims[0],
                                    &dims[1]);
-    TRY(sp_agree(job->grid.comm, "grid", status));
-    TRY(sp_bcast(job->grid.comm, SP_ROOT, dims, sizeof dims));
-    sp_grid_destroy(&job->grid);
-    return sp_grid_create(MPI_COMM_WORLD, dims[0], dims[1], &job->grid);
+    TRY(sp_agree(grid->comm, "grid", status));
+    TRY(sp_bcast(grid->comm, SP_ROOT, dims, sizeof dims));
+    sp_grid_destroy(grid);
+    return sp_grid_create(MPI_COMM_WORLD, dims[0], dims[1], grid);
 }
 
 /* ---- renumbering by a graph partitioner; rank 0 ---- */
 
-/** Counts the rows of X that all ranks together receive in a product if matrix a is split by `partition`. */
-static spmm_status count_received(const sp_job *job, const spmm_csr *a, sp_partition partition,
-                                  int64_t *received)
+/** Counts the rows of X that all ranks together receive in a product if matrix a is split by `partition`.
+ *  \param [in] blocks  the size of the grid, and for SP_PARTITION_GRAPH the row blocks */
+static spmm_status count_received(const spmm_csr *a, sp_partition partition, int threads,
+                                  const sp_ranges *blocks, int64_t *received)
 {
     sp_grid_cost cost = {.received = 0};
     sp_ranges ranges;
-    TRY(sp_ranges_create(job->ranges.p, job->ranges.q, &ranges));
-    memcpy(ranges.row_begin, job->ranges.row_begin, (size_t)(ranges.p + 1) * sizeof *ranges.row_begin);
-    spmm_status status = sp_grid_cost_ranges(a, partition, job->binding.threads, &ranges);
-    if (status == SPMM_OK) status = sp_grid_cost_count(a, &ranges, 1, job->binding.threads, NULL, &cost);
+    TRY(sp_ranges_create(blocks->p, blocks->q, &ranges));
+    memcpy(ranges.row_begin, blocks->row_begin, (size_t)(ranges.p + 1) * sizeof *ranges.row_begin);
+    spmm_status status = sp_grid_cost_ranges(a, partition, threads, &ranges);
+    if (status == SPMM_OK) status = sp_grid_cost_count(a, &ranges, 1, threads, NULL, &cost);
     *received = cost.received;
     sp_ranges_destroy(&ranges);
     return status;
 }
 
-static spmm_status permute_x(sp_job *job)
-{
-    spmm_multivector old = job->x_file;
-    if (!job->options.x_file) return SPMM_OK;
-    TRY(spmm_multivector_create(old.rows, old.k, old.precision, SPMM_CPU, &job->x_file));
-    const spmm_status status = sp_multivector_permute(&old, job->perm, 0, &job->x_file);
-    spmm_multivector_destroy(&old);
-    return status;
-}
-
 /** Replaces A by P A P^T with a permutation P computed by METIS, and prints the communication volume before
- *  and after. */
-static spmm_status renumber(sp_job *job)
+ *  and after. If X comes from a file, its rows are renumbered too. */
+static spmm_status renumber(const sp_place *place, sp_job_input *input, sp_distribution *dist)
 {
-    spmm_csr renumbered;
+    const int threads = place->binding.threads;
+    spmm_csr renumbered, *const a = &input->a;
+    sp_ranges *const r = &dist->ranges;
     int64_t before = 0, after = 0, cut = 0;
-    TRY(sp_alloc((void **)&job->perm, job->a.rows, sizeof *job->perm, "new numbers of the rows"));
-    TRY(count_received(job, &job->a, SP_PARTITION_NNZ, &before));
-    TRY(sp_graph_partition(&job->a, job->ranges.p, job->perm, job->ranges.row_begin, &cut));
-    TRY(sp_csr_permute(&job->a, job->perm, job->binding.threads, &renumbered));
-    spmm_csr_destroy(&job->a);
-    job->a = renumbered;
-    TRY(permute_x(job));
-    TRY(count_received(job, &job->a, SP_PARTITION_GRAPH, &after));
-    if (is_verbose(job))
+    TRY(sp_alloc((void **)&dist->perm, a->rows, sizeof *dist->perm, "new numbers of the rows"));
+    TRY(count_received(a, SP_PARTITION_NNZ, threads, r, &before));
+    TRY(sp_graph_partition(a, r->p, dist->perm, r->row_begin, &cut));
+    TRY(sp_csr_permute(a, dist->perm, threads, &renumbered));
+    spmm_csr_destroy(a);
+    *a = renumbered;
+    if (input->x.data) TRY(sp_job_permute(dist->perm, &input->x));
+    TRY(count_received(a, SP_PARTITION_GRAPH, threads, r, &after));
+    if (place->verbosity >= 0)
         printf(
             "graph      rows renumbered in %d parts, %lld edges cut; rows of X that all ranks receive: %lld before,"
             " %lld after\n",
-            job->ranges.p, (long long)cut, (long long)before, (long long)after);
+            r->p, (long long)cut, (long long)before, (long long)after);
     return SPMM_OK;
 }
 
 /** Sends each rank the indices that its rows of X had before renumbering: the generated values of X depend on
  *  these indices. */
-static spmm_status share_old_numbers(sp_job *job)
+static spmm_status share_old_numbers(const sp_place *place, int64_t cols, sp_distribution *dist)
 {
-    const sp_ranges *const r = &job->ranges;
-    const int p = job->grid.coords[0], q = job->grid.coords[1];
+    const sp_grid *const grid = &place->grid;
+    const sp_ranges *const r = &dist->ranges;
+    const int p = grid->coords[0], q = grid->coords[1];
     const int64_t rows = sp_x_end(r, p, q) - sp_x_first(r, p, q);
     int64_t *old = NULL;
-    spmm_status status = sp_alloc((void **)&job->x_old, rows, sizeof *old, "old numbers of rows");
-    if (status == SPMM_OK && sp_is_root(job)) {
-        status = sp_alloc((void **)&old, job->a.cols, sizeof *old, "old numbers of rows");
-        for (int64_t i = 0; status == SPMM_OK && i < job->a.cols; i++) old[job->perm[i]] = i;
+    spmm_status status = sp_alloc((void **)&dist->x_old, rows, sizeof *old, "old numbers of rows");
+    if (status == SPMM_OK && sp_is_root(place)) {
+        status = sp_alloc((void **)&old, cols, sizeof *old, "old numbers of rows");
+        for (int64_t i = 0; status == SPMM_OK && i < cols; i++) old[dist->perm[i]] = i;
     }
-    status = sp_agree(job->grid.comm, "partition", status);
-    if (status == SPMM_OK)
-        status = sp_scatter_rows(&job->grid, r, old, sizeof *old, job->x_old, SP_TAG_OLD_ROWS);
+    status = sp_agree(grid->comm, "partition", status);
+    if (status == SPMM_OK) status = sp_scatter_rows(grid, r, old, sizeof *old, dist->x_old, SP_TAG_OLD_ROWS);
     sp_free(old);
     return status;
 }
 
-/* ---- data for verification; rank 0 only ---- */
+/* ---- the ranges, and what is verified ---- */
 
-double sp_job_verify_bytes(const sp_job *job)
+double sp_job_verify_bytes(const sp_job_input *input, spmm_precision precision)
 {
-    return (double)(job->record.matrix.rows + job->record.matrix.cols) * (double)greatest_k(job) *
-           (double)sp_value_size(job->options.precision);
+    return (double)(input->facts.rows + input->facts.cols) * (double)sp_most_columns(&input->columns) *
+           (double)sp_value_size(precision);
 }
 
-spmm_status sp_job_list_sample(sp_job *job, int64_t *count)
+static spmm_status partition_on_root(const sp_options *o, const sp_place *place, sp_job_input *input,
+                                     sp_distribution *dist, sp_verify_mode *mode)
 {
-    const int blocks = job->ranges.p;
-    int64_t *first;
-    TRY(sp_alloc((void **)&job->sampled, SP_SAMPLE_ROWS + blocks, sizeof *job->sampled, "sample rows"));
-    TRY(sp_alloc((void **)&first, blocks + 1, sizeof *first, "sample rows"));
-    sp_sample_rows(job->ranges.row_begin, blocks, job->sampled, first);
-    *count = first[blocks];
-    sp_free(first);
-    return SPMM_OK;
+    if (o->partition == SP_PARTITION_GRAPH) TRY(renumber(place, input, dist));
+    if (*mode == SP_VERIFY_FULL &&
+        sp_job_verify_bytes(input, o->precision) > 0.8 * (double)sp_available_bytes())
+        *mode = SP_VERIFY_SAMPLE;
+    return sp_grid_cost_ranges(&input->a, o->partition, place->binding.threads, &dist->ranges);
 }
 
-static spmm_status take_sample(sp_job *job)
+spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
+                             sp_reference *reference)
 {
-    int64_t count;
-    TRY(sp_job_list_sample(job, &count));
-    return sp_csr_pick(&job->a, job->sampled, count, &job->sample);
-}
-
-static spmm_status partition_on_root(sp_job *job)
-{
-    if (job->options.partition == SP_PARTITION_GRAPH) TRY(renumber(job));
-    TRY(sp_grid_cost_ranges(&job->a, job->options.partition, job->binding.threads, &job->ranges));
-    if (job->verify == SP_VERIFY_FULL && sp_job_verify_bytes(job) > 0.8 * (double)sp_available_bytes())
-        job->verify = SP_VERIFY_SAMPLE;
-    return job->verify == SP_VERIFY_SAMPLE ? take_sample(job) : SPMM_OK;
-}
-
-spmm_status sp_job_partition(sp_job *job)
-{
-    const double start = MPI_Wtime();
-    job->verify = job->options.verify;
-    TRY(choose_grid(job));
-    spmm_status status = sp_ranges_create(job->grid.dims[0], job->grid.dims[1], &job->ranges);
-    if (status == SPMM_OK && sp_is_root(job)) status = partition_on_root(job);
-    TRY(sp_agree(job->grid.comm, "partition", status));
-    int64_t shared[3] = {job->verify, job->a.rows, job->a.cols};
-    TRY(sp_bcast(job->grid.comm, SP_ROOT, shared, sizeof shared));
-    TRY(sp_ranges_share(&job->grid, SP_ROOT, shared[1], shared[2], &job->ranges));
-    job->verify = (sp_verify_mode)shared[0];
-    job->record.matrix.rows = shared[1];
-    job->record.matrix.cols = shared[2];
-    if (job->options.partition == SP_PARTITION_GRAPH && !job->options.x_file) TRY(share_old_numbers(job));
-    job->record.seconds.partition = MPI_Wtime() - start;
-    return SPMM_OK;
+    const sp_grid *const grid = &place->grid;
+    const sp_matrix_facts *const facts = &input->facts;
+    reference->mode = o->verify;
+    TRY(choose_grid(o, place, input));
+    spmm_status status = sp_ranges_create(grid->dims[0], grid->dims[1], &dist->ranges);
+    if (status == SPMM_OK && sp_is_root(place))
+        status = partition_on_root(o, place, input, dist, &reference->mode);
+    TRY(sp_agree(grid->comm, "partition", status));
+    TRY(sp_bcast(grid->comm, SP_ROOT, &reference->mode, sizeof reference->mode));
+    TRY(sp_ranges_share(grid, SP_ROOT, facts->rows, facts->cols, &dist->ranges));
+    if (o->partition == SP_PARTITION_GRAPH && !o->x_file) TRY(share_old_numbers(place, facts->cols, dist));
+    if (reference->mode != SP_VERIFY_SAMPLE) return SPMM_OK;
+    TRY(sp_job_list_sample(grid, &dist->ranges, reference));
+    if (sp_is_root(place))
+        status = sp_csr_pick(&input->a, reference->sampled, reference->count, &reference->rows);
+    return sp_agree(grid->comm, "sample", status);
 }
 
 /* ---- --dry-run; rank 0 only ---- */
 
-static spmm_status plan_one(const sp_job *job, int ranks)
+static spmm_status plan_one(const sp_options *o, const spmm_csr *a, int64_t k, int threads, int ranks)
 {
-    const sp_options *o = &job->options;
-    const int64_t k = greatest_k(job);
-    const int threads = job->binding.threads;
     int p = ranks, q = 1;
     sp_ranges r;
     sp_grid_cost cost;
     sp_rank_count *counts = NULL;
-    if (o->grid_auto) TRY(sp_grid_cost_best(&job->a, o->partition, ranks, k, threads, NULL, &p, &q));
+    if (o->grid_auto) TRY(sp_grid_cost_best(a, o->partition, ranks, k, threads, NULL, &p, &q));
     if (o->p * o->q == ranks) p = o->p, q = o->q;
     TRY(sp_ranges_create(p, q, &r));
     spmm_status status = sp_alloc((void **)&counts, ranks, sizeof *counts, "counts of the ranks");
-    if (status == SPMM_OK) status = sp_grid_cost_ranges(&job->a, o->partition, threads, &r);
-    if (status == SPMM_OK) status = sp_grid_cost_count(&job->a, &r, k, threads, counts, &cost);
+    if (status == SPMM_OK) status = sp_grid_cost_ranges(a, o->partition, threads, &r);
+    if (status == SPMM_OK) status = sp_grid_cost_count(a, &r, k, threads, counts, &cost);
     if (status == SPMM_OK) {
-        sp_grid_cost_line(stdout, &job->a, &cost, "");
+        sp_grid_cost_line(stdout, a, &cost, "");
         if (o->verbosity > 0) {
             sp_grid_cost_ranks(stdout, counts, p, q);
             printf("\n");
@@ -188,22 +153,24 @@ static spmm_status plan_one(const sp_job *job, int ranks)
     return status;
 }
 
-static spmm_status plan_all(const sp_job *job)
+static spmm_status plan_all(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    const sp_options *o = &job->options;
+    const spmm_csr *const a = &input->a;
+    const int64_t k = sp_most_columns(&input->columns);
+    const int threads = place->binding.threads;
     char whole[32];
     printf("matrix     %s, %lld x %lld, %lld entries: %s as CSR, which rank 0 holds while it sends it out\n",
-           o->matrix, (long long)job->a.rows, (long long)job->a.cols, (long long)job->a.nnz,
-           sp_bytes_text(whole, sizeof whole, (double)sp_csr_bytes(&job->a)));
-    sp_grid_cost_head(stdout, greatest_k(job));
-    for (int i = 0; i < o->plan_count; i++) TRY(plan_one(job, (int)o->plan_ranks[i]));
-    if (o->plan_count == 0) TRY(plan_one(job, job->grid.size));
+           o->matrix, (long long)a->rows, (long long)a->cols, (long long)a->nnz,
+           sp_bytes_text(whole, sizeof whole, (double)sp_csr_bytes(a)));
+    sp_grid_cost_head(stdout, k);
+    for (int i = 0; i < o->plan_count; i++) TRY(plan_one(o, a, k, threads, (int)o->plan_ranks[i]));
+    if (o->plan_count == 0) TRY(plan_one(o, a, k, threads, place->grid.size));
     printf(
         "each the most of any rank; `from`: neighbours; waiting rows: those that need a received row of X\n");
     return SPMM_OK;
 }
 
-spmm_status sp_job_dry_run(sp_job *job)
+spmm_status sp_job_dry_run(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    return sp_agree(job->grid.comm, "partition", sp_is_root(job) ? plan_all(job) : SPMM_OK);
+    return sp_agree(place->grid.comm, "partition", sp_is_root(place) ? plan_all(o, place, input) : SPMM_OK);
 }

@@ -15,10 +15,8 @@
 
 /* ---- options against build and device: all ranks get the same result unless their machines differ ---- */
 
-static spmm_status check_ways(const sp_job *job)
+static spmm_status check_ways(const sp_options *o, spmm_device device)
 {
-    const sp_options *const o = &job->options;
-    const spmm_device device = job->binding.device;
     const char *why = o->transport == SPMM_TRANSPORT_AUTO ? NULL : sp_transport_missing(o->transport, device);
     if (why) return sp_fail(SPMM_ERR_USAGE, "--transport %s: %s", sp_transport_word(o->transport), why);
     why = sp_reduce_missing(o->reduce, device);
@@ -26,26 +24,23 @@ static spmm_status check_ways(const sp_job *job)
     return o->partition == SP_PARTITION_GRAPH ? sp_graph_ready() : SPMM_OK;
 }
 
-static spmm_status check_kernels(const sp_job *job)
+static spmm_status check_kernels(const sp_options *o, spmm_device device)
 {
-    const sp_options *const o = &job->options;
-    const spmm_device device = job->binding.device;
     if (device == SPMM_CPU && (o->shape.block != 0 || o->shape.subwarp != 0))
         return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu",
                        o->shape.block != 0 ? "block-size" : "subwarp");
-    if (o->format != SP_FORMAT_AUTO && !sp_kernel_default(device, (spmm_format)((int)o->format - 1)))
+    if (o->format != SPMM_FORMAT_AUTO && !sp_kernel_default(device, o->format))
         return sp_fail(SPMM_ERR_USAGE, "--format %s: no kernel has it on device %s: see --list-kernels",
-                       sp_format_word((spmm_format)((int)o->format - 1)), sp_device_word(device));
+                       sp_format_word(o->format), sp_device_word(device));
     return SPMM_OK;
 }
 
 /** Checks --grid PxQ with --dry-run: P x Q must be one of the numbers of --plan-ranks. Without --plan-ranks,
  *  it must be the number of ranks of the running job. */
-static spmm_status check_planned_grid(const sp_job *job)
+static spmm_status check_planned_grid(const sp_options *o, int running)
 {
-    const sp_options *const o = &job->options;
     const int64_t ranks = (int64_t)o->p * o->q;
-    int fits = o->plan_count == 0 && ranks == job->grid.size;
+    int fits = o->plan_count == 0 && ranks == running;
     if (o->action != SP_ACTION_DRY_RUN || ranks == 0) return SPMM_OK;
     for (int i = 0; i < o->plan_count; i++) fits |= o->plan_ranks[i] == ranks;
     if (fits) return SPMM_OK;
@@ -57,20 +52,17 @@ static spmm_status check_planned_grid(const sp_job *job)
 /** Checks that the hardware suits --transport and --reduce: peer needs all ranks of a process column on one
  *  node, NCCL needs one GPU per rank.
  *
- *  Collective over the job's grid; the status may differ between ranks. All collective queries come before
+ *  Collective over the grid; the status may differ between ranks. All collective queries come before
  *  the first return on an error, so that every rank takes part in them. */
-static spmm_status check_neighbours(const sp_job *job)
+static spmm_status check_neighbours(const sp_options *o, const sp_grid *g, const sp_binding *binding)
 {
-    const sp_options *const o = &job->options;
-    const sp_grid *const g = &job->grid;
     int which, on_node = g->dims[0], in_column = 1, in_row = 1;
     spmm_status column = SPMM_OK, row = SPMM_OK;
-    if (job->binding.device == SPMM_CPU || o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
+    if (binding->device == SPMM_CPU || o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
     if (o->transport == SPMM_TRANSPORT_PEER) column = sp_node_rank(g->col_comm, &which, &on_node);
     if (o->transport == SPMM_TRANSPORT_NCCL)
-        column = sp_node_sharers(g->col_comm, job->binding.gpu.pci, &which, &in_column);
-    if (o->reduce == SPMM_REDUCE_NCCL)
-        row = sp_node_sharers(g->row_comm, job->binding.gpu.pci, &which, &in_row);
+        column = sp_node_sharers(g->col_comm, binding->gpu.pci, &which, &in_column);
+    if (o->reduce == SPMM_REDUCE_NCCL) row = sp_node_sharers(g->row_comm, binding->gpu.pci, &which, &in_row);
     TRY(column);
     TRY(row);
     if (on_node != g->dims[0])
@@ -127,18 +119,18 @@ static spmm_status check_files(const sp_options *o)
     return check_outputs(o);
 }
 
-static spmm_status check(const sp_job *job)
+static spmm_status check(const sp_options *o, const sp_place *place)
 {
-    TRY(check_ways(job));
-    TRY(check_kernels(job));
-    TRY(check_planned_grid(job));
-    if (!sp_is_root(job)) return SPMM_OK;
-    TRY(check_files(&job->options));
-    return sp_job_check_memory(job);
+    TRY(check_ways(o, place->binding.device));
+    TRY(check_kernels(o, place->binding.device));
+    TRY(check_planned_grid(o, place->grid.size));
+    if (!sp_is_root(place)) return SPMM_OK;
+    TRY(check_files(o));
+    return sp_job_check_memory(o, place);
 }
 
-spmm_status sp_job_check(const sp_job *job)
+spmm_status sp_job_check(const sp_options *o, const sp_place *place)
 {
-    TRY(sp_agree(job->grid.comm, "ready", check(job)));
-    return sp_agree(job->grid.comm, "ready", check_neighbours(job));
+    TRY(sp_agree(place->grid.comm, "ready", check(o, place)));
+    return sp_agree(place->grid.comm, "ready", check_neighbours(o, &place->grid, &place->binding));
 }

@@ -14,15 +14,27 @@
 
 /* ---- one run ---- */
 
+/** What the runs have in common. */
+typedef struct session {
+    const sp_job *job;
+    spmm_transport transport; /* that of --transport; if that is auto, the choice of the first plan */
+    int64_t touched;          /* number of nonempty columns of the block; set with copy_bandwidth */
+    double copy_bandwidth;    /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
+    int64_t peak_bytes;       /* peak resident set before measure_dram_bound() resets the peak */
+    sp_record record;         /* the last run's; before the first run what is known by then */
+    int runs, failed;         /* runs: runs made; failed: runs whose verification failed */
+} session;
+
 /** Data of one run, i.e. of one K and one kernel. */
 typedef struct run {
     const sp_kernel *kernel;
     int64_t k;
+    sp_record record;
     spmm_plan *plan;
     spmm_multivector x, y;          /* this rank's rows of X and Y, in the memory of the plan's device */
     spmm_multivector y_host;        /* copy of y in host memory if y is on a GPU; otherwise unused */
     spmm_multivector x_whole;       /* rank 0: the whole X, if it must be generated for verification */
-    const spmm_multivector *x_seen; /* rank 0: the whole X for verification: x_whole, x or job->x_file */
+    const spmm_multivector *x_seen; /* rank 0: the whole X for verification: x_whole, x or input.x */
     spmm_multivector gathered;      /* rank 0: the whole Y, or its sampled rows */
     double *seconds;                /* [TIMES * repeat], see times_of() */
 } run;
@@ -41,58 +53,73 @@ static void destroy_run(run *r)
     sp_free(r->seconds);
 }
 
-spmm_plan_options sp_job_plan_options(const sp_job *job)
+spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *binding)
 {
-    return (spmm_plan_options){.device = job->binding.device,
+    return (spmm_plan_options){.device = binding->device,
                                .format = SPMM_FORMAT_AUTO,
-                               .threads = job->binding.threads,
-                               .ell_limit = job->options.ell_limit,
-                               .block_size = job->options.shape.block,
-                               .subwarp = job->options.shape.subwarp,
-                               .exchange = job->options.exchange,
-                               .transport = job->transport != SPMM_TRANSPORT_AUTO ? job->transport
-                                                                                  : job->options.transport,
-                               .reduce = job->options.reduce,
-                               .no_overlap = job->options.no_overlap,
-                               .column_blocks = job->options.column_blocks};
+                               .threads = binding->threads,
+                               .ell_limit = o->ell_limit,
+                               .block_size = o->shape.block,
+                               .subwarp = o->shape.subwarp,
+                               .exchange = o->exchange,
+                               .transport = o->transport,
+                               .reduce = o->reduce,
+                               .no_overlap = o->no_overlap,
+                               .column_blocks = o->column_blocks};
 }
 
-static spmm_status make_plan(sp_job *job, run *r)
+/** Stores the plan's choices (transport, reduction, column blocks) in the record. Collective. */
+static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run *r)
 {
-    spmm_plan_options options = sp_job_plan_options(job);
+    sp_record *rec = &r->record;
+    rec->moved.column_blocks = facts->column_blocks;
+    rec->run.transport = facts->transport == SPMM_TRANSPORT_AUTO ? "none"
+                                                                 : sp_transport_word(facts->transport);
+    rec->run.reduce = facts->reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts->reduce);
+    double rows[2] = {(double)facts->interior_rows, (double)job->dist.block.csr.rows};
+    TRY(sp_sum(job->place.grid.comm, rows, 2));
+    rec->moved.interior = rows[1] > 0 ? rows[0] / rows[1] : 1;
+    return SPMM_OK;
+}
+
+/** \param [in,out] transport  SPMM_TRANSPORT_AUTO: the plan chooses, and if it exchanges anything its choice
+ *                             is stored here */
+static spmm_status make_plan(const sp_job *job, spmm_transport *transport, run *r)
+{
+    spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
+    sp_plan_facts facts;
     const double start = MPI_Wtime();
     options.kernel = r->kernel->id;
-    TRY(sp_plan_create(&job->grid, &job->block, &job->halo, r->k, &options, &r->plan));
-    job->record.seconds.convert = MPI_Wtime() - start;
-    return SPMM_OK;
+    options.transport = *transport;
+    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, r->k, &options, &r->plan));
+    r->record.seconds.convert = MPI_Wtime() - start;
+    sp_plan_facts_of(r->plan, &facts);
+    if (*transport == SPMM_TRANSPORT_AUTO) *transport = facts.transport;
+    return note_facts(job, &facts, r);
 }
 
 /** Generates this rank's rows of X in *x. */
 static void generate(const sp_job *job, spmm_multivector *x)
 {
-    const sp_options *o = &job->options;
-    if (job->x_old)
-        sp_multivector_generate_rows(x, o->x_kind, o->x_seed, job->x_old, job->binding.threads);
+    const sp_options *const o = &job->options;
+    const sp_distribution *const d = &job->dist;
+    const int threads = job->place.binding.threads;
+    if (d->x_old)
+        sp_multivector_generate_rows(x, o->x_kind, o->x_seed, d->x_old, threads);
     else
-        sp_multivector_generate(x, o->x_kind, o->x_seed, job->block.x_begin, job->binding.threads);
+        sp_multivector_generate(x, o->x_kind, o->x_seed, d->block.x_begin, threads);
 }
 
 /** Generates the whole X in *x; its rows are renumbered if the rows of the matrix were. */
 static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *o = &job->options;
-    spmm_multivector renumbered;
-    sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->binding.threads);
-    if (!job->perm) return SPMM_OK;
-    TRY(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &renumbered));
-    const spmm_status status = sp_multivector_permute(x, job->perm, 0, &renumbered);
-    spmm_multivector_destroy(status == SPMM_OK ? x : &renumbered);
-    if (status == SPMM_OK) *x = renumbered;
-    return status;
+    sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->place.binding.threads);
+    return job->dist.perm ? sp_job_permute(job->dist.perm, x) : SPMM_OK;
 }
 
 /** Creates this rank's rows of X in the plan's memory: generates them or receives them from rank 0. */
-static spmm_status make_x(sp_job *job, run *r)
+static spmm_status make_x(const sp_job *job, run *r)
 {
     spmm_multivector staging = {0};
     spmm_multivector *host = &r->x;
@@ -101,9 +128,9 @@ static spmm_status make_x(sp_job *job, run *r)
         host = &staging;
         status = spmm_multivector_create(r->x.rows, r->k, r->x.precision, SPMM_CPU, host);
     }
-    TRY_GOTO(sp_agree(job->grid.comm, "x", status), done);
+    TRY_GOTO(sp_agree(job->place.grid.comm, "x", status), done);
     if (job->options.x_file)
-        TRY_GOTO(sp_scatter_x(&job->grid, &job->ranges, &job->x_file, host), done);
+        TRY_GOTO(sp_scatter_x(&job->place.grid, &job->dist.ranges, &job->input.x, host), done);
     else
         generate(job, host);
     if (host == &staging) status = spmm_multivector_copy(&staging, &r->x);
@@ -114,17 +141,17 @@ done:
 
 /** Sets r->x_seen on rank 0 to the whole X for verification. An X from a file, or the r->x of a single CPU
  *  rank, is already whole; otherwise generates the whole X. */
-static spmm_status see_x(sp_job *job, run *r)
+static spmm_status see_x(const sp_job *job, run *r)
 {
-    if (!sp_is_root(job) || job->verify == SP_VERIFY_NONE) return SPMM_OK;
-    r->x_seen = job->options.x_file ? &job->x_file : &r->x;
-    if (job->options.x_file || (job->grid.size == 1 && r->kernel->device == SPMM_CPU)) return SPMM_OK;
+    if (!sp_is_root(&job->place) || job->reference.mode == SP_VERIFY_NONE) return SPMM_OK;
+    r->x_seen = job->options.x_file ? &job->input.x : &r->x;
+    if (job->options.x_file || (job->place.grid.size == 1 && r->kernel->device == SPMM_CPU)) return SPMM_OK;
     r->x_seen = &r->x_whole;
-    TRY(spmm_multivector_create(job->record.matrix.cols, r->k, r->x.precision, SPMM_CPU, &r->x_whole));
+    TRY(spmm_multivector_create(job->input.facts.cols, r->k, r->x.precision, SPMM_CPU, &r->x_whole));
     return generate_whole(job, &r->x_whole);
 }
 
-static spmm_status prepare(sp_job *job, run *r)
+static spmm_status prepare(const sp_job *job, run *r)
 {
     const double start = MPI_Wtime();
     spmm_status status = make_x(job, r);
@@ -133,22 +160,23 @@ static spmm_status prepare(sp_job *job, run *r)
     if (status == SPMM_OK)
         status = sp_alloc_zero((void **)&r->seconds, (int64_t)TIMES * job->options.repeat, sizeof(double),
                                "times");
-    TRY(sp_agree(job->grid.comm, "place_x", status));
-    job->record.seconds.x = MPI_Wtime() - start;
+    TRY(sp_agree(job->place.grid.comm, "place_x", status));
+    r->record.seconds.x = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
 /** Computes the members of record.dram_bound. The share is the minimum time of the slowest rank (its DRAM
  *  traffic at its copy bandwidth) divided by the median time of a product. */
-static spmm_status dram_bound_share(sp_job *job, const run *r)
+static spmm_status dram_bound_share(const session *s, run *r)
 {
-    sp_record *rec = &job->record;
-    rec->dram_bound.bytes = sp_dram_bytes(&job->block.csr, job->touched, r->k);
-    double seconds = job->copy_bandwidth > 0 ? rec->dram_bound.bytes / job->copy_bandwidth : 0;
-    rec->dram_bound.copy_bandwidth = job->copy_bandwidth;
-    TRY(sp_sum(job->grid.comm, &rec->dram_bound.bytes, 1));
-    TRY(sp_sum(job->grid.comm, &rec->dram_bound.copy_bandwidth, 1));
-    TRY(sp_slowest(job->grid.comm, &seconds, 1));
+    sp_record *rec = &r->record;
+    MPI_Comm comm = s->job->place.grid.comm;
+    rec->dram_bound.bytes = sp_dram_bytes(&s->job->dist.block.csr, s->touched, r->k);
+    double seconds = rec->dram_bound.bytes / s->copy_bandwidth;
+    rec->dram_bound.copy_bandwidth = s->copy_bandwidth;
+    TRY(sp_sum(comm, &rec->dram_bound.bytes, 1));
+    TRY(sp_sum(comm, &rec->dram_bound.copy_bandwidth, 1));
+    TRY(sp_slowest(comm, &seconds, 1));
     rec->dram_bound.share = rec->apply.median > 0 ? seconds / rec->apply.median : 0;
     return SPMM_OK;
 }
@@ -171,23 +199,7 @@ static double hidden_share(const sp_record *rec)
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/** Stores the plan's choices (transport, reduction, column blocks) in the record. */
-static spmm_status note_facts(sp_job *job, const run *r)
-{
-    sp_record *rec = &job->record;
-    sp_plan_facts facts;
-    sp_plan_facts_of(r->plan, &facts);
-    job->transport = facts.transport;
-    rec->moved.column_blocks = facts.column_blocks;
-    rec->run.transport = facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_word(facts.transport);
-    rec->run.reduce = facts.reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts.reduce);
-    double rows[2] = {(double)facts.interior_rows, (double)job->block.csr.rows};
-    TRY(sp_sum(job->grid.comm, rows, 2));
-    rec->moved.interior = rows[1] > 0 ? rows[0] / rows[1] : 1;
-    return SPMM_OK;
-}
-
-static spmm_status products(sp_job *job, run *r)
+static spmm_status products(const sp_job *job, run *r)
 {
     const int repeat = job->options.repeat;
     const sp_job_times times = {
@@ -197,13 +209,12 @@ static spmm_status products(sp_job *job, run *r)
         times_of(job, r, BOUNDARY),
         times_of(job, r, REDUCE)
     };
-    TRY(note_facts(job, r));
-    TRY(sp_job_time(job, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
-    if (job->halo.all_moved > 0) {
-        TRY(sp_job_time_exchange(job, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
-        TRY(sp_job_time_local(job, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
+    TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
+    if (job->dist.halo.all_moved > 0) {
+        TRY(sp_job_time_exchange(&job->place.grid, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
+        TRY(sp_job_time_local(&job->place.grid, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
     }
-    sp_record *rec = &job->record;
+    sp_record *rec = &r->record;
     rec->apply = sp_stats_of(times.apply, repeat);
     rec->seconds.apply = rec->apply.median;
     rec->seconds.kernel = median(job, r, KERNEL);
@@ -215,16 +226,16 @@ static spmm_status products(sp_job *job, run *r)
     rec->moved.hidden = hidden_share(rec);
     rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
                                         : 0;
-    return job->copy_bandwidth > 0 ? dram_bound_share(job, r) : SPMM_OK;
+    return SPMM_OK;
 }
 
 /** Moves the sampled rows to the front of *y, in place. Row i of the result comes from a row with an index of
  *  at least i, since the sampled indices increase strictly; so no row is overwritten before it is moved. */
-static void pick_rows(const sp_job *job, spmm_multivector *y)
+static void pick_rows(const sp_reference *reference, spmm_multivector *y)
 {
-    for (int64_t i = 0; i < job->sample_count; i++)
-        memmove(sp_row(y, i), sp_row(y, job->sample_rows[i]), (size_t)sp_row_bytes(y));
-    y->rows = job->sample_count;
+    for (int64_t i = 0; i < reference->own_count; i++)
+        memmove(sp_row(y, i), sp_row(y, reference->own[i]), (size_t)sp_row_bytes(y));
+    y->rows = reference->own_count;
 }
 
 static void poison(spmm_multivector *y)
@@ -233,46 +244,50 @@ static void poison(spmm_multivector *y)
 }
 
 /** Writes Y to the output file, with the rows in the order of the matrix as read. Called on rank 0 only. */
-static spmm_status write_output(const sp_job *job, const spmm_multivector *gathered)
+static spmm_status write_output(const char *path, const int64_t *perm, const spmm_multivector *gathered)
 {
     spmm_multivector y;
-    if (!job->perm) return sp_multivector_write(gathered, job->options.output);
+    if (!perm) return sp_multivector_write(gathered, path);
     TRY(spmm_multivector_create(gathered->rows, gathered->k, gathered->precision, SPMM_CPU, &y));
-    spmm_status status = sp_multivector_permute(gathered, job->perm, 1, &y);
-    if (status == SPMM_OK) status = sp_multivector_write(&y, job->options.output);
+    spmm_status status = sp_multivector_permute(gathered, perm, 1, &y);
+    if (status == SPMM_OK) status = sp_multivector_write(&y, path);
     spmm_multivector_destroy(&y);
     return status;
 }
 
-static spmm_status collect(sp_job *job, run *r)
+static spmm_status collect(const sp_job *job, run *r)
 {
+    const sp_grid *const grid = &job->place.grid;
+    const char *const output = job->options.output;
+    const sp_verify_mode mode = job->reference.mode;
+    const int64_t rows = job->input.facts.rows;
     const double start = MPI_Wtime();
     spmm_status status = SPMM_OK;
     spmm_multivector *y = &r->y;
-    job->record.seconds.gather = 0;
-    if (job->verify == SP_VERIFY_NONE && !job->options.output) return SPMM_OK;
+    r->record.seconds.gather = 0;
+    if (mode == SP_VERIFY_NONE && !output) return SPMM_OK;
     if (r->kernel->device == SPMM_CUDA) {
         y = &r->y_host;
         status = spmm_multivector_create(r->y.rows, r->k, r->y.precision, SPMM_CPU, y);
         if (status == SPMM_OK) status = spmm_multivector_copy(&r->y, y);
     }
-    TRY(sp_agree(job->grid.comm, "download", status));
+    TRY(sp_agree(grid->comm, "download", status));
     /* only the first rank of a process row sends Y; after a butterfly the other ranks have the same Y */
-    if (job->grid.coords[1] > 0) y->rows = 0;
-    if (sp_fault("apply", job->grid.rank) == SP_FAULT_WRONG) poison(y);
-    if (job->options.output) {
-        TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
-        status = sp_is_root(job) ? write_output(job, &r->gathered) : SPMM_OK;
-        TRY(sp_agree(job->grid.comm, "output", status));
-        if (job->verify == SP_VERIFY_SAMPLE) spmm_multivector_destroy(&r->gathered);
+    if (grid->coords[1] > 0) y->rows = 0;
+    if (sp_fault("apply", grid->rank) == SP_FAULT_WRONG) poison(y);
+    if (output) {
+        TRY(sp_gather(grid, y, rows, &r->gathered));
+        status = sp_is_root(&job->place) ? write_output(output, job->dist.perm, &r->gathered) : SPMM_OK;
+        TRY(sp_agree(grid->comm, "output", status));
+        if (mode == SP_VERIFY_SAMPLE) spmm_multivector_destroy(&r->gathered);
     }
-    if (job->verify == SP_VERIFY_SAMPLE) {
-        if (job->grid.coords[1] == 0) pick_rows(job, y);
-        TRY(sp_gather(&job->grid, y, job->sample.rows, &r->gathered));
-    } else if (!job->options.output) {
-        TRY(sp_gather(&job->grid, y, job->record.matrix.rows, &r->gathered));
+    if (mode == SP_VERIFY_SAMPLE) {
+        if (grid->coords[1] == 0) pick_rows(&job->reference, y);
+        TRY(sp_gather(grid, y, job->reference.count, &r->gathered));
+    } else if (!output) {
+        TRY(sp_gather(grid, y, rows, &r->gathered));
     }
-    job->record.seconds.gather = MPI_Wtime() - start;
+    r->record.seconds.gather = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
@@ -280,38 +295,39 @@ static spmm_status collect(sp_job *job, run *r)
  *  an error. Called on rank 0 only. */
 static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
 {
-    if (job->grid.dims[1] > 1) return 0; /* Y is the sum of several partial Y, which rounds differently */
+    if (job->place.grid.dims[1] > 1)
+        return 0; /* Y is the sum of several partial Y, which rounds differently */
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
-           (kernel->exact == SP_EXACT_UNSPLIT && job->preamble.longest <= sp_kernel_row_segment(kernel));
+           (kernel->exact == SP_EXACT_UNSPLIT && job->input.facts.longest <= sp_kernel_row_segment(kernel));
 }
 
 /** Returns the index before renumbering of the row whose index after renumbering is `row`. */
-static int64_t old_number(const sp_job *job, int64_t row)
+static int64_t old_number(const int64_t *perm, int64_t row)
 {
     int64_t i = 0;
-    while (job->perm[i] != row) i++;
+    while (perm[i] != row) i++;
     return i;
 }
 
-static spmm_status verify(sp_job *job, run *r)
+static spmm_status verify(const sp_job *job, run *r)
 {
     const double start = MPI_Wtime();
+    const sp_reference *const reference = &job->reference;
     spmm_status status = SPMM_OK;
-    sp_error *error = &job->record.error;
+    sp_error *error = &r->record.error;
     *error = (sp_error){.row = -1};
-    if (sp_is_root(job) && job->verify != SP_VERIFY_NONE)
-        status = sp_verify(job->verify == SP_VERIFY_FULL ? &job->a : &job->sample, r->x_seen, &r->gathered,
-                           job->binding.threads, error);
-    TRY(sp_agree(job->grid.comm, "verify", status));
-    if (job->verify == SP_VERIFY_SAMPLE && error->row >= 0) error->row = job->sampled[error->row];
-    if (sp_is_root(job) && job->perm && error->row >= 0) error->row = old_number(job, error->row);
+    if (sp_is_root(&job->place) && reference->mode != SP_VERIFY_NONE)
+        status = sp_verify(reference->mode == SP_VERIFY_FULL ? &job->input.a : &reference->rows, r->x_seen,
+                           &r->gathered, job->place.binding.threads, error);
+    TRY(sp_agree(job->place.grid.comm, "verify", status));
+    if (reference->mode == SP_VERIFY_SAMPLE && error->row >= 0) error->row = reference->sampled[error->row];
+    if (job->dist.perm && error->row >= 0) error->row = old_number(job->dist.perm, error->row);
     /* for a kernel that must be exact, any difference is a failure */
     int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
-    TRY(sp_bcast(job->grid.comm, SP_ROOT, &passed, sizeof passed));
-    job->record.passed = (int)passed;
-    job->failed += !passed;
-    job->record.seconds.verify = MPI_Wtime() - start;
+    TRY(sp_bcast(job->place.grid.comm, SP_ROOT, &passed, sizeof passed));
+    r->record.passed = (int)passed;
+    r->record.seconds.verify = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
@@ -326,46 +342,51 @@ static int name_width(const sp_job *job)
     int count, width = 14;
     const sp_kernel *kernel = sp_kernels(&count);
     for (int i = 0; i < count && all_asked(job); i++)
-        if (kernel[i].device == job->binding.device && (int)strlen(kernel[i].id) > width)
+        if (kernel[i].device == job->place.binding.device && (int)strlen(kernel[i].id) > width)
             width = (int)strlen(kernel[i].id);
     return width;
 }
 
-static spmm_status report(sp_job *job, const run *r)
+/** Completes the record and reports it. Collective. */
+static spmm_status report(const session *s, run *r)
 {
-    sp_record *rec = &job->record;
+    const sp_job *const job = s->job;
+    const sp_place *const place = &job->place;
+    sp_record *rec = &r->record;
     double peak = (double)sp_peak_bytes();
-    if (peak < (double)job->peak_bytes) peak = (double)job->peak_bytes;
+    if (peak < (double)s->peak_bytes) peak = (double)s->peak_bytes;
     rec->memory.root_peak_bytes = (int64_t)peak;
-    TRY(sp_slowest(job->grid.comm, &peak, 1));
+    TRY(sp_slowest(place->grid.comm, &peak, 1));
     rec->memory.rank_peak_bytes = (int64_t)peak;
     rec->run.k = r->k;
     rec->run.kernel = r->kernel->id;
     rec->run.format = sp_format_word(r->kernel->format);
-    rec->seconds.total = MPI_Wtime() - job->start;
-    TRY(sp_job_slowest(job, &rec->seconds));
+    rec->seconds.total = MPI_Wtime() - place->start;
+    TRY(sp_job_slowest(&place->grid, &rec->seconds));
     spmm_status status = SPMM_OK;
-    if (sp_is_root(job)) {
-        if (job->options.verbosity >= 0) sp_report_run(stdout, rec, name_width(job));
-        if (job->options.verbosity > 0) sp_report_phases(stdout, rec);
+    if (sp_is_root(place)) {
+        if (place->verbosity >= 0) sp_report_run(stdout, rec, name_width(job));
+        if (place->verbosity > 0) sp_report_phases(stdout, rec);
         fflush(stdout);
-        if (job->options.json) status = sp_report_json(job->options.json, rec);
-        if (status == SPMM_OK && job->options.csv) status = sp_report_csv(job->options.csv, rec);
+        status = sp_report_files(&job->options, rec);
     }
-    return sp_agree(job->grid.comm, "report", status);
+    return sp_agree(place->grid.comm, "report", status);
 }
 
-static spmm_status multiply(sp_job *job, const sp_kernel *kernel, int64_t k)
+static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
 {
-    run r = {.kernel = kernel, .k = k};
+    run r = {.kernel = kernel, .k = k, .record = s->record};
     spmm_status status;
-    TRY_GOTO(make_plan(job, &r), done);
-    TRY_GOTO(prepare(job, &r), done);
-    TRY_GOTO(products(job, &r), done);
-    TRY_GOTO(collect(job, &r), done);
-    TRY_GOTO(verify(job, &r), done);
-    status = report(job, &r);
-    job->runs++;
+    TRY_GOTO(make_plan(s->job, &s->transport, &r), done);
+    TRY_GOTO(prepare(s->job, &r), done);
+    TRY_GOTO(products(s->job, &r), done);
+    if (s->copy_bandwidth > 0) TRY_GOTO(dram_bound_share(s, &r), done);
+    TRY_GOTO(collect(s->job, &r), done);
+    TRY_GOTO(verify(s->job, &r), done);
+    TRY_GOTO(report(s, &r), done);
+    s->record = r.record;
+    s->runs++;
+    s->failed += !r.record.passed;
 done:
     destroy_run(&r);
     return status;
@@ -375,30 +396,32 @@ done:
 
 /** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. The
  *  measurement raises the peak of memory; so the peak is stored before, and reset afterwards. */
-static spmm_status measure_dram_bound(sp_job *job)
+static spmm_status measure_dram_bound(session *s)
 {
-    TRY(sp_agree(job->grid.comm, "bandwidth", sp_touched_columns(&job->block.csr, &job->touched)));
-    job->peak_bytes = sp_peak_bytes();
-    const spmm_status status = sp_copy_bandwidth(&job->grid, &job->binding, &job->copy_bandwidth);
+    const sp_place *const place = &s->job->place;
+    const spmm_status status = sp_touched_columns(&s->job->dist.block.csr, &s->touched);
+    TRY(sp_agree(place->grid.comm, "bandwidth", status));
+    s->peak_bytes = sp_peak_bytes();
+    const spmm_status measured = sp_copy_bandwidth(&place->grid, &place->binding, &s->copy_bandwidth);
     sp_peak_restart();
-    return status;
+    return measured;
 }
 
-/** Makes one run with K = k for every kernel of the job's device and format. Appends each record to `runs`
- *  and increments *count. */
-static spmm_status multiply_every(sp_job *job, int64_t k, sp_record *runs, int *count)
+/** Makes one run with K = k for every kernel of the job's device and format. Appends each record to `runs`,
+ *  of which it increments the number s->runs. */
+static spmm_status multiply_every(session *s, int64_t k, sp_record *runs)
 {
+    const sp_job *const job = s->job;
     int kernels;
     const sp_kernel *kernel = sp_kernels(&kernels);
     for (int i = 0; i < kernels; i++) {
-        if (kernel[i].device != job->binding.device) continue;
-        if (job->options.format != SP_FORMAT_AUTO && (int)job->options.format != 1 + (int)kernel[i].format)
-            continue;
-        const spmm_status status = multiply(job, &kernel[i], k);
+        if (kernel[i].device != job->place.binding.device) continue;
+        if (job->options.format != SPMM_FORMAT_AUTO && job->options.format != kernel[i].format) continue;
+        const spmm_status status = multiply(s, &kernel[i], k);
         if (status == SPMM_OK) {
-            runs[(*count)++] = job->record;
+            runs[s->runs - 1] = s->record;
         } else if (status == SPMM_ERR_LIMIT) {
-            if (sp_is_root(job) && job->options.verbosity >= 0)
+            if (job->place.verbosity >= 0)
                 printf("%7lld  %-*s  left out: %s\n", (long long)k, name_width(job), kernel[i].id,
                        spmm_error_message());
         } else {
@@ -408,43 +431,40 @@ static spmm_status multiply_every(sp_job *job, int64_t k, sp_record *runs, int *
     return SPMM_OK;
 }
 
-static spmm_status compare_all(sp_job *job)
+static spmm_status compare_all(session *s)
 {
-    int kernels, count = 0;
+    const sp_job *const job = s->job;
+    const sp_columns *const columns = &job->input.columns;
+    int kernels;
     sp_record *runs = NULL;
     (void)sp_kernels(&kernels);
-    spmm_status status = sp_alloc((void **)&runs, (int64_t)kernels * job->options.k_count, sizeof *runs,
-                                  "records");
-    status = sp_agree(job->grid.comm, "report", status);
-    for (int i = 0; i < job->options.k_count && status == SPMM_OK; i++)
-        status = multiply_every(job, job->options.k[i], runs, &count);
-    if (status == SPMM_OK && count == 0)
+    spmm_status status = sp_alloc((void **)&runs, (int64_t)kernels * columns->count, sizeof *runs, "records");
+    status = sp_agree(job->place.grid.comm, "report", status);
+    for (int i = 0; i < columns->count && status == SPMM_OK; i++)
+        status = multiply_every(s, columns->k[i], runs);
+    if (status == SPMM_OK && s->runs == 0)
         status = sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (status == SPMM_OK && sp_is_root(job) && job->options.verbosity >= 0)
-        sp_report_comparison(stdout, runs, count, name_width(job));
+    if (status == SPMM_OK && job->place.verbosity >= 0)
+        sp_report_comparison(stdout, runs, s->runs, name_width(job));
     sp_free(runs);
     return status;
 }
 
-/** Implements --probe, with the first K of --columns. */
-static spmm_status probe(sp_job *job)
+spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, const sp_record *record,
+                            int *failed)
 {
-    sp_probe p;
-    TRY(sp_probe_machine(&job->grid, &job->block.csr, job->options.k[0], &p));
-    job->record.probe.latency = p.latency;
-    job->record.probe.per_byte = p.per_byte;
-    job->record.probe.per_flop = p.per_flop;
-    return SPMM_OK;
-}
-
-spmm_status sp_job_multiply(sp_job *job)
-{
-    const sp_options *o = &job->options;
-    if (o->probe) TRY(probe(job));
-    if (o->probe || (o->verbosity >= 0 && (all_asked(job) || o->verbosity > 0))) TRY(measure_dram_bound(job));
-    if (sp_is_root(job) && o->verbosity >= 0) sp_report_table_head(stdout, name_width(job));
-    if (all_asked(job)) return compare_all(job);
-    for (int i = 0; i < o->k_count; i++)
-        TRY(multiply(job, o->kernel ? sp_kernel_find(o->kernel) : job->chosen[i], o->k[i]));
+    const sp_options *const o = &job->options;
+    const sp_columns *const columns = &job->input.columns;
+    const int all = all_asked(job);
+    session s = {.job = job, .transport = o->transport, .record = *record};
+    if (o->probe)
+        TRY(sp_probe_machine(&job->place.grid, &job->dist.block.csr, columns->k[0], &s.record.probe));
+    if (o->probe || (o->verbosity >= 0 && (all || o->verbosity > 0))) TRY(measure_dram_bound(&s));
+    if (job->place.verbosity >= 0) sp_report_table_head(stdout, name_width(job));
+    if (all) TRY(compare_all(&s));
+    for (int i = 0; i < columns->count && !all; i++)
+        TRY(multiply(&s, o->kernel ? sp_kernel_find(o->kernel) : chosen[i], columns->k[i]));
+    if (job->place.verbosity >= 0) sp_report_end(stdout, &s.record, s.runs, s.failed);
+    *failed = s.failed;
     return SPMM_OK;
 }

@@ -4,14 +4,14 @@
 #include "plan/plan.h"
 #include "spmm_mpi/job.h"
 
-static int shared_out(const sp_job *job) { return job->grid.size > 1; }
+static int shared_out(const sp_grid *grid) { return grid->size > 1; }
 
 /** Ends the processes of all ranks if the GPU of this rank has failed during an exchange: the rank's
  *  neighbors would wait forever for its rows. */
-static void end_all_where_stuck(const sp_job *job, spmm_status status)
+static void end_all_where_stuck(const sp_grid *grid, spmm_status status)
 {
-    if ((status != SPMM_ERR_DEVICE && status != SPMM_ERR_NO_DEVICE) || !shared_out(job)) return;
-    sp_abandon(job->grid.comm, status);
+    if ((status != SPMM_ERR_DEVICE && status != SPMM_ERR_NO_DEVICE) || !shared_out(grid)) return;
+    sp_abandon(grid->comm, status);
 }
 
 static void put(double *list, int i, double value)
@@ -19,27 +19,27 @@ static void put(double *list, int i, double value)
     if (list) list[i] = value;
 }
 
-static spmm_status slowest(const sp_job *job, double *list, int count)
+static spmm_status slowest(const sp_grid *grid, double *list, int count)
 {
-    return list ? sp_slowest(job->grid.comm, list, count) : SPMM_OK;
+    return list ? sp_slowest(grid->comm, list, count) : SPMM_OK;
 }
 
-spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
+spmm_status sp_job_time(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x, spmm_multivector *y,
                         int warmup, int repeat, const sp_job_times *times)
 {
     spmm_status status = sp_plan_measure(plan);
     for (int i = -warmup; i < repeat; i++) {
         sp_apply_seconds s = {0};
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        TRY(SP_MPI(MPI_Barrier(grid->comm)));
         const double start = MPI_Wtime();
         if (status == SPMM_OK) {
             status = sp_plan_apply(plan, 1, x, 0, y);
             if (status == SPMM_OK) status = sp_plan_seconds(plan, &s);
-            end_all_where_stuck(job, status);
+            end_all_where_stuck(grid, status);
         } else {
             sp_plan_skip(plan);
         }
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        TRY(SP_MPI(MPI_Barrier(grid->comm)));
         if (i < 0) continue;
         put(times->apply, i, MPI_Wtime() - start);
         put(times->kernel, i, s.kernel);
@@ -47,45 +47,45 @@ spmm_status sp_job_time(const sp_job *job, spmm_plan *plan, const spmm_multivect
         put(times->boundary, i, s.boundary);
         put(times->reduce, i, s.reduce);
     }
-    TRY(sp_agree(job->grid.comm, "apply", status));
-    TRY(slowest(job, times->apply, repeat));
-    TRY(slowest(job, times->kernel, repeat));
-    TRY(slowest(job, times->interior, repeat));
-    TRY(slowest(job, times->boundary, repeat));
-    return slowest(job, times->reduce, repeat);
+    TRY(sp_agree(grid->comm, "apply", status));
+    TRY(slowest(grid, times->apply, repeat));
+    TRY(slowest(grid, times->kernel, repeat));
+    TRY(slowest(grid, times->interior, repeat));
+    TRY(slowest(grid, times->boundary, repeat));
+    return slowest(grid, times->reduce, repeat);
 }
 
-spmm_status sp_job_time_exchange(const sp_job *job, spmm_plan *plan, const spmm_multivector *x, int repeat,
+spmm_status sp_job_time_exchange(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x, int repeat,
                                  double *seconds)
 {
     spmm_status status = SPMM_OK;
     for (int i = 0; i < repeat; i++) {
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        TRY(SP_MPI(MPI_Barrier(grid->comm)));
         const double start = MPI_Wtime();
         if (status == SPMM_OK) {
             status = sp_plan_exchange(plan, x);
-            end_all_where_stuck(job, status);
+            end_all_where_stuck(grid, status);
         } else {
             sp_plan_skip_exchange(plan);
         }
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        TRY(SP_MPI(MPI_Barrier(grid->comm)));
         seconds[i] = MPI_Wtime() - start;
     }
-    TRY(sp_agree(job->grid.comm, "exchange", status));
-    return sp_slowest(job->grid.comm, seconds, repeat);
+    TRY(sp_agree(grid->comm, "exchange", status));
+    return sp_slowest(grid->comm, seconds, repeat);
 }
 
-spmm_status sp_job_time_local(const sp_job *job, spmm_plan *plan, const spmm_multivector *x,
+spmm_status sp_job_time_local(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x,
                               spmm_multivector *y, int repeat, double *seconds)
 {
     for (int i = 0; i < repeat; i++) {
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        TRY(SP_MPI(MPI_Barrier(grid->comm)));
         const double start = MPI_Wtime();
         const spmm_status status = sp_plan_apply_local(plan, x, y);
-        end_all_where_stuck(job, status);
-        TRY(SP_MPI(MPI_Barrier(job->grid.comm)));
+        end_all_where_stuck(grid, status);
+        TRY(SP_MPI(MPI_Barrier(grid->comm)));
         seconds[i] = MPI_Wtime() - start;
-        TRY(sp_agree(job->grid.comm, "apply", status));
+        TRY(sp_agree(grid->comm, "apply", status));
     }
-    return sp_slowest(job->grid.comm, seconds, repeat);
+    return sp_slowest(grid->comm, seconds, repeat);
 }

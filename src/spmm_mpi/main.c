@@ -1,10 +1,8 @@
 /** The main program of spmm_mpi: parses the options and runs the phases declared in job.h. */
-#include <omp.h>
 #include <string.h>
 
 #include "base/enum_words.h"
-#include "cli/program.h"
-#include "cli/heartbeat.h"
+#include "base/memory.h"
 #include "plan/exchange.h"
 #include "spmm_mpi/job.h"
 
@@ -70,98 +68,102 @@ static void list_transports(void)
     }
 }
 
-/** Handles --help, --version and --list-kernels without MPI, since login nodes may forbid MPI.
- *  \return 1 if the action was one of these and the program must end */
-static int answer(sp_action action)
-{
-    if (action != SP_ACTION_HELP && action != SP_ACTION_VERSION && action != SP_ACTION_LIST_KERNELS) return 0;
-    if (sp_program_rank() != 0) return 1;
-    if (action == SP_ACTION_HELP) sp_options_help(stdout);
-    if (action == SP_ACTION_VERSION) printf("spmm_mpi %s\n", SPMM_VERSION);
-    if (action == SP_ACTION_LIST_KERNELS) list_kernels();
-    return 1;
-}
+static void help(void) { sp_options_help(stdout); }
+static void version(void) { printf("spmm_mpi %s\n", SPMM_VERSION); }
 
-static spmm_status place(sp_job *job)
+/** What the actions print that need no MPI. */
+static void (*const answers[])(void) = {
+    [SP_ACTION_LIST_KERNELS] = list_kernels, [SP_ACTION_VERSION] = version, [SP_ACTION_HELP] = help};
+
+static spmm_status place(const sp_options *o, sp_place *place)
 {
-    const sp_options *o = &job->options;
     const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
-    sp_device_choice choice = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
-    if (kernel && choice == SP_DEVICE_AUTO)
-        choice = kernel->device == SPMM_CUDA ? SP_DEVICE_CUDA : SP_DEVICE_CPU;
+    sp_device_choice device = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
+    if (kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)kernel->device;
     /* with --dry-run, --grid describes the planned job, not the ranks that run now */
     const int planned = o->action == SP_ACTION_DRY_RUN;
-    TRY(sp_grid_create(MPI_COMM_WORLD, planned ? 0 : o->p, planned ? 0 : o->q, &job->grid));
-    TRY(sp_share_memory(job->grid.comm, &job->memory));
-    TRY(sp_bind_rank(job->grid.comm, choice, o->threads, &job->binding));
-    omp_set_num_threads(job->binding.threads); /* default for parallel regions without a num_threads clause */
-    return SPMM_OK;
+    return sp_place_create(planned ? 0 : o->p, planned ? 0 : o->q, device, o->threads, o->verbosity, place);
+}
+
+/** Returns the seconds since *start, and sets *start to now. */
+static double lap(double *start)
+{
+    const double before = *start;
+    *start = MPI_Wtime();
+    return *start - before;
 }
 
 /** Reads or generates the matrix and distributes it to the blocks of the ranks.
- *  \param [out] ended  1: the requested action is complete, and no products follow */
-static spmm_status distribute(sp_job *job, int *ended)
+ *  \param [out] record  what is known by then; zeroed by the caller
+ *  \param [out] ended   1: the requested action is complete, and no products follow */
+static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
 {
-    const sp_action action = job->options.action;
+    const sp_options *const o = &job->options;
+    sp_place *const place = &job->place;
+    sp_job_input *const input = &job->input;
+    sp_distribution *const d = &job->dist;
+    sp_reference *const reference = &job->reference;
+    double start = MPI_Wtime();
     *ended = 1;
-    if (job->options.io_parallel) {
-        TRY(sp_job_load(job));
+    if (o->io_parallel) {
+        TRY(sp_job_load(o, place, input, d));
+        record->memory.load_peak_bytes = sp_peak_bytes();
+        TRY(sp_job_read_x(o, place, input));
+        record->seconds.read = lap(&start);
+        TRY(sp_job_collect_reference(o, place, d, input, reference));
     } else {
-        TRY(sp_job_read(job));
-        if (action == SP_ACTION_CHECK_CONVERSIONS) return sp_job_check_conversions(job);
-        if (action == SP_ACTION_DRY_RUN) return sp_job_dry_run(job);
-        TRY(sp_job_partition(job));
-        TRY(sp_job_scatter(job));
+        TRY(sp_job_read(o, place, input));
+        TRY(sp_job_read_x(o, place, input));
+        record->seconds.read = lap(&start);
+        if (o->action == SP_ACTION_CHECK_CONVERSIONS)
+            return sp_job_check_conversions(place, &input->a, o->ell_limit);
+        if (o->action == SP_ACTION_DRY_RUN) return sp_job_dry_run(o, place, input);
+        TRY(sp_job_partition(o, place, input, d, reference));
+        record->seconds.partition = lap(&start);
+        TRY(sp_scatter(&place->grid, SP_ROOT, &input->a, &d->ranges,
+                       reference->mode == SP_VERIFY_FULL ? SP_SCATTER_BORROW : SP_SCATTER_CONSUME,
+                       sp_job_progress(place), "scattering", &d->block));
+        record->memory.load_peak_bytes = sp_peak_bytes();
+        record->seconds.scatter = lap(&start);
     }
-    TRY(sp_job_halo(job));
-    TRY(sp_job_preamble(job));
-    *ended = action == SP_ACTION_SCATTER_ONLY;
+    start = MPI_Wtime();
+    TRY(sp_halo_create(&place->grid, &d->block, o->exchange, place->binding.threads, &d->halo));
+    record->seconds.halo = lap(&start);
+    TRY(sp_job_preamble(job, record));
+    *ended = o->action == SP_ACTION_SCATTER_ONLY;
     return SPMM_OK;
 }
 
-static spmm_status work(sp_job *job)
+static spmm_status work(void *state)
 {
-    int ended;
-    TRY(place(job));
-    if (job->options.action == SP_ACTION_LIST_DEVICES) {
-        if (job->grid.rank == 0) {
-            list_devices(&job->binding);
+    sp_job *const job = state;
+    const sp_options *const o = &job->options;
+    const sp_kernel *chosen[SP_MAX_COLUMNS] = {NULL};
+    sp_record record = {.gflops = 0};
+    int ended, failed;
+    TRY(place(o, &job->place));
+    if (o->action == SP_ACTION_LIST_DEVICES) {
+        if (sp_is_root(&job->place)) {
+            list_devices(&job->place.binding);
             list_transports();
         }
         return SPMM_OK;
     }
-    TRY(sp_job_check(job));
-    TRY(distribute(job, &ended));
+    TRY(sp_job_check(o, &job->place));
+    TRY(distribute(job, &record, &ended));
     if (ended) return SPMM_OK;
-    TRY(sp_job_choose(job));
-    TRY(sp_job_multiply(job));
-    if (job->grid.rank == 0) {
-        if (job->options.verbosity >= 0) sp_report_end(stdout, &job->record, job->runs, job->failed);
-        if (job->verify == SP_VERIFY_NONE)
-            printf("DONE, not verified\n");
-        else
-            printf("%s\n", job->failed ? "FAIL" : "PASS");
-    }
-    return job->failed ? sp_fail(SPMM_ERR_VERIFY, "Y differs from the serial product") : SPMM_OK;
+    TRY(sp_job_choose(job, chosen));
+    TRY(sp_job_multiply(job, chosen, &record, &failed));
+    return sp_program_verdict(&job->place, job->reference.mode, failed, "Y differs from the serial product");
 }
+
+static void destroy(void *job) { sp_job_destroy(job); }
 
 int main(int argc, char **argv)
 {
     static sp_job job;
-    int rank, provided;
-    sp_watch *watch = NULL;
-    spmm_status status = sp_options_parse(argc, argv, &job.options);
-    if (status == SPMM_OK && answer(job.options.action)) return sp_exit_code(sp_program_flushed(status));
-    MPI_Init_thread(&argc, &argv, sp_watch_thread_level(job.options.timeout), &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    job.start = MPI_Wtime();
-    if (status == SPMM_OK) sp_program_warn(rank, job.options.verbosity, job.options.notes);
-    if (status == SPMM_OK) status = sp_watch_start(MPI_COMM_WORLD, job.options.timeout, &watch);
-    if (status == SPMM_OK) status = work(&job);
-    if (rank == 0) status = sp_program_flushed(status);
-    if (status != SPMM_OK) sp_program_print_error(rank, status);
-    sp_job_destroy(&job);
-    sp_watch_stop(watch);
-    MPI_Finalize();
-    return sp_exit_code(status);
+    const sp_options *const o = &job.options;
+    const spmm_status status = sp_options_parse(argc, argv, &job.options);
+    const sp_program program = {answers[o->action], o->timeout, o->verbosity, o->notes, work, destroy, &job};
+    return sp_program_run(argc, argv, status, &program);
 }

@@ -21,7 +21,7 @@ static spmm_status set_columns(void *options, const char *text)
 {
     sp_options *const o = options;
     o->k_given = 1;
-    return sp_option_numbers("columns", text, 1 << 24, o->k, SP_MAX_COLUMNS, &o->k_count);
+    return sp_option_numbers("columns", text, 1 << 24, o->columns.k, SP_MAX_COLUMNS, &o->columns.count);
 }
 
 static spmm_status set_plan_ranks(void *options, const char *text)
@@ -125,8 +125,8 @@ static spmm_status set_ell_limit(void *options, const char *text)
 static const sp_option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
-     WORDS(sp_device_words, device)},
-    {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), WORDS(sp_format_words, format)},
+     AUTO_WORDS(sp_device_words, device)},
+    {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), AUTO_WORDS(sp_format_words, format)},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel)},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
      FLAG(tune, 1)},
@@ -204,8 +204,6 @@ void sp_options_help(FILE *out)
     }
     fprintf(out, "\n");
     sp_option_help(&table, out);
-    fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
-                 "4 resources (memory, device, MPI, output).\n");
 }
 
 /** Rejects options that need the whole matrix on one rank if --io parallel is given. */
@@ -222,14 +220,22 @@ static spmm_status check_io(const sp_options *o)
     return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel does not go with %s", needs) : SPMM_OK;
 }
 
-spmm_status sp_options_check_column_blocks(const sp_options *o)
+int64_t sp_most_columns(const sp_columns *columns)
 {
-    for (int i = 0; o->column_blocks > 0 && i < o->k_count; i++)
-        if (!sp_column_blocks_fit(o->k[i], o->precision, o->column_blocks))
+    int64_t k = 1;
+    for (int i = 0; i < columns->count; i++)
+        if (columns->k[i] > k) k = columns->k[i];
+    return k;
+}
+
+spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns *columns)
+{
+    for (int i = 0; o->column_blocks > 0 && i < columns->count; i++)
+        if (!sp_column_blocks_fit(columns->k[i], o->precision, o->column_blocks))
             return sp_fail(
                 SPMM_ERR_USAGE,
                 "--column-blocks %d of %lld columns: expected a divisor up to %d that leaves multiples of 32 bytes",
-                o->column_blocks, (long long)o->k[i], SP_MOST_COLUMN_BLOCKS);
+                o->column_blocks, (long long)columns->k[i], SP_MOST_COLUMN_BLOCKS);
     return SPMM_OK;
 }
 
@@ -238,12 +244,12 @@ static spmm_status check(const sp_options *o)
 {
     const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
     if (sp_gen_is_spec(o->matrix)) TRY(sp_gen_check(o->matrix));
-    if (kernel && o->device != SP_DEVICE_AUTO && (int)o->device != 1 + (int)kernel->device)
+    if (kernel && o->device != SP_DEVICE_AUTO && (int)o->device != (int)kernel->device)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", kernel->id,
-                       sp_device_word(kernel->device), sp_device_words[o->device]);
-    if (kernel && o->format != SP_FORMAT_AUTO && (int)o->format != 1 + (int)kernel->format)
+                       sp_device_word(kernel->device), sp_device_word((spmm_device)o->device));
+    if (kernel && o->format != SPMM_FORMAT_AUTO && o->format != kernel->format)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes format %s, not %s", kernel->id,
-                       sp_format_word(kernel->format), sp_format_words[o->format]);
+                       sp_format_word(kernel->format), sp_format_word(o->format));
     if (o->plan_count > 0 && o->action != SP_ACTION_DRY_RUN)
         return sp_fail(SPMM_ERR_USAGE, "--plan-ranks is for --dry-run");
     if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)
@@ -251,10 +257,11 @@ static spmm_status check(const sp_options *o)
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"
                        " or see --scatter-only");
     TRY(check_io(o));
-    if (!o->x_file) TRY(sp_options_check_column_blocks(o)); /* with -x FILE, K is not known yet */
+    if (!o->x_file)
+        TRY(sp_options_check_column_blocks(o, &o->columns)); /* with -x FILE, K is not known yet */
     if (o->tune && o->kernel)
         return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
-    if (o->output && (o->k_count > 1 || (o->kernel && !kernel)))
+    if (o->output && (o->columns.count > 1 || (o->kernel && !kernel)))
         return sp_fail(SPMM_ERR_USAGE,
                        "--output takes the Y of one run: give one --columns and one --kernel");
     return SPMM_OK;
@@ -263,8 +270,9 @@ static spmm_status check(const sp_options *o)
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
 {
     *o = (sp_options){.matrix = "lap3d27:32",
-                      .k = {64},
-                      .k_count = 1,
+                      .columns = {{64}, 1},
+                      .device = SP_DEVICE_AUTO,
+                      .format = SPMM_FORMAT_AUTO,
                       .x_seed = 1,
                       .repeat = 10,
                       .warmup = 2,

@@ -13,8 +13,11 @@
 
 enum { SP_MAX_COLUMNS = 64 }; /**< maximum length of the lists of --columns and --plan-ranks */
 
-/** Arguments of --format: SP_FORMAT_AUTO, then the values of spmm_format plus 1. */
-enum { SP_FORMAT_AUTO };
+/** The numbers of columns of X, one run each. */
+typedef struct sp_columns {
+    int64_t k[SP_MAX_COLUMNS]; /**< [count] */
+    int count;
+} sp_columns;
 
 /** What the program does. All actions but SP_ACTION_MULTIPLY end the program before any product. If the
  *  command line asks for several actions, the last one in this enum wins. */
@@ -31,12 +34,11 @@ typedef enum sp_action {
 
 /** The options of spmm_mpi; those not on the command line have their default values. */
 typedef struct sp_options {
-    const char *matrix;        /**< file or generator spec; points into argv or static storage */
-    int64_t k[SP_MAX_COLUMNS]; /**< [k_count] numbers of columns of X (--columns), one run each */
-    int k_count;
-    int k_given; /**< 1: --columns was given */
+    const char *matrix; /**< file or generator spec; points into argv or static storage */
+    sp_columns columns; /**< --columns; with -x FILE the number of columns in the file counts */
+    int k_given;        /**< 1: --columns was given */
     sp_device_choice device;
-    int format;
+    spmm_format format;
     const char *kernel; /**< argument of --kernel: name of a kernel, or "all"; NULL: auto */
     int tune;           /**< 1: --autotune: the kernel is chosen by timing */
     sp_shape shape;
@@ -73,10 +75,13 @@ typedef struct sp_options {
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and what it takes */
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
 
+/** Returns the greatest K of the list, at least 1. Local. */
+int64_t sp_most_columns(const sp_columns *columns);
+
 /** Checks that X can be split into the number of blocks given by --column-blocks, for every K
- *  (sp_column_blocks_fit()). If X comes from a file, K must have been read from that file before. Local.
+ *  (sp_column_blocks_fit()). Local.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says what is expected */
-spmm_status sp_options_check_column_blocks(const sp_options *o);
+spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns *columns);
 
 /** Prints the text of --help. Local. */
 void sp_options_help(FILE *out);

@@ -22,30 +22,29 @@ static void exchange_line(FILE *out, const sp_record *r)
     fprintf(out, "\n");
 }
 
-void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,
-                        const sp_rank_row *ranks)
+void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
 {
+    const sp_matrix_facts *const m = &r->matrix;
     static const char *const partition[] = {"entries", "even blocks", "a cut graph"};
     char text[32];
     fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VERSION);
-    fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s %s", r->matrix.source,
-            (long long)r->matrix.rows, (long long)r->matrix.cols, (long long)r->matrix.nnz, r->matrix.field,
-            r->matrix.symmetry);
-    if (p->stored != r->matrix.nnz) fprintf(out, ", %lld stored", (long long)p->stored);
+    fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s %s", m->source, (long long)m->rows,
+            (long long)m->cols, (long long)m->nnz, m->field, m->symmetry);
+    if (m->stored != m->nnz) fprintf(out, ", %lld stored", (long long)m->stored);
     fprintf(out, ")\n           entries a row: mean %.1f, longest %lld; empty rows: %lld\n",
-            share(r->matrix.nnz, r->matrix.rows), (long long)p->longest, (long long)p->empty);
-    if (p->duplicates)
-        fprintf(out, "           %lld duplicate entries were summed\n", (long long)p->duplicates);
+            share(m->nnz, m->rows), (long long)m->longest, (long long)m->empty);
+    if (m->duplicates)
+        fprintf(out, "           %lld duplicate entries were summed\n", (long long)m->duplicates);
     fprintf(out, "ranks      %d as a %d x %d grid, rows by %s, imbalance %.3f\n", r->run.ranks,
             r->run.grid[0], r->run.grid[1], partition[o->partition], r->imbalance);
-    sp_binding_print(out, &ranks[0].binding);
+    sp_binding_print(out, r->run.binding);
     fprintf(out, "X          %s, %s\n", r->run.x, r->run.precision);
     exchange_line(out, r);
-    if (p->read_bytes > 0)
+    if (m->read_bytes > 0)
         fprintf(out, "read       %.3f s (%s of %s at %.0f MB/s), scattered in %.3f s\n", r->seconds.read,
-                sp_bytes_text(text, sizeof text, p->read_bytes),
-                p->binary ? "binary arrays read" : "text parsed",
-                p->parse_seconds > 0 ? p->read_bytes / p->parse_seconds / 1e6 : 0, r->seconds.scatter);
+                sp_bytes_text(text, sizeof text, m->read_bytes),
+                m->binary ? "binary arrays read" : "text parsed",
+                m->parse_seconds > 0 ? m->read_bytes / m->parse_seconds / 1e6 : 0, r->seconds.scatter);
     else
         fprintf(out, "generated  %.3f s, scattered in %.3f s\n", r->seconds.read, r->seconds.scatter);
 }

@@ -7,6 +7,7 @@
 #include "base/stats.h"
 #include "cli/program.h"
 #include "spmm_mpi/options.h"
+#include "spmm_mpi/probe.h"
 #include "spmm_mpi/verify.h"
 
 /** Times of the phases in seconds, each the maximum over the ranks. All members must be doubles, since
@@ -24,18 +25,28 @@ typedef struct sp_seconds {
         reduce, apply, gather, verify, total;
 } sp_seconds;
 
+/** Facts about the matrix. */
+typedef struct sp_matrix_facts {
+    const char *source, *field, *symmetry;
+    int64_t rows, cols, nnz;
+    int64_t stored, duplicates, longest, empty; /**< stored: number of entries in the file;
+                                                     duplicates: how many of them were added to another entry
+                                                     at the same position; longest: number of entries of the
+                                                     longest row; empty: number of rows without entries */
+    double read_bytes; /**< size of the text, or of the arrays of a .spmm file; 0 for a generator */
+    int binary;        /**< 1: the matrix was read from a .spmm file */
+    double parse_seconds;
+} sp_matrix_facts;
+
 /** All data reported about one run, i.e. about one K and one kernel. */
 typedef struct sp_record {
+    sp_matrix_facts matrix;
     struct {
-        const char *source, *field, *symmetry;
-        int64_t rows, cols, nnz;
-    } matrix;
-    struct {
-        int ranks, grid[2], threads, repeat, warmup;
+        int ranks, grid[2], repeat, warmup;
         int64_t k;
         int overlap;
-        const char *device, *gpu, *format, *kernel, *precision, *partition, *exchange, *transport, *reduce,
-            *x, *verify, *host;
+        const sp_binding *binding; /**< of rank 0 */
+        const char *format, *kernel, *precision, *partition, *exchange, *transport, *reduce, *x, *verify;
     } run;
     struct {
         int64_t rows;       /**< number of ghost rows of X on a rank, maximum over the ranks */
@@ -63,21 +74,8 @@ typedef struct sp_record {
         double copy_bandwidth; /**< sum over all ranks of sp_copy_bandwidth(); 0: not measured */
         double share;          /**< slowest rank: (its bytes / its copy_bandwidth) / median of apply */
     } dram_bound;
-    struct {
-        double latency, per_byte, per_flop; /**< seconds, as in sp_probe; 0: not measured */
-    } probe;
+    sp_probe probe; /**< zeroed: not measured */
 } sp_record;
-
-/** Facts about the matrix, printed once before the runs. */
-typedef struct sp_preamble {
-    int64_t stored, duplicates, longest, empty; /**< stored: number of entries in the file;
-                                                     duplicates: how many of them were added to another entry
-                                                     at the same position; longest: number of entries of the
-                                                     longest row; empty: number of rows without entries */
-    double read_bytes; /**< size of the text, or of the arrays of a .spmm file; 0 for a generator */
-    int binary;        /**< 1: the matrix was read from a .spmm file */
-    double parse_seconds;
-} sp_preamble;
 
 /** One line of the table of ranks that --verbose prints. */
 typedef struct sp_rank_row {
@@ -87,10 +85,8 @@ typedef struct sp_rank_row {
     int sources, targets;                 /**< number of ranks it receives from, sends to */
 } sp_rank_row;
 
-/** Prints what is known before the first product: matrix, grid, binding, X, exchange, times of reading.
- *  \param [in] ranks  [number of ranks], in rank order; only the binding of rank 0 is printed */
-void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r, const sp_preamble *p,
-                        const sp_rank_row *ranks);
+/** Prints what is known before the first product: matrix, grid, binding, X, exchange, times of reading. */
+void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r);
 
 /** Prints the table of ranks, with one line per rank. \param [in] ranks  [count] */
 void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
@@ -114,12 +110,8 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
  *  of failed runs. */
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
 
-/** Appends the record *r as one line to a file of JSON Lines.
+/** Appends the record *r to the files of --json and --csv, where these are given.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
-spmm_status sp_report_json(const char *path, const sp_record *r);
-
-/** Appends the record *r as one row to a CSV file; a new or empty file first gets the header.
- *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
-spmm_status sp_report_csv(const char *path, const sp_record *r);
+spmm_status sp_report_files(const sp_options *o, const sp_record *r);
 
 #endif

@@ -1,7 +1,6 @@
 /** Writes a run's record as JSON Lines and CSV. */
 #include <math.h>
 
-#include "cli/record_writer.h"
 #include "spmm_mpi/report.h"
 
 static void run_group(sp_writer *s, const sp_record *r)
@@ -9,10 +8,7 @@ static void run_group(sp_writer *s, const sp_record *r)
     sp_writer_open(s, "run");
     sp_writer_int(s, "ranks", r->run.ranks);
     sp_writer_pair(s, "grid", "grid_p", "grid_q", r->run.grid);
-    sp_writer_text(s, "device", r->run.device);
-    sp_writer_text(s, "gpu", r->run.gpu);
-    sp_writer_text(s, "host", r->run.host);
-    sp_writer_int(s, "threads", r->run.threads);
+    sp_program_write_binding(s, r->run.binding);
     sp_writer_text(s, "format", r->run.format);
     sp_writer_text(s, "kernel", r->run.kernel);
     sp_writer_text(s, "precision", r->run.precision);
@@ -122,5 +118,7 @@ static void visit(sp_writer *s, const void *record)
     probe_group(s, r);
 }
 
-spmm_status sp_report_json(const char *path, const sp_record *r) { return sp_writer_json(path, visit, r); }
-spmm_status sp_report_csv(const char *path, const sp_record *r) { return sp_writer_csv(path, visit, r); }
+spmm_status sp_report_files(const sp_options *o, const sp_record *r)
+{
+    return sp_writer_files(o->json, o->csv, visit, r);
+}

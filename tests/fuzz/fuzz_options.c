@@ -76,9 +76,9 @@ static void spmm_mpi(const fuzz_input *in, arguments *a)
     const spmm_status status = sp_options_parse(a->argc, a->argv, &o);
     parsed(status);
     if (status == SPMM_OK) {
-        FUZZ_CHECK(o.matrix && o.k_count >= 1 && o.k_count <= SP_MAX_COLUMNS &&
+        FUZZ_CHECK(o.matrix && o.columns.count >= 1 && o.columns.count <= SP_MAX_COLUMNS &&
                    o.plan_count <= SP_MAX_COLUMNS);
-        for (int k = 0; k < o.k_count; k++) FUZZ_CHECK(o.k[k] >= 1);
+        for (int k = 0; k < o.columns.count; k++) FUZZ_CHECK(o.columns.k[k] >= 1);
         FUZZ_CHECK(o.threads >= 0 && o.repeat >= 1 && o.warmup >= 0 && o.column_blocks >= 0 &&
                    o.ell_limit > 0);
         FUZZ_CHECK((o.p >= 1 && o.q >= 1) || (o.p == 0 && o.q == 0));
