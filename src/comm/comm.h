@@ -66,7 +66,6 @@ typedef enum sp_tag {
     SP_TAG_GATHER_STARTS, /* gather: row starts of a block of A */
     SP_TAG_GATHER_JA,     /* gather: column indices of a block of A */
     SP_TAG_GATHER_AS,     /* gather: values of a block of A */
-    SP_TAG_PART_BEGIN,    /* parallel reading: where the next rank's part of the file begins */
     SP_TAG_ROW_COUNTS,    /* parallel reading: number of entries per row */
     SP_TAG_HALO_LIST,     /* halo: list of the rows of X that the sender of the list needs */
     SP_TAG_ROWS,          /* halo exchange: rows of X */

@@ -50,8 +50,8 @@ static void copy_row(const spmm_csr *a, int64_t i, sp_matrix *m, int64_t to, int
     if (n < width) memset((char *)m->val + (to + n) * size, 0, (size_t)((width - n) * size));
 }
 
-/** Allocates m->col and m->val for `entries` entries and copies all rows, each thread those that it multiplies
- *  later. */
+/** Allocates m->col and m->val for `entries` entries and copies all rows, each thread those that it
+ *  multiplies later. */
 static spmm_status copy_rows(const spmm_csr *a, int64_t entries, int threads, sp_matrix *m)
 {
     sp_thread_ranges w;

@@ -19,7 +19,8 @@ typedef struct sp_format {
      *                     (sp_matrix_alloc()) and the other numbers. The caller destroys it, also on failure
      *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (the block would be too large in this format) */
     spmm_status (*convert)(const spmm_csr *block, double ell_limit, int threads, sp_matrix *m);
-    /** Returns the entries of row i of a matrix in host memory. NULL: rows are not stored one by one. Local. */
+    /** Returns the entries of row i of a matrix in host memory. NULL: rows are not stored one by one.
+     *  Local. */
     sp_row_range (*row)(const sp_matrix *m, int64_t i);
 } sp_format;
 

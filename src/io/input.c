@@ -188,16 +188,6 @@ spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got
     return *got > 0 ? SPMM_OK : status;
 }
 
-static void rewind_source(sp_input *s)
-{
-    sp_input_go_back(s, 0);
-    s->error[0] = '\0';
-    if (!s->gzip) return;
-    inflateReset(&s->z);
-    s->z.avail_in = 0;
-    s->inflating = 1;
-}
-
 /** Refuses a file whose first bytes show that it is not text. Ignores read errors: they will occur again, and
  *  be reported, when the file is read. */
 static spmm_status check_kind(sp_input *s)
@@ -207,7 +197,7 @@ static spmm_status check_kind(sp_input *s)
     for (int64_t got = 1; got > 0 && n < SP_KIND_BYTES; n += got)
         if (sp_input_read(s, head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
     const char *const kind = sp_foreign_kind((const unsigned char *)head, n);
-    rewind_source(s);
+    sp_input_go_back(s, 0);
     return kind ? sp_fail(SPMM_ERR_UNSUPPORTED, "%s: %s", s->path, kind) : SPMM_OK;
 }
 
@@ -271,6 +261,11 @@ void sp_input_go_back(sp_input *s, int64_t position)
     s->position = position;
     s->finished = 0;
     s->failed = SPMM_OK;
+    s->error[0] = '\0';
+    if (!s->gzip) return;
+    inflateReset(&s->z);
+    s->z.avail_in = 0;
+    s->inflating = 1;
 }
 
 void sp_input_limit(sp_input *s, int64_t limit) { s->limit = limit; }

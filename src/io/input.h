@@ -29,7 +29,7 @@ const char *sp_input_error(const sp_input *source);
 int64_t sp_input_bytes_left_at_most(const sp_input *source);
 
 /** Returns 1 if the text is repeatable, i.e. can be read again from any byte; else 0. The text of a plain
- *  file is repeatable, the text of a gzipped file is not. */
+ *  file is repeatable; a gzipped file can only be read again from the beginning. */
 int sp_input_repeatable(const sp_input *source);
 
 /** Opens a second source for the same open file (not for the path, which may name another file by now). The
@@ -40,7 +40,7 @@ int sp_input_repeatable(const sp_input *source);
 spmm_status sp_input_dup(const sp_input *source, sp_input **other);
 
 /** Moves the source to byte `position` of the text, where the next sp_input_read() starts; earlier read
- *  errors are cleared. The text must be repeatable: sp_input_repeatable(). */
+ *  errors are cleared. If the text is not repeatable (sp_input_repeatable()), `position` must be 0. */
 void sp_input_go_back(sp_input *source, int64_t position);
 
 /** Makes the text end before byte `limit`, or at the end of the file if `limit` is INT64_MAX. The text must

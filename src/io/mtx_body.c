@@ -7,13 +7,6 @@
 #include "base/memory.h"
 #include "io/numparse.h"
 
-/** Where a pass stores or sends the entries that it has parsed. */
-typedef struct outlet {
-    const sp_parse_output *target;
-    sp_read_sink sink; /* NULL: entries are stored in the arrays of *target */
-    void *context;
-} outlet;
-
 static void keep_first_error(sp_reading *r, const sp_read_error *e)
 {
     if (e->status == SPMM_OK) return;
@@ -21,27 +14,26 @@ static void keep_first_error(sp_reading *r, const sp_read_error *e)
     r->stop = 1;
 }
 
-/** Reads the next chunk of a region into *chunk; returns 0 if the region has none left. Chunks of a region
- *  are handed out in file order: when an error stops the threads, all earlier text of the region is already
- *  being parsed, so that no earlier error is missed. */
-static int take_chunk(sp_reading *r, sp_region *region, sp_chunk *chunk, sp_read_error *error,
-                      double *fraction)
+/** Reads the next chunk of a region; returns 0 if the region has none left. Chunks of a region are handed out
+ *  in file order: when an error stops the threads, all earlier text of the region is already being parsed, so
+ *  that no earlier error is missed. */
+static int take_chunk(sp_reading *r, sp_region *region, sp_worker *w, sp_read_error *error)
 {
     int more = 0;
     pthread_mutex_lock(&region->lock);
     if (!region->done) {
-        sp_text_chunk(region->stream, chunk, error);
-        more = error->status == SPMM_OK && chunk->bytes > 0;
+        sp_text_chunk(&region->stream, &w->chunk, error);
+        more = error->status == SPMM_OK && w->chunk.bytes > 0;
         region->done = !more;
     }
-    if (r->regions == 1) *fraction = sp_input_fraction(region->stream->source);
+    if (region == &r->whole) w->fraction = sp_input_fraction(region->stream.source);
     pthread_mutex_unlock(&region->lock);
     return more;
 }
 
-/** Reads the next chunk for the calling thread, from its own region or, if that has none left, from another
+/** Reads the next chunk for a thread, from region number `own` or, if that has none left, from another
  *  region. Returns 0 if no region has a chunk left or if an error has stopped the pass. */
-static int next_chunk(sp_reading *r, sp_chunk *chunk, sp_triangles *first, double *fraction)
+static int next_chunk(sp_reading *r, int own, sp_worker *w, sp_triangles *first)
 {
     sp_read_error error = {0};
     int more = 0;
@@ -50,11 +42,12 @@ static int next_chunk(sp_reading *r, sp_chunk *chunk, sp_triangles *first, doubl
     *first = r->first;
     pthread_mutex_unlock(&r->lock);
     for (int k = 0; k < r->regions && !stopped && !more && error.status == SPMM_OK; k++)
-        more = take_chunk(r, &r->region[(omp_get_thread_num() + k) % r->regions], chunk, &error, fraction);
+        more = take_chunk(r, &r->region[(own + k) % r->regions], w, &error);
     pthread_mutex_lock(&r->lock);
     keep_first_error(r, &error);
-    r->handed += more ? chunk->bytes : 0;
-    if (r->regions > 1) *fraction = r->handed < r->bytes ? (double)r->handed / (double)r->bytes : 1.0;
+    r->handed += more ? w->chunk.bytes : 0;
+    if (r->region == r->split)
+        w->fraction = r->handed < r->bytes ? (double)r->handed / (double)r->bytes : 1.0;
     pthread_mutex_unlock(&r->lock);
     return more;
 }
@@ -69,38 +62,44 @@ static void chunk_done(sp_reading *r, const sp_triangles *first, const sp_read_e
     pthread_mutex_unlock(&r->lock);
 }
 
-static void report_progress(sp_reading *r, double fraction)
+/** Reports the progress that thread 0 has seen. */
+static void report_progress(sp_reading *r)
 {
     if (!r->options.progress || omp_get_thread_num() != 0) return;
     const double now = omp_get_wtime();
     if (now < r->next_progress) return;
     r->next_progress = now + 0.1;
     r->options.progress(r->options.progress_context,
-                        r->progress_from + (r->progress_to - r->progress_from) * fraction);
+                        r->progress_from + (r->progress_to - r->progress_from) * r->worker[0].fraction);
 }
 
-void sp_batch_destroy(sp_batch *b)
+static void free_entries(sp_worker *w)
 {
-    sp_free(b->I);
-    sp_free(b->J);
-    sp_free(b->val);
-    *b = (sp_batch){0};
+    sp_free(w->I);
+    sp_free(w->J);
+    sp_free(w->val);
+    w->I = w->J = NULL;
+    w->val = NULL;
+    w->room = 0;
 }
 
-spmm_status sp_batch_reserve(sp_batch *b, int64_t entries, spmm_precision precision)
+static void free_buffers(sp_worker *w)
 {
-    if (entries <= b->room) return SPMM_OK;
-    sp_batch_destroy(b);
-    TRY(sp_alloc((void **)&b->I, entries, sizeof *b->I, "a read buffer"));
-    TRY(sp_alloc((void **)&b->J, entries, sizeof *b->J, "a read buffer"));
-    TRY(sp_alloc(&b->val, entries, sp_value_size(precision), "a read buffer"));
-    b->room = entries;
+    free_entries(w);
+    sp_free(w->chunk.text);
+    w->chunk = (sp_chunk){0};
+}
+
+static spmm_status reserve(sp_worker *w, spmm_precision precision)
+{
+    const int64_t entries = w->chunk.entries;
+    if (entries <= w->room) return SPMM_OK;
+    free_entries(w);
+    TRY(sp_alloc((void **)&w->I, entries, sizeof *w->I, "a read buffer"));
+    TRY(sp_alloc((void **)&w->J, entries, sizeof *w->J, "a read buffer"));
+    TRY(sp_alloc(&w->val, entries, sp_value_size(precision), "a read buffer"));
+    w->room = entries;
     return SPMM_OK;
-}
-
-static void no_memory(sp_read_error *error)
-{
-    sp_error_set(error, SPMM_ERR_MEMORY, 0, "%s", spmm_error_message());
 }
 
 static spmm_status set_changed(sp_read_error *error)
@@ -111,46 +110,34 @@ static spmm_status set_changed(sp_read_error *error)
         "not change while it is read");
 }
 
-/** Parses a chunk into the thread's arrays *b and passes its entries to the sink. */
-static void parse_for_sink(const outlet *out, const sp_chunk *chunk, sp_batch *b, sp_triangles *first,
-                           sp_read_error *error)
+/** Parses the thread's chunk into the thread's own arrays. */
+static void parse_to_worker(sp_parse_output t, sp_worker *w, sp_triangles *first, sp_read_error *error)
 {
-    sp_parse_output t = *out->target;
-    if (sp_batch_reserve(b, chunk->entries, t.precision) != SPMM_OK) {
-        no_memory(error);
+    if (reserve(w, t.precision) != SPMM_OK) {
+        sp_error_set(error, SPMM_ERR_MEMORY, 0, "%s", spmm_error_message());
         return;
     }
-    t.I = b->I;
-    t.J = b->J;
-    t.val = t.wanted != SP_WANT_ALL || t.header->field == SP_FIELD_PATTERN ? NULL : b->val;
-    t.first_entry = chunk->first_entry;
-    if (sp_parse_chunk(&t, chunk, first, error) != SPMM_OK) return;
-    const sp_entries entries = {chunk->entries, t.I, t.J, t.val};
-    if (!out->sink(out->context, &entries)) set_changed(error);
+    t.I = w->I;
+    t.J = w->J;
+    t.val = t.wanted != SP_WANT_ALL || t.header->field == SP_FIELD_PATTERN ? NULL : w->val;
+    t.first_entry = w->chunk.first_entry;
+    if (sp_parse_chunk(&t, &w->chunk, first, error) == SPMM_OK)
+        w->entries = (sp_entries){w->chunk.entries, t.I, t.J, t.val};
 }
 
-static void read_chunks(sp_reading *r, const outlet *out)
+/** Reads and parses the next chunk for a thread; returns 0 if there is none.
+ *  \param [in] stored  1: the entries are stored in the arrays of *target; 0: in those of *w
+ *  \param [in] own     number of the thread's own region */
+static int parse_next(sp_reading *r, const sp_parse_output *target, int stored, int own, sp_worker *w)
 {
-    sp_chunk chunk = {0};
-    sp_batch b = {0};
-    sp_triangles first = {INT64_MAX, INT64_MAX};
+    sp_triangles first;
     sp_read_error error = {0};
-    double fraction = 0;
-    if (sp_alloc((void **)&chunk.text, sp_text_chunk_capacity(&r->stream), 1, "a read buffer") != SPMM_OK) {
-        no_memory(&error);
-        chunk_done(r, &first, &error);
-        return;
-    }
-    while (next_chunk(r, &chunk, &first, &fraction)) {
-        if (out->sink)
-            parse_for_sink(out, &chunk, &b, &first, &error);
-        else
-            sp_parse_chunk(out->target, &chunk, &first, &error);
-        chunk_done(r, &first, &error);
-        report_progress(r, fraction);
-    }
-    sp_batch_destroy(&b);
-    sp_free(chunk.text);
+    w->entries = (sp_entries){0};
+    const int more = next_chunk(r, own, w, &first);
+    if (more && stored) sp_parse_chunk(target, &w->chunk, &first, &error);
+    if (more && !stored) parse_to_worker(*target, w, &first, &error);
+    chunk_done(r, &first, &error);
+    return more;
 }
 
 /** Sets r->error for errors that only the whole body shows: too few entries, and entries in both triangles of
@@ -158,6 +145,7 @@ static void read_chunks(sp_reading *r, const outlet *out)
 static void check_whole(sp_reading *r)
 {
     const int64_t lower = r->first.lower_line, upper = r->first.upper_line;
+    const int64_t entries = sp_reading_entries(r), lines = r->whole.stream.lines;
     const char *const kept = lower < upper ? "lower" : "upper", *const other = lower < upper ? "upper"
                                                                                              : "lower";
     sp_read_error error = {0};
@@ -170,203 +158,233 @@ static void check_whole(sp_reading *r)
             r->header.symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
         keep_first_error(r, &error);
     }
-    if (r->error.status == SPMM_OK && r->stream.entries < r->header.entries) {
+    /* too many entries: only the threads' own regions, which do not know of each other, get this far */
+    if (r->error.status == SPMM_OK && entries != r->header.entries)
         sp_error_set(
-            &error, SPMM_ERR_SYNTAX, r->stream.lines,
+            &r->error, SPMM_ERR_SYNTAX, lines > 0 ? lines : 1,
             "found the end of the file after %lld of %lld entries, expected all that line %lld promises",
-            (long long)r->stream.entries, (long long)r->header.entries, (long long)r->header.size_line);
-        keep_first_error(r, &error);
+            (long long)entries, (long long)r->header.entries, (long long)r->header.size_line);
+}
+
+static void start_pass(sp_reading *r, sp_region *region, int regions)
+{
+    r->region = region;
+    r->regions = regions;
+    r->error = (sp_read_error){0};
+    r->first = (sp_triangles){INT64_MAX, INT64_MAX};
+    r->stop = 0;
+    r->handed = 0;
+    r->next_progress = 0;
+    for (int k = 0; k < regions; k++) {
+        region[k].done = 0;
+        if (sp_reading_repeatable(r))
+            sp_text_go_back(&region[k].stream, region[k].begin,
+                            region == &r->whole ? r->header.size_line : 0);
     }
 }
 
-/** Makes the whole body a single region. */
-static void one_region(sp_reading *r, sp_region *region)
+/** Returns the number of threads to read `bytes` bytes with: r->options.threads, but at most one per chunk. */
+static int threads_for(const sp_reading *r, int64_t bytes)
 {
-    *region = (sp_region){.stream = &r->stream};
-    pthread_mutex_init(&region->lock, NULL);
-    r->region = region;
-    r->regions = 1;
+    const int64_t chunks = bytes / r->whole.stream.chunk_bytes + 1;
+    return chunks < r->options.threads ? (int)chunks : r->options.threads;
 }
 
-static void read_regions(sp_reading *r, const outlet *out, int threads)
+static void read_chunks(sp_reading *r, const sp_parse_output *target, int stored, sp_read_sink sink,
+                        void *context)
 {
-    pthread_mutex_init(&r->lock, NULL);
-    r->first = (sp_triangles){INT64_MAX, INT64_MAX};
-    r->next_progress = 0;
-    r->handed = 0;
+    const int t = omp_get_thread_num();
+    sp_worker *const w = &r->worker[t];
+    while (parse_next(r, target, stored, t, w)) {
+        if (sink && !sink(context, &w->entries)) {
+            const sp_triangles none = {INT64_MAX, INT64_MAX};
+            sp_read_error error;
+            set_changed(&error);
+            chunk_done(r, &none, &error);
+        }
+        report_progress(r);
+    }
+    free_buffers(w);
+}
+
+/** Reads the regions of the current pass with all threads. */
+static spmm_status read_regions(sp_reading *r, const sp_parse_output *target, int stored, sp_read_sink sink,
+                                void *context)
+{
+    const int threads = threads_for(r, r->header.bytes);
 #pragma omp parallel num_threads(threads)
-    read_chunks(r, out);
-    pthread_mutex_destroy(&r->lock);
-}
-
-static spmm_status end_pass(sp_reading *r)
-{
+    read_chunks(r, target, stored, sink, context);
     check_whole(r);
-    if (r->options.progress && r->error.status == SPMM_OK)
-        r->options.progress(r->options.progress_context, r->progress_to);
+    if (r->error.status == SPMM_OK) sp_reading_report_end(r);
     return r->error.status;
-}
-
-/** Returns the number of threads to use: r->options.threads, but at most one per chunk. */
-static int threads_for(const sp_reading *r)
-{
-    const int64_t chunks = sp_text_bytes_left_at_most(&r->stream) / r->stream.chunk_bytes + 1;
-    return r->options.threads < 1 ? 1 : chunks < r->options.threads ? (int)chunks : r->options.threads;
-}
-
-static spmm_status read_in_order(sp_reading *r, const outlet *out)
-{
-    sp_region region;
-    one_region(r, &region);
-    read_regions(r, out, threads_for(r));
-    pthread_mutex_destroy(&region.lock);
-    return end_pass(r);
 }
 
 spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target)
 {
-    const outlet out = {target, NULL, NULL};
-    return read_in_order(r, &out);
-}
-
-/** Sets *begin to the position of the first line that begins at or after byte `at`. */
-static spmm_status find_line(sp_text *s, int64_t at, int64_t *begin)
-{
-    const char *line, *end;
-    sp_read_error error = {0};
-    sp_text_go_back(s, at - 1, 0);
-    TRY(sp_text_line(s, &line, &end, &error));
-    *begin = sp_text_position(s);
-    return SPMM_OK;
-}
-
-/** Splits the body into regions of about equal length, one per thread. If this fails, the caller reads the
- *  body in order. */
-static spmm_status split_body(sp_reading *r, int threads, sp_region *region, sp_text *stream)
-{
-    int64_t begin = INT64_MAX; /* no limit for the last region, so that appended text is noticed */
-    /* empties the stream's buffer: it holds the beginning of the body, which was read with the header */
-    sp_text_go_back(&r->stream, r->body, r->body_lines);
-    for (int t = threads; t-- > 0;) {
-        sp_text *const s = t > 0 ? &stream[t] : &r->stream;
-        const int64_t limit = begin;
-        if (t > 0) {
-            TRY(sp_text_dup(&r->stream, s));
-            TRY(find_line(s, r->body + 1 + r->bytes / threads * t, &begin));
-            if (begin > limit) begin = limit; /* one line spans the region: leave it empty */
-            sp_text_go_back(s, begin, 0);
-        }
-        sp_input_limit(s->source, limit);
-        region[t].stream = s;
-    }
-    return SPMM_OK;
-}
-
-/** Adds the numbers of entries and lines of all regions to those of r->stream, as if r->stream had read the
- *  whole body. Sets r->error if there are too many entries. */
-static void join_regions(sp_reading *r, const sp_text *stream, int threads)
-{
-    for (int t = 1; t < threads; t++) {
-        r->stream.entries += stream[t].entries;
-        r->stream.lines += stream[t].lines;
-    }
-    r->stream.bytes = r->body + r->bytes;
-    if (r->error.status == SPMM_OK && r->stream.entries > r->header.entries)
-        sp_error_set(&r->error, SPMM_ERR_SYNTAX, r->stream.lines, "found too many entries");
-}
-
-static spmm_status read_anywhere(sp_reading *r, const outlet *out, int threads)
-{
-    sp_region *region;
-    sp_text *stream = NULL;
-    TRY(sp_alloc_zero((void **)&region, threads, sizeof *region, "regions of a file"));
-    spmm_status status = sp_alloc_zero((void **)&stream, threads, sizeof *stream, "regions of a file");
-    r->bytes = sp_text_bytes_left_at_most(&r->stream);
-    if (status == SPMM_OK) status = split_body(r, threads, region, stream);
-    if (status == SPMM_OK) {
-        for (int t = 0; t < threads; t++) pthread_mutex_init(&region[t].lock, NULL);
-        r->region = region;
-        r->regions = threads;
-        read_regions(r, out, threads);
-        for (int t = 0; t < threads; t++) pthread_mutex_destroy(&region[t].lock);
-        join_regions(r, stream, threads);
-    }
-    sp_input_limit(r->stream.source, INT64_MAX);
-    for (int t = 1; stream && t < threads; t++) sp_text_close(&stream[t]);
-    sp_free(stream);
-    sp_free(region);
-    return status;
+    start_pass(r, &r->whole, 1);
+    return read_regions(r, target, 1, NULL, NULL);
 }
 
 spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context)
 {
     sp_parse_output t = sp_reading_target(r);
     t.wanted = wanted;
-    const outlet out = {&t, sink, context};
-    const int threads = threads_for(r);
-    if (anywhere && threads > 1 && sp_reading_repeatable(r) && read_anywhere(r, &out, threads) == SPMM_OK)
-        return end_pass(r);
-    return read_in_order(r, &out);
+    if (anywhere && threads_for(r, r->header.bytes) > 1 && sp_reading_repeatable(r) &&
+        (r->split || sp_reading_split(r, 0, 1) == SPMM_OK))
+        sp_reading_restart(r);
+    else
+        start_pass(r, &r->whole, 1);
+    return read_regions(r, &t, 0, sink, context);
 }
 
-spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options)
+spmm_status sp_reading_explain(sp_reading *r)
 {
-    memset(r, 0, sizeof *r);
-    r->options = *options;
-    r->progress_to = 1.0;
-    sp_numparse_init();
-    TRY(sp_text_open(path, 0, &r->stream));
-    TRY(sp_read_header(&r->stream, &r->header, &r->error));
-    r->body = sp_text_position(&r->stream);
-    r->body_lines = r->stream.lines;
+    r->options.progress = NULL;
+    if (sp_reading_pass(r, SP_WANT_ALL, 0, NULL, NULL) == SPMM_OK) sp_reading_changed(r);
+    return r->error.status;
+}
+
+/* ---- regions ---- */
+
+/** Sets *begin to the position of the first line that begins at or after byte `at` of the body. Moves
+ *  r->whole. */
+static spmm_status find_line(sp_reading *r, int64_t at, int64_t *begin)
+{
+    sp_text *const s = &r->whole.stream;
+    const char *line, *end;
+    *begin = r->header.body;
+    if (at == 0) return SPMM_OK;
+    sp_text_go_back(s, r->header.body + at - 1, 0);
+    TRY(sp_text_line(s, &line, &end, &r->error));
+    *begin = sp_text_position(s);
     return SPMM_OK;
 }
 
-spmm_status sp_reading_end(sp_reading *r, const char *path, spmm_status status)
+/** Returns the beginning of part number k of `parts` equal parts of n. */
+static int64_t share(int64_t n, int parts, int k) { return n / parts * k + n % parts * k / parts; }
+
+static spmm_status open_regions(sp_reading *r, int64_t from, int64_t to)
 {
-    sp_text_close(&r->stream);
-    if (r->error.status == SPMM_OK) return status;
-    if (r->error.line == 0) return sp_fail(r->error.status, "%s: %s", path, r->error.text);
-    return sp_fail(r->error.status, "%s:%lld: %s", path, (long long)r->error.line, r->error.text);
+    sp_region *const s = r->split;
+    int64_t end = INT64_MAX; /* no limit at the end of the file, so that appended text is noticed */
+    for (int t = 0; t < r->splits; t++) {
+        TRY(sp_text_dup(&r->whole.stream, &s[t].stream));
+        TRY(find_line(r, from + share(to - from, r->splits, t), &s[t].begin));
+        if (t > 0) sp_input_limit(s[t - 1].stream.source, s[t].begin);
+    }
+    if (to < r->header.bytes) TRY(find_line(r, to, &end));
+    sp_input_limit(s[r->splits - 1].stream.source, end);
+    return SPMM_OK;
+}
+
+static void close_regions(sp_reading *r)
+{
+    for (int t = 0; t < r->splits; t++) {
+        sp_text_close(&r->split[t].stream);
+        pthread_mutex_destroy(&r->split[t].lock);
+    }
+    sp_free(r->split);
+    r->split = NULL;
+    r->splits = 0;
+}
+
+spmm_status sp_reading_split(sp_reading *r, int part, int parts)
+{
+    const int64_t from = share(r->header.bytes, parts, part), to = share(r->header.bytes, parts, part + 1);
+    const int threads = threads_for(r, to - from);
+    TRY(sp_alloc_zero((void **)&r->split, threads, sizeof *r->split, "regions of a file"));
+    r->splits = threads;
+    r->bytes = to - from;
+    for (int t = 0; t < threads; t++) pthread_mutex_init(&r->split[t].lock, NULL);
+    const spmm_status status = open_regions(r, from, to);
+    if (status != SPMM_OK) close_regions(r);
+    return status;
+}
+
+void sp_reading_restart(sp_reading *r) { start_pass(r, r->split, r->splits); }
+
+spmm_status sp_reading_next(sp_reading *r, sp_wanted wanted, int *more)
+{
+    sp_parse_output target = sp_reading_target(r);
+    const int64_t before = r->handed;
+    target.wanted = wanted;
+#pragma omp parallel for schedule(static, 1) num_threads(r->splits)
+    for (int t = 0; t < r->splits; t++) parse_next(r, &target, 0, t, &r->worker[t]);
+    report_progress(r);
+    *more = r->handed > before;
+    return r->error.status;
+}
+
+int64_t sp_reading_entries(const sp_reading *r)
+{
+    int64_t entries = 0;
+    for (int k = 0; k < r->regions; k++) entries += r->region[k].stream.entries;
+    return entries;
+}
+
+void sp_reading_report_end(const sp_reading *r)
+{
+    if (r->options.progress) r->options.progress(r->options.progress_context, r->progress_to);
+}
+
+/* ---- the file ---- */
+
+spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options,
+                             const sp_header *header)
+{
+    memset(r, 0, sizeof *r);
+    r->path = path;
+    r->options = *options;
+    if (r->options.threads < 1) r->options.threads = 1;
+    r->progress_to = 1.0;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_mutex_init(&r->whole.lock, NULL);
+    sp_numparse_init();
+    TRY(sp_text_open(path, SP_LINE_MAX, &r->whole.stream));
+    TRY(sp_alloc_zero((void **)&r->worker, r->options.threads, sizeof *r->worker, "read buffers"));
+    if (header)
+        r->header = *header;
+    else
+        TRY(sp_read_header(&r->whole.stream, &r->header, &r->error));
+    r->whole.begin = r->header.body;
+    return SPMM_OK;
+}
+
+spmm_status sp_reading_status(const sp_reading *r, spmm_status status)
+{
+    return r->error.status == SPMM_OK ? status : sp_error_tell(&r->error, r->path);
+}
+
+spmm_status sp_reading_end(sp_reading *r, spmm_status status)
+{
+    if (!r->path) return status;
+    for (int t = 0; r->worker && t < r->options.threads; t++) free_buffers(&r->worker[t]);
+    sp_free(r->worker);
+    close_regions(r);
+    sp_text_close(&r->whole.stream);
+    pthread_mutex_destroy(&r->whole.lock);
+    pthread_mutex_destroy(&r->lock);
+    return sp_reading_status(r, status);
 }
 
 spmm_status sp_reading_changed(sp_reading *r) { return set_changed(&r->error); }
 
-/** Callback for sp_reading_pass() that accepts all entries and ignores them. */
-static int drop(void *context, const sp_entries *entries) { return context == NULL || entries->n >= 0; }
-
-spmm_status sp_reading_find_error(sp_reading *r)
-{
-    const spmm_status status = sp_reading_pass(r, SP_WANT_ALL, 0, drop, NULL);
-    return status == SPMM_OK ? sp_reading_changed(r) : status;
-}
-
-int sp_reading_repeatable(const sp_reading *r) { return sp_input_repeatable(r->stream.source); }
-
-void sp_reading_repeat(sp_reading *r)
-{
-    sp_text_go_back(&r->stream, r->body, r->body_lines);
-    r->error = (sp_read_error){0};
-    r->stop = 0;
-}
+int sp_reading_repeatable(const sp_reading *r) { return sp_input_repeatable(r->whole.stream.source); }
 
 int64_t sp_reading_capacity(const sp_reading *r)
 {
-    const int64_t bytes = sp_text_bytes_left_at_most(&r->stream);
     /* the shortest possible lines are "1\n", "1 1\n" and "1 1 1\n"; the last newline may be missing */
     const int64_t least = r->header.array ? 2 : r->header.field == SP_FIELD_PATTERN ? 4 : 6;
-    const int64_t possible = bytes / least + 1;
+    const int64_t possible = r->header.bytes / least + 1;
     return r->header.entries < possible ? r->header.entries : possible;
 }
 
 sp_parse_output sp_reading_target(const sp_reading *r)
 {
-    sp_parse_output t = {0};
-    t.header = &r->header;
-    t.allow_nonfinite = r->options.allow_nonfinite;
-    t.capacity = sp_reading_capacity(r);
-    t.precision = r->options.precision;
-    return t;
+    return (sp_parse_output){.header = &r->header,
+                             .allow_nonfinite = r->options.allow_nonfinite,
+                             .capacity = sp_reading_capacity(r),
+                             .precision = r->options.precision};
 }
 
 void sp_reading_describe(const sp_reading *r, sp_mtx_info *info)
@@ -377,5 +395,5 @@ void sp_reading_describe(const sp_reading *r, sp_mtx_info *info)
     snprintf(info->field, sizeof info->field, "%s", field[r->header.field]);
     snprintf(info->symmetry, sizeof info->symmetry, "%s", symmetry[r->header.symmetry]);
     info->stored = r->header.entries;
-    info->bytes = r->stream.bytes;
+    info->bytes = sp_reading_repeatable(r) ? r->header.body + r->header.bytes : r->whole.stream.bytes;
 }

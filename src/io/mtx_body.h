@@ -14,65 +14,66 @@
  *  earlier pass. */
 typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
 
-/** Arrays for the entries of a piece of text. */
-typedef struct sp_batch {
-    int32_t *I, *J; /**< row and column indices, [room] */
-    void *val;      /**< values, [room] */
-    int64_t room;
-} sp_batch;
-
-/** Enlarges *b, zeroed at first, to room for `entries` entries of the given precision; its contents are lost.
- *  Local.
- *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_batch_reserve(sp_batch *b, int64_t entries, spmm_precision precision);
-
-/** Frees the arrays of *b and zeroes it. Local. */
-void sp_batch_destroy(sp_batch *b);
-
 /** A contiguous range of the body of a file, which the threads read chunk by chunk. */
 typedef struct sp_region {
-    sp_text *stream;
+    sp_text stream;
+    int64_t begin;        /**< offset in bytes of the region's first line */
     pthread_mutex_t lock; /**< not an OpenMP lock, which would spin while another thread inflates a chunk */
     int done;             /**< 1: the region has no more chunks to hand out */
 } sp_region;
 
+/** A thread's buffers: a chunk of text and the entries parsed from it. */
+typedef struct sp_worker {
+    sp_chunk chunk;
+    int32_t *I, *J; /**< [room] */
+    void *val;      /**< [room] */
+    int64_t room;
+    sp_entries entries; /**< the entries of the chunk, in I, J and val */
+    double fraction;    /**< fraction of the pass that was done when the chunk was handed out */
+} sp_worker;
+
 /** A Matrix Market file being read: the state that all threads share. During a pass, `lock` protects the
  *  members error, first, stop and handed; the lock of each region protects the region's stream. */
 typedef struct sp_reading {
-    sp_text stream;
+    const char *path; /**< NULL: the object is zeroed */
     sp_header header;
+    sp_read_options options;
     sp_read_error error; /**< the error with the smallest line number found so far */
     sp_triangles first;  /**< line numbers of the first entries found so far below and above the diagonal */
     int stop;            /**< 1: an error is certain, so that no further chunks are handed out */
     pthread_mutex_t lock;
-    sp_region *region; /**< the regions of the current pass, [regions] */
-    int regions;
-    int64_t bytes, handed; /**< bytes: size of the body; handed: bytes of it handed out to threads so far */
-    sp_read_options options;
+    sp_region whole;       /**< the whole body */
+    sp_region *split;      /**< one region per thread, [splits]; NULL until sp_reading_split() */
+    int splits;            /**< number of regions in `split` */
+    sp_region *region;     /**< the regions of the current pass, [regions]: `split`, or only `whole` */
+    int regions;           /**< number of regions in `region` */
+    sp_worker *worker;     /**< the threads' buffers, [options.threads] */
+    int64_t bytes, handed; /**< bytes: size of the regions; handed: bytes handed out in the current pass */
     double progress_from, progress_to; /**< progress to report at the start and at the end of the pass */
     double next_progress;              /**< time of the next progress report, seconds; used by thread 0 */
-    int64_t body, body_lines;          /**< body: offset of the body in bytes; body_lines: lines before it */
 } sp_reading;
 
 /** Opens the file and reads its header. The caller must call sp_reading_end(), even if this function fails.
+ *  \param [in] path    must remain valid until sp_reading_end()
+ *  \param [in] header  NULL; or the header of this file, which another process has read: it is not read again
  *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED, _MEMORY */
-spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options);
+spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options,
+                             const sp_header *header);
 
-/** Closes the file and frees the memory that r owns.
- *  \param [in] status  the status to return if r->error is not set
- *  \return r->error.status if r->error is set (the error message then begins with the file and the line),
- *          else `status` */
-spmm_status sp_reading_end(sp_reading *r, const char *path, spmm_status status);
+/** Sets the error message to that of r->error, which begins with the file and the line. Returns
+ *  r->error.status if r->error is set, else `status`, and leaves the error message as it is. */
+spmm_status sp_reading_status(const sp_reading *r, spmm_status status);
+
+/** Closes the file and frees the memory that r owns; accepts zeroed objects. Returns what
+ *  sp_reading_status() returns. */
+spmm_status sp_reading_end(sp_reading *r, spmm_status status);
 
 /** Returns 1 if the body can be read again, which is so unless the file is gzipped; else 0. */
 int sp_reading_repeatable(const sp_reading *r);
 
-/** Moves back to the beginning of the body, for another pass, and clears r->error. */
-void sp_reading_repeat(sp_reading *r);
-
 /** Returns an upper bound on the number of entries in the body: the number in the size line, or fewer if the
  *  file is too short for that number. So a false size line ends in an error message and not in a huge
- *  allocation. Must be called before the body is read. */
+ *  allocation. */
 int64_t sp_reading_capacity(const sp_reading *r);
 
 /** Returns an sp_parse_output for r's header and options with a capacity of sp_reading_capacity(r) entries.
@@ -82,6 +83,11 @@ sp_parse_output sp_reading_target(const sp_reading *r);
 /** Reads the body with all threads and stores its entries in the arrays of *target.
  *  \return r->error.status */
 spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target);
+
+/** Reads the whole matrix as triplets, as sp_read_coo() does.
+ *  \param [out] coo  zeroed by the caller, who destroys it, also on failure
+ *  \return SPMM_OK, r->error.status, SPMM_ERR_MEMORY */
+spmm_status sp_reading_coo(sp_reading *r, sp_coo *coo);
 
 /** Reads the body of a coordinate file once and passes its entries to `sink`; values have the precision
  *  r->options.precision.
@@ -95,15 +101,39 @@ spmm_status sp_reading_body(sp_reading *r, const sp_parse_output *target);
  *  \return r->error.status */
 spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context);
 
+/** Finds the first error of a coordinate file by reading the file once more, in order, without reports of
+ *  progress: other passes show only that there is an error, not the first one. If the file has no error now,
+ *  it has changed. The file must be repeatable: sp_reading_repeatable(). Returns r->error.status. */
+spmm_status sp_reading_explain(sp_reading *r);
+
 /** Sets r->error: the file has changed between two passes. Returns r->error.status. */
 spmm_status sp_reading_changed(sp_reading *r);
 
-/** Reads the body of a coordinate file in order, after an earlier pass has found an error: sets r->error to
- *  the first error or, if there is none now, as sp_reading_changed() does.
- *  \return r->error.status */
-spmm_status sp_reading_find_error(sp_reading *r);
+/* ---- reading a part of the body ---- */
 
-/** Fills *info from the header and from the number of bytes of text that have been read. */
+/** Splits part number `part` of `parts` equal parts of the body into regions, one per thread, each of which
+ *  begins at the beginning of a line. The file must be repeatable: sp_reading_repeatable().
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX (a line is too long), _MEMORY; r->error need not be set */
+spmm_status sp_reading_split(sp_reading *r, int part, int parts);
+
+/** Begins a pass over the regions of sp_reading_split(). Clears r->error. */
+void sp_reading_restart(sp_reading *r);
+
+/** Reads and parses the next chunks of the regions, one per thread: r->worker[t].entries, 0 <= t < r->splits,
+ *  are their entries, some of which may be none, and valid until the next call.
+ *  \param [in]  wanted  as for sp_reading_pass()
+ *  \param [out] more    0 if nothing was left to read, else 1
+ *  \return r->error.status, where r->error.line says nothing */
+spmm_status sp_reading_next(sp_reading *r, sp_wanted wanted, int *more);
+
+/** Returns the number of entries in the regions that the current pass has read so far. */
+int64_t sp_reading_entries(const sp_reading *r);
+
+/** Reports that the current pass is complete. */
+void sp_reading_report_end(const sp_reading *r);
+
+/** Fills *info from the header and from the number of bytes of text; the text of a gzipped file must have
+ *  been read. */
 void sp_reading_describe(const sp_reading *r, sp_mtx_info *info);
 
 #endif

@@ -16,13 +16,14 @@ enum {
 /* the first pass of two takes about this share of the time; for progress reports */
 #define FIRST_PASS 0.4
 
-static spmm_status read_once(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
-                             int64_t *stored, int64_t *duplicates)
+static spmm_status read_once(sp_reading *r, spmm_csr *a, int64_t *stored, int64_t *duplicates)
 {
-    sp_coo coo;
-    TRY(sp_read_coo(path, options, &coo, info));
+    sp_coo coo = {0};
+    const spmm_status status = sp_reading_coo(r, &coo);
     *stored = coo.nnz;
-    return sp_csr_from_coo(&coo, options->threads, a, duplicates);
+    if (status == SPMM_OK) return sp_csr_from_coo(&coo, r->options.threads, a, duplicates);
+    sp_coo_destroy(&coo);
+    return status;
 }
 
 /** Returns 1 if the file is to be read in two passes. One pass is better for a matrix with mostly empty rows:
@@ -31,21 +32,21 @@ static spmm_status read_once(const char *path, const sp_read_options *options, s
 static int worth_two_passes(const sp_reading *r)
 {
     return !r->header.array && sp_reading_repeatable(r) &&
-           sp_text_bytes_left_at_most(&r->stream) > ONCE_CHUNKS * r->stream.chunk_bytes &&
+           r->header.bytes > ONCE_CHUNKS * r->whole.stream.chunk_bytes &&
            r->header.rows / ROWS_PER_ENTRY <= sp_reading_capacity(r);
 }
 
 /** Checks, before anything is allocated, that the CSR matrix fits in memory. If `once` is 1 (the file is read
  *  in one pass), the triplets must fit in addition. */
-static spmm_status check_memory(const sp_reading *r, const char *path, int once)
+static spmm_status check_memory(const sp_reading *r, int once)
 {
     const double size = (double)sp_value_size(r->options.precision), entries = (double)sp_reading_capacity(r);
     const sp_sizes sizes = {r->header.rows, r->header.cols, r->header.array ? 0 : (int64_t)entries};
-    if (r->header.array) return sp_memory_needs(entries * size + 8 * (double)sizes.rows, path);
+    if (r->header.array) return sp_memory_needs(entries * size + 8 * (double)sizes.rows, r->path);
     /* The triplets take 8 + size bytes per entry but count as 4 + size, because the column indices of the CSR
      * (4 bytes) are allocated only after the values of the triplets have been freed. */
     return sp_memory_needs(sp_csr_bytes_of(&sizes, r->options.precision) + (once ? entries * (4 + size) : 0),
-                           path);
+                           r->path);
 }
 
 /* sinks for sp_reading_pass(): count() in the first pass, place() in the second */
@@ -57,15 +58,10 @@ static int count(void *context, const sp_entries *entries)
 
 static int place(void *context, const sp_entries *entries) { return sp_csr_builder_insert(context, entries); }
 
-/** Finds the first error of the file by reading the file once more, in order, because the two passes show
- *  only that there is an error, not the first one. An error that no line causes (line 0) is returned as it
- *  is. */
-static spmm_status find_first_error(sp_reading *r)
+/** After a pass has failed: finds the first error of the file, unless no line causes the error (line 0). */
+static spmm_status first_error(sp_reading *r)
 {
-    if (r->error.line == 0) return r->error.status;
-    sp_reading_repeat(r);
-    r->options.progress = NULL;
-    return sp_reading_find_error(r);
+    return r->error.line == 0 ? r->error.status : sp_reading_explain(r);
 }
 
 static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
@@ -76,12 +72,11 @@ static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
     TRY(sp_csr_builder_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a,
                              &fill));
     r->progress_to = FIRST_PASS;
-    if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return find_first_error(r);
+    if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return first_error(r);
     TRY(sp_csr_builder_start(&fill));
-    sp_reading_repeat(r);
     r->progress_from = FIRST_PASS;
     r->progress_to = 1.0;
-    if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return find_first_error(r);
+    if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return first_error(r);
     TRY(sp_csr_builder_finish(&fill, &same, duplicates));
     return same ? SPMM_OK : sp_reading_changed(r);
 }
@@ -93,18 +88,13 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
     int64_t entries = 0, summed = 0;
     *a = (spmm_csr){0};
     if (info) memset(info, 0, sizeof *info);
-    spmm_status status = sp_reading_begin(&r, path, options);
+    spmm_status status = sp_reading_begin(&r, path, options, NULL);
     const int once = status == SPMM_OK && !worth_two_passes(&r);
-    if (status == SPMM_OK) status = check_memory(&r, path, once);
-    if (status == SPMM_OK && once) {
-        sp_reading_end(&r, path, status);
-        status = read_once(path, options, a, info, &entries, &summed);
-    } else {
-        if (status == SPMM_OK) status = read_twice(&r, a, &summed);
-        if (status == SPMM_OK && info) sp_reading_describe(&r, info);
-        entries = r.header.entries;
-        status = sp_reading_end(&r, path, status);
-    }
+    if (status == SPMM_OK) status = check_memory(&r, once);
+    entries = r.header.entries;
+    if (status == SPMM_OK) status = once ? read_once(&r, a, &entries, &summed) : read_twice(&r, a, &summed);
+    if (status == SPMM_OK && info) sp_reading_describe(&r, info);
+    status = sp_reading_end(&r, status);
     if (status != SPMM_OK) spmm_csr_destroy(a);
     if (stored) *stored = entries;
     if (duplicates) *duplicates = summed;

@@ -198,5 +198,7 @@ spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *er
                                 header->array ? "" : " entries");
     } while (!sp_is_entry_line(p));
     header->size_line = stream->lines;
+    header->body = sp_text_position(stream);
+    header->bytes = sp_text_bytes_left_at_most(stream);
     return parse_sizes(p, header, error);
 }

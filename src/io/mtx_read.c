@@ -9,10 +9,10 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
     const sp_read_options options = {.threads = 1};
     sp_reading r;
     memset(sizes, 0, sizeof *sizes);
-    const spmm_status status = sp_reading_begin(&r, path, &options);
+    const spmm_status status = sp_reading_begin(&r, path, &options, NULL);
     if (status == SPMM_OK)
         *sizes = (sp_sizes){r.header.rows, r.header.cols, r.header.array ? 0 : sp_reading_capacity(&r)};
-    return sp_reading_end(&r, path, status);
+    return sp_reading_end(&r, status);
 }
 
 static spmm_status read_coordinate(sp_reading *r, sp_coo *coo)
@@ -60,46 +60,51 @@ static spmm_status read_array(sp_reading *r, sp_coo *coo)
     return SPMM_OK;
 }
 
+spmm_status sp_reading_coo(sp_reading *r, sp_coo *coo)
+{
+    return r->header.array ? read_array(r, coo) : read_coordinate(r, coo);
+}
+
 spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info)
 {
     sp_reading r;
     memset(coo, 0, sizeof *coo);
     if (info) memset(info, 0, sizeof *info);
-    spmm_status status = sp_reading_begin(&r, path, options);
-    if (status == SPMM_OK) status = r.header.array ? read_array(&r, coo) : read_coordinate(&r, coo);
+    spmm_status status = sp_reading_begin(&r, path, options, NULL);
+    if (status == SPMM_OK) status = sp_reading_coo(&r, coo);
     if (status == SPMM_OK && info) sp_reading_describe(&r, info);
     if (status != SPMM_OK) sp_coo_destroy(coo);
-    return sp_reading_end(&r, path, status);
+    return sp_reading_end(&r, status);
 }
 
 /* ---- reading a dense multivector ---- */
 
-static spmm_status create_dense(const sp_reading *r, const char *path, spmm_multivector *x)
+static spmm_status create_dense(const sp_reading *r, spmm_multivector *x)
 {
     const sp_header *const h = &r->header;
     const double bytes = (double)h->rows * (double)h->cols * (double)sp_value_size(r->options.precision);
     if (h->cols == 0)
         return sp_fail(SPMM_ERR_SYNTAX, "%s:%lld: found a multivector of 0 columns, expected at least 1",
-                       path, (long long)h->size_line);
+                       r->path, (long long)h->size_line);
     if (bytes > (double)sp_available_bytes()) {
         char text[32];
         return sp_fail(SPMM_ERR_MEMORY,
                        "%s:%lld: found a multivector of %lld x %lld, %s, expected one that fits "
                        "the memory",
-                       path, (long long)h->size_line, (long long)h->rows, (long long)h->cols,
+                       r->path, (long long)h->size_line, (long long)h->rows, (long long)h->cols,
                        sp_bytes_text(text, sizeof text, bytes));
     }
     return spmm_multivector_create(h->rows, h->cols, r->options.precision, SPMM_CPU, x);
 }
 
-static spmm_status read_dense_array(sp_reading *r, const char *path, spmm_multivector *x)
+static spmm_status read_dense_array(sp_reading *r, spmm_multivector *x)
 {
     sp_parse_output t = sp_reading_target(r);
     void *values = NULL;
     /* if the file is too short for its size line, x is not created: reading the body will find the error */
     const int complete = t.capacity == r->header.entries;
     if (complete) {
-        TRY(create_dense(r, path, x));
+        TRY(create_dense(r, x));
         t.val = x->data;
         t.ld = x->ld;
         t.dense = 1;
@@ -117,11 +122,11 @@ static void add(spmm_multivector *x, int64_t i, int64_t j, double value)
     sp_value_set(x->data, x->precision, i * x->ld + j, sp_multivector_get(x, i, j) + value);
 }
 
-static spmm_status read_dense_coordinate(sp_reading *r, const char *path, spmm_multivector *x)
+static spmm_status read_dense_coordinate(sp_reading *r, spmm_multivector *x)
 {
     sp_coo coo = {0};
     spmm_status status = read_coordinate(r, &coo);
-    if (status == SPMM_OK) status = create_dense(r, path, x);
+    if (status == SPMM_OK) status = create_dense(r, x);
     for (int64_t k = 0; status == SPMM_OK && k < coo.nnz; k++) {
         const double value = coo.val ? sp_value_get(coo.val, coo.precision, k) : 1.0;
         add(x, coo.I[k], coo.J[k], value);
@@ -136,9 +141,8 @@ spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm
 {
     sp_reading r;
     memset(x, 0, sizeof *x);
-    spmm_status status = sp_reading_begin(&r, path, options);
-    if (status == SPMM_OK)
-        status = r.header.array ? read_dense_array(&r, path, x) : read_dense_coordinate(&r, path, x);
+    spmm_status status = sp_reading_begin(&r, path, options, NULL);
+    if (status == SPMM_OK) status = r.header.array ? read_dense_array(&r, x) : read_dense_coordinate(&r, x);
     if (status != SPMM_OK) spmm_multivector_destroy(x);
-    return sp_reading_end(&r, path, status);
+    return sp_reading_end(&r, status);
 }

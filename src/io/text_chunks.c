@@ -21,35 +21,40 @@ spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, con
     return status;
 }
 
+spmm_status sp_error_tell(const sp_read_error *e, const char *path)
+{
+    if (e->line == 0) return sp_fail(e->status, "%s: %s", path, e->text);
+    return sp_fail(e->status, "%s:%lld: %s", path, (long long)e->line, e->text);
+}
+
 int64_t sp_text_chunk_default(void) { return sp_environment_number("SPMM_READ_CHUNK_BYTES", SP_CHUNK_BYTES); }
 
-int64_t sp_text_chunk_capacity(const sp_text *s)
+/** Grows a buffer so that it can hold `bytes` bytes of text and the padding; keeps the first `used` bytes. If
+ *  memory is lacking, sets *error. */
+static spmm_status reserve(char **text, int64_t *room, int64_t used, int64_t bytes, sp_read_error *error)
 {
-    return s->chunk_bytes + SP_LINE_MAX + STEP + SP_CHUNK_PAD;
+    if (bytes + SP_CHUNK_PAD <= *room) return SPMM_OK;
+    const int64_t grown = bytes + (*room > 0 ? bytes / 2 : 0) + SP_CHUNK_PAD;
+    void *at;
+    const spmm_status status = sp_alloc(&at, grown, 1, "a read buffer");
+    if (status != SPMM_OK) return sp_error_set(error, status, 0, "%s", spmm_error_message());
+    if (used > 0) memcpy(at, *text, (size_t)used);
+    sp_free(*text);
+    *text = at;
+    *room = grown;
+    return SPMM_OK;
 }
 
-static spmm_status allocate_kept(sp_text *stream)
+spmm_status sp_text_open(const char *path, int64_t longest, sp_text *stream)
 {
-    stream->kept_capacity = sp_text_chunk_capacity(stream);
-    const spmm_status status = sp_alloc((void **)&stream->kept, stream->kept_capacity, 1, "the read buffer");
-    if (status != SPMM_OK) sp_text_close(stream);
-    return status;
-}
-
-spmm_status sp_text_open(const char *path, int64_t chunk_bytes, sp_text *stream)
-{
-    memset(stream, 0, sizeof *stream);
-    TRY(sp_input_open(path, &stream->source));
-    stream->chunk_bytes = chunk_bytes > 0 ? chunk_bytes : sp_text_chunk_default();
-    return allocate_kept(stream);
+    *stream = (sp_text){.chunk_bytes = sp_text_chunk_default(), .longest = longest};
+    return sp_input_open(path, &stream->source);
 }
 
 spmm_status sp_text_dup(const sp_text *stream, sp_text *other)
 {
-    memset(other, 0, sizeof *other);
-    TRY(sp_input_dup(stream->source, &other->source));
-    other->chunk_bytes = stream->chunk_bytes;
-    return allocate_kept(other);
+    *other = (sp_text){.chunk_bytes = stream->chunk_bytes, .longest = stream->longest};
+    return sp_input_dup(stream->source, &other->source);
 }
 
 void sp_text_close(sp_text *stream)
@@ -73,7 +78,7 @@ void sp_text_go_back(sp_text *s, int64_t position, int64_t lines)
     s->kept_begin = s->kept_end = 0;
     s->bytes = position;
     s->lines = lines;
-    s->entries = 0;
+    s->entries = s->chunks = 0;
 }
 
 static spmm_status source_failed(const sp_text *s, spmm_status status, sp_read_error *error)
@@ -94,12 +99,14 @@ spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_rea
     int64_t searched = s->kept_begin;
     char *newline;
     *line = *end = NULL;
+    TRY(reserve(&s->kept, &s->kept_room, s->kept_end, s->chunk_bytes, error));
     while (!(newline = memchr(s->kept + searched, '\n', (size_t)(s->kept_end - searched)))) {
         const int64_t kept = s->kept_end - s->kept_begin;
-        if (kept > SP_LINE_MAX) return line_too_long(s->lines + 1, error);
+        if (kept > s->longest) return line_too_long(s->lines + 1, error);
         if (s->kept_begin > 0) memmove(s->kept, s->kept + s->kept_begin, (size_t)kept);
         s->kept_begin = 0;
         s->kept_end = searched = kept;
+        TRY(reserve(&s->kept, &s->kept_room, kept, kept + s->chunk_bytes, error));
         int64_t got;
         const spmm_status status = sp_input_read(s->source, s->kept + kept, s->chunk_bytes, &got);
         if (status != SPMM_OK) return source_failed(s, status, error);
@@ -110,7 +117,7 @@ spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_rea
             s->kept[s->kept_end++] = '\n';
         }
     }
-    if (newline - (s->kept + s->kept_begin) > SP_LINE_MAX) return line_too_long(s->lines + 1, error);
+    if (newline - (s->kept + s->kept_begin) > s->longest) return line_too_long(s->lines + 1, error);
     *line = s->kept + s->kept_begin;
     *end = newline;
     s->kept_begin = newline + 1 - s->kept;
@@ -124,7 +131,7 @@ static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
 {
     const int64_t kept = s->kept_end - s->kept_begin;
     const int64_t old = kept < bytes ? kept : bytes;
-    memcpy(text + *n, s->kept + s->kept_begin, (size_t)old);
+    if (old > 0) memcpy(text + *n, s->kept + s->kept_begin, (size_t)old);
     s->kept_begin += old;
     *n += old;
     if (old == bytes) return SPMM_OK;
@@ -137,15 +144,17 @@ static spmm_status take(sp_text *s, char *text, int64_t bytes, int64_t *n)
 
 /** Puts the last `bytes` bytes that take() delivered back into s, so that the next chunk begins with them.
  *  \param [in] tail  the first of these bytes */
-static void give_back(sp_text *s, const char *tail, int64_t bytes)
+static spmm_status give_back(sp_text *s, const char *tail, int64_t bytes, sp_read_error *error)
 {
     if (s->kept_begin < s->kept_end) { /* the file was not read, so the tail is still in s->kept */
         s->kept_begin -= bytes;
-        return;
+        return SPMM_OK;
     }
-    memcpy(s->kept, tail, (size_t)bytes);
-    s->kept_begin = 0;
+    s->kept_begin = s->kept_end = 0;
+    TRY(reserve(&s->kept, &s->kept_room, 0, bytes, error));
+    if (bytes > 0) memcpy(s->kept, tail, (size_t)bytes);
     s->kept_end = bytes;
+    return SPMM_OK;
 }
 
 /** Returns the number of newlines in the text, 20 times as fast as parsing it.
@@ -175,7 +184,9 @@ static int64_t count_lines(const char *text, int64_t bytes, int *all_entries)
     return lines;
 }
 
-int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries)
+/** Returns the number of lines in a text of whole lines, and sets *entries to the number of lines that are
+ *  neither blank nor comments. The byte after the text must be readable. */
+static int64_t count_entries(const char *text, int64_t bytes, int64_t *entries)
 {
     int all_entries;
     const int64_t lines = count_lines(text, bytes, &all_entries);
@@ -187,54 +198,74 @@ int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries)
     return lines;
 }
 
-const char *sp_find_long_line(const char *text, int64_t bytes)
+/** Returns the first line with more than `longest` bytes in a text of whole lines; NULL if there is none. So
+ *  the limit does not depend on where chunks begin. */
+static const char *find_long_line(const char *text, int64_t bytes, int64_t longest)
 {
     const char *const end = text + bytes;
-    while (end - text > SP_LINE_MAX) {
-        /* The first SP_LINE_MAX + 1 bytes contain the newline of the line at `text`, unless it is too long.
-         * Any other line that ends within these bytes is short enough, too. */
-        const char *const newline = memrchr(text, '\n', SP_LINE_MAX + 1);
+    while (end - text > longest) {
+        /* The first longest + 1 bytes contain the newline of the line at `text`, unless it is too long. Any
+         * other line that ends within these bytes is short enough, too. */
+        const char *const newline = memrchr(text, '\n', (size_t)longest + 1);
         if (!newline) return text;
         text = newline + 1;
     }
     return NULL;
 }
 
-/** Sets the numbers of lines and of entries in chunk c, and the numbers of its first line and first entry. */
+/** Sets the numbers of lines and of entries in chunk c, and the numbers of c, its first line and first entry. */
 static void place(sp_text *s, sp_chunk *c)
 {
+    c->number = s->chunks++;
     c->first_line = s->lines + 1;
     c->first_entry = s->entries;
-    c->lines = sp_count_lines(c->text, c->bytes, &c->entries);
+    c->lines = count_entries(c->text, c->bytes, &c->entries);
     s->lines += c->lines;
     s->entries += c->entries;
 }
 
+/** Reads text into c->text until a newline has been read; the file may end before. Sets *n to the length of the
+ *  text and *newline to the last newline in it, or to NULL. Returns the status of reading the file; an error
+ *  that is not the file's is set in *error. */
+static spmm_status read_lines(sp_text *s, sp_chunk *c, int64_t *n, char **newline, sp_read_error *error)
+{
+    spmm_status status = SPMM_OK;
+    int64_t before = -1;
+    *n = 0;
+    for (*newline = NULL; *n > before && !*newline;) {
+        /* the step grows with the length of the line, so that a long line takes only a few reads */
+        const int64_t step = *n == 0 ? s->chunk_bytes : *n / 8 > STEP ? *n / 8 : STEP;
+        if (*n > s->longest) return line_too_long(s->lines + 1, error);
+        before = *n;
+        TRY(reserve(&c->text, &c->room, *n, *n + step + 1, error));
+        if (status == SPMM_OK) status = take(s, c->text, step, n);
+        *newline = memrchr(c->text + before, '\n', (size_t)(*n - before));
+    }
+    return status;
+}
+
 spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
 {
-    int64_t n = 0, before = 0;
-    char *newline = NULL;
-    spmm_status status = take(s, c->text, s->chunk_bytes, &n);
+    int64_t n;
+    char *newline;
     c->bytes = 0;
-    while (n > before && !(newline = memrchr(c->text + before, '\n', (size_t)(n - before)))) {
-        if (n > SP_LINE_MAX) return line_too_long(s->lines + 1, error);
-        before = n;
-        if (status == SPMM_OK) status = take(s, c->text, STEP, &n);
-    }
+    const spmm_status status = read_lines(s, c, &n, &newline, error);
+    if (error->status != SPMM_OK) return error->status;
     if (!newline) {
         /* if reading failed, the incomplete line read so far must not be parsed */
         if (status != SPMM_OK) return source_failed(s, status, error);
         if (n == 0) return SPMM_OK;
+        newline = c->text + n;
         c->text[n++] = '\n';
-        newline = c->text + n - 1;
     }
-    c->bytes = newline + 1 - c->text;
-    const char *const too_long = sp_find_long_line(c->text, c->bytes);
+    int64_t bytes = newline + 1 - c->text;
+    const char *const too_long = find_long_line(c->text, bytes, s->longest);
     if (too_long == c->text) return line_too_long(s->lines + 1, error);
-    if (too_long) c->bytes = too_long - c->text; /* earlier lines are parsed first: they may be wrong */
-    if (c->bytes < n) give_back(s, c->text + c->bytes, n - c->bytes);
+    if (too_long) bytes = too_long - c->text; /* earlier lines are parsed first: they may be wrong */
+    if (bytes < n) TRY(give_back(s, c->text + bytes, n - bytes, error));
     /* count_lines() looks at the byte after the chunk, which must look neither blank nor like a comment */
-    memset(c->text + c->bytes, 'x', SP_CHUNK_PAD);
+    memset(c->text + bytes, 'x', SP_CHUNK_PAD);
+    c->bytes = bytes;
     place(s, c);
     return SPMM_OK;
 }

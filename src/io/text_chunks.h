@@ -26,12 +26,17 @@ typedef struct sp_read_error {
 spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, const char *format, ...)
     SP_PRINTF(4, 5);
 
+/** Makes *e, which must be set, the error message, with the file and the line, if there is one, in front:
+ *  "FILE:LINE: found ..., expected ...". Returns e->status. */
+spmm_status sp_error_tell(const sp_read_error *e, const char *path);
+
 /** A text file being read. */
 typedef struct sp_text {
     sp_input *source;
-    int64_t chunk_bytes;
-    char *kept; /**< the text that was read but not handed out yet is at [kept_begin, kept_end) */
-    int64_t kept_begin, kept_end, kept_capacity;
+    int64_t chunk_bytes, longest; /**< sizes in bytes of chunks, and of the longest line that is accepted */
+    char *kept; /**< [kept_room]; the text that was read but not handed out yet: [kept_begin, kept_end) */
+    int64_t kept_begin, kept_end, kept_room;
+    int64_t chunks;  /**< number of chunks handed out so far */
     int64_t lines;   /**< number of lines handed out so far */
     int64_t entries; /**< number of entries in the chunks handed out so far */
     int64_t bytes;   /**< number of bytes of text read so far */
@@ -39,8 +44,10 @@ typedef struct sp_text {
 
 /** A chunk of a text file: whole lines, the last byte is a newline. */
 typedef struct sp_chunk {
-    char *text; /**< the caller's buffer; sp_text_chunk() needs one of sp_text_chunk_capacity() bytes */
+    char *text; /**< buffer that sp_text_chunk() allocates, [room]; the caller frees it with sp_free() */
+    int64_t room;
     int64_t bytes;
+    int64_t number;     /**< number of the chunk in the file, from 0 */
     int64_t first_line; /**< line number of the chunk's first line, from 1 */
     int64_t lines;
     int64_t first_entry; /**< number in the file of the chunk's first entry, from 0 */
@@ -52,11 +59,11 @@ typedef struct sp_chunk {
 int64_t sp_text_chunk_default(void);
 
 /** Opens a text file.
- *  \param [in]  path         must remain valid until sp_text_close()
- *  \param [in]  chunk_bytes  size of the chunks; 0: sp_text_chunk_default()
- *  \param [out] stream       the caller closes it by sp_text_close(), except on failure
+ *  \param [in]  path     must remain valid until sp_text_close()
+ *  \param [in]  longest  maximum length of a line in bytes, without newline: SP_LINE_MAX or INT64_MAX
+ *  \param [out] stream   the caller closes it by sp_text_close()
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (not text), SPMM_ERR_MEMORY */
-spmm_status sp_text_open(const char *path, int64_t chunk_bytes, sp_text *stream);
+spmm_status sp_text_open(const char *path, int64_t longest, sp_text *stream);
 
 /** Opens a second stream, *other, for the open file of `stream`; it starts at byte 0 (see sp_input_dup()).
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_MEMORY */
@@ -68,33 +75,21 @@ void sp_text_close(sp_text *stream);
 /** Returns the next line as [*line, *end), where *end points at its newline; if the last line of the file has
  *  no newline, one is added. At the end of the file, *line is NULL. The line is valid until the next call on
  *  the stream.
- *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (longer than SP_LINE_MAX); on failure, *error says what
- *          and where */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (too long), SPMM_ERR_MEMORY; on failure, *error says what and
+ *          where */
 spmm_status sp_text_line(sp_text *stream, const char **line, const char **end, sp_read_error *error);
 
-/** Returns the number of lines in a text of whole lines, and sets *entries to the number of lines that are
- *  neither blank nor comments. The byte after the text must be readable. */
-int64_t sp_count_lines(const char *text, int64_t bytes, int64_t *entries);
-
-/** Returns the first line with more than SP_LINE_MAX bytes in a text of whole lines; NULL if there is none.
- *  Every reader of Matrix Market files checks all its text with this function, so that the limit depends
- *  neither on the reader nor on where chunks begin. */
-const char *sp_find_long_line(const char *text, int64_t bytes);
-
-/** Reads the next chunk into the buffer chunk->text and sets the other members; chunk->bytes is 0 at the end
- *  of the file. Only one thread may call it at a time.
+/** Reads the next chunk; chunk->bytes is 0 at the end of the file. Only one thread may call it at a time.
+ *  \param [in,out] chunk  zeroed before the first call; its buffer is used again, and grows as needed
+ *  \param [out]    error  zeroed by the caller
  *  \return as sp_text_line() */
 spmm_status sp_text_chunk(sp_text *stream, sp_chunk *chunk, sp_read_error *error);
-
-/** Returns the size in bytes that the buffer chunk->text needs: a chunk, a line of maximum length and the
- *  padding. */
-int64_t sp_text_chunk_capacity(const sp_text *stream);
 
 /** Returns the number of bytes of text handed out so far. */
 int64_t sp_text_position(const sp_text *stream);
 
-/** Moves the stream to byte `position` of the text, which must be repeatable (sp_input_repeatable()). Entries
- *  are then counted from 0 again.
+/** Moves the stream to byte `position` of the text, as sp_input_go_back() does. Entries and chunks are then
+ *  counted from 0 again.
  *  \param [in] lines  number of lines before byte `position` */
 void sp_text_go_back(sp_text *stream, int64_t position, int64_t lines);
 

@@ -81,57 +81,6 @@ static spmm_status count_and_cut(const sp_grid *grid, const sp_load_source *sour
 
 /* ---- text ---- */
 
-/** This rank's part of a text file, as a source of entries. */
-typedef struct text {
-    sp_file_part part;
-    sp_wanted wanted;
-    int pass, passes;   /* for progress reports; pass: current pass, from 0; passes: total number */
-    double next_report; /* time (MPI_Wtime()) before which progress is not reported again */
-} text;
-
-static void report_progress(text *t, int always)
-{
-    const sp_file_part *const p = &t->part;
-    const double now = MPI_Wtime();
-    if (!p->options.progress || (!always && now < t->next_report)) return;
-    t->next_report = now + 0.1;
-    const double done = p->end > p->begin ? (double)(p->at - p->begin) / (double)(p->end - p->begin) : 1.0;
-    const double fraction = (t->pass + done) / t->passes;
-    p->options.progress(p->options.progress_context, fraction < 0.99 ? fraction : 0.99);
-}
-
-static spmm_status next_of_text(void *context, sp_entries *entries)
-{
-    text *const t = context;
-    report_progress(t, 0);
-    return sp_file_part_next(&t->part, t->wanted, entries);
-}
-
-static sp_load_source begin_pass(text *t, sp_wanted wanted)
-{
-    const sp_header *const h = &t->part.opening->header;
-    sp_file_part_rewind(&t->part);
-    t->wanted = wanted;
-    return (sp_load_source){next_of_text, t, h->symmetry,
-                            h->field != SP_FIELD_PATTERN || h->symmetry == SP_SKEW};
-}
-
-/** Ends a pass over the text: checks that all ranks together have read as many entries as the size line says
- *  and that a symmetric matrix has entries in one triangle only. Collective. */
-static spmm_status end_pass(const sp_grid *grid, text *t)
-{
-    const sp_file_part *const p = &t->part;
-    int64_t entries = p->entries;
-    int found[2] = {p->found.lower_line != INT64_MAX, p->found.upper_line != INT64_MAX};
-    report_progress(t, 1);
-    t->pass++;
-    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &entries, 1, MPI_INT64_T, MPI_SUM, grid->comm)));
-    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, found, 2, MPI_INT, MPI_MAX, grid->comm)));
-    if (entries != p->opening->header.entries || (found[0] && found[1]))
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: has too few or too many entries, or both triangles", p->path);
-    return SPMM_OK;
-}
-
 static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t *duplicates)
 {
     int same;
@@ -141,7 +90,7 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
 
 /** Gives the builder the number of entries in each row of this rank's block. Takes the numbers from
  *  `counted`; if `counted` is NULL, counts the entries in a pass over the text. Collective. */
-static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, counts_of *counted,
+static spmm_status find_row_lengths(const sp_grid *grid, sp_file_part *t, sp_load *l, counts_of *counted,
                                     sp_csr_builder *fill)
 {
     if (counted) {
@@ -149,19 +98,20 @@ static spmm_status find_row_lengths(const sp_grid *grid, text *t, sp_load *l, co
         destroy_tallies(counted);
         return status;
     }
-    const sp_load_source source = begin_pass(t, grid->dims[1] > 1 ? SP_WANT_INDICES : SP_WANT_LENGTHS);
+    const sp_load_source source = sp_file_part_begin_pass(t, grid->dims[1] > 1 ? SP_WANT_INDICES
+                                                                               : SP_WANT_LENGTHS);
     TRY(sp_load_lengths(grid, &source, l, fill));
-    return end_pass(grid, t);
+    return sp_file_part_end_pass(grid, t);
 }
 
 /** Builds each rank's block from the text, once the block boundaries are known. Collective.
  *  \param [in,out] counted  row starts of the entries in the text, which this function destroys; NULL if the
  *                           entries have not been counted yet */
-static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, counts_of *counted,
+static spmm_status build_blocks(const sp_grid *grid, sp_file_part *t, sp_load *l, counts_of *counted,
                                 int64_t *duplicates)
 {
     const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
-    const sp_read_options *const o = &t->part.options;
+    const sp_read_options *const o = &t->reading.options;
     sp_csr_builder fill;
     spmm_csr_destroy(&l->csr);
     TRY(sp_agree(grid->comm, "load",
@@ -169,10 +119,10 @@ static spmm_status build_blocks(const sp_grid *grid, text *t, sp_load *l, counts
                                       &fill)));
     TRY(find_row_lengths(grid, t, l, counted, &fill));
     TRY(sp_agree(grid->comm, "load", sp_csr_builder_start(&fill)));
-    const sp_load_source source = begin_pass(t, SP_WANT_ALL);
+    const sp_load_source source = sp_file_part_begin_pass(t, SP_WANT_ALL);
     TRY(sp_load_insert(grid, &source, l, &fill));
-    TRY(end_pass(grid, t));
-    TRY(sp_agree(grid->comm, "load", finish_block(&fill, t->part.path, duplicates)));
+    TRY(sp_file_part_end_pass(grid, t));
+    TRY(sp_agree(grid->comm, "load", finish_block(&fill, t->reading.path, duplicates)));
     return add_up(grid, *duplicates, l);
 }
 
@@ -231,21 +181,21 @@ static spmm_status cut_again(const sp_grid *grid, sp_load *l, int *moved)
     return status;
 }
 
-static spmm_status load_by_entries(const sp_grid *grid, text *t, counts_of *counted, sp_load *l)
+static spmm_status load_by_entries(const sp_grid *grid, sp_file_part *t, counts_of *counted, sp_load *l)
 {
     int64_t duplicates;
     int moved = 0;
     const int cut_columns = grid->dims[1] > 1;
-    const sp_load_source source = begin_pass(t, cut_columns ? SP_WANT_INDICES : SP_WANT_LENGTHS);
     t->passes = cut_columns ? 3 : 2;
+    const sp_load_source source = sp_file_part_begin_pass(t, cut_columns ? SP_WANT_INDICES : SP_WANT_LENGTHS);
     TRY(count_and_cut(grid, &source, l, counted));
-    TRY(end_pass(grid, t));
+    TRY(sp_file_part_end_pass(grid, t));
     TRY(build_blocks(grid, t, l, cut_columns ? NULL : counted, &duplicates));
     if (l->duplicates > 0) TRY(cut_again(grid, l, &moved));
     return moved ? build_blocks(grid, t, l, NULL, &duplicates) : SPMM_OK;
 }
 
-static spmm_status load_evenly(const sp_grid *grid, text *t, sp_load *l)
+static spmm_status load_evenly(const sp_grid *grid, sp_file_part *t, sp_load *l)
 {
     int64_t duplicates;
     t->passes = 2;
@@ -253,7 +203,7 @@ static spmm_status load_evenly(const sp_grid *grid, text *t, sp_load *l)
     return build_blocks(grid, t, l, NULL, &duplicates);
 }
 
-static spmm_status load_blocks(const sp_grid *grid, text *t, sp_partition partition, sp_load *l)
+static spmm_status load_blocks(const sp_grid *grid, sp_file_part *t, sp_partition partition, sp_load *l)
 {
     counts_of counted = {.rows = {0}};
     if (partition == SP_PARTITION_ROWS) return load_evenly(grid, t, l);
@@ -290,36 +240,29 @@ static spmm_status find_lengths(const sp_grid *grid, sp_load *l)
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &l->empty, 1, MPI_INT64_T, MPI_SUM, grid->comm));
 }
 
-/** Reads the header of the file on rank 0 and broadcasts it. Collective. */
-static spmm_status open_text(const sp_grid *grid, const char *path, const sp_read_options *options,
-                             sp_load *l, sp_opening *opening)
+/** Reads the blocks from the text once it is open. Collective. */
+static spmm_status load_text(const sp_grid *grid, sp_file_part *t, sp_partition partition, sp_load *l)
 {
-    spmm_status status = grid->rank == 0 ? sp_opening_read(path, options, opening) : SPMM_OK;
-    if (status == SPMM_OK) status = allocate_bounds(grid, l);
-    TRY(sp_agree(grid->comm, "read", status));
-    TRY(SP_MPI(MPI_Bcast(opening, sizeof *opening, MPI_BYTE, 0, grid->comm)));
-    l->rows = opening->header.rows;
-    l->cols = opening->header.cols;
-    l->stored = opening->header.entries;
-    l->info = opening->info;
-    return SPMM_OK;
+    l->rows = t->reading.header.rows;
+    l->cols = t->reading.header.cols;
+    l->stored = t->reading.header.entries;
+    sp_reading_describe(&t->reading, &l->info);
+    TRY(sp_agree(grid->comm, "load", allocate_bounds(grid, l)));
+    TRY(load_blocks(grid, t, partition, l));
+    return find_lengths(grid, l);
 }
 
 spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_options *options,
                          sp_partition partition, sp_load *l)
 {
-    sp_opening opening;
-    text t;
+    sp_file_part t;
     memset(l, 0, sizeof *l);
-    memset(&t, 0, sizeof t);
-    spmm_status status = open_text(grid, path, options, l, &opening);
+    spmm_status status = sp_file_part_open(grid, path, options, &t);
     if (status == SPMM_OK) {
-        status = sp_file_part_open(grid, path, options, &opening, &t.part);
-        if (status == SPMM_OK) status = load_blocks(grid, &t, partition, l);
-        if (status == SPMM_OK) status = find_lengths(grid, l);
-        sp_file_part_close(&t.part);
+        status = load_text(grid, &t, partition, l);
+        if (status == SPMM_ERR_SYNTAX) status = sp_file_part_explain(grid, &t);
     }
-    if (status == SPMM_ERR_SYNTAX) status = sp_file_part_explain(grid, path, options);
+    sp_file_part_close(&t);
     if (status == SPMM_OK && options->progress) options->progress(options->progress_context, 1.0);
     if (status != SPMM_OK) sp_load_destroy(l);
     return status;
