@@ -27,7 +27,7 @@ static const sp_option_row rows[] = {
     {'n', "count", "N", "a count", COUNT(count, 3)},
     {'c', "call", "TEXT", "a call", CALL(call)},
 };
-static const sp_option_table table = {rows, sizeof rows / sizeof *rows};
+static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof *rows};
 
 static made o;
 static const char *operand;
@@ -75,7 +75,7 @@ static void test_lines(void)
             CHECK(strcmp(spmm_error_message(), wrong[i][1]) == 0);
         }
         CHECK_INT(read_line("--call bad"), SPMM_ERR_LIMIT);
-        const sp_option_table large = {rows, SP_OPTION_ROWS + 1};
+        const sp_option_table large = {.rows = rows, .count = SP_OPTION_ROWS + 1};
         CHECK_INT(sp_option_read(&large, 0, NULL, "thing", &o, &operand, notes), SPMM_ERR_INTERNAL);
     }
 }
@@ -108,7 +108,7 @@ static void test_values(void)
         char *text;
         size_t bytes;
         FILE *const f = open_memstream(&text, &bytes);
-        sp_option_help(&(sp_option_table){rows, 3}, f);
+        sp_option_help(&(sp_option_table){.rows = rows, .count = 3}, f);
         fclose(f);
         CHECK(
             strcmp(

@@ -71,13 +71,6 @@ static spmm_status reserve_parsed(reading *r)
     return SPMM_OK;
 }
 
-static void keep_first_error(reading *r, const sp_read_error *e)
-{
-    if (e->status == SPMM_OK) return;
-    if (r->error.status == SPMM_OK || e->line < r->error.line) r->error = *e;
-    r->done = 1;
-}
-
 /** Reads the next piece for the calling thread; returns 0 if there is none. Pieces are handed out in file
  *  order: when an error stops the threads, all text before the error is already being parsed, so that the
  *  first error of the file will be found. */
@@ -92,7 +85,7 @@ static int next_piece(reading *r, sp_chunk *c, double *fraction)
             read_piece(r, c, &error);
         else
             sp_error_set(&error, status, 0, "%s", spmm_error_message());
-        keep_first_error(r, &error);
+        r->done |= sp_error_keep_first(&r->error, &error);
         more = error.status == SPMM_OK && c->bytes > 0;
         r->done |= !more;
     }
@@ -123,7 +116,7 @@ static void read_pieces(reading *r)
             sp_csv_parse(&r->format, &c, &out, &error);
             pthread_mutex_lock(&r->lock);
             r->parsed[c.number] = out;
-            keep_first_error(r, &error);
+            r->done |= sp_error_keep_first(&r->error, &error);
             pthread_mutex_unlock(&r->lock);
             report_progress(r, fraction);
         }

@@ -7,13 +7,6 @@
 #include "base/memory.h"
 #include "io/numparse.h"
 
-static void keep_first_error(sp_reading *r, const sp_read_error *e)
-{
-    if (e->status == SPMM_OK) return;
-    if (r->error.status == SPMM_OK || e->line < r->error.line) r->error = *e;
-    r->stop = 1;
-}
-
 /** Reads the next chunk of a region; returns 0 if the region has none left. Chunks of a region are handed out
  *  in file order: when an error stops the threads, all earlier text of the region is already being parsed, so
  *  that no earlier error is missed. */
@@ -44,7 +37,7 @@ static int next_chunk(sp_reading *r, int own, sp_worker *w, sp_triangles *first)
     for (int k = 0; k < r->regions && !stopped && !more && error.status == SPMM_OK; k++)
         more = take_chunk(r, &r->region[(own + k) % r->regions], w, &error);
     pthread_mutex_lock(&r->lock);
-    keep_first_error(r, &error);
+    r->stop |= sp_error_keep_first(&r->error, &error);
     r->handed += more ? w->chunk.bytes : 0;
     if (r->region == r->split)
         w->fraction = r->handed < r->bytes ? (double)r->handed / (double)r->bytes : 1.0;
@@ -55,7 +48,7 @@ static int next_chunk(sp_reading *r, int own, sp_worker *w, sp_triangles *first)
 static void chunk_done(sp_reading *r, const sp_triangles *first, const sp_read_error *error)
 {
     pthread_mutex_lock(&r->lock);
-    keep_first_error(r, error);
+    r->stop |= sp_error_keep_first(&r->error, error);
     if (first->lower_line < r->first.lower_line) r->first.lower_line = first->lower_line;
     if (first->upper_line < r->first.upper_line) r->first.upper_line = first->upper_line;
     if (r->first.lower_line != INT64_MAX && r->first.upper_line != INT64_MAX) r->stop = 1;
@@ -156,7 +149,7 @@ static void check_whole(sp_reading *r)
             "matrix is %s",
             other, kept, (long long)(lower < upper ? lower : upper),
             r->header.symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
-        keep_first_error(r, &error);
+        sp_error_keep_first(&r->error, &error);
     }
     /* too many entries: only the threads' own regions, which do not know of each other, get this far */
     if (r->error.status == SPMM_OK && entries != r->header.entries)
@@ -183,7 +176,7 @@ static void start_pass(sp_reading *r, sp_region *region, int regions)
     }
 }
 
-/** Returns the number of threads to read `bytes` bytes with: r->options.threads, but at most one per chunk. */
+/** Returns the number of threads that read `bytes` bytes: r->options.threads, but at most one per chunk. */
 static int threads_for(const sp_reading *r, int64_t bytes)
 {
     const int64_t chunks = bytes / r->whole.stream.chunk_bytes + 1;
@@ -239,6 +232,7 @@ spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_re
 
 spmm_status sp_reading_explain(sp_reading *r)
 {
+    if (r->error.status != SPMM_OK && r->error.line == 0) return r->error.status;
     r->options.progress = NULL;
     if (sp_reading_pass(r, SP_WANT_ALL, 0, NULL, NULL) == SPMM_OK) sp_reading_changed(r);
     return r->error.status;

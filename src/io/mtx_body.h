@@ -103,7 +103,8 @@ spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_re
 
 /** Finds the first error of a coordinate file by reading the file once more, in order, without reports of
  *  progress: other passes show only that there is an error, not the first one. If the file has no error now,
- *  it has changed. The file must be repeatable: sp_reading_repeatable(). Returns r->error.status. */
+ *  it has changed. If r->error is set and no line causes it, it is left as it is. The file must be
+ *  repeatable: sp_reading_repeatable(). Returns r->error.status. */
 spmm_status sp_reading_explain(sp_reading *r);
 
 /** Sets r->error: the file has changed between two passes. Returns r->error.status. */

@@ -58,12 +58,6 @@ static int count(void *context, const sp_entries *entries)
 
 static int place(void *context, const sp_entries *entries) { return sp_csr_builder_insert(context, entries); }
 
-/** After a pass has failed: finds the first error of the file, unless no line causes the error (line 0). */
-static spmm_status first_error(sp_reading *r)
-{
-    return r->error.line == 0 ? r->error.status : sp_reading_explain(r);
-}
-
 static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
 {
     const sp_header *const h = &r->header;
@@ -72,11 +66,11 @@ static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
     TRY(sp_csr_builder_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a,
                              &fill));
     r->progress_to = FIRST_PASS;
-    if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return first_error(r);
+    if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return sp_reading_explain(r);
     TRY(sp_csr_builder_start(&fill));
     r->progress_from = FIRST_PASS;
     r->progress_to = 1.0;
-    if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return first_error(r);
+    if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return sp_reading_explain(r);
     TRY(sp_csr_builder_finish(&fill, &same, duplicates));
     return same ? SPMM_OK : sp_reading_changed(r);
 }

@@ -21,6 +21,13 @@ spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, con
     return status;
 }
 
+int sp_error_keep_first(sp_read_error *first, const sp_read_error *e)
+{
+    if (e->status == SPMM_OK) return 0;
+    if (first->status == SPMM_OK || e->line < first->line) *first = *e;
+    return 1;
+}
+
 spmm_status sp_error_tell(const sp_read_error *e, const char *path)
 {
     if (e->line == 0) return sp_fail(e->status, "%s: %s", path, e->text);
@@ -213,7 +220,8 @@ static const char *find_long_line(const char *text, int64_t bytes, int64_t longe
     return NULL;
 }
 
-/** Sets the numbers of lines and of entries in chunk c, and the numbers of c, its first line and first entry. */
+/** Sets the numbers of lines and of entries in chunk c, and the numbers of c itself, of its first line and of
+ *  its first entry. */
 static void place(sp_text *s, sp_chunk *c)
 {
     c->number = s->chunks++;
@@ -224,9 +232,9 @@ static void place(sp_text *s, sp_chunk *c)
     s->entries += c->entries;
 }
 
-/** Reads text into c->text until a newline has been read; the file may end before. Sets *n to the length of the
- *  text and *newline to the last newline in it, or to NULL. Returns the status of reading the file; an error
- *  that is not the file's is set in *error. */
+/** Reads text into c->text until a newline has been read, or to the end of the file. Sets *n to the length of
+ *  the text and *newline to the last newline in it, or to NULL. Returns the status of reading the file; sets
+ *  *error only for other errors. */
 static spmm_status read_lines(sp_text *s, sp_chunk *c, int64_t *n, char **newline, sp_read_error *error)
 {
     spmm_status status = SPMM_OK;

@@ -26,6 +26,10 @@ typedef struct sp_read_error {
 spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, const char *format, ...)
     SP_PRINTF(4, 5);
 
+/** Copies *e to *first if *e is set and *first is not set or has a larger line number. Returns 1 if *e is set,
+ *  else 0. */
+int sp_error_keep_first(sp_read_error *first, const sp_read_error *e);
+
 /** Makes *e, which must be set, the error message, with the file and the line, if there is one, in front:
  *  "FILE:LINE: found ..., expected ...". Returns e->status. */
 spmm_status sp_error_tell(const sp_read_error *e, const char *path);
@@ -75,8 +79,8 @@ void sp_text_close(sp_text *stream);
 /** Returns the next line as [*line, *end), where *end points at its newline; if the last line of the file has
  *  no newline, one is added. At the end of the file, *line is NULL. The line is valid until the next call on
  *  the stream.
- *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (too long), SPMM_ERR_MEMORY; on failure, *error says what and
- *          where */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (too long), SPMM_ERR_MEMORY; on failure, *error says what
+ *          and where */
 spmm_status sp_text_line(sp_text *stream, const char **line, const char **end, sp_read_error *error);
 
 /** Reads the next chunk; chunk->bytes is 0 at the end of the file. Only one thread may call it at a time.

@@ -13,12 +13,13 @@ typedef struct sp_file_part {
     int pass, passes; /* for progress reports; pass: number of passes begun; passes: set by the caller */
 } sp_file_part;
 
-/** Opens the file, of which rank 0 reads the header, and finds the lines that form this rank's part. Afterwards
- *  part->reading.header is the same on every rank.
+/** Opens the file, of which rank 0 reads the header, and finds the lines that form this rank's part. On
+ *  success, part->reading.header is the same on every rank.
  *
- *  Collective over grid->comm. The stage passed to sp_agree() is "read" while the header is read, then "load".
- *  \param [in]  path     must outlive the part
- *  \param [out] part     the caller closes it with sp_file_part_close(), also on failure
+ *  Collective over grid->comm. The stage passed to sp_agree() is "read" while the header is read, then
+ *  "load".
+ *  \param [in]  path  must outlive the part
+ *  \param [out] part  the caller closes it with sp_file_part_close(), also on failure
  *  \return the same status on every rank: SPMM_OK, or the errors of sp_read_csr(); SPMM_ERR_UNSUPPORTED also
  *          for gzipped files, array files, pipes and devices */
 spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_read_options *options,
@@ -35,7 +36,8 @@ sp_load_source sp_file_part_begin_pass(sp_file_part *part, sp_wanted wanted);
 
 /** Ends a pass: checks that all ranks together have read as many entries as the size line says and that a
  *  symmetric matrix has entries in one triangle only. Collective over grid->comm.
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_SYNTAX (see sp_file_part_explain()), SPMM_ERR_MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_SYNTAX (see sp_file_part_explain()),
+ *          SPMM_ERR_MPI */
 spmm_status sp_file_part_end_pass(const sp_grid *grid, sp_file_part *part);
 
 /** Finds the cause of SPMM_ERR_SYNTAX, to be called once all ranks have this status: rank 0 reads the whole
