@@ -351,7 +351,7 @@ spmm_status sp_exchange_begin(sp_exchange *x, void *own, const void *from, int64
     x->base = (char *)own - x->halo->ghost_low * x->row_bytes;
     x->from = from;
     x->pitch = pitch;
-    return x->ops->begin(x);
+    return x->ops->begin ? x->ops->begin(x) : SPMM_OK;
 }
 
 spmm_status sp_exchange_end(sp_exchange *x) { return x ? x->ops->end(x) : SPMM_OK; }

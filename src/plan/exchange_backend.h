@@ -15,9 +15,9 @@ typedef struct sp_message {
 } sp_message;
 
 /** An exchange backend: its operations and capabilities. The operations begin, end, skip, alloc, takes and
- *  reads implement the functions sp_exchange_begin() and so on. Only begin and end must not be NULL. */
+ *  reads implement the functions sp_exchange_begin() and so on. Only `end` must not be NULL. */
 typedef struct sp_exchange_ops {
-    spmm_status (*begin)(sp_exchange *x);
+    spmm_status (*begin)(sp_exchange *x); /**< NULL: the whole exchange takes place in `end` */
     spmm_status (*end)(sp_exchange *x);
     spmm_status (*create)(sp_exchange *x);  /**< allocates the backend's state x->state; local */
     void (*destroy)(sp_exchange *x);        /**< frees the backend's state; collective over the grid */

@@ -266,7 +266,7 @@ done:
 
 /* ---- exchanges ---- */
 
-/** Sends ready messages to the sources, and posts the receives of all that they and the targets answer.
+/** Sends ready messages to the sources, and waits for the targets' ready messages.
  *  \param [in] base  row 0 of this rank's X; NULL: this rank failed */
 static spmm_status send_ready(const sp_exchange *x, const char *base)
 {
@@ -285,13 +285,7 @@ static spmm_status send_ready(const sp_exchange *x, const char *base)
         TRY(SP_MPI(MPI_Isend(&p->sent, sizeof(ready_message), MPI_BYTE, x->in[i].peer, SP_TAG_PEER_READY,
                              x->comm, &sent[i])));
     }
-    return SPMM_OK;
-}
-
-/** Waits for the targets' ready messages. */
-static spmm_status await_ready(const sp_exchange *x)
-{
-    return sp_wait(((const peer *)x->state)->request, x->outs);
+    return sp_wait(come, x->outs);
 }
 
 /** Tells the targets whether this rank has queued the writes of their rows (`written` is 1) or failed (0). */
@@ -369,14 +363,11 @@ static spmm_status write_rows(const sp_exchange *x)
     return sp_event_record(((peer *)x->state)->written, SP_STREAM_MOVE);
 }
 
-static spmm_status begin(sp_exchange *x) { return send_ready(x, x->base); }
-
-/** Writes the rows, and makes SP_STREAM_MAIN wait for the rows that the sources write. The writes do not begin
- *  in begin(), because they wait for the targets' ready messages, and the GPU would wait with them. */
+/** Writes the rows, and makes SP_STREAM_MAIN wait for the rows that the sources write. */
 static spmm_status end(sp_exchange *x)
 {
     const peer *const p = x->state;
-    TRY(await_ready(x));
+    TRY(send_ready(x, x->base));
     spmm_status status = write_rows(x);
     TRY(tell(x, status == SPMM_OK));
     TRY(listen(x));
@@ -394,7 +385,7 @@ static spmm_status end(sp_exchange *x)
 
 static void skip(sp_exchange *x)
 {
-    if (send_ready(x, NULL) != SPMM_OK || await_ready(x) != SPMM_OK || tell(x, 0) != SPMM_OK) return;
+    if (send_ready(x, NULL) != SPMM_OK || tell(x, 0) != SPMM_OK) return;
     (void)listen(x);
 }
 
@@ -409,10 +400,12 @@ static int reads(const sp_exchange *x, const void *from, int64_t pitch)
     return copied == 0 || moves_by_kernel(x) || x->row_bytes >= WIDE;
 }
 
-#define OPS                                                                                                 \
-    {                                                                                                       \
-        .begin = begin, .end = end, .create = create, .destroy = destroy, .connect = connect, .skip = skip, \
-        .alloc = alloc_buffer, .takes = takes, .forget = forget, .reads = reads,                            \
-        .most_bytes = INT64_MAX / 2, .unpacked = 1                                                          \
+/* There is no `begin`: the host is busy with the messages, for which the kernels of the interior rows should
+ * not wait. */
+#define OPS                                                                                 \
+    {                                                                                       \
+        .end = end, .create = create, .destroy = destroy, .connect = connect, .skip = skip, \
+        .alloc = alloc_buffer, .takes = takes, .forget = forget, .reads = reads,            \
+        .most_bytes = INT64_MAX / 2, .unpacked = 1                                          \
     }
 const sp_exchange_ops sp_exchange_peer = OPS, sp_exchange_peer_by_kernel = OPS;
