@@ -58,9 +58,9 @@ spmm_status sp_exchange_begin(sp_exchange *exchange, void *own, const void *from
  *  apart, although they do not lie in the X that is exchanged; 0 if not, and if `exchange` is NULL. Local. */
 int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
 
-/** Completes the exchange. On a GPU it may do most of the work, so that the kernels which the caller queued
- *  after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on return; on a GPU, kernels queued in
- *  SP_STREAM_MAIN after this call wait for the ghost rows.
+/** Completes the exchange. On a GPU this may be the whole exchange, so that the kernels which the caller queued
+ *  after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on return;
+ *  on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
 
