@@ -38,6 +38,29 @@ int main(void)
         sp_column_blocks_destroy(&blocks);
         CHECK(blocks.count == 0 && !blocks.memory && !blocks.x[0].data);
     }
+    TEST("several column blocks are copied, and one is X") {
+        spmm_multivector x;
+        CHECK_INT(sp_multivector_create(2, 3, 1, 16, SPMM_F32, SPMM_CPU, &x), SPMM_OK);
+        sp_multivector_generate(&x, SP_X_INDEX, 0, 0, 1);
+        for (int count = 1; count <= 2; count++) {
+            CHECK_INT(sp_column_blocks_create(&halo, 16, SPMM_F32, SPMM_CPU, NULL, count, &blocks), SPMM_OK);
+            CHECK_INT(sp_column_blocks_set(&blocks, &x, NULL, 1), SPMM_OK);
+            for (int s = 0; s < count; s++) {
+                const spmm_multivector all = sp_column_blocks_x(&blocks, s),
+                                       y = sp_column_blocks_y(&blocks, s, &x);
+                CHECK(all.rows == 6 && all.k == 16 / count && all.ghost_low == 0 && all.ghost_high == 0);
+                CHECK((count == 1) == (blocks.x[s].data == x.data) && blocks.from[s] == blocks.x[s].data);
+                CHECK(blocks.pitch == sp_row_bytes(&all) && y.k == 16 / count && y.ld == x.ld);
+                for (int64_t i = 0; i < 3; i++)
+                    for (int64_t j = 0; j < all.k; j++)
+                        CHECK(sp_multivector_get(&all, 2 + i, j) ==
+                                  sp_multivector_get(&x, i, s * all.k + j) &&
+                              sp_multivector_get(&y, i, j) == sp_multivector_get(&x, i, s * all.k + j));
+            }
+            sp_column_blocks_destroy(&blocks);
+        }
+        spmm_multivector_destroy(&x);
+    }
     TEST("column blocks beyond 64-bit sizes are refused") {
         const sp_halo huge = {.own = INT64_MAX / 64};
         CHECK_INT(sp_column_blocks_create(&huge, 16, SPMM_F64, SPMM_CPU, NULL, 2, &blocks), SPMM_ERR_LIMIT);

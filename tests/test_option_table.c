@@ -110,11 +110,10 @@ static void test_values(void)
         FILE *const f = open_memstream(&text, &bytes);
         sp_option_help(&(sp_option_table){.rows = rows, .count = 3}, f);
         fclose(f);
-        CHECK(
-            strcmp(
-                text,
-                "Options:\n  -w, --word WORD                a word\n  -f, --file FILE                a file\n"
-                "      --on                       a flag\n") == 0);
+        static const char options[] =
+            "Options:\n  -w, --word WORD                a word\n  -f, --file FILE                a file\n"
+            "      --on                       a flag\n\nExit codes: ";
+        CHECK(strncmp(text, options, sizeof options - 1) == 0);
         free(text);
     }
 }

@@ -44,8 +44,12 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
     blocks->count = count;
     blocks->width = k / count;
     if (count == 1) {
-        blocks->x[0] = sp_multivector_in(NULL, halo->ghost_low, halo->own, halo->ghost_high, k, precision,
-                                         space);
+        blocks->x[0] = (spmm_multivector){.rows = halo->own,
+                                          .k = k,
+                                          .precision = precision,
+                                          .space = space,
+                                          .ghost_low = halo->ghost_low,
+                                          .ghost_high = halo->ghost_high};
         return SPMM_OK;
     }
     TRY(sp_multivector_size(sp_halo_rows(halo), blocks->width, precision, &bytes));
