@@ -3,7 +3,6 @@
  *
  *      bench_graph [PARTS [MATRIX...]]      MATRIX: a generator's spec or a Matrix Market file */
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -12,7 +11,7 @@
 #include "distribute/partition.h"
 #include "distribute/reorder.h"
 #include "formats/csr.h"
-#include "io/generators.h"
+#include "common/bench.h"
 
 /** One way to have the rows. */
 typedef struct outcome {
@@ -20,8 +19,6 @@ typedef struct outcome {
     int neighbours;
     double seconds;
 } outcome;
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 static spmm_status count(const spmm_csr *a, int parts, const int64_t *begin, outcome *o)
 {
@@ -31,10 +28,10 @@ static spmm_status count(const spmm_csr *a, int parts, const int64_t *begin, out
     const spmm_status status = sp_comm_volume(a, parts, 1, begin, cols, begin, omp_get_max_threads(), c);
     for (int p = 0; p < parts && status == SPMM_OK; p++) {
         o->moved += c[p].halo_rows;
-        o->most = larger(o->most, c[p].halo_rows);
         o->boundary += c[p].boundary_rows;
-        o->most_entries = larger(o->most_entries, c[p].nnz);
-        o->neighbours = (int)larger(o->neighbours, c[p].receives_from);
+        if (c[p].halo_rows > o->most) o->most = c[p].halo_rows;
+        if (c[p].nnz > o->most_entries) o->most_entries = c[p].nnz;
+        if (c[p].receives_from > o->neighbours) o->neighbours = (int)c[p].receives_from;
     }
     sp_free(c);
     return status;
@@ -95,13 +92,10 @@ static spmm_status shuffle(const spmm_csr *a, spmm_csr *b)
     return status;
 }
 
-static spmm_status bench(const char *name, int parts)
+static spmm_status bench_one(const char *name, int parts)
 {
     spmm_csr a, b;
-    if (sp_gen_is_spec(name))
-        TRY(sp_gen_csr(name, SPMM_F32, omp_get_max_threads(), &a));
-    else
-        TRY(spmm_csr_read(name, SPMM_F32, &a));
+    TRY(matrix_make(name, SPMM_F32, &a));
     spmm_status status;
     TRY_GOTO(measure(name, "as is", &a, parts), done);
     TRY_GOTO(shuffle(&a, &b), done);
@@ -114,10 +108,13 @@ done:
 
 int main(int argc, char **argv)
 {
-    char *usual[] = {"lap3d7:40", "fem3:20", "rmat:14,16", "uniform:20000,8"};
-    const int parts = argc > 1 ? atoi(argv[1]) : 8, given = argc > 2;
-    char **const name = given ? argv + 2 : usual;
-    const int names = given ? argc - 2 : (int)(sizeof usual / sizeof *usual);
+    static const settings defaults = {
+        .matrix = {"8", "lap3d7:40", "fem3:20", "rmat:14,16", "uniform:20000,8"}, .matrices = 5};
+    settings s;
+    if (!settings_ready(OF_GRAPH, "bench_graph [PARTS [MATRIX...]]", argc, argv, &defaults, &s))
+        return s.help ? 0 : 2;
+    const int parts = atoi(s.matrices > 0 ? s.matrix[0] : defaults.matrix[0]);
+    const settings *const of = s.matrices > 1 ? &s : &defaults;
     if (parts < 1) {
         fprintf(stderr, "usage: bench_graph [PARTS [MATRIX...]]\n");
         return 2;
@@ -126,9 +123,9 @@ int main(int argc, char **argv)
         "%d parts; halo: rows of X that ranks receive; /row: of all rows of A; wait: rows with a halo column\n"
         "%-18s %-9s %10s %8s %9s %8s %10s %7s %11s %8s\n",
         parts, "matrix", "rows", "halo", "/row", "largest", "wait", "neighbours", "balance", "edge cut", "s");
-    for (int n = 0; n < names; n++)
-        if (bench(name[n], parts) != SPMM_OK) {
-            fprintf(stderr, "bench_graph: %s: %s\n", name[n], spmm_error_message());
+    for (int n = 1; n < of->matrices; n++)
+        if (bench_one(of->matrix[n], parts) != SPMM_OK) {
+            fprintf(stderr, "bench_graph: %s: %s\n", of->matrix[n], spmm_error_message());
             return 1;
         }
     return 0;

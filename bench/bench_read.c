@@ -1,37 +1,26 @@
 /** Times reading a Matrix Market file into COO: sp_read_coo against the fscanf loop of the format's
- *  example program, interleaved, on the same files with a warm page cache.
+ *  example program, interleaved, on the same files with a warm page cache: bench_read --help.
  *
- *      bench_read [--mb N] [--repeats N] [--threads N] [--dir DIR] [--json FILE] [FILE...]
- *
- *  Without FILEs (coordinate, plain text) three are written into DIR (default: $TMPDIR or /tmp) and
- *  removed afterwards: values of 17 digits, short values, a pattern. */
+ *  Without FILEs (coordinate, plain text) three are written into DIR and removed afterwards: values of 17 digits,
+ *  short values, a pattern. */
 #include <inttypes.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/random.h"
-#include "base/stats.h"
 #include "io/mtx_read.h"
 #include "mmio.h"
+#include "common/bench.h"
 
-enum { MAX_REPEATS = 101, MAX_FILES = 16, MAX_METHODS = 8 };
+enum { MAX_READERS = 8 };
 
-typedef struct settings {
-    int64_t mb;
-    int repeats, max_threads;
-    const char *dir, *json;
-} settings;
-
-typedef struct method {
+typedef struct reader {
     int threads; /* 0: the fscanf loop */
-    double seconds[MAX_REPEATS];
-} method;
+    double seconds[MAX_REPEAT];
+} reader;
 
 /* ---- the files ---- */
 
@@ -114,65 +103,57 @@ static double read_by_ours(const char *path, int threads, int64_t *entries, doub
 
 /* ---- measuring ---- */
 
-static void report(const settings *s, const char *label, int64_t bytes, int64_t entries, method *m,
-                   int methods)
+static void report(const settings *s, const char *label, int64_t bytes, int64_t entries, reader *m,
+                   int readers)
 {
     FILE *const json = s->json ? fopen(s->json, "a") : NULL;
     double base = 0;
     char date[32];
-    const time_t t = time(NULL);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&t));
-    for (int k = 0; k < methods; k++) {
-        const sp_stats stats = sp_stats_of(m[k].seconds, s->repeats);
-        const double median = stats.median, least = stats.min, most = stats.max;
-        char name[32];
-        if (k == 0) base = median;
-        snprintf(name, sizeof name, m[k].threads ? "sp_read_coo, %d thread%s" : "fscanf loop", m[k].threads,
-                 m[k].threads == 1 ? "" : "s");
-        printf("%-22.22s %-22s %8.3f %8.3f %8.3f %9.1f %10.2f %7.2f\n", label, name, median, least, most,
-               1e-6 * (double)bytes / median, 1e-6 * (double)entries / median, base / median);
+    date_text(date, sizeof date, 0);
+    for (int k = 0; k < readers; k++) {
+        const sp_stats t = sp_stats_of(m[k].seconds, s->repeat);
+        char name[32] = "fscanf loop";
+        if (k == 0) base = t.median;
+        if (k > 0)
+            snprintf(name, sizeof name, "sp_read_coo, %d thread%s", m[k].threads,
+                     m[k].threads == 1 ? "" : "s");
+        printf("%-22.22s %-22s %8.3f %8.3f %8.3f %9.1f %10.2f %7.2f\n", label, name, t.median, t.min, t.max,
+               1e-6 * (double)bytes / t.median, 1e-6 * (double)entries / t.median, base / t.median);
         if (json)
             fprintf(json,
                     "{\"bench\":\"read\",\"date\":\"%s\",\"file\":\"%s\",\"bytes\":%" PRId64
                     ",\"entries\":%" PRId64
                     ",\"method\":\"%s\",\"threads\":%d,\"repeats\":%d,\"median_s\":%.6f,\"min_s\":%.6f,"
                     "\"max_s\":%.6f,\"ratio\":%.3f}\n",
-                    date, label, bytes, entries, m[k].threads ? "sp_read_coo" : "fscanf",
-                    m[k].threads ? m[k].threads : 1, s->repeats, median, least, most, base / median);
+                    date, label, bytes, entries, k ? "sp_read_coo" : "fscanf", k ? m[k].threads : 1,
+                    s->repeat, t.median, t.min, t.max, base / t.median);
     }
     if (json) fclose(json);
 }
 
 static int measure(const settings *s, const char *label, const char *path)
 {
-    static method m[MAX_METHODS];
+    static reader m[MAX_READERS];
     struct stat info;
-    int methods = 0;
+    int readers = 0;
     int64_t entries = 0, found;
     if (stat(path, &info) != 0) return 0;
-    for (int threads = 0; threads <= s->max_threads && methods < MAX_METHODS;
-         threads = threads ? 2 * threads : 1)
-        m[methods++].threads = threads;
-    for (int k = -1; k < s->repeats; k++) { /* the first round warms the cache and is dropped */
-        double expected = 0;
-        for (int i = 0; i < methods; i++) {
-            double seconds;
-            const double start = omp_get_wtime();
-            double sum;
-            if (m[i].threads == 0) {
-                sum = expected = read_by_fscanf(path, &entries);
+    for (int t = 0; t <= s->threads && readers < MAX_READERS; t = t ? 2 * t : 1) m[readers++].threads = t;
+    for (int k = -1; k < s->repeat; k++) { /* the first round warms the cache and is dropped */
+        double expected = 0, seconds;
+        for (int i = 0; i < readers; i++) {
+            if (i == 0) {
+                const double start = omp_get_wtime();
+                expected = read_by_fscanf(path, &entries);
                 seconds = omp_get_wtime() - start;
-            } else {
-                sum = read_by_ours(path, m[i].threads, &found, &seconds);
-                if (found != entries || sum != expected) {
-                    fprintf(stderr, "%s: the readers differ\n", path);
-                    return 0;
-                }
+            } else if (read_by_ours(path, m[i].threads, &found, &seconds) != expected || found != entries) {
+                fprintf(stderr, "%s: the readers differ\n", path);
+                return 0;
             }
             if (k >= 0) m[i].seconds[k] = seconds;
         }
     }
-    report(s, label, (int64_t)info.st_size, entries, m, methods);
+    report(s, label, (int64_t)info.st_size, entries, m, readers);
     return 1;
 }
 
@@ -182,56 +163,28 @@ static int measure_made(const settings *s)
     for (int kind = 0; kind < 3; kind++) {
         char path[4096];
         snprintf(path, sizeof path, "%s/bench_read.%ld.mtx", s->dir, (long)getpid());
-        const int ok = write_file(path, kind, s->mb * 1000000) && measure(s, labels[kind], path);
+        const int ok = write_file(path, kind, s->mb * INT64_C(1000000)) && measure(s, labels[kind], path);
         unlink(path);
-        if (!ok) {
-            fprintf(stderr, "bench_read: %s failed\n", path);
-            return 0;
-        }
+        if (ok) continue;
+        fprintf(stderr, "bench_read: %s failed\n", path);
+        return 0;
     }
     return 1;
-}
-
-static int usage(const char *program)
-{
-    fprintf(stderr, "usage: %s [--mb N] [--repeats N] [--threads N] [--dir DIR] [--json FILE] [FILE...]\n",
-            program);
-    return 2;
 }
 
 int main(int argc, char **argv)
 {
     const char *const tmp = getenv("TMPDIR");
-    settings s = {.mb = 150, .repeats = 5, .max_threads = 2, .dir = tmp ? tmp : "/tmp"};
-    const char *files[MAX_FILES];
-    int n = 0;
-    for (int k = 1; k < argc; k++) {
-        const int is_option = strncmp(argv[k], "--", 2) == 0;
-        const char *const value = is_option && k + 1 < argc ? argv[++k] : NULL;
-        if (!is_option && n < MAX_FILES)
-            files[n++] = argv[k];
-        else if (!value)
-            return usage(argv[0]);
-        else if (!strcmp(argv[k - 1], "--mb"))
-            s.mb = atoll(value);
-        else if (!strcmp(argv[k - 1], "--repeats"))
-            s.repeats = atoi(value);
-        else if (!strcmp(argv[k - 1], "--threads"))
-            s.max_threads = atoi(value);
-        else if (!strcmp(argv[k - 1], "--dir"))
-            s.dir = value;
-        else if (!strcmp(argv[k - 1], "--json"))
-            s.json = value;
-        else
-            return usage(argv[0]);
-    }
-    if (s.mb < 1 || s.repeats < 1 || s.repeats > MAX_REPEATS || s.max_threads < 1) return usage(argv[0]);
+    const settings defaults = {.mb = 150, .repeat = 5, .threads = 2, .dir = tmp ? tmp : "/tmp"};
+    settings s;
+    if (!settings_ready(OF_READ, "bench_read [OPTIONS] [FILE...]", argc, argv, &defaults, &s))
+        return s.help ? 0 : 2;
     printf("%-22s %-22s %8s %8s %8s %9s %10s %7s\n", "file", "method", "median s", "min", "max", "MB/s",
            "M entry/s", "ratio");
-    if (n == 0) return measure_made(&s) ? 0 : 1;
-    for (int k = 0; k < n; k++) {
-        const char *const name = strrchr(files[k], '/') ? strrchr(files[k], '/') + 1 : files[k];
-        if (!measure(&s, name, files[k])) return 1;
+    if (s.matrices == 0) return measure_made(&s) ? 0 : 1;
+    for (int k = 0; k < s.matrices; k++) {
+        const char *const slash = strrchr(s.matrix[k], '/');
+        if (!measure(&s, slash ? slash + 1 : s.matrix[k], s.matrix[k])) return 1;
     }
     return 0;
 }

@@ -6,62 +6,46 @@
  *  histogram), and on one rank of the BLAS's syrk and gemm on the same series, alternating with it. */
 #include <mpi.h>
 #include <omp.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "base/stats.h"
 #include "comm/binding.h"
 #include "device/device.h"
 #include "distribute/partition.h"
 #include "formats/multivector.h"
 #include "series_mpi/pearson.h"
+#include "common/bench.h"
 
 enum { TIMES = 15 };
 
-typedef struct bench {
+typedef struct series {
     sp_grid grid;
     sp_binding binding;
     sp_series x;
-    double *mean;
-    sp_spread *spread;
-    void *numerators;
-} bench;
+    spmm_multivector mean, spread, numerators; /* room for them, on the device */
+} series;
 
-static spmm_status get(const bench *b, int64_t bytes, void **p)
-{
-    return b->binding.device == SPMM_CUDA ? sp_device_alloc(p, bytes, "series")
-                                          : sp_alloc(p, bytes, 1, "series");
-}
-
-static void put_back(const bench *b, void *p)
-{
-    if (b->binding.device == SPMM_CUDA)
-        sp_device_free(p);
-    else
-        sp_free(p);
-}
-
-static spmm_status wait_for(const bench *b)
+static spmm_status wait_for(const series *b)
 {
     return b->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 /** Series, means and deviations by the defaults. */
-static spmm_status prepare(bench *b)
+static spmm_status prepare(series *b)
 {
     static const sp_step steps[] = {SP_GENERATE, SP_MEAN, SP_DEVIATION};
     const sp_walk walk = {.start = 100, .epsilon = 0.01, .seed = 1};
-    TRY(get(b, b->x.count * 8, (void **)&b->mean));
-    TRY(get(b, b->x.count * (int64_t)sizeof *b->spread, (void **)&b->spread));
+    const spmm_device device = b->binding.device;
+    TRY(spmm_multivector_create(b->x.count, 1, SPMM_F64, device, &b->mean));
+    TRY(spmm_multivector_create(b->x.count * (int64_t)sizeof(sp_spread) / 4, 1, SPMM_F32, device,
+                                &b->spread));
     if (b->grid.size == 1)
-        TRY(get(b, b->x.count * b->x.count * (int64_t)sp_value_size(b->x.v.precision), &b->numerators));
+        TRY(spmm_multivector_create(b->x.count * b->x.count, 1, b->x.v.precision, device, &b->numerators));
     const sp_series_launch l = {.x = &b->x,
                                 .walk = &walk,
                                 .divisor = (double)b->x.length,
-                                .mean = b->mean,
-                                .spread = b->spread,
+                                .mean = b->mean.data,
+                                .spread = b->spread.data,
                                 .threads = b->binding.threads};
     for (int i = 0; i < 3; i++)
         TRY(sp_series_default(steps[i], b->binding.device, SP_SERIES_MAJOR)->ops->run(&l));
@@ -69,10 +53,10 @@ static spmm_status prepare(bench *b)
 }
 
 /** The product alone, of the series as they are: its time does not depend on their values. */
-static spmm_status bare(const bench *b, const sp_series_kernel *kernel, int triangle, double *seconds)
+static spmm_status bare(const series *b, const sp_series_kernel *kernel, int triangle, double *seconds)
 {
-    const sp_dots d = {b->x.v.data, b->x.v.data,      b->x.count,    b->x.count, b->x.length,
-                       b->x.v.ld,   b->x.v.precision, b->numerators, triangle,   b->binding.threads};
+    const sp_dots d = {b->x.v.data, b->x.v.data,      b->x.count,         b->x.count, b->x.length,
+                       b->x.v.ld,   b->x.v.precision, b->numerators.data, triangle,   b->binding.threads};
     const double start = MPI_Wtime();
     TRY(kernel->ops->dots(&d));
     TRY(wait_for(b));
@@ -80,16 +64,16 @@ static spmm_status bare(const bench *b, const sp_series_kernel *kernel, int tria
     return SPMM_OK;
 }
 
-static spmm_status pass(const bench *b, sp_pearson *p, double *seconds)
+static spmm_status pass(const series *b, sp_pearson *p, double *seconds)
 {
     TRY(SP_MPI(MPI_Barrier(b->grid.comm)));
     const double start = MPI_Wtime();
-    TRY(sp_pearson_pass(p, b->spread, NULL));
+    TRY(sp_pearson_pass(p, b->spread.data, NULL));
     *seconds = MPI_Wtime() - start;
     return sp_slowest(b->grid.comm, seconds, 1);
 }
 
-static spmm_status measure(const bench *b, sp_pearson *p, const sp_series_kernel *kernel, int64_t count,
+static spmm_status measure(const series *b, sp_pearson *p, const sp_series_kernel *kernel, int64_t count,
                            const char *commit)
 {
     double ours[TIMES], syrk[TIMES] = {0}, gemm[TIMES] = {0}, warm;
@@ -109,7 +93,7 @@ static spmm_status measure(const bench *b, sp_pearson *p, const sp_series_kernel
     return SPMM_OK;
 }
 
-static spmm_status one(bench *b, int64_t count, int64_t length, spmm_precision precision, const char *commit)
+static spmm_status one(series *b, int64_t count, int64_t length, spmm_precision precision, const char *commit)
 {
     const sp_series_kernel *const kernel = sp_series_default(SP_PEARSON, b->binding.device, SP_SERIES_MAJOR);
     const int r = b->grid.rank;
@@ -126,38 +110,27 @@ static spmm_status one(bench *b, int64_t count, int64_t length, spmm_precision p
     if (status == SPMM_OK) status = measure(b, p, kernel, count, commit);
     sp_pearson_destroy(p);
     spmm_multivector_destroy(&b->x.v);
-    put_back(b, b->mean);
-    put_back(b, b->spread);
-    put_back(b, b->numerators);
-    b->mean = NULL;
-    b->spread = NULL;
-    b->numerators = NULL;
+    spmm_multivector_destroy(&b->mean);
+    spmm_multivector_destroy(&b->spread);
+    spmm_multivector_destroy(&b->numerators);
     sp_free(begin);
     return status;
 }
 
-static spmm_status work(int argc, char **argv)
+static spmm_status work(const settings *s)
 {
-    bench b = {.mean = NULL};
-    const char *commit = "";
-    sp_device_choice device = SP_DEVICE_AUTO;
-    int i = 1;
-    for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
-        if (strcmp(argv[i], "--commit") == 0) commit = argv[i + 1];
-        if (strcmp(argv[i], "--device") == 0)
-            device = strcmp(argv[i + 1], "cpu") == 0 ? SP_DEVICE_CPU : SP_DEVICE_CUDA;
-    }
+    series b = {.x = {.count = 0}};
     TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &b.grid));
-    TRY(sp_bind_rank(b.grid.comm, device, 0, &b.binding));
+    TRY(sp_bind_rank(b.grid.comm, (sp_device_choice)s->device, 0, &b.binding));
     if (b.grid.rank == 0)
         printf(
             "series,length,precision,device,transport,ranks,pass_ms,pass_min_ms,pass_max_ms,syrk_ms,gemm_ms,"
             "pass_over_best,commit\n");
     spmm_status status = SPMM_OK;
     for (int p = SPMM_F64; p <= SPMM_F32 && status == SPMM_OK; p++) {
-        if (i + 1 >= argc) status = one(&b, 8192, 8192, (spmm_precision)p, commit);
-        for (int j = i; j + 1 < argc && status == SPMM_OK; j += 2)
-            status = one(&b, atoll(argv[j]), atoll(argv[j + 1]), (spmm_precision)p, commit);
+        if (s->matrices < 2) status = one(&b, 8192, 8192, (spmm_precision)p, s->commit);
+        for (int j = 0; j + 1 < s->matrices && status == SPMM_OK; j += 2)
+            status = one(&b, atoll(s->matrix[j]), atoll(s->matrix[j + 1]), (spmm_precision)p, s->commit);
     }
     sp_grid_destroy(&b.grid);
     return status;
@@ -165,9 +138,13 @@ static spmm_status work(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    static const settings defaults = {.device = SP_DEVICE_AUTO};
+    settings s;
     MPI_Init(&argc, &argv);
-    const spmm_status status = work(argc, argv);
-    if (status != SPMM_OK) fprintf(stderr, "bench_series: error: %s\n", spmm_error_message());
+    const int go = settings_ready(OF_SERIES, "[mpirun -np R] bench_series [OPTIONS] [M N]...", argc, argv,
+                                  &defaults, &s);
+    const spmm_status status = go ? work(&s) : s.help ? SPMM_OK : SPMM_ERR_USAGE;
+    if (go && status != SPMM_OK) fprintf(stderr, "bench_series: error: %s\n", spmm_error_message());
     MPI_Finalize();
     return sp_exit_code(status);
 }

@@ -1,9 +1,8 @@
 /** What an adaptor gives the benches: to another sparse library, in peer_NAME.so or linked, to libspmm
  *  (common/own.c), to the kernels of the registry (gpu/own_kernels.c).
  *
- *  Its functions return NULL, or one line that says what went wrong; where A is distributed all but move() and
- *  way() are collective. Plain C, without the project's headers, so that an adaptor may be C or C++ and knows
- *  nothing but its library. */
+ *  Its functions return NULL, or one line that says what went wrong; where A is distributed all but move() and way()
+ *  are collective. Plain C, without the project's headers: an adaptor may be C++ and knows its library alone. */
 #ifndef SP_BENCH_PEER_H
 #define SP_BENCH_PEER_H
 
@@ -25,8 +24,8 @@ typedef struct peer_form {
     int distributed;       /**< 1: for bench_mpi, 0: for bench_cpu; the others ask for all forms */
 } peer_form;
 
-/** This rank's rows of A in CSR, columns increasing within a row, all of A where there is one rank. The arrays
- *  are 64-byte aligned and belong to the driver; they outlive load .. unload and are never changed. */
+/** This rank's rows of A in CSR, columns increasing within a row. The arrays are 64-byte aligned and belong to the
+ *  driver; they outlive load .. unload and are never changed. */
 typedef struct peer_matrix {
     int f32; /**< val is float; else double */
     int64_t rows, cols, nnz;
@@ -45,8 +44,10 @@ typedef struct peer_product {
     const void *x;    /**< [x_rows x k] */
     void *y;          /**< [rows x k] */
     int64_t ldx, ldy; /**< distance between rows in PEER_ROW, between columns in PEER_COLUMN */
-    int left_out;     /**< begin sets it where the form is not for this A or K; the line that it returns says why */
-    double earlier;   /**< begin sets it: seconds that an earlier begin spent on what this product needs, too */
+    int left_out; /**< begin sets it where the form is not for this A or K; the line that it returns says why */
+    double
+        earlier; /**< begin may set it: seconds that an earlier begin spent on what this product needs, too */
+    double seconds; /**< run may set it, by a clock of its own */
 } peer_product;
 
 typedef struct peer {
@@ -70,13 +71,14 @@ typedef struct peer {
     const char *(*begin)(void *product);
     void (*end)(void *product);
 
-    /** Y := A X, by one call of the library where that is possible; timed by the driver's clock, unless the
-     *  adaptor sets *seconds itself. In bench_gpu it is queued. Needed. */
-    const char *(*run)(void *product, double *seconds);
+    /** Y := A X, by one call of the library where that is possible. In bench_gpu it is queued. Needed. */
+    const char *(*run)(void *product);
 
     /** Copies the library's Y to the product's y or, with `in`, y to the library's; NULL where it is y itself. */
     const char *(*move)(void *product, int in);
     int adds; /**< 1: run adds A X to Y, so that only the first product can be checked */
+    /** What run() consists of, where bench_multigpu times it apart. */
+    const char *(*part[2])(void *product);
 
     /** The kernel, type or algorithm that runs. */
     const char *(*way)(const void *product);

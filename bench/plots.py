@@ -6,7 +6,6 @@
 Needs matplotlib (Debian: python3-matplotlib). Black on white; series differ by marker and line. The same
 records give the same files. In the document the images stand between <!-- plots --> and <!-- end plots -->.
 """
-import argparse
 import os
 import re
 import sys
@@ -154,33 +153,18 @@ def draw_all(folder, out):
     return made
 
 
-def name_in(doc, made):
-    """Puts the images between the markers. Returns 0 when there are none."""
-    with open(doc, encoding="utf-8") as file:
-        text = file.read()
-    if not MARKED.search(text):
-        return 0
-    folder = os.path.dirname(doc) or "."
-    images = [f"![{caption}]({os.path.relpath(path, folder)})\n" for path, caption in made]
-    inside = "\n".join(images) or "No record yet.\n"
-    with open(doc, "w", encoding="utf-8") as file:
-        file.write(MARKED.sub(lambda m: m[1] + inside + m[3], text))
-    return 1
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", default="bench/records")
-    parser.add_argument("--out", default="docs/performance")
-    parser.add_argument("--doc", default="docs/PERFORMANCE.md")
-    options = parser.parse_args()
+    options = recorded.options(__doc__, out="docs/performance")
     made = draw_all(options.records, options.out)
     for path, _ in made:
         print(path)
-    if not name_in(options.doc, made):
-        print(f"plots.py: {options.doc} has no <!-- plots -->", file=sys.stderr)
-        return 1
-    return 0
+    folder = os.path.dirname(options.doc) or "."
+    images = [f"![{caption}]({os.path.relpath(path, folder)})\n" for path, caption in made]
+    inside = "\n".join(images) or "No record yet.\n"
+    if recorded.replace(options.doc, MARKED, lambda m: m[1] + inside + m[3]):
+        return 0
+    print(f"plots.py: {options.doc} has no <!-- plots -->", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

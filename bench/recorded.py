@@ -1,13 +1,14 @@
 """Reads what bench_gpu, bench_cpu and bench_multigpu appended to CSV files: one Case (or Multi) per machine, matrix,
 precision and K, of the newest run that has it."""
+import argparse
 import csv
 import glob
 import math
 import os
 from collections import namedtuple
 
-from summary_cpu import BAR
-
+# the bar of bench_cpu: geometric mean of the fastest of these over ours
+BAR = "kokkos,eigen,eigen-fixed,graphblas,librsb,petsc"
 # columns of older files
 RENAMED = {"floor_share": "dram_bound_share", "still_ms": "no_exchange_ms"}
 GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "dram_bound_share", "auto"}
@@ -26,14 +27,25 @@ Case = namedtuple("Case", "machine matrix precision k date auto best peer vector
 Multi = namedtuple("Multi", "machine ranks matrix precision k date peer ours plain exchange no_exchange way transport")
 
 
+def rows_of(path, wanted=()):
+    """Rows of a CSV file that has the wanted columns; lines that start with # are remarks."""
+    with open(path, newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(line for line in file if not line.startswith("#"))
+        reader.fieldnames = [RENAMED.get(name, name) for name in reader.fieldnames or []]
+        if set(wanted) <= set(reader.fieldnames):
+            yield from reader
+
+
+def good_rows(paths):
+    """The rows of the files that are ok, and the number of those that are not."""
+    every = [row for path in paths for row in rows_of(path)]
+    good = [row for row in every if row["ok"] == "1"]
+    return good, len(every) - len(good)
+
+
 def _rows(folder, wanted):
-    """Rows of the CSV files that have the wanted columns; lines that start with # are remarks."""
     for path in sorted(glob.glob(os.path.join(folder, "*.csv"))):
-        with open(path, newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(line for line in file if not line.startswith("#"))
-            reader.fieldnames = [RENAMED.get(name, name) for name in reader.fieldnames or []]
-            if wanted <= set(reader.fieldnames):
-                yield from reader
+        yield from rows_of(path, wanted)
 
 
 def _newest(rows, machine):
@@ -66,17 +78,13 @@ def _gpu_case(key, date, rows):
                 float(rows[0]["dram_bound_share"]) * seconds * copy, copy)
 
 
-def _is_ours(row):
-    return row["contender"].startswith(("auto:", "own:"))
-
-
 def _cpu_name(row):
     return row["contender"].split(":")[-1]
 
 
 def _cpu_case(key, date, rows):
-    own = [r for r in rows if _is_ours(r)]
-    others = [r for r in rows if not _is_ours(r)]
+    own = [r for r in rows if r["contender"].startswith(("auto:", "own:"))]
+    others = [r for r in rows if r not in own]
     bar = [r for r in others if r["contender"] in BAR.split(",")]
     names = dict.fromkeys(r["contender"] for r in others)
     libraries = {n: _fastest([r for r in others if r["contender"] == n], _cpu_name) for n in names}
@@ -152,4 +160,23 @@ def ratio(slow, fast):
 
 def mean(ratios):
     """Geometric mean."""
+    ratios = list(ratios)
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
+
+
+def options(doc, **more):
+    """--records, --doc and `more` of the command line of a program with that docstring."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in {"records": "bench/records", "doc": "docs/PERFORMANCE.md", **more}.items():
+        parser.add_argument("--" + name, default=default)
+    return parser.parse_args()
+
+
+def replace(path, marked, text):
+    """Puts text(match) in place of each match in the file; returns how many there are."""
+    with open(path, encoding="utf-8") as file:
+        new, count = marked.subn(text, file.read())
+    if count:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(new)
+    return count

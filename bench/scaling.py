@@ -7,32 +7,22 @@ For each matrix, precision, K and side: the time with each number of ranks, the 
 efficiency (speed-up by ranks); geometric means of the efficiencies at the end. Of several times of a case the least
 counts. Exit status 1 when a row is not ok, 2 when there is nothing to compare.
 """
-import csv
-import math
 import sys
 from collections import defaultdict
 
-
-def read(paths):
-    """{(matrix, precision, k, contender): {ranks: ms}}, number of rows that are not ok."""
-    cases, bad = defaultdict(dict), 0
-    for path in paths:
-        with open(path, newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                if row["ok"] != "1":
-                    bad += 1
-                    continue
-                case = cases[row["matrix"], row["precision"], int(row["k"]), row["contender"]]
-                ranks, ms = int(row["ranks"]), float(row["median_ms"])
-                case[ranks] = min(case.get(ranks, ms), ms)
-    return cases, bad
+from recorded import good_rows, mean
 
 
 def main(paths):
     if not paths or "--help" in paths:
         print(__doc__.strip())
         return 0 if paths else 2
-    cases, bad = read(paths)
+    cases = defaultdict(dict)  # {(matrix, precision, k, contender): {ranks: ms}}
+    rows, bad = good_rows(paths)
+    for row in rows:
+        case = cases[row["matrix"], row["precision"], int(row["k"]), row["contender"]]
+        ranks, ms = int(row["ranks"]), float(row["median_ms"])
+        case[ranks] = min(case.get(ranks, ms), ms)
     every = sorted({ranks for times in cases.values() for ranks in times})
     efficiencies = defaultdict(list)
     heading = "".join(f" | {f'{ranks} ranks: ms':>13} {'x':>6} {'eff.':>5}" for ranks in every)
@@ -51,8 +41,7 @@ def main(paths):
                 efficiencies[contender, fewest, ranks].append(efficiency)
         print(line)
     for (contender, fewest, ranks), found in sorted(efficiencies.items()):
-        mean = math.exp(sum(map(math.log, found)) / len(found))
-        print(f"{contender}: efficiency from {fewest} to {ranks} ranks, geometric mean of {len(found)}: {mean:.2f}")
+        print(f"{contender}: efficiency from {fewest} to {ranks} ranks, geometric mean of {len(found)}: {mean(found):.2f}")
     if bad:
         print(f"{bad} rows are not ok")
         return 1

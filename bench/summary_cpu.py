@@ -7,37 +7,24 @@ it takes than we do, and geometric means of that. Above 1 we are faster.
 A sweep is the rows of one date. Ours is the kernel that `auto` picks. Exit status 1 when a row is not ok.
 """
 import argparse
-import csv
-import math
 import sys
 from collections import defaultdict
 
-# the bar: geometric mean of the fastest of these over ours
-BAR = "kokkos,eigen,eigen-fixed,graphblas,librsb,petsc"
+from recorded import BAR, good_rows, mean
+
 TARGET, FLOOR, TARGET_MKL = 2.0, 0.95, 1.2
 
 
-def mean(ratios):
-    ratios = list(ratios)
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
-
-
-def read(paths, precision):
-    """{sweep: {(matrix, k): {contender: (median, min)}}}, a contender's faster layout; number of bad rows."""
-    sweeps, bad = defaultdict(lambda: defaultdict(dict)), 0
-    for path in paths:
-        with open(path, newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                if row["precision"] != precision:
-                    continue
-                if row["ok"] != "1":
-                    bad += 1
-                    continue
-                case = sweeps[row["date"]][row["matrix"], int(row["k"])]
-                name = "ours" if row["contender"].startswith("auto:") else row["contender"]
-                times = float(row["median_ms"]), float(row["min_ms"])
-                case[name] = min(case.get(name, times), times)
-    return {date: dict(cases) for date, cases in sorted(sweeps.items())}, bad
+def sweeps_of(rows, precision):
+    """{sweep: {(matrix, k): {contender: (median, min)}}}, a contender's faster layout."""
+    sweeps = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        if row["precision"] == precision:
+            case = sweeps[row["date"]][row["matrix"], int(row["k"])]
+            name = "ours" if row["contender"].startswith("auto:") else row["contender"]
+            times = float(row["median_ms"]), float(row["min_ms"])
+            case[name] = min(case.get(name, times), times)
+    return {date: dict(cases) for date, cases in sorted(sweeps.items())}
 
 
 def ratios(cases, names, which=0):
@@ -49,10 +36,6 @@ def ratios(cases, names, which=0):
             time, name = min(there)
             result[key] = time / case["ours"][which], name
     return result
-
-
-def structure(matrix):
-    return matrix.split(":")[0].rsplit("/", 1)[-1]
 
 
 def by(label, found, key):
@@ -71,7 +54,7 @@ def show_sweep(date, cases, bar):
         cells = (found.get((matrix, k)) for k in columns)
         print(f"  {matrix[:26]:26}" + "".join(f"{c[0]:6.2f} {c[1]:11}" if c else f"{'-':>18}" for c in cells))
     by("by K", found, lambda case: case[1])
-    by("by structure", found, lambda case: structure(case[0]))
+    by("by structure", found, lambda case: case[0].split(":")[0].rsplit("/", 1)[-1])
 
 
 def judge(label, sweeps, names, target=None, floor=None):
@@ -98,10 +81,10 @@ def main():
     parser.add_argument("--precision", help="default: all that the files have")
     parser.add_argument("--bar", default=BAR, help=f"libraries to beat (default {BAR})")
     options = parser.parse_args()
-    bar, bad = options.bar.split(","), 0
+    bar = options.bar.split(",")
+    rows, bad = good_rows(options.files)
     for precision in [options.precision] if options.precision else ["f64", "f32"]:
-        sweeps, wrong = read(options.files, precision)
-        bad += wrong
+        sweeps = sweeps_of(rows, precision)
         if not sweeps:
             continue
         print(f"\n== {precision}")

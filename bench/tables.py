@@ -6,7 +6,6 @@
 Each table stands between <!-- table: NAME --> and <!-- end --> and is replaced there; NAME is a function of
 TABLES below. Exit status 1 when a marker names none, or the file has none.
 """
-import argparse
 import re
 import sys
 
@@ -203,23 +202,22 @@ TABLES = {"gpu-means": gpu_means, "gpu-structures": gpu_structures, "gpu-ratio":
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", default="bench/records")
-    parser.add_argument("--doc", default="docs/PERFORMANCE.md")
-    options = parser.parse_args()
+    options = recorded.options(__doc__)
     cases = {"gpu": recorded.gpu(options.records), "cpu": recorded.cpu(options.records),
              "mul": recorded.multi(options.records)}
-    with open(options.doc, encoding="utf-8") as file:
-        text = file.read()
-    names = [m[1] for m in MARKED.findall(text)]
-    unknown = [name for name in names if name not in TABLES]
-    if unknown or not names:
+    unknown = []
+
+    def made(marked):
+        name = marked[2]
+        if name not in TABLES:
+            unknown.append(name)
+            return marked[0]
+        return marked[1] + per_group(cases[name[:3]], TABLES[name]).rstrip("\n") + "\n" + marked[4]
+    count = recorded.replace(options.doc, MARKED, made)
+    if unknown or not count:
         print(f"tables.py: {options.doc}: " + (f"no table {unknown[0]}" if unknown else "no markers"), file=sys.stderr)
         return 1
-    made = {name: per_group(cases[name[:3]], TABLES[name]).rstrip("\n") for name in names}
-    with open(options.doc, "w", encoding="utf-8") as file:
-        file.write(MARKED.sub(lambda m: m[1] + made[m[2]] + "\n" + m[4], text))
-    print(f"{options.doc}: {len(names)} tables from {len(cases['gpu'])} GPU and {len(cases['cpu'])} CPU cases")
+    print(f"{options.doc}: {count} tables from {len(cases['gpu'])} GPU and {len(cases['cpu'])} CPU cases")
     return 0
 
 

@@ -5,7 +5,7 @@ CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
 CUSPARSE_LIBS := $(if $(CUSPARSE_H),$(call cuda_link,$(CUSPARSE_SO)) -lcusparse)
 
 BENCH_CUSPARSE := $(if $(CUSPARSE_H),$(B)/bench/common/cusparse.o)
-BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),,%/peer_cusparse.c %/peer_formats.c),$(wildcard bench/gpu/*.c))) \
+BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),,%/peer_cusparse.c),$(wildcard bench/gpu/*.c))) \
     $(BENCH_CUSPARSE)
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
 

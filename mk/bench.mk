@@ -54,7 +54,8 @@ bench-cpu-run:
 	    $(B)/bench/bench_cpu --csv $(bench_csv) $(ARGS); status=$$?; \
 	    [ ! -f $(bench_csv) ] || $(PYTHON) bench/summary_cpu.py $(bench_csv) || [ $$status != 0 ] || status=1; exit $$status
 bench-cpu-deps:
-	$(Q)MPICC='$(MPICC)' PYTHON='$(PYTHON)' MKL_DIR='$(MKL_DIR)' sh bench/peers/deps.sh
+	$(Q)export MPICC='$(MPICC)' PYTHON='$(PYTHON)' MKL_DIR='$(MKL_DIR)'; status=0; \
+	    sh mk/deps.sh peers || status=1; sh bench/peers/mkl.sh || status=1; exit $$status
 .PHONY: bench-cpu bench-cpu-built bench-cpu-run bench-cpu-deps
 
 # what all benches share

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the build, the tests or the lint need and this machine lacks. Usage:
-#     deps.sh build|optional|test|clang|openmpi|mpich|slurm|lint|fuzz|figures...
-# What is in groups optional and fuzz is left out where it cannot be had, and that is no error.
+#     deps.sh build|optional|test|clang|openmpi|mpich|slurm|lint|fuzz|figures|peers...
+# What is in groups optional, fuzz and peers (the libraries of bench-cpu) is left out where it cannot be had; that is no error, but of peers.
 #
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
 # succeeds when it is there. What works is not installed again, wherever it comes from.
@@ -35,6 +35,16 @@ fuzz   libclang-rt-dev clang      echo 'int LLVMFuzzerTestOneInput(const char *p
 fuzz   libomp-dev     clang       { echo '#include <omp.h>' && echo 'int main(void) { return 0; }'; } | ${FUZZ_CC:-clang} -fopenmp -x c - -o /dev/null
 fuzz   llvm           clang       command -v llvm-cov
 fuzz   libfast-float-dev fast_float echo '#include <fast_float/fast_float.h>' | ${FUZZ_CC:-clang} -fsyntax-only -x c++ -
+peers  g++            gcc         command -v g++
+peers  pkg-config     pkg-config  command -v pkg-config
+peers  libtrilinos-kokkos-dev kokkos echo '#include <Kokkos_Core.hpp>' | g++ -E -I/usr/include/trilinos -x c++ -
+peers  libtrilinos-kokkos-kernels-dev kokkos-kernels echo '#include <KokkosKernels_config.h>' | g++ -E -I/usr/include/trilinos -x c++ -
+peers  libeigen3-dev  eigen       echo '#include <Eigen/SparseCore>' | g++ -E -I/usr/include/eigen3 -x c++ -
+peers  libgraphblas-dev graphblas echo '#include <GraphBLAS.h>' | g++ -E -x c++ -
+peers  librsb-dev     librsb      echo '#include <rsb.h>' | g++ -E -x c++ -
+peers  libpetsc-real-dev petsc    pkg-config --exists petsc || pkg-config --exists PETSc
+peers  python3-scipy  python      for p in "$PYTHON" python3 /usr/bin/python3; do $p -c 'import scipy.sparse' && exit 0; done; false
+peers  python3-pip    python      sh bench/peers/mkl.sh --there || for p in "$PYTHON" python3 /usr/bin/python3; do $p -m pip --version && exit 0; done; false
 lint   clang-format   clang       command -v clang-format
 lint   clang-tidy     clang       command -v clang-tidy
 lint   cppcheck       cppcheck    command -v cppcheck
@@ -51,7 +61,7 @@ find_missing() {
         case " $wanted " in *" $group "*) ;; *) continue ;; esac
         (eval "$check") >/dev/null 2>&1 && continue
         case $group in
-        optional | fuzz) extra="$extra $package" options="$options $name" ;;
+        optional | fuzz | peers) extra="$extra $package" options="$options $name" ;;
         test) missing="$missing $package" tests="$tests $name" ;;
         *) missing="$missing $package" needed="$needed $name" ;;
         esac
@@ -92,8 +102,12 @@ apt_install() {
     echo "deps: apt-get could not install$missing" >&2
     exit 1
 }
-[ -z "$extra" ] || install $extra || echo "deps: apt-get could not install$extra: going on without"
-wanted=build
+# all in one go, or, where one of them is unknown, those that there are
+[ -z "$extra" ] || install $extra || for package in $extra; do
+    install $package || echo "deps: apt-get could not install $package: going on without"
+done
+case " $* " in *" peers "*) wanted="build peers" ;; *) wanted=build ;; esac
 find_missing
+missing=$missing$extra
 [ -z "$missing" ] || echo "deps: still missing:$missing" >&2
 [ -z "$missing" ]

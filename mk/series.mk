@@ -38,6 +38,9 @@ $(B)/series_mpi $(SERIES_TESTS) $(B)/bench/bench_series: private MORE_LIBS = $(S
 $(B)/series_mpi: $(B)/src/series_mpi/main.o $(KEEP) $(B)/series.a $(B)/cli.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)
-$(SERIES_TESTS) $(B)/bench/bench_series: $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/cli.a $(B)/libspmm.a
+$(B)/bench/bench_series: $(B)/bench/bench_series.o $(KEEP) $(B)/bench/common.a $(B)/series.a $(B)/cli.a $(B)/libspmm.a
+	$(call say,LD,$@)
+	$(Q)$(link_program)
+$(SERIES_TESTS): $(B)/%: $(B)/%.o $(KEEP) $(B)/series.a $(B)/cli.a $(B)/libspmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)

@@ -28,13 +28,12 @@ cat >"$scratch/peer.c" <<'END'
 static const peer_form forms[] = {{"eigen", PEER_ROW, 1, 0, 1, 0}, {"eigen", PEER_COLUMN, 1, 0, 1, 0}};
 static const char *begin(int t, const char *f, char *v, size_t n) { (void)t, (void)f; v[0] = n > 0 ? 'v' : 0, v[1] = 0; return NULL; }
 static const char *start(void *product) { (void)product; return getenv("BROKEN") ? "it is broken" : NULL; }
-static const char *run(void *product, double *seconds)
+static const char *run(void *product)
 {
     const peer_product *q = product;
     const peer_matrix *a = q->a;
     const int row = q->form->layout == PEER_ROW;
     const double *x = q->x, *val = a->val;
-    (void)seconds;
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t j = 0; j < q->k; j++) {
             double sum = !row && i == 3 && getenv("WRONG") ? 1e-9 : 0;

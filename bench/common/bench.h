@@ -1,8 +1,8 @@
 /** What the four benches of products share: bench_cpu, bench_mpi, bench_gpu and bench_multigpu.
  *
- *  A bench is a table (`bench`) of what is its own. bench_main() reads the options and goes through matrices,
- *  precisions and K. A case is a matrix, a precision and a K: its contenders, one form of one adaptor (../peer.h)
- *  each, are set up, checked and timed in turn (measure.c). Times are in seconds inside, in ms where shown.
+ *  A bench is a table (`bench`) of what is its own. bench_main() reads the options and goes through the cases, each
+ *  a matrix, a precision and a K: its contenders, one form of one adaptor (../peer.h) each, are set up, checked
+ *  and timed in turn (measure.c). Times are in seconds inside, in ms where shown.
  *  Functions are collective over MPI_COMM_WORLD unless they are said to be local. */
 #ifndef BENCH_H
 #define BENCH_H
@@ -14,14 +14,8 @@
 #include "spmm.h"
 #include "../peer.h"
 
-enum {
-    MAX_LIST = 192,
-    MAX_REPEAT = 1000,
-    MAX_CONTENDERS = 64,
-    MAX_LIBRARIES = 8,
-    MAX_RESULTS = 4096,
-    LINE = 200
-};
+enum { MAX_LIST = 192, MAX_REPEAT = 1000, MAX_CONTENDERS = 64, MAX_LIBRARIES = 8, MAX_RESULTS = 4096 };
+enum { LINE = 200 /* bytes of a message */ };
 
 /* ---- options.c: local ---- */
 
@@ -40,29 +34,24 @@ typedef struct settings {
     int device, no_peers, cliffs, scaling, verbose, help;
 } settings;
 
-/** Reads the command line; what it leaves open is as in *defaults, of which `default` stands for the matrices.
- *  \param [in] program  one of OF_CPU ..
- *  \return SPMM_OK, SPMM_ERR_USAGE */
-spmm_status settings_read(int program, int argc, char **argv, const settings *defaults, settings *s);
+/** Reads the command line; what it leaves open is as in *defaults, but matrices and columns are none.
+ *  \param [in] program  one of OF_CPU ..  \param [in] usage  "bench_cpu [OPTIONS] [MATRIX...]"
+ *  \return 1; 0: --help was printed (s->help) or, on stderr, what is wrong */
+int settings_ready(int program, const char *usage, int argc, char **argv, const settings *defaults,
+                   settings *s);
 
-/** \param [in] usage  "bench_cpu [OPTIONS] [MATRIX...]" */
-void settings_help(int program, const char *usage, const settings *defaults, FILE *out);
-
-/** 1 when the comma-separated list (may be NULL) has the name, or a name that begins with it and a dash. */
-int listed(const char *list, const char *name);
-int listed_part(const char *list, const char *name);
+/** 1 when the comma-separated list (may be NULL) has the name or, with or_part, a NAME-PART. */
+int listed(const char *list, const char *name, int or_part);
 
 /* ---- check.c: local ---- */
 
-/** A dense matrix: element (i, j) is number i*row_step + j*column_step of data, or, where data is NULL, of the
+/** A dense matrix: element (i, j) is number i*row_step + j*column_step of data or, where that is NULL, of the
  *  numbers that every X is made of. */
 typedef struct dense_view {
     const void *data;
     spmm_precision precision;
     int64_t row_step, column_step;
 } dense_view;
-
-double dense_at(const dense_view *v, int64_t i, int64_t j);
 
 /** Writes rows [first, first + rows) of the X that has k numbers in a row to memory that *to describes. */
 void dense_fill(const dense_view *to, int64_t first, int64_t rows, int64_t k);
@@ -87,13 +76,9 @@ typedef struct reference {
 spmm_status reference_create(const spmm_csr *a, const dense_view *x, int64_t k, int64_t most, reference *r);
 void reference_destroy(reference *r);
 
-/** Compares rows [begin, end) of the reference with y, whose row 0 is A's row `first`; adds to *d, which starts
- *  zeroed. */
+/** Compares rows [begin, end) of the reference with y, whose row 0 is A's row `first`; adds to *d. */
 void reference_compare(const reference *r, int64_t begin, int64_t end, const dense_view *y, int64_t first,
                        difference *d);
-
-/** One line of what is wrong, static storage. */
-const char *difference_text(const difference *d);
 
 /* ---- matrix.c ---- */
 
@@ -129,30 +114,28 @@ typedef struct contender {
     library *library;
     const peer_form *form;
     int threads;
-    void *product;         /**< within a case: the adaptor's struct */
-    int is_auto, skip;     /**< set by choose(): 1: of ours, what `auto` means; not in this case */
-    int ok, left_out;      /**< takes part in the case; does not offer it */
-    int told;              /**< 1: it was said for this matrix why it is left out */
+    int is_auto, skip; /**< set by choose(): 1: of ours, what `auto` means; not in this case */
+    int told;          /**< 1: it was said for this matrix why it is left out */
+    /* of the case: */
+    void *product;         /**< the adaptor's struct */
+    int ok, left_out;      /**< takes part; does not offer it */
     char problem[LINE];    /**< "": none */
     difference difference; /**< of all ranks */
-    double set_up;         /**< seconds of begin */
+    double set_up, least;  /**< seconds: of begin; of the fastest product, warm-up included */
+    int count, batch;      /**< timed products; how many are queued at a time, in bench_gpu */
     double seconds[MAX_REPEAT];
-    int count, batch; /**< timed products; how many are queued at a time, in bench_gpu */
-    double least;     /**< seconds of the fastest, warm-up included */
     sp_stats time;
     double part[2]; /**< medians of what the bench times besides */
 } contender;
 
 /** How products are timed. */
 typedef struct method {
-    int rounds;      /**< of all contenders in turn; 0: --repeat */
-    int least, most; /**< products of a contender in a round: of `seconds` together */
-    double seconds,
-        enough; /**< enough: seconds after which a contender with three rounds has no more; 0: none */
-    int few,
-        hopeless; /**< after `few` products one that is so many times slower than the best is left; 0: none */
-    int gpu_clock; /**< 1: batches between two marks in the GPU's stream; 0: barrier to barrier */
-    int watch;     /**< 1: what other processes disturbed is done again, for 2 seconds a case */
+    int rounds;           /**< of all contenders in turn; 0: --repeat */
+    int least, most;      /**< products of a contender in a round: of `seconds` together */
+    double seconds;       /**< see there */
+    double enough;        /**< seconds after which a contender with three rounds has no more; 0: none */
+    int few, hopeless;    /**< after `few` products one so many times slower than the best is left; 0: none */
+    int gpu_clock, watch; /**< 1: batches in the GPU's stream, not barrier to barrier; disturbed ones again */
 } method;
 
 struct bench;
@@ -188,9 +171,9 @@ typedef struct bench {
     method method;
     void (*adjust)(settings *s);   /**< what the options mean for what they leave open; NULL: nothing more */
     spmm_status (*open)(run *r);   /**< finds the contenders, prints the head */
-    void (*close)(run *r);         /**< after open(), also one that failed; NULL */
+    void (*close)(void);           /**< after open(), also one that failed; NULL */
     spmm_status (*load)(run *r);   /**< more of a matrix, before the adaptors' load(); NULL */
-    void (*unload)(run *r);        /**< NULL */
+    void (*unload)(void);          /**< NULL */
     void (*choose)(run *r);        /**< sets is_auto and skip for a case; NULL */
     spmm_status (*arrays)(run *r); /**< sets r->x and r->arrays; NULL: arrays in host memory */
     /** Runs and checks a contender once, r->reference in hand: sets difference; NULL: Y in host memory. */
@@ -205,9 +188,9 @@ int bench_main(const bench *b, int argc, char **argv);
 
 /** Adds an adaptor; \return it. Local. */
 library *run_add_library(run *r, const peer *p);
-/** Adds a form of it as a contender of that name; NULL: there is no room. Local. */
-contender *run_add(run *r, library *l, const peer_form *form, const char *name);
-/** Adds all of its forms, those of the benches that ask for `distributed` ones or for others (-1: all). Local. */
+/** Adds a form of it as a contender of that name; more than MAX_CONTENDERS are ignored. Local. */
+void run_add(run *r, library *l, const peer_form *form, const char *name);
+/** Adds its forms that are wanted and as `distributed` says (-1: either). Local. */
 void run_add_forms(run *r, library *l, int distributed);
 
 /** Takes the case of r->k from its arrays to its end. \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE */
@@ -216,8 +199,11 @@ spmm_status case_run(run *r);
 /** One product: the slowest rank's seconds, < 0 where it failed (c->problem). */
 double contender_time(run *r, contender *c);
 
-/** The median of `count` calls after one more, the slowest rank's, barrier to barrier. \return NULL or a problem */
-const char *time_calls(const char *(*call)(void *of), void *of, int count, double *median);
+/** A product, or what else is timed. \return NULL or a problem */
+typedef const char *(*timed_call)(void *of);
+
+/** The median of `count` calls after one more, the slowest rank's. \return NULL or a problem */
+const char *time_calls(timed_call call, void *of, int count, double *median);
 
 /** The first rank's complaint, on every rank; NULL when there is none. */
 const char *agree(const char *problem);
@@ -227,30 +213,21 @@ const char *failed(spmm_status status);
 
 /* ---- gpu_clock.c: local ---- */
 
-typedef const char *(*gpu_call)(void *of, double *unused);
-
 /** For each of one or two functions, which are queued one after another, the seconds of one of `batch` calls.
  *  \return NULL or a problem */
-const char *gpu_seconds(const gpu_call *calls, int count, void *of, int batch, double *seconds);
+const char *gpu_seconds(const timed_call *calls, int count, void *of, int batch, double *seconds);
 
 /* ---- report.c: local ---- */
 
-/** Opens the CSV file for lines, its heading first where it is new; *f is NULL where path is.
- *  \return SPMM_OK, SPMM_ERR_OUTPUT */
-spmm_status csv_open(const char *path, const char *heading, FILE **f);
-/** \return SPMM_OK, SPMM_ERR_OUTPUT */
-spmm_status csv_close(const char *path, FILE *f);
-
 /** The date and time, with milliseconds if asked for, UTC. */
 void date_text(char *text, size_t size, int milliseconds);
-void run_describe(run *r); /**< sets host, processor and date */
 
 double per_second(const run *r, double seconds); /**< GFLOP/s of the case; 0 for no time */
 /** Seconds of the median over those of another, 0 where there are none. */
 double over(double a, double b);
 
-/** What the adaptor says of a contender within a case; "": nothing. */
-const char *contender_way(const contender *c);
+const char *layout_word(const contender *c);   /**< "row", "column" */
+const char *contender_way(const contender *c); /**< what the adaptor says within a case; "": nothing */
 
 /** A table of the case's contenders on the standard output. */
 void report_table(const run *r);
@@ -268,18 +245,18 @@ extern int result_count;
 /** Keeps a result of the case; \return it, zeroed. */
 result *result_add(const run *r);
 
-/** The results of a precision (-1: any), a range of K, and a matrix or, with `structure`, of those whose names are equal up
- *  to the colon (NULL: any). */
+/** Some results. */
 typedef struct selection {
-    int precision;
-    int64_t least, most;
-    const char *matrix;
-    int structure;
+    int precision;       /**< -1: any */
+    int64_t least, most; /**< K */
+    const char *matrix;  /**< NULL: any */
+    int structure;       /**< 1: and those whose names are equal up to the colon */
 } selection;
 
-/** How many of the selected results have value[which]; their geometric mean, and the least one (NULL: none). */
+/** How many of them have value[which]; their geometric mean, and the least one, NULL for none. */
 int results_mean(const selection *s, int which, double *mean, const result **worst);
 /** "lap2d5" of "lap2d5:700", "A.mtx" of "folder/A.mtx"; \return its length */
 int structure_of(const char *matrix, const char **name);
+int same_structure(const char *a, const char *b);
 
 #endif

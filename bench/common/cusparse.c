@@ -25,13 +25,20 @@ spmm_status cusparse_checked(cusparseStatus_t status, const char *what)
 spmm_status cusparse_open(void)
 {
     CUSPARSE(cusparseCreate(&handle), "cusparseCreate");
-    return cusparse_checked(cusparseSetStream(handle, sp_device_stream(SP_STREAM_MAIN)), "cusparseSetStream");
+    return cusparse_checked(cusparseSetStream(handle, sp_device_stream(SP_STREAM_MAIN)),
+                            "cusparseSetStream");
 }
 
 void cusparse_close(void)
 {
     if (handle) (void)cusparseDestroy(handle);
     handle = NULL;
+}
+
+spmm_status cusparse_upload(void *device, const void *host, int64_t bytes)
+{
+    TRY(sp_device_alloc(device, bytes, "a peer's matrix"));
+    return sp_device_upload(*(void **)device, host, bytes);
 }
 
 static cudaDataType type_of(int f32) { return f32 ? CUDA_R_32F : CUDA_R_64F; }

@@ -1,4 +1,4 @@
-/** cuSPARSE's product of a sparse and a dense matrix, from descriptors to the end, for the benches on GPUs. */
+/** cuSPARSE's product of a sparse and a dense matrix, from descriptors to the end. */
 #ifndef BENCH_CUSPARSE_H
 #define BENCH_CUSPARSE_H
 
@@ -23,6 +23,9 @@ typedef struct cusparse_product {
 /** Opens the library, once, in the GPU's main stream. */
 spmm_status cusparse_open(void);
 void cusparse_close(void);
+
+/** Copies an array to memory of the GPU, to which the pointer at `device` points then. */
+spmm_status cusparse_upload(void *device, const void *host, int64_t bytes);
 
 /** \return SPMM_OK, SPMM_ERR_UNSUPPORTED (what the library does not offer), _MEMORY, _DEVICE */
 spmm_status cusparse_checked(cusparseStatus_t status, const char *what);

@@ -4,19 +4,18 @@
 
 enum { MOST_CALLS = 2 };
 
-static spmm_status queue(sp_timer *const *timer, const gpu_call *calls, int count, void *of, int batch,
+static spmm_status queue(sp_timer *const *timer, const timed_call *calls, int count, void *of, int batch,
                          const char **problem)
 {
-    double unused;
     for (int i = 0; i < count; i++) {
         TRY(sp_timer_start(timer[i], SP_STREAM_MAIN));
-        for (int j = 0; j < batch && !*problem; j++) *problem = calls[i](of, &unused);
+        for (int j = 0; j < batch && !*problem; j++) *problem = calls[i](of);
         TRY(sp_timer_stop(timer[i], SP_STREAM_MAIN));
     }
     return SPMM_OK;
 }
 
-const char *gpu_seconds(const gpu_call *calls, int count, void *of, int batch, double *seconds)
+const char *gpu_seconds(const timed_call *calls, int count, void *of, int batch, double *seconds)
 {
     sp_timer *timer[MOST_CALLS] = {NULL, NULL};
     const char *problem = NULL;

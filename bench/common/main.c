@@ -1,13 +1,25 @@
-/** What every bench does: reads the options, goes through matrices, precisions and K, and says how it ended. */
+/** What every bench does: reads the options, goes through all cases, and says how it ended. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "bench.h"
+
+/* ---- the CSV file ---- */
+
+static spmm_status csv_open(const char *path, const char *heading, FILE **f)
+{
+    *f = path ? fopen(path, "a") : NULL;
+    if (!path) return SPMM_OK;
+    if (!*f || fseek(*f, 0, SEEK_END) != 0) return sp_fail(SPMM_ERR_OUTPUT, "cannot write %s", path);
+    if (ftell(*f) == 0) fprintf(*f, "%s\n", heading);
+    return SPMM_OK;
+}
 
 /* ---- contenders ---- */
 
@@ -18,14 +30,13 @@ library *run_add_library(run *r, const peer *p)
     return l;
 }
 
-contender *run_add(run *r, library *l, const peer_form *form, const char *name)
+void run_add(run *r, library *l, const peer_form *form, const char *name)
 {
-    if (r->contenders == MAX_CONTENDERS) return NULL;
+    if (r->contenders == MAX_CONTENDERS) return;
     contender *const c = &r->contender[r->contenders++];
     *c = (contender){
         .library = l, .form = form, .threads = form->threads ? form->threads : r->settings.threads};
     snprintf(c->name, sizeof c->name, "%s", name);
-    return c;
 }
 
 void run_add_forms(run *r, library *l, int distributed)
@@ -34,7 +45,7 @@ void run_add_forms(run *r, library *l, int distributed)
         const peer_form *const form = &l->peer->forms[i];
         const char *const only = r->settings.only;
         if (distributed >= 0 && form->distributed != distributed) continue;
-        if (!only || listed(only, l->peer->package) || listed(only, form->contender))
+        if (!only || listed(only, l->peer->package, 0) || listed(only, form->contender, 0))
             run_add(r, l, form, form->contender);
     }
 }
@@ -50,13 +61,14 @@ static void load(run *r)
         p->precision == SPMM_F32, a->rows,  a->cols, a->nnz, p->start, a->ja, a->as, p->block.rows,
         p->block.x_rows,          &p->block};
     for (library *l = r->library; l < r->library + r->libraries; l++) {
-        l->problem = failed(sp_alloc_zero(&l->matrix, 1, l->peer->matrix_bytes + sizeof view, "a matrix"));
-        if (agree(l->problem)) continue;
-        *(peer_matrix *)l->matrix = view;
-        l->problem = agree(l->peer->load ? l->peer->load(l->matrix) : NULL);
-        if (!l->problem) continue;
-        if (r->rank == 0) printf("FAILED: %s: %s\n", l->peer->package, l->problem);
-        l->problem = "has no matrix";
+        const size_t bytes = l->peer->matrix_bytes + sizeof view;
+        const char *line = agree(failed(sp_alloc_zero(&l->matrix, 1, bytes, "a matrix")));
+        if (!line) {
+            *(peer_matrix *)l->matrix = view;
+            line = agree(l->peer->load ? l->peer->load(l->matrix) : NULL);
+        }
+        if (line && r->rank == 0) printf("FAILED: %s: %s\n", l->peer->package, line);
+        l->problem = line ? "has no matrix" : NULL;
     }
     for (int i = 0; i < r->contenders; i++) r->contender[i].told = 0;
 }
@@ -79,27 +91,17 @@ static int over_budget(const run *r, const char *matrix)
     return over;
 }
 
-static void tell_failure(const run *r, const char *what)
-{
-    if (r->rank == 0)
-        fprintf(stderr, "%s: error: %s, K = %lld: %s\n", r->bench->name, what, (long long)r->k,
-                spmm_error_message());
-}
-
 static spmm_status run_cases(run *r)
 {
-    spmm_status last = SPMM_OK;
+    spmm_status status = SPMM_OK;
     load(r);
-    for (int i = 0; i < r->settings.column_count; i++) {
+    for (int i = 0; i < r->settings.column_count && status == SPMM_OK; i++) {
         r->k = r->settings.columns[i];
         if (over_budget(r, r->matrix.name)) break;
-        const spmm_status status = case_run(r);
-        if (status == SPMM_OK) continue;
-        last = status;
-        tell_failure(r, r->matrix.name);
+        status = case_run(r);
     }
     unload(r);
-    return last;
+    return status;
 }
 
 static spmm_status run_matrix(run *r, const char *name, spmm_precision precision)
@@ -108,11 +110,11 @@ static spmm_status run_matrix(run *r, const char *name, spmm_precision precision
     if (over_budget(r, name)) return SPMM_OK;
     spmm_status status = bench_matrix_create(name, precision, &r->matrix);
     if (status == SPMM_OK && r->bench->load) status = r->bench->load(r);
-    if (status == SPMM_OK)
-        status = run_cases(r);
-    else
-        tell_failure(r, name);
-    if (r->bench->unload) r->bench->unload(r);
+    if (status == SPMM_OK) status = run_cases(r);
+    if (status != SPMM_OK && r->rank == 0)
+        fprintf(stderr, "%s: error: %s, K = %lld: %s\n", r->bench->name, name, (long long)r->k,
+                spmm_error_message());
+    if (r->bench->unload) r->bench->unload();
     bench_matrix_destroy(&r->matrix);
     return status;
 }
@@ -133,10 +135,22 @@ static spmm_status sweep(run *r)
     return last;
 }
 
+static void describe(run *r)
+{
+    char line[256];
+    FILE *const f = fopen("/proc/cpuinfo", "r");
+    snprintf(r->processor, sizeof r->processor, "unknown processor");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "model name : %95[^\n,]", r->processor) == 1) break;
+    if (f) fclose(f);
+    gethostname(r->host, sizeof r->host - 1);
+    date_text(r->date, sizeof r->date, 0);
+}
+
 static spmm_status work(run *r, spmm_status *last)
 {
     const settings *const s = &r->settings;
-    run_describe(r);
+    describe(r);
     TRY(r->bench->open(r));
     TRY(sp_agree(MPI_COMM_WORLD, "report",
                  r->rank == 0 ? csv_open(s->csv, r->bench->csv, &r->csv) : SPMM_OK));
@@ -148,7 +162,9 @@ static spmm_status work(run *r, spmm_status *last)
     }
     if (r->rank == 0 && r->bench->summary) r->bench->summary(r);
     if (r->rank == 0 && r->wrong + r->failed) printf("something was wrong or failed: see above\n");
-    return sp_agree(MPI_COMM_WORLD, "report", r->rank == 0 ? csv_close(s->csv, r->csv) : SPMM_OK);
+    const int lost = r->csv && (ferror(r->csv) | fclose(r->csv));
+    return sp_agree(MPI_COMM_WORLD, "report",
+                    lost ? sp_fail(SPMM_ERR_OUTPUT, "cannot write %s", s->csv) : SPMM_OK);
 }
 
 /** What the command line leaves open. */
@@ -173,22 +189,19 @@ int bench_main(const bench *b, int argc, char **argv)
     static run r;
     int provided;
     spmm_status last = SPMM_OK;
+    if (!settings_ready(b->program, b->usage, argc, argv, &b->defaults, &r.settings))
+        return r.settings.help ? 0 : 2;
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) return 4;
     r.bench = b;
     r.start = MPI_Wtime();
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
-    spmm_status status = settings_read(b->program, argc, argv, &b->defaults, &r.settings);
-    if (status == SPMM_OK && r.settings.help) {
-        if (r.rank == 0) settings_help(b->program, b->usage, &b->defaults, stdout);
-    } else if (status == SPMM_OK) {
-        set_defaults(b, &r.settings);
-        omp_set_num_threads(r.settings.threads);
-        status = work(&r, &last);
-        for (library *l = r.library; l < r.library + r.libraries; l++)
-            if (l->peer->close) l->peer->close();
-        if (b->close) b->close(&r);
-    }
+    set_defaults(b, &r.settings);
+    omp_set_num_threads(r.settings.threads);
+    spmm_status status = work(&r, &last);
+    for (library *l = r.library; l < r.library + r.libraries; l++)
+        if (l->peer->close) l->peer->close();
+    if (b->close) b->close();
     if (status != SPMM_OK && r.rank == 0) fprintf(stderr, "%s: error: %s\n", b->name, spmm_error_message());
     MPI_Finalize();
     if (r.wrong) return sp_exit_code(SPMM_ERR_VERIFY);

@@ -1,5 +1,6 @@
 /** Sets up, checks and times the contenders of a case. */
 #include <dirent.h>
+#include <inttypes.h>
 #include <math.h>
 #include <mpi.h>
 #include <omp.h>
@@ -68,21 +69,28 @@ static void wake(int threads)
     }
 }
 
+/** From the barrier that all ranks leave to the one that all reach. */
+static const char *time_call(timed_call call, void *of, double *seconds)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    const char *const problem = call(of);
+    MPI_Barrier(MPI_COMM_WORLD);
+    *seconds = MPI_Wtime() - start;
+    return problem;
+}
+
 double contender_time(run *r, contender *c)
 {
-    double seconds = -1;
-    const char *problem;
-    if (r->bench->method.gpu_clock) {
-        problem = gpu_seconds(&c->library->peer->run, 1, c->product, c->batch, &seconds);
-    } else {
-        if (c->threads > 1) wake(c->threads);
-        MPI_Barrier(MPI_COMM_WORLD);
-        const double start = MPI_Wtime();
-        problem = c->library->peer->run(c->product, &seconds);
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (seconds < 0) seconds = MPI_Wtime() - start;
-    }
+    double seconds;
+    const timed_call call = c->library->peer->run;
+    const double *const own = &((peer_product *)c->product)->seconds;
+    const int by_gpu = r->bench->method.gpu_clock;
+    if (c->threads > 1) wake(c->threads);
+    const char *const problem = by_gpu ? gpu_seconds(&call, 1, c->product, c->batch, &seconds)
+                                       : time_call(call, c->product, &seconds);
     if (has_failed(c, problem)) return -1;
+    if (*own > 0) seconds = *own;
     MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (seconds < c->least) c->least = seconds;
     return seconds;
@@ -104,16 +112,12 @@ static void time_product(run *r, contender *c, double *again)
     c->seconds[c->count++] = seconds;
 }
 
-const char *time_calls(const char *(*call)(void *of), void *of, int count, double *median)
+const char *time_calls(timed_call call, void *of, int count, double *median)
 {
     double seconds[MAX_REPEAT];
     const char *problem = NULL;
     for (int i = -1; i < count; i++) { /* the first warms up */
-        MPI_Barrier(MPI_COMM_WORLD);
-        const double start = MPI_Wtime();
-        const char *const line = call(of);
-        MPI_Barrier(MPI_COMM_WORLD);
-        seconds[i < 0 ? 0 : i] = MPI_Wtime() - start;
+        const char *const line = time_call(call, of, &seconds[i < 0 ? 0 : i]);
         if (line) problem = line;
     }
     problem = agree(problem);
@@ -124,11 +128,11 @@ const char *time_calls(const char *(*call)(void *of), void *of, int count, doubl
 
 /* ---- set-up and check ---- */
 
-static void tell(const run *r, contender *c, const char *what)
+static void tell(const run *r, contender *c)
 {
-    if (r->rank == 0 && !(c->left_out && (c->told || !c->problem[0])))
-        printf("  %-20s %-7s %s: %s\n", c->name, c->form->layout == PEER_ROW ? "row" : "column", what,
-               c->problem);
+    const char *const what = c->left_out ? "left out" : c->difference.wrong ? "WRONG" : "FAILED";
+    const int again = c->left_out && (c->told || !c->problem[0]);
+    if (r->rank == 0 && !again) printf("  %-17s %-7s %s: %s\n", c->name, layout_word(c), what, c->problem);
     c->told |= c->left_out;
 }
 
@@ -136,16 +140,10 @@ static void begin(run *r, contender *c)
 {
     const peer *const p = c->library->peer;
     const int row = c->form->layout == PEER_ROW, f32 = r->matrix.precision == SPMM_F32;
-    const spmm_csr *const a = &r->matrix.block.csr;
-    const int64_t x_rows = r->matrix.block.x_rows;
     const char *problem = c->library->problem;
-    c->ok = c->left_out = c->count = 0;
-    c->problem[0] = '\0';
+    memset(&c->product, 0, sizeof *c - offsetof(contender, product));
     c->batch = 1;
     c->least = INFINITY;
-    c->time = (sp_stats){.n = 0};
-    c->difference = (difference){0};
-    c->part[0] = c->part[1] = 0;
     c->left_out = c->skip || (f32 ? !c->form->f32 : !c->form->f64);
     if (c->left_out) return;
     if (!problem)
@@ -153,15 +151,9 @@ static void begin(run *r, contender *c)
     const double start = MPI_Wtime();
     if (!has_failed(c, problem)) {
         peer_product *const q = c->product;
-        *q = (peer_product){c->form,
-                            c->library->matrix,
-                            r->k,
-                            r->arrays[!row][0],
-                            r->arrays[!row][1],
-                            row ? r->ld[0] : x_rows,
-                            row ? r->ld[1] : a->rows,
-                            0,
-                            0};
+        q->form = c->form, q->a = c->library->matrix, q->k = r->k;
+        q->x = r->arrays[!row][0], q->ldx = row ? r->ld[0] : r->matrix.block.x_rows;
+        q->y = r->arrays[!row][1], q->ldy = row ? r->ld[1] : r->matrix.block.csr.rows;
         has_failed(c, p->begin(q));
         c->left_out = q->left_out;
         c->set_up = MPI_Wtime() - start + q->earlier;
@@ -182,6 +174,17 @@ static const char *check_on_host(run *r, contender *c)
     problem = p->move ? p->move(c->product, 0) : NULL;
     if (!problem) reference_compare(&r->reference, 0, r->reference.count, &y, 0, &c->difference);
     return problem;
+}
+
+/** What is wrong, in static storage. */
+static const char *difference_text(const difference *d)
+{
+    static char text[LINE];
+    snprintf(text, sizeof text,
+             "%" PRId64 " of %" PRId64 " elements, first (%" PRId64 ", %" PRId64
+             "): %.17g, not %.17g +- %.1e",
+             d->wrong, d->checked, d->row, d->column, d->found, d->expected, d->bound);
+    return text;
 }
 
 /** \return 1 if it was right. The ranks' first wrong one is shown. */
@@ -263,8 +266,7 @@ static void finish(run *r, contender *c)
     if (c->ok && !c->library->peer->adds) c->ok = check(r, c);
     if (c->ok && r->bench->parts) c->ok = !has_failed(c, r->bench->parts(r, c));
     if (c->ok || c->difference.wrong) c->time = time;
-    if (!c->ok && !c->left_out) tell(r, c, c->difference.wrong ? "WRONG" : "FAILED");
-    if (c->left_out) tell(r, c, "left out");
+    if (!c->ok) tell(r, c);
     r->failed += !c->ok && !c->left_out;
 }
 
@@ -318,9 +320,7 @@ spmm_status case_run(run *r)
         c->product = NULL;
     }
     reference_destroy(&r->reference);
-    for (int i = 0; i < 4 && !b->arrays; i++) {
-        sp_free(r->arrays[i / 2][i % 2]);
-        r->arrays[i / 2][i % 2] = NULL;
-    }
+    for (int i = 0; i < 4 && !b->arrays; i++) sp_free(r->arrays[i / 2][i % 2]);
+    memset(r->arrays, 0, sizeof r->arrays);
     return status;
 }

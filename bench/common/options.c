@@ -5,6 +5,7 @@
 #include "base/enum_words.h"
 #include "base/words.h"
 #include "cli/option_table.h"
+#include "cli/program.h"
 #include "io/generators.h"
 #include "bench.h"
 
@@ -54,29 +55,23 @@ static const struct {
     sp_option_row row;
 } rows[] = {
     {OF_PRODUCTS,
-     {'m', "matrix", "SPEC", "a file, a generator's spec (spmm_mpi --help), or `default`", CALL(add_matrix)}},
+     {'m', "matrix", "SPEC", "file, generator's spec (spmm_mpi --help) or `default`", CALL(add_matrix)}},
     {OF_PRODUCTS, {'k', "columns", "LIST", "columns of X, e.g. 1,4,16", CALL(set_columns)}},
     {OF_CPU | OF_GPU | OF_MULTIGPU,
      {'p', "precision", "NAME", "f64, f32 or both", WORDS(precisions, precision)}},
     {OF_CPU, {'t', "threads", "N", "OpenMP threads (default: all cores)", COUNT(threads, 1)}},
     {OF_MPI, {'t', "threads", "N", "OpenMP threads of a rank, for ours (default 1)", COUNT(threads, 1)}},
-    {OF_CPU | OF_MPI,
-     {'r', "repeat", "N", "timed products of each contender in a case (default 7)", COUNT(repeat, 1)}},
+    {OF_CPU | OF_MPI, {'r', "repeat", "N", "timed products of a contender (default 7)", COUNT(repeat, 1)}},
     {OF_CPU, {'s', "sweeps", "N", "all of it N times (default 1)", COUNT(sweeps, 1)}},
     {OF_CPU, {0, "only", "NAMES", "only these libraries, or `none`", TEXT(only)}},
     {OF_CPU, {0, "own", "NAMES", "these kernels beside the one that `auto` picks, or `all`", TEXT(own)}},
-    {OF_GPU, {0, "own", "NAMES", "ours (default), all, auto, or kernels' names between commas", TEXT(own)}},
+    {OF_GPU, {0, "own", "NAMES", "ours (default), all, auto, or kernels' names", TEXT(own)}},
     {OF_GPU, {0, "no-peers", NULL, "our kernels alone", FLAG(no_peers, 1)}},
-    {OF_GPU,
-     {0, "cliffs", NULL, "K, K + 1 and the next multiple of 8, by the kernel that auto takes",
-      FLAG(cliffs, 1)}},
-    {OF_MULTIGPU,
-     {0, "scaling", NULL, "one time of each side, for bench/scaling.py: run it with 1, 2 and 4 ranks",
-      FLAG(scaling, 1)}},
+    {OF_GPU, {0, "cliffs", NULL, "K, K + 1, next multiple of 8, by auto's kernel", FLAG(cliffs, 1)}},
+    {OF_MULTIGPU, {0, "scaling", NULL, "one time a side, for bench/scaling.py", FLAG(scaling, 1)}},
     {OF_MULTIGPU, {'v', "verbose", NULL, "also each transport that is there", FLAG(verbose, 1)}},
     {OF_PRODUCTS, {0, "csv", "FILE", "append a row a contender and case", TEXT(csv)}},
-    {OF_GPU | OF_MULTIGPU,
-     {0, "seconds", "BUDGET", "start no case after that time, and name those left out", CALL(set_seconds)}},
+    {OF_GPU | OF_MULTIGPU, {0, "seconds", "BUDGET", "start no case after that time", CALL(set_seconds)}},
     {OF_READ, {0, "mb", "N", "size of the files that are made (default 150)", COUNT(mb, 1)}},
     {OF_READ, {0, "repeats", "N", "times that each file is read (default 5)", COUNT(repeat, 1)}},
     {OF_READ, {0, "threads", "N", "most threads of the reader (default 2)", COUNT(threads, 1)}},
@@ -97,22 +92,21 @@ static sp_option_table table_of(int program)
     return table;
 }
 
-void settings_help(int program, const char *usage, const settings *defaults, FILE *out)
+static void print_help(int program, const char *usage, const settings *defaults)
 {
     const sp_option_table table = table_of(program);
-    fprintf(out, "usage: %s\n", usage);
-    sp_option_help(&table, out);
+    printf("usage: %s\n", usage);
+    sp_option_help(&table, stdout);
     if (!(program & OF_PRODUCTS)) return;
-    fprintf(out, "Without a matrix:");
-    for (int i = 0; i < defaults->matrices; i++)
-        fprintf(out, "%s%s", i % 4 ? " " : "\n  ", defaults->matrix[i]);
-    fprintf(out, "\nWithout --columns: ");
+    printf("Without a matrix:");
+    for (int i = 0; i < defaults->matrices; i++) printf("%s%s", i % 4 ? " " : "\n  ", defaults->matrix[i]);
+    printf("\nWithout --columns: ");
     for (int i = 0; i < defaults->column_count; i++)
-        fprintf(out, "%s%lld", i ? "," : "", (long long)defaults->columns[i]);
-    fprintf(out, "\nExit status: 0; 1 a wrong result; 2 usage; 3 input; 4 no GPU, or another resource\n");
+        printf("%s%lld", i ? "," : "", (long long)defaults->columns[i]);
+    printf("\nExit status: 0; 1 a wrong result; 2 usage; 3 input; 4 no GPU, or another resource\n");
 }
 
-spmm_status settings_read(int program, int argc, char **argv, const settings *defaults, settings *s)
+static spmm_status read_settings(int program, int argc, char **argv, const settings *defaults, settings *s)
 {
     const sp_option_table table = table_of(program);
     const char *operand, *const commit = getenv("COMMIT");
@@ -122,23 +116,26 @@ spmm_status settings_read(int program, int argc, char **argv, const settings *de
     s->matrices = s->column_count = 0;
     s->commit = commit ? commit : "";
     TRY(sp_option_read(&table, argc, argv, "operand", s, &operand, notes));
-    if (s->repeat > MAX_REPEAT) return sp_fail(SPMM_ERR_USAGE, "more than %d repetitions", MAX_REPEAT);
-    if (s->threads > MOST_THREADS) return sp_fail(SPMM_ERR_USAGE, "more than %d threads", MOST_THREADS);
-    return SPMM_OK;
+    if (s->repeat <= MAX_REPEAT && s->threads <= MOST_THREADS) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "more than %d repetitions or %d threads", MAX_REPEAT, MOST_THREADS);
 }
 
-int listed(const char *list, const char *name)
+int settings_ready(int program, const char *usage, int argc, char **argv, const settings *defaults,
+                   settings *s)
+{
+    const spmm_status status = read_settings(program, argc, argv, defaults, s);
+    s->help = s->help && status == SPMM_OK;
+    if (status != SPMM_OK && sp_program_rank() == 0)
+        fprintf(stderr, "%s\nusage: %s\n", spmm_error_message(), usage);
+    if (s->help && sp_program_rank() == 0) print_help(program, usage, defaults);
+    return status == SPMM_OK && !s->help;
+}
+
+int listed(const char *list, const char *name, int or_part)
 {
     const size_t n = strlen(name);
     for (; list && *list; list += strcspn(list, ","), list += *list == ',')
-        if (strncmp(list, name, n) == 0 && (list[n] == ',' || !list[n])) return 1;
-    return 0;
-}
-
-int listed_part(const char *list, const char *name)
-{
-    const size_t n = strlen(name);
-    for (; list && *list; list += strcspn(list, ","), list += *list == ',')
-        if (strncmp(list, name, n) == 0 && list[n] == '-') return 1;
+        if (strncmp(list, name, n) == 0 && (list[n] == ',' || !list[n] || (or_part && list[n] == '-')))
+            return 1;
     return 0;
 }

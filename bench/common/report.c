@@ -3,26 +3,9 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/enum_words.h"
 #include "bench.h"
-
-/* ---- the CSV file ---- */
-
-spmm_status csv_open(const char *path, const char *heading, FILE **f)
-{
-    *f = path ? fopen(path, "a") : NULL;
-    if (!path) return SPMM_OK;
-    if (!*f || fseek(*f, 0, SEEK_END) != 0) return sp_fail(SPMM_ERR_OUTPUT, "cannot write %s", path);
-    if (ftell(*f) == 0) fprintf(*f, "%s\n", heading);
-    return SPMM_OK;
-}
-
-spmm_status csv_close(const char *path, FILE *f)
-{
-    return f && (ferror(f) | fclose(f)) ? sp_fail(SPMM_ERR_OUTPUT, "cannot write %s", path) : SPMM_OK;
-}
 
 void date_text(char *text, size_t size, int milliseconds)
 {
@@ -30,18 +13,6 @@ void date_text(char *text, size_t size, int milliseconds)
     clock_gettime(CLOCK_REALTIME, &now);
     const size_t n = strftime(text, size, "%Y-%m-%dT%H:%M:%S", gmtime(&now.tv_sec));
     snprintf(text + n, size - n, milliseconds ? ".%03ldZ" : "Z", now.tv_nsec / 1000000);
-}
-
-void run_describe(run *r)
-{
-    char line[256];
-    FILE *const f = fopen("/proc/cpuinfo", "r");
-    snprintf(r->processor, sizeof r->processor, "unknown processor");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "model name : %95[^\n,]", r->processor) == 1) break;
-    if (f) fclose(f);
-    gethostname(r->host, sizeof r->host - 1);
-    date_text(r->date, sizeof r->date, 0);
 }
 
 /* ---- a case ---- */
@@ -59,6 +30,8 @@ const char *contender_way(const contender *c)
     return way ? way : "";
 }
 
+const char *layout_word(const contender *c) { return c->form->layout == PEER_ROW ? "row" : "column"; }
+
 void report_table(const run *r)
 {
     const bench_matrix *const p = &r->matrix;
@@ -70,8 +43,8 @@ void report_table(const run *r)
     for (const contender *c = r->contender; c < r->contender + r->contenders; c++) {
         if (!c->time.n) continue;
         printf("  %-17s %-14s %-7s %7d %11.4f %10.4f %10.4f %9.2f %9.1e", c->name, contender_way(c),
-               c->form->layout == PEER_ROW ? "row" : "column", c->threads, c->time.median * 1e3,
-               c->time.min * 1e3, c->time.max * 1e3, per_second(r, c->time.median), c->difference.error);
+               layout_word(c), c->threads, c->time.median * 1e3, c->time.min * 1e3, c->time.max * 1e3,
+               per_second(r, c->time.median), c->difference.error);
         if (ours > 0) printf(" %8.2f", c->time.median / ours);
         printf("\n");
     }
@@ -102,7 +75,7 @@ int structure_of(const char *matrix, const char **name)
     return (int)(matrix + n - *name);
 }
 
-static int same_structure(const char *a, const char *b)
+int same_structure(const char *a, const char *b)
 {
     const char *x, *y;
     const int n = structure_of(a, &x);
@@ -113,7 +86,7 @@ int results_mean(const selection *s, int which, double *mean, const result **wor
 {
     double logs = 0;
     int n = 0;
-    *worst = NULL;
+    const result *least = NULL;
     for (const result *r = results; r < results + result_count; r++) {
         const double v = r->value[which];
         if (!(v > 0) || r->k < s->least || r->k > s->most) continue;
@@ -123,8 +96,9 @@ int results_mean(const selection *s, int which, double *mean, const result **wor
             continue;
         logs += log(v);
         n++;
-        if (!*worst || v < (*worst)->value[which]) *worst = r;
+        if (!least || v < least->value[which]) least = r;
     }
     *mean = n ? exp(logs / n) : 0;
+    if (worst) *worst = least;
     return n;
 }

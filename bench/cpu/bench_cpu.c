@@ -27,14 +27,14 @@ static void add_ours(run *r)
     own_form *form = forms;
     *form = (own_form){{"auto", PEER_ROW, 1, 1, 0, 0}, {.threads = r->settings.threads}, 0};
     run_add(r, l, &form++->shown, "auto");
-    for (const sp_kernel *k = kernels; k < kernels + count && own; k++) {
+    for (const sp_kernel *k = kernels; k < kernels + count && own && form < forms + MAX_CONTENDERS; k++) {
         char name[64];
-        if (k->device != SPMM_CPU || (strcmp(own, "all") != 0 && !listed(own, k->id))) continue;
+        if (k->device != SPMM_CPU || (strcmp(own, "all") != 0 && !listed(own, k->id, 0))) continue;
         snprintf(name, sizeof name, "own:%s", k->id);
         *form = (own_form){{k->id, PEER_ROW, 1, 1, 0, 0},
                            {.threads = r->settings.threads, .format = k->format, .kernel = k->id},
                            1};
-        if (!run_add(r, l, &form++->shown, name)) return;
+        run_add(r, l, &form++->shown, name);
     }
 }
 
@@ -72,8 +72,7 @@ static spmm_status open_cpu(run *r)
     *strrchr(folder, '/') = 0;
     add_ours(r);
     for (int i = 0; i < LIBRARIES; i++)
-        if (!s->only || listed(s->only, libraries[i]) || listed_part(s->only, libraries[i]))
-            open_library(r, libraries[i], folder);
+        if (!s->only || listed(s->only, libraries[i], 1)) open_library(r, libraries[i], folder);
     printf("\n");
     return SPMM_OK;
 }
@@ -94,9 +93,8 @@ static void report_cpu(run *r)
         fprintf(r->csv, "%s,%s,%s (%d cores),%d,%s,\"%s\",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64,
                 r->date, r->settings.commit, r->processor, omp_get_num_procs(), c->threads,
                 sp_precision_word(p->precision), p->name, p->block.rows, p->block.cols, p->nnz, r->k);
-        fprintf(r->csv, ",%s,%s,%.6f,%.6f,%.6f,%.4f,%d\n", c->name,
-                c->form->layout == PEER_ROW ? "row" : "column", c->time.median * 1e3, c->time.min * 1e3,
-                c->time.max * 1e3, per_second(r, c->time.median), c->ok);
+        fprintf(r->csv, ",%s,%s,%.6f,%.6f,%.6f,%.4f,%d\n", c->name, layout_word(c), c->time.median * 1e3,
+                c->time.min * 1e3, c->time.max * 1e3, per_second(r, c->time.median), c->ok);
     }
     if (r->csv) fflush(r->csv);
 }

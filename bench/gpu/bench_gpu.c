@@ -4,57 +4,30 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "cli/copy_bandwidth.h"
 #include "gpu.h"
 
-enum { COPIES = 9, STEP = 8, TRIPLE = 3 };
-static const int64_t COPY_BYTES = INT64_C(4) << 30; /* starting a copy and waiting for it count little then */
+enum { STEP = 8, TRIPLE = 3 };
 static const double CLIFF = 1.15;
 
 /* where it was found */
-extern const peer cusparse_peer __attribute__((weak));
+extern const peer spmm_peer __attribute__((weak));
 
-static sp_device_info gpu;
+static sp_binding binding;
 static double copy; /* bytes a second, read + written, of a copy in device memory */
 static char peer_text[128];
 
+/* a result's value[]: quotients of the times of cuSPARSE's SpMM, or the faster of it and SpMV, over our best's or what auto
+ * takes; of our best's over what auto takes */
+enum { PEER_BEST, PEER_AUTO, VECTOR_BEST, VECTOR_AUTO, BEST_AUTO };
+
 /* ---- the head ---- */
-
-typedef struct arrays {
-    void *to, *from;
-    int64_t bytes;
-} arrays;
-
-static const char *copy_once(void *of, double *unused)
-{
-    const arrays *const a = of;
-    (void)unused;
-    return failed(sp_device_copy(a->to, a->from, a->bytes));
-}
-
-static spmm_status measure_copy(void)
-{
-    arrays a = {.bytes = gpu.free_bytes / 4 < COPY_BYTES ? gpu.free_bytes / 4 : COPY_BYTES};
-    double seconds[COPIES];
-    const gpu_call call = copy_once;
-    const char *line = NULL;
-    spmm_status status;
-    TRY_GOTO(sp_device_alloc(&a.to, a.bytes, "a copy"), done);
-    TRY_GOTO(sp_device_alloc(&a.from, a.bytes, "a copy"), done);
-    TRY_GOTO(sp_device_zero(a.from, a.bytes), done);
-    for (int i = -1; i < COPIES && !line; i++) line = gpu_seconds(&call, 1, &a, 1, &seconds[i < 0 ? 0 : i]);
-    if (line) status = sp_fail(SPMM_ERR_DEVICE, "%s", line);
-    copy = 2 * (double)a.bytes / sp_stats_of(seconds, COPIES).median;
-done:
-    sp_device_free(a.to);
-    sp_device_free(a.from);
-    return status;
-}
 
 /** Each name of --own is one of our CUDA kernels'. */
 static spmm_status check_own(const char *list)
 {
-    if (strcmp(list, "all") == 0 || strcmp(list, "auto") == 0 || strcmp(list, "ours") == 0) return SPMM_OK;
-    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
+    for (const char *p = listed("all,auto,ours", list, 0) ? "" : list; *p;
+         p += strcspn(p, ","), p += *p == ',') {
         char name[64];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
         const sp_kernel *const kernel = sp_kernel_find(name);
@@ -67,25 +40,27 @@ static spmm_status check_own(const char *list)
 static spmm_status open_gpu(run *r)
 {
     const char *why;
+    sp_grid grid;
     int count;
     const settings *const s = &r->settings;
     TRY(check_own(s->own));
     if (sp_device_count(&why) == 0) return sp_fail(SPMM_ERR_NO_DEVICE, "no GPU: %s", why);
-    TRY(sp_device_open(0));
+    TRY(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid));
+    TRY(sp_bind_rank(grid.comm, SP_DEVICE_CUDA, 0, &binding));
+    TRY(sp_copy_bandwidth(&grid, &binding, &copy));
+    sp_grid_destroy(&grid);
     library *const own = run_add_library(r, &own_kernels_peer);
     const sp_kernel *const kernels = sp_kernels(&count);
     for (int i = 0; i < count; i++)
         if (kernels[i].device == SPMM_CUDA) run_add(r, own, &own_kernels_peer.forms[i], kernels[i].id);
-    const peer *const other = &cusparse_peer;
+    const peer *const other = &spmm_peer;
     snprintf(peer_text, sizeof peer_text, other ? "none" : "none, built without");
     if (other && !s->no_peers && !s->cliffs) {
         const char *const line = other->open(1, "", peer_text, sizeof peer_text);
         if (line) return sp_fail(SPMM_ERR_DEVICE, "%s", line);
         run_add_forms(r, run_add_library(r, other), -1);
     }
-    TRY(sp_device_describe(0, &gpu));
-    TRY(measure_copy());
-    printf("%s, a copy reads and writes %.2f TB/s; peer: %s\n", gpu.name, copy / 1e12, peer_text);
+    printf("%s, a copy reads and writes %.2f TB/s; peer: %s\n", binding.gpu.name, copy / 1e12, peer_text);
     if (s->cliffs) return SPMM_OK;
     printf(
         "ms are medians; ratio: the peer's time over ours; bound: of the copy's speed at the least traffic, of our "
@@ -94,12 +69,6 @@ static spmm_status open_gpu(run *r)
            "ms", "auto", "ms", r->libraries > 1 ? peer_text : "-", "ms", "ratio", "auto's", "bound",
            "gather");
     return SPMM_OK;
-}
-
-static void close_gpu(run *r)
-{
-    (void)r;
-    sp_device_close();
 }
 
 /** --cliffs: three K of each. The matrices are small enough for thousands of columns, and fill the GPU at few. */
@@ -142,14 +111,14 @@ static void write_rows(const run *r)
     const bench_matrix *const m = &r->matrix;
     for (const contender *c = r->contender; c < r->contender + r->contenders && r->csv; c++) {
         if (!c->time.n) continue;
-        fprintf(r->csv, "%s,%s,%s,\"%s\",%lld,%lld,%lld,%s,%lld,", r->date, r->settings.commit, gpu.name,
-                m->name, (long long)m->block.rows, (long long)m->block.cols, (long long)m->nnz,
-                sp_precision_word(m->precision), (long long)r->k);
+        fprintf(r->csv, "%s,%s,%s,\"%s\",%lld,%lld,%lld,%s,%lld,", r->date, r->settings.commit,
+                binding.gpu.name, m->name, (long long)m->block.rows, (long long)m->block.cols,
+                (long long)m->nnz, sp_precision_word(m->precision), (long long)r->k);
         fprintf(r->csv, "%s,%s,%s,%.6f,%.6f,%.6f,%d,%.3f,%.4f,%.4f,%.3f,%d,%d,%.4f\n",
-                is_own(c) ? "own" : "cusparse", c->name, c->form->layout == PEER_ROW ? "row" : "column",
-                c->time.median * 1e3, c->time.min * 1e3, c->time.max * 1e3, c->count,
-                per_second(r, c->time.median), gpu_dram_seconds(r, copy) / c->time.median, gather_rate(r, c),
-                c->set_up * 1e3, c->ok, c->is_auto, copy / 1e12);
+                is_own(c) ? "own" : "cusparse", c->name, layout_word(c), c->time.median * 1e3,
+                c->time.min * 1e3, c->time.max * 1e3, c->count, per_second(r, c->time.median),
+                gpu_dram_seconds(r, copy) / c->time.median, gather_rate(r, c), c->set_up * 1e3, c->ok,
+                c->is_auto, copy / 1e12);
     }
     if (r->csv) fflush(r->csv); /* what is measured stays when the run is cut off */
 }
@@ -186,43 +155,27 @@ static void print_contender(const contender *c, int width)
     printf(c ? "  %-*s %9.4f" : "  %-*s          ", width, name, ms(c));
 }
 
-/** A ratio; blank for none. */
-static void print_ratio(double ratio)
-{
-    if (ratio > 0)
-        printf(" %6.2f", ratio);
-    else
-        printf(" %6s", "-");
-}
+/** A ratio; a dash for none. */
+static void print_ratio(double ratio) { printf(ratio > 0 ? " %6.2f" : "      -", ratio); }
 
-/** Every third case of --cliffs: the three times, and how far K + 1 is above what the next multiple of 8 takes. */
+/** --cliffs: three cases make a line, which ends with how far K + 1 is above what the next multiple of 8 takes. */
 static void report_cliff(const run *r)
 {
-    static struct {
-        char name[64];
-        int64_t k;
-        double ms;
-    } seen[TRIPLE];
-    static int count, cliffs, triples, cases;
+    static int cliffs, cases;
+    static double last;
     const contender *const c = automatic(r);
-    seen[count].k = r->k;
-    seen[count].ms = ms(c);
-    snprintf(seen[count++].name, sizeof seen->name, "%s", c ? c->name : "-");
-    if (++cases % TRIPLE == 0) {
-        const double ratio = over(seen[1].ms, seen[2].ms);
-        printf("%-20.20s %-4s", r->matrix.name, sp_precision_word(r->matrix.precision));
-        for (int i = 0; i < TRIPLE; i++)
-            printf("  %5lld %-13s %9.4f", (long long)seen[i].k, seen[i].name, seen[i].ms);
-        printf("  %6.2f%s\n", ratio, ratio > CLIFF ? "  CLIFF" : "");
-        fflush(stdout);
-        cliffs += ratio > CLIFF;
-        triples++;
-        count = 0;
-    }
+    const char *const precision = sp_precision_word(r->matrix.precision);
+    const double ratio = over(last, ms(c));
+    if (cases % TRIPLE == 0) printf("%-20.20s %-4s", r->matrix.name, precision);
+    printf("  %5lld %-13s %9.4f", (long long)r->k, c ? c->name : "-", ms(c));
+    last = ms(c);
+    if (++cases % TRIPLE == 0) printf("  %6.2f%s\n", ratio, ratio > CLIFF ? "  CLIFF" : "");
+    cliffs += cases % TRIPLE == 0 && ratio > CLIFF;
+    fflush(stdout);
     if (cases < r->settings.column_count) return;
     printf("%-20.20s %-4s  %d of %d K have a K + 1 that takes more than %.2f of the next multiple of %d\n",
-           r->matrix.name, sp_precision_word(r->matrix.precision), cliffs, triples, CLIFF, STEP);
-    count = cliffs = triples = cases = 0;
+           r->matrix.name, precision, cliffs, cases / TRIPLE, CLIFF, STEP);
+    cliffs = cases = 0;
 }
 
 static void report_gpu(run *r)
@@ -246,7 +199,7 @@ static void report_gpu(run *r)
     print_ratio(own ? gpu_dram_seconds(r, copy) / own->time.median : 0);
     printf(" %7.2f\n", own ? gather_rate(r, own) : 0);
     if (spmv) {
-        printf("%-27s %-4s %4s  %-13s %9s  %-13s %9s", "", "", "", "", "", "", "");
+        printf("%87s", "");
         print_contender(spmv, 19);
         printf(" ");
         print_ratio(over(vector, best));
@@ -260,6 +213,58 @@ static void report_gpu(run *r)
     value[VECTOR_BEST] = spmv ? over(any, best) : 0;
     value[VECTOR_AUTO] = spmv ? over(any, chosen) : 0;
     value[BEST_AUTO] = over(best, chosen);
+}
+
+/* ---- the summary ---- */
+
+static void line(const char *label, const selection *s, int which)
+{
+    static const char *const names[] = {"SpMM / our best", "SpMM / auto", "SpMM or SpMV / our best",
+                                        "SpMM or SpMV / auto", "our best / auto"};
+    const result *worst;
+    double mean;
+    const int n = results_mean(s, which, &mean, &worst);
+    if (n > 0)
+        printf("%-4s %-27.27s %-24s %4d  %7.2f  %7.2f  %s K = %lld\n", sp_precision_words[s->precision],
+               label, names[which], n, mean, worst->value[which], worst->matrix, (long long)worst->k);
+}
+
+static void all_matrices(int precision)
+{
+    static const struct {
+        const char *label;
+        int64_t least, most;
+        int which[4]; /* -1: no more */
+    } ranges[] = {{"K = 4 .. 128", 4, 128, {PEER_BEST, PEER_AUTO, BEST_AUTO, -1}},
+                  {"K = 1 .. 3", 1, 3, {PEER_BEST, PEER_AUTO, BEST_AUTO, -1}},
+                  {"every K", 1, INT64_MAX, {PEER_BEST, PEER_AUTO, BEST_AUTO, -1}},
+                  {"K = 1", 1, 1, {VECTOR_BEST, VECTOR_AUTO, -1, -1}}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        for (const int *which = ranges[i].which; *which >= 0; which++)
+            line(ranges[i].label, &(selection){precision, ranges[i].least, ranges[i].most, NULL, 0}, *which);
+}
+
+static void per_matrix(const char *matrix, int precision)
+{
+    char label[64];
+    for (int few = 0; few < 2; few++) {
+        const selection s = {precision, few ? 1 : 4, few ? 3 : 128, matrix, 0};
+        snprintf(label, sizeof label, "%.14s K = %s", matrix, few ? "1 .. 3" : "4 .. 128");
+        line(label, &s, PEER_BEST);
+        line(label, &s, PEER_AUTO);
+    }
+}
+
+static void summary_gpu(run *r)
+{
+    if (result_count > 0)
+        printf("\n%-4s %-27s %-24s %4s  %7s  %7s\n", "", "cases", "times", "n", "geomean", "worst");
+    for (int precision = SPMM_F64; precision <= SPMM_F32 && result_count > 0; precision++)
+        all_matrices(precision);
+    for (int precision = SPMM_F64; precision <= SPMM_F32; precision++)
+        for (int i = 0; i < r->settings.matrices && result_count > 0; i++)
+            per_matrix(r->settings.matrix[i], precision);
+    printf("%.0f s\n", MPI_Wtime() - r->start);
 }
 
 static const bench gpu_bench = {
@@ -280,14 +285,14 @@ static const bench gpu_bench = {
     .method = {.rounds = 9, .least = 1, .most = 1, .enough = 60e-3, .few = 1, .hopeless = 20, .gpu_clock = 1},
     .adjust = adjust_gpu,
     .open = open_gpu,
-    .close = close_gpu,
+    .close = sp_device_close,
     .load = gpu_load,
     .unload = gpu_unload,
     .choose = gpu_choose,
     .arrays = gpu_arrays,
     .check = gpu_check,
     .report = report_gpu,
-    .summary = summary_print,
+    .summary = summary_gpu,
 };
 
 int main(int argc, char **argv) { return bench_main(&gpu_bench, argc, argv); }

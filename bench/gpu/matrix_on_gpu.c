@@ -63,9 +63,8 @@ spmm_status gpu_load(run *r)
     return upload_x(a->precision, a->cols * row);
 }
 
-void gpu_unload(run *r)
+void gpu_unload(void)
 {
-    (void)r;
     sp_device_free(here.x);
     sp_device_free(here.y);
     sp_device_free(here.first);
@@ -90,7 +89,7 @@ static int is_wanted(const settings *s, const char *kernel)
 {
     if (s->cliffs || strcmp(s->own, "auto") == 0) return 0;
     if (strcmp(s->own, "all") == 0) return 1;
-    return listed(strcmp(s->own, "ours") == 0 ? ours : s->own, kernel);
+    return listed(strcmp(s->own, "ours") == 0 ? ours : s->own, kernel, 0);
 }
 
 void gpu_choose(run *r)

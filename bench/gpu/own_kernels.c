@@ -76,10 +76,9 @@ static void own_end(void *handle)
     if (q->kernel && q->kernel->ops->release) q->kernel->ops->release(q->launch.state);
 }
 
-static const char *own_run(void *handle, double *seconds)
+static const char *own_run(void *handle)
 {
     const product *const q = handle;
-    (void)seconds;
     return failed(q->kernel->ops->run(&q->launch));
 }
 

@@ -2,13 +2,13 @@
  * blocks. 32-bit row starts, as it wants them beside 32-bit columns. */
 #include <omp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "device/device.h"
 #include "../common/cusparse.h"
-#include "peer_formats.h"
 
-enum { BLOCK_MOST = 8 };
+enum { BLOCK_MOST = 8, SLICE = 32 /* rows of a slice of sliced ELLPACK */ };
 static const double SELL_LIMIT = 3.0; /* stored entries over the matrix's */
 
 typedef enum storage { IN_CSR, IN_SLICES, IN_BLOCKS, STORAGES } storage;
@@ -44,14 +44,21 @@ static const form forms[] = {
 enum { FORMS = sizeof forms / sizeof *forms };
 static peer_form shown[FORMS];
 
+/** A in a format, with 32-bit starts. */
+typedef struct arrays {
+    int64_t groups, stored,
+        block; /* rows, block rows or slices; entries, blocks or entries with padding; rows of a block */
+    int32_t *start, *col; /* [groups + 1] in the unit of `stored`; [stored] */
+    void *val;            /* [stored * block^2] */
+} arrays;
+
 typedef struct matrix {
     peer_matrix a;
     struct {
         int tried;
         spmm_status status;
         double seconds;
-        int64_t groups, stored, block;
-        void *start, *col, *val;
+        arrays gpu;
     } in[STORAGES];
 } matrix;
 
@@ -62,30 +69,111 @@ typedef struct product {
 
 /* ---- A ---- */
 
-static spmm_status upload(void **device, const void *host, int64_t bytes)
+static int64_t length(const spmm_csr *a, int64_t row) { return a->irp[row + 1] - a->irp[row]; }
+
+static spmm_status alloc(const spmm_csr *a, arrays *p)
 {
-    TRY(sp_device_alloc(device, bytes, "a peer's matrix"));
-    return sp_device_upload(*device, host, bytes);
+    TRY(sp_alloc((void **)&p->col, p->stored, sizeof *p->col, "a peer's columns"));
+    return sp_alloc(&p->val, p->stored * p->block * p->block, sp_value_size(a->precision), "a peer's values");
+}
+
+static void copy_values(const spmm_csr *a, int64_t from, int64_t count, void *val, int64_t to)
+{
+    const size_t size = sp_value_size(a->precision);
+    memcpy((char *)val + (size_t)to * size, (const char *)a->as + (size_t)from * size, (size_t)count * size);
+}
+
+/** Sliced ELLPACK, rows in their order: slices stored by columns, padded by column -1. */
+static spmm_status make_slices(const spmm_csr *a, arrays *p)
+{
+    p->groups = (a->rows + SLICE - 1) / SLICE;
+    p->stored = 0;
+    TRY(sp_alloc((void **)&p->start, p->groups + 1, sizeof *p->start, "slices"));
+    for (int64_t s = 0; s <= p->groups; s++) {
+        int64_t longest = 0;
+        p->start[s] = (int32_t)p->stored;
+        for (int64_t i = s * SLICE; i < (s + 1) * SLICE && i < a->rows; i++)
+            longest = length(a, i) > longest ? length(a, i) : longest;
+        p->stored += longest * SLICE;
+        if (p->stored > INT32_MAX || (double)p->stored > SELL_LIMIT * (double)a->nnz + SLICE)
+            return sp_fail(SPMM_ERR_UNSUPPORTED,
+                           "slices of %d rows would pad the entries more than %.1f-fold", SLICE, SELL_LIMIT);
+    }
+    TRY(alloc(a, p));
+    memset(p->col, 0xff, (size_t)p->stored * sizeof *p->col);
+    memset(p->val, 0, (size_t)p->stored * sp_value_size(a->precision));
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = 0; e < length(a, i); e++) {
+            const int64_t to = p->start[i / SLICE] + e * SLICE + i % SLICE;
+            p->col[to] = a->ja[a->irp[i] + e];
+            copy_values(a, a->irp[i] + e, 1, p->val, to);
+        }
+    return SPMM_OK;
+}
+
+/** 1 when the b rows from `row` on have the same columns, in whole blocks of b. */
+static int is_block_row(const spmm_csr *a, int64_t row, int64_t b)
+{
+    const int64_t n = length(a, row);
+    const int32_t *const col = a->ja + a->irp[row];
+    int is = n % b == 0;
+    for (int64_t e = 0; is && e < n; e += b) is = col[e] % b == 0 && col[e + b - 1] == col[e] + b - 1;
+    for (int64_t i = 1; is && i < b; i++)
+        is = length(a, row + i) == n && memcmp(a->ja + a->irp[row + i], col, (size_t)n * sizeof *col) == 0;
+    return is;
+}
+
+static int64_t find_block(const spmm_csr *a)
+{
+    for (int64_t b = BLOCK_MOST; b > 1; b--) {
+        int64_t row = 0;
+        if (a->rows % b != 0 || a->cols % b != 0 || a->nnz == 0) continue;
+        while (row < a->rows && is_block_row(a, row, b)) row += b;
+        if (row == a->rows) return b;
+    }
+    return 0;
+}
+
+/** Dense square blocks, row-major inside, where A consists of them without a gap; the largest that do. */
+static spmm_status make_blocks(const spmm_csr *a, arrays *p)
+{
+    const int64_t b = find_block(a);
+    if (b == 0) return sp_fail(SPMM_ERR_USAGE, "the matrix is not made of dense blocks");
+    *p = (arrays){.groups = a->rows / b, .stored = a->nnz / (b * b), .block = b};
+    TRY(sp_alloc((void **)&p->start, p->groups + 1, sizeof *p->start, "block starts"));
+    TRY(alloc(a, p));
+    for (int64_t g = 0; g <= p->groups; g++) p->start[g] = (int32_t)(a->irp[g * b] / (b * b));
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < a->rows; row++)
+        for (int64_t t = p->start[row / b], from = a->irp[row]; t < p->start[row / b + 1]; t++, from += b) {
+            if (row % b == 0) p->col[t] = (int32_t)(a->ja[from] / b);
+            copy_values(a, from, b, p->val, (t * b + row % b) * b);
+        }
+    return SPMM_OK;
+}
+
+static spmm_status upload(const arrays *from, int64_t value, arrays *to)
+{
+    *to = (arrays){from->groups, from->stored, from->block, NULL, NULL, NULL};
+    TRY(cusparse_upload(&to->start, from->start, (from->groups + 1) * (int64_t)sizeof(int32_t)));
+    TRY(cusparse_upload(&to->col, from->col, from->stored * (int64_t)sizeof(int32_t)));
+    return cusparse_upload(&to->val, from->val, from->stored * from->block * from->block * value);
 }
 
 static spmm_status make(matrix *m, storage s)
 {
     const spmm_csr *const a = &((const spmm_block *)m->a.block)->csr;
-    const int64_t size = (int64_t)sp_value_size(a->precision);
-    peer_arrays host = {a->rows, a->nnz, 1, (int32_t *)m->a.row_start, a->ja, a->as};
-    if (s == IN_SLICES) TRY(peer_sell(a, omp_get_max_threads(), SELL_LIMIT, &host));
-    if (s == IN_BLOCKS) TRY(peer_blocks(a, omp_get_max_threads(), BLOCK_MOST, &host));
-    if (!host.start)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld entries: the peer is given 32-bit row starts",
-                       (long long)a->nnz);
-    m->in[s].groups = host.groups;
-    m->in[s].stored = host.stored;
-    m->in[s].block = host.block;
-    spmm_status status = upload(&m->in[s].start, host.start, (host.groups + 1) * (int64_t)sizeof(int32_t));
-    if (status == SPMM_OK) status = upload(&m->in[s].col, host.col, host.stored * (int64_t)sizeof(int32_t));
-    if (status == SPMM_OK)
-        status = upload(&m->in[s].val, host.val, host.stored * host.block * host.block * size);
-    if (s != IN_CSR) peer_arrays_destroy(&host);
+    const int64_t value = (int64_t)sp_value_size(a->precision);
+    const arrays csr = {a->rows, a->nnz, 1, (int32_t *)m->a.row_start, a->ja, a->as};
+    arrays host = {0, 0, 1, NULL, NULL, NULL};
+    if (!csr.start) return sp_fail(SPMM_ERR_LIMIT, "too many entries: the peer is given 32-bit row starts");
+    if (s == IN_CSR) return upload(&csr, value, &m->in[s].gpu);
+    spmm_status status = s == IN_SLICES ? make_slices(a, &host) : make_blocks(a, &host);
+    if (status == SPMM_OK) status = upload(&host, value, &m->in[s].gpu);
+    sp_free(host.start);
+    sp_free(host.col);
+    sp_free(host.val);
     return status;
 }
 
@@ -111,33 +199,31 @@ static void cusparse_unload(void *handle)
 {
     matrix *const m = handle;
     for (int s = 0; s < STORAGES; s++) {
-        sp_device_free(m->in[s].start);
-        sp_device_free(m->in[s].col);
-        sp_device_free(m->in[s].val);
+        sp_device_free(m->in[s].gpu.start);
+        sp_device_free(m->in[s].gpu.col);
+        sp_device_free(m->in[s].gpu.val);
     }
 }
 
 /** A descriptor of this product's own: it keeps what preprocess made for one algorithm. */
 static spmm_status describe_a(const matrix *m, storage s, cusparse_product *q)
 {
+    const arrays *const p = &m->in[s].gpu;
     const cusparseIndexType_t i32 = CUSPARSE_INDEX_32I;
     const cudaDataType type = m->a.f32 ? CUDA_R_32F : CUDA_R_64F;
-    const int64_t rows = m->a.rows, cols = m->a.cols, block = m->in[s].block;
-    void *const start = m->in[s].start, *const col = m->in[s].col, *const val = m->in[s].val;
     if (s == IN_SLICES)
-        return cusparse_checked(cusparseCreateSlicedEll(&q->a, rows, cols, m->a.nnz, m->in[s].stored,
-                                                        PEER_SLICE, start, col, val, i32, i32,
+        return cusparse_checked(cusparseCreateSlicedEll(&q->a, m->a.rows, m->a.cols, m->a.nnz, p->stored,
+                                                        SLICE, p->start, p->col, p->val, i32, i32,
                                                         CUSPARSE_INDEX_BASE_ZERO, type),
                                 "cusparseCreateSlicedEll");
 #if CUSPARSE_IS_RECENT
     if (s == IN_BLOCKS)
-        return cusparse_checked(cusparseCreateBsr(&q->a, m->in[s].groups, cols / block, m->in[s].stored,
-                                                  block, block, start, col, val, i32, i32,
+        return cusparse_checked(cusparseCreateBsr(&q->a, p->groups, m->a.cols / p->block, p->stored, p->block,
+                                                  p->block, p->start, p->col, p->val, i32, i32,
                                                   CUSPARSE_INDEX_BASE_ZERO, type, CUSPARSE_ORDER_ROW),
                                 "cusparseCreateBsr");
 #endif
-    (void)block;
-    return cusparse_describe(&m->a, cols, start, col, val, q);
+    return cusparse_describe(&m->a, m->a.cols, p->start, p->col, p->val, q);
 }
 
 /* ---- products ---- */
@@ -167,9 +253,8 @@ static const char *cusparse_begin(void *handle)
 
 static void cusparse_end(void *handle) { cusparse_release(&((product *)handle)->c); }
 
-static const char *cusparse_run(void *handle, double *seconds)
+static const char *cusparse_run(void *handle)
 {
-    (void)seconds;
     return cusparse_multiply(&((const product *)handle)->c) == SPMM_OK ? NULL : spmm_error_message();
 }
 
@@ -181,14 +266,14 @@ static const char *cusparse_version(int threads, const char *folder, char *versi
     return cusparse_open() == SPMM_OK ? NULL : spmm_error_message();
 }
 
-const peer cusparse_peer = {.package = "cusparse",
-                            .forms = shown,
-                            .form_count = FORMS,
-                            .matrix_bytes = sizeof(matrix),
-                            .product_bytes = sizeof(product),
-                            .open = cusparse_version,
-                            .unload = cusparse_unload,
-                            .begin = cusparse_begin,
-                            .end = cusparse_end,
-                            .run = cusparse_run,
-                            .close = cusparse_close};
+const peer spmm_peer = {.package = "cusparse",
+                        .forms = shown,
+                        .form_count = FORMS,
+                        .matrix_bytes = sizeof(matrix),
+                        .product_bytes = sizeof(product),
+                        .open = cusparse_version,
+                        .unload = cusparse_unload,
+                        .begin = cusparse_begin,
+                        .end = cusparse_end,
+                        .run = cusparse_run,
+                        .close = cusparse_close};

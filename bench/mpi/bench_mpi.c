@@ -76,13 +76,12 @@ static void means(const settings *s, const char *matrix, int which)
 {
     const char *name = which == BY_LEAST ? "all, by min" : "all";
     const int length = matrix ? structure_of(matrix, &name) : (int)strlen(name);
-    const result *worst;
     double mean;
     printf("  %-16.*s", length, name);
     for (int j = 0; j <= s->column_count; j++) {
         const int last = j == s->column_count;
         const selection one = {-1, last ? 0 : s->columns[j], last ? INT64_MAX : s->columns[j], matrix, 1};
-        results_mean(&one, which, &mean, &worst);
+        results_mean(&one, which, &mean, NULL);
         printf(last ? "%10.2f\n" : "%10.2f ", mean);
     }
 }
@@ -93,11 +92,8 @@ static void table_of_means(const settings *s)
     for (int i = 0; i < s->column_count; i++) printf("%7s%-4" PRId64, "K = ", s->columns[i]);
     printf("%10s\n", "all");
     for (int i = 0; i < s->matrices; i++) {
-        const char *name, *other;
         int seen = 0;
-        const int n = structure_of(s->matrix[i], &name);
-        for (int j = 0; j < i; j++)
-            seen |= structure_of(s->matrix[j], &other) == n && strncmp(other, name, (size_t)n) == 0;
+        for (int j = 0; j < i; j++) seen |= same_structure(s->matrix[j], s->matrix[i]);
         if (!seen) means(s, s->matrix[i], BY_MEDIAN);
     }
     means(s, NULL, BY_MEDIAN);

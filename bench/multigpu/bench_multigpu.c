@@ -1,5 +1,6 @@
 /* Times products on several GPUs, a rank a GPU, by libspmm and by what a user would write with NCCL and cuSPARSE,
  * checked: bench_multigpu --help, bench/README.md. */
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -7,13 +8,14 @@
 #include "comm/binding.h"
 #include "plan/plan.h"
 #include "../common/own.h"
-#include "theirs.h"
+#include "../common/bench.h"
 
 /* what is to be reached: docs/PERFORMANCE.md */
 static const double MEAN = 4.0, LEAST = 1.3;
-enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, OURS = 2 };
-/* contenders, in this order; transports of --verbose follow */
-enum { THEIRS, AUTO, NO_OVERLAP, MORE };
+/* of ours: as it is, without overlap, and with --verbose by each transport */
+enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, AUTO = 0, NO_OVERLAP, OURS };
+static contender *ours; /* the first of them */
+static int our_count;
 
 static sp_binding binding;
 static own_form forms[OURS + TRANSPORTS];
@@ -23,16 +25,17 @@ static spmm_status open_multigpu(run *r)
     char version[LINE];
     TRY(sp_bind_rank(MPI_COMM_WORLD, SP_DEVICE_CUDA, 0, &binding));
     omp_set_num_threads(binding.threads);
-    const char *const line = agree(theirs_peer.open(1, "", version, sizeof version));
+    const char *const line = agree(spmm_peer.open(1, "", version, sizeof version));
     if (line) return sp_fail(SPMM_ERR_DEVICE, "%s", line);
-    run_add_forms(r, run_add_library(r, &theirs_peer), 1);
+    run_add_forms(r, run_add_library(r, &spmm_peer), 1);
     library *const own = run_add_library(r, &own_peer);
-    const int count = r->settings.verbose ? OURS + TRANSPORTS : r->settings.scaling ? 1 : OURS;
-    for (int i = 0; i < count; i++) {
+    our_count = r->settings.verbose ? OURS + TRANSPORTS : r->settings.scaling ? 1 : OURS;
+    ours = &r->contender[r->contenders];
+    for (int i = 0; i < our_count; i++) {
         forms[i] = (own_form){{"ours", PEER_ROW, 1, 1, 1, 1},
                               {.device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO, .threads = binding.threads},
                               i >= OURS};
-        forms[i].options.no_overlap = i == 1;
+        forms[i].options.no_overlap = i == NO_OVERLAP;
         forms[i].options.transport = i < OURS ? SPMM_TRANSPORT_AUTO : (spmm_transport)(i - OURS + 1);
         run_add(r, own, &forms[i].shown, "ours");
     }
@@ -45,12 +48,6 @@ static spmm_status open_multigpu(run *r)
     printf("%-30s %-3s %4s  %8s = %8s + %8s  %-11s  %8s  %-17s %8s  %6s  %8s  %6s\n", "matrix", "", "K",
            "theirs", "gather", "product", "form", "ours", "by", "exchange", "hidden", "no ovlap", "ratio");
     return SPMM_OK;
-}
-
-static void close_multigpu(run *r)
-{
-    (void)r;
-    spmm_device_close();
 }
 
 static void adjust_multigpu(settings *s)
@@ -70,7 +67,7 @@ static spmm_status load_multigpu(run *r)
     return SPMM_OK;
 }
 
-/* ---- parts of a product: theirs by the GPU's clock, all-gather and product; ours, the exchange and the rest alone ---- */
+/* ---- parts of a product: theirs by the GPU's clock; of ours, the exchange and the rest alone ---- */
 
 static const char *exchange(void *of)
 {
@@ -86,7 +83,6 @@ static const char *no_exchange(void *of)
 
 static const char *parts(run *r, contender *c)
 {
-    static const gpu_call calls[] = {theirs_gather, theirs_multiply};
     double seconds[2], all[2][PARTS];
     const char *line = NULL;
     (void)r;
@@ -96,7 +92,7 @@ static const char *parts(run *r, contender *c)
     }
     for (int i = 0; i < PARTS; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
-        const char *const one = gpu_seconds(calls, 2, c->product, 1, seconds);
+        const char *const one = gpu_seconds(c->library->peer->part, 2, c->product, 1, seconds);
         if (one) line = one;
         all[0][i] = seconds[0];
         all[1][i] = seconds[1];
@@ -116,59 +112,56 @@ static const char *transport_of(const contender *c)
     return facts.transport == SPMM_TRANSPORT_AUTO ? "none" : sp_transport_word(facts.transport);
 }
 
+static int is_own(const contender *c) { return c->library->peer == &own_peer; }
+
+static const char *way_of(const contender *c) { return is_own(c) ? contender_way(c) : c->name; }
+
 static void write_row(const run *r, const contender *c)
 {
-    const int own = c->library->peer == &own_peer;
+    const int own = is_own(c);
     if (!r->csv) return;
     fprintf(r->csv, "%s,%s,%s,%s,%d,\"%s\",%lld,%lld,%s,%lld,", r->date, r->settings.commit, binding.host,
             binding.gpu.name, r->ranks, r->matrix.name, (long long)r->matrix.block.rows,
             (long long)r->matrix.nnz, sp_precision_word(r->matrix.precision), (long long)r->k);
-    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d\n", c->name, contender_way(c),
-            transport_of(c), own && c != &r->contender[NO_OVERLAP], c->time.median * 1e3, c->time.min * 1e3,
-            c->time.max * 1e3, c->count, own ? 0 : c->part[0] * 1e3, own ? 0 : c->part[1] * 1e3,
-            own ? c->part[0] * 1e3 : 0, own ? c->part[1] * 1e3 : 0, c->set_up, c->ok);
+    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d\n", own ? "ours" : "theirs",
+            way_of(c), transport_of(c), own && c != &ours[NO_OVERLAP], c->time.median * 1e3,
+            c->time.min * 1e3, c->time.max * 1e3, c->count, own ? 0 : c->part[0] * 1e3,
+            own ? 0 : c->part[1] * 1e3, own ? c->part[0] * 1e3 : 0, own ? c->part[1] * 1e3 : 0, c->set_up,
+            c->ok);
     fflush(r->csv); /* what is measured stays when the run is cut off */
 }
 
-/** Of the exchange's time alone, the share that the product did not wait for. */
-static double hidden_share(const contender *c)
+static void print_case(const run *r, const contender *theirs)
 {
-    const double share = 1 - (c->time.median - c->part[1]) / c->part[0];
-    return share < 0 ? 0 : share > 1 ? 1 : share;
-}
-
-static void print_case(const run *r, const contender *theirs, const contender *ours)
-{
-    char by[64];
+    char by[64], hidden[16] = "-", plain[16] = "-";
+    /* of the exchange's time alone, the share that the product did not wait for */
+    const double share = 1 - (ours->time.median - ours->part[1]) / ours->part[0];
     snprintf(by, sizeof by, "%s %s", contender_way(ours), transport_of(ours));
-    printf("%-30.30s %-3s %4lld  %8.3f = %8.3f + %8.3f  %-11s  %8.3f  %-17s %8.3f", r->matrix.name,
-           sp_precision_word(r->matrix.precision), (long long)r->k, theirs->time.median * 1e3,
-           theirs->part[0] * 1e3, theirs->part[1] * 1e3, contender_way(theirs), ours->time.median * 1e3, by,
-           ours->part[0] * 1e3);
-    if (ours->part[0] > 0)
-        printf("  %5.0f%%", 100 * hidden_share(ours));
-    else
-        printf("  %6s", "-");
-    if (r->contenders > NO_OVERLAP)
-        printf("  %8.3f", r->contender[NO_OVERLAP].time.median * 1e3);
-    else
-        printf("  %8s", "-");
-    printf("  %6.2f\n", over(theirs->time.median, ours->time.median));
+    if (ours->part[0] > 0) snprintf(hidden, sizeof hidden, "%.0f%%", 100 * fmin(1, fmax(0, share)));
+    if (our_count > NO_OVERLAP) snprintf(plain, sizeof plain, "%.3f", ours[NO_OVERLAP].time.median * 1e3);
+    printf("%-30.30s %-3s %4lld  %8.3f = %8.3f + %8.3f  %-11s  %8.3f  %-17s %8.3f  %6s  %8s  %6.2f\n",
+           r->matrix.name, sp_precision_word(r->matrix.precision), (long long)r->k, theirs->time.median * 1e3,
+           theirs->part[0] * 1e3, theirs->part[1] * 1e3, way_of(theirs), ours->time.median * 1e3, by,
+           ours->part[0] * 1e3, hidden, plain, over(theirs->time.median, ours->time.median));
 }
 
+/** Of theirs, the way that was the fastest. */
 static void report_multigpu(run *r)
 {
-    const contender *const c = r->contender;
-    for (int i = 0; i < r->contenders; i++)
-        if (c[i].time.n) write_row(r, &c[i]);
-    if (c[THEIRS].time.n && c[AUTO].time.n) print_case(r, &c[THEIRS], &c[AUTO]);
-    for (int i = MORE; i < r->contenders; i++)
-        if (c[i].time.n)
+    const contender *theirs = r->contender;
+    for (const contender *c = r->contender; c < ours; c++)
+        if (c->ok && (!theirs->ok || c->time.median < theirs->time.median)) theirs = c;
+    if (theirs->time.n) write_row(r, theirs);
+    for (int i = 0; i < our_count; i++)
+        if (ours[i].time.n) write_row(r, &ours[i]);
+    if (theirs->time.n && ours->time.n) print_case(r, theirs);
+    for (int i = OURS; i < our_count; i++)
+        if (ours[i].time.n)
             printf("%-30s %3s %4s  ours, %s: %.3f, exchange %.3f, product without it %.3f\n", "", "", "",
-                   transport_of(&c[i]), c[i].time.median * 1e3, c[i].part[0] * 1e3, c[i].part[1] * 1e3);
+                   transport_of(&ours[i]), ours[i].time.median * 1e3, ours[i].part[0] * 1e3,
+                   ours[i].part[1] * 1e3);
     fflush(stdout);
-    if (c[THEIRS].ok && c[AUTO].ok)
-        result_add(r)->value[0] = over(c[THEIRS].time.median, c[AUTO].time.median);
+    if (theirs->ok && ours->ok) result_add(r)->value[0] = over(theirs->time.median, ours->time.median);
 }
 
 static void summary_multigpu(run *r)
@@ -202,7 +195,7 @@ static const bench multigpu = {
     .method = {.rounds = 3, .least = 3, .most = 20, .seconds = 0.1},
     .adjust = adjust_multigpu,
     .open = open_multigpu,
-    .close = close_multigpu,
+    .close = spmm_device_close,
     .load = load_multigpu,
     .parts = parts,
     .report = report_multigpu,

@@ -71,7 +71,7 @@ const char *begin(void *handle)
     return nullptr;
 }
 
-const char *run(void *handle, double *)
+const char *run(void *handle)
 {
     const product *const q = static_cast<const product *>(handle);
     q->multiply(q);
@@ -80,18 +80,6 @@ const char *run(void *handle, double *)
 
 } // namespace
 
-extern "C" const peer spmm_peer = {"eigen",
-                                   forms,
-                                   sizeof forms / sizeof *forms,
-                                   0,
-                                   sizeof(product),
-                                   open,
-                                   nullptr,
-                                   nullptr,
-                                   begin,
-                                   nullptr,
-                                   run,
-                                   nullptr,
-                                   0,
-                                   nullptr,
-                                   nullptr};
+extern "C" const peer spmm_peer = {"eigen", forms,  3,       0,   sizeof(product), open, nullptr,
+                                   nullptr, begin,  nullptr, run, nullptr,         0,    {},
+                                   nullptr, nullptr};

@@ -115,7 +115,7 @@ const char *begin(void *handle)
 
 void end(void *q) { delete static_cast<product *>(q)->it; }
 
-const char *run(void *q, double *)
+const char *run(void *q)
 {
     static_cast<product *>(q)->it->run();
     return nullptr;
@@ -128,6 +128,6 @@ void close()
 
 } // namespace
 
-extern "C" const peer spmm_peer = {"kokkos", forms,   form_count, 0,       sizeof(product),
-                                   open,     nullptr, nullptr,    begin,   end,
-                                   run,      nullptr, 0,          nullptr, close};
+extern "C" const peer spmm_peer = {"kokkos", forms, form_count, 0,   sizeof(product), open, nullptr,
+                                   nullptr,  begin, end,        run, nullptr,         0,    {},
+                                   nullptr,  close};

@@ -42,7 +42,7 @@ static void unload_rsb(void *handle)
 
 static const char *begin_rsb(void *handle) { return (void)handle, NULL; }
 
-static const char *run_rsb(void *handle, double *seconds)
+static const char *run_rsb(void *handle)
 {
     const peer_product *const q = handle;
     const double one = 1, zero = 0;
@@ -50,7 +50,6 @@ static const char *run_rsb(void *handle, double *seconds)
     const int row = q->form->layout == PEER_ROW, f32 = q->a->f32;
     const void *const alpha = f32 ? (const void *)&one_f32 : &one;
     const void *const beta = f32 ? (const void *)&zero_f32 : &zero;
-    (void)seconds;
     const rsb_err_t error = rsb_spmm(RSB_TRANSPOSITION_N, alpha, ((const matrix *)q->a)->m,
                                      (rsb_coo_idx_t)q->k,
                                      row ? RSB_FLAG_WANT_ROW_MAJOR_ORDER : RSB_FLAG_WANT_COLUMN_MAJOR_ORDER,

@@ -69,14 +69,13 @@ static void mkl_end(void *handle)
     if (q->m) mkl_sparse_destroy(q->m);
 }
 
-static const char *mkl_run(void *handle, double *seconds)
+static const char *mkl_run(void *handle)
 {
     const product *const q = handle;
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
     const int f32 = q->p.a->f32;
     const MKL_INT k = (MKL_INT)q->p.k, ldx = (MKL_INT)q->p.ldx, ldy = (MKL_INT)q->p.ldy;
     sparse_status_t status;
-    (void)seconds;
     if (f32 && is_vector(q))
         status = mkl_sparse_s_mv(n, 1, q->m, general, q->p.x, 0, q->p.y);
     else if (f32)

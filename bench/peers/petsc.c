@@ -93,10 +93,9 @@ static void end_petsc(void *handle)
     VecDestroy(&q->vy);
 }
 
-static const char *run_petsc(void *handle, double *seconds)
+static const char *run_petsc(void *handle)
 {
     product *const q = handle;
-    (void)seconds;
     if (q->vx) return MatMult(q->a, q->vx, q->vy) ? "MatMult failed" : NULL;
     return MatMatMult(q->a, q->x, MAT_REUSE_MATRIX, PETSC_DEFAULT, &q->y) ? "MatMatMult failed" : NULL;
 }

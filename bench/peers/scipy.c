@@ -159,10 +159,11 @@ static const char *ask_about(const char *verb, const product *q)
 
 static void end_scipy(void *handle) { ask_about("end", handle); }
 
-static const char *run_scipy(void *handle, double *seconds)
+static const char *run_scipy(void *handle)
 {
-    const char *const problem = ask_about("run", handle);
-    if (!problem) *seconds = strtod(child.answer + strlen("ok "), NULL);
+    product *const q = handle;
+    const char *const problem = ask_about("run", q);
+    if (!problem) q->p.seconds = strtod(child.answer + strlen("ok "), NULL);
     return problem;
 }
 

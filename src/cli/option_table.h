@@ -90,7 +90,7 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
  *  \param [in]     argv          the strings must outlive *options, which keeps pointers to them
  *  \param [in]     operand_name  what an error message calls the operand, e.g. "matrix"
  *  \param [in,out] options       the program's struct of options, in which `field` is a byte offset
- *  \param [out]    operand       the operand; unchanged if the command line has none
+ *  \param [out]    operand       the operand; unchanged if the command line has none or table->operand is set
  *  \param [out]    notes         text of a warning that lists the options overridden by others; "" if there
  *                                are none
  *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and what it takes, or suggests a name
