@@ -66,7 +66,8 @@ static const char *own_begin(void *handle)
         .a = &m->in[k->format], .csr = csr_of(m), .k = q->p.k, .threads = omp_get_max_threads()};
     q->kernel = k;
     if (k->ops->prepare && k->ops->prepare(&setup, &state) != SPMM_OK) return spmm_error_message();
-    q->launch = (sp_launch){.a = setup.a, .state = state, .x = &q->x, .y = &q->y};
+    q->launch = (sp_launch){
+        .a = setup.a, .state = state, .stream = sp_device_stream(SP_STREAM_MAIN), .x = &q->x, .y = &q->y};
     return failed(sp_device_sync());
 }
 

@@ -41,9 +41,7 @@ void sp_program_write_binding(sp_writer *s, const sp_binding *binding)
 
 /* ---- the program ---- */
 
-/** Returns the rank of this process from the launcher's environment variables, without calling MPI; 0 if
- *  there is no launcher. */
-static int launched_rank(void)
+int sp_program_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -87,7 +85,7 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
     sp_watch *watch = NULL;
     spmm_status status = parsed;
     if (status == SPMM_OK && program->answer) {
-        if (launched_rank() == 0) program->answer();
+        if (sp_program_rank() == 0) program->answer();
         return sp_exit_code(flushed(status));
     }
     MPI_Init_thread(&argc, &argv, sp_watch_thread_level(program->timeout), &provided);

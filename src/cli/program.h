@@ -68,6 +68,10 @@ typedef struct sp_program {
  *  \return the exit code */
 int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *program);
 
+/** Returns the rank of this process from the launcher's environment variables, without calling MPI; 0 if
+ *  there is no launcher. Local. */
+int sp_program_rank(void);
+
 /** Writes the fields device, gpu, host and threads of a record. Local. */
 void sp_program_write_binding(sp_writer *s, const sp_binding *binding);
 
