@@ -49,7 +49,7 @@ const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)
 
 int64_t sp_kernel_row_segment(const sp_kernel *kernel)
 {
-    return kernel->device == SPMM_CPU ? SP_CPU_ROW_SEGMENT : SP_ROW_SEGMENT;
+    return kernel->device == SPMM_CPU ? SP_CPU_ROW_SEGMENT : SP_CHAIN;
 }
 
 spmm_status sp_shape_check(sp_shape shape)

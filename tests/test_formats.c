@@ -18,7 +18,7 @@ static void make_uneven(spmm_precision precision, spmm_csr *a)
     i = p;
     j = q;
     for (int64_t r = 0; r < ROWS; r++) {
-        const int64_t length = r % 150 == 7 ? SP_ROW_SEGMENT * 2 + r % 100 : r * 13 % 41;
+        const int64_t length = r % 150 == 7 ? SP_CHAIN * 8 + r % 100 : r * 13 % 41;
         for (int64_t e = 0; e < length; e++, n++) {
             i[n] = r;
             j[n] = (r * 7 + e * (COLS / (length + 1))) % COLS;
@@ -130,11 +130,11 @@ int main(void)
         spmm_csr a;
         sp_segments p;
         make_uneven(SPMM_F64, &a);
-        CHECK_INT(sp_segments_create(&a, 100, SP_ORDER_LENGTHS, &p), SPMM_OK);
+        CHECK_INT(sp_segments_create(&a, SP_SEGMENT, SP_ORDER_LENGTHS, &p), SPMM_OK);
         for (int64_t i = 1; i < p.count; i++) CHECK(p.segment[i].length <= p.segment[i - 1].length);
-        CHECK(p.segment[0].length == 100 && p.segment[p.count - 1].length == 0);
+        CHECK(p.segment[0].length == SP_SEGMENT && p.segment[p.count - 1].length == 0);
         sp_segments_destroy(&p);
-        CHECK_INT(sp_segments_create(&a, SP_ROW_SEGMENT, SP_ORDER_ROWS, &p), SPMM_OK);
+        CHECK_INT(sp_segments_create(&a, SP_LEAF, SP_ORDER_ROWS, &p), SPMM_OK);
         for (int64_t i = 1; i < p.count; i++)
             CHECK(p.segment[i].begin >= p.segment[i - 1].begin + p.segment[i - 1].length);
         sp_segments_destroy(&p);

@@ -188,7 +188,7 @@ static int right(double found, const expectation *e, int64_t i, int64_t j, sp_ex
     const int64_t n = e->a->irp[i + 1] - e->a->irp[i];
     if (memcmp(&found, &expected, sizeof found) == 0 || (isnan(found) && isnan(expected))) return 1;
     if (exact == SP_EXACT_F64 && e->a->precision == SPMM_F64) return found == expected; /* 0 is -0 */
-    if (exact == SP_EXACT_YES || (exact == SP_EXACT_UNSPLIT && n <= SP_ROW_SEGMENT)) return 0;
+    if (exact == SP_EXACT_YES || (exact == SP_EXACT_UNSPLIT && n <= SP_CHAIN)) return 0;
     const double u = e->a->precision == SPMM_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2,
                  tiny = e->a->precision == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
     return found == expected ||

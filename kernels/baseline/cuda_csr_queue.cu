@@ -3,7 +3,7 @@
  *  counters of the queue for the next product.
  *
  *  In a row block of short rows each thread computes whole elements of Y, each as one fma chain in column
- *  order. A row of more than SP_ROW_SEGMENT entries is a row block by itself. Its threads form groups with
+ *  order. A row of more than LONG_ROW entries is a row block by itself. Its threads form groups with
  *  one thread per column of X; each group sums every groups-th entry, and the sums of the groups are added in
  *  shared memory. So the order in which an element is summed depends on its row, on K and on the block size,
  *  but not on which block computes it, or when. */
@@ -15,6 +15,7 @@ enum {
     QUEUE_BLOCK = 256,   /* maximum number of threads per block, unless the user sets a block size;
                             with small blocks the GPU finishes evenly */
     ITEM_WORK = 1 << 15, /* entries x columns of a row block; makes a fetch from the queue worthwhile */
+    LONG_ROW = 512,      /* entries; a longer row is a row block by itself */
     MAX_ITEM = 1 << 12   /* maximum number of entries in a row block of several rows, whatever ITEM_WORK is */
 };
 
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
 {
     for (int64_t item = fetch(queue); item < row_blocks; item = fetch(queue)) {
         const int64_t begin = first_row[item], end = first_row[item + 1];
-        if (end - begin == 1 && a.row_start[end] - a.row_start[begin] > SP_ROW_SEGMENT)
+        if (end - begin == 1 && a.row_start[end] - a.row_start[begin] > LONG_ROW)
             long_row(a, begin);
         else
             short_rows(a, begin, end);
@@ -83,11 +84,11 @@ spmm_status fill(const sp_setup *setup, baseline_state *s)
     const void *const kernel = size == sizeof(double) ? (const void *)queue_kernel<double>
                                                       : (const void *)queue_kernel<float>;
     int64_t most = ITEM_WORK / setup->k; /* with fewer columns, a row block has more entries */
-    if (most < SP_ROW_SEGMENT) most = SP_ROW_SEGMENT;
+    if (most < LONG_ROW) most = LONG_ROW;
     if (most > MAX_ITEM) most = MAX_ITEM;
     TRY(choose_block(setup, kernel, size, QUEUE_BLOCK, &s->block));
     TRY(count_resident(kernel, s->block, s->block * size, &s->resident));
-    TRY(make_row_blocks(setup, {most, most, SP_ROW_SEGMENT}, s));
+    TRY(make_row_blocks(setup, {most, most, LONG_ROW}, s));
     TRY(sp_device_alloc((void **)&s->queue, sizeof(work_queue), "a work queue"));
     return sp_device_zero(s->queue, sizeof(work_queue));
 }

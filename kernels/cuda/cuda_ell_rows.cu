@@ -2,6 +2,11 @@
  *  -1 ends a row. */
 #include "kernels/cuda/cuda_rows.cuh"
 
+static spmm_status prepare(const sp_setup *s, void **state)
+{
+    return sp_cuda_prepare_long_rows(s, NULL, state);
+}
+
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_ELL>(l, "ell_rows"); }
 
-const sp_kernel_ops sp_kernel_ell_rows = {run, NULL, NULL};
+const sp_kernel_ops sp_kernel_ell_rows = {run, prepare, sp_cuda_release_segments};

@@ -1,6 +1,6 @@
 /** The kernel template of csr_rows, csr_balanced, ell_rows and ell_nopad_rows: one sub-warp of L lanes
- *  computes one row of Y, with the columns divided among its lanes. For csr_balanced, what is called a row
- *  here is a row segment.
+ *  computes one row of Y, with the columns divided among its lanes. Rows of more than SP_CHAIN entries are cut
+ *  into leaves or segments (summation.h), which to this kernel are rows, too.
  *
  *  A warp computes 32 / L rows. Each lane of a row's sub-warp owns N vectors of V columns (16 bytes per
  *  vector if the alignment of X and Y allows it) and keeps their sums in registers. The entries of a row are
@@ -9,14 +9,15 @@
  *  would take as much of the bandwidth of the L1 cache as X does. The loads of X for a group of entries are
  *  issued before the fma chain of the group, so that several loads are in flight.
  *
- *  Each element of Y is one fma chain in column order from +0, and so equals the serial product bit for bit.
+ *  Each element of Y, or partial sum, is added in the order of summation.h, and so equals the serial product
+ *  bit for bit.
  *
  *  All 32 lanes of a warp stay in the loop over chunks until the longest row of the warp is done, so that all
  *  lanes reach the warp-wide votes and barriers. Rows that have ended yield column index -1 in that loop. */
 #ifndef SP_CUDA_ROWS_CUH
 #define SP_CUDA_ROWS_CUH
 
-#include "kernels/cuda/cuda_vector.cuh"
+#include "kernels/cuda/cuda_segments.cuh"
 
 namespace {
 
@@ -29,7 +30,7 @@ enum rows_source { FROM_CSR, FROM_ELL, FROM_ELL_NOPAD, FROM_SEGMENTS };
 template <typename T> struct rows_args {
     const int64_t *row_start;  /* only for FROM_CSR and FROM_ELL_NOPAD */
     const int32_t *nz_per_row; /* only for FROM_ELL_NOPAD */
-    const sp_segment *segment; /* only for FROM_SEGMENTS: [rows], the row segments */
+    const sp_segment *segment; /* only for FROM_SEGMENTS: [rows], rows, leaves and segments */
     T *partial;                /* only for FROM_SEGMENTS: partial sums of long rows */
     int64_t partial_ld;
     const int32_t *col;
@@ -76,6 +77,8 @@ struct row_span {
     int32_t target;  /* index of a row of Y, or ~p for partial sum p */
 };
 
+/** Returns what sub-warp number `row` sums. Of a long row that is not cut, nothing or something of no use: its row
+ *  of Y is computed afterwards, from its segments. */
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
@@ -84,13 +87,12 @@ template <rows_source F, typename T> __device__ inline row_span span_of(const ro
         return {(int64_t)((uint64_t)(uint32_t)segment.y << 32 | (uint32_t)segment.x), (unsigned)segment.z,
                 segment.w};
     } else if constexpr (F == FROM_ELL) {
-        return {row * a.width, (unsigned)a.width, (int32_t)row};
+        return {row * a.width, (unsigned)min(a.width, (int64_t)SP_CHAIN), (int32_t)row};
     } else {
         const int64_t begin = __ldg(a.row_start + row);
-        if constexpr (F == FROM_ELL_NOPAD)
-            return {begin, (unsigned)__ldg(a.nz_per_row + row), (int32_t)row};
-        else
-            return {begin, (unsigned)(__ldg(a.row_start + row + 1) - begin), (int32_t)row};
+        const unsigned length = F == FROM_ELL_NOPAD ? (unsigned)__ldg(a.nz_per_row + row)
+                                                    : (unsigned)(__ldg(a.row_start + row + 1) - begin);
+        return {begin, length <= SP_CHAIN ? length : 0, (int32_t)row};
     }
 }
 
@@ -181,12 +183,32 @@ __device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&
     }
 }
 
-/** Computes the sums of one row per sub-warp; all 32 lanes of the warp must call it. */
+/** Adds the sum of a leaf to the sum of its segment and starts the next leaf.
+ *  \param [in,out] first  true: this is the segment's first leaf */
+template <typename X, int N> __device__ inline void end_leaf(X (&sum)[N], X (&segment)[N], bool &first)
+{
+#pragma unroll
+    for (int n = 0; n < N; n++) {
+        if (first)
+            segment[n] = sum[n];
+        else
+            add(segment[n], sum[n]);
+        sum[n] = X{};
+    }
+    first = false;
+}
+
+/** Computes the sums of one row per sub-warp; all 32 lanes of the warp must call it. Leaves end at multiples of
+ *  SP_LEAF entries, which are multiples of the chunks, too. */
 template <rows_source F, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
                                staged<T, shape<L, N>::chunk> &stage, X (&sum)[N])
 {
     using S = shape<L, N>;
+    const unsigned length = span.length;
+    const bool in_leaves = F == FROM_SEGMENTS && span.target < 0;
+    bool first = true;
+    X segment[N];
     entries<T, S::per_lane> e;
     fetch<T, L>(a, span, 0, lane, e);
     bool more = span.length > 0;
@@ -210,7 +232,15 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
             add_chunk<T, X, N, S::group>(stage, x, a.x_pitch, sum);
             __syncwarp();
         }
+        if constexpr (F == FROM_SEGMENTS)
+            if (in_leaves && p % SP_LEAF == 0 && p <= length) end_leaf(sum, segment, first);
     }
+    if constexpr (F == FROM_SEGMENTS)
+        if (in_leaves) {
+            if (length % SP_LEAF != 0) end_leaf(sum, segment, first);
+#pragma unroll
+            for (int n = 0; n < N; n++) sum[n] = segment[n];
+        }
 }
 
 template <rows_source F, typename T, int V, int L, int N>
@@ -308,6 +338,7 @@ template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
 template <rows_source F, typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
     launch_rows<F>(l, rows_args_of<T>(l), stream);
+    sp_cuda_launch_segments(l, (const sp_segment_list *)l->state, stream);
 }
 
 template <rows_source F> spmm_status run_rows(const sp_launch *l, const char *id)

@@ -125,7 +125,7 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     a.partial = (T *)l->state;
     a.partial_ld = partial_ld(l->x->k);
     launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<T, V>(rest, stream); });
-    launch_partials<T>({m->split, m->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns}, stream);
+    launch_partials<T>({m->split, m->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns, 1}, stream);
 }
 
 spmm_status run(const sp_launch *l)

@@ -10,6 +10,7 @@ extern "C" {
 #include "base/memory.h"
 #include "device/device.h"
 #include "formats/sell.h"
+#include "formats/summation.h"
 #include "kernels/kernel.h"
 }
 
@@ -77,6 +78,26 @@ __device__ inline void multiply_add(float4 &sum, float a, const float4 &x)
     multiply_add(sum.w, a, x.w);
 }
 
+__device__ inline void add(double &sum, double x) { sum += x; }
+__device__ inline void add(float &sum, float x) { sum += x; }
+__device__ inline void add(double2 &sum, const double2 &x)
+{
+    sum.x += x.x;
+    sum.y += x.y;
+}
+__device__ inline void add(float2 &sum, const float2 &x)
+{
+    sum.x += x.x;
+    sum.y += x.y;
+}
+__device__ inline void add(float4 &sum, const float4 &x)
+{
+    sum.x += x.x;
+    sum.y += x.y;
+    sum.z += x.z;
+    sum.w += x.w;
+}
+
 /** Returns the address of row `col` of X, x + col * pitch, computed by one instruction. For a C++ expression
  *  the compiler would generate two. */
 __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
@@ -86,8 +107,7 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
     return address;
 }
 
-/** Arguments of add_partials(), which computes long rows of Y. A long row of A is cut into segments, and its
- *  row of Y is the sum of their partial sums. */
+/** Arguments of add_partials(), which computes long rows of Y from the sums of their leaves or segments. */
 template <typename T> struct split_args {
     const sp_split *split;
     int64_t splits;
@@ -96,38 +116,66 @@ template <typename T> struct split_args {
     T *y;
     int64_t ldy;
     int columns;
+    int leaves; /* 1: the partial sums are those of leaves; 0: of segments */
 };
 
 /** Returns the leading dimension for partial sums of k columns: k rounded up, so that each row is aligned for
  *  any vector of columns, and has room for the last vector. */
 inline int64_t partial_ld(int64_t k) { return (k + 7) / 8 * 8; }
 
-enum { SPLIT_COLUMNS = 32, SPLIT_GROUPS = 32 };
+enum { SPLIT_COLUMNS = 32, SPLIT_PARTS = 4 /* parts whose sums are in flight together */ };
 
-/** Computes long rows of Y from partial sums; one block computes 32 columns of one row at a time. Each group
- *  of threads (equal threadIdx.y) adds consecutive partial sums of the row, then the sums of the groups are
- *  added. The order of the additions depends on the row alone, so the result is the same in every run. */
-template <typename T>
-__global__ void __launch_bounds__(SPLIT_COLUMNS *SPLIT_GROUPS) add_partials(const split_args<T> a)
+/** Returns the sum of a section from the partial sums of its leaves (if `leaves`) or segments: `count` of them,
+ *  from p on, ld apart. */
+template <bool leaves, typename T> __device__ inline T section_sum(const T *p, int64_t ld, int count)
 {
-    __shared__ T group_sum[SPLIT_GROUPS][SPLIT_COLUMNS];
-    const int column = blockIdx.y * SPLIT_COLUMNS + threadIdx.x;
+    constexpr int each = leaves ? SP_LEAVES : 1;
+    T section = T(0);
+#pragma unroll
+    for (int i = 0; i < SP_SEGMENTS; i++) {
+        T value[each];
+#pragma unroll
+        for (int j = 0; j < each; j++) value[j] = i * each + j < count ? p[(i * each + j) * ld] : T(0);
+        for (int j = 1; j < each; j++)
+            if (i * each + j < count) value[0] += value[j];
+        if (i * each < count) section = i == 0 ? value[0] : section + value[0];
+    }
+    return section;
+}
+
+/** Computes long rows of Y from partial sums, in the order of summation.h. One block computes 32 columns of one
+ *  row at a time; threads with equal threadIdx.y sum one section of a part. */
+template <bool leaves, typename T>
+__global__ void __launch_bounds__(SPLIT_COLUMNS *SP_SECTIONS) add_partials(const split_args<T> a)
+{
+    constexpr int per_section = leaves ? SP_LEAVES * SP_SEGMENTS : SP_SEGMENTS;
+    __shared__ T section[SPLIT_PARTS][SP_SECTIONS][SPLIT_COLUMNS], part[SPLIT_PARTS][SPLIT_COLUMNS];
+    const int column = blockIdx.y * SPLIT_COLUMNS + threadIdx.x, y = threadIdx.y;
     for (int64_t s = blockIdx.x; s < a.splits; s += gridDim.x) {
         const sp_split row = a.split[s];
-        const int share = (row.count - 1) / SPLIT_GROUPS + 1,
-                  begin = min((int)threadIdx.y * share, row.count), end = min(begin + share, row.count);
-        T sum = T(0);
-        if (column < a.columns)
-#pragma unroll 16
-            for (int p = begin; p < end; p++) sum += a.partial[(row.first + p) * a.ld + column];
-        group_sum[threadIdx.y][threadIdx.x] = sum;
-        __syncthreads();
-        if (threadIdx.y == 0 && column < a.columns) {
-            const int groups = (row.count - 1) / share + 1;
-            for (int g = 1; g < groups; g++) sum += group_sum[g][threadIdx.x];
-            a.y[row.row * a.ldy + column] = sum;
+        const int sections = (row.count - 1) / per_section + 1;
+        T total = T(0);
+        for (int first = 0; first < sections; first += SPLIT_PARTS * SP_SECTIONS) {
+#pragma unroll
+            for (int q = 0; q < SPLIT_PARTS; q++) {
+                const int mine = first + q * SP_SECTIONS + y, from = mine * per_section;
+                if (mine < sections && column < a.columns)
+                    section[q][y][threadIdx.x] = section_sum<leaves>(
+                        a.partial + (row.first + from) * a.ld + column, a.ld,
+                        min(row.count - from, per_section));
+            }
+            __syncthreads();
+            if (y < SPLIT_PARTS) {
+                const int begin = first + y * SP_SECTIONS, count = min(sections - begin, (int)SP_SECTIONS);
+                T sum = section[y][0][threadIdx.x];
+                for (int i = 1; i < count; i++) sum += section[y][i][threadIdx.x];
+                part[y][threadIdx.x] = sum;
+            }
+            __syncthreads();
+            for (int q = 0; y == 0 && q < SPLIT_PARTS && first + q * SP_SECTIONS < sections; q++)
+                total = first + q == 0 ? part[q][threadIdx.x] : total + part[q][threadIdx.x];
         }
-        __syncthreads();
+        if (y == 0 && column < a.columns) a.y[row.row * a.ldy + column] = total;
     }
 }
 
@@ -140,7 +188,8 @@ template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
         a.columns = columns - first < step ? columns - first : step;
         const dim3 grid((unsigned)(a.splits < 65536 ? a.splits : 65536),
                         (unsigned)((a.columns - 1) / SPLIT_COLUMNS + 1));
-        add_partials<<<grid, dim3(SPLIT_COLUMNS, SPLIT_GROUPS), 0, stream>>>(a);
+        (a.leaves ? add_partials<true, T>
+                  : add_partials<false, T>)<<<grid, dim3(SPLIT_COLUMNS, SP_SECTIONS), 0, stream>>>(a);
     }
 }
 

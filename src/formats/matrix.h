@@ -6,14 +6,13 @@
 
 enum {
     SP_FORMATS = SPMM_FORMAT_COUNT,
-    SP_ROW_SEGMENT = 512, /**< maximum length of a row that one GPU sub-warp sums; longer rows are cut */
     SP_SLICE = 32,        /**< row segments per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,         /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4   /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
 };
 
-/** A long row that was cut into segments: the sum of the row is partial[first] + ... + partial[first + count
- *  - 1], added in that order. */
+/** A row of more than SP_CHAIN entries that was cut into leaves or into segments (summation.h): their sums are
+ *  partial[first] to partial[first + count - 1]. */
 typedef struct sp_split {
     int32_t row, count;
     int64_t first;
@@ -42,8 +41,7 @@ typedef enum sp_array {
  *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries from row_start[i] on; row_start,
  *                  nz_per_row [rows].
  *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of row segments:
- *                  whole rows of up to SP_ROW_SEGMENT entries, and the parts that longer rows are cut into.
- *                  A slice is SP_SLICE segments, stored by columns: entry j of segment r of slice s is at
+ *                  whole rows of up to SP_CHAIN entries, and the leaves of longer rows. A slice is SP_SLICE segments, stored by columns: entry j of segment r of slice s is at
  *                  row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the length of
  *                  the longest segment of the slice; row_start [groups+1]. target [groups*SP_SLICE]: for
  *                  each segment the row of Y that it computes, or ~p if it computes partial sum p, or
@@ -53,7 +51,8 @@ typedef enum sp_array {
  *                  has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are
  *                  col[4t .. 4t+3] (the last tile of a panel repeats its last column). Bit 4*row + column
  *                  of mask[t] is set if the tile has that entry. The values of panel p are stored tile by
- *                  tile, within a tile in the order of the bits, beginning at val[row_start[p]].
+ *                  tile, within a tile in the order of the bits, beginning at val[row_start[p]]. Rows of more
+ *                  than SP_CHAIN entries are empty in their panel.
  *                  row_start, tile_start [groups+1].
  */
 typedef struct sp_matrix {
@@ -64,8 +63,8 @@ typedef struct sp_matrix {
     int64_t rows, cols, nnz;
     int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
     int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
-    int64_t partials;    /**< SPMM_SELL: number of partial sums, one for each segment of a long row */
-    int64_t splits;      /**< SPMM_SELL: number of long rows, which were cut into segments */
+    int64_t partials;    /**< SPMM_SELL: number of partial sums, one for each leaf of a long row */
+    int64_t splits;      /**< SPMM_SELL: number of long rows, which were cut into leaves */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
     int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */

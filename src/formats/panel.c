@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "formats/format.h"
+#include "formats/summation.h"
 
 /** State of a merge of the column indices of the rows of one panel. */
 typedef struct merge {
@@ -12,12 +13,15 @@ typedef struct merge {
     int rows;
 } merge;
 
+/** Begins with the first entry of each row of a panel. Rows of more than SP_CHAIN entries are not in panels, since
+ *  their entries are not added in one chain. */
 static merge merge_start(const spmm_csr *a, int64_t panel)
 {
     merge m = {.rows = 0};
     for (int64_t i = panel * SP_PANEL; i < a->rows && m.rows < SP_PANEL; i++, m.rows++) {
-        m.at[m.rows] = a->irp[i];
-        m.end[m.rows] = a->irp[i + 1];
+        const int64_t end = a->irp[i + 1], is_long = end - a->irp[i] > SP_CHAIN;
+        m.at[m.rows] = is_long ? end : a->irp[i];
+        m.end[m.rows] = end;
     }
     return m;
 }

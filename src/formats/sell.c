@@ -6,14 +6,14 @@
 #include "base/memory.h"
 #include "formats/format.h"
 
-enum { CLASSES = SP_ROW_SEGMENT + 1 };
+enum { CLASSES = SP_CHAIN + 1 };
 
 /** Returns the class of a segment of `length` entries. Segments are stored in increasing order of their
  *  class. Longer segments have smaller class numbers, but with SP_ORDER_ROWS all segments have class 0. */
 static int class_of(int64_t length, sp_order order)
 {
     if (order == SP_ORDER_ROWS) return 0;
-    if (order == SP_ORDER_LENGTHS) return (int)(SP_ROW_SEGMENT - length);
+    if (order == SP_ORDER_LENGTHS) return (int)(SP_CHAIN - length);
     return length ? __builtin_clzll((unsigned long long)length) : 64;
 }
 
@@ -21,7 +21,7 @@ static int class_of(int64_t length, sp_order order)
  *  of Y is set to zero. */
 static int64_t segments_of(int64_t length, int64_t cut)
 {
-    return length <= SP_ROW_SEGMENT ? 1 : (length - 1) / cut + 1;
+    return length <= SP_CHAIN ? 1 : (length - 1) / cut + 1;
 }
 
 /** Counts the segments in each class into class_size. Sets the counts in p: p->count, all segments;
@@ -75,6 +75,35 @@ spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, s
     TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
     TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), done);
     place_pieces(a, cut, order, next, p);
+done:
+    if (status != SPMM_OK) sp_segments_destroy(p);
+    return status;
+}
+
+spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t width, int64_t cut,
+                                sp_segments *p)
+{
+    spmm_status status = SPMM_OK;
+    memset(p, 0, sizeof *p);
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t segments = segments_of(a->irp[i + 1] - a->irp[i], cut);
+        p->splits += segments > 1;
+        p->count += segments > 1 ? segments : 0;
+    }
+    if (p->count > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld segments of long rows: 2^31 - 1 are held", (long long)p->count);
+    p->partials = p->count;
+    TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
+    TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), done);
+    for (int64_t i = 0, row = 0, at = 0; i < a->rows; i++) {
+        const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
+        const int64_t begin = start ? start[i] : i * width;
+        if (segments == 1) continue;
+        p->split[row++] = (sp_split){(int32_t)i, (int32_t)segments, at};
+        for (int64_t n = 0; n < segments; n++, at++)
+            p->segment[at] = (sp_segment){begin + n * cut,
+                                          (int32_t)(n < segments - 1 ? cut : length - n * cut), (int32_t)~at};
+    }
 done:
     if (status != SPMM_OK) sp_segments_destroy(p);
     return status;
@@ -151,15 +180,14 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
 static spmm_status convert(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
 {
     /* LITTLE: rows keep their order if there is at most one padding entry per 16 entries, which costs less
-     * than accessing rows of X in another order. CUT: long rows are cut into short segments, because the
-     * thread that sums a segment waits for a load every few entries. */
-    enum { LITTLE = 16, CUT = SP_ROW_SEGMENT / 4 };
+     * than accessing rows of X in another order. */
+    enum { LITTLE = 16 };
     sp_segments p;
     (void)ell_limit;
-    TRY(sp_segments_create(a, CUT, SP_ORDER_ROWS, &p));
+    TRY(sp_segments_create(a, SP_LEAF, SP_ORDER_ROWS, &p));
     if (padded_entries(&p) - a->nnz > a->nnz / LITTLE) {
         sp_segments_destroy(&p);
-        TRY(sp_segments_create(a, CUT, SP_ORDER_LENGTHS, &p));
+        TRY(sp_segments_create(a, SP_LEAF, SP_ORDER_LENGTHS, &p));
     }
     const spmm_status status = fill(a, &p, threads, m);
     sp_segments_destroy(&p);

@@ -1,17 +1,19 @@
-/** The cutting of long rows into segments, for sliced ELLPACK and for the kernel csr_balanced. */
+/** The cutting of long rows, i.e. of more than SP_CHAIN entries, into the leaves or segments of summation.h: for
+ *  sliced ELLPACK and for the CUDA kernels. */
 #ifndef SP_SELL_H
 #define SP_SELL_H
 
 #include "formats/matrix.h"
+#include "formats/summation.h"
 
-/** A whole row of up to SP_ROW_SEGMENT entries, or a segment of a long row. */
+/** A whole row of up to SP_CHAIN entries, or a leaf or segment of a long row. */
 typedef struct sp_segment {
-    int64_t begin;  /**< index of the first entry of the segment in the CSR arrays */
-    int32_t length; /**< number of entries of the segment, <= SP_ROW_SEGMENT */
-    int32_t target; /**< row of Y that the segment computes, or ~p if it computes partial sum p */
+    int64_t begin;  /**< index of the first entry in the arrays of the matrix */
+    int32_t length; /**< number of entries, at most SP_CHAIN */
+    int32_t target; /**< row of Y that it computes, or ~p if it computes partial sum p */
 } sp_segment;
 
-/** The rows of a CSR block, cut into `count` segments. `splits` of the rows are long; `partials` of the
+/** The rows of a block, cut into `count` segments. `splits` of the rows are long; `partials` of the
  *  segments belong to long rows. */
 typedef struct sp_segments {
     int64_t count, partials, splits;
@@ -24,15 +26,22 @@ typedef struct sp_segments {
  *  order. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
-/** Cuts rows of more than SP_ROW_SEGMENT entries into segments of `cut` entries (the last segment of a row
- *  may be shorter); each other row is one segment. Sorts the segments of all rows. The result depends on the
- *  row lengths alone. Local.
+/** Cuts rows of more than SP_CHAIN entries into segments of `cut` entries (the last one of a row may be
+ *  shorter); each other row is one segment. Sorts the segments of all rows. The result depends on the row
+ *  lengths alone. Local.
  *
  *  \param [in]  a    in host memory
- *  \param [in]  cut  1 to SP_ROW_SEGMENT
+ *  \param [in]  cut  SP_LEAF or SP_SEGMENT
  *  \param [out] p    in host memory; the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more partial sums) */
 spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, sp_segments *p);
+
+/** Cuts the rows of more than SP_CHAIN entries as sp_segments_create() does, in the order of rows; the other rows
+ *  are left out.
+ *  \param [in] start  index of the first entry of each row in the arrays that the segments' `begin` refers to;
+ *                     NULL: width entries per row, as in padded ELLPACK */
+spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t width, int64_t cut,
+                                sp_segments *p);
 
 /** Frees the arrays and zeroes *p; accepts NULL and zeroed objects. Local. */
 void sp_segments_destroy(sp_segments *p);

@@ -8,6 +8,7 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "formats/panel.h"
+#include "formats/summation.h"
 
 /* Thresholds of the rules below: element [0] is for f64, element [1] for f32. They come from the measurements
  * in bench/records/2026-11-21-bench-gpu-h200.csv. */
@@ -24,7 +25,7 @@ static const double BLOCK_REUSE[] = {3.2, 3.2};
 static const int64_t PANEL_COLUMNS[] = {17, 1 << 24};
 static const double PANEL_REUSE[] = {1.8, 1.8};
 /* Rows are uneven if sp_features_variation() >= UNEVEN_VARIATION, or if the longest row is longer than
- * SP_ROW_SEGMENT and at least UNEVEN_LONGEST times as long as the mean row. */
+ * SP_CHAIN and at least UNEVEN_LONGEST times as long as the mean row. */
 static const double UNEVEN_VARIATION[] = {1.0, 1.0};
 static const double UNEVEN_LONGEST[] = {32, 32};
 
@@ -44,7 +45,7 @@ static int uneven(const problem *p)
 {
     const double mean = mean_length(p->f), longest = p->f->longest;
     return sp_features_variation(p->f) >= UNEVEN_VARIATION[p->precision] ||
-           (longest > SP_ROW_SEGMENT && longest >= UNEVEN_LONGEST[p->precision] * mean);
+           (longest > SP_CHAIN && longest >= UNEVEN_LONGEST[p->precision] * mean);
 }
 
 static int few_columns(const problem *p, char *why, size_t n)
@@ -159,7 +160,7 @@ void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
     for (int64_t i = 0; i < block->rows; i++) {
         const double length = (double)(block->irp[i + 1] - block->irp[i]);
         squares += length * length;
-        if (length > SP_ROW_SEGMENT) long_entries += length;
+        if (length > SP_CHAIN) long_entries += length;
         if (length > longest) longest = length;
     }
     *f = (sp_features){

@@ -15,7 +15,7 @@ typedef struct sp_features {
     struct sp_feature_sums {
         double rows, nnz;
         double squares;       /**< sum of the squared row lengths */
-        double long_entries;  /**< number of entries in rows that have more than SP_ROW_SEGMENT entries */
+        double long_entries;  /**< number of entries in rows that have more than SP_CHAIN entries */
         double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
     } sum;
     double longest; /**< number of entries of the longest row */
