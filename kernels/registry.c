@@ -1,4 +1,5 @@
 /** Builds the table of all kernels from kernels.def, and looks kernels up in the table. */
+#include "formats/summation.h"
 #include "kernels/kernel.h"
 
 #include <stddef.h>

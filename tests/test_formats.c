@@ -69,9 +69,16 @@ static void check_sell(const spmm_csr *a, const sp_matrix *m)
     sp_free(seen);
 }
 
+/** Entries of row i that are in its panel: none of a long row; there may be no such row. */
+static int64_t entries_in_panel(const spmm_csr *a, int64_t i)
+{
+    const int64_t length = i < a->rows ? a->irp[i + 1] - a->irp[i] : 0;
+    return length <= SP_CHAIN ? length : 0;
+}
+
 static void check_panel(const spmm_csr *a, const sp_matrix *m)
 {
-    int64_t found = 0;
+    int64_t found = 0, all = 0;
     CHECK_INT(m->groups, (a->rows + SP_PANEL - 1) / SP_PANEL);
     for (int64_t p = 0; p < m->groups; p++) {
         int64_t value = m->row_start[p], at[SP_PANEL];
@@ -86,9 +93,10 @@ static void check_panel(const spmm_csr *a, const sp_matrix *m)
                 CHECK(sample_get(m->val, a->precision, value++) == sample_get(a->as, a->precision, at[r]++));
                 found++;
             }
-        CHECK_INT(value, m->row_start[p + 1]);
+        for (int r = 0; r < SP_PANEL; r++) all += entries_in_panel(a, p * SP_PANEL + r);
+        CHECK_INT(found, all);
+        CHECK(value <= m->row_start[p + 1]);
     }
-    CHECK_INT(found, a->nnz);
 }
 
 static void check_both(const spmm_csr *a)
