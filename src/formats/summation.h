@@ -6,12 +6,13 @@
  *  A row of up to SP_CHAIN entries is one chain of fused multiply-adds, in the order of the entries, that
  *  starts from +0. A longer row is cut, from its first entry on, into leaves of SP_LEAF entries, each of which is
  *  a chain from +0 (the last leaf may be shorter). Up to SP_LEAVES consecutive leaves form a segment (of
- *  SP_SEGMENT entries), up to SP_SEGMENTS consecutive segments a section (of SP_SECTION entries). The sum of a
- *  segment is that of its leaves, of a section that of its segments, of the row that of its sections, each added
- *  from the first to the last: ((s0 + s1) + s2) + ...
+ *  SP_SEGMENT entries), up to SP_SEGMENTS consecutive segments a section (of SP_SECTION entries), up to
+ *  SP_SECTIONS consecutive sections a part (of SP_PART entries). The sum of a segment is that of its leaves, of a
+ *  section that of its segments, of a part that of its sections, of the row that of its parts, each added from
+ *  the first to the last: ((s0 + s1) + s2) + ...
  *
- *  So a GPU can compute the leaves and segments of one long row at the same time, and a CPU can keep the whole
- *  sum in registers. */
+ *  So a GPU can compute the leaves or segments of one long row at the same time, and a CPU can keep the whole
+ *  sum in registers and cut a row for its threads at multiples of SP_PART. */
 #ifndef SP_SUMMATION_H
 #define SP_SUMMATION_H
 
@@ -21,7 +22,9 @@ enum {
     SP_LEAVES = 4,
     SP_SEGMENT = SP_LEAF * SP_LEAVES,
     SP_SEGMENTS = 8,
-    SP_SECTION = SP_SEGMENT * SP_SEGMENTS
+    SP_SECTION = SP_SEGMENT * SP_SEGMENTS,
+    SP_SECTIONS = 32,
+    SP_PART = SP_SECTION * SP_SECTIONS
 };
 
 #endif
