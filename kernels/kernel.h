@@ -52,13 +52,13 @@ typedef struct sp_kernel_ops {
     void (*release)(void *state); /**< frees the state from prepare(); accepts a NULL state. May be NULL */
 } sp_kernel_ops;
 
-/** Whether a kernel's Y equals the serial product bit for bit. The serial product computes each element of Y
- *  by one chain of fused multiply-adds, in column order, that starts from +0. */
+/** Whether a kernel's Y equals the serial product bit for bit: whether each element of Y is summed in the
+ *  canonical order of formats/summation.h. */
 typedef enum sp_exactness {
     SP_EXACT_NO,
     SP_EXACT_YES,
     SP_EXACT_F64,    /**< in f64, equal except for the sign of a zero after an underflow; in f32, not equal */
-    SP_EXACT_UNSPLIT /**< equal, except in rows of more than sp_kernel_row_segment() entries, which are cut */
+    SP_EXACT_UNSPLIT /**< equal, except in rows of more than SP_CHAIN entries, which are not cut into leaves */
 } sp_exactness;
 
 /** An entry of the registry of kernels. */
@@ -85,11 +85,6 @@ const sp_kernel *sp_kernel_find(const char *id);
 /** Returns 1 if `id` is the name of a baseline kernel and this build was made without them (make BASELINE=0),
  *  else 0. Local. */
 int sp_kernel_left_out(const char *id);
-
-/** Returns the maximum length, in entries, of a row that a kernel with SP_EXACT_UNSPLIT does not cut:
- *  SP_CPU_ROW_SEGMENT on the CPU, SP_ROW_SEGMENT on a GPU. The kernel cuts longer rows into row segments and
- *  adds their partial sums in order, so that the result is the same for any number of threads. Local. */
-int64_t sp_kernel_row_segment(const sp_kernel *kernel);
 
 /** Returns the first kernel in the registry with the given device and format: the default if no rule of
  *  sp_choose() applies. NULL if there is none. Local. */

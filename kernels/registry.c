@@ -1,5 +1,4 @@
 /** Builds the table of all kernels from kernels.def, and looks kernels up in the table. */
-#include "formats/summation.h"
 #include "kernels/kernel.h"
 
 #include <stddef.h>
@@ -46,11 +45,6 @@ const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)
     for (int i = 0; i < KERNELS; i++)
         if (registry[i].device == device && registry[i].format == format) return &registry[i];
     return NULL;
-}
-
-int64_t sp_kernel_row_segment(const sp_kernel *kernel)
-{
-    return kernel->device == SPMM_CPU ? SP_CPU_ROW_SEGMENT : SP_CHAIN;
 }
 
 spmm_status sp_shape_check(sp_shape shape)

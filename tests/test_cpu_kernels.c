@@ -2,12 +2,11 @@
 #include <omp.h>
 
 #include "base/cpu_isa.h"
+#include "canonical.h"
 #include "formats/matrix.h"
-#include "formats/serial.h"
 #include "formats/thread_ranges.h"
 #include "io/generators.h"
 #include "kernels/cpu/cpu_rows.h"
-#include "sample.h"
 #include "test.h"
 
 static const int64_t all_k[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128};
@@ -73,41 +72,6 @@ static spmm_multivector aligned_column(int64_t rows, spmm_precision precision)
     return v;
 }
 
-/** Row i as a kernel that cuts it computes it: an fma chain for each piece, their sums added in order. */
-static void sum_pieces(const spmm_csr *a, int64_t i, int64_t piece, const spmm_multivector *x,
-                       spmm_multivector *expected)
-{
-    for (int64_t j = 0; j < x->k; j++) {
-        double sum = 0;
-        for (int64_t e = a->irp[i]; e < a->irp[i + 1];) {
-            const int64_t begin = e, end = a->irp[i + 1] - e > piece ? e + piece : a->irp[i + 1];
-            double part = 0;
-            for (; e < end; e++) {
-                const double v = sample_get(a->as, a->precision, e),
-                             xe = sample_get(x->data, a->precision, a->ja[e] * x->ld + j);
-                part = a->precision == SPMM_F64 ? fma(v, xe, part)
-                                                : (double)fmaf((float)v, (float)xe, (float)part);
-            }
-            sum = begin == a->irp[i]         ? part
-                  : a->precision == SPMM_F64 ? sum + part
-                                             : (double)((float)sum + (float)part);
-        }
-        sample_set(expected->data, a->precision, i * expected->ld + j, sum);
-    }
-}
-
-/** What a kernel must give, bit for bit: the serial product, but for rows that it cuts. */
-static spmm_multivector expect(const sp_kernel *kernel, const formats *f, const spmm_multivector *x)
-{
-    const spmm_csr *const a = &f->csr;
-    spmm_multivector y = sample_multivector(a->rows, x->k, x->k, a->precision);
-    sp_serial_product(&f->matrix[SPMM_CSR], 0, a->rows, x, &y);
-    for (int64_t i = 0; i < a->rows && kernel->exact == SP_EXACT_UNSPLIT; i++)
-        if (a->irp[i + 1] - a->irp[i] > sp_kernel_row_segment(kernel))
-            sum_pieces(a, i, sp_kernel_row_segment(kernel), x, &y);
-    return y;
-}
-
 /** Runs the kernel into a Y of NaN with guards before and behind, and compares with `expected`. */
 static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_thread_ranges *work,
                          const spmm_multivector *x, int64_t ldy, const spmm_multivector *expected)
@@ -145,19 +109,21 @@ static void check_kernels(const formats *f, sample_values kind, int64_t k, int64
     const spmm_csr *const a = &f->csr;
     spmm_multivector x = sample_multivector(a->cols, k, ldx, a->precision); /* NaN in the padding */
     sample_fill(&x, kind, 17);
+    /* what a kernel must give bit for bit: the canonical order, or one chain if it does not cut rows */
+    spmm_multivector expected[] = {naive_product(a, &x, 0), naive_product(a, &x, 1)};
     int kernels;
     const sp_kernel *const kernel = sp_kernels(&kernels);
     for (int n = 0; n < kernels; n++) {
         if (kernel[n].device != SPMM_CPU || (plain_done && is_plain(&kernel[n]))) continue;
-        spmm_multivector expected = expect(&kernel[n], f, &x);
         for (int t = 0; t < threads_checked; t++) {
             sp_thread_ranges work;
             CHECK_INT(sp_thread_ranges_create(a->irp, a->rows, all_threads[t], &work), SPMM_OK);
-            check_kernel(&kernel[n], f, &work, &x, ldy, &expected);
+            check_kernel(&kernel[n], f, &work, &x, ldy, &expected[kernel[n].exact == SP_EXACT_UNSPLIT]);
             sp_thread_ranges_destroy(&work);
         }
-        free(expected.data);
     }
+    free(expected[0].data);
+    free(expected[1].data);
     free(x.data);
 }
 
@@ -228,29 +194,51 @@ static void check_structures(void)
         }
 }
 
-/** Rows that are cut into pieces, and one that just is not. */
-static void check_giants(void)
+/** Rows of n entries each that have something in common, of every kind that kernels treat together. */
+static void check_long_runs(int64_t n, spmm_precision precision)
 {
-    static const int64_t length[] = {3, SP_CPU_ROW_SEGMENT + 1,       0, SP_CPU_ROW_SEGMENT,
-                                     5, 9 * (SP_CPU_ROW_SEGMENT / 4), 7};
-    enum { ROWS = sizeof length / sizeof *length, COLUMNS = 5 * (SP_CPU_ROW_SEGMENT / 2) };
-    for (int p = 0; p < 2; p++) {
-        formats f;
-        int64_t nnz = 0;
-        for (int i = 0; i < ROWS; i++) nnz += length[i];
-        if (sp_csr_create(ROWS, COLUMNS, nnz, p ? SPMM_F32 : SPMM_F64, &f.csr) != SPMM_OK) abort();
-        for (int i = 0; i < ROWS; i++) {
-            f.csr.irp[i + 1] = f.csr.irp[i] + length[i];
-            for (int64_t e = 0; e < length[i]; e++) {
-                f.csr.ja[f.csr.irp[i] + e] = (int32_t)(e * COLUMNS / length[i]);
-                sample_set(f.csr.as, f.csr.precision, f.csr.irp[i] + e,
-                           sp_random_unit(7, (uint64_t)i, (uint64_t)e));
-            }
+    enum { EACH = 24, KINDS = 5 };
+    static const int64_t ks[] = {1, 2, 4, 8, 13, 16, 40, 64, 130};
+    formats f;
+    if (sp_csr_create(EACH * KINDS, 2 * n + EACH + 1, EACH * KINDS * n, precision, &f.csr) != SPMM_OK)
+        abort();
+    for (int64_t i = 0; i < f.csr.rows; i++) {
+        const int64_t r = i % EACH, first[KINDS] = {r, r / 2 * 2, r / 3 * 3, 0, 0}, kind = i / EACH;
+        f.csr.irp[i + 1] = f.csr.irp[i] + n;
+        for (int64_t e = 0; e < n; e++) {
+            const int64_t at = f.csr.irp[i] + e, like = kind == 3 ? i : i / 3;
+            f.csr.ja[at] = (int32_t)(first[kind] + 2 * e +
+                                     (kind < 3 ? 0 : sp_random_below(9, (uint64_t)like, (uint64_t)e, 2)));
+            sample_set(f.csr.as, precision, at, sp_random_unit(5, (uint64_t)at, 0));
         }
+    }
+    formats_convert(&f);
+    for (int k = 0; k < (int)(sizeof ks / sizeof *ks); k++)
+        check_kernels(&f, SAMPLE_REALS, ks[k], (ks[k] + 3) / 4 * 4, (ks[k] + 3) / 4 * 4);
+    check_kernels(&f, SAMPLE_REALS, 1, 1, 1);
+    formats_destroy(&f);
+}
+
+/** Rows around all bounds of the canonical order, and rows that threads share. */
+static void check_lengths(void)
+{
+    static const int64_t ks[] = {1, 2, 3, 4, 8, 9, 12, 17, 24, 32, 64, 100},
+                         giants[] = {3, 65535, 0, 65536, 65537, 147456}, giant_ks[] = {1, 3, 8, 17},
+                         equal[] = {129, 160, 1057};
+    for (int p = 0; p < 2; p++) {
+        const spmm_precision precision = p ? SPMM_F32 : SPMM_F64;
+        formats f;
+        sample_lengths(canonical_lengths, CANONICAL_LENGTHS, precision, &f.csr);
         formats_convert(&f);
-        static const int64_t ks[] = {1, 3, 8, 17};
-        for (int n = 0; n < 4; n++) check_kernels(&f, SAMPLE_REALS, ks[n], ks[n], (ks[n] + 7) / 8 * 8);
+        for (int n = 0; n < 12; n++) check_kernels(&f, SAMPLE_REALS, ks[n], ks[n], (ks[n] + 7) / 8 * 8);
         formats_destroy(&f);
+        sample_lengths(giants, 6, precision, &f.csr);
+        formats_convert(&f);
+        threads_checked = ALL_THREADS;
+        for (int n = 0; n < 4; n++) check_kernels(&f, SAMPLE_REALS, giant_ks[n], giant_ks[n], giant_ks[n]);
+        threads_checked = FEW_THREADS;
+        formats_destroy(&f);
+        for (int n = 0; n < 3; n++) check_long_runs(equal[n], precision);
     }
 }
 
@@ -309,17 +297,20 @@ static void test_isa(sp_isa isa)
     TEST(NAMED("products of small integers are exact, whatever Y held, and nothing beside Y is written")) {
         check_samples(SAMPLE_INTEGERS);
     }
-    TEST(NAMED("products of reals are the serial product bit for bit, for every k and number of threads")) {
+    TEST(
+        NAMED("products of reals have the canonical order, bit for bit, for every k and number of threads")) {
         check_samples(SAMPLE_REALS);
     }
     TEST(NAMED("so they are with long rows and many chunks of rows")) { check_large(); }
     TEST(NAMED("so they are where rows share columns")) { check_structures(); }
-    TEST(NAMED("giant rows are the sums of their pieces, in order")) { check_giants(); }
+    TEST(NAMED("so they are for rows of all lengths, alone and with others of the same columns")) {
+        check_lengths();
+    }
     TEST(NAMED("stored past the caches, Y is the same and nothing beside it is written")) {
         set_streaming(1);
         check_samples(SAMPLE_INTEGERS);
         check_structures();
-        check_giants();
+        check_lengths();
         set_streaming(0);
     }
     TEST(NAMED("inf and NaN in rows of X that A does not use stay out of Y")) { check_leaks(); }
@@ -353,7 +344,7 @@ int main(void)
 #pragma omp single
         {
             check_kernels(&f, SAMPLE_REALS, 8, 8, 8);
-            check_giants();
+            check_lengths();
         }
         formats_destroy(&f);
     }

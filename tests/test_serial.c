@@ -1,41 +1,39 @@
 /* limit: 60 */
 #include "formats/matrix.h"
 #include "formats/serial.h"
-#include "sample.h"
+#include "canonical.h"
 #include "test.h"
 
-/** The definition, entry by entry, with nothing but fma() of the C library. */
-static double element(const spmm_csr *a, int64_t i, const spmm_multivector *x, int64_t j)
-{
-    if (a->precision == SPMM_F64) {
-        double sum = 0;
-        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
-            sum = fma(((const double *)a->as)[e], ((const double *)x->data)[a->ja[e] * x->ld + j], sum);
-        return sum;
-    }
-    float sum = 0;
-    for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
-        sum = fmaf(((const float *)a->as)[e], ((const float *)x->data)[a->ja[e] * x->ld + j], sum);
-    return (double)sum;
-}
+typedef void product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
+                     spmm_multivector *y);
 
 /** The product of m, which holds the same matrix as a, in two pieces. */
-static void check_product(const spmm_csr *a, const sp_matrix *m, sample_values kind, int64_t k)
+static void check_product(const spmm_csr *a, const sp_matrix *m, sample_values kind, int64_t k,
+                          product *serial)
 {
     spmm_multivector x = sample_multivector(a->cols, k, k + 3, a->precision);
     spmm_multivector y = sample_multivector(a->rows, k, k + 1, a->precision);
     sample_fill(&x, kind, 3);
-    sp_serial_product(m, a->rows / 3, a->rows, &x, &y);
+    const spmm_multivector expected = naive_product(a, &x, serial == sp_serial_plain_product);
+    serial(m, a->rows / 3, a->rows, &x, &y);
     for (int64_t e = 0; e < a->rows / 3 * y.ld; e++) CHECK(isnan(sample_get(y.data, y.precision, e)));
-    sp_serial_product(m, 0, a->rows / 3, &x, &y);
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = 0; j < k; j++) {
-            const double found = sample_get(y.data, y.precision, i * y.ld + j),
-                         expected = element(a, i, &x, j);
-            CHECK(found == expected && signbit(found) == signbit(expected));
-        }
+    serial(m, 0, a->rows / 3, &x, &y);
+    CHECK(sample_same(&y, &expected));
     free(x.data);
     free(y.data);
+    free(expected.data);
+}
+
+/** Both products of a in all formats. */
+static void check_formats(const spmm_csr *a, sample_values kind, int64_t k)
+{
+    static product *const serial[] = {sp_serial_product, sp_serial_plain_product};
+    sp_matrix m[3];
+    sp_matrix_view_csr(a, &m[0]);
+    CHECK_INT(sp_matrix_create(a, SPMM_ELL, SPMM_CPU, 1e9, 1, &m[1]), SPMM_OK);
+    CHECK_INT(sp_matrix_create(a, SPMM_ELL_NOPAD, SPMM_CPU, 0, 1, &m[2]), SPMM_OK);
+    for (int n = 0; n < 6; n++) check_product(a, &m[n / 2], kind, k, serial[n % 2]);
+    for (int n = 0; n < 3; n++) sp_matrix_destroy(&m[n]);
 }
 
 static void check_all(sample_values kind)
@@ -45,16 +43,8 @@ static void check_all(sample_values kind)
         for (int p = 0; p < 2; p++)
             for (int n = 0; n < 6; n++) {
                 spmm_csr a;
-                sp_matrix csr, ell, nopad;
                 sample_csr((sample)s, kind, p ? SPMM_F32 : SPMM_F64, &a);
-                sp_matrix_view_csr(&a, &csr);
-                CHECK_INT(sp_matrix_create(&a, SPMM_ELL, SPMM_CPU, 1e9, 1, &ell), SPMM_OK);
-                CHECK_INT(sp_matrix_create(&a, SPMM_ELL_NOPAD, SPMM_CPU, 0, 1, &nopad), SPMM_OK);
-                check_product(&a, &csr, kind, ks[n]);
-                check_product(&a, &ell, kind, ks[n]);
-                check_product(&a, &nopad, kind, ks[n]);
-                sp_matrix_destroy(&ell);
-                sp_matrix_destroy(&nopad);
+                check_formats(&a, kind, ks[n]);
                 spmm_csr_destroy(&a);
             }
 }
@@ -62,8 +52,31 @@ static void check_all(sample_values kind)
 int main(void)
 {
     TEST("products of small integers are exact") { check_all(SAMPLE_INTEGERS); }
-    TEST("products of reals are one fma chain a row in column order, bit for bit, in all formats") {
+    TEST("products of reals have the canonical order or one fma chain a row, bit for bit, in all formats") {
         check_all(SAMPLE_REALS);
+        static const int64_t ks[] = {1, 5, 63, 64, 65, 130};
+        for (int p = 0; p < 2; p++) {
+            spmm_csr a;
+            sample_lengths(canonical_lengths, CANONICAL_LENGTHS, p ? SPMM_F32 : SPMM_F64, &a);
+            for (int n = 0; n < 6; n++) check_formats(&a, SAMPLE_REALS, ks[n]);
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("a sum of negative zeros is -0 in a long row, too") {
+        spmm_csr a;
+        static const int64_t length[] = {1, 128, 129, 1025};
+        sample_lengths(length, 4, SPMM_F64, &a);
+        for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] = -1e-300;
+        spmm_multivector x = sample_multivector(a.cols, 1, 1, SPMM_F64),
+                         y = sample_multivector(4, 1, 1, SPMM_F64);
+        for (int64_t i = 0; i < a.cols; i++) ((double *)x.data)[i] = 1e-300;
+        sp_matrix m;
+        sp_matrix_view_csr(&a, &m);
+        sp_serial_product(&m, 0, 4, &x, &y);
+        for (int i = 0; i < 4; i++) CHECK(((double *)y.data)[i] == 0 && signbit(((double *)y.data)[i]));
+        free(x.data);
+        free(y.data);
+        spmm_csr_destroy(&a);
     }
     TEST("an integer product is what the sums over the dense matrix give") {
         spmm_csr a;

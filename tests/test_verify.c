@@ -61,6 +61,24 @@ static void test_right(void)
     }
 }
 
+static void test_long_rows(void)
+{
+    TEST("in long rows bits are compared with the canonical order, and errors are against the plain loop") {
+        for (int p = 0; p < 2; p++) {
+            sp_matrix m;
+            make("longrows:500,5,3,300", (spmm_precision)p, 7);
+            const sp_error canonical = check(2);
+            CHECK(canonical.wrong == 0 && canonical.different == 0 && canonical.max_relative > 0);
+            sp_matrix_view_csr(&a, &m);
+            sp_serial_plain_product(&m, 0, m.rows, &x, &y);
+            const sp_error plain = check(2);
+            CHECK(plain.wrong == 0 && plain.different > 0 && plain.different <= 3 * 7);
+            CHECK(plain.max_relative == 0 && plain.mean_relative == 0);
+            unmake();
+        }
+    }
+}
+
 static void test_wrong(void)
 {
     TEST("one spoiled element is found, whichever it is, and named") {
@@ -139,6 +157,7 @@ static void test_special_values(void)
 int main(void)
 {
     test_right();
+    test_long_rows();
     test_wrong();
     test_special_values();
     return test_end();

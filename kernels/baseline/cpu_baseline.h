@@ -23,7 +23,7 @@ void sp_baseline_transpose(const sp_launch *launch);
 void sp_baseline_release(void *state);
 
 /** Returns sum + a * x, rounded once: one step of the sum that is an element of Y. The fma makes the result
- *  equal to the serial product bit for bit. */
+ *  equal to the serial product bit for bit in rows of up to SP_CHAIN entries. */
 static inline double sp_baseline_fma_f64(double a, double x, double sum) { return fma(a, x, sum); }
 
 /** Returns sum + a * x in f32, rounded once; see sp_baseline_fma_f64(). */

@@ -1,6 +1,6 @@
 /** The serial product as a kernel, so that it is timed like any other product and absolute speed-ups can be
  *  computed: one thread, one row after another. With up to 8 columns the sums are kept in registers. With
- *  more columns sp_serial_product() of formats/serial.h, which loops over all columns for each entry, is
+ *  more columns sp_serial_plain_product() of formats/serial.h, which loops over all columns for each entry, is
  *  faster. */
 #include "formats/serial.h"
 #include "kernels/baseline/cpu_baseline.h"
@@ -51,7 +51,7 @@ SP_BASELINE_PRODUCTS(PRODUCT)
 static spmm_status run(const sp_launch *l)
 {
     if (l->x->k > FEW)
-        sp_serial_product(l->a, 0, l->a->rows, l->x, l->y);
+        sp_serial_plain_product(l->a, 0, l->a->rows, l->x, l->y);
     else
         SP_BASELINE_PRODUCT(l->a)(l);
     return SPMM_OK;

@@ -1,6 +1,6 @@
 /* The loop for SP_RUN_SHIFT with K = 1, in which each vector lane computes one row of Y: X is read in order,
- * and LANES x LANES values of A are transposed in registers. The element of Y in a lane is one fma chain, as
- * in the other loops. This file is included once per element type and vector width, with the macros
+ * and LANES x LANES values of A are transposed in registers. Each lane is summed in the order of
+ * formats/summation.h, as in the other loops. This file is included once per element type and vector width, with the macros
  *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as described in cpu_loops_vector.h
  *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros into the other lanes
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
@@ -15,7 +15,8 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
     for (; b->last - b->first >= LANES; b->first += LANES) {
         const VALUE *const val = (const VALUE *)b->val + at + (b->first - first) * stride;
         const VALUE *const x = (const VALUE *)b->x + (b->first - b->origin);
-        VECTOR sum = INTRINSIC(setzero)();
+        const VECTOR none = INTRINSIC(set1)((VALUE)-0.0); /* -0 + a is a for every a */
+        VECTOR sum = INTRINSIC(setzero)(), segment = none, section = none, row = none;
         if (b->fetched >= 0) sp_fetch_entries(b, at + (b->first + LANES - first) * stride, sizeof(VALUE), 0);
         for (int64_t e = 0; e < n; e += LANES) {
             VECTOR t[LANES];
@@ -24,7 +25,18 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
             TRANSPOSE(t);
             SP_UNROLL for (int j = 0; j < LANES; j++) if (j < some)
                 sum = INTRINSIC(fmadd)(t[j], INTRINSIC(loadu)(x + col[e + j]), sum);
+            const int64_t end = e + some;
+            if (n <= SP_CHAIN || (end % SP_LEAF && end < n)) continue;
+            segment = INTRINSIC(add)(segment, sum);
+            sum = INTRINSIC(setzero)();
+            if (end % SP_SEGMENT && end < n) continue;
+            section = INTRINSIC(add)(section, segment);
+            segment = none;
+            if (end % SP_SECTION && end < n) continue;
+            row = INTRINSIC(add)(row, section);
+            section = none;
         }
+        if (n > SP_CHAIN) sum = row;
         VALUE *const y = (VALUE *)b->y + b->first;
         if (b->stream && (uintptr_t)y % sizeof(VECTOR) == 0)
             INTRINSIC(stream)(y, sum);

@@ -21,6 +21,7 @@
 #define STORE(p, v) INTRINSIC(storeu)(p, v)
 #define STREAM(p, v) INTRINSIC(stream)(p, v)
 #define FMA(a, x, c) INTRINSIC(fmadd)(a, x, c)
+#define ADD(a, b) INTRINSIC(add)(a, b)
 #ifdef BIT_MASKS
 #define LOAD_MASKED(p, mask) INTRINSIC(maskz_loadu)(mask, p)
 #define STORE_MASKED(p, mask, v) INTRINSIC(mask_storeu)(p, mask, v)
@@ -37,6 +38,7 @@
 #define SPREAD(a) (a)
 #define LOAD(p) (*(p))
 #define STORE(p, v) (*(p) = (v))
+#define ADD(a, b) ((a) + (b))
 #define LOAD_MASKED(p, mask) (*(p)) /* a vector of one lane is never masked */
 #define STORE_MASKED(p, mask, v) (*(p) = (v))
 #ifndef STREAM
@@ -51,7 +53,7 @@ typedef struct NAME(group) {
     const int32_t *col; /* column indices: a list for each row r at col + r * stride, or one for all at col */
     const VALUE *x;
     int64_t stride;
-    int64_t prefetch, limit; /* prefetch: offset in col; limit (one-row groups): last index to read in col */
+    int64_t prefetch, limit; /* prefetch: offset in col; limit (lone rows): last index to read in col */
 } NAME(group);
 
 /** Stores the sums of row i of Y, sum[0] .. sum[vectors - 1]. If `masked` is 1, the last of these vectors is
@@ -69,21 +71,22 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
     if (masked) STORE_MASKED(y + (vectors - 1) * LANES, mask, sum[vectors - 1]);
 }
 
-/** Computes a group of `rows` rows of Y, `vectors` vectors of columns per row; if `masked`, the last vector
- *  is masked. `lists` is the number of lists of column indices: `rows`, which is one list per row, or 1,
- *  which is one list for all rows. With one list, row r of the group reads X r * shift elements beyond the
- *  position that the list gives. Each lane computes one element of Y, as an fma chain in column order from
- *  +0. */
-TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) g, const int rows,
-                                           const int lists, const int64_t ldx, const int64_t shift,
-                                           const int vectors, const int masked)
+/** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: entries from .. to - 1
+ *  of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If `masked`,
+ *  the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is one list per
+ *  row, or 1, which is one list for all rows. With one list, row r of the group reads X r * shift elements beyond
+ *  the position that the list gives. */
+TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g, const int64_t from,
+                                          const int64_t to, const int rows, const int lists,
+                                          const int64_t ldx, const int64_t shift, const int vectors,
+                                          const int masked, VECTOR (*sum)[VECTORS])
 {
     const int bytes = vectors * LANES * (int)sizeof(VALUE);
     const MASK mask = MASK_OF(b->tail);
-    VECTOR sum[SP_TOGETHER][VECTORS], a[SP_TOGETHER], x[VECTORS];
+    VECTOR a[SP_TOGETHER], x[VECTORS];
     (void)mask;
     SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO;
-    for (int64_t e = 0; e < g.n; e++) {
+    for (int64_t e = from; e < to; e++) {
         SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD(g.val[r * g.stride + e]);
         SP_UNROLL for (int r = 0; r < rows; r++)
         {
@@ -103,7 +106,74 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
             }
         }
     }
-    SP_UNROLL for (int r = 0; r < rows; r++) NAME(store)(b, g.i + r, sum[r], vectors, masked, mask);
+}
+
+/** Computes a group of `rows` rows of Y that are one chain each; for the other arguments see chains(). */
+TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) g, const int rows,
+                                           const int lists, const int64_t ldx, const int64_t shift,
+                                           const int vectors, const int masked)
+{
+    VECTOR sum[SP_TOGETHER][VECTORS];
+    NAME(chains)(b, g, 0, g.n, rows, lists, ldx, shift, vectors, masked, sum);
+    SP_UNROLL for (int r = 0; r < rows; r++)
+        NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
+}
+
+/** Adds `sum`, the sum of a leaf that ends at entry `end` of a row of n entries, to level[0], the sum of its
+ *  segment; that, if it is complete, to level[1], the sum of its section; and that to level[2], the sum of the row.
+ *  They begin at -0, to which any number can be added without a change. */
+TARGET SP_INLINE static void NAME(add_leaf)(VECTOR (*level)[VECTORS], const VECTOR *sum, const int64_t end,
+                                            const int64_t n, const int vectors)
+{
+    const VECTOR none = SPREAD((VALUE)-0.0);
+    SP_UNROLL for (int v = 0; v < vectors; v++) level[0][v] = ADD(level[0][v], sum[v]);
+    if (end % SP_SEGMENT && end < n) return;
+    SP_UNROLL for (int v = 0; v < vectors; v++)
+    {
+        level[1][v] = ADD(level[1][v], level[0][v]);
+        level[0][v] = none;
+    }
+    if (end % SP_SECTION && end < n) return;
+    SP_UNROLL for (int v = 0; v < vectors; v++)
+    {
+        level[2][v] = ADD(level[2][v], level[1][v]);
+        level[1][v] = none;
+    }
+}
+
+/** Computes a group of `rows` rows of Y, or sections of rows, by leaves, in the order of formats/summation.h. If a
+ *  lone row has few vectors, the leaves of a segment are computed together, so that one addition need not wait for
+ *  another. For the other arguments see chains(). */
+TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, const int rows,
+                                             const int lists, const int64_t ldx, const int64_t shift,
+                                             const int vectors, const int masked)
+{
+    VECTOR sum[SP_TOGETHER][VECTORS], level[SP_TOGETHER][3][VECTORS];
+    const int together = rows == 1 && vectors <= SP_FEW_VECTORS;
+    SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int l = 0; l < 3; l++)
+        SP_UNROLL for (int v = 0; v < vectors; v++) level[r][l][v] = SPREAD((VALUE)-0.0);
+    for (int64_t e = 0, end; e < g.n; e = end) {
+        const int segment = together && g.n - e >= SP_SEGMENT && e % SP_SEGMENT == 0;
+        end = segment ? e + SP_SEGMENT : g.n - e < SP_LEAF ? g.n : e + SP_LEAF;
+        if (rows == 1 && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
+            sp_fetch_entries(b, g.val + end - (const VALUE *)b->val, sizeof(VALUE), 1);
+        if (segment) {
+            const NAME(group)
+                leaves = {.val = g.val + e,
+                          .col = g.col + e,
+                          .x = g.x,
+                          .stride = SP_LEAF,
+                          .prefetch = g.prefetch && end + SP_SEGMENT <= g.limit ? SP_SEGMENT : 0};
+            NAME(chains)(b, leaves, 0, SP_LEAF, SP_LEAVES, SP_LEAVES, ldx, 0, vectors, masked, sum);
+            SP_UNROLL for (int l = 0; l < SP_LEAVES; l++)
+                NAME(add_leaf)(level[0], sum[l], e + (l + 1) * SP_LEAF, g.n, vectors);
+            continue;
+        }
+        NAME(chains)(b, g, e, end, rows, lists, ldx, shift, vectors, masked, sum);
+        SP_UNROLL for (int r = 0; r < rows; r++) NAME(add_leaf)(level[r], sum[r], end, g.n, vectors);
+    }
+    SP_UNROLL for (int r = 0; r < rows; r++)
+        NAME(store)(b, g.i + r, level[r][2], vectors, masked, MASK_OF(b->tail));
 }
 
 /** The loop for SP_RUN_ANY: computes one row at a time. */
@@ -111,7 +181,6 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
 {
     for (int64_t i = b->first; i < b->last; i++) {
         const int64_t at = b->begin[i], n = b->end[i] - at;
-        if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0) sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
         const NAME(group) g = {.i = i,
                                .n = n,
                                .val = (const VALUE *)b->val + at,
@@ -119,6 +188,11 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
                                .x = b->x,
                                .prefetch = b->prefetch,
                                .limit = b->last_entry - at};
+        if (n > b->chain) {
+            NAME(long_rows)(b, g, 1, 1, ldx, 0, vectors, masked);
+            continue;
+        }
+        if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0) sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
         NAME(product)(b, g, 1, 1, ldx, 0, vectors, masked);
     }
 }
@@ -149,7 +223,10 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
                                .x = b->x,
                                .stride = stride,
                                .prefetch = end + prefetch <= b->last_entry ? prefetch : 0};
-        NAME(product)(b, g, height, height, ldx, 0, vectors, masked);
+        if (n > b->chain)
+            NAME(long_rows)(b, g, height, height, ldx, 0, vectors, masked);
+        else
+            NAME(product)(b, g, height, height, ldx, 0, vectors, masked);
     }
 }
 
@@ -176,7 +253,10 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
                                .col = list ? list : b->col + p,
                                .x = (const VALUE *)b->x + shift * ldx,
                                .stride = stride};
-        NAME(product)(b, g, height, 1, ldx, kind == SP_RUN_SHIFT ? ldx : 0, vectors, masked);
+        if (n > b->chain)
+            NAME(long_rows)(b, g, height, 1, ldx, kind == SP_RUN_SHIFT ? ldx : 0, vectors, masked);
+        else
+            NAME(product)(b, g, height, 1, ldx, kind == SP_RUN_SHIFT ? ldx : 0, vectors, masked);
     }
 }
 
@@ -265,6 +345,7 @@ static const sp_loop NAME(loops)[VECTORS][2][SP_RUN_KINDS] = {
 #undef STORE
 #undef STREAM
 #undef FMA
+#undef ADD
 #undef MASK
 #undef MASK_OF
 #undef LOAD_MASKED

@@ -35,9 +35,9 @@ typedef struct sp_rows {
     int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
     int newly;        /* 1: X has LARGE_X bytes or more; see sp_block.newly */
-    int64_t segments; /* total number of segments of the rows of more than SP_CPU_ROW_SEGMENT entries */
-    int64_t *segment; /* [2 * segments]: where each segment begins, then where each segment ends */
-    void *partial;    /* [segments x partial_ld]: the sums of the segments */
+    int64_t sections; /* total number of sections of the rows of more than SP_CPU_LONG_ROW entries */
+    int64_t *section; /* [2 * sections]: where each section begins, then where each section ends */
+    void *partial;    /* [sections x partial_ld]: the sums of the sections */
     int64_t partial_ld;
 } sp_rows;
 
@@ -52,22 +52,22 @@ typedef struct product {
 
 /* ---- preparation ---- */
 
-/** Cuts the rows of more than SP_CPU_ROW_SEGMENT entries into segments and allocates memory for the sums of
- *  the segments. */
+/** Cuts the rows of more than SP_CPU_LONG_ROW entries into sections and allocates memory for the sums of
+ *  the sections. */
 static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows, size = sp_value_size(setup->a->precision);
     const int64_t line = 64 / size;
-    for (int64_t i = 0; i < rows; i++) s->segments += sp_row_segments(s->end[i] - s->begin[i]);
-    if (s->segments == 0) return SPMM_OK;
+    for (int64_t i = 0; i < rows; i++) s->sections += sp_row_sections(s->end[i] - s->begin[i]);
+    if (s->sections == 0) return SPMM_OK;
     s->partial_ld = (setup->k + line - 1) / line * line;
-    TRY(sp_alloc((void **)&s->segment, 2 * s->segments, sizeof *s->segment, "pieces of long rows"));
-    TRY(sp_alloc(&s->partial, s->segments * s->partial_ld, size, "sums of pieces of long rows"));
+    TRY(sp_alloc((void **)&s->section, 2 * s->sections, sizeof *s->section, "sections of long rows"));
+    TRY(sp_alloc(&s->partial, s->sections * s->partial_ld, size, "sums of sections of long rows"));
     for (int64_t i = 0, p = 0; i < rows; i++)
-        for (int64_t n = sp_row_segments(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
-            s->segment[p] = at;
-            at = n > 1 ? at + SP_CPU_ROW_SEGMENT : s->end[i];
-            s->segment[s->segments + p] = at;
+        for (int64_t n = sp_row_sections(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
+            s->section[p] = at;
+            at = n > 1 ? at + SP_SECTION : s->end[i];
+            s->section[s->sections + p] = at;
         }
     return SPMM_OK;
 }
@@ -94,7 +94,7 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
     const int64_t size = sp_value_size(a->precision);
-    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_ROW_SEGMENT, setup->threads, &s->runs));
+    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_LONG_ROW, setup->threads, &s->runs));
     TRY(cut_long_rows(setup, s));
     TRY(interleave(setup, s));
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
@@ -130,7 +130,7 @@ void sp_rows_destroy(void *state)
     if (!s) return;
     sp_runs_destroy(&s->runs);
     sp_thread_ranges_destroy(&s->interleaved);
-    sp_free(s->segment);
+    sp_free(s->section);
     sp_free(s->partial);
     sp_free(s->owned);
     sp_free(s);
@@ -181,7 +181,7 @@ static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
     return p->width->loops[vectors - 1][n == p->blocks - 1 && p->total * lanes > ld];
 }
 
-/** Computes rows first .. last - 1 of Y, none of which is cut into segments. If there are several column
+/** Computes rows first .. last - 1 of Y, none of which is cut into sections. If there are several column
  *  blocks, the rows are computed in chunks, so that A's entries are in the cache for all column blocks except
  *  the first. */
 static void run_range(const product *p, int64_t first, int64_t last)
@@ -192,6 +192,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
     const int64_t chunk = p->blocks == 1 ? last - first : 1 + CHUNK_ENTRIES * a->rows / (a->nnz + 1);
     sp_block b = {.begin = s->begin,
                   .end = s->end,
+                  .chain = SP_CHAIN,
                   .col = a->col,
                   .val = a->val,
                   .ldx = p->l->x->ld,
@@ -220,7 +221,7 @@ static const sp_thread_ranges *ranges_of(const product *p)
     return p->s->interleaved.threads ? &p->s->interleaved : p->l->ranges;
 }
 
-/** Computes rows first .. last - 1 of Y, except those that are cut into segments. */
+/** Computes rows first .. last - 1 of Y, except those that are cut into sections. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
     const sp_thread_ranges *const w = ranges_of(p);
@@ -232,64 +233,54 @@ static void run_rows(const product *p, int64_t first, int64_t last)
     run_range(p, first, last);
 }
 
-/** Computes the sums of segments first .. last - 1. To the loops, segments are rows of a matrix, and the
- *  array of their sums is its Y. The segments of a long row are consecutive, and all except the last of a row
- *  have equal lengths. */
-static void run_segments(const product *p, int64_t first, int64_t last)
+/** Computes the sums of sections first .. last - 1. To the loops, sections are rows of a matrix, and the array
+ *  of their sums is its Y. */
+static void run_sections(const product *p, int64_t first, int64_t last)
 {
     const sp_rows *const s = p->s;
-    const int64_t *const begin = s->segment, *const end = s->segment + s->segments;
-    const int64_t height = SP_HEIGHT(SP_RUN_EQUAL);
-    sp_block b = {.begin = begin,
-                  .end = end,
+    if (first == last) return;
+    sp_block b = {.begin = s->section,
+                  .end = s->section + s->sections,
+                  .chain = SP_LEAF,
                   .col = p->l->a->col,
                   .val = p->l->a->val,
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,
+                  .last_entry = s->section[s->sections + last - 1] - 1,
                   .fetched = -1}; /* A is not prefetched: the hardware does it, as there are few streams */
     for (int64_t n = 0; n < p->blocks; n++) {
         const sp_loop *const loops = begin_block(p, n, &b);
         b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
-        for (int64_t i = first, count; i < last; i += count) {
-            for (count = 1; i + count < last && begin[i + count] == begin[i] + count * SP_CPU_ROW_SEGMENT;)
-                count++;
-            b.last_entry = end[i + count - 1] - 1;
-            const int64_t equal = count - (end[i + count - 1] - begin[i + count - 1] < SP_CPU_ROW_SEGMENT);
-            const int64_t together = loops[SP_RUN_EQUAL] ? equal / height * height : 0;
-            run_loop(loops[SP_RUN_EQUAL], &b, i, i + together);
-            run_loop(loops[SP_RUN_ANY], &b, i + together, i + count);
-        }
+        run_loop(loops[SP_RUN_ANY], &b, first, last);
     }
 }
 
-/** Computes long row number g of Y: adds, in order, the sums of its `count` segments, which are segments
+/** Computes long row number g of Y: adds, in order, the sums of its `count` sections, which are sections
  *  first .. first + count - 1. */
-static void add_segments(const product *p, int64_t g, int64_t first, int64_t count)
+static void add_sections(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
     const int64_t at = ranges_of(p)->long_row[g] * y->ld, ld = p->s->partial_ld;
-    for (int64_t j = 0; j < y->k; j++)
+    for (int64_t n = 0; n < count; n++)
         if (y->precision == SPMM_F64) {
-            const double *const partial = (const double *)p->s->partial + first * ld + j;
-            double sum = partial[0];
-            for (int64_t n = 1; n < count; n++) sum += partial[n * ld];
-            ((double *)y->data)[at + j] = sum;
+            const double *const partial = (const double *)p->s->partial + (first + n) * ld;
+            double *const sum = (double *)y->data + at;
+            for (int64_t j = 0; j < y->k; j++) sum[j] = n == 0 ? partial[j] : sum[j] + partial[j];
         } else {
-            const float *const partial = (const float *)p->s->partial + first * ld + j;
-            float sum = partial[0];
-            for (int64_t n = 1; n < count; n++) sum += partial[n * ld];
-            ((float *)y->data)[at + j] = sum;
+            const float *const partial = (const float *)p->s->partial + (first + n) * ld;
+            float *const sum = (float *)y->data + at;
+            for (int64_t j = 0; j < y->k; j++) sum[j] = n == 0 ? partial[j] : sum[j] + partial[j];
         }
 }
 
 /** Computes the long rows of Y that belong to this thread: numbers `thread`, `thread` + `threads`, ... */
-static void add_all_segments(const product *p, int thread, int threads)
+static void add_all_sections(const product *p, int thread, int threads)
 {
     const sp_thread_ranges *const w = ranges_of(p);
     for (int64_t g = 0, first = 0; g < w->long_rows; g++) {
-        const int64_t i = w->long_row[g], count = sp_row_segments(p->s->end[i] - p->s->begin[i]);
-        if (g % threads == thread) add_segments(p, g, first, count);
+        const int64_t i = w->long_row[g], count = sp_row_sections(p->s->end[i] - p->s->begin[i]);
+        if (g % threads == thread) add_sections(p, g, first, count);
         first += count;
     }
 }
@@ -309,12 +300,12 @@ spmm_status sp_rows_run(const sp_launch *l)
     {
         const int threads = omp_get_num_threads();
         for (int t = omp_get_thread_num(); t < w->threads; t += threads) {
-            if (w->long_rows) run_segments(&p, w->segment[t], w->segment[t + 1]);
+            if (w->long_rows) run_sections(&p, w->section[t], w->section[t + 1]);
             run_rows(&p, w->begin[t], w->begin[t + 1]);
         }
         if (w->long_rows) {
 #pragma omp barrier
-            add_all_segments(&p, omp_get_thread_num(), threads);
+            add_all_sections(&p, omp_get_thread_num(), threads);
         }
         if (p.stream) FENCE();
     }

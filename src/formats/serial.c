@@ -1,11 +1,14 @@
 /** The serial reference products, plain on purpose: one fma per entry of the matrix and column of X, in
- *  storage order, directly into Y. They share no code with the kernels that are checked against them. */
+ *  storage order. They share no code with the kernels that are checked against them. */
 #include "formats/serial.h"
 
 #include <math.h>
 
 #include "formats/format.h"
 #include "formats/multivector.h"
+#include "formats/summation.h"
+
+enum { BLOCK = 64 }; /* columns of X for which a long row is summed at a time */
 
 /** Returns the entries of row i; none if the format does not store rows one by one: kernels for such formats
  *  are checked against CSR. */
@@ -44,16 +47,29 @@ static inline sp_row_range row_of(const sp_matrix *m, int64_t i)
 #define TARGET
 #include "formats/serial_impl.h"
 
-void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
-                       spmm_multivector *y)
+/** Computes rows [begin, end) of y = m x; rows of up to `chain` entries are one chain. */
+static void product(const sp_matrix *m, int64_t begin, int64_t end, int64_t chain, const spmm_multivector *x,
+                    spmm_multivector *y)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        (m->precision == SPMM_F64 ? product_f64_fma : product_f32_fma)(m, begin, end, x, y);
+        (m->precision == SPMM_F64 ? product_f64_fma : product_f32_fma)(m, begin, end, chain, x, y);
         return;
     }
 #endif
-    (m->precision == SPMM_F64 ? product_f64 : product_f32)(m, begin, end, x, y);
+    (m->precision == SPMM_F64 ? product_f64 : product_f32)(m, begin, end, chain, x, y);
+}
+
+void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
+                       spmm_multivector *y)
+{
+    product(m, begin, end, SP_CHAIN, x, y);
+}
+
+void sp_serial_plain_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
+                             spmm_multivector *y)
+{
+    product(m, begin, end, INT64_MAX, x, y);
 }
 
 void sp_serial_bound(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x, double *bound)

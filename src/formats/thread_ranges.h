@@ -4,30 +4,31 @@
 #define SP_THREAD_RANGES_H
 
 #include "base/status.h"
+#include "formats/summation.h"
 
 enum {
-    SP_CPU_ROW_SEGMENT = 65536 /**< longer rows are cut into segments of this many entries */
+    SP_CPU_LONG_ROW = 16 * SP_SECTION /**< longer rows are cut into their sections, which threads share */
 };
 
-/** The rows and row segments that each OpenMP thread computes, balanced by entries + 2 * rows. Rows of more
- *  than SP_CPU_ROW_SEGMENT entries are long rows and are cut into segments. Thread t computes rows [begin[t],
- *  begin[t+1]) except the long rows among them, and segments [segment[t], segment[t+1]) of long rows. The
- *  segments of all long rows are numbered consecutively: first those of long_row[0], then those of
+/** The rows and sections of rows that each OpenMP thread computes, balanced by entries + 2 * rows. Rows of more
+ *  than SP_CPU_LONG_ROW entries are long rows and are cut into sections (formats/summation.h). Thread t computes
+ *  rows [begin[t], begin[t+1]) except the long rows among them, and sections [section[t], section[t+1]) of long
+ *  rows. The sections of all long rows are numbered consecutively: first those of long_row[0], then those of
  *  long_row[1], and so on. */
 typedef struct sp_thread_ranges {
     int threads;
     int64_t *begin;    /**< first row of each thread, [threads + 1] */
     int64_t long_rows; /**< number of long rows */
     int64_t *long_row; /**< the long rows, increasing, [long_rows] */
-    int64_t *segment;  /**< first segment of each thread, [threads + 1] */
+    int64_t *section;  /**< first section of each thread, [threads + 1] */
 } sp_thread_ranges;
 
-/** Returns the number of segments that a row of `entries` entries is cut into; 0 if the row is not cut.
+/** Returns the number of sections that a row of `entries` entries is cut into; 0 if the row is not cut.
  *  Local. */
-int64_t sp_row_segments(int64_t entries);
+int64_t sp_row_sections(int64_t entries);
 
-/** Divides rows into `threads` consecutive ranges, and divides the segments of long rows among the threads.
- *  Each thread gets about the same sum of entries + 2 * rows, segments included. Local.
+/** Divides rows into `threads` consecutive ranges, and divides the sections of long rows among the threads.
+ *  Each thread gets about the same sum of entries + 2 * rows, sections included. Local.
  *
  *  \param [in]  row_start  row starts as in CSR, [rows + 1]; NULL: all rows cost the same. Need not outlive
  *                          the call

@@ -8,6 +8,7 @@
 #include "cli/copy_bandwidth.h"
 #include "distribute/gather.h"
 #include "formats/multivector.h"
+#include "formats/summation.h"
 #include "plan/plan.h"
 #include "spmm_mpi/dram_bound.h"
 #include "spmm_mpi/probe.h"
@@ -299,7 +300,7 @@ static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
         return 0; /* Y is the sum of several partial Y, which rounds differently */
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
-           (kernel->exact == SP_EXACT_UNSPLIT && job->input.facts.longest <= sp_kernel_row_segment(kernel));
+           (kernel->exact == SP_EXACT_UNSPLIT && job->input.facts.longest <= SP_CHAIN);
 }
 
 /** Returns the index before renumbering of the row whose index after renumbering is `row`. */

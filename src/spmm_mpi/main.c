@@ -3,22 +3,24 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "formats/summation.h"
 #include "plan/exchange.h"
 #include "spmm_mpi/job.h"
 
-static const char *exactness(const sp_kernel *kernel, char *text, size_t n)
+static const char *exactness(const sp_kernel *kernel)
 {
-    if (kernel->exact == SP_EXACT_F64) return "f64";
-    if (kernel->exact != SP_EXACT_UNSPLIT) return kernel->exact == SP_EXACT_YES ? "yes" : "no";
-    snprintf(text, n, "to %lld", (long long)sp_kernel_row_segment(kernel));
-    return text;
+    static char to_chain[16];
+    snprintf(to_chain, sizeof to_chain, "to %d", SP_CHAIN);
+    return kernel->exact == SP_EXACT_F64       ? "f64"
+           : kernel->exact == SP_EXACT_UNSPLIT ? to_chain
+           : kernel->exact == SP_EXACT_YES     ? "yes"
+                                               : "no";
 }
 
 static void list_kernels(void)
 {
     int count;
     const char *why;
-    char text[16];
     int width = 0;
     const sp_kernel *kernel = sp_kernels(&count);
     for (int i = 0; i < count; i++)
@@ -26,7 +28,7 @@ static void list_kernels(void)
     printf("%-*s  %-7s %-10s %-8s %s\n", width, "kernel", "device", "format", "exact", "what it is");
     for (int i = 0; i < count; i++)
         printf("%-*s  %-7s %-10s %-8s %s\n", width, kernel[i].id, sp_device_word(kernel[i].device),
-               sp_format_word(kernel[i].format), exactness(&kernel[i], text, sizeof text), kernel[i].what);
+               sp_format_word(kernel[i].format), exactness(&kernel[i]), kernel[i].what);
     printf(
         "exact: bit for bit the serial product; to N: but for rows over N entries; f64: in that precision\n");
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);

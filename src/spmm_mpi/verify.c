@@ -9,6 +9,7 @@
 #include "formats/matrix.h"
 #include "formats/multivector.h"
 #include "formats/serial.h"
+#include "formats/summation.h"
 
 enum { CHUNK_ROWS = 64 };
 
@@ -31,6 +32,8 @@ static void merge(sp_error *into, const sp_error *part)
     }
 }
 
+static int same_value(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
+
 static double allowance(int64_t n, double sum, spmm_precision precision)
 {
     const double u = precision == SPMM_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
@@ -42,22 +45,27 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
     return 2 * (gamma * sum + (double)n * tiny); /* 2: both y and the reference may have this error */
 }
 
-static void compare(int64_t row, int64_t column, double found, double expected, double bound, sp_error *e)
+/** Returns the relative error of `found` against `expected`; the absolute one where `expected` is 0. */
+static double relative_error(double found, double expected)
 {
-    const int same = found == expected || (isnan(found) && isnan(expected));
-    double relative = 0;
-    int right = same;
-    if (!same) {
-        const double difference = fabs(found - expected);
-        relative = expected != 0 ? difference / fabs(expected) : difference;
-        if (isnan(relative)) relative = INFINITY;
-        right = isfinite(expected) && isfinite(found) && difference <= bound; /* the bound may be infinite */
-    }
+    if (same_value(found, expected)) return 0;
+    const double difference = fabs(found - expected);
+    const double relative = expected != 0 ? difference / fabs(expected) : difference;
+    return isnan(relative) ? INFINITY : relative;
+}
+
+/** Compares an element of Y with that of the serial product, and with that of the plain loop. */
+static void compare(int64_t row, int64_t column, double found, double expected, double plain, double bound,
+                    sp_error *e)
+{
+    const int same = same_value(found, expected);
+    const double relative = relative_error(found, plain);
     e->checked++;
     e->different += !same;
     e->mean_relative += relative;
     if (relative > e->max_relative) e->max_relative = relative;
-    if (right) return;
+    /* the bound may be infinite */
+    if (same || (isfinite(expected) && isfinite(found) && fabs(found - expected) <= bound)) return;
     e->wrong++;
     if (e->row < 0) {
         e->row = row;
@@ -70,24 +78,45 @@ static void compare(int64_t row, int64_t column, double found, double expected, 
 
 typedef struct scratch {
     spmm_multivector reference; /* [CHUNK_ROWS x k] rows of the serial product */
-    double *sum;                /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
+    spmm_multivector plain; /* [CHUNK_ROWS x k] the same by the plain loop; used if the chunk has long rows */
+    double *sum;            /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
 } scratch;
+
+static spmm_status scratch_create(const spmm_csr *a, int64_t k, scratch *s)
+{
+    TRY(spmm_multivector_create(CHUNK_ROWS, k, a->precision, SPMM_CPU, &s->reference));
+    TRY(spmm_multivector_create(CHUNK_ROWS, k, a->precision, SPMM_CPU, &s->plain));
+    return sp_alloc((void **)&s->sum, CHUNK_ROWS * k, sizeof *s->sum, "bounds");
+}
+
+static void scratch_destroy(scratch *s)
+{
+    spmm_multivector_destroy(&s->reference);
+    spmm_multivector_destroy(&s->plain);
+    sp_free(s->sum);
+}
 
 static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spmm_multivector *x,
                        const spmm_multivector *y, scratch *s, sp_error *e)
 {
     /* `rows` shares the arrays of a: its row starts are still positions in the whole arrays col and val */
     sp_matrix rows = *a;
+    int64_t longest = 0;
     rows.row_start = a->row_start + begin;
     rows.rows = end - begin;
+    for (int64_t i = 0; i < rows.rows; i++)
+        if (rows.row_start[i + 1] - rows.row_start[i] > longest)
+            longest = rows.row_start[i + 1] - rows.row_start[i];
+    const spmm_multivector *const plain = longest > SP_CHAIN ? &s->plain : &s->reference;
     sp_serial_product(&rows, 0, rows.rows, x, &s->reference);
+    if (longest > SP_CHAIN) sp_serial_plain_product(&rows, 0, rows.rows, x, &s->plain);
     sp_serial_bound(&rows, 0, rows.rows, x, s->sum);
     for (int64_t i = 0; i < rows.rows; i++) {
         const int64_t n = rows.row_start[i + 1] - rows.row_start[i];
         for (int64_t j = 0; j < x->k; j++)
             compare(begin + i, j, sp_multivector_get(y, begin + i, j),
-                    sp_multivector_get(&s->reference, i, j), allowance(n, s->sum[i * x->k + j], a->precision),
-                    e);
+                    sp_multivector_get(&s->reference, i, j), sp_multivector_get(plain, i, j),
+                    allowance(n, s->sum[i * x->k + j], a->precision), e);
     }
 }
 
@@ -102,9 +131,7 @@ spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_m
     {
         scratch s = {.sum = NULL};
         sp_error mine = {.row = -1, .column = -1};
-        const int bad = spmm_multivector_create(CHUNK_ROWS, x->k, a->precision, SPMM_CPU, &s.reference) !=
-                            SPMM_OK ||
-                        sp_alloc((void **)&s.sum, CHUNK_ROWS * x->k, sizeof *s.sum, "bounds") != SPMM_OK;
+        const int bad = scratch_create(a, x->k, &s) != SPMM_OK;
 #pragma omp for schedule(dynamic)
         for (int64_t begin = 0; begin < a->rows; begin += CHUNK_ROWS)
             if (!bad)
@@ -115,8 +142,7 @@ spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_m
             merge(error, &mine);
             failed |= bad;
         }
-        spmm_multivector_destroy(&s.reference);
-        sp_free(s.sum);
+        scratch_destroy(&s);
     }
     if (error->checked > 0) error->mean_relative /= (double)error->checked;
     return failed ? sp_fail(SPMM_ERR_MEMORY, "cannot allocate the reference for verifying") : SPMM_OK;

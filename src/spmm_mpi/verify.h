@@ -6,9 +6,10 @@
 
 enum { SP_SAMPLE_ROWS = 1000 }; /**< approximate number of rows that --verify sample compares */
 
-/** Result of the comparison of y with the reference product ref. */
+/** Result of the comparison of y with the reference product ref and with the product of the plain loop,
+ *  which differ only in rows of more than SP_CHAIN entries. */
 typedef struct sp_error {
-    double max_relative;  /**< maximum relative error |y - ref| / |ref|; for ref = 0, |y| */
+    double max_relative;  /**< maximum relative error |y - plain| / |plain|; for plain = 0, |y| */
     double mean_relative; /**< mean relative error of all elements */
     int64_t checked;      /**< number of elements compared */
     int64_t wrong; /**< number of wrong elements: y and ref differ by more than sp_verify() allows, or they
@@ -18,7 +19,8 @@ typedef struct sp_error {
     double found, expected, bound; /**< first wrong element: its y, its ref, the allowed error */
 } sp_error;
 
-/** Compares y with the product of a and x that sp_serial_product() computes in the precision of a.
+/** Compares y with the products of a and x that sp_serial_product() (ref) and sp_serial_plain_product() (plain)
+ *  compute in the precision of a.
  *
  *  The allowed error is 2 (gamma_n sum|a||x| + n t), where n is the number of entries of the row, gamma_n =
  *  n u / (1 - n u), u the unit round-off (2^-53 or 2^-24), and t the smallest subnormal number. The factor 2
