@@ -1,5 +1,5 @@
-/** The products that the kernels are judged by, written naively from the words of formats/summation.h: with its
- *  numbers, with fma() of the C library, and one element at a time. */
+/** The products that the kernels are judged by, written naively from the words of formats/summation.h: with
+ *  its numbers, with fma() of the C library, and one element at a time. */
 #ifndef SP_CANONICAL_H
 #define SP_CANONICAL_H
 
@@ -42,9 +42,10 @@ static inline double naive_element(const spmm_csr *a, int64_t i, const spmm_mult
     if (!sum) abort();
     for (int64_t e = begin; e < end; e += 32)
         sum[count++] = naive_chain(a, e, e + 32 < end ? e + 32 : end, x, j);
-    count = naive_groups(sum, count, 4, a->precision); /* the segments */
-    count = naive_groups(sum, count, 8, a->precision); /* the sections */
-    naive_groups(sum, count, count, a->precision);     /* the row */
+    count = naive_groups(sum, count, 4, a->precision);  /* the segments */
+    count = naive_groups(sum, count, 8, a->precision);  /* the sections */
+    count = naive_groups(sum, count, 32, a->precision); /* the parts */
+    naive_groups(sum, count, count, a->precision);      /* the row */
     const double element = sum[0];
     free(sum);
     return element;
@@ -61,7 +62,7 @@ static inline spmm_multivector naive_product(const spmm_csr *a, const spmm_multi
     return y;
 }
 
-/** Makes a matrix with rows of the given lengths; columns are spread, and values are reals. Aborts on failure. */
+/** Makes a matrix with rows of the given lengths; columns are spread, values are reals. Aborts on failure. */
 static inline void sample_lengths(const int64_t *length, int64_t rows, spmm_precision precision, spmm_csr *a)
 {
     int64_t nnz = 0, cols = 1;
@@ -84,7 +85,7 @@ static inline void sample_lengths(const int64_t *length, int64_t rows, spmm_prec
 static const int64_t canonical_lengths[] = {0,    1,    31,           32,    33,    64,    96,         127,
                                             128,  129,  160,          161,   191,   192,   255,        256,
                                             257,  300,  384,          1023,  1024,  1025,  1056,       1151,
-                                            1152, 1153, 1024 * 3 + 1, 16383, 16384, 16385, 16384 + 129};
+                                            1152, 1153, 1024 * 3 + 1, 32767, 32768, 32769, 32768 + 129};
 enum { CANONICAL_LENGTHS = sizeof canonical_lengths / sizeof *canonical_lengths };
 
 #endif

@@ -129,15 +129,14 @@ static int64_t cost(const spmm_csr *a, const sp_thread_ranges *w, int t)
     int64_t entries = 0, piece = 0;
     for (int64_t i = w->begin[t]; i < w->begin[t + 1]; i++) {
         const int64_t n = a->irp[i + 1] - a->irp[i];
-        entries += 2 + (n > SP_CPU_LONG_ROW ? 0 : n);
+        entries += 2 + (n > SP_PART ? 0 : n);
     }
     for (int64_t g = 0; g < w->long_rows; g++) {
         int64_t left = a->irp[w->long_row[g] + 1] - a->irp[w->long_row[g]];
-        for (; left > 0; left -= SP_SECTION, piece++)
-            if (piece >= w->section[t] && piece < w->section[t + 1])
-                entries += left < SP_SECTION ? left : SP_SECTION;
+        for (; left > 0; left -= SP_PART, piece++)
+            if (piece >= w->part[t] && piece < w->part[t + 1]) entries += left < SP_PART ? left : SP_PART;
     }
-    CHECK(t < w->threads - 1 || piece == w->section[w->threads]);
+    CHECK(t < w->threads - 1 || piece == w->part[w->threads]);
     return entries;
 }
 
@@ -164,19 +163,19 @@ int main(void)
         }
         spmm_csr_destroy(&a);
     }
-    TEST("more threads than rows: each section and each row is somebody's") {
+    TEST("more threads than parts and rows: each part and each row is somebody's") {
         spmm_csr a;
-        if (sp_csr_create(3, SP_CPU_LONG_ROW * 3, SP_CPU_LONG_ROW + 9, SPMM_F64, &a) != SPMM_OK) abort();
+        if (sp_csr_create(3, SP_PART * 3, 2 * SP_PART + 9, SPMM_F64, &a) != SPMM_OK) abort();
         a.irp[1] = 4;
         a.irp[2] = a.irp[3] = a.nnz;
         sp_thread_ranges w;
         CHECK_INT(sp_thread_ranges_create(a.irp, a.rows, 9, &w), SPMM_OK);
         CHECK_INT(w.long_rows, 1);
         CHECK_INT(w.long_row[0], 1);
-        CHECK_INT(w.section[0], 0);
-        CHECK_INT(w.section[9], SP_CPU_LONG_ROW / SP_SECTION + 1);
+        CHECK_INT(w.part[0], 0);
+        CHECK_INT(w.part[9], 3);
         CHECK_INT(w.begin[9], 3);
-        for (int t = 0; t < 9; t++) CHECK(w.section[t] <= w.section[t + 1] && w.begin[t] <= w.begin[t + 1]);
+        for (int t = 0; t < 9; t++) CHECK(w.part[t] <= w.part[t + 1] && w.begin[t] <= w.begin[t + 1]);
         sp_thread_ranges_destroy(&w);
         spmm_csr_destroy(&a);
     }

@@ -49,7 +49,7 @@ typedef struct sp_block {
     int64_t ldx, ldy;
     int64_t first, last; /**< rows to compute: first .. last - 1, a multiple of the kind's SP_HEIGHT */
     int64_t
-        chain; /**< longest row that is one chain: SP_CHAIN, or SP_LEAF if the rows are sections of rows */
+        chain; /**< longest row that is one chain: SP_CHAIN, or SP_LEAF if the rows are parts of rows */
     /** >= 0: row i of A has the column indices of row `origin`, each plus i - origin; for SP_RUN_BLOCK2 and
      *  SP_RUN_BLOCK3 this holds for the first row of each pair or triple. Never negative for SP_RUN_SHIFT.
      *  -1: each group of SP_HEIGHT rows has column indices of its own. */

@@ -72,10 +72,10 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
 }
 
 /** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: entries from .. to - 1
- *  of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If `masked`,
- *  the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is one list per
- *  row, or 1, which is one list for all rows. With one list, row r of the group reads X r * shift elements beyond
- *  the position that the list gives. */
+ *  of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If
+ *  `masked`, the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is one
+ *  list per row, or 1, which is one list for all rows. With one list, row r of the group reads X r * shift
+ *  elements beyond the position that the list gives. */
 TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g, const int64_t from,
                                           const int64_t to, const int rows, const int lists,
                                           const int64_t ldx, const int64_t shift, const int vectors,
@@ -120,8 +120,9 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
 }
 
 /** Adds `sum`, the sum of a leaf that ends at entry `end` of a row of n entries, to level[0], the sum of its
- *  segment; that, if it is complete, to level[1], the sum of its section; and that to level[2], the sum of the row.
- *  They begin at -0, to which any number can be added without a change. */
+ *  segment; that, if it is complete, to level[1], the sum of its section; and that to level[2], the sum of
+ *  the row, which has at most SP_PART entries. They begin at -0, which added to any number leaves it as it
+ *  is. */
 TARGET SP_INLINE static void NAME(add_leaf)(VECTOR (*level)[VECTORS], const VECTOR *sum, const int64_t end,
                                             const int64_t n, const int vectors)
 {
@@ -141,9 +142,9 @@ TARGET SP_INLINE static void NAME(add_leaf)(VECTOR (*level)[VECTORS], const VECT
     }
 }
 
-/** Computes a group of `rows` rows of Y, or sections of rows, by leaves, in the order of formats/summation.h. If a
- *  lone row has few vectors, the leaves of a segment are computed together, so that one addition need not wait for
- *  another. For the other arguments see chains(). */
+/** Computes a group of `rows` rows of Y, or of parts of rows, by leaves, in the order of
+ *  formats/summation.h. If a lone row has few vectors, the leaves of a segment are computed together, so that
+ *  one addition need not wait for another. For the other arguments see chains(). */
 TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, const int rows,
                                              const int lists, const int64_t ldx, const int64_t shift,
                                              const int vectors, const int masked)

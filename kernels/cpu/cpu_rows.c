@@ -35,9 +35,9 @@ typedef struct sp_rows {
     int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
     int newly;        /* 1: X has LARGE_X bytes or more; see sp_block.newly */
-    int64_t sections; /* total number of sections of the rows of more than SP_CPU_LONG_ROW entries */
-    int64_t *section; /* [2 * sections]: where each section begins, then where each section ends */
-    void *partial;    /* [sections x partial_ld]: the sums of the sections */
+    int64_t parts;    /* total number of parts of the rows of more than SP_PART entries */
+    int64_t *part;    /* [2 * parts]: where each part begins, then where each part ends */
+    void *partial;    /* [parts x partial_ld]: the sums of the parts */
     int64_t partial_ld;
 } sp_rows;
 
@@ -52,22 +52,22 @@ typedef struct product {
 
 /* ---- preparation ---- */
 
-/** Cuts the rows of more than SP_CPU_LONG_ROW entries into sections and allocates memory for the sums of
- *  the sections. */
+/** Cuts the rows of more than SP_PART entries into parts and allocates memory for the sums of
+ *  the parts. */
 static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows, size = sp_value_size(setup->a->precision);
     const int64_t line = 64 / size;
-    for (int64_t i = 0; i < rows; i++) s->sections += sp_row_sections(s->end[i] - s->begin[i]);
-    if (s->sections == 0) return SPMM_OK;
+    for (int64_t i = 0; i < rows; i++) s->parts += sp_row_parts(s->end[i] - s->begin[i]);
+    if (s->parts == 0) return SPMM_OK;
     s->partial_ld = (setup->k + line - 1) / line * line;
-    TRY(sp_alloc((void **)&s->section, 2 * s->sections, sizeof *s->section, "sections of long rows"));
-    TRY(sp_alloc(&s->partial, s->sections * s->partial_ld, size, "sums of sections of long rows"));
+    TRY(sp_alloc((void **)&s->part, 2 * s->parts, sizeof *s->part, "parts of long rows"));
+    TRY(sp_alloc(&s->partial, s->parts * s->partial_ld, size, "sums of parts of long rows"));
     for (int64_t i = 0, p = 0; i < rows; i++)
-        for (int64_t n = sp_row_sections(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
-            s->section[p] = at;
-            at = n > 1 ? at + SP_SECTION : s->end[i];
-            s->section[s->sections + p] = at;
+        for (int64_t n = sp_row_parts(s->end[i] - s->begin[i]), at = s->begin[i]; n > 0; n--, p++) {
+            s->part[p] = at;
+            at = n > 1 ? at + SP_PART : s->end[i];
+            s->part[s->parts + p] = at;
         }
     return SPMM_OK;
 }
@@ -94,7 +94,7 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
     const int64_t size = sp_value_size(a->precision);
-    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_CPU_LONG_ROW, setup->threads, &s->runs));
+    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
     TRY(cut_long_rows(setup, s));
     TRY(interleave(setup, s));
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
@@ -130,7 +130,7 @@ void sp_rows_destroy(void *state)
     if (!s) return;
     sp_runs_destroy(&s->runs);
     sp_thread_ranges_destroy(&s->interleaved);
-    sp_free(s->section);
+    sp_free(s->part);
     sp_free(s->partial);
     sp_free(s->owned);
     sp_free(s);
@@ -181,7 +181,7 @@ static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
     return p->width->loops[vectors - 1][n == p->blocks - 1 && p->total * lanes > ld];
 }
 
-/** Computes rows first .. last - 1 of Y, none of which is cut into sections. If there are several column
+/** Computes rows first .. last - 1 of Y, none of which is cut into parts. If there are several column
  *  blocks, the rows are computed in chunks, so that A's entries are in the cache for all column blocks except
  *  the first. */
 static void run_range(const product *p, int64_t first, int64_t last)
@@ -221,7 +221,7 @@ static const sp_thread_ranges *ranges_of(const product *p)
     return p->s->interleaved.threads ? &p->s->interleaved : p->l->ranges;
 }
 
-/** Computes rows first .. last - 1 of Y, except those that are cut into sections. */
+/** Computes rows first .. last - 1 of Y, except those that are cut into parts. */
 static void run_rows(const product *p, int64_t first, int64_t last)
 {
     const sp_thread_ranges *const w = ranges_of(p);
@@ -233,21 +233,21 @@ static void run_rows(const product *p, int64_t first, int64_t last)
     run_range(p, first, last);
 }
 
-/** Computes the sums of sections first .. last - 1. To the loops, sections are rows of a matrix, and the array
+/** Computes the sums of parts first .. last - 1. To the loops, parts are rows of a matrix, and the array
  *  of their sums is its Y. */
-static void run_sections(const product *p, int64_t first, int64_t last)
+static void run_parts(const product *p, int64_t first, int64_t last)
 {
     const sp_rows *const s = p->s;
     if (first == last) return;
-    sp_block b = {.begin = s->section,
-                  .end = s->section + s->sections,
+    sp_block b = {.begin = s->part,
+                  .end = s->part + s->parts,
                   .chain = SP_LEAF,
                   .col = p->l->a->col,
                   .val = p->l->a->val,
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,
-                  .last_entry = s->section[s->sections + last - 1] - 1,
+                  .last_entry = s->part[s->parts + last - 1] - 1,
                   .fetched = -1}; /* A is not prefetched: the hardware does it, as there are few streams */
     for (int64_t n = 0; n < p->blocks; n++) {
         const sp_loop *const loops = begin_block(p, n, &b);
@@ -256,9 +256,9 @@ static void run_sections(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** Computes long row number g of Y: adds, in order, the sums of its `count` sections, which are sections
+/** Computes long row number g of Y: adds, in order, the sums of its `count` parts, which are parts
  *  first .. first + count - 1. */
-static void add_sections(const product *p, int64_t g, int64_t first, int64_t count)
+static void add_parts(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
     const int64_t at = ranges_of(p)->long_row[g] * y->ld, ld = p->s->partial_ld;
@@ -275,12 +275,12 @@ static void add_sections(const product *p, int64_t g, int64_t first, int64_t cou
 }
 
 /** Computes the long rows of Y that belong to this thread: numbers `thread`, `thread` + `threads`, ... */
-static void add_all_sections(const product *p, int thread, int threads)
+static void add_all_parts(const product *p, int thread, int threads)
 {
     const sp_thread_ranges *const w = ranges_of(p);
     for (int64_t g = 0, first = 0; g < w->long_rows; g++) {
-        const int64_t i = w->long_row[g], count = sp_row_sections(p->s->end[i] - p->s->begin[i]);
-        if (g % threads == thread) add_sections(p, g, first, count);
+        const int64_t i = w->long_row[g], count = sp_row_parts(p->s->end[i] - p->s->begin[i]);
+        if (g % threads == thread) add_parts(p, g, first, count);
         first += count;
     }
 }
@@ -300,12 +300,12 @@ spmm_status sp_rows_run(const sp_launch *l)
     {
         const int threads = omp_get_num_threads();
         for (int t = omp_get_thread_num(); t < w->threads; t += threads) {
-            if (w->long_rows) run_sections(&p, w->section[t], w->section[t + 1]);
+            if (w->long_rows) run_parts(&p, w->part[t], w->part[t + 1]);
             run_rows(&p, w->begin[t], w->begin[t + 1]);
         }
         if (w->long_rows) {
 #pragma omp barrier
-            add_all_sections(&p, omp_get_thread_num(), threads);
+            add_all_parts(&p, omp_get_thread_num(), threads);
         }
         if (p.stream) FENCE();
     }

@@ -6,7 +6,7 @@
 #include "kernels/kernel.h"
 
 /** Prepares products with a matrix, as the prepare() of a kernel: finds runs of rows, cuts long rows into
- *  sections, and chooses the prefetch distance.
+ *  parts, and chooses the prefetch distance.
  *
  *  \param [in] begin, end  row i of A has the entries begin[i] .. end[i] - 1 of col and val; consecutive rows
  *                          of equal length must begin at equal distances. Both arrays must outlive the state.

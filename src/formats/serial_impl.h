@@ -1,7 +1,7 @@
 /* The serial products. serial.c includes this file once per value type and instruction set, with the macros
  * VALUE, FMA, NAME and TARGET. */
 
-/** sum[0 .. k-1] := one chain of the entries [begin, end) for each of k columns of X, of which x is the first. */
+/** sum[0 .. k-1] := a chain of the entries [begin, end) for each of k columns of X, of which x is the first. */
 TARGET static void NAME(chain)(const sp_matrix *m, int64_t begin, int64_t end, const VALUE *x, int64_t ldx,
                                int64_t k, VALUE *restrict sum)
 {
@@ -14,12 +14,12 @@ TARGET static void NAME(chain)(const sp_matrix *m, int64_t begin, int64_t end, c
     }
 }
 
-/** The same in the canonical order for a row of more than SP_CHAIN entries (level 3), one of its sections (2),
- *  segments (1) or leaves (0), and at most BLOCK columns. */
+/** The same in the canonical order for a row of more than SP_CHAIN entries (level 4), or one of its parts
+ *  (3), sections (2), segments (1) or leaves (0), and at most BLOCK columns. */
 TARGET static void NAME(sum)(const sp_matrix *m, int64_t begin, int64_t end, int level, const VALUE *x,
                              int64_t ldx, int64_t k, VALUE *sum)
 {
-    static const int64_t part_entries[] = {0, SP_LEAF, SP_SEGMENT, SP_SECTION};
+    static const int64_t part_entries[] = {0, SP_LEAF, SP_SEGMENT, SP_SECTION, SP_PART};
     const int64_t step = part_entries[level];
     VALUE part[BLOCK];
     if (level == 0) {
@@ -43,10 +43,9 @@ TARGET static void NAME(product)(const sp_matrix *m, int64_t begin, int64_t end,
             NAME(chain)(m, r.begin, r.end, x->data, x->ld, x->k, yi);
             continue;
         }
-        for (int64_t j = 0; j < x->k; j += BLOCK)
-            NAME(sum)
-            (m, r.begin, r.end, 3, (const VALUE *)x->data + j, x->ld, x->k - j < BLOCK ? x->k - j : BLOCK,
-             yi + j);
+        for (int64_t j = 0; j < x->k; j += BLOCK) NAME(sum)
+        (m, r.begin, r.end, 4, (const VALUE *)x->data + j, x->ld, x->k - j < BLOCK ? x->k - j : BLOCK,
+         yi + j);
     }
 }
 

@@ -1,4 +1,4 @@
-/** Divides rows, and sections of long rows, among OpenMP threads. */
+/** Divides rows, and parts of long rows, among OpenMP threads. */
 #include "formats/thread_ranges.h"
 
 #include <string.h>
@@ -6,10 +6,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 
-int64_t sp_row_sections(int64_t entries)
-{
-    return entries <= SP_CPU_LONG_ROW ? 0 : (entries - 1) / SP_SECTION + 1;
-}
+int64_t sp_row_parts(int64_t entries) { return entries <= SP_PART ? 0 : (entries - 1) / SP_PART + 1; }
 
 /** The rows that are divided among the threads, and the long rows among them. */
 typedef struct load {
@@ -20,7 +17,7 @@ typedef struct load {
 
 /** Returns the cost of rows [0, i): the number of their entries plus two per row, for the start of the loop
  *  and the store to Y (without these two, one thread could get nearly all empty rows). Entries of long rows
- *  do not count here, because the sections of long rows are divided separately. */
+ *  do not count here, because the parts of long rows are divided separately. */
 static int64_t cost_before(const load *l, int64_t i)
 {
     if (!l->row_start) return i;
@@ -28,15 +25,15 @@ static int64_t cost_before(const load *l, int64_t i)
     return l->row_start[i] - l->row_start[0] - l->entries[long_rows] + 2 * i;
 }
 
-/** Returns the cost of sections [0, p), that is the number of their entries: SP_SECTION for each
- *  section except the last section of each long row. */
-static int64_t cost_of_sections(const load *l, int64_t p)
+/** Returns the cost of parts [0, p), that is the number of their entries: SP_PART for each part except
+ *  the last one of each long row. */
+static int64_t cost_of_parts(const load *l, int64_t p)
 {
     int64_t cost = 0;
     for (int64_t g = 0; g < l->w->long_rows && p > 0; g++) {
-        const int64_t entries = l->entries[g + 1] - l->entries[g], sections = sp_row_sections(entries);
-        cost += p < sections ? p * SP_SECTION : entries;
-        p -= sections;
+        const int64_t entries = l->entries[g + 1] - l->entries[g], parts = sp_row_parts(entries);
+        cost += p < parts ? p * SP_PART : entries;
+        p -= parts;
     }
     return cost;
 }
@@ -56,20 +53,20 @@ static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
     return low;
 }
 
-/** Divides the sections evenly by number, then the rows so that rows and sections together cost about the
+/** Divides the parts evenly by number, then the rows so that rows and parts together cost about the
  *  same for each thread. */
 static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
 {
-    int64_t sections = 0;
-    for (int64_t g = 0; g < w->long_rows; g++) sections += sp_row_sections(l->entries[g + 1] - l->entries[g]);
+    int64_t parts = 0;
+    for (int64_t g = 0; g < w->long_rows; g++) parts += sp_row_parts(l->entries[g + 1] - l->entries[g]);
     const int64_t total = cost_before(l, rows) + l->entries[w->long_rows], threads = w->threads;
     for (int64_t t = 0; t < threads; t++) {
-        w->section[t] = sp_partition_share(sections, threads, t);
+        w->part[t] = sp_partition_share(parts, threads, t);
         const int64_t wanted = sp_partition_share(total, threads, t);
-        w->begin[t] = find_boundary(l, rows, wanted - cost_of_sections(l, w->section[t]));
+        w->begin[t] = find_boundary(l, rows, wanted - cost_of_parts(l, w->part[t]));
         if (t > 0 && w->begin[t] < w->begin[t - 1]) w->begin[t] = w->begin[t - 1];
     }
-    w->section[threads] = sections;
+    w->part[threads] = parts;
     w->begin[threads] = rows;
 }
 
@@ -78,12 +75,12 @@ static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
 static spmm_status find_long_rows(load *l, int64_t rows, sp_thread_ranges *w)
 {
     const int64_t *const start = l->row_start;
-    for (int64_t i = 0; start && i < rows; i++) w->long_rows += sp_row_sections(start[i + 1] - start[i]) > 0;
+    for (int64_t i = 0; start && i < rows; i++) w->long_rows += sp_row_parts(start[i + 1] - start[i]) > 0;
     TRY(sp_alloc((void **)&w->long_row, w->long_rows, sizeof *w->long_row, "long rows"));
     TRY(sp_alloc((void **)&l->entries, w->long_rows + 1, sizeof *l->entries, "entries of long rows"));
     l->entries[0] = 0;
     for (int64_t i = 0, g = 0; g < w->long_rows; i++) {
-        if (sp_row_sections(start[i + 1] - start[i]) == 0) continue;
+        if (sp_row_parts(start[i + 1] - start[i]) == 0) continue;
         w->long_row[g] = i;
         l->entries[g + 1] = l->entries[g] + start[i + 1] - start[i];
         g++;
@@ -103,9 +100,8 @@ spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int 
     TRY_GOTO(
         sp_alloc((void **)&w->begin, (int64_t)threads + 1, sizeof *w->begin, "row ranges of the threads"),
         done);
-    TRY_GOTO(
-        sp_alloc((void **)&w->section, (int64_t)threads + 1, sizeof *w->section, "threads' sections of rows"),
-        done);
+    TRY_GOTO(sp_alloc((void **)&w->part, (int64_t)threads + 1, sizeof *w->part, "threads' parts of rows"),
+             done);
     TRY_GOTO(find_long_rows(&l, rows, w), done);
     divide(&l, rows, w);
 done:
@@ -119,6 +115,6 @@ void sp_thread_ranges_destroy(sp_thread_ranges *w)
     if (!w) return;
     sp_free(w->begin);
     sp_free(w->long_row);
-    sp_free(w->section);
+    sp_free(w->part);
     memset(w, 0, sizeof *w);
 }

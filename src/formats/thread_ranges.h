@@ -6,29 +6,25 @@
 #include "base/status.h"
 #include "formats/summation.h"
 
-enum {
-    SP_CPU_LONG_ROW = 16 * SP_SECTION /**< longer rows are cut into their sections, which threads share */
-};
-
-/** The rows and sections of rows that each OpenMP thread computes, balanced by entries + 2 * rows. Rows of more
- *  than SP_CPU_LONG_ROW entries are long rows and are cut into sections (formats/summation.h). Thread t computes
- *  rows [begin[t], begin[t+1]) except the long rows among them, and sections [section[t], section[t+1]) of long
- *  rows. The sections of all long rows are numbered consecutively: first those of long_row[0], then those of
+/** The rows and parts of rows that each OpenMP thread computes, balanced by entries + 2 * rows. Rows of more
+ *  than SP_PART entries are long rows and are cut into parts (formats/summation.h). Thread t computes
+ *  rows [begin[t], begin[t+1]) except the long rows among them, and parts [part[t], part[t+1]) of long
+ *  rows. The parts of all long rows are numbered consecutively: first those of long_row[0], then those of
  *  long_row[1], and so on. */
 typedef struct sp_thread_ranges {
     int threads;
     int64_t *begin;    /**< first row of each thread, [threads + 1] */
     int64_t long_rows; /**< number of long rows */
     int64_t *long_row; /**< the long rows, increasing, [long_rows] */
-    int64_t *section;  /**< first section of each thread, [threads + 1] */
+    int64_t *part;     /**< first part of each thread, [threads + 1] */
 } sp_thread_ranges;
 
-/** Returns the number of sections that a row of `entries` entries is cut into; 0 if the row is not cut.
+/** Returns the number of parts that a row of `entries` entries is cut into; 0 if the row is not cut.
  *  Local. */
-int64_t sp_row_sections(int64_t entries);
+int64_t sp_row_parts(int64_t entries);
 
-/** Divides rows into `threads` consecutive ranges, and divides the sections of long rows among the threads.
- *  Each thread gets about the same sum of entries + 2 * rows, sections included. Local.
+/** Divides rows into `threads` consecutive ranges, and divides the parts of long rows among the threads.
+ *  Each thread gets about the same sum of entries + 2 * rows, parts included. Local.
  *
  *  \param [in]  row_start  row starts as in CSR, [rows + 1]; NULL: all rows cost the same. Need not outlive
  *                          the call

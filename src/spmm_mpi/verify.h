@@ -19,8 +19,8 @@ typedef struct sp_error {
     double found, expected, bound; /**< first wrong element: its y, its ref, the allowed error */
 } sp_error;
 
-/** Compares y with the products of a and x that sp_serial_product() (ref) and sp_serial_plain_product() (plain)
- *  compute in the precision of a.
+/** Compares y with the products of a and x that sp_serial_product() (ref) and sp_serial_plain_product()
+ *  (plain) compute in the precision of a.
  *
  *  The allowed error is 2 (gamma_n sum|a||x| + n t), where n is the number of entries of the row, gamma_n =
  *  n u / (1 - n u), u the unit round-off (2^-53 or 2^-24), and t the smallest subnormal number. The factor 2
