@@ -1,5 +1,5 @@
 /** The kernel csr_balanced, CSR for rows of uneven lengths: runs the sub-warp kernel of cuda_rows.cuh on rows and
- *  on the leaves or segments of long rows. They are sorted by the power of two of their length, longest first, so
+ *  on the leaves or segments of long rows. Rows are sorted by the power of two of their length, longest first, so
  *  that those of a warp are about equally long and no long one starts last. The sums of long rows are added in
  *  order, without atomics. Also sums the long rows of the other kernels (cuda_segments.cuh). */
 #include <string.h>
@@ -18,49 +18,63 @@ void sp_cuda_release_segments(void *state)
     sp_free(s);
 }
 
-/** Copies a list of segments to the device, and allocates the partial sums of k columns. The caller frees *state by
- *  sp_cuda_release_segments(), also on failure. */
-static spmm_status upload_segments(const sp_segments *p, int leaves, int64_t k, spmm_precision precision,
-                                   void **state)
+/** Returns 1 if long rows should be cut into leaves, which gives more parallelism, 0 if into segments, whose sums
+ *  take a fourth of the memory traffic. */
+static int cut_into_leaves(const sp_setup *s)
 {
+    enum { FEW_BYTES = 128, FEW_ENTRIES = 200000 };
+    return s->k * sp_value_size(s->a->precision) <= FEW_BYTES || s->a->nnz < FEW_ENTRIES;
+}
+
+/** Copies lists to the device, and allocates the partial sums of setup->k columns.
+ *  \param [in]  p      the long rows, cut
+ *  \param [in]  rows   the other rows, for csr_balanced; NULL: none
+ *  \param [out] state  the caller frees it by sp_cuda_release_segments(), also on failure */
+static spmm_status upload_lists(const sp_setup *setup, const sp_segments *p, const sp_segments *rows,
+                                int leaves, void **state)
+{
+    const int64_t size = (int64_t)sizeof *p->segment;
     sp_segment_list *s = NULL;
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a work list"));
     *state = s;
-    s->segments = p->count;
+    s->segments = p->count + (rows ? rows->count : 0);
+    s->cut = leaves ? 0 : p->count;
     s->splits = p->splits;
+    s->sectioned = p->sectioned;
     s->leaves = leaves;
-    TRY(sp_device_alloc((void **)&s->segment, p->count * (int64_t)sizeof *p->segment, "segments of rows"));
-    TRY(sp_device_upload(s->segment, p->segment, p->count * (int64_t)sizeof *p->segment));
+    TRY(sp_device_alloc((void **)&s->segment, s->segments * size, "segments of rows"));
+    TRY(sp_device_upload(s->segment, p->segment, p->count * size));
+    if (rows) TRY(sp_device_upload(s->segment + p->count, rows->segment, rows->count * size));
     TRY(sp_device_alloc((void **)&s->split, p->splits * (int64_t)sizeof *p->split, "long rows"));
     TRY(sp_device_upload(s->split, p->split, p->splits * (int64_t)sizeof *p->split));
-    return sp_device_alloc(&s->partial, p->partials * partial_ld(k) * sp_value_size(precision),
+    return sp_device_alloc(&s->partial,
+                           p->partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
                            "partial sums of long rows");
 }
 
-/** Returns 1 if long rows should be cut into leaves: if the lanes that sum segments would fill less than half of a
- *  large GPU. Sums of leaves take four times the traffic of sums of segments. */
-static int cut_into_leaves(const sp_setup *s)
-{
-    enum { HALF_FULL = 132 * 1024, LANES = 16 };
-    const int64_t vectors = (s->k * sp_value_size(s->a->precision) - 1) / VECTOR_BYTES + 1;
-    return s->a->nnz / SP_SEGMENT * (vectors < LANES ? vectors : LANES) < HALF_FULL;
-}
-
-spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state)
+/** Cuts long rows, and lists the other rows if `all`. *state is NULL on failure, and if there is nothing to list. */
+static spmm_status prepare_lists(const sp_setup *setup, const int64_t *start, int all, void **state)
 {
     const int leaves = cut_into_leaves(setup);
-    sp_segments p;
+    sp_segments p, rows = {0};
     *state = NULL;
-    TRY(sp_long_rows_create(setup->csr, start, setup->a->width, leaves ? SP_LEAF : SP_SEGMENT, &p));
-    const spmm_status status = p.count == 0
-                                   ? SPMM_OK
-                                   : upload_segments(&p, leaves, setup->k, setup->a->precision, state);
+    spmm_status status = sp_long_rows_create(setup->csr, start, setup->a->width,
+                                             leaves ? SP_LEAF : SP_SEGMENT, &p);
+    if (status == SPMM_OK && all) status = sp_segments_create(setup->csr, 0, SP_ORDER_CLASSES, &rows);
+    if (status == SPMM_OK && p.count + rows.count > 0)
+        status = upload_lists(setup, &p, all ? &rows : NULL, leaves, state);
     sp_segments_destroy(&p);
+    sp_segments_destroy(&rows);
     if (status != SPMM_OK) {
         sp_cuda_release_segments(*state);
         *state = NULL;
     }
     return status;
+}
+
+spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state)
+{
+    return prepare_lists(setup, start, 0, state);
 }
 
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
@@ -111,13 +125,17 @@ static void launch_typed(const sp_launch *l, const sp_segment_list *s, cudaStrea
     rows_args<T> a = rows_args_of<T>(l);
     if (s->col) a.col = s->col;
     if (s->col) a.val = (const T *)s->val;
-    a.segment = s->segment;
-    a.rows = s->segments;
     a.partial = (T *)s->partial;
     a.partial_ld = partial_ld(l->x->k);
-    launch_rows<FROM_SEGMENTS>(l, a, stream);
-    launch_partials<T>({s->split, s->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns, s->leaves},
-                       stream);
+    a.segment = s->segment;
+    a.rows = s->cut;
+    if (a.rows > 0) launch_rows<FROM_SEGMENTS>(l, a, stream);
+    a.segment = s->segment + s->cut;
+    a.rows = s->segments - s->cut;
+    if (a.rows > 0) launch_rows<FROM_LIST>(l, a, stream);
+    launch_partials<T>(
+        {s->split, s->splits, s->sectioned, a.partial, a.partial_ld, a.y, a.ldy, a.columns, s->leaves},
+        stream);
 }
 
 void sp_cuda_launch_segments(const sp_launch *l, const sp_segment_list *list, cudaStream_t stream)
@@ -127,17 +145,7 @@ void sp_cuda_launch_segments(const sp_launch *l, const sp_segment_list *list, cu
 
 static spmm_status prepare(const sp_setup *s, void **state)
 {
-    const int leaves = cut_into_leaves(s);
-    sp_segments p;
-    *state = NULL;
-    TRY(sp_segments_create(s->csr, leaves ? SP_LEAF : SP_SEGMENT, SP_ORDER_CLASSES, &p));
-    const spmm_status status = upload_segments(&p, leaves, s->k, s->a->precision, state);
-    sp_segments_destroy(&p);
-    if (status != SPMM_OK) {
-        sp_cuda_release_segments(*state);
-        *state = NULL;
-    }
-    return status;
+    return prepare_lists(s, s->csr->irp, 1, state);
 }
 
 static void run_list(const sp_launch *l, cudaStream_t stream)

@@ -24,14 +24,20 @@ namespace {
 enum { BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS };
 
 /** The format from which the rows of A are read. */
-enum rows_source { FROM_CSR, FROM_ELL, FROM_ELL_NOPAD, FROM_SEGMENTS };
+enum rows_source {
+    FROM_CSR,
+    FROM_ELL,
+    FROM_ELL_NOPAD,
+    FROM_LIST,    /* rows and leaves */
+    FROM_SEGMENTS /* segments: several leaves each */
+};
 
 /** Arguments of rows_kernel(). x and y point to the first column to compute, in row 0 of X and of Y. */
 template <typename T> struct rows_args {
     const int64_t *row_start;  /* only for FROM_CSR and FROM_ELL_NOPAD */
     const int32_t *nz_per_row; /* only for FROM_ELL_NOPAD */
-    const sp_segment *segment; /* only for FROM_SEGMENTS: [rows], rows, leaves and segments */
-    T *partial;                /* only for FROM_SEGMENTS: partial sums of long rows */
+    const sp_segment *segment; /* only for FROM_LIST and FROM_SEGMENTS: [rows] */
+    T *partial;                /* only for these: partial sums of long rows */
     int64_t partial_ld;
     const int32_t *col;
     const T *val;
@@ -82,7 +88,7 @@ struct row_span {
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
-    if constexpr (F == FROM_SEGMENTS) {
+    if constexpr (F == FROM_LIST || F == FROM_SEGMENTS) {
         const int4 segment = __ldg((const int4 *)(a.segment + row)); /* one load for the whole sp_segment */
         return {(int64_t)((uint64_t)(uint32_t)segment.y << 32 | (uint32_t)segment.x), (unsigned)segment.z,
                 segment.w};
@@ -206,7 +212,6 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
 {
     using S = shape<L, N>;
     const unsigned length = span.length;
-    const bool in_leaves = F == FROM_SEGMENTS && span.target < 0;
     bool first = true;
     X segment[N];
     entries<T, S::per_lane> e;
@@ -233,14 +238,13 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
             __syncwarp();
         }
         if constexpr (F == FROM_SEGMENTS)
-            if (in_leaves && p % SP_LEAF == 0 && p <= length) end_leaf(sum, segment, first);
+            if (p % SP_LEAF == 0 && p <= length) end_leaf(sum, segment, first);
     }
-    if constexpr (F == FROM_SEGMENTS)
-        if (in_leaves) {
-            if (length % SP_LEAF != 0) end_leaf(sum, segment, first);
+    if constexpr (F == FROM_SEGMENTS) {
+        if (length % SP_LEAF != 0) end_leaf(sum, segment, first);
 #pragma unroll
-            for (int n = 0; n < N; n++) sum[n] = segment[n];
-        }
+        for (int n = 0; n < N; n++) sum[n] = segment[n];
+    }
 }
 
 template <rows_source F, typename T, int V, int L, int N>
@@ -269,8 +273,9 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(cons
         X sum[N] = {};
         sum_row<F, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
         if (row >= a.rows) continue;
-        T *const y = F == FROM_SEGMENTS && span.target < 0 ? a.partial + ~span.target * a.partial_ld
-                                                           : a.y + span.target * a.ldy;
+        T *const y = (F == FROM_LIST || F == FROM_SEGMENTS) && span.target < 0
+                         ? a.partial + ~span.target * a.partial_ld
+                         : a.y + span.target * a.ldy;
 #pragma unroll
         for (int n = 0; n < N; n++)
             if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);

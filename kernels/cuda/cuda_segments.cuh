@@ -7,7 +7,8 @@
 
 /** State of a kernel: the segments that it sums, and the partial sums of long rows, in device memory. */
 struct sp_segment_list {
-    int64_t segments, splits;
+    int64_t segments, cut; /* the first `cut` ones are segments of long rows, the others rows and leaves */
+    int64_t splits, sectioned;
     sp_segment *segment;
     sp_split *split;
     void *partial; /* [number of partial sums x partial_ld(k)] */

@@ -110,8 +110,8 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
 /** Arguments of add_partials(), which computes long rows of Y from the sums of their leaves or segments. */
 template <typename T> struct split_args {
     const sp_split *split;
-    int64_t splits;
-    const T *partial; /* [number of partial sums x ld] */
+    int64_t splits, sectioned; /* the first `sectioned` rows have more than one section */
+    const T *partial;          /* [number of partial sums x ld] */
     int64_t ld;
     T *y;
     int64_t ldy;
@@ -121,9 +121,14 @@ template <typename T> struct split_args {
 
 /** Returns the leading dimension for partial sums of k columns: k rounded up, so that each row is aligned for
  *  any vector of columns, and has room for the last vector. */
-inline int64_t partial_ld(int64_t k) { return (k + 7) / 8 * 8; }
+inline int64_t partial_ld(int64_t k) { return k == 1 ? 1 : (k + 3) / 4 * 4; }
 
-enum { SPLIT_COLUMNS = 32, SPLIT_PARTS = 4 /* parts whose sums are in flight together */ };
+enum {
+    SPLIT_COLUMNS = 32,   /* most columns per block */
+    SPLIT_THREADS = 1024, /* per block for a row of several sections */
+    SHORT_THREADS = 256,  /* per block for rows of one section */
+    SPLIT_PASSES = 4      /* sections per thread that are in flight together */
+};
 
 /** Returns the sum of a section from the partial sums of its leaves (if `leaves`) or segments: `count` of them,
  *  from p on, ld apart. */
@@ -143,54 +148,80 @@ template <bool leaves, typename T> __device__ inline T section_sum(const T *p, i
     return section;
 }
 
-/** Computes long rows of Y from partial sums, in the order of summation.h. One block computes 32 columns of one
- *  row at a time; threads with equal threadIdx.y sum one section of a part. */
+/** Computes the rows of Y that have one section: thread y of a block those of one row after another. */
 template <bool leaves, typename T>
-__global__ void __launch_bounds__(SPLIT_COLUMNS *SP_SECTIONS) add_partials(const split_args<T> a)
+__global__ void __launch_bounds__(SHORT_THREADS) add_section(const split_args<T> a)
+{
+    const int column = blockIdx.y * blockDim.x + threadIdx.x;
+    for (int64_t s = a.sectioned + (int64_t)blockIdx.x * blockDim.y + threadIdx.y; s < a.splits;
+         s += (int64_t)gridDim.x * blockDim.y) {
+        const sp_split row = a.split[s];
+        if (column < a.columns)
+            a.y[row.row * a.ldy + column] = section_sum<leaves>(a.partial + row.first * a.ld + column, a.ld,
+                                                                row.count);
+    }
+}
+
+/** Computes the rows of Y that have several sections, in the order of summation.h; a block computes up to 32 columns
+ *  of one row at a time. Threads with equal threadIdx.y sum one section after another, then one part each. */
+template <bool leaves, typename T>
+__global__ void __launch_bounds__(SPLIT_THREADS) add_sections(const split_args<T> a)
 {
     constexpr int per_section = leaves ? SP_LEAVES * SP_SEGMENTS : SP_SEGMENTS;
-    __shared__ T section[SPLIT_PARTS][SP_SECTIONS][SPLIT_COLUMNS], part[SPLIT_PARTS][SPLIT_COLUMNS];
-    const int column = blockIdx.y * SPLIT_COLUMNS + threadIdx.x, y = threadIdx.y;
-    for (int64_t s = blockIdx.x; s < a.splits; s += gridDim.x) {
+    __shared__ T section[SPLIT_PASSES * SPLIT_THREADS];
+    const int columns = blockDim.x, x = threadIdx.x, y = threadIdx.y, groups = blockDim.y,
+              column = blockIdx.y * columns + x, at_once = SPLIT_PASSES * groups;
+    for (int64_t s = blockIdx.x; s < a.sectioned; s += gridDim.x) {
         const sp_split row = a.split[s];
         const int sections = (row.count - 1) / per_section + 1;
         T total = T(0);
-        for (int first = 0; first < sections; first += SPLIT_PARTS * SP_SECTIONS) {
+        for (int first = 0; first < sections; first += at_once) {
 #pragma unroll
-            for (int q = 0; q < SPLIT_PARTS; q++) {
-                const int mine = first + q * SP_SECTIONS + y, from = mine * per_section;
-                if (mine < sections && column < a.columns)
-                    section[q][y][threadIdx.x] = section_sum<leaves>(
+            for (int q = 0; q < SPLIT_PASSES; q++) {
+                const int mine = q * groups + y, from = (first + mine) * per_section;
+                if (from < row.count && column < a.columns)
+                    section[mine * columns + x] = section_sum<leaves>(
                         a.partial + (row.first + from) * a.ld + column, a.ld,
                         min(row.count - from, per_section));
             }
             __syncthreads();
-            if (y < SPLIT_PARTS) {
-                const int begin = first + y * SP_SECTIONS, count = min(sections - begin, (int)SP_SECTIONS);
-                T sum = section[y][0][threadIdx.x];
-                for (int i = 1; i < count; i++) sum += section[y][i][threadIdx.x];
-                part[y][threadIdx.x] = sum;
-            }
+            const int begin = y * SP_SECTIONS,
+                      count = min(min(sections - first, at_once) - begin, (int)SP_SECTIONS);
+            T part = T(0);
+            for (int i = 0; i < count; i++)
+                part = i == 0 ? section[begin * columns + x] : part + section[(begin + i) * columns + x];
             __syncthreads();
-            for (int q = 0; y == 0 && q < SPLIT_PARTS && first + q * SP_SECTIONS < sections; q++)
-                total = first + q == 0 ? part[q][threadIdx.x] : total + part[q][threadIdx.x];
+            if (count > 0) section[y * columns + x] = part;
+            __syncthreads();
+            for (int p = 0; y == 0 && p * SP_SECTIONS < min(sections - first, at_once); p++)
+                total = first + p == 0 ? section[p * columns + x] : total + section[p * columns + x];
+            __syncthreads();
         }
         if (y == 0 && column < a.columns) a.y[row.row * a.ldy + column] = total;
     }
 }
 
-/** Queues add_partials() for all long rows and all columns of Y. */
-template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
+template <bool leaves, typename T> void launch_sums(split_args<T> a, cudaStream_t stream)
 {
-    const int step = MAX_TILES * SPLIT_COLUMNS, columns = a.columns;
-    if (a.splits == 0) return;
+    int wide = 1;
+    while (wide < SPLIT_COLUMNS && wide < a.columns) wide *= 2;
+    const int step = MAX_TILES * wide, columns = a.columns;
     for (int first = 0; first < columns; first += step, a.partial += step, a.y += step) {
         a.columns = columns - first < step ? columns - first : step;
-        const dim3 grid((unsigned)(a.splits < 65536 ? a.splits : 65536),
-                        (unsigned)((a.columns - 1) / SPLIT_COLUMNS + 1));
-        (a.leaves ? add_partials<true, T>
-                  : add_partials<false, T>)<<<grid, dim3(SPLIT_COLUMNS, SP_SECTIONS), 0, stream>>>(a);
+        const unsigned tiles = (unsigned)((a.columns - 1) / wide + 1);
+        if (a.sectioned > 0)
+            add_sections<leaves>
+                <<<dim3(grid_of(a.sectioned, 1), tiles), dim3(wide, SPLIT_THREADS / wide), 0, stream>>>(a);
+        if (a.splits > a.sectioned)
+            add_section<leaves><<<dim3(grid_of(a.splits - a.sectioned, SHORT_THREADS / wide), tiles),
+                                  dim3(wide, SHORT_THREADS / wide), 0, stream>>>(a);
     }
+}
+
+/** Queues the sums of all long rows, for all columns of Y. */
+template <typename T> void launch_partials(const split_args<T> &a, cudaStream_t stream)
+{
+    if (a.splits > 0) (a.leaves ? launch_sums<true, T> : launch_sums<false, T>)(a, stream);
 }
 
 /** Returns the number of elements per vector of columns, for elements of `size` bytes. The vector is the

@@ -6,9 +6,9 @@
 
 enum {
     SP_FORMATS = SPMM_FORMAT_COUNT,
-    SP_SLICE = 32,        /**< row segments per slice of SPMM_SELL: as many as a warp has lanes */
-    SP_PANEL = 8,         /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
-    SP_TILE_COLUMNS = 4   /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
+    SP_SLICE = 32,      /**< row segments per slice of SPMM_SELL: as many as a warp has lanes */
+    SP_PANEL = 8,       /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
+    SP_TILE_COLUMNS = 4 /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
 };
 
 /** A row of more than SP_CHAIN entries that was cut into leaves or into segments (summation.h): their sums are
@@ -61,18 +61,19 @@ typedef struct sp_matrix {
     spmm_device space;
     int borrowed; /**< 1: the arrays are owned by another object and not freed */
     int64_t rows, cols, nnz;
-    int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
-    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
-    int64_t partials;    /**< SPMM_SELL: number of partial sums, one for each leaf of a long row */
-    int64_t splits;      /**< SPMM_SELL: number of long rows, which were cut into leaves */
-    int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
-    int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
-    int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
-    void *val;           /**< values, in `precision` */
-    int32_t *target;     /**< SPMM_SELL: row of Y, or partial sum, that each segment computes */
-    sp_split *split;     /**< SPMM_SELL: the long rows, [splits] */
-    int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
-    uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
+    int64_t width;     /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
+    int64_t groups;    /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
+    int64_t partials;  /**< SPMM_SELL: number of partial sums, one for each leaf of a long row */
+    int64_t splits;    /**< SPMM_SELL: number of long rows, which were cut into leaves */
+    int64_t sectioned; /**< SPMM_SELL: number of long rows of more than SP_SECTION entries; they come first */
+    int64_t *row_start;       /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
+    int32_t *nz_per_row;      /**< SPMM_ELL_NOPAD: number of entries per row */
+    int32_t *col;             /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
+    void *val;                /**< values, in `precision` */
+    int32_t *target;          /**< SPMM_SELL: row of Y, or partial sum, that each segment computes */
+    sp_split *split;          /**< SPMM_SELL: the long rows, [splits] */
+    int64_t *tile_start;      /**< SPMM_PANEL: first tile of each panel */
+    uint32_t *mask;           /**< SPMM_PANEL: bit set of the stored entries of each tile */
     int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for those that the format lacks */
 } sp_matrix;
 

@@ -18,10 +18,11 @@ static int class_of(int64_t length, sp_order order)
 }
 
 /** Returns the number of segments of a row of `length` entries. An empty row is one segment, so that its row
- *  of Y is set to zero. */
+ *  of Y is set to zero. A long row has none if `cut` is 0. */
 static int64_t segments_of(int64_t length, int64_t cut)
 {
-    return length <= SP_CHAIN ? 1 : (length - 1) / cut + 1;
+    if (length <= SP_CHAIN) return 1;
+    return cut > 0 ? (length - 1) / cut + 1 : 0;
 }
 
 /** Counts the segments in each class into class_size. Sets the counts in p: p->count, all segments;
@@ -31,11 +32,10 @@ static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
         p->count += segments;
-        if (segments == 1) {
-            class_size[class_of(length, order)]++;
-            continue;
-        }
+        if (segments == 1) class_size[class_of(length, order)]++;
+        if (segments <= 1) continue;
         p->splits++;
+        p->sectioned += length > SP_SECTION;
         p->partials += segments;
         class_size[class_of(cut, order)] += segments - 1;
         class_size[class_of(length - (segments - 1) * cut, order)]++;
@@ -46,10 +46,11 @@ static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t
  *  next segment of class c is stored at index next[c]. */
 static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_segments *p)
 {
-    int64_t splits = 0, partials = 0;
+    int64_t split[2] = {0, p->sectioned}, partials = 0; /* of several sections; of one */
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, segments = segments_of(length, cut);
-        if (segments > 1) p->split[splits++] = (sp_split){(int32_t)i, (int32_t)segments, partials};
+        if (segments > 1)
+            p->split[split[length <= SP_SECTION]++] = (sp_split){(int32_t)i, (int32_t)segments, partials};
         for (int64_t n = 0; n < segments; n++) {
             const int64_t left = length - n * cut, size = segments > 1 && left > cut ? cut : left;
             p->segment[next[class_of(size, order)]++] = (sp_segment){
@@ -86,20 +87,23 @@ spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t
     spmm_status status = SPMM_OK;
     memset(p, 0, sizeof *p);
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t segments = segments_of(a->irp[i + 1] - a->irp[i], cut);
-        p->splits += segments > 1;
-        p->count += segments > 1 ? segments : 0;
+        const int64_t length = a->irp[i + 1] - a->irp[i];
+        if (length <= SP_CHAIN) continue;
+        p->splits++;
+        p->sectioned += length > SP_SECTION;
+        p->count += segments_of(length, cut);
     }
     if (p->count > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "%lld segments of long rows: 2^31 - 1 are held", (long long)p->count);
     p->partials = p->count;
     TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
     TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), done);
-    for (int64_t i = 0, row = 0, at = 0; i < a->rows; i++) {
+    int64_t split[2] = {0, p->sectioned};
+    for (int64_t i = 0, at = 0; i < a->rows; i++) {
         const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
         const int64_t begin = start ? start[i] : i * width;
         if (segments == 1) continue;
-        p->split[row++] = (sp_split){(int32_t)i, (int32_t)segments, at};
+        p->split[split[length <= SP_SECTION]++] = (sp_split){(int32_t)i, (int32_t)segments, at};
         for (int64_t n = 0; n < segments; n++, at++)
             p->segment[at] = (sp_segment){begin + n * cut,
                                           (int32_t)(n < segments - 1 ? cut : length - n * cut), (int32_t)~at};
@@ -164,6 +168,7 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
     m->groups = slices;
     m->partials = p->partials;
     m->splits = p->splits;
+    m->sectioned = p->sectioned;
     TRY(sp_matrix_alloc(m, SP_ROW_START, slices + 1, "slice starts"));
     TRY(sp_matrix_alloc(m, SP_TARGET, slices * SP_SLICE, "slices' rows"));
     TRY(sp_matrix_alloc(m, SP_SPLIT, p->splits, "long rows"));

@@ -17,8 +17,9 @@ typedef struct sp_segment {
  *  segments belong to long rows. */
 typedef struct sp_segments {
     int64_t count, partials, splits;
+    int64_t sectioned;   /**< number of long rows of more than SP_SECTION entries */
     sp_segment *segment; /**< all segments, [count], in the chosen sp_order */
-    sp_split *split;     /**< the long rows, [splits], in increasing order */
+    sp_split *split;     /**< the long rows, [splits]: first those of more than SP_SECTION entries */
 } sp_segments;
 
 /** Order of segments. SP_ORDER_ROWS: by row. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES: longest
@@ -31,7 +32,7 @@ typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_o
  *  lengths alone. Local.
  *
  *  \param [in]  a    in host memory
- *  \param [in]  cut  SP_LEAF or SP_SEGMENT
+ *  \param [in]  cut  SP_LEAF or SP_SEGMENT; 0: long rows are left out
  *  \param [out] p    in host memory; the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more partial sums) */
 spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, sp_segments *p);
