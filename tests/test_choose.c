@@ -1,5 +1,6 @@
 #include "formats/panel.h"
 #include "io/generators.h"
+#include "formats/summation.h"
 #include "plan/choose.h"
 #include "sample.h"
 #include "test.h"
@@ -44,16 +45,17 @@ static void test_features(void)
     TEST("the facts of a matrix are those of its rows, with any number of threads") {
         for (int s = 0; s < SAMPLES; s++)
             for (int threads = 1; threads < 4; threads += 2) {
-                double squares = 0, longest = 0;
+                double squares = 0, longest = 0, in_long_rows = 0;
                 sample_csr((sample)s, SAMPLE_INTEGERS, SPMM_F64, &a);
                 for (int64_t i = 0; i < a.rows; i++) {
                     const double n = (double)(a.irp[i + 1] - a.irp[i]);
                     squares += n * n;
                     if (n > longest) longest = n;
+                    if (n > SP_CHAIN) in_long_rows += n;
                 }
                 sp_features_of(&a, threads, &f);
                 CHECK(f.sum.rows == (double)a.rows && f.sum.nnz == (double)a.nnz);
-                CHECK(f.sum.squares == squares && f.longest == longest && f.sum.long_entries == 0);
+                CHECK(f.sum.squares == squares && f.longest == longest && f.sum.long_entries == in_long_rows);
                 CHECK(f.sum.panel_columns == sp_panel_columns(&a, a.rows));
                 CHECK((sp_features_reuse(&f) >= 1) == (a.nnz > 0));
                 spmm_csr_destroy(&a);

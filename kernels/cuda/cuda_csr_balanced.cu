@@ -39,14 +39,15 @@ static spmm_status upload_lists(const sp_setup *setup, const sp_segments *p, con
     *state = s;
     s->segments = p->count + (rows ? rows->count : 0);
     s->cut = leaves ? 0 : p->count;
+    s->sections = p->sections;
     s->splits = p->splits;
-    s->sectioned = p->sectioned;
     s->leaves = leaves;
     TRY(sp_device_alloc((void **)&s->segment, s->segments * size, "segments of rows"));
     TRY(sp_device_upload(s->segment, p->segment, p->count * size));
     if (rows) TRY(sp_device_upload(s->segment + p->count, rows->segment, rows->count * size));
-    TRY(sp_device_alloc((void **)&s->split, p->splits * (int64_t)sizeof *p->split, "long rows"));
-    TRY(sp_device_upload(s->split, p->split, p->splits * (int64_t)sizeof *p->split));
+    const int64_t sums = (p->sections + p->splits) * (int64_t)sizeof *p->split;
+    TRY(sp_device_alloc((void **)&s->split, sums, "long rows"));
+    TRY(sp_device_upload(s->split, p->split, sums));
     return sp_device_alloc(&s->partial,
                            p->partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
                            "partial sums of long rows");
@@ -134,7 +135,7 @@ static void launch_typed(const sp_launch *l, const sp_segment_list *s, cudaStrea
     a.rows = s->segments - s->cut;
     if (a.rows > 0) launch_rows<FROM_LIST>(l, a, stream);
     launch_partials<T>(
-        {s->split, s->splits, s->sectioned, a.partial, a.partial_ld, a.y, a.ldy, a.columns, s->leaves},
+        {s->split, s->sections, s->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns, s->leaves},
         stream);
 }
 

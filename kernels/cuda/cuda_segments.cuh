@@ -8,7 +8,7 @@
 /** State of a kernel: the segments that it sums, and the partial sums of long rows, in device memory. */
 struct sp_segment_list {
     int64_t segments, cut; /* the first `cut` ones are segments of long rows, the others rows and leaves */
-    int64_t splits, sectioned;
+    int64_t sections, splits;
     sp_segment *segment;
     sp_split *split;
     void *partial; /* [number of partial sums x partial_ld(k)] */

@@ -59,7 +59,7 @@ template <typename T, int V, int L, int N>
 __global__ void __launch_bounds__(SELL_BLOCK) sell_rows_kernel(const sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
-    constexpr int G = V == 1 && L == 1 ? 2 * GROUP : GROUP; /* one column: few loads per entry */
+    constexpr int G = GROUP;
     const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
     int column[N];
     const char *x[N];
@@ -125,7 +125,7 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     a.partial = (T *)l->state;
     a.partial_ld = partial_ld(l->x->k);
     launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<T, V>(rest, stream); });
-    launch_partials<T>({m->split, m->splits, m->sectioned, a.partial, a.partial_ld, a.y, a.ldy, a.columns, 1},
+    launch_partials<T>({m->split, m->sections, m->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns, 1},
                        stream);
 }
 

@@ -107,11 +107,11 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
     return address;
 }
 
-/** Arguments of add_partials(), which computes long rows of Y from the sums of their leaves or segments. */
+/** Arguments of the kernels that compute long rows of Y from the sums of their leaves or segments. */
 template <typename T> struct split_args {
-    const sp_split *split;
-    int64_t splits, sectioned; /* the first `sectioned` rows have more than one section */
-    const T *partial;          /* [number of partial sums x ld] */
+    const sp_split *split; /* the sections, then the rows of several sections */
+    int64_t sections, splits;
+    T *partial; /* [number of partial sums x ld] */
     int64_t ld;
     T *y;
     int64_t ldy;
@@ -123,12 +123,7 @@ template <typename T> struct split_args {
  *  any vector of columns, and has room for the last vector. */
 inline int64_t partial_ld(int64_t k) { return k == 1 ? 1 : (k + 3) / 4 * 4; }
 
-enum {
-    SPLIT_COLUMNS = 32,   /* most columns per block */
-    SPLIT_THREADS = 1024, /* per block for a row of several sections */
-    SHORT_THREADS = 256,  /* per block for rows of one section */
-    SPLIT_PASSES = 4      /* sections per thread that are in flight together */
-};
+enum { SPLIT_COLUMNS = 32 /* most columns per block */, SPLIT_THREADS = 256 };
 
 /** Returns the sum of a section from the partial sums of its leaves (if `leaves`) or segments: `count` of them,
  *  from p on, ld apart. */
@@ -148,80 +143,62 @@ template <bool leaves, typename T> __device__ inline T section_sum(const T *p, i
     return section;
 }
 
-/** Computes the rows of Y that have one section: thread y of a block those of one row after another. */
-template <bool leaves, typename T>
-__global__ void __launch_bounds__(SHORT_THREADS) add_section(const split_args<T> a)
-{
-    const int column = blockIdx.y * blockDim.x + threadIdx.x;
-    for (int64_t s = a.sectioned + (int64_t)blockIdx.x * blockDim.y + threadIdx.y; s < a.splits;
-         s += (int64_t)gridDim.x * blockDim.y) {
-        const sp_split row = a.split[s];
-        if (column < a.columns)
-            a.y[row.row * a.ldy + column] = section_sum<leaves>(a.partial + row.first * a.ld + column, a.ld,
-                                                                row.count);
-    }
-}
-
-/** Computes the rows of Y that have several sections, in the order of summation.h; a block computes up to 32 columns
- *  of one row at a time. Threads with equal threadIdx.y sum one section after another, then one part each. */
+/** Computes all sections: threads with equal threadIdx.y one after another. */
 template <bool leaves, typename T>
 __global__ void __launch_bounds__(SPLIT_THREADS) add_sections(const split_args<T> a)
 {
-    constexpr int per_section = leaves ? SP_LEAVES * SP_SEGMENTS : SP_SEGMENTS;
-    __shared__ T section[SPLIT_PASSES * SPLIT_THREADS];
-    const int columns = blockDim.x, x = threadIdx.x, y = threadIdx.y, groups = blockDim.y,
-              column = blockIdx.y * columns + x, at_once = SPLIT_PASSES * groups;
-    for (int64_t s = blockIdx.x; s < a.sectioned; s += gridDim.x) {
-        const sp_split row = a.split[s];
-        const int sections = (row.count - 1) / per_section + 1;
-        T total = T(0);
-        for (int first = 0; first < sections; first += at_once) {
-#pragma unroll
-            for (int q = 0; q < SPLIT_PASSES; q++) {
-                const int mine = q * groups + y, from = (first + mine) * per_section;
-                if (from < row.count && column < a.columns)
-                    section[mine * columns + x] = section_sum<leaves>(
-                        a.partial + (row.first + from) * a.ld + column, a.ld,
-                        min(row.count - from, per_section));
-            }
-            __syncthreads();
-            const int begin = y * SP_SECTIONS,
-                      count = min(min(sections - first, at_once) - begin, (int)SP_SECTIONS);
-            T part = T(0);
-            for (int i = 0; i < count; i++)
-                part = i == 0 ? section[begin * columns + x] : part + section[(begin + i) * columns + x];
-            __syncthreads();
-            if (count > 0) section[y * columns + x] = part;
-            __syncthreads();
-            for (int p = 0; y == 0 && p * SP_SECTIONS < min(sections - first, at_once); p++)
-                total = first + p == 0 ? section[p * columns + x] : total + section[p * columns + x];
-            __syncthreads();
-        }
-        if (y == 0 && column < a.columns) a.y[row.row * a.ldy + column] = total;
+    const int column = blockIdx.y * blockDim.x + threadIdx.x;
+    for (int64_t s = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; s < a.sections;
+         s += (int64_t)gridDim.x * blockDim.y) {
+        const sp_split section = a.split[s];
+        if (column >= a.columns) continue;
+        T *const to = section.target < 0 ? a.partial + ~section.target * a.ld : a.y + section.target * a.ldy;
+        to[column] = section_sum<leaves>(a.partial + section.first * a.ld + column, a.ld, section.count);
     }
 }
 
-template <bool leaves, typename T> void launch_sums(split_args<T> a, cudaStream_t stream)
+/** Computes the rows of several sections. A block computes up to 32 columns of one row at a time; threads with equal
+ *  threadIdx.y sum one part after another. */
+template <typename T> __global__ void __launch_bounds__(SPLIT_THREADS) add_parts(const split_args<T> a)
 {
-    int wide = 1;
-    while (wide < SPLIT_COLUMNS && wide < a.columns) wide *= 2;
-    const int step = MAX_TILES * wide, columns = a.columns;
-    for (int first = 0; first < columns; first += step, a.partial += step, a.y += step) {
-        a.columns = columns - first < step ? columns - first : step;
-        const unsigned tiles = (unsigned)((a.columns - 1) / wide + 1);
-        if (a.sectioned > 0)
-            add_sections<leaves>
-                <<<dim3(grid_of(a.sectioned, 1), tiles), dim3(wide, SPLIT_THREADS / wide), 0, stream>>>(a);
-        if (a.splits > a.sectioned)
-            add_section<leaves><<<dim3(grid_of(a.splits - a.sectioned, SHORT_THREADS / wide), tiles),
-                                  dim3(wide, SHORT_THREADS / wide), 0, stream>>>(a);
+    __shared__ T part[SPLIT_THREADS];
+    const int columns = blockDim.x, x = threadIdx.x, y = threadIdx.y, groups = blockDim.y,
+              column = blockIdx.y * columns + x;
+    for (int64_t s = blockIdx.x; s < a.splits; s += gridDim.x) {
+        const sp_split row = a.split[a.sections + s];
+        const int parts = (row.count - 1) / SP_SECTIONS + 1;
+        T total = T(0);
+        for (int first = 0; first < parts; first += groups) {
+            const int from = (first + y) * SP_SECTIONS, count = min(row.count - from, (int)SP_SECTIONS);
+            const T *const p = a.partial + (row.first + from) * a.ld + column;
+            T sum = T(0);
+            if (column < a.columns)
+#pragma unroll 8
+                for (int i = 0; i < count; i++) sum = i == 0 ? p[0] : sum + p[i * a.ld];
+            part[y * columns + x] = sum;
+            __syncthreads();
+            for (int q = 0; y == 0 && q < min(groups, parts - first); q++)
+                total = first + q == 0 ? part[x] : total + part[q * columns + x];
+            __syncthreads();
+        }
+        if (y == 0 && column < a.columns) a.y[row.target * a.ldy + column] = total;
     }
 }
 
 /** Queues the sums of all long rows, for all columns of Y. */
-template <typename T> void launch_partials(const split_args<T> &a, cudaStream_t stream)
+template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
 {
-    if (a.splits > 0) (a.leaves ? launch_sums<true, T> : launch_sums<false, T>)(a, stream);
+    int wide = 1;
+    while (wide < SPLIT_COLUMNS && wide < a.columns) wide *= 2;
+    const dim3 block(wide, SPLIT_THREADS / wide);
+    const int step = MAX_TILES * wide, columns = a.columns;
+    for (int first = 0; first < columns && a.sections > 0; first += step, a.partial += step, a.y += step) {
+        a.columns = columns - first < step ? columns - first : step;
+        const unsigned tiles = (unsigned)((a.columns - 1) / wide + 1);
+        const dim3 grid(grid_of(a.sections, block.y), tiles);
+        (a.leaves ? add_sections<true, T> : add_sections<false, T>)<<<grid, block, 0, stream>>>(a);
+        if (a.splits > 0) add_parts<<<dim3(grid_of(a.splits, 1), tiles), block, 0, stream>>>(a);
+    }
 }
 
 /** Returns the number of elements per vector of columns, for elements of `size` bytes. The vector is the

@@ -11,10 +11,11 @@ enum {
     SP_TILE_COLUMNS = 4 /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
 };
 
-/** A row of more than SP_CHAIN entries that was cut into leaves or into segments (summation.h): their sums are
- *  partial[first] to partial[first + count - 1]. */
+/** A section of a row that was cut into leaves or segments (summation.h), or a row of several sections. It is the sum
+ *  of the partial sums first to first + count - 1: those of its leaves, segments or sections. `target` is the row
+ *  of Y that it is, or ~p if it is partial sum p. */
 typedef struct sp_split {
-    int32_t row, count;
+    int32_t target, count;
     int64_t first;
 } sp_split;
 
@@ -61,19 +62,19 @@ typedef struct sp_matrix {
     spmm_device space;
     int borrowed; /**< 1: the arrays are owned by another object and not freed */
     int64_t rows, cols, nnz;
-    int64_t width;     /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
-    int64_t groups;    /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
-    int64_t partials;  /**< SPMM_SELL: number of partial sums, one for each leaf of a long row */
-    int64_t splits;    /**< SPMM_SELL: number of long rows, which were cut into leaves */
-    int64_t sectioned; /**< SPMM_SELL: number of long rows of more than SP_SECTION entries; they come first */
-    int64_t *row_start;       /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
-    int32_t *nz_per_row;      /**< SPMM_ELL_NOPAD: number of entries per row */
-    int32_t *col;             /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
-    void *val;                /**< values, in `precision` */
-    int32_t *target;          /**< SPMM_SELL: row of Y, or partial sum, that each segment computes */
-    sp_split *split;          /**< SPMM_SELL: the long rows, [splits] */
-    int64_t *tile_start;      /**< SPMM_PANEL: first tile of each panel */
-    uint32_t *mask;           /**< SPMM_PANEL: bit set of the stored entries of each tile */
+    int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
+    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
+    int64_t partials;    /**< SPMM_SELL: number of partial sums: of leaves and sections of long rows */
+    int64_t sections;    /**< SPMM_SELL: number of sections of long rows, which were cut into leaves */
+    int64_t splits;      /**< SPMM_SELL: number of long rows of several sections */
+    int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
+    int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
+    int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
+    void *val;           /**< values, in `precision` */
+    int32_t *target;     /**< SPMM_SELL: row of Y, or partial sum, that each segment computes */
+    sp_split *split;     /**< SPMM_SELL: [sections + splits] the sections, then the rows of several */
+    int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
+    uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
     int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for those that the format lacks */
 } sp_matrix;
 

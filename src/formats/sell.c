@@ -25,36 +25,75 @@ static int64_t segments_of(int64_t length, int64_t cut)
     return cut > 0 ? (length - 1) / cut + 1 : 0;
 }
 
-/** Counts the segments in each class into class_size. Sets the counts in p: p->count, all segments;
- *  p->splits, long rows; p->partials, segments of long rows. */
-static void count_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size, sp_segments *p)
+/** Counts what a long row of `length` entries takes: its segments as partial sums, its sections, and, if these are
+ *  several, their partial sums. */
+static void count_long_row(int64_t length, int64_t cut, sp_segments *p)
 {
+    const int64_t sections = (length - 1) / SP_SECTION + 1;
+    p->sections += sections;
+    p->splits += sections > 1;
+    p->partials += segments_of(length, cut) + (sections > 1 ? sections : 0);
+}
+
+/** Where the next long row is listed. */
+typedef struct long_row_place {
+    int64_t section, split;       /* next element of p->split */
+    int64_t partial, section_sum; /* next partial sum of a segment, of a section */
+} long_row_place;
+
+static long_row_place first_place(const sp_segments *p, int64_t segments)
+{
+    return (long_row_place){0, p->sections, 0, segments};
+}
+
+/** Lists the sections of long row i of `length` entries. The partial sums of its segments begin at
+ *  next->partial, which the caller advances. */
+static void place_long_row(int64_t i, int64_t length, int64_t cut, long_row_place *next, sp_segments *p)
+{
+    const int64_t segments = segments_of(length, cut), each = SP_SECTION / cut;
+    const int64_t sections = (segments - 1) / each + 1;
+    if (sections > 1) p->split[next->split++] = (sp_split){(int32_t)i, (int32_t)sections, next->section_sum};
+    for (int64_t s = 0; s < sections; s++) {
+        const int64_t left = segments - s * each;
+        const int32_t target = (int32_t)(sections > 1 ? ~next->section_sum++ : i);
+        p->split[next->section++] = (sp_split){target, (int32_t)(left < each ? left : each),
+                                               next->partial + s * each};
+    }
+}
+
+/** Counts the segments in each class into class_size, and in p all that p lists.
+ *  \return the number of segments of long rows */
+static int64_t count_segments(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size,
+                              sp_segments *p)
+{
+    int64_t of_long_rows = 0;
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
         p->count += segments;
         if (segments == 1) class_size[class_of(length, order)]++;
         if (segments <= 1) continue;
-        p->splits++;
-        p->sectioned += length > SP_SECTION;
-        p->partials += segments;
+        count_long_row(length, cut, p);
+        of_long_rows += segments;
         class_size[class_of(cut, order)] += segments - 1;
         class_size[class_of(length - (segments - 1) * cut, order)]++;
     }
+    return of_long_rows;
 }
 
-/** Stores the segments in p->segment, class by class, and lists the long rows in p->split. The
- *  next segment of class c is stored at index next[c]. */
-static void place_pieces(const spmm_csr *a, int64_t cut, sp_order order, int64_t *next, sp_segments *p)
+/** Stores the segments in p->segment, class by class, and lists the sections of long rows. The next segment of
+ *  class c is stored at index next[c].
+ *  \param [in] of_long_rows  number of segments of long rows */
+static void place_segments(const spmm_csr *a, int64_t cut, sp_order order, int64_t of_long_rows,
+                           int64_t *next, sp_segments *p)
 {
-    int64_t split[2] = {0, p->sectioned}, partials = 0; /* of several sections; of one */
+    long_row_place place = first_place(p, of_long_rows);
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, segments = segments_of(length, cut);
-        if (segments > 1)
-            p->split[split[length <= SP_SECTION]++] = (sp_split){(int32_t)i, (int32_t)segments, partials};
+        if (segments > 1) place_long_row(i, length, cut, &place, p);
         for (int64_t n = 0; n < segments; n++) {
             const int64_t left = length - n * cut, size = segments > 1 && left > cut ? cut : left;
             p->segment[next[class_of(size, order)]++] = (sp_segment){
-                begin + n * cut, (int32_t)size, segments > 1 ? (int32_t)~partials++ : (int32_t)i};
+                begin + n * cut, (int32_t)size, segments > 1 ? (int32_t)~place.partial++ : (int32_t)i};
         }
     }
 }
@@ -64,7 +103,7 @@ spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, s
     int64_t next[CLASSES] = {0}, first = 0;
     spmm_status status;
     memset(p, 0, sizeof *p);
-    count_pieces(a, cut, order, next, p);
+    const int64_t of_long_rows = count_segments(a, cut, order, next, p);
     if (p->partials > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "%lld segments of long rows: 2^31 - 1 are held",
                        (long long)p->partials);
@@ -74,8 +113,8 @@ spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, s
         first += size;
     }
     TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
-    TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), done);
-    place_pieces(a, cut, order, next, p);
+    TRY_GOTO(sp_alloc((void **)&p->split, p->sections + p->splits, sizeof *p->split, "long rows"), done);
+    place_segments(a, cut, order, of_long_rows, next, p);
 done:
     if (status != SPMM_OK) sp_segments_destroy(p);
     return status;
@@ -89,24 +128,24 @@ spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t length = a->irp[i + 1] - a->irp[i];
         if (length <= SP_CHAIN) continue;
-        p->splits++;
-        p->sectioned += length > SP_SECTION;
+        count_long_row(length, cut, p);
         p->count += segments_of(length, cut);
     }
-    if (p->count > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld segments of long rows: 2^31 - 1 are held", (long long)p->count);
-    p->partials = p->count;
+    if (p->partials > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld partial sums of long rows: 2^31 - 1 are held",
+                       (long long)p->partials);
     TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
-    TRY_GOTO(sp_alloc((void **)&p->split, p->splits, sizeof *p->split, "long rows"), done);
-    int64_t split[2] = {0, p->sectioned};
-    for (int64_t i = 0, at = 0; i < a->rows; i++) {
+    TRY_GOTO(sp_alloc((void **)&p->split, p->sections + p->splits, sizeof *p->split, "long rows"), done);
+    long_row_place place = first_place(p, p->count);
+    for (int64_t i = 0; i < a->rows; i++) {
         const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
         const int64_t begin = start ? start[i] : i * width;
         if (segments == 1) continue;
-        p->split[split[length <= SP_SECTION]++] = (sp_split){(int32_t)i, (int32_t)segments, at};
-        for (int64_t n = 0; n < segments; n++, at++)
-            p->segment[at] = (sp_segment){begin + n * cut,
-                                          (int32_t)(n < segments - 1 ? cut : length - n * cut), (int32_t)~at};
+        place_long_row(i, length, cut, &place, p);
+        for (int64_t n = 0; n < segments; n++, place.partial++)
+            p->segment[place.partial] = (sp_segment){begin + n * cut,
+                                                     (int32_t)(n < segments - 1 ? cut : length - n * cut),
+                                                     (int32_t)~place.partial};
     }
 done:
     if (status != SPMM_OK) sp_segments_destroy(p);
@@ -167,14 +206,14 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
     const int64_t slices = slices_of(p), stored = padded_entries(p);
     m->groups = slices;
     m->partials = p->partials;
+    m->sections = p->sections;
     m->splits = p->splits;
-    m->sectioned = p->sectioned;
     TRY(sp_matrix_alloc(m, SP_ROW_START, slices + 1, "slice starts"));
     TRY(sp_matrix_alloc(m, SP_TARGET, slices * SP_SLICE, "slices' rows"));
-    TRY(sp_matrix_alloc(m, SP_SPLIT, p->splits, "long rows"));
+    TRY(sp_matrix_alloc(m, SP_SPLIT, p->sections + p->splits, "long rows"));
     TRY(sp_matrix_alloc(m, SP_COL, stored, "sliced column indices"));
     TRY(sp_matrix_alloc(m, SP_VAL, stored, "sliced values"));
-    memcpy(m->split, p->split, (size_t)p->splits * sizeof *m->split);
+    memcpy(m->split, p->split, (size_t)(p->sections + p->splits) * sizeof *m->split);
     m->row_start[0] = 0;
     for (int64_t s = 0; s < slices; s++) m->row_start[s + 1] = m->row_start[s] + slice_width(p, s) * SP_SLICE;
 #pragma omp parallel for schedule(static) num_threads(threads)

@@ -13,13 +13,14 @@ typedef struct sp_segment {
     int32_t target; /**< row of Y that it computes, or ~p if it computes partial sum p */
 } sp_segment;
 
-/** The rows of a block, cut into `count` segments. `splits` of the rows are long; `partials` of the
- *  segments belong to long rows. */
+/** The rows of a block, cut into `count` segments, and how long rows are added from their partial sums. */
 typedef struct sp_segments {
-    int64_t count, partials, splits;
-    int64_t sectioned;   /**< number of long rows of more than SP_SECTION entries */
+    int64_t count;
+    int64_t partials;    /**< number of partial sums: of the segments of long rows, then of sections */
+    int64_t sections;    /**< number of sections of long rows */
+    int64_t splits;      /**< number of long rows of several sections */
     sp_segment *segment; /**< all segments, [count], in the chosen sp_order */
-    sp_split *split;     /**< the long rows, [splits]: first those of more than SP_SECTION entries */
+    sp_split *split;     /**< [sections + splits]: the sections, then the rows of several sections */
 } sp_segments;
 
 /** Order of segments. SP_ORDER_ROWS: by row. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES: longest

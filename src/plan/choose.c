@@ -13,10 +13,8 @@
 /* Thresholds of the rules below: element [0] is for f64, element [1] for f32. They come from the measurements
  * in bench/records/2026-11-21-bench-gpu-h200.csv. */
 
-/* Kernel sell_rows is chosen if K <= FEW_COLUMNS. If the rows are uneven (see UNEVEN_VARIATION), the limit is
- * FEW_ON_UNEVEN instead. */
+/* Kernel sell_rows is chosen if K <= FEW_COLUMNS. */
 static const int64_t FEW_COLUMNS[] = {4, 8};
-static const int64_t FEW_ON_UNEVEN[] = {8, 16};
 /* Kernel panel_mma is never chosen if the rows are uneven. Otherwise one of two conditions suffices:
  *   sp_features_reuse() >= BLOCK_REUSE and K >= BLOCK_COLUMNS;
  *   sp_features_reuse() >= PANEL_REUSE and K >= PANEL_COLUMNS (for f32, too many columns to occur). */
@@ -53,7 +51,7 @@ static int uneven(const problem *p)
 
 static int few_columns(const problem *p, char *why, size_t n)
 {
-    const int64_t most = (uneven(p) ? FEW_ON_UNEVEN : FEW_COLUMNS)[p->precision];
+    const int64_t most = FEW_COLUMNS[p->precision];
     snprintf(why, n, "%s, K of at most %lld", sp_precision_word(p->precision), (long long)most);
     return p->k <= most;
 }
