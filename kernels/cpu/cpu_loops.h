@@ -48,8 +48,7 @@ typedef struct sp_block {
     void *y;       /**< address of Y's row 0 at the first column of the column block */
     int64_t ldx, ldy;
     int64_t first, last; /**< rows to compute: first .. last - 1, a multiple of the kind's SP_HEIGHT */
-    int64_t
-        chain; /**< longest row that is one chain: SP_CHAIN, or SP_LEAF if the rows are parts of rows */
+    int64_t chain; /**< longest row that is one chain: SP_CHAIN, or SP_LEAF if the rows are parts of rows */
     /** >= 0: row i of A has the column indices of row `origin`, each plus i - origin; for SP_RUN_BLOCK2 and
      *  SP_RUN_BLOCK3 this holds for the first row of each pair or triple. Never negative for SP_RUN_SHIFT.
      *  -1: each group of SP_HEIGHT rows has column indices of its own. */

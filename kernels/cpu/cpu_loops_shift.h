@@ -1,6 +1,7 @@
 /* The loop for SP_RUN_SHIFT with K = 1, in which each vector lane computes one row of Y: X is read in order,
  * and LANES x LANES values of A are transposed in registers. Each lane is summed in the order of
- * formats/summation.h, as in the other loops. This file is included once per element type and vector width, with the macros
+ * formats/summation.h, as in the other loops. This file is included once per element type and vector width,
+ * with the macros
  *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as described in cpu_loops_vector.h
  *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros into the other lanes
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place

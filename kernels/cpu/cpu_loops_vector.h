@@ -71,10 +71,10 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
     if (masked) STORE_MASKED(y + (vectors - 1) * LANES, mask, sum[vectors - 1]);
 }
 
-/** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: entries from .. to - 1
- *  of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If
- *  `masked`, the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is one
- *  list per row, or 1, which is one list for all rows. With one list, row r of the group reads X r * shift
+/** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: entries from ..
+ *  to - 1 of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If
+ *  `masked`, the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is
+ *  one list per row, or 1, which is one list for all rows. With one list, row r of the group reads X r * shift
  *  elements beyond the position that the list gives. */
 TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g, const int64_t from,
                                           const int64_t to, const int rows, const int lists,
@@ -119,26 +119,14 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
-/** Adds `sum`, the sum of a leaf that ends at entry `end` of a row of n entries, to level[0], the sum of its
- *  segment; that, if it is complete, to level[1], the sum of its section; and that to level[2], the sum of
- *  the row, which has at most SP_PART entries. They begin at -0, which added to any number leaves it as it
- *  is. */
-TARGET SP_INLINE static void NAME(add_leaf)(VECTOR (*level)[VECTORS], const VECTOR *sum, const int64_t end,
-                                            const int64_t n, const int vectors)
+/** total[r][v] += part[r][v], which is then set to -0: that added to any number leaves it as it is. */
+TARGET SP_INLINE static void NAME(add_up)(VECTOR (*part)[VECTORS], VECTOR (*total)[VECTORS], const int rows,
+                                          const int vectors)
 {
-    const VECTOR none = SPREAD((VALUE)-0.0);
-    SP_UNROLL for (int v = 0; v < vectors; v++) level[0][v] = ADD(level[0][v], sum[v]);
-    if (end % SP_SEGMENT && end < n) return;
-    SP_UNROLL for (int v = 0; v < vectors; v++)
+    SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++)
     {
-        level[1][v] = ADD(level[1][v], level[0][v]);
-        level[0][v] = none;
-    }
-    if (end % SP_SECTION && end < n) return;
-    SP_UNROLL for (int v = 0; v < vectors; v++)
-    {
-        level[2][v] = ADD(level[2][v], level[1][v]);
-        level[1][v] = none;
+        total[r][v] = ADD(total[r][v], part[r][v]);
+        part[r][v] = SPREAD((VALUE)-0.0);
     }
 }
 
@@ -149,32 +137,36 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
                                              const int lists, const int64_t ldx, const int64_t shift,
                                              const int vectors, const int masked)
 {
-    VECTOR sum[SP_TOGETHER][VECTORS], level[SP_TOGETHER][3][VECTORS];
+    VECTOR leaf[SP_TOGETHER][VECTORS], segment[SP_TOGETHER][VECTORS], section[SP_TOGETHER][VECTORS],
+        sum[SP_TOGETHER][VECTORS];
     const int together = rows == 1 && vectors <= SP_FEW_VECTORS;
-    SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int l = 0; l < 3; l++)
-        SP_UNROLL for (int v = 0; v < vectors; v++) level[r][l][v] = SPREAD((VALUE)-0.0);
+    SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++)
+        segment[r][v] = section[r][v] = sum[r][v] = SPREAD((VALUE)-0.0);
     for (int64_t e = 0, end; e < g.n; e = end) {
-        const int segment = together && g.n - e >= SP_SEGMENT && e % SP_SEGMENT == 0;
-        end = segment ? e + SP_SEGMENT : g.n - e < SP_LEAF ? g.n : e + SP_LEAF;
+        const int whole = together && g.n - e >= SP_SEGMENT && e % SP_SEGMENT == 0;
+        end = whole ? e + SP_SEGMENT : g.n - e < SP_LEAF ? g.n : e + SP_LEAF;
         if (rows == 1 && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
             sp_fetch_entries(b, g.val + end - (const VALUE *)b->val, sizeof(VALUE), 1);
-        if (segment) {
+        if (whole) {
             const NAME(group)
                 leaves = {.val = g.val + e,
                           .col = g.col + e,
                           .x = g.x,
                           .stride = SP_LEAF,
                           .prefetch = g.prefetch && end + SP_SEGMENT <= g.limit ? SP_SEGMENT : 0};
-            NAME(chains)(b, leaves, 0, SP_LEAF, SP_LEAVES, SP_LEAVES, ldx, 0, vectors, masked, sum);
-            SP_UNROLL for (int l = 0; l < SP_LEAVES; l++)
-                NAME(add_leaf)(level[0], sum[l], e + (l + 1) * SP_LEAF, g.n, vectors);
-            continue;
+            NAME(chains)(b, leaves, 0, SP_LEAF, SP_LEAVES, SP_LEAVES, ldx, 0, vectors, masked, leaf);
+            SP_UNROLL for (int l = 0; l < SP_LEAVES; l++) NAME(add_up)(leaf + l, segment, 1, vectors);
+        } else {
+            NAME(chains)(b, g, e, end, rows, lists, ldx, shift, vectors, masked, leaf);
+            NAME(add_up)(leaf, segment, rows, vectors);
         }
-        NAME(chains)(b, g, e, end, rows, lists, ldx, shift, vectors, masked, sum);
-        SP_UNROLL for (int r = 0; r < rows; r++) NAME(add_leaf)(level[r], sum[r], end, g.n, vectors);
+        if (end % SP_SEGMENT && end < g.n) continue;
+        NAME(add_up)(segment, section, rows, vectors);
+        if (end % SP_SECTION && end < g.n) continue;
+        NAME(add_up)(section, sum, rows, vectors);
     }
     SP_UNROLL for (int r = 0; r < rows; r++)
-        NAME(store)(b, g.i + r, level[r][2], vectors, masked, MASK_OF(b->tail));
+        NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
 /** The loop for SP_RUN_ANY: computes one row at a time. */

@@ -1,7 +1,7 @@
 /* The serial products. serial.c includes this file once per value type and instruction set, with the macros
  * VALUE, FMA, NAME and TARGET. */
 
-/** sum[0 .. k-1] := a chain of the entries [begin, end) for each of k columns of X, of which x is the first. */
+/** sum[0 .. k-1] := a chain of the entries [begin, end) for each of k columns of X; x is the first. */
 TARGET static void NAME(chain)(const sp_matrix *m, int64_t begin, int64_t end, const VALUE *x, int64_t ldx,
                                int64_t k, VALUE *restrict sum)
 {
