@@ -10,6 +10,7 @@
 #include "kernels/kernel.h"
 
 #define SP_INLINE __attribute__((always_inline)) inline
+#define SP_NOINLINE __attribute__((noinline))
 #if defined(__clang__)
 #define SP_UNROLL _Pragma("unroll")
 #else

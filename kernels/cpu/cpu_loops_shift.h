@@ -8,6 +8,41 @@
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row
  * that is left over; the caller computes the rows left over. */
 
+/** Returns the sums of entries from .. to - 1 of LANES rows as one chain each; x is X for the row in lane 0. */
+TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const VALUE *val, int64_t stride, const int32_t *col,
+                                                    const VALUE *x, int64_t from, int64_t to)
+{
+    VECTOR sum = INTRINSIC(setzero)();
+    for (int64_t e = from; e < to; e += LANES) {
+        VECTOR t[LANES];
+        const int some = to - e < LANES ? (int)(to - e) : LANES;
+        SP_UNROLL for (int r = 0; r < LANES; r++) t[r] = LOAD_FIRST(val + r * stride + e, some);
+        TRANSPOSE(t);
+        SP_UNROLL for (int j = 0; j < LANES; j++) if (j < some)
+            sum = INTRINSIC(fmadd)(t[j], INTRINSIC(loadu)(x + col[e + j]), sum);
+    }
+    return sum;
+}
+
+/** Returns the sums of LANES rows of more than SP_CHAIN entries. */
+TARGET SP_NOINLINE static VECTOR NAME(leaves_by_lanes)(const VALUE *val, int64_t stride, const int32_t *col,
+                                                       const VALUE *x, int64_t n)
+{
+    const VECTOR none = INTRINSIC(set1)((VALUE)-0.0); /* -0 + a is a for every a */
+    VECTOR segment = none, section = none, sum = none;
+    for (int64_t e = 0, end; e < n; e = end) {
+        end = n - e < SP_LEAF ? n : e + SP_LEAF;
+        segment = INTRINSIC(add)(segment, NAME(chain_by_lanes)(val, stride, col, x, e, end));
+        if (end % SP_SEGMENT && end < n) continue;
+        section = INTRINSIC(add)(section, segment);
+        segment = none;
+        if (end % SP_SECTION && end < n) continue;
+        sum = INTRINSIC(add)(sum, section);
+        section = none;
+    }
+    return sum;
+}
+
 TARGET static void NAME(shift_by_lanes)(sp_block *b)
 {
     const int64_t first = b->first, at = b->begin[first], n = b->end[first] - at;
@@ -16,28 +51,9 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
     for (; b->last - b->first >= LANES; b->first += LANES) {
         const VALUE *const val = (const VALUE *)b->val + at + (b->first - first) * stride;
         const VALUE *const x = (const VALUE *)b->x + (b->first - b->origin);
-        const VECTOR none = INTRINSIC(set1)((VALUE)-0.0); /* -0 + a is a for every a */
-        VECTOR sum = INTRINSIC(setzero)(), segment = none, section = none, row = none;
         if (b->fetched >= 0) sp_fetch_entries(b, at + (b->first + LANES - first) * stride, sizeof(VALUE), 0);
-        for (int64_t e = 0; e < n; e += LANES) {
-            VECTOR t[LANES];
-            const int some = n - e < LANES ? (int)(n - e) : LANES;
-            SP_UNROLL for (int r = 0; r < LANES; r++) t[r] = LOAD_FIRST(val + r * stride + e, some);
-            TRANSPOSE(t);
-            SP_UNROLL for (int j = 0; j < LANES; j++) if (j < some)
-                sum = INTRINSIC(fmadd)(t[j], INTRINSIC(loadu)(x + col[e + j]), sum);
-            const int64_t end = e + some;
-            if (n <= SP_CHAIN || (end % SP_LEAF && end < n)) continue;
-            segment = INTRINSIC(add)(segment, sum);
-            sum = INTRINSIC(setzero)();
-            if (end % SP_SEGMENT && end < n) continue;
-            section = INTRINSIC(add)(section, segment);
-            segment = none;
-            if (end % SP_SECTION && end < n) continue;
-            row = INTRINSIC(add)(row, section);
-            section = none;
-        }
-        if (n > SP_CHAIN) sum = row;
+        const VECTOR sum = n > SP_CHAIN ? NAME(leaves_by_lanes)(val, stride, col, x, n)
+                                        : NAME(chain_by_lanes)(val, stride, col, x, 0, n);
         VALUE *const y = (VALUE *)b->y + b->first;
         if (b->stream && (uintptr_t)y % sizeof(VECTOR) == 0)
             INTRINSIC(stream)(y, sum);

@@ -169,8 +169,13 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
+/** A function that computes a group of rows by long_rows(). It is not inlined, so that short rows have the
+ *  registers for themselves. */
+typedef void (*NAME(by_leaves))(sp_block *b, NAME(group) g);
+
 /** The loop for SP_RUN_ANY: computes one row at a time. */
-TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
+TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
+                                       const NAME(by_leaves) by_leaves)
 {
     for (int64_t i = b->first; i < b->last; i++) {
         const int64_t at = b->begin[i], n = b->end[i] - at;
@@ -182,7 +187,7 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
                                .prefetch = b->prefetch,
                                .limit = b->last_entry - at};
         if (n > b->chain) {
-            NAME(long_rows)(b, g, 1, 1, ldx, 0, vectors, masked);
+            by_leaves(b, g);
             continue;
         }
         if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0) sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
@@ -201,7 +206,8 @@ SP_INLINE static int64_t NAME(equal_prefetch)(const sp_block *b, int64_t n, int6
 
 /** The loop for SP_RUN_EQUAL: computes groups of rows; all rows have n entries, and each has its own column
  *  indices. */
-TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const int vectors, const int masked)
+TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
+                                         const NAME(by_leaves) by_leaves)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
     const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
@@ -217,7 +223,7 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
                                .stride = stride,
                                .prefetch = end + prefetch <= b->last_entry ? prefetch : 0};
         if (n > b->chain)
-            NAME(long_rows)(b, g, height, height, ldx, 0, vectors, masked);
+            by_leaves(b, g);
         else
             NAME(product)(b, g, height, height, ldx, 0, vectors, masked);
     }
@@ -226,7 +232,8 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
 /** The loop for SP_RUN_SHIFT, SP_RUN_BLOCK2 and SP_RUN_BLOCK3: computes groups of rows that share one list of
  *  column indices. */
 TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, const int64_t ldx,
-                                          const int vectors, const int masked)
+                                          const int vectors, const int masked,
+                                          const NAME(by_leaves) by_leaves)
 {
     const int height = SP_HEIGHT(kind), bytes = vectors * LANES * (int)sizeof(VALUE);
     const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
@@ -247,7 +254,7 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
                                .x = (const VALUE *)b->x + shift * ldx,
                                .stride = stride};
         if (n > b->chain)
-            NAME(long_rows)(b, g, height, 1, ldx, kind == SP_RUN_SHIFT ? ldx : 0, vectors, masked);
+            by_leaves(b, g);
         else
             NAME(product)(b, g, height, 1, ldx, kind == SP_RUN_SHIFT ? ldx : 0, vectors, masked);
     }
@@ -257,20 +264,30 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
 #define SHIFT_BY_LANES(b) (void)0
 #endif
 #define ONE(kind, name, vectors, masked)                                                \
+    TARGET SP_NOINLINE static void NAME(name##_long)(sp_block * b, NAME(group) g)       \
+    {                                                                                   \
+        if (VECTORS == 1 && LANES == 1 && b->ldx == 1)                                  \
+            LONG(kind, 1, vectors, masked);                                             \
+        else                                                                            \
+            LONG(kind, b->ldx, vectors, masked);                                        \
+    }                                                                                   \
     TARGET static void NAME(name)(sp_block * b)                                         \
     {                                                                                   \
         if (VECTORS == 1 && LANES == 1 && b->ldx == 1) { /* X is a contiguous column */ \
             if ((kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);               \
-            if (b->first < b->last) LOOP(kind, 1, vectors, masked);                     \
+            if (b->first < b->last) LOOP(kind, 1, vectors, masked, NAME(name##_long));  \
         } else {                                                                        \
-            LOOP(kind, b->ldx, vectors, masked);                                        \
+            LOOP(kind, b->ldx, vectors, masked, NAME(name##_long));                     \
         }                                                                               \
     }
 /* clang-format off */
-#define LOOP(kind, ldx, vectors, masked)                                    \
-    ((kind) == SP_RUN_ANY     ? NAME(any)(b, ldx, vectors, masked)           \
-    : (kind) == SP_RUN_EQUAL ? NAME(equal)(b, ldx, vectors, masked)         \
-                             : NAME(listed)(b, kind, ldx, vectors, masked))
+#define LONG(kind, ldx, vectors, masked)                                                               \
+    NAME(long_rows)(b, g, SP_HEIGHT(kind), (kind) == SP_RUN_EQUAL ? SP_HEIGHT(kind) : 1, ldx,          \
+                    (kind) == SP_RUN_SHIFT ? ldx : 0, vectors, masked)
+#define LOOP(kind, ldx, vectors, masked, by_leaves)                                    \
+    ((kind) == SP_RUN_ANY     ? NAME(any)(b, ldx, vectors, masked, by_leaves)           \
+    : (kind) == SP_RUN_EQUAL ? NAME(equal)(b, ldx, vectors, masked, by_leaves)         \
+                             : NAME(listed)(b, kind, ldx, vectors, masked, by_leaves))
 #define BOTH(kind, name, vectors) ONE(kind, name##_##vectors, vectors, 0) ONE(kind, name##_##vectors##_masked, vectors, 1)
 #define ANY(vectors) BOTH(SP_RUN_ANY, any, vectors)
 #define FEW(vectors) BOTH(SP_RUN_EQUAL, equal, vectors) BOTH(SP_RUN_SHIFT, shift, vectors)
@@ -315,6 +332,7 @@ static const sp_loop NAME(loops)[VECTORS][2][SP_RUN_KINDS] = {
 
 #undef ONE
 #undef SHIFT_BY_LANES
+#undef LONG
 #undef LOOP
 #undef BOTH
 #undef ANY
