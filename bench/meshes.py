@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Writes the matrices of unstructured meshes and graphs into a folder, as .spmm files for bench_gpu and bench_cpu
+(--matrices FOLDER) and for spmm_mpi.
+
+    meshes.py FOLDER [--scale S]
+
+Needs NumPy and SciPy. A scale of 1, the default, makes matrices of some 2 million entries; the entries grow with the scale.
+The points are random with fixed seeds, so that the same scale gives the same matrices. Every matrix is symmetric:
+
+    delaunay2d, delaunay3d   weighted Laplacian of a Delaunay mesh of random points in the unit square or cube
+    blocks3                  3x3 blocks on a 3D Delaunay mesh: springs between its points, as in elasticity
+    rgg                      weighted Laplacian of a random geometric graph in the square
+    kkt                      [H A^T; A 0]: H as delaunay3d; a row of A has entries at the corners of a tetrahedron
+
+In NAME-random the points are numbered at random, in NAME-morton along the Morton curve: the worst and about the best that
+a user's numbering may be.
+"""
+import argparse
+import os
+import struct
+import zlib
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial import Delaunay, cKDTree
+
+MORTON_BITS = 16  # of a coordinate
+SHIFT = 1e-3      # of the diagonal: the matrices are positive definite
+RGG_NEIGHBOURS = 13
+
+# the layout of a .spmm file: src/io/spmm_file.h
+HEADER = struct.Struct("=8sQQqqqq16s16s20sIqqqq3q3qqI304xI")
+ALIGN, CHUNK = 4096, 4 << 20
+
+
+def edges_of(simplices):
+    """The pairs i < j that are corners of one simplex, each once; [edges, 2]."""
+    corners = simplices.shape[1]
+    pairs = np.vstack([simplices[:, (i, j)] for i in range(corners) for j in range(i)]).astype(np.int64)
+    pairs.sort(axis=1)
+    n = int(simplices.max()) + 1
+    keys = np.unique(pairs[:, 0] * n + pairs[:, 1])
+    return np.column_stack((keys // n, keys % n))
+
+
+def symmetric(n, edges, values, diagonal):
+    """The n x n matrix with these values at (i, j) and (j, i) for each edge."""
+    i, j = edges.T
+    every = np.arange(n)
+    a = sparse.coo_matrix((np.concatenate((values, values, diagonal)),
+                           (np.concatenate((i, j, every)), np.concatenate((j, i, every)))), shape=(n, n))
+    return a.tocsr()
+
+
+def laplacian(points, edges):
+    """Weights are 1 over the lengths of the edges."""
+    n, (i, j) = len(points), edges.T
+    weights = 1 / np.linalg.norm(points[i] - points[j], axis=1)
+    degree = np.bincount(i, weights, n) + np.bincount(j, weights, n)
+    return symmetric(n, edges, -weights, degree * (1 + SHIFT) + SHIFT)
+
+
+def springs(points, edges):
+    """The 3x3 blocks of springs along the edges: -w d d^T off the diagonal, their sum on it, d the direction."""
+    n, (i, j) = len(points), edges.T
+    apart = points[i] - points[j]
+    length = np.linalg.norm(apart, axis=1)[:, None]
+    blocks = (apart / length)[:, :, None] * (apart / length)[:, None, :] / length[:, :, None]
+    diagonal = np.stack([np.bincount(i, b, n) + np.bincount(j, b, n) for b in blocks.reshape(-1, 9).T], axis=1)
+    diagonal = diagonal.reshape(n, 3, 3) + SHIFT * np.eye(3)
+    every = np.arange(n)
+    at = np.concatenate((i, j, every)), np.concatenate((j, i, every))
+    order = np.lexsort(at[::-1])
+    starts = np.concatenate(([0], np.cumsum(np.bincount(at[0], minlength=n))))
+    values = np.concatenate((-blocks, -blocks, diagonal))[order]
+    return sparse.bsr_matrix((values, at[1][order], starts), shape=(3 * n, 3 * n)).tocsr()
+
+
+def saddle(points, simplices, edges, rng):
+    """[H A^T; A 0] and the places of its last rows: a constraint for every second point, on the corners of a tetrahedron
+    taken at random; its values are their distances from the centre."""
+    n, m = len(points), len(points) // 2
+    corners = simplices[rng.choice(len(simplices), m, replace=False)]
+    centres = points[corners].mean(axis=1)
+    values = np.linalg.norm(points[corners] - centres[:, None, :], axis=2)
+    a = sparse.csr_matrix((values.ravel(), corners.ravel(), np.arange(0, 4 * m + 1, 4)), shape=(m, n))
+    return sparse.bmat([[laplacian(points, edges), a.T], [a, None]], format="csr"), centres
+
+
+def morton(points):
+    """The numbers of points in [0, 1)^d in the order of the Morton curve."""
+    cells = (points * 2 ** MORTON_BITS).astype(np.uint64)
+    dimensions = points.shape[1]
+    keys = np.zeros(len(points), np.uint64)
+    for bit in range(MORTON_BITS):
+        for d in range(dimensions):
+            keys |= (cells[:, d] >> np.uint64(bit) & np.uint64(1)) << np.uint64(bit * dimensions + d)
+    return np.argsort(keys, kind="stable")
+
+
+def mesh(seed, dimensions, n):
+    """Random points, their Delaunay mesh's simplices and edges."""
+    points = np.random.default_rng(seed).random((n, dimensions))
+    simplices = Delaunay(points).simplices
+    return points, simplices, edges_of(simplices)
+
+
+def cases(scale):
+    """(name, matrix, order of its rows along the Morton curve) of each; the matrix is numbered at random."""
+    points, _, edges = mesh(1, 2, int(300_000 * scale))
+    yield "delaunay2d", laplacian(points, edges), morton(points)
+    points, _, edges = mesh(2, 3, int(130_000 * scale))
+    yield "delaunay3d", laplacian(points, edges), morton(points)
+    points, _, edges = mesh(3, 3, int(18_000 * scale))
+    yield "blocks3", springs(points, edges), (morton(points)[:, None] * 3 + np.arange(3)).ravel()
+    points = np.random.default_rng(4).random((int(150_000 * scale), 2))
+    edges = cKDTree(points).query_pairs(np.sqrt(RGG_NEIGHBOURS / np.pi / len(points)), output_type="ndarray")
+    yield "rgg", laplacian(points, edges.astype(np.int64)), morton(points)
+    points, simplices, edges = mesh(5, 3, int(100_000 * scale))
+    a, centres = saddle(points, simplices, edges, np.random.default_rng(6))
+    yield "kkt", a, np.concatenate((morton(points), len(points) + morton(centres)))
+
+
+def write(path, a):
+    """A CSR matrix as a .spmm file, as `spmm_mpi --cache` does."""
+    a.sum_duplicates()
+    a.sort_indices()
+    sections = [a.indptr.astype(np.int64).tobytes(), a.indices.astype(np.int32).tobytes(),
+                a.data.astype(np.float64).tobytes()]
+    checks = [zlib.crc32(s[at:at + CHUNK]) for s in sections for at in range(0, len(s), CHUNK)]
+    table, offsets, end = struct.pack(f"={len(checks)}I", *checks), [], HEADER.size + 4 * len(checks)
+    for s in sections:
+        offsets.append(-(-end // ALIGN) * ALIGN)
+        end = offsets[-1] + len(s)
+    head = HEADER.pack(b"SPMMfile", 0x0102030405060708, 1, *a.shape, a.nnz, 0, b"coordinate", b"real", b"general", 0,
+                       a.nnz, 0, 0, CHUNK, *offsets, *map(len, sections), end, zlib.crc32(table), 0)
+    with open(path, "wb") as file:
+        file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])) + table)
+        for offset, s in zip(offsets, sections):
+            file.seek(offset)
+            file.write(s)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--scale", type=float, default=1, help="of the number of entries (default 1; tests: 0.003)")
+    options = parser.parse_args()
+    if not 0.003 <= options.scale <= 100:
+        parser.error("--scale: expected a number from 0.003 to 100")
+    os.makedirs(options.folder, exist_ok=True)
+    for name, a, order in cases(options.scale):
+        for numbering, matrix in ("random", a), ("morton", a[order][:, order]):
+            path = os.path.join(options.folder, f"{name}-{numbering}.spmm")
+            write(path, matrix)
+            print(f"{path}: {matrix.shape[0]} x {matrix.shape[1]}, {matrix.nnz} entries", flush=True)
+
+
+if __name__ == "__main__":
+    main()
