@@ -139,14 +139,14 @@ def roofline(machine, precision, cases):
 
 def draw_all(folder, out):
     made = []
-    for machine, precision, cases in recorded.groups(recorded.gpu(folder)):
+    for machine, precision, cases in recorded.groups(recorded.generated(recorded.gpu(folder))):
         name, label = f"{slug(machine)}-{precision}", f"{machine}, {precision}"
         for kind, figure, caption in [
                 ("over-k", over_k(machine, precision, cases, "cuSPARSE SpMM, best"), "GFLOP/s over K"),
                 ("roofline", roofline(machine, precision, cases), "roofline at the least traffic")]:
             if figure:
                 save(figure, out, f"{kind}-{name}", made, f"{caption}: {label}")
-    for machine, precision, cases in recorded.groups(recorded.cpu(folder)):
+    for machine, precision, cases in recorded.groups(recorded.generated(recorded.cpu(folder))):
         figure = over_k(machine, precision, cases, "the fastest library")
         if figure:
             save(figure, out, f"over-k-{slug(machine)}-{precision}", made, f"GFLOP/s over K: {machine}, {precision}")

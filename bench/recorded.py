@@ -44,7 +44,8 @@ def good_rows(paths):
 
 
 def _rows(folder, wanted):
-    for path in sorted(glob.glob(os.path.join(folder, "*.csv"))):
+    """Of all CSV files of a folder, or of one file."""
+    for path in sorted(glob.glob(os.path.join(folder, "*.csv"))) if os.path.isdir(folder) else [folder]:
         yield from rows_of(path, wanted)
 
 
@@ -144,13 +145,26 @@ def matrices(cases):
     return list(dict.fromkeys(c.matrix for c in cases))
 
 
+def is_file(matrix):
+    """Whether the matrix is a file's, not a generator's."""
+    return ":" not in matrix
+
+
+def generated(cases):
+    return [c for c in cases if not is_file(c.matrix)]
+
+
+def files(cases):
+    return [c for c in cases if is_file(c.matrix)]
+
+
 def columns(cases):
     return sorted({c.k for c in cases})
 
 
 def short(matrix):
     """A file's name without its folders."""
-    return matrix if ":" in matrix else os.path.basename(matrix)
+    return os.path.basename(matrix) if is_file(matrix) else matrix
 
 
 def ratio(slow, fast):

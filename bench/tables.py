@@ -2,9 +2,11 @@
 """Writes the tables of docs/PERFORMANCE.md from the CSV files of bench/records/.
 
     tables.py [--records DIR] [--doc FILE]
+    tables.py --print NAME,... --records DIR_OR_FILE
 
-Each table stands between <!-- table: NAME --> and <!-- end --> and is replaced there; NAME is a function of
-TABLES below. Exit status 1 when a marker names none, or the file has none.
+Each table stands between <!-- table: NAME --> and <!-- end --> and is replaced there; NAME is one of TABLES below,
+of which --print prints some instead. Those of a collection are of matrices that are files', all others of generated
+ones. Exit status 1 when there is no such table, or no marker.
 """
 import re
 import sys
@@ -14,8 +16,10 @@ import recorded
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 RANGES = [("K = 4 .. 128", 4, 128), ("K = 1 .. 3", 1, 3), ("every K", 1, 10**9)]
 NOTHING = "No record yet."
-TEXT = ("where", "kernel", "by")
+TEXT = ("where", "kernel", "best kernel", "by")
 CLIFF_STEP = 8
+NEAR = 1.10                # times our best kernel's time: `auto` is near it
+NOBODYS = "kokkos-blocks"  # not a way in which a user calls that library
 
 
 def number(value):
@@ -65,8 +69,13 @@ def with_best(times, auto, best):
     return number(by_auto) + (f" ({number(by_best)})" if by_best > 1.02 * by_auto else "")
 
 
-def faster(a, b):
-    return min((t for t in (a, b) if t), key=lambda t: t.ms, default=None)
+def faster(*times):
+    return min(filter(None, times), key=lambda t: t.ms, default=None)
+
+
+def any_peer(c):
+    """cuSPARSE's faster one of SpMM and SpMV, or the fastest library."""
+    return faster(c.peer, c.vector, *(time for name, time in c.libraries.items() if name != NOBODYS))
 
 
 def mean_row(label, cases, above, below):
@@ -156,6 +165,56 @@ def cpu_ratio(cases):
     return by_matrix(cases, cell)
 
 
+# ---- a collection: files' matrices, on the GPU or the CPU ----
+
+def collection_cases(cases):
+    """Case by case, the losses of `auto` first."""
+    rows = []
+    for c in cases:
+        peer = any_peer(c)
+        ratios = [recorded.ratio(peer, ours) for ours in (c.auto, c.best)]
+        times = [cell for t in (peer, c.auto, c.best) for cell in ((f"{t.ms:.4f}", t.name) if t else ("", ""))]
+        if c.best:
+            rows.append((ratios[0] or 0, [recorded.short(c.matrix), str(c.k), *map(number, ratios), *times]))
+    heading = ["matrix", "K", "peer / auto", "peer / our best", "peer, ms", "by", "auto, ms", "kernel", "our best, ms",
+               "best kernel"]
+    return heading, [row for _, row in sorted(rows, key=lambda r: r[0])]
+
+
+def per_k(heading, cases, row):
+    """A row for each K and one for all, of the cases that were timed by auto's kernel."""
+    cases = [c for c in cases if c.auto]
+    parts = [(str(k), [c for c in cases if c.k == k]) for k in recorded.columns(cases)] + [("all", cases)]
+    return ["K"] + heading, [[label] + row(part) for label, part in parts if part]
+
+
+def collection_means(cases):
+    """The peer's fastest way over `auto`, and over our best kernel."""
+    def over(part, ours):
+        _, count, mean, worst, where = mean_row("", part, any_peer, ours)
+        behind = sum(any_peer(c).ms < ours(c).ms for c in part)
+        return count, [mean, str(behind), worst, where]
+
+    def row(part):
+        (count, auto), (_, best) = over(part, lambda c: c.auto), over(part, lambda c: c.best)
+        return [count] + auto + best
+    heading = ["below 1", "worst", "where"]
+    return per_k(["cases", "peer / auto", *heading, "peer / our best", *heading], cases, row)
+
+
+def collection_auto(cases):
+    """How much longer `auto` takes than our best kernel."""
+    def row(part):
+        times = [recorded.ratio(c.auto, c.best) for c in part]
+        worst, case = max(zip(times, part), key=lambda pair: pair[0])
+        near = sum(t <= NEAR for t in times) / len(times)
+        return [str(len(times)), number(recorded.mean(times)), f"{100 * near:.0f} %", number(worst),
+                f"{recorded.short(case.matrix)}, K={case.k}", case.auto.name, case.best.name]
+    return per_k(["cases", "auto / our best", f"within {NEAR:.2f}", "worst", "where", "kernel", "best kernel"], cases, row)
+
+
+# ---- several GPUs ----
+
 def share_hidden(c):
     """Of the exchange's time alone, the share that the product did not wait for."""
     return f"{100 * min(1, max(0, 1 - (c.ours - c.no_exchange) / c.exchange)):.0f} %" if c.exchange else ""
@@ -197,27 +256,38 @@ def multi_scaling(cases):
 
 TABLES = {"gpu-means": gpu_means, "gpu-structures": gpu_structures, "gpu-ratio": gpu_ratio,
           "gpu-vector": gpu_vector, "gpu-bound": gpu_bound, "gpu-kernels": gpu_kernels, "gpu-cliffs": gpu_cliffs,
+          "gpu-collection-means": collection_means, "gpu-collection-auto": collection_auto,
+          "gpu-collection-cases": collection_cases,
           "cpu-means": cpu_means, "cpu-ratio": cpu_ratio,
+          "cpu-collection-means": collection_means, "cpu-collection-auto": collection_auto,
+          "cpu-collection-cases": collection_cases,
           "multi-ratio": multi_ratio, "multi-times": multi_times, "multi-scaling": multi_scaling}
 
 
-def main():
-    options = recorded.options(__doc__)
-    cases = {"gpu": recorded.gpu(options.records), "cpu": recorded.cpu(options.records),
-             "mul": recorded.multi(options.records)}
-    unknown = []
+def failed(message):
+    print(f"tables.py: {message}", file=sys.stderr)
+    return 1
 
-    def made(marked):
-        name = marked[2]
-        if name not in TABLES:
-            unknown.append(name)
-            return marked[0]
-        return marked[1] + per_group(cases[name[:3]], TABLES[name]).rstrip("\n") + "\n" + marked[4]
-    count = recorded.replace(options.doc, MARKED, made)
+
+def main():
+    options = recorded.options(__doc__, print="")
+    gpu, cpu, multi = (read(options.records) for read in (recorded.gpu, recorded.cpu, recorded.multi))
+    cases = {"gpu": recorded.generated(gpu), "gpu-collection": recorded.files(gpu),
+             "cpu": recorded.generated(cpu), "cpu-collection": recorded.files(cpu), "multi": multi}
+    printed, unknown = options.print.split(",") if options.print else [], []
+
+    def made(name):
+        if name in TABLES:
+            return per_group(cases[name.rpartition("-")[0]], TABLES[name]).rstrip("\n") + "\n"
+        unknown.append(name)
+        return ""
+    if printed:
+        print("\n".join(map(made, printed)), end="")
+        return failed(f"no table {unknown[0]}") if unknown else 0
+    count = recorded.replace(options.doc, MARKED, lambda m: m[1] + (made(m[2]) or m[3]) + m[4])
     if unknown or not count:
-        print(f"tables.py: {options.doc}: " + (f"no table {unknown[0]}" if unknown else "no markers"), file=sys.stderr)
-        return 1
-    print(f"{options.doc}: {count} tables from {len(cases['gpu'])} GPU and {len(cases['cpu'])} CPU cases")
+        return failed(f"{options.doc}: " + (f"no table {unknown[0]}" if unknown else "no markers"))
+    print(f"{options.doc}: {count} tables from {len(gpu)} GPU and {len(cpu)} CPU cases")
     return 0
 
 
