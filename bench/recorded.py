@@ -101,9 +101,10 @@ def gpu(folder):
 
 
 def cpu(folder):
-    """Cases of bench_cpu; the threads are part of the machine's name."""
-    rows = (r for r in _rows(folder, CPU_COLUMNS) if "gpu" not in r)
-    found = _newest(rows, lambda r: f"{r['machine']}, {r['threads']} threads")
+    """Cases of bench_cpu; our threads are part of the machine's name. A library may have fewer."""
+    rows = [r for r in _rows(folder, CPU_COLUMNS) if "gpu" not in r]
+    threads = {(r["machine"], r["date"]): r["threads"] for r in rows if r["contender"].startswith("auto")}
+    found = _newest(rows, lambda r: f"{r['machine']}, {threads.get((r['machine'], r['date']), 0)} threads")
     return [_cpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
 
 
