@@ -14,7 +14,8 @@
 #include "spmm.h"
 #include "../peer.h"
 
-enum { MAX_LIST = 192, MAX_REPEAT = 1000, MAX_CONTENDERS = 64, MAX_LIBRARIES = 8, MAX_RESULTS = 4096 };
+enum { MAX_MATRICES = 4096, MAX_LIST = 192, MAX_REPEAT = 1000, MAX_CONTENDERS = 64, MAX_LIBRARIES = 8 };
+enum { MAX_RESULTS = 1 << 16 };
 enum { LINE = 200 /* bytes of a message */ };
 
 /* ---- options.c: local ---- */
@@ -24,10 +25,11 @@ enum { OF_CPU = 1, OF_MPI = 2, OF_GPU = 4, OF_MULTIGPU = 8, OF_READ = 16, OF_SER
 
 /** The options of all benches; a program has those that rows[] of options.c gives it. */
 typedef struct settings {
-    const char *matrix[MAX_LIST]; /**< generators' specs and files; of some programs other operands */
-    int matrices;
-    int64_t columns[MAX_LIST];   /**< the K */
-    int column_count, precision; /**< precision: spmm_precision, or 2: both */
+    const char *matrix[MAX_MATRICES]; /**< generators' specs and files; of some programs other operands */
+    const char *folder[MAX_MATRICES]; /**< the collection in which that file was found; NULL: none */
+    int matrices, least_entries;      /**< least_entries: of a collection's matrices */
+    int64_t columns[MAX_LIST];        /**< the K */
+    int column_count, precision;      /**< precision: spmm_precision, or 2: both */
     int threads, repeat, sweeps, mb;
     const char *csv, *commit, *only, *own, *dir, *json; /**< NULL: not given; commit: $COMMIT or "" then */
     double seconds;                                     /**< no case is started later; 0: no limit */
@@ -84,7 +86,7 @@ void reference_compare(const reference *r, int64_t begin, int64_t end, const den
 
 /** A matrix, distributed over the ranks by rows. */
 typedef struct bench_matrix {
-    const char *name;
+    const char *name, *folder; /**< folder: that the file is in; NULL: the name says it all */
     spmm_precision precision;
     spmm_block block; /**< this rank's rows, all columns */
     int64_t nnz;      /**< of the whole matrix */
@@ -92,8 +94,9 @@ typedef struct bench_matrix {
     int32_t *start;   /**< row starts of the block in 32 bits */
 } bench_matrix;
 
-/** \param [out] p  the caller destroys it; zeroed on failure */
-spmm_status bench_matrix_create(const char *name, spmm_precision precision, bench_matrix *p);
+/** \param [in] folder  may be NULL  \param [out] p  the caller destroys it; zeroed on failure */
+spmm_status bench_matrix_create(const char *folder, const char *name, spmm_precision precision,
+                                bench_matrix *p);
 void bench_matrix_destroy(bench_matrix *p);
 
 /** A generator's matrix, or a file's. Local. */
@@ -161,6 +164,7 @@ typedef struct run {
     void *arrays[2][2]; /**< [layout][X, Y] */
     int64_t ld[2];      /**< of X and Y by rows; by columns there is no padding */
     int timed, disturbed;
+    int left_out; /**< a collection's matrix that cannot be read or has too few entries */
 } run;
 
 /** What is a bench's own. Needed are those that are not said to be NULL. */

@@ -104,11 +104,25 @@ static spmm_status run_cases(run *r)
     return status;
 }
 
-static spmm_status run_matrix(run *r, const char *name, spmm_precision precision)
+/** 1 and a word on it where a matrix of a collection is no case. */
+static int leave_out(run *r, const char *name, spmm_status status)
 {
+    const bench_matrix *const p = &r->matrix;
+    if (status == SPMM_OK && p->nnz >= r->settings.least_entries) return 0;
+    if (r->rank == 0 && status == SPMM_OK) printf("left out: %s: %lld entries\n", name, (long long)p->nnz);
+    if (r->rank == 0 && status != SPMM_OK) printf("left out: %s: %s\n", name, spmm_error_message());
+    bench_matrix_destroy(&r->matrix);
+    return 1;
+}
+
+static spmm_status run_matrix(run *r, int number, spmm_precision precision)
+{
+    const char *const name = r->settings.matrix[number], *const folder = r->settings.folder[number];
     r->k = r->settings.columns[0];
     if (over_budget(r, name)) return SPMM_OK;
-    spmm_status status = bench_matrix_create(name, precision, &r->matrix);
+    spmm_status status = bench_matrix_create(folder, name, precision, &r->matrix);
+    r->left_out = folder && leave_out(r, name, status);
+    if (r->left_out) return SPMM_OK;
     if (status == SPMM_OK && r->bench->load) status = r->bench->load(r);
     if (status == SPMM_OK) status = run_cases(r);
     if (status != SPMM_OK && r->rank == 0)
@@ -126,12 +140,14 @@ static spmm_status sweep(run *r)
 {
     const settings *const s = &r->settings;
     spmm_status last = SPMM_OK;
-    for (int i = 0; i < s->matrices; i++)
-        for (int p = SPMM_F64; p <= SPMM_F32; p++) {
+    for (int i = 0; i < s->matrices; i++) {
+        r->left_out = 0;
+        for (int p = SPMM_F64; p <= SPMM_F32 && !r->left_out; p++) {
             if (s->precision != p && s->precision <= SPMM_F32) continue;
-            const spmm_status status = run_matrix(r, s->matrix[i], (spmm_precision)p);
+            const spmm_status status = run_matrix(r, i, (spmm_precision)p);
             if (status != SPMM_OK) last = status;
         }
+    }
     return last;
 }
 

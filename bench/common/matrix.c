@@ -1,4 +1,5 @@
 /** Makes a matrix and distributes it by rows. */
+#include <limits.h>
 #include <mpi.h>
 #include <omp.h>
 #include <string.h>
@@ -6,19 +7,25 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "io/generators.h"
+#include "io/spmm_file.h"
 #include "bench.h"
 
 spmm_status matrix_make(const char *name, spmm_precision precision, spmm_csr *a)
 {
-    return sp_gen_is_spec(name) ? spmm_csr_generate(name, precision, a) : spmm_csr_read(name, precision, a);
+    const sp_read_options binary = {.precision = precision, .threads = omp_get_max_threads()};
+    if (sp_gen_is_spec(name)) return spmm_csr_generate(name, precision, a);
+    return sp_spmm_file_is(name) ? sp_spmm_file_read(name, &binary, a, NULL)
+                                 : spmm_csr_read(name, precision, a);
 }
 
 /** The other ranks wait meanwhile. */
-static spmm_status make_whole(bench_matrix *p, spmm_csr *a)
+static spmm_status make_whole(const bench_matrix *p, spmm_csr *a)
 {
+    char path[PATH_MAX];
     const int threads = omp_get_max_threads();
+    snprintf(path, sizeof path, "%s%s%s", p->folder ? p->folder : "", p->folder ? "/" : "", p->name);
     omp_set_num_threads(omp_get_num_procs());
-    const spmm_status status = matrix_make(p->name, p->precision, a);
+    const spmm_status status = matrix_make(path, p->precision, a);
     omp_set_num_threads(threads);
     return status;
 }
@@ -47,10 +54,11 @@ static spmm_status create(bench_matrix *p)
     return sp_bcast(MPI_COMM_WORLD, 0, &p->nnz, sizeof p->nnz);
 }
 
-spmm_status bench_matrix_create(const char *name, spmm_precision precision, bench_matrix *p)
+spmm_status bench_matrix_create(const char *folder, const char *name, spmm_precision precision,
+                                bench_matrix *p)
 {
     const double start = MPI_Wtime();
-    *p = (bench_matrix){.name = name, .precision = precision};
+    *p = (bench_matrix){.name = name, .folder = folder, .precision = precision};
     const spmm_status status = create(p);
     p->seconds = MPI_Wtime() - start;
     if (status != SPMM_OK) bench_matrix_destroy(p);

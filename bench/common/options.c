@@ -1,4 +1,6 @@
 /** The options of all benches, one table. */
+#include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,18 +14,56 @@
 #define OPTIONS settings
 
 enum { OF_PRODUCTS = OF_CPU | OF_MPI | OF_GPU | OF_MULTIGPU, MOST_THREADS = 1024, MOST_COLUMNS = INT32_MAX };
+enum { LEAST_ENTRIES = 100000 /* of a collection's matrices: smaller ones time how a kernel starts */ };
 
 static const settings *usual; /* of the program whose options are read */
+
+static spmm_status check_room(const settings *s, int more)
+{
+    return s->matrices + more <= MAX_MATRICES
+               ? SPMM_OK
+               : sp_fail(SPMM_ERR_USAGE, "more than %d matrices", MAX_MATRICES);
+}
 
 static spmm_status add_matrix(void *options, const char *text)
 {
     settings *const s = options;
     const int many = strcmp(text, "default") == 0 ? usual->matrices : 1;
-    if (s->matrices + many > MAX_LIST) return sp_fail(SPMM_ERR_USAGE, "more than %d matrices", MAX_LIST);
+    TRY(check_room(s, many));
     if (strcmp(text, "default") != 0 && sp_gen_is_spec(text)) TRY(sp_gen_check(text));
     for (int i = 0; i < many; i++)
         s->matrix[s->matrices++] = strcmp(text, "default") == 0 ? usual->matrix[i] : text;
     return SPMM_OK;
+}
+
+static int is_matrix_file(const struct dirent *entry)
+{
+    static const char *const endings[] = {".mtx", ".mtx.gz", ".spmm"};
+    const size_t n = strlen(entry->d_name);
+    int is = 0;
+    for (int i = 0; i < 3; i++) {
+        const size_t m = strlen(endings[i]);
+        is |= n > m && strcmp(entry->d_name + n - m, endings[i]) == 0;
+    }
+    return is;
+}
+
+/** Adds a folder's files by name; the names are kept to the end. */
+static spmm_status add_folder(void *options, const char *text)
+{
+    settings *const s = options;
+    struct dirent **entry;
+    const int n = scandir(text, &entry, is_matrix_file, alphasort);
+    if (n < 0) return sp_fail(SPMM_ERR_OPEN, "--matrices %s: %s", SHOWN(text), strerror(errno));
+    spmm_status status = check_room(s, n);
+    for (int i = 0; i < n && status == SPMM_OK; i++) {
+        s->folder[s->matrices] = text;
+        s->matrix[s->matrices++] = entry[i]->d_name;
+    }
+    free(entry);
+    if (n == 0)
+        status = sp_fail(SPMM_ERR_USAGE, "--matrices %s: no .mtx, .mtx.gz or .spmm there", SHOWN(text));
+    return status;
 }
 
 static spmm_status set_columns(void *options, const char *text)
@@ -56,6 +96,9 @@ static const struct {
 } rows[] = {
     {OF_PRODUCTS,
      {'m', "matrix", "SPEC", "file, generator's spec (spmm_mpi --help) or `default`", CALL(add_matrix)}},
+    {OF_CPU | OF_GPU, {0, "matrices", "FOLDER", "its files .mtx, .mtx.gz and .spmm", CALL(add_folder)}},
+    {OF_CPU | OF_GPU,
+     {0, "least-entries", "N", "of a file of FOLDER (default 100000)", COUNT(least_entries, 0)}},
     {OF_PRODUCTS, {'k', "columns", "LIST", "columns of X, e.g. 1,4,16", CALL(set_columns)}},
     {OF_CPU | OF_GPU | OF_MULTIGPU,
      {'p', "precision", "NAME", "f64, f32 or both", WORDS(precisions, precision)}},
@@ -114,6 +157,7 @@ static spmm_status read_settings(int program, int argc, char **argv, const setti
     usual = defaults;
     *s = *defaults;
     s->matrices = s->column_count = 0;
+    s->least_entries = LEAST_ENTRIES;
     s->commit = commit ? commit : "";
     TRY(sp_option_read(&table, argc, argv, "operand", s, &operand, notes));
     if (s->repeat <= MAX_REPEAT && s->threads <= MOST_THREADS) return SPMM_OK;
