@@ -40,9 +40,9 @@ def section(title, cases, text):
 
 
 def per_group(cases, make):
-    """One section per machine and precision of what `make` has rows for. Cases without a peer are of runs of
-    another kind, the sweep for cliffs."""
-    cases, parts = [c for c in cases if c.peer or make is gpu_cliffs], []
+    """One section per machine and precision of what `make` has rows for. Cases without a peer, such as those of the
+    sweep for cliffs, are for tables of ours alone."""
+    cases, parts = [c for c in cases if c.peer or make in (gpu_cliffs, collection_auto)], []
     for machine, precision, part in recorded.groups(cases):
         heading, rows = make(part)
         if rows:
