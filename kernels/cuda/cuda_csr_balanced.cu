@@ -57,7 +57,7 @@ static spmm_status upload_lists(const sp_setup *setup, const sp_segments *p, con
 static spmm_status prepare_lists(const sp_setup *setup, const int64_t *start, int all, void **state)
 {
     const int leaves = cut_into_leaves(setup);
-    sp_segments p, rows = {0};
+    sp_segments p, rows = {};
     *state = NULL;
     spmm_status status = sp_long_rows_create(setup->csr, start, setup->a->width,
                                              leaves ? SP_LEAF : SP_SEGMENT, &p);
