@@ -59,6 +59,7 @@ static spmm_status prepare_lists(const sp_setup *setup, const int64_t *start, in
     const int leaves = cut_into_leaves(setup);
     sp_segments p, rows = {};
     *state = NULL;
+    if (!all && !sp_has_long_rows(setup->csr, setup->threads)) return SPMM_OK;
     spmm_status status = sp_long_rows_create(setup->csr, start, setup->a->width,
                                              leaves ? SP_LEAF : SP_SEGMENT, &p);
     if (status == SPMM_OK && all) status = sp_segments_create(setup->csr, 0, SP_ORDER_CLASSES, &rows);
@@ -87,6 +88,7 @@ spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
     char *val = NULL;
     spmm_status status;
     *state = NULL;
+    if (!sp_has_long_rows(csr, setup->threads)) return SPMM_OK;
     TRY(sp_alloc((void **)&start, csr->rows, sizeof *start, "starts of long rows"));
     for (int64_t i = 0; i < csr->rows; i++) {
         const int64_t length = csr->irp[i + 1] - csr->irp[i];

@@ -120,6 +120,14 @@ done:
     return status;
 }
 
+int sp_has_long_rows(const spmm_csr *a, int threads)
+{
+    int any = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : any)
+    for (int64_t i = 0; i < a->rows; i++) any |= a->irp[i + 1] - a->irp[i] > SP_CHAIN;
+    return any;
+}
+
 spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t width, int64_t cut,
                                 sp_segments *p)
 {

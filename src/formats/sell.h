@@ -38,6 +38,9 @@ typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_o
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more partial sums) */
 spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, sp_segments *p);
 
+/** Returns 1 if some row has more than SP_CHAIN entries. Local; uses `threads` OpenMP threads. */
+int sp_has_long_rows(const spmm_csr *a, int threads);
+
 /** Cuts the rows of more than SP_CHAIN entries as sp_segments_create() does, in the order of rows; the other rows
  *  are left out.
  *  \param [in] start  index of the first entry of each row in the arrays that the segments' `begin` refers to;
