@@ -169,16 +169,17 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
-/** A function that computes a group of rows by long_rows(). It is not inlined, so that short rows have the
- *  registers for themselves. */
-typedef void (*NAME(by_leaves))(sp_block *b, NAME(group) g);
-
-/** The loop for SP_RUN_ANY: computes one row at a time. */
+/** The loop for SP_RUN_ANY: computes one row at a time, up to the first row that is long if `leaves` is 0, or
+ *  not long if it is 1. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
-                                       const NAME(by_leaves) by_leaves)
+                                       const int leaves)
 {
-    for (int64_t i = b->first; i < b->last; i++) {
+    int64_t i = b->first;
+    for (; i < b->last; i++) {
         const int64_t at = b->begin[i], n = b->end[i] - at;
+        if ((n > b->chain) != leaves) break;
+        if (!leaves && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
+            sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
         const NAME(group) g = {.i = i,
                                .n = n,
                                .val = (const VALUE *)b->val + at,
@@ -186,13 +187,12 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
                                .x = b->x,
                                .prefetch = b->prefetch,
                                .limit = b->last_entry - at};
-        if (n > b->chain) {
-            by_leaves(b, g);
-            continue;
-        }
-        if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0) sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
-        NAME(product)(b, g, 1, 1, ldx, 0, vectors, masked);
+        if (leaves)
+            NAME(long_rows)(b, g, 1, 1, ldx, 0, vectors, masked);
+        else
+            NAME(product)(b, g, 1, 1, ldx, 0, vectors, masked);
     }
+    b->first = i;
 }
 
 /** Returns the prefetch distance of the loop for SP_RUN_EQUAL as an offset from the current entry of a row:
@@ -207,13 +207,14 @@ SP_INLINE static int64_t NAME(equal_prefetch)(const sp_block *b, int64_t n, int6
 /** The loop for SP_RUN_EQUAL: computes groups of rows; all rows have n entries, and each has its own column
  *  indices. */
 TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
-                                         const NAME(by_leaves) by_leaves)
+                                         const int leaves)
 {
     const int height = SP_HEIGHT(SP_RUN_EQUAL);
-    const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
+    const int64_t first = b->first, at = b->begin[first], n = b->end[first] - at;
+    const int64_t stride = b->begin[first + 1] - at;
     const int64_t prefetch = b->prefetch ? NAME(equal_prefetch)(b, n, stride) : 0;
-    for (int64_t i = b->first; i < b->last; i += height) {
-        const int64_t p = at + (i - b->first) * stride, end = p + height * stride;
+    for (int64_t i = first; i < b->last; i += height) {
+        const int64_t p = at + (i - first) * stride, end = p + height * stride;
         if (b->fetched >= 0) sp_fetch_entries(b, end, sizeof(VALUE), 1);
         const NAME(group) g = {.i = i,
                                .n = n,
@@ -222,27 +223,28 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
                                .x = b->x,
                                .stride = stride,
                                .prefetch = end + prefetch <= b->last_entry ? prefetch : 0};
-        if (n > b->chain)
-            by_leaves(b, g);
+        if (leaves)
+            NAME(long_rows)(b, g, height, height, ldx, 0, vectors, masked);
         else
             NAME(product)(b, g, height, height, ldx, 0, vectors, masked);
     }
+    b->first = b->last;
 }
 
 /** The loop for SP_RUN_SHIFT, SP_RUN_BLOCK2 and SP_RUN_BLOCK3: computes groups of rows that share one list of
  *  column indices. */
 TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, const int64_t ldx,
-                                          const int vectors, const int masked,
-                                          const NAME(by_leaves) by_leaves)
+                                          const int vectors, const int masked, const int leaves)
 {
     const int height = SP_HEIGHT(kind), bytes = vectors * LANES * (int)sizeof(VALUE);
-    const int64_t at = b->begin[b->first], n = b->end[b->first] - at, stride = b->begin[b->first + 1] - at;
+    const int64_t first = b->first, at = b->begin[first], n = b->end[first] - at;
+    const int64_t stride = b->begin[first + 1] - at;
     const int32_t *const list = b->origin >= 0 ? b->col + b->begin[b->origin] : NULL;
     int64_t newly[SP_NEWLY_TOUCHED];
     const int fetch = vectors > SP_FEW_VECTORS && list && b->newly;
     const int count = fetch ? sp_find_newly_touched(list, n, height, bytes, newly) : 0;
-    for (int64_t i = b->first; i < b->last; i += height) {
-        const int64_t p = at + (i - b->first) * stride, shift = list ? i - b->origin : 0;
+    for (int64_t i = first; i < b->last; i += height) {
+        const int64_t p = at + (i - first) * stride, shift = list ? i - b->origin : 0;
         if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
             sp_fetch_entries(b, p + height * n, sizeof(VALUE), !list);
         for (int f = 0; f < count; f++)
@@ -253,41 +255,43 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
                                .col = list ? list : b->col + p,
                                .x = (const VALUE *)b->x + shift * ldx,
                                .stride = stride};
-        if (n > b->chain)
-            by_leaves(b, g);
+        const int64_t x_shift = kind == SP_RUN_SHIFT ? ldx : 0;
+        if (leaves)
+            NAME(long_rows)(b, g, height, 1, ldx, x_shift, vectors, masked);
         else
-            NAME(product)(b, g, height, 1, ldx, kind == SP_RUN_SHIFT ? ldx : 0, vectors, masked);
+            NAME(product)(b, g, height, 1, ldx, x_shift, vectors, masked);
     }
+    b->first = b->last;
 }
 
 #ifndef SHIFT_BY_LANES
 #define SHIFT_BY_LANES(b) (void)0
 #endif
-#define ONE(kind, name, vectors, masked)                                                \
-    TARGET SP_NOINLINE static void NAME(name##_long)(sp_block * b, NAME(group) g)       \
-    {                                                                                   \
-        if (VECTORS == 1 && LANES == 1 && b->ldx == 1)                                  \
-            LONG(kind, 1, vectors, masked);                                             \
-        else                                                                            \
-            LONG(kind, b->ldx, vectors, masked);                                        \
-    }                                                                                   \
-    TARGET static void NAME(name)(sp_block * b)                                         \
-    {                                                                                   \
-        if (VECTORS == 1 && LANES == 1 && b->ldx == 1) { /* X is a contiguous column */ \
-            if ((kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);               \
-            if (b->first < b->last) LOOP(kind, 1, vectors, masked, NAME(name##_long));  \
-        } else {                                                                        \
-            LOOP(kind, b->ldx, vectors, masked, NAME(name##_long));                     \
-        }                                                                               \
+#define ONE(kind, name, vectors, masked)                                                 \
+    TARGET SP_NOINLINE static void NAME(name##_long)(sp_block * b)                       \
+    {                                                                                    \
+        if (VECTORS == 1 && LANES == 1 && b->ldx == 1)                                   \
+            LOOP(kind, 1, vectors, masked, 1);                                           \
+        else                                                                             \
+            LOOP(kind, b->ldx, vectors, masked, 1);                                      \
+    }                                                                                    \
+    TARGET static void NAME(name)(sp_block * b)                                          \
+    {                                                                                    \
+        const int column = VECTORS == 1 && LANES == 1 && b->ldx == 1; /* contiguous X */ \
+        if (column && (kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);          \
+        if (b->first == b->last) return;                                                 \
+        if (b->end[b->first] - b->begin[b->first] > b->chain)                            \
+            NAME(name##_long)(b);                                                        \
+        else if (column)                                                                 \
+            LOOP(kind, 1, vectors, masked, 0);                                           \
+        else                                                                             \
+            LOOP(kind, b->ldx, vectors, masked, 0);                                      \
     }
 /* clang-format off */
-#define LONG(kind, ldx, vectors, masked)                                                               \
-    NAME(long_rows)(b, g, SP_HEIGHT(kind), (kind) == SP_RUN_EQUAL ? SP_HEIGHT(kind) : 1, ldx,          \
-                    (kind) == SP_RUN_SHIFT ? ldx : 0, vectors, masked)
-#define LOOP(kind, ldx, vectors, masked, by_leaves)                                    \
-    ((kind) == SP_RUN_ANY     ? NAME(any)(b, ldx, vectors, masked, by_leaves)           \
-    : (kind) == SP_RUN_EQUAL ? NAME(equal)(b, ldx, vectors, masked, by_leaves)         \
-                             : NAME(listed)(b, kind, ldx, vectors, masked, by_leaves))
+#define LOOP(kind, ldx, vectors, masked, leaves)                                    \
+    ((kind) == SP_RUN_ANY     ? NAME(any)(b, ldx, vectors, masked, leaves)           \
+    : (kind) == SP_RUN_EQUAL ? NAME(equal)(b, ldx, vectors, masked, leaves)         \
+                             : NAME(listed)(b, kind, ldx, vectors, masked, leaves))
 #define BOTH(kind, name, vectors) ONE(kind, name##_##vectors, vectors, 0) ONE(kind, name##_##vectors##_masked, vectors, 1)
 #define ANY(vectors) BOTH(SP_RUN_ANY, any, vectors)
 #define FEW(vectors) BOTH(SP_RUN_EQUAL, equal, vectors) BOTH(SP_RUN_SHIFT, shift, vectors)
@@ -332,7 +336,6 @@ static const sp_loop NAME(loops)[VECTORS][2][SP_RUN_KINDS] = {
 
 #undef ONE
 #undef SHIFT_BY_LANES
-#undef LONG
 #undef LOOP
 #undef BOTH
 #undef ANY

@@ -144,7 +144,7 @@ static void run_loop(sp_loop loop, sp_block *b, int64_t first, int64_t last)
 {
     b->first = first;
     b->last = last;
-    if (first < last) loop(b);
+    while (b->first < last) loop(b);
 }
 
 /** Computes rows first .. last - 1 of Y, which are all in one run. Rows whose group (of SP_HEIGHT rows) lies
