@@ -43,9 +43,9 @@ typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
 typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 
 /** All storage formats, numbered from 0. Each has a name, the suffix of the object sp_format_* that
- *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest row,
- *  SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by length, and
- *  a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them. */
+ *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest
+ *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by
+ *  length, and a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them. */
 #define SPMM_FORMAT_LIST(F)                   \
     F(SPMM_CSR, csr, "csr")                   \
     F(SPMM_ELL, ell, "ell")                   \

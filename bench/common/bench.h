@@ -1,9 +1,9 @@
 /** What the four benches of products share: bench_cpu, bench_mpi, bench_gpu and bench_multigpu.
  *
- *  A bench is a table (`bench`) of what is its own. bench_main() reads the options and goes through the cases, each
- *  a matrix, a precision and a K: its contenders, one form of one adaptor (../peer.h) each, are set up, checked
- *  and timed in turn (measure.c). Times are in seconds inside, in ms where shown.
- *  Functions are collective over MPI_COMM_WORLD unless they are said to be local. */
+ *  A bench is a table (`bench`) of what is its own. bench_main() reads the options and goes through the
+ *  cases, each a matrix, a precision and a K: its contenders, one form of one adaptor (../peer.h) each, are
+ *  set up, checked and timed in turn (measure.c). Times are in seconds inside, in ms where shown. Functions
+ *  are collective over MPI_COMM_WORLD unless they are said to be local. */
 #ifndef BENCH_H
 #define BENCH_H
 

@@ -97,8 +97,8 @@ void reference_destroy(reference *r)
     *r = (reference){0};
 }
 
-/** Two sums of n products in different orders differ by 2 gamma_n sum|a||x| at most (Higham: Accuracy and Stability
- *  of Numerical Algorithms, 2nd ed., section 4.2), and by an underflow. */
+/** Two sums of n products in different orders differ by 2 gamma_n sum|a||x| at most (Higham: Accuracy and
+ *  Stability of Numerical Algorithms, 2nd ed., section 4.2), and by an underflow. */
 static void compare_row(const reference *r, int64_t i, const dense_view *y, int64_t first, difference *d)
 {
     const int f64 = r->a->precision == SPMM_F64;

@@ -43,7 +43,8 @@ static int has_failed(contender *c, const char *problem)
 
 /* ---- one product ---- */
 
-/** Seconds that threads of ours were ready to run, but waited for a core, so far; 0 where Linux does not count that. */
+/** Seconds that threads of ours were ready to run, but waited for a core, so far; 0 where Linux does not
+ *  count that. */
 static double waited(void)
 {
     double sum = 0;
@@ -231,8 +232,8 @@ static int is_done(const method *m, const contender *c, double best)
     return m->hopeless && c->count >= m->few && c->least > m->hopeless * best;
 }
 
-/** A short product is timed after others of the same contender, so that it finds its own matrix and vectors in the
- *  caches, not its neighbour's, and its threads awake; for a long one that is too little to matter. */
+/** A short product is timed after others of the same contender, so that it finds its own matrix and vectors
+ *  in the caches, not its neighbour's, and its threads awake; for a long one that is too little to matter. */
 static void settle(run *r, contender *c)
 {
     /* least is the same on every rank, and so is the number of products */

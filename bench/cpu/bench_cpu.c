@@ -38,8 +38,8 @@ static void add_ours(run *r)
     }
 }
 
-/** Loads an adaptor for itself alone (RTLD_LOCAL): libraries that define the same symbols, such as two BLAS, do
- *  not meet. Nothing here is exported, so none finds ours either. */
+/** Loads an adaptor for itself alone (RTLD_LOCAL): libraries that define the same symbols, such as two BLAS,
+ *  do not meet. Nothing here is exported, so none finds ours either. */
 static void open_library(run *r, const char *name, const char *folder)
 {
     char path[4200], version[128] = "";

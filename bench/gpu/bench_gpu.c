@@ -71,7 +71,8 @@ static spmm_status open_gpu(run *r)
     return SPMM_OK;
 }
 
-/** --cliffs: three K of each. The matrices are small enough for thousands of columns, and fill the GPU at few. */
+/** --cliffs: three K of each. The matrices are small enough for thousands of columns, and fill the GPU at
+ *  few. */
 static void adjust_gpu(settings *s)
 {
     static const int64_t columns[] = {1,  2,   4,   8,   12,  16,  24,   32,   48,  64,
@@ -158,7 +159,8 @@ static void print_contender(const contender *c, int width)
 /** A ratio; a dash for none. */
 static void print_ratio(double ratio) { printf(ratio > 0 ? " %6.2f" : "      -", ratio); }
 
-/** --cliffs: three cases make a line, which ends with how far K + 1 is above what the next multiple of 8 takes. */
+/** --cliffs: three cases make a line, which ends with how far K + 1 is above what the next multiple of 8
+ *  takes. */
 static void report_cliff(const run *r)
 {
     static int cliffs, cases;

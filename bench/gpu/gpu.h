@@ -17,8 +17,8 @@ spmm_status gpu_load(run *r);
 void gpu_unload(void);
 /** X and Y of the case, cut from what gpu_load() made. */
 spmm_status gpu_arrays(run *r);
-/** Runs a contender and checks sampled rows against the reference, and all of Y, on the GPU, against that of the
- *  first contender of its layout that was right. */
+/** Runs a contender and checks sampled rows against the reference, and all of Y, on the GPU, against that of
+ *  the first contender of its layout that was right. */
 const char *gpu_check(run *r, contender *c);
 
 /** Sets is_auto to the kernel that `auto` takes for K, and leaves out what is not asked for. */

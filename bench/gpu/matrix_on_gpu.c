@@ -146,8 +146,8 @@ static spmm_status check_sample(const reference *ref, const spmm_multivector *y,
     return status;
 }
 
-/** All of Y. The errors of many rows are of either sign, so that the norm of the difference is about sqrt(n) u of the
- *  norm of Y, n the longest row; 16 times that is a wrong result. */
+/** All of Y. The errors of many rows are of either sign, so that the norm of the difference is about sqrt(n)
+ *  u of the norm of Y, n the longest row; 16 times that is a wrong result. */
 static spmm_status compare_with_first(const run *r, const contender *c, const spmm_multivector *y,
                                       difference *d)
 {

@@ -1,7 +1,7 @@
-/** The kernel csr_balanced, CSR for rows of uneven lengths: runs the sub-warp kernel of cuda_rows.cuh on rows and
- *  on the leaves or segments of long rows. Rows are sorted by the power of two of their length, longest first, so
- *  that those of a warp are about equally long and no long one starts last. The sums of long rows are added in
- *  order, without atomics. Also sums the long rows of the other kernels (cuda_segments.cuh). */
+/** The kernel csr_balanced, CSR for rows of uneven lengths: runs the sub-warp kernel of cuda_rows.cuh on rows
+ *  and on the leaves or segments of long rows. Rows are sorted by the power of two of their length, longest
+ *  first, so that those of a warp are about equally long and no long one starts last. The sums of long rows
+ *  are added in order, without atomics. Also sums the long rows of the other kernels (cuda_segments.cuh). */
 #include <string.h>
 
 #include "kernels/cuda/cuda_rows.cuh"
@@ -18,8 +18,8 @@ void sp_cuda_release_segments(void *state)
     sp_free(s);
 }
 
-/** Returns 1 if long rows should be cut into leaves, which gives more parallelism, 0 if into segments, whose sums
- *  take a fourth of the memory traffic. */
+/** Returns 1 if long rows should be cut into leaves, which gives more parallelism, 0 if into segments, whose
+ *  sums take a fourth of the memory traffic. */
 static int cut_into_leaves(const sp_setup *s)
 {
     enum { FEW_BYTES = 128, FEW_ENTRIES = 200000 };
@@ -53,7 +53,8 @@ static spmm_status upload_lists(const sp_setup *setup, const sp_segments *p, con
                            "partial sums of long rows");
 }
 
-/** Cuts long rows, and lists the other rows if `all`. *state is NULL on failure, and if there is nothing to list. */
+/** Cuts long rows, and lists the other rows if `all`. *state is NULL on failure, and if there is nothing to
+ *  list. */
 static spmm_status prepare_lists(const sp_setup *setup, const int64_t *start, int all, void **state)
 {
     const int leaves = cut_into_leaves(setup);

@@ -1,6 +1,6 @@
 /** The kernel template of csr_rows, csr_balanced, ell_rows and ell_nopad_rows: one sub-warp of L lanes
- *  computes one row of Y, with the columns divided among its lanes. Rows of more than SP_CHAIN entries are cut
- *  into leaves or segments (summation.h), which to this kernel are rows, too.
+ *  computes one row of Y, with the columns divided among its lanes. Rows of more than SP_CHAIN entries are
+ *  cut into leaves or segments (summation.h), which to this kernel are rows, too.
  *
  *  A warp computes 32 / L rows. Each lane of a row's sub-warp owns N vectors of V columns (16 bytes per
  *  vector if the alignment of X and Y allows it) and keeps their sums in registers. The entries of a row are
@@ -83,8 +83,8 @@ struct row_span {
     int32_t target;  /* index of a row of Y, or ~p for partial sum p */
 };
 
-/** Returns what sub-warp number `row` sums. Of a long row that is not cut, nothing or something of no use: its row
- *  of Y is computed afterwards, from its segments. */
+/** Returns what sub-warp number `row` sums. Of a long row that is not cut, nothing or something of no use:
+ *  its row of Y is computed afterwards, from its segments. */
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
@@ -204,8 +204,8 @@ template <typename X, int N> __device__ inline void end_leaf(X (&sum)[N], X (&se
     first = false;
 }
 
-/** Computes the sums of one row per sub-warp; all 32 lanes of the warp must call it. Leaves end at multiples of
- *  SP_LEAF entries, which are multiples of the chunks, too. */
+/** Computes the sums of one row per sub-warp; all 32 lanes of the warp must call it. Leaves end at multiples
+ *  of SP_LEAF entries, which are multiples of the chunks, too. */
 template <rows_source F, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
                                staged<T, shape<L, N>::chunk> &stage, X (&sum)[N])

@@ -18,21 +18,22 @@ struct sp_segment_list {
 };
 
 /** Cuts the long rows of a matrix, as prepare() of the kernels that leave them out. Local.
- *  \param [in]  start  index of the first entry of each row in setup->a's arrays; NULL: setup->a->width entries
- *                      per row
- *  \param [out] state  the caller frees it by sp_cuda_release_segments(); NULL on failure, and if no row is long
+ *  \param [in]  start  index of the first entry of each row in setup->a's arrays; NULL: setup->a->width
+ *                      entries per row
+ *  \param [out] state  the caller frees it by sp_cuda_release_segments(); NULL on failure, and if no row is
+ *                      long
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state);
 
-/** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these to the
- *  device. */
+/** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these
+ *  to the device. */
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state);
 
 /** Frees a segment list; accepts NULL. Local. */
 void sp_cuda_release_segments(void *state);
 
-/** Queues the sums of all segments of a list, and then those of the long rows. Does nothing if `list` is NULL.
- *  Local. */
+/** Queues the sums of all segments of a list, and then those of the long rows. Does nothing if `list` is
+ *  NULL. Local. */
 void sp_cuda_launch_segments(const sp_launch *l, const sp_segment_list *list, cudaStream_t stream);
 
 #endif

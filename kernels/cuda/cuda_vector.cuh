@@ -125,8 +125,8 @@ inline int64_t partial_ld(int64_t k) { return k == 1 ? 1 : (k + 3) / 4 * 4; }
 
 enum { SPLIT_COLUMNS = 32 /* most columns per block */, SPLIT_THREADS = 256 };
 
-/** Returns the sum of a section from the partial sums of its leaves (if `leaves`) or segments: `count` of them,
- *  from p on, ld apart. */
+/** Returns the sum of a section from the partial sums of its leaves (if `leaves`) or segments: `count` of
+ *  them, from p on, ld apart. */
 template <bool leaves, typename T> __device__ inline T section_sum(const T *p, int64_t ld, int count)
 {
     constexpr int each = leaves ? SP_LEAVES : 1;
@@ -157,8 +157,8 @@ __global__ void __launch_bounds__(SPLIT_THREADS) add_sections(const split_args<T
     }
 }
 
-/** Computes the rows of several sections. A block computes up to 32 columns of one row at a time; threads with equal
- *  threadIdx.y sum one part after another. */
+/** Computes the rows of several sections. A block computes up to 32 columns of one row at a time; threads
+ *  with equal threadIdx.y sum one part after another. */
 template <typename T> __global__ void __launch_bounds__(SPLIT_THREADS) add_parts(const split_args<T> a)
 {
     __shared__ T part[SPLIT_THREADS];

@@ -1,6 +1,6 @@
-/** What the programs of this project share: their frame from MPI_Init() to the exit code, what a rank has from
- *  the start to the end, and the fields of a record that tell of it. Messages start with the program's name as
- *  called. */
+/** What the programs of this project share: their frame from MPI_Init() to the exit code, what a rank has
+ *  from the start to the end, and the fields of a record that tell of it. Messages start with the program's
+ *  name as called. */
 #ifndef SP_PROGRAM_H
 #define SP_PROGRAM_H
 

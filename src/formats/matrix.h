@@ -11,9 +11,9 @@ enum {
     SP_TILE_COLUMNS = 4 /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
 };
 
-/** A section of a row that was cut into leaves or segments (summation.h), or a row of several sections. It is the sum
- *  of the partial sums first to first + count - 1: those of its leaves, segments or sections. `target` is the row
- *  of Y that it is, or ~p if it is partial sum p. */
+/** A section of a row that was cut into leaves or segments (summation.h), or a row of several sections. It is
+ *  the sum of the partial sums first to first + count - 1: those of its leaves, segments or sections.
+ *  `target` is the row of Y that it is, or ~p if it is partial sum p. */
 typedef struct sp_split {
     int32_t target, count;
     int64_t first;
@@ -34,16 +34,16 @@ typedef enum sp_array {
 
 /** A block of A in one storage format, with its arrays in the memory of the device `space`.
  *
- *  SPMM_CSR        row_start [rows+1], col [nnz], val [nnz].
- *  SPMM_ELL        padded ELLPACK, row-major: entry j of row i is at i*width + j. Rows shorter than
+ *  SPMM_CSR        row_start [rows+1], col [nnz], val [nnz]. SPMM_ELL        padded ELLPACK, row-major: entry
+ *  j of row i is at i*width + j. Rows shorter than
  *                  width are padded with col = -1, val = 0: a kernel stops at the first -1, so that a
  *                  non-finite X is never multiplied by a padding zero. The baseline kernels use
  *                  the same layout for their arrays values and col_indices.
  *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries from row_start[i] on; row_start,
  *                  nz_per_row [rows].
  *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of row segments:
- *                  whole rows of up to SP_CHAIN entries, and the leaves of longer rows. A slice is SP_SLICE segments, stored by columns: entry j of segment r of slice s is at
- *                  row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the length of
+ *                  whole rows of up to SP_CHAIN entries, and the leaves of longer rows. A slice is
+ *                  SP_SLICE segments, stored by columns: entry j of segment r of slice s is at row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the length of
  *                  the longest segment of the slice; row_start [groups+1]. target [groups*SP_SLICE]: for
  *                  each segment the row of Y that it computes, or ~p if it computes partial sum p, or
  *                  INT32_MIN if it is an empty segment that fills up the last slice.

@@ -25,8 +25,8 @@ static int64_t segments_of(int64_t length, int64_t cut)
     return cut > 0 ? (length - 1) / cut + 1 : 0;
 }
 
-/** Counts what a long row of `length` entries takes: its segments as partial sums, its sections, and, if these are
- *  several, their partial sums. */
+/** Counts what a long row of `length` entries takes: its segments as partial sums, its sections, and, if
+ *  these are several, their partial sums. */
 static void count_long_row(int64_t length, int64_t cut, sp_segments *p)
 {
     const int64_t sections = (length - 1) / SP_SECTION + 1;
@@ -80,8 +80,8 @@ static int64_t count_segments(const spmm_csr *a, int64_t cut, sp_order order, in
     return of_long_rows;
 }
 
-/** Stores the segments in p->segment, class by class, and lists the sections of long rows. The next segment of
- *  class c is stored at index next[c].
+/** Stores the segments in p->segment, class by class, and lists the sections of long rows. The next segment
+ *  of class c is stored at index next[c].
  *  \param [in] of_long_rows  number of segments of long rows */
 static void place_segments(const spmm_csr *a, int64_t cut, sp_order order, int64_t of_long_rows,
                            int64_t *next, sp_segments *p)

@@ -1,5 +1,5 @@
-/** The cutting of long rows, i.e. of more than SP_CHAIN entries, into the leaves or segments of summation.h: for
- *  sliced ELLPACK and for the CUDA kernels. */
+/** The cutting of long rows, i.e. of more than SP_CHAIN entries, into the leaves or segments of summation.h:
+ *  for sliced ELLPACK and for the CUDA kernels. */
 #ifndef SP_SELL_H
 #define SP_SELL_H
 
@@ -41,8 +41,8 @@ spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, s
 /** Returns 1 if some row has more than SP_CHAIN entries. Local; uses `threads` OpenMP threads. */
 int sp_has_long_rows(const spmm_csr *a, int threads);
 
-/** Cuts the rows of more than SP_CHAIN entries as sp_segments_create() does, in the order of rows; the other rows
- *  are left out.
+/** Cuts the rows of more than SP_CHAIN entries as sp_segments_create() does, in the order of rows; the other
+ *  rows are left out.
  *  \param [in] start  index of the first entry of each row in the arrays that the segments' `begin` refers to;
  *                     NULL: width entries per row, as in padded ELLPACK */
 spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t width, int64_t cut,

@@ -26,8 +26,8 @@ typedef struct sp_read_error {
 spmm_status sp_error_set(sp_read_error *e, spmm_status status, int64_t line, const char *format, ...)
     SP_PRINTF(4, 5);
 
-/** Copies *e to *first if *e is set and *first is not set or has a larger line number. Returns 1 if *e is set,
- *  else 0. */
+/** Copies *e to *first if *e is set and *first is not set or has a larger line number. Returns 1 if *e is
+ *  set, else 0. */
 int sp_error_keep_first(sp_read_error *first, const sp_read_error *e);
 
 /** Makes *e, which must be set, the error message, with the file and the line, if there is one, in front:

@@ -33,8 +33,8 @@ typedef struct sp_load {
  *
  *  The stage passed to sp_agree() is "read" while the header is read, then "load".
  *
- *  Memory per rank: the CSR arrays of the rank's block before duplicates are summed, 8 MiB, and about 3 MB per
- *  thread.
+ *  Memory per rank: the CSR arrays of the rank's block before duplicates are summed, 8 MiB, and about 3 MB
+ *  per thread.
  *  \param [in]  options    the same on every rank, except threads and progress; progress may be set on one
  *                          rank only
  *  \param [in]  partition  SP_PARTITION_ROWS: even blocks (sp_partition_even()); otherwise rows are balanced

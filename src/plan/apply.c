@@ -42,8 +42,8 @@ static int receives_ghost_rows(const spmm_plan *p, const spmm_multivector *x)
            (!p->exchange || sp_exchange_takes(p->exchange, sp_row(x, -h->ghost_low)));
 }
 
-/** Sets the plan's column blocks to those of the caller's X, or of a copy of it if the caller's X cannot receive
- *  the ghost rows.
+/** Sets the plan's column blocks to those of the caller's X, or of a copy of it if the caller's X cannot
+ *  receive the ghost rows.
  *  \param [in] exchange  the exchange that will move them; NULL: none */
 static spmm_status set_x(spmm_plan *p, const spmm_multivector *x, const sp_exchange *exchange)
 {
@@ -87,8 +87,8 @@ static spmm_status begin_exchange(const sp_column_blocks *b, sp_exchange *exchan
     return sp_exchange_begin(exchange, b->x[s].data, b->from[s], b->pitch);
 }
 
-/** Computes the columns of Y that belong to column block s of X. Interior rows overlap with the exchange; on a
- *  GPU, so do the kernels of the column blocks before, and boundary rows run beside interior rows. */
+/** Computes the columns of Y that belong to column block s of X. Interior rows overlap with the exchange; on
+ *  a GPU, so do the kernels of the column blocks before, and boundary rows run beside interior rows. */
 static spmm_status multiply_block(spmm_plan *p, sp_exchange *exchange, int s, const spmm_multivector *y)
 {
     TRY(begin_exchange(&p->column_blocks, exchange, s));

@@ -22,9 +22,9 @@ static const int64_t BLOCK_COLUMNS[] = {5, 9};
 static const double BLOCK_REUSE[] = {3.2, 3.2};
 static const int64_t PANEL_COLUMNS[] = {17, 1 << 24};
 static const double PANEL_REUSE[] = {1.8, 1.8};
-/* Rows are uneven if sp_features_variation() >= UNEVEN_VARIATION, if at least the share UNEVEN_ENTRIES of the entries
- * is in rows of more than SP_CHAIN entries, or if the longest row is longer than that and at least
- * UNEVEN_LONGEST times as long as the mean row. */
+/* Rows are uneven if sp_features_variation() >= UNEVEN_VARIATION, if more than the share UNEVEN_ENTRIES of the
+ * entries is in rows of more than SP_CHAIN entries, or if the longest row is longer than that and at least
+ * UNEVEN_LONGEST times as long as the mean row. The last two are from the records of 2026-11-22. */
 static const double UNEVEN_VARIATION[] = {1.0, 1.0};
 static const double UNEVEN_ENTRIES[] = {0.02, 0.02};
 static const double UNEVEN_LONGEST[] = {32, 32};

@@ -1,6 +1,6 @@
-/** Splits X into column blocks, so that one block is exchanged while the kernels run on another. This helps if a
- *  rank's block of A has so few interior rows that computing them hides only a small part of the exchange. An
- *  X that is not split is one column block. */
+/** Splits X into column blocks, so that one block is exchanged while the kernels run on another. This helps
+ *  if a rank's block of A has so few interior rows that computing them hides only a small part of the
+ *  exchange. An X that is not split is one column block. */
 #ifndef SP_COLUMN_BLOCKS_H
 #define SP_COLUMN_BLOCKS_H
 

@@ -124,8 +124,8 @@ static const backend backends[] = {SP_EXCHANGE_BACKENDS(ROW)};
 
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-/** Returns the first backend of the table from row `at` on that moves an X in memory `space` by the transport,
- *  or by any if the transport is SPMM_TRANSPORT_AUTO; NULL if there is none. */
+/** Returns the first backend of the table from row `at` on that moves an X in memory `space` by the
+ *  transport, or by any if the transport is SPMM_TRANSPORT_AUTO; NULL if there is none. */
 static const backend *find_backend(int at, spmm_transport transport, spmm_device space)
 {
     for (int i = at; i < BACKENDS; i++)

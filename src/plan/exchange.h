@@ -33,8 +33,8 @@ void sp_exchange_destroy(sp_exchange *exchange);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
 
-/** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`: with some transports X must lie in
- *  memory from sp_exchange_alloc(). Local. */
+/** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`: with some transports X must lie
+ *  in memory from sp_exchange_alloc(). Local. */
 int sp_exchange_takes(const sp_exchange *exchange, const void *row);
 
 /** Starts sending owned rows and receiving ghost rows. This overlaps with everything the caller does before
@@ -58,9 +58,9 @@ spmm_status sp_exchange_begin(sp_exchange *exchange, void *own, const void *from
  *  apart, although they do not lie in the X that is exchanged; 0 if not, and if `exchange` is NULL. Local. */
 int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
 
-/** Completes the exchange. On a GPU this may be the whole exchange, so that the kernels which the caller queued
- *  after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on return;
- *  on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
+/** Completes the exchange. On a GPU this may be the whole exchange, so that the kernels which the caller
+ *  queued after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on
+ *  return; on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
 

@@ -69,8 +69,8 @@ done:
     if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* else the neighbours would wait forever */
 }
 
-/** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`: starting a group
- *  keeps the host busy for about 10 microseconds, for which the kernels of the interior rows should not
+/** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`: starting a
+ *  group keeps the host busy for about 10 microseconds, for which the kernels of the interior rows should not
  *  wait. */
 static spmm_status end(sp_exchange *x)
 {

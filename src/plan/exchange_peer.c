@@ -339,7 +339,8 @@ static spmm_status copy_runs(const sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues a kernel that writes scattered rows to the targets, and contiguous rows too if moves_by_kernel(x). */
+/** Queues a kernel that writes scattered rows to the targets, and contiguous rows too if moves_by_kernel(x).
+ *  */
 static spmm_status push_rows(const sp_exchange *x)
 {
     peer *const p = x->state;
