@@ -25,8 +25,7 @@ spmm_status cusparse_checked(cusparseStatus_t status, const char *what)
 spmm_status cusparse_open(void)
 {
     CUSPARSE(cusparseCreate(&handle), "cusparseCreate");
-    return cusparse_checked(cusparseSetStream(handle, sp_device_stream(SP_STREAM_MAIN)),
-                            "cusparseSetStream");
+    return cusparse_checked(cusparseSetStream(handle, sp_device_stream(SP_STREAM_MAIN)), "cusparseSetStream");
 }
 
 void cusparse_close(void)

@@ -43,8 +43,9 @@ typedef enum sp_array {
  *                  nz_per_row [rows].
  *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of row segments:
  *                  whole rows of up to SP_CHAIN entries, and the leaves of longer rows. A slice is
- *                  SP_SLICE segments, stored by columns: entry j of segment r of slice s is at row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the length of
- *                  the longest segment of the slice; row_start [groups+1]. target [groups*SP_SLICE]: for
+ *                  SP_SLICE segments, stored by columns: entry j of segment r of slice s is at
+ *                  row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the length of the
+ *                  longest segment of the slice; row_start [groups+1]. target [groups*SP_SLICE]: for
  *                  each segment the row of Y that it computes, or ~p if it computes partial sum p, or
  *                  INT32_MIN if it is an empty segment that fills up the last slice.
  *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing

@@ -106,13 +106,9 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
         return SPMM_OK;
     }
     const int64_t at = a->irp[part->first];
-    part->csr = (spmm_csr){part->rows,
-                           a->cols,
-                           a->irp[part->first + part->rows] - at,
-                           a->precision,
-                           NULL,
-                           a->ja + at,
-                           (char *)a->as + at * sp_value_size(a->precision)};
+    part->csr = (spmm_csr){
+        part->rows, a->cols,    a->irp[part->first + part->rows] - at,           a->precision,
+        NULL,       a->ja + at, (char *)a->as + at * sp_value_size(a->precision)};
     TRY(sp_alloc((void **)&part->csr.irp, part->rows + 1, sizeof *part->csr.irp, "row starts of a part"));
     for (int64_t i = 0; i <= part->rows; i++) part->csr.irp[i] = a->irp[part->first + i] - at;
     return SPMM_OK;

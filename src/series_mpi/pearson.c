@@ -285,7 +285,8 @@ static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection
            exchange. */
         if (next && status == SPMM_OK && p->space == SPMM_CUDA)
             begun = sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN);
-        if (begun == SPMM_OK) begun = sp_exchange_begin(next, p->z.data, p->z.data, sp_row_bytes(&p->z));
+        if (begun == SPMM_OK)
+            begun = sp_exchange_begin(next, p->z.data, p->z.data, sp_row_bytes(&p->z));
         else
             sp_exchange_skip(next);
         if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, collect) : begun;
