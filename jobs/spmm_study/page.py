@@ -46,7 +46,7 @@ EXPLAINED = {
     "series-ranks": "Time of a step on the same series. S abs.: speed-up over the sequential program; S rel.: over one "
                     "rank of the same kernel; E = S / p; e (K-F): the serial fraction (1/S - 1/p) / (1 - 1/p) by Karp "
                     "and Flatt.",
-    "errors": "Relative to the serial CSR product.",
+    "errors": "Relative to the plain serial CSR product.",
 }
 
 
