@@ -74,8 +74,8 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
 /** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: entries from ..
  *  to - 1 of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If
  *  `masked`, the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is
- *  one list per row, or 1, which is one list for all rows. With one list, row r of the group reads X r * shift
- *  elements beyond the position that the list gives. */
+ *  one list per row, or 1, which is one list for all rows. With one list, row r of the group reads X
+ *  r * shift elements beyond the position that the list gives. */
 TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g, const int64_t from,
                                           const int64_t to, const int rows, const int lists,
                                           const int64_t ldx, const int64_t shift, const int vectors,
