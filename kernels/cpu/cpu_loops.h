@@ -62,9 +62,10 @@ typedef struct sp_block {
     int stream;         /**< 1: write Y by streaming stores; the rows of Y are aligned for them */
 } sp_block;
 
-/** A loop: computes rows of Y in the columns of the column block b, from row b->first on. Sets b->first to the
- *  first row that it did not compute: b->last, or a long row (of more than b->chain entries) after rows that
- *  are not long, or the reverse. Long rows have loops of their own, so that the others keep all registers. */
+/** A loop: computes rows of Y in the columns of the column block b, from row b->first on. Sets b->first to
+ *  the first row that it did not compute: b->last, or a long row (of more than b->chain entries) after rows
+ *  that are not long, or the reverse. Long rows have loops of their own, so that the others keep all
+ *  registers. */
 typedef void (*sp_loop)(sp_block *b);
 
 /** Table of the loops for one vector width, indexed [vectors per row - 1][1 if the last vector is masked,

@@ -159,9 +159,10 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
 {
     char root[32], rank[32], load[32];
     const char *const unit = strcmp(last->run.precision, "f64") == 0 ? "1.11e-16" : "5.96e-08";
-    fprintf(out,
-            "\nerrors     against the plain serial product; unit round-off of %s: %s; `same` bits: identical\n",
-            last->run.precision, unit);
+    fprintf(
+        out,
+        "\nerrors     against the plain serial product; unit round-off of %s: %s; `same` bits: identical\n",
+        last->run.precision, unit);
     fprintf(out, "memory     peak %s on rank 0 (%s after reading and scattering), at most %s on a rank\n",
             sp_bytes_text(root, sizeof root, (double)last->memory.root_peak_bytes),
             sp_bytes_text(load, sizeof load, (double)last->memory.load_peak_bytes),
