@@ -181,6 +181,7 @@ static void test_damaged(void)
         CHECK_TEXT(spmm_error_message(), ":3001: found damaged gzip data (incorrect data check)");
         chunk_bytes(0);
     }
+    free(packed);
 }
 
 static void test_options(void)
