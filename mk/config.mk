@@ -243,7 +243,7 @@ ARCHIVES := $(B)/program.a $(B)/cli.a $(B)/libspmm.a
 # tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)
 FUZZ_TEST := $(B)/tests/test_fuzz_corpus
 SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c tests/test_gpu_pearson.c))
-TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c,$(wildcard tests/*.c))))
+TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c tests/bench_peer.c,$(wildcard tests/*.c))))
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wildcard bench/*.c)))
 
 # --- running ----------------------------------------------------------------------------------

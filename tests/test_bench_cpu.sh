@@ -22,32 +22,9 @@ text "the CSV file has a header" "date,commit,machine,threads,precision,matrix,"
 text "an unknown generator is a usage error" "exit status 2" "$(bench lap2d5:x)"
 text "a missing file is an input error" "exit status 3" "$(bench --only none missing.mtx)"
 
-cat >"$scratch/peer.c" <<'END'
-#include <stdlib.h>
-#include "peer.h"
-static const peer_form forms[] = {{"eigen", PEER_ROW, 1, 0, 1, 0}, {"eigen", PEER_COLUMN, 1, 0, 1, 0}};
-static const char *begin(int t, const char *f, char *v, size_t n) { (void)t, (void)f; v[0] = n > 0 ? 'v' : 0, v[1] = 0; return NULL; }
-static const char *start(void *product) { (void)product; return getenv("BROKEN") ? "it is broken" : NULL; }
-static const char *run(void *product)
-{
-    const peer_product *q = product;
-    const peer_matrix *a = q->a;
-    const int row = q->form->layout == PEER_ROW;
-    const double *x = q->x, *val = a->val;
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = 0; j < q->k; j++) {
-            double sum = !row && i == 3 && getenv("WRONG") ? 1e-9 : 0;
-            for (int32_t e = a->row_start[i]; e < a->row_start[i + 1]; e++)
-                sum += val[e] * x[row ? a->col[e] * q->ldx + j : j * q->ldx + a->col[e]];
-            ((double *)q->y)[row ? i * q->ldy + j : j * q->ldy + i] = sum;
-        }
-    return NULL;
-}
-static const char *way(const void *product) { (void)product; return "loops"; }
-const peer spmm_peer = {.package = "eigen", .forms = forms, .form_count = 2, .open = begin, .begin = start, .run = run, .way = way};
-END
 ok "an adaptor needs nothing but peer.h" \
-    $MPICC -std=c11 -shared -fPIC -Wall -Wextra -Werror -Ibench "$scratch/peer.c" -o "$scratch/peer_eigen.so"
+    $MPICC -std=c11 -shared -fPIC -Wall -Wextra -Werror -Ibench -DPACKAGE='"eigen"' \
+    -DFORMS='{"eigen", PEER_ROW, 1, 0, 1, 0}, {"eigen", PEER_COLUMN, 1, 0, 1, 0}' tests/bench_peer.c -o "$scratch/peer_eigen.so"
 out=$(bench --csv "$csv" lap2d5:20 rmat:8,8)
 text "a library that is there is found" "found: eigen (v)" "$out"
 text "timed and right, by rows and by columns" "exit status 0" "$out"

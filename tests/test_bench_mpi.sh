@@ -20,33 +20,9 @@ bench() {
     echo "exit status $?"
 }
 
-cat >"$scratch/peer.c" <<'END_OF_PEER'
-/* a library for one rank; WRONG spoils an element, BROKEN its set-up */
-#include <stdlib.h>
-#include "peer.h"
-static const peer_form forms[] = {{"made here", PEER_COLUMN, 1, 0, 1, 1}};
-static const char *begin(int t, const char *f, char *v, size_t n) { (void)t, (void)f; v[0] = n > 0 ? 'v' : 0, v[1] = 0; return NULL; }
-static const char *start(void *product) { (void)product; return getenv("BROKEN") ? "it is broken" : NULL; }
-static const char *run(void *product)
-{
-    const peer_product *q = product;
-    const peer_matrix *a = q->a;
-    const int row = q->form->layout == PEER_ROW;
-    const double *x = q->x, *val = a->val;
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t j = 0; j < q->k; j++) {
-            double sum = !row && i == 3 && getenv("WRONG") ? 1e-9 : 0;
-            for (int32_t e = a->row_start[i]; e < a->row_start[i + 1]; e++)
-                sum += val[e] * x[row ? a->col[e] * q->ldx + j : j * q->ldx + a->col[e]];
-            ((double *)q->y)[row ? i * q->ldy + j : j * q->ldy + i] = sum;
-        }
-    return NULL;
-}
-static const char *way(const void *product) { (void)product; return "loops"; }
-const peer spmm_peer = {.package = "made", .forms = forms, .form_count = 1, .open = begin, .begin = start, .run = run, .way = way};
-END_OF_PEER
 ok "an adaptor needs peer.h alone" \
-    $MPICC -std=c11 -c -Wall -Wextra -Werror -Ibench "$scratch/peer.c" -o "$scratch/peer.o"
+    $MPICC -std=c11 -c -Wall -Wextra -Werror -Ibench -DPACKAGE='"made"' \
+    -DFORMS='{"made here", PEER_COLUMN, 1, 0, 1, 1}' tests/bench_peer.c -o "$scratch/peer.o"
 ok "bench_mpi builds with it" build made MPI_PEER="$scratch/peer.o"
 csv=$scratch/out.csv
 out=$(bench 1 made --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)

@@ -60,7 +60,6 @@ static spmm_status prepare_lists(const sp_setup *setup, const int64_t *start, in
     const int leaves = cut_into_leaves(setup);
     sp_segments p, rows = {};
     *state = NULL;
-    if (!all && !sp_has_long_rows(setup->csr, setup->threads)) return SPMM_OK;
     spmm_status status = sp_long_rows_create(setup->csr, start, setup->a->width,
                                              leaves ? SP_LEAF : SP_SEGMENT, &p);
     if (status == SPMM_OK && all) status = sp_segments_create(setup->csr, 0, SP_ORDER_CLASSES, &rows);
@@ -77,7 +76,8 @@ static spmm_status prepare_lists(const sp_setup *setup, const int64_t *start, in
 
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state)
 {
-    return prepare_lists(setup, start, 0, state);
+    *state = NULL;
+    return sp_has_long_rows(setup->csr, setup->threads) ? prepare_lists(setup, start, 0, state) : SPMM_OK;
 }
 
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
@@ -87,6 +87,7 @@ spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
     int64_t *start = NULL, entries = 0;
     int32_t *col = NULL;
     char *val = NULL;
+    sp_segment_list *list;
     spmm_status status;
     *state = NULL;
     if (!sp_has_long_rows(csr, setup->threads)) return SPMM_OK;
@@ -104,14 +105,12 @@ spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
         memcpy(col + start[i], csr->ja + from, (size_t)length * sizeof *col);
         sp_values_copy(csr->precision, csr->as, from, length, val, start[i]);
     }
-    TRY_GOTO(sp_cuda_prepare_long_rows(setup, start, state), done);
-    if (*state) {
-        sp_segment_list *const s = (sp_segment_list *)*state;
-        TRY_GOTO(sp_device_alloc((void **)&s->col, entries * (int64_t)sizeof *col, "long rows"), done);
-        TRY_GOTO(sp_device_alloc(&s->val, entries * size, "long rows"), done);
-        TRY_GOTO(sp_device_upload(s->col, col, entries * (int64_t)sizeof *col), done);
-        TRY_GOTO(sp_device_upload(s->val, val, entries * size), done);
-    }
+    TRY_GOTO(prepare_lists(setup, start, 0, state), done);
+    list = (sp_segment_list *)*state;
+    TRY_GOTO(sp_device_alloc((void **)&list->col, entries * (int64_t)sizeof *col, "long rows"), done);
+    TRY_GOTO(sp_device_alloc(&list->val, entries * size, "long rows"), done);
+    TRY_GOTO(sp_device_upload(list->col, col, entries * (int64_t)sizeof *col), done);
+    TRY_GOTO(sp_device_upload(list->val, val, entries * size), done);
 done:
     if (status != SPMM_OK) {
         sp_cuda_release_segments(*state);

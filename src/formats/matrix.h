@@ -94,9 +94,6 @@ typedef struct sp_matrix {
 spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_device space, double ell_limit,
                              int threads, sp_matrix *m);
 
-/** Returns a matrix in host memory with the sizes and precision of `a`, but without arrays. Local. */
-sp_matrix sp_matrix_like(const spmm_csr *a, spmm_format format);
-
 /** Makes *m a view of a CSR matrix in host memory: *m shares the arrays of `a` and must not outlive `a`.
  *  Local. */
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);

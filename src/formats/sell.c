@@ -61,6 +61,24 @@ static void place_long_row(int64_t i, int64_t length, int64_t cut, long_row_plac
     }
 }
 
+/** Returns segment n of a row of `length` entries, which begins at entry `begin`. */
+static sp_segment segment_of(int64_t begin, int64_t length, int64_t cut, int64_t n, int64_t target)
+{
+    const int64_t left = length - n * cut;
+    return (sp_segment){begin + n * cut, (int32_t)(length > SP_CHAIN && left > cut ? cut : left),
+                        (int32_t)target};
+}
+
+/** Allocates the lists of p, whose lengths are counted. */
+static spmm_status allocate(sp_segments *p)
+{
+    if (p->partials > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld partial sums of long rows: 2^31 - 1 are held",
+                       (long long)p->partials);
+    TRY(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"));
+    return sp_alloc((void **)&p->split, p->sections + p->splits, sizeof *p->split, "long rows");
+}
+
 /** Counts the segments in each class into class_size, and in p all that p lists.
  *  \return the number of segments of long rows */
 static int64_t count_segments(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size,
@@ -91,9 +109,8 @@ static void place_segments(const spmm_csr *a, int64_t cut, sp_order order, int64
         const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, segments = segments_of(length, cut);
         if (segments > 1) place_long_row(i, length, cut, &place, p);
         for (int64_t n = 0; n < segments; n++) {
-            const int64_t left = length - n * cut, size = segments > 1 && left > cut ? cut : left;
-            p->segment[next[class_of(size, order)]++] = (sp_segment){
-                begin + n * cut, (int32_t)size, segments > 1 ? (int32_t)~place.partial++ : (int32_t)i};
+            const sp_segment one = segment_of(begin, length, cut, n, segments > 1 ? ~place.partial++ : i);
+            p->segment[next[class_of(one.length, order)]++] = one;
         }
     }
 }
@@ -104,16 +121,12 @@ spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, s
     spmm_status status;
     memset(p, 0, sizeof *p);
     const int64_t of_long_rows = count_segments(a, cut, order, next, p);
-    if (p->partials > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld segments of long rows: 2^31 - 1 are held",
-                       (long long)p->partials);
     for (int c = 0; c < CLASSES; c++) {
         const int64_t size = next[c];
         next[c] = first;
         first += size;
     }
-    TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
-    TRY_GOTO(sp_alloc((void **)&p->split, p->sections + p->splits, sizeof *p->split, "long rows"), done);
+    TRY_GOTO(allocate(p), done);
     place_segments(a, cut, order, of_long_rows, next, p);
 done:
     if (status != SPMM_OK) sp_segments_destroy(p);
@@ -139,11 +152,7 @@ spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t
         count_long_row(length, cut, p);
         p->count += segments_of(length, cut);
     }
-    if (p->partials > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld partial sums of long rows: 2^31 - 1 are held",
-                       (long long)p->partials);
-    TRY_GOTO(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"), done);
-    TRY_GOTO(sp_alloc((void **)&p->split, p->sections + p->splits, sizeof *p->split, "long rows"), done);
+    TRY_GOTO(allocate(p), done);
     long_row_place place = first_place(p, p->count);
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
@@ -151,9 +160,7 @@ spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t
         if (segments == 1) continue;
         place_long_row(i, length, cut, &place, p);
         for (int64_t n = 0; n < segments; n++, place.partial++)
-            p->segment[place.partial] = (sp_segment){begin + n * cut,
-                                                     (int32_t)(n < segments - 1 ? cut : length - n * cut),
-                                                     (int32_t)~place.partial};
+            p->segment[place.partial] = segment_of(begin, length, cut, n, ~place.partial);
     }
 done:
     if (status != SPMM_OK) sp_segments_destroy(p);

@@ -124,20 +124,30 @@ static const backend backends[] = {SP_EXCHANGE_BACKENDS(ROW)};
 
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-/** Returns the first backend of the table from row `at` on that moves an X in memory `space` by the
- *  transport, or by any if the transport is SPMM_TRANSPORT_AUTO; NULL if there is none. */
-static const backend *find_backend(int at, spmm_transport transport, spmm_device space)
+/** Returns 1 if backend b moves an X in memory `space` by the transport, or by any if the transport is
+ *  SPMM_TRANSPORT_AUTO. */
+static int moves(const backend *b, spmm_transport transport, spmm_device space)
 {
-    for (int i = at; i < BACKENDS; i++)
-        if (backends[i].space == space &&
-            (transport == SPMM_TRANSPORT_AUTO || backends[i].transport == transport))
-            return &backends[i];
-    return NULL;
+    return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
+}
+
+/** Returns the last backend of the table that moves such an X, and in *count how many do; NULL if none. */
+static const backend *last_backend(spmm_transport transport, spmm_device space, int *count)
+{
+    const backend *last = NULL;
+    *count = 0;
+    for (const backend *b = backends; b < backends + BACKENDS; b++) {
+        if (!moves(b, transport, space)) continue;
+        last = b;
+        ++*count;
+    }
+    return last;
 }
 
 const char *sp_transport_missing(spmm_transport transport, spmm_device space)
 {
-    const backend *const b = find_backend(0, transport, space);
+    int count;
+    const backend *const b = last_backend(transport, space, &count);
     if (!b) return "it is for GPUs, and X is in host memory";
     return transport != SPMM_TRANSPORT_AUTO && b->ops->missing ? b->ops->missing() : NULL;
 }
@@ -280,11 +290,11 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
     double least = 0;
     spmm_status status = SPMM_OK, tried = SPMM_ERR_INTERNAL;
     *best = NULL;
-    for (const backend *b = find_backend(0, transport, SPMM_CUDA); b;
-         b = find_backend((int)(b - backends) + 1, transport, SPMM_CUDA)) {
+    for (const backend *b = backends; b < backends + BACKENDS; b++) {
         sp_exchange *one = NULL;
         double seconds = 0;
         int there;
+        if (!moves(b, transport, SPMM_CUDA)) continue;
         TRY_GOTO(sp_transport_there(grid->comm, b->transport, SPMM_CUDA, &there, NULL), failed);
         if (!there || !worth_trying(b, grid, halo, row_bytes, *best != NULL)) continue;
         tried = try_backend(grid, halo, row_bytes, b, threads, least, &one, &seconds);
@@ -307,7 +317,7 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
                                spmm_transport transport, int threads, sp_exchange **exchange)
 {
     const char *why;
-    int there;
+    int there, count;
     *exchange = NULL;
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
     if (!there) {
@@ -316,13 +326,8 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
                                        : SPMM_OK;
         TRY(sp_agree(grid->comm, "exchange", status));
     }
-    const backend *b = find_backend(0, transport, space), *last = b;
-    while (b) {
-        last = b;
-        b = find_backend((int)(b - backends) + 1, transport, space);
-    }
-    const int choice = last != find_backend(0, transport, space);
-    if (choice && halo->all_moved > 0) return fastest(grid, halo, row_bytes, transport, threads, exchange);
+    const backend *const last = last_backend(transport, space, &count);
+    if (count > 1 && halo->all_moved > 0) return fastest(grid, halo, row_bytes, transport, threads, exchange);
     return create(grid, halo, row_bytes, last, threads, exchange);
 }
 
