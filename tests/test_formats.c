@@ -115,6 +115,37 @@ static void check_both(const spmm_csr *a)
     }
 }
 
+static void test_long_rows(void)
+{
+    TEST("long rows alone are cut as among all rows, and left out when they are not wanted") {
+        static const int64_t cuts[] = {SP_LEAF, SP_SEGMENT};
+        spmm_csr a;
+        make_uneven(SPMM_F64, &a);
+        CHECK(sp_has_long_rows(&a, 2));
+        for (int c = 0; c < 2; c++) {
+            sp_segments all, of_long_rows, others;
+            int64_t n = 0, m = 0;
+            CHECK_INT(sp_segments_create(&a, cuts[c], SP_ORDER_ROWS, &all), SPMM_OK);
+            CHECK_INT(sp_long_rows_create(&a, a.irp, 0, cuts[c], &of_long_rows), SPMM_OK);
+            CHECK_INT(sp_segments_create(&a, 0, SP_ORDER_ROWS, &others), SPMM_OK);
+            CHECK_INT(of_long_rows.count + others.count, all.count);
+            CHECK(of_long_rows.sections == all.sections && of_long_rows.splits == all.splits);
+            CHECK(of_long_rows.partials == all.partials && others.partials == 0);
+            CHECK(memcmp(of_long_rows.split, all.split,
+                         (size_t)(all.sections + all.splits) * sizeof *all.split) == 0);
+            for (int64_t i = 0; i < all.count; i++) {
+                const sp_segment *const one = all.segment[i].target < 0 ? &of_long_rows.segment[n++]
+                                                                        : &others.segment[m++];
+                CHECK(memcmp(one, &all.segment[i], sizeof *one) == 0);
+            }
+            sp_segments_destroy(&all);
+            sp_segments_destroy(&of_long_rows);
+            sp_segments_destroy(&others);
+        }
+        spmm_csr_destroy(&a);
+    }
+}
+
 int main(void)
 {
     TEST("slices and panels hold every entry once and in place, on all samples") {
@@ -152,6 +183,7 @@ int main(void)
         sp_segments_destroy(NULL);
         spmm_csr_destroy(&a);
     }
+    test_long_rows();
     TEST("panels' distinct columns are counted, from a sample too") {
         spmm_csr a;
         CHECK_INT(spmm_csr_generate("fem3:12", SPMM_F64, &a), SPMM_OK);
