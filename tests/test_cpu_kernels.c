@@ -48,7 +48,7 @@ typedef struct formats {
 static void formats_convert(formats *f)
 {
     for (int n = 0; n < SP_FORMATS; n++)
-        if (sp_matrix_create(&f->csr, (spmm_format)n, SPMM_CPU, 1e9, 2, &f->matrix[n]) != SPMM_OK) abort();
+        if (sp_matrix_create(&f->csr, (spmm_format)n, SPMM_CPU, 1e9, 0, 2, &f->matrix[n]) != SPMM_OK) abort();
 }
 
 static void formats_create(sample s, sample_values kind, spmm_precision precision, formats *f)

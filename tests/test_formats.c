@@ -7,7 +7,7 @@
 #include "formats/sell.h"
 #include "sample.h"
 
-/** A matrix with rows of 0 to 40 entries, and some of several pieces. */
+/** A matrix with rows of 0 to 40 entries, and some of several sections. */
 static void make_uneven(spmm_precision precision, spmm_csr *a)
 {
     enum { ROWS = 401, COLS = 3000 };
@@ -30,45 +30,88 @@ static void make_uneven(spmm_precision precision, spmm_csr *a)
     sp_free(j);
 }
 
-/** Row of A that each entry of a sum belongs to: for partial sums through the sections, and the rows of several. */
-static int64_t row_of_target(const sp_matrix *m, int32_t target)
+/** Checks that entry e of m is the entry of row `row` of a with the same column, that the entries of a row come
+ *  in its order, and that none comes twice.
+ *  \param [in,out] at    the row's previous entry in a; -1: this is its first
+ *  \param [in,out] seen  [a->nnz] 1 for the entries that were found */
+static void check_entry(const spmm_csr *a, const sp_matrix *m, int64_t e, int64_t row, int64_t *at,
+                        char *seen)
 {
-    if (target >= 0) return target;
-    for (int64_t s = 0; s < m->sections + m->splits; s++)
-        if (~target >= m->split[s].first && ~target < m->split[s].first + m->split[s].count)
-            return row_of_target(m, m->split[s].target);
-    return -1;
+    *at = *at < 0 ? a->irp[row] : *at + 1;
+    CHECK(*at < a->irp[row + 1] && a->ja[*at] == m->col[e] && !seen[*at]);
+    CHECK(sample_get(m->val, a->precision, e) == sample_get(a->as, a->precision, *at));
+    seen[*at] = 1;
 }
 
-static void check_sell(const spmm_csr *a, const sp_matrix *m)
+/** Checks that the packs of m have all sections, in order, and at most SP_SEGMENTS segments each. */
+static void check_packs(const sp_matrix *m)
 {
-    int64_t found = 0, pieces = 0, expected = 0;
+    CHECK(m->pack[0] == 0 && m->pack[m->packs] == m->sections);
+    for (int64_t p = 0; p < m->packs; p++) {
+        int64_t segments = 0;
+        for (int64_t s = m->pack[p]; s < m->pack[p + 1]; s++) {
+            CHECK(m->section[s].slot == segments);
+            segments += (m->section[s].length - 1) / SP_SEGMENT + 1;
+        }
+        CHECK(segments > 0 && segments <= SP_SEGMENTS);
+    }
+}
+
+/** Checks the segments of a section, of which `segment` is the first. */
+static void check_segments(const spmm_csr *a, const sp_matrix *m, const sp_section *section,
+                           const sp_segment *segment, char *seen)
+{
+    int64_t at = a->irp[section->row] + (int64_t)section->index * SP_SECTION - 1, entries = 0;
+    for (; entries < section->length; entries += segment++->length) {
+        CHECK(segment->length > 0 && segment->length <= SP_SEGMENT && segment->chain == section->chain);
+        for (int64_t e = segment->begin; e < segment->begin + segment->length; e++)
+            check_entry(a, m, e, section->row, &at, seen);
+        if (segment->length <= 0) return;
+    }
+    CHECK_INT(entries, section->length);
+}
+
+/** Checks the list of sections of m, which is a in another format.
+ *  \param [in] limit  number of entries of the longest rows in slices */
+static void check_sections(const spmm_csr *a, const sp_matrix *m, int64_t limit, char *seen)
+{
+    int64_t several = 0;
+    check_packs(m);
+    for (int64_t s = 0; s < m->sections; s++) {
+        const sp_section *const section = &m->section[s];
+        const int64_t first = a->irp[section->row], length = a->irp[section->row + 1] - first;
+        CHECK(length > limit && section->chain == (length <= SP_CHAIN));
+        CHECK(section->count == (length - 1) / SP_SECTION + 1);
+        CHECK(section->index == 0 || m->section[s - 1].row == section->row);
+        several += section->count > 1;
+        CHECK((s < m->partials) == (section->count > 1));
+    }
+    CHECK_INT(several, m->partials);
+    for (int64_t p = 0; p < m->packs; p++)
+        for (int64_t s = m->pack[p]; s < m->pack[p + 1]; s++)
+            check_segments(a, m, &m->section[s], &m->segment[p * SP_SEGMENTS + m->section[s].slot], seen);
+}
+
+static void check_sell(const spmm_csr *a, const sp_matrix *m, int64_t limit)
+{
+    int64_t rows = 0, short_rows = 0;
     void *p;
     CHECK(sp_alloc_zero(&p, a->nnz, 1, "a test") == SPMM_OK);
     char *const seen = p;
     for (int64_t s = 0; s < m->groups; s++)
         for (int64_t r = 0; r < SP_SLICE; r++) {
-            const int32_t target = m->target[s * SP_SLICE + r];
+            const int32_t row = m->target[s * SP_SLICE + r];
             int64_t at = -1;
-            if (target == INT32_MIN) continue;
-            const int64_t row = row_of_target(m, target);
+            if (row == INT32_MIN) continue;
             CHECK(row >= 0 && row < a->rows);
-            pieces++;
-            for (int64_t e = m->row_start[s] + r; e < m->row_start[s + 1] && m->col[e] >= 0; e += SP_SLICE) {
-                if (at < 0)
-                    for (at = a->irp[row]; a->ja[at] != m->col[e]; at++) {}
-                CHECK(at < a->irp[row + 1] && a->ja[at] == m->col[e] && !seen[at]);
-                CHECK(sample_get(m->val, a->precision, e) == sample_get(a->as, a->precision, at));
-                seen[at++] = 1;
-                found++;
-            }
+            rows++;
+            for (int64_t e = m->row_start[s] + r; e < m->row_start[s + 1] && m->col[e] >= 0; e += SP_SLICE)
+                check_entry(a, m, e, row, &at, seen);
         }
-    CHECK_INT(found, a->nnz);
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t length = a->irp[i + 1] - a->irp[i];
-        expected += length <= SP_CHAIN ? 1 : (length - 1) / SP_LEAF + 1;
-    }
-    CHECK_INT(pieces, expected);
+    check_sections(a, m, limit, seen);
+    for (int64_t e = 0; e < a->nnz; e++) CHECK(seen[e]);
+    for (int64_t i = 0; i < a->rows; i++) short_rows += a->irp[i + 1] - a->irp[i] <= limit;
+    CHECK_INT(rows, short_rows);
     sp_free(seen);
 }
 
@@ -106,42 +149,41 @@ static void check_both(const spmm_csr *a)
 {
     for (int threads = 1; threads <= 3; threads += 2) {
         sp_matrix m;
-        CHECK_INT(sp_matrix_create(a, SPMM_SELL, SPMM_CPU, 0, threads, &m), SPMM_OK);
-        check_sell(a, &m);
-        sp_matrix_destroy(&m);
-        CHECK_INT(sp_matrix_create(a, SPMM_PANEL, SPMM_CPU, 0, threads, &m), SPMM_OK);
+        for (int64_t k = 1; k <= 64; k += 63) {
+            CHECK_INT(sp_matrix_create(a, SPMM_SELL, SPMM_CPU, 0, k, threads, &m), SPMM_OK);
+            check_sell(a, &m, sp_short_row_limit(a, k));
+            sp_matrix_destroy(&m);
+        }
+        CHECK_INT(sp_matrix_create(a, SPMM_PANEL, SPMM_CPU, 0, 0, threads, &m), SPMM_OK);
         check_panel(a, &m);
         sp_matrix_destroy(&m);
     }
 }
 
-static void test_long_rows(void)
+static void test_short_rows(void)
 {
-    TEST("long rows alone are cut as among all rows, and left out when they are not wanted") {
-        static const int64_t cuts[] = {SP_LEAF, SP_SEGMENT};
+    TEST("short rows come longest first, or in the matrix's order where that is asked for") {
         spmm_csr a;
+        sp_short_row *list;
+        int64_t count, long_rows = 0;
         make_uneven(SPMM_F64, &a);
         CHECK(sp_has_long_rows(&a, 2));
-        for (int c = 0; c < 2; c++) {
-            sp_segments all, of_long_rows, others;
-            int64_t n = 0, m = 0;
-            CHECK_INT(sp_segments_create(&a, cuts[c], SP_ORDER_ROWS, &all), SPMM_OK);
-            CHECK_INT(sp_long_rows_create(&a, a.irp, 0, cuts[c], &of_long_rows), SPMM_OK);
-            CHECK_INT(sp_segments_create(&a, 0, SP_ORDER_ROWS, &others), SPMM_OK);
-            CHECK_INT(of_long_rows.count + others.count, all.count);
-            CHECK(of_long_rows.sections == all.sections && of_long_rows.splits == all.splits);
-            CHECK(of_long_rows.partials == all.partials && others.partials == 0);
-            CHECK(memcmp(of_long_rows.split, all.split,
-                         (size_t)(all.sections + all.splits) * sizeof *all.split) == 0);
-            for (int64_t i = 0; i < all.count; i++) {
-                const sp_segment *const one = all.segment[i].target < 0 ? &of_long_rows.segment[n++]
-                                                                        : &others.segment[m++];
-                CHECK(memcmp(one, &all.segment[i], sizeof *one) == 0);
-            }
-            sp_segments_destroy(&all);
-            sp_segments_destroy(&of_long_rows);
-            sp_segments_destroy(&others);
-        }
+        CHECK(sp_short_row_limit(&a, 1) == SP_LEAF && sp_short_row_limit(&a, 3) == SP_CHAIN);
+        for (int64_t i = 0; i < a.rows; i++) long_rows += a.irp[i + 1] - a.irp[i] > SP_CHAIN;
+        CHECK_INT(sp_short_rows_create(&a, SP_CHAIN, SP_ORDER_LENGTHS, &list, &count), SPMM_OK);
+        CHECK_INT(count, a.rows - long_rows);
+        for (int64_t i = 1; i < count; i++)
+            CHECK(list[i].length < list[i - 1].length ||
+                  (list[i].length == list[i - 1].length && list[i].row > list[i - 1].row));
+        CHECK(list[0].length == 40 && list[count - 1].length == 0);
+        sp_free(list);
+        CHECK_INT(sp_short_rows_create(&a, SP_CHAIN, SP_ORDER_ROWS, &list, &count), SPMM_OK);
+        for (int64_t i = 1; i < count; i++) CHECK(list[i].row > list[i - 1].row);
+        sp_free(list);
+        CHECK_INT(sp_short_rows_create(&a, SP_CHAIN, SP_ORDER_CLASSES, &list, &count), SPMM_OK);
+        for (int64_t i = 1; i < count; i++)
+            CHECK(list[i].length < 2 * list[i - 1].length || list[i].length == 0);
+        sp_free(list);
         spmm_csr_destroy(&a);
     }
 }
@@ -156,34 +198,19 @@ int main(void)
             spmm_csr_destroy(&a);
         }
     }
-    TEST("long rows are cut, and their pieces listed") {
+    TEST("the sections of long rows are listed") {
         for (int p = 0; p < 2; p++) {
             spmm_csr a;
             sp_matrix m;
             make_uneven((spmm_precision)p, &a);
             check_both(&a);
-            CHECK_INT(sp_matrix_create(&a, SPMM_SELL, SPMM_CPU, 0, 1, &m), SPMM_OK);
-            CHECK(m.splits == 3 && m.sections == 6);
+            CHECK_INT(sp_matrix_create(&a, SPMM_SELL, SPMM_CPU, 0, 64, 1, &m), SPMM_OK);
+            CHECK(m.partials == 6 && m.sections == 6 && m.packs == 6);
             sp_matrix_destroy(&m);
             spmm_csr_destroy(&a);
         }
     }
-    TEST("pieces come longest first, and rows in their order where that is asked for") {
-        spmm_csr a;
-        sp_segments p;
-        make_uneven(SPMM_F64, &a);
-        CHECK_INT(sp_segments_create(&a, SP_SEGMENT, SP_ORDER_LENGTHS, &p), SPMM_OK);
-        for (int64_t i = 1; i < p.count; i++) CHECK(p.segment[i].length <= p.segment[i - 1].length);
-        CHECK(p.segment[0].length == SP_SEGMENT && p.segment[p.count - 1].length == 0);
-        sp_segments_destroy(&p);
-        CHECK_INT(sp_segments_create(&a, SP_LEAF, SP_ORDER_ROWS, &p), SPMM_OK);
-        for (int64_t i = 1; i < p.count; i++)
-            CHECK(p.segment[i].begin >= p.segment[i - 1].begin + p.segment[i - 1].length);
-        sp_segments_destroy(&p);
-        sp_segments_destroy(NULL);
-        spmm_csr_destroy(&a);
-    }
-    test_long_rows();
+    test_short_rows();
     TEST("panels' distinct columns are counted, from a sample too") {
         spmm_csr a;
         CHECK_INT(spmm_csr_generate("fem3:12", SPMM_F64, &a), SPMM_OK);

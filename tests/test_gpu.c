@@ -95,7 +95,7 @@ static void free_matrix(spmm_csr *a)
 static void upload_formats(const spmm_csr *a, sp_matrix device[SP_FORMATS])
 {
     for (int f = 0; f < SP_FORMATS; f++)
-        CHECK(sp_matrix_create(a, (spmm_format)f, SPMM_CUDA, 1e9, 2, &device[f]) == SPMM_OK);
+        CHECK(sp_matrix_create(a, (spmm_format)f, SPMM_CUDA, 1e9, 0, 2, &device[f]) == SPMM_OK);
 }
 
 /* ---- multivectors between guards, with any leading dimension and alignment ---- */

@@ -30,8 +30,8 @@ static void check_formats(const spmm_csr *a, sample_values kind, int64_t k)
     static product *const serial[] = {sp_serial_product, sp_serial_plain_product};
     sp_matrix m[3];
     sp_matrix_view_csr(a, &m[0]);
-    CHECK_INT(sp_matrix_create(a, SPMM_ELL, SPMM_CPU, 1e9, 1, &m[1]), SPMM_OK);
-    CHECK_INT(sp_matrix_create(a, SPMM_ELL_NOPAD, SPMM_CPU, 0, 1, &m[2]), SPMM_OK);
+    CHECK_INT(sp_matrix_create(a, SPMM_ELL, SPMM_CPU, 1e9, 0, 1, &m[1]), SPMM_OK);
+    CHECK_INT(sp_matrix_create(a, SPMM_ELL_NOPAD, SPMM_CPU, 0, 0, 1, &m[2]), SPMM_OK);
     for (int n = 0; n < 6; n++) check_product(a, &m[n / 2], kind, k, serial[n % 2]);
     for (int n = 0; n < 3; n++) sp_matrix_destroy(&m[n]);
 }

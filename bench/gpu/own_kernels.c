@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
-#include "formats/matrix.h"
+#include "formats/sell.h"
 #include "gpu.h"
 
 static const double ELL_LIMIT = 3.0;
@@ -13,6 +13,7 @@ typedef struct matrix {
     sp_matrix in[SP_FORMATS];
     struct {
         int tried;
+        int64_t k; /* columns of X that it was made for */
         spmm_status status;
         double seconds; /* of conversion and upload; 0 for CSR, which everybody starts from */
     } made[SP_FORMATS];
@@ -27,21 +28,28 @@ typedef struct product {
 
 static const spmm_csr *csr_of(const matrix *m) { return &((const spmm_block *)m->a.block)->csr; }
 
-/** A in a format, made at the first call. \return SPMM_ERR_LIMIT where the format is refused */
-static spmm_status have(matrix *m, spmm_format format)
+/** A in a format for products of k columns, made at the first call and where k asks for another layout.
+ *  \return SPMM_ERR_LIMIT where the format is refused */
+static spmm_status have(matrix *m, spmm_format format, int64_t k)
 {
+    if (format == SPMM_SELL && m->made[format].tried &&
+        sp_short_row_limit(csr_of(m), k) != sp_short_row_limit(csr_of(m), m->made[format].k)) {
+        sp_matrix_destroy(&m->in[format]);
+        m->made[format].tried = 0;
+    }
     if (m->made[format].tried && m->made[format].status != SPMM_OK)
         return sp_fail(m->made[format].status, "the format was refused before");
     if (m->made[format].tried) return SPMM_OK;
     const double start = omp_get_wtime();
     m->made[format].tried = 1;
-    m->made[format].status = sp_matrix_create(csr_of(m), format, SPMM_CUDA, ELL_LIMIT, omp_get_max_threads(),
-                                              &m->in[format]);
+    m->made[format].k = k;
+    m->made[format].status = sp_matrix_create(csr_of(m), format, SPMM_CUDA, ELL_LIMIT, k,
+                                              omp_get_max_threads(), &m->in[format]);
     if (format != SPMM_CSR) m->made[format].seconds = omp_get_wtime() - start;
     return m->made[format].status;
 }
 
-static const char *own_load(void *handle) { return failed(have(handle, SPMM_CSR)); }
+static const char *own_load(void *handle) { return failed(have(handle, SPMM_CSR, 0)); }
 
 static void own_unload(void *handle)
 {
@@ -57,7 +65,7 @@ static const char *own_begin(void *handle)
     const spmm_precision precision = m->a.f32 ? SPMM_F32 : SPMM_F64;
     void *state = NULL;
     q->p.earlier = m->made[k->format].seconds;
-    const spmm_status status = have(m, k->format);
+    const spmm_status status = have(m, k->format, q->p.k);
     q->p.left_out = status == SPMM_ERR_LIMIT; /* what the matrix's format cannot do is no failure */
     if (status != SPMM_OK) return spmm_error_message();
     q->x = (spmm_multivector){m->a.cols, q->p.k, q->p.ldx, precision, SPMM_CUDA, (void *)q->p.x, 0, 0};

@@ -1,165 +1,190 @@
-/** The kernel csr_balanced, CSR for rows of uneven lengths: runs the sub-warp kernel of cuda_rows.cuh on rows
- *  and on the leaves or segments of long rows. Rows are sorted by the power of two of their length, longest
- *  first, so that those of a warp are about equally long and no long one starts last. The sums of long rows
- *  are added in order, without atomics. Also sums the long rows of the other kernels (cuda_segments.cuh). */
-#include <string.h>
-
+/** The kernels csr_balanced and csr_deep, CSR for rows of uneven lengths: each runs the sub-warp kernel of cuda_rows.cuh on a list
+ *  of the short rows, sorted by the power of two of their length, longest first, so that those of a warp are
+ *  about equally long and no long one starts last. csr_deep has more loads of X in flight per warp, and fewer
+ *  warps: it is for matrices so small that the wait of the longest chain is what takes time. Also sums the long rows of panel_mma, and prepares those of
+ *  the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 
-void sp_cuda_release_segments(void *state)
+void sp_cuda_release_lists(void *state)
 {
-    sp_segment_list *const s = (sp_segment_list *)state;
+    sp_work_lists *const s = (sp_work_lists *)state;
     if (!s) return;
+    sp_device_free(s->row);
+    sp_device_free(s->section);
+    sp_device_free(s->pack);
     sp_device_free(s->segment);
-    sp_device_free(s->split);
     sp_device_free(s->partial);
+    sp_device_free(s->counter);
     sp_device_free(s->col);
     sp_device_free(s->val);
     sp_free(s);
 }
 
-/** Returns 1 if long rows should be cut into leaves, which gives more parallelism, 0 if into segments, whose
- *  sums take a fourth of the memory traffic. */
-static int cut_into_leaves(const sp_setup *s)
+/** Allocates the sums of sections of setup->k columns, and their counters. */
+static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
-    enum { FEW_BYTES = 128, FEW_ENTRIES = 200000 };
-    return s->k * sp_value_size(s->a->precision) <= FEW_BYTES || s->a->nnz < FEW_ENTRIES;
+    /* FEWEST: least number of columns in a tile of blockIdx.y. */
+    enum { FEWEST = 8 };
+    const int64_t counters = s->partials * (setup->k / FEWEST + 1) * (int64_t)sizeof *s->counter;
+    TRY(sp_device_alloc(&s->partial, s->partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
+                        "partial sums of long rows"));
+    TRY(sp_device_alloc((void **)&s->counter, counters, "counters of long rows"));
+    return sp_device_zero(s->counter, counters);
 }
 
-/** Copies lists to the device, and allocates the partial sums of setup->k columns.
- *  \param [in]  p      the long rows, cut
- *  \param [in]  rows   the other rows, for csr_balanced; NULL: none
- *  \param [out] state  the caller frees it by sp_cuda_release_segments(), also on failure */
-static spmm_status upload_lists(const sp_setup *setup, const sp_segments *p, const sp_segments *rows,
-                                int leaves, void **state)
+/** Copies an array of `bytes` bytes to the device. */
+static spmm_status copy_to_device(void **to, const void *from, int64_t bytes, const char *what)
 {
-    const int64_t size = (int64_t)sizeof *p->segment;
-    sp_segment_list *s = NULL;
-    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a work list"));
+    TRY(sp_device_alloc(to, bytes, what));
+    return sp_device_upload(*to, from, bytes);
+}
+
+/** Copies lists to the device.
+ *  \param [in]  row    [rows] the short rows, for csr_balanced; NULL: none
+ *  \param [out] state  the caller frees it by sp_cuda_release_lists(), also on failure */
+static spmm_status upload_lists(const sp_setup *setup, const sp_sections *p, const sp_short_row *row,
+                                int64_t rows, void **state)
+{
+    sp_work_lists *s = NULL;
+    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "work lists"));
     *state = s;
-    s->segments = p->count + (rows ? rows->count : 0);
-    s->cut = leaves ? 0 : p->count;
-    s->sections = p->sections;
-    s->splits = p->splits;
-    s->leaves = leaves;
-    TRY(sp_device_alloc((void **)&s->segment, s->segments * size, "segments of rows"));
-    TRY(sp_device_upload(s->segment, p->segment, p->count * size));
-    if (rows) TRY(sp_device_upload(s->segment + p->count, rows->segment, rows->count * size));
-    const int64_t sums = (p->sections + p->splits) * (int64_t)sizeof *p->split;
-    TRY(sp_device_alloc((void **)&s->split, sums, "long rows"));
-    TRY(sp_device_upload(s->split, p->split, sums));
-    return sp_device_alloc(&s->partial,
-                           p->partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
-                           "partial sums of long rows");
+    s->rows = rows;
+    s->sections = p->count;
+    s->partials = p->partials;
+    s->packs = p->packs;
+    TRY(copy_to_device((void **)&s->row, row, rows * (int64_t)sizeof *row, "short rows"));
+    TRY(copy_to_device((void **)&s->section, p->section, p->count * (int64_t)sizeof *p->section,
+                       "long rows"));
+    TRY(copy_to_device((void **)&s->pack, p->pack, (p->packs + 1) * (int64_t)sizeof *p->pack, "long rows"));
+    TRY(copy_to_device((void **)&s->segment, p->segment, p->packs * SP_SEGMENTS * (int64_t)sizeof *p->segment,
+                       "long rows"));
+    return allocate_sums(setup, s);
 }
 
-/** Cuts long rows, and lists the other rows if `all`. *state is NULL on failure, and if there is nothing to
- *  list. */
-static spmm_status prepare_lists(const sp_setup *setup, const int64_t *start, int all, void **state)
+/** Frees *state and sets it to NULL if status is an error; returns status. */
+static spmm_status keep_on_success(spmm_status status, void **state)
 {
-    const int leaves = cut_into_leaves(setup);
-    sp_segments p, rows = {};
+    if (status == SPMM_OK) return status;
+    sp_cuda_release_lists(*state);
     *state = NULL;
-    spmm_status status = sp_long_rows_create(setup->csr, start, setup->a->width,
-                                             leaves ? SP_LEAF : SP_SEGMENT, &p);
-    if (status == SPMM_OK && all) status = sp_segments_create(setup->csr, 0, SP_ORDER_CLASSES, &rows);
-    if (status == SPMM_OK && p.count + rows.count > 0)
-        status = upload_lists(setup, &p, all ? &rows : NULL, leaves, state);
-    sp_segments_destroy(&p);
-    sp_segments_destroy(&rows);
-    if (status != SPMM_OK) {
-        sp_cuda_release_segments(*state);
-        *state = NULL;
-    }
     return status;
 }
 
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state)
 {
+    sp_sections p;
     *state = NULL;
-    return sp_has_long_rows(setup->csr, setup->threads) ? prepare_lists(setup, start, 0, state) : SPMM_OK;
+    if (!sp_has_long_rows(setup->csr, setup->threads)) return SPMM_OK;
+    TRY(sp_sections_create(setup->csr, SP_CHAIN, start, setup->a->width, &p));
+    const spmm_status status = upload_lists(setup, &p, NULL, 0, state);
+    sp_sections_destroy(&p);
+    return keep_on_success(status, state);
 }
 
-spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
+spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state)
+{
+    sp_work_lists *s = NULL;
+    *state = NULL;
+    if (setup->a->sections == 0) return SPMM_OK;
+    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "work lists"));
+    *state = s;
+    s->sections = setup->a->sections;
+    s->partials = setup->a->partials;
+    s->packs = setup->a->packs;
+    return keep_on_success(allocate_sums(setup, s), state);
+}
+
+/** Copies the entries of the long rows to the device, and lists their sections. */
+static spmm_status copy_rows(const sp_setup *setup, sp_sections *p, int64_t *start, void **state)
 {
     const spmm_csr *const csr = setup->csr;
-    const int64_t size = sp_value_size(csr->precision);
-    int64_t *start = NULL, entries = 0;
+    const int64_t size = sp_value_size(csr->precision), of_columns = p->entries * (int64_t)sizeof(int32_t);
     int32_t *col = NULL;
-    char *val = NULL;
-    sp_segment_list *list;
+    void *val = NULL;
     spmm_status status;
-    *state = NULL;
-    if (!sp_has_long_rows(csr, setup->threads)) return SPMM_OK;
-    TRY(sp_alloc((void **)&start, csr->rows, sizeof *start, "starts of long rows"));
-    for (int64_t i = 0; i < csr->rows; i++) {
-        const int64_t length = csr->irp[i + 1] - csr->irp[i];
-        start[i] = entries;
-        if (length > SP_CHAIN) entries += length;
+    TRY_GOTO(sp_alloc((void **)&col, p->entries, sizeof *col, "long rows"), done);
+    TRY_GOTO(sp_alloc(&val, p->entries, (size_t)size, "long rows"), done);
+    sp_copy_long_rows(csr, SP_CHAIN, start, col, val);
+    TRY_GOTO(upload_lists(setup, p, NULL, 0, state), done);
+    {
+        sp_work_lists *const lists = (sp_work_lists *)*state;
+        TRY_GOTO(copy_to_device((void **)&lists->col, col, of_columns, "long rows"), done);
+        TRY_GOTO(copy_to_device(&lists->val, val, p->entries * size, "long rows"), done);
     }
-    TRY_GOTO(sp_alloc((void **)&col, entries, sizeof *col, "long rows"), done);
-    TRY_GOTO(sp_alloc((void **)&val, entries, (size_t)size, "long rows"), done);
-    for (int64_t i = 0; i < csr->rows; i++) {
-        const int64_t from = csr->irp[i], length = csr->irp[i + 1] - from;
-        if (length <= SP_CHAIN) continue;
-        memcpy(col + start[i], csr->ja + from, (size_t)length * sizeof *col);
-        sp_values_copy(csr->precision, csr->as, from, length, val, start[i]);
-    }
-    TRY_GOTO(prepare_lists(setup, start, 0, state), done);
-    list = (sp_segment_list *)*state;
-    TRY_GOTO(sp_device_alloc((void **)&list->col, entries * (int64_t)sizeof *col, "long rows"), done);
-    TRY_GOTO(sp_device_alloc(&list->val, entries * size, "long rows"), done);
-    TRY_GOTO(sp_device_upload(list->col, col, entries * (int64_t)sizeof *col), done);
-    TRY_GOTO(sp_device_upload(list->val, val, entries * size), done);
 done:
-    if (status != SPMM_OK) {
-        sp_cuda_release_segments(*state);
-        *state = NULL;
-    }
-    sp_free(start);
     sp_free(col);
     sp_free(val);
     return status;
 }
 
-template <typename T>
-static void launch_typed(const sp_launch *l, const sp_segment_list *s, cudaStream_t stream)
+spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
 {
-    rows_args<T> a = rows_args_of<T>(l);
-    if (s->col) a.col = s->col;
-    if (s->col) a.val = (const T *)s->val;
-    a.partial = (T *)s->partial;
-    a.partial_ld = partial_ld(l->x->k);
-    a.segment = s->segment;
-    a.rows = s->cut;
-    if (a.rows > 0) launch_rows<FROM_SEGMENTS>(l, a, stream);
-    a.segment = s->segment + s->cut;
-    a.rows = s->segments - s->cut;
-    if (a.rows > 0) launch_rows<FROM_LIST>(l, a, stream);
-    launch_partials<T>(
-        {s->split, s->sections, s->splits, a.partial, a.partial_ld, a.y, a.ldy, a.columns, s->leaves},
-        stream);
+    int64_t *start = NULL;
+    sp_sections p = {};
+    spmm_status status;
+    *state = NULL;
+    if (!sp_has_long_rows(setup->csr, setup->threads)) return SPMM_OK;
+    TRY(sp_alloc((void **)&start, setup->csr->rows, sizeof *start, "starts of long rows"));
+    sp_copy_long_rows(setup->csr, SP_CHAIN, start, NULL, NULL);
+    TRY_GOTO(sp_sections_create(setup->csr, SP_CHAIN, start, 0, &p), done);
+    TRY_GOTO(copy_rows(setup, &p, start, state), done);
+done:
+    sp_sections_destroy(&p);
+    sp_free(start);
+    return keep_on_success(status, state);
 }
 
-void sp_cuda_launch_segments(const sp_launch *l, const sp_segment_list *list, cudaStream_t stream)
+template <bool deep, typename T>
+static void launch_typed(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream)
 {
-    if (list) (l->a->precision == SPMM_F64 ? launch_typed<double> : launch_typed<float>)(l, list, stream);
+    rows_args<T> a = rows_args_of<T>(l);
+    if (lists->col) a.col = lists->col;
+    if (lists->col) a.val = (const T *)lists->val;
+    a.row = lists->row;
+    a.rows = lists->rows;
+    set_long_rows(a, lists, l->a, l->x->k);
+    launch_rows<FROM_LIST, deep>(l, a, stream);
+}
+
+void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream)
+{
+    const auto launch = l->a->precision == SPMM_F64 ? launch_typed<false, double>
+                                                    : launch_typed<false, float>;
+    if (lists) launch(l, lists, stream);
 }
 
 static spmm_status prepare(const sp_setup *s, void **state)
 {
-    return prepare_lists(s, s->csr->irp, 1, state);
+    const int64_t limit = sp_short_row_limit(s->csr, s->k);
+    sp_short_row *row = NULL;
+    int64_t rows = 0;
+    sp_sections p = {};
+    spmm_status status;
+    *state = NULL;
+    TRY(sp_short_rows_create(s->csr, limit, SP_ORDER_CLASSES, &row, &rows));
+    TRY_GOTO(sp_sections_create(s->csr, limit, s->csr->irp, 0, &p), done);
+    if (rows + p.count > 0) TRY_GOTO(upload_lists(s, &p, row, rows, state), done);
+done:
+    sp_free(row);
+    sp_sections_destroy(&p);
+    return keep_on_success(status, state);
 }
 
-static void run_list(const sp_launch *l, cudaStream_t stream)
+template <bool deep, typename T> static void run_lists(const sp_launch *l, cudaStream_t stream)
 {
-    sp_cuda_launch_segments(l, (const sp_segment_list *)l->state, stream);
+    const sp_work_lists *const lists = (const sp_work_lists *)l->state;
+    if (lists) launch_typed<deep, T>(l, lists, stream);
 }
 
-static spmm_status run(const sp_launch *l)
+template <bool deep> static spmm_status run(const sp_launch *l, const char *id)
 {
-    TRY(check_pitch(l, "csr_balanced"));
-    return launch_product<run_list, run_list>(l, "csr_balanced");
+    TRY(check_pitch(l, id));
+    return launch_product<run_lists<deep, double>, run_lists<deep, float>>(l, id);
 }
 
-const sp_kernel_ops sp_kernel_csr_balanced = {run, prepare, sp_cuda_release_segments};
+static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_balanced"); }
+
+static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
+
+const sp_kernel_ops sp_kernel_csr_balanced = {run_balanced, prepare, sp_cuda_release_lists};
+const sp_kernel_ops sp_kernel_csr_deep = {run_deep, prepare, sp_cuda_release_lists};

@@ -7,7 +7,7 @@
  *  multiplied, too. This is harmless unless they meet an infinity or a NaN of X; then the sum is a NaN, and
  *  the panel is computed again entry by entry. If the precision is f32, values are widened to f64 for the
  *  product, and each sum is rounded to f32 once at the end. */
-#include "kernels/cuda/cuda_segments.cuh"
+#include "kernels/cuda/cuda_long_rows.cuh"
 
 namespace {
 
@@ -247,7 +247,7 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
         launch_all<T, 2>(a, stream);
     else
         launch_all<T, VECTOR_BYTES / sizeof(T)>(a, stream);
-    sp_cuda_launch_segments(l, (const sp_segment_list *)l->state, stream);
+    sp_cuda_launch_lists(l, (const sp_work_lists *)l->state, stream);
 }
 
 spmm_status run(const sp_launch *l)
@@ -258,4 +258,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_panel_mma = {run, sp_cuda_prepare_copied_rows, sp_cuda_release_segments};
+const sp_kernel_ops sp_kernel_panel_mma = {run, sp_cuda_prepare_copied_rows, sp_cuda_release_lists};

@@ -1,6 +1,6 @@
 /** The kernel template of csr_rows, csr_balanced, ell_rows and ell_nopad_rows: one sub-warp of L lanes
- *  computes one row of Y, with the columns divided among its lanes. Rows of more than SP_CHAIN entries are
- *  cut into leaves or segments (summation.h), which to this kernel are rows, too.
+ *  computes one row of Y, with the columns divided among its lanes. The first blocks of the grid sum the
+ *  sections of long rows (cuda_long_rows.cuh), with a sub-warp per leaf or a few of them.
  *
  *  A warp computes 32 / L rows. Each lane of a row's sub-warp owns N vectors of V columns (16 bytes per
  *  vector if the alignment of X and Y allows it) and keeps their sums in registers. The entries of a row are
@@ -17,28 +17,23 @@
 #ifndef SP_CUDA_ROWS_CUH
 #define SP_CUDA_ROWS_CUH
 
-#include "kernels/cuda/cuda_segments.cuh"
+#include "kernels/cuda/cuda_long_rows.cuh"
 
 namespace {
-
-enum { BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS };
 
 /** The format from which the rows of A are read. */
 enum rows_source {
     FROM_CSR,
     FROM_ELL,
     FROM_ELL_NOPAD,
-    FROM_LIST,    /* rows and leaves */
-    FROM_SEGMENTS /* segments: several leaves each */
+    FROM_LIST /* CSR, in the order of a list of its short rows */
 };
 
 /** Arguments of rows_kernel(). x and y point to the first column to compute, in row 0 of X and of Y. */
-template <typename T> struct rows_args {
+template <typename T> struct rows_args : long_row_args<T> {
     const int64_t *row_start;  /* only for FROM_CSR and FROM_ELL_NOPAD */
     const int32_t *nz_per_row; /* only for FROM_ELL_NOPAD */
-    const sp_segment *segment; /* only for FROM_LIST and FROM_SEGMENTS: [rows] */
-    T *partial;                /* only for these: partial sums of long rows */
-    int64_t partial_ld;
+    const sp_short_row *row;   /* only for FROM_LIST: [rows] */
     const int32_t *col;
     const T *val;
     int64_t rows;
@@ -52,16 +47,17 @@ template <typename T> struct rows_args {
 };
 
 /** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane:
- *  `group`: number of entries whose loads of X (N per entry) are in flight together.
+ *  `group`: number of entries whose loads of X (N per entry) are in flight together. A deep kernel has more of
+ *  them, for matrices where a few warps that wait for X take longer than all the traffic.
  *  `chunk`: number of entries that a sub-warp loads at a time; `per_lane`: how many of them each lane loads.
  *  `blocks`: number of blocks that must fit on a multiprocessor, which tells the compiler how many registers
  *  it may use. Without this number it saves registers by starting the sums of a group before the last loads
  *  of the group. */
-template <int L, int N> struct shape {
-    static constexpr int group = 4;
+template <int L, int N, bool deep> struct shape {
+    static constexpr int group = deep && L > 1 ? 8 : 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
     static constexpr int per_lane = chunk / L;
-    static constexpr int blocks = N == 1 ? 8 : 6;
+    static constexpr int blocks = deep ? (N == 1 ? 6 : 4) : N == 1 ? 9 : 7;
 };
 
 /** The entries of a chunk that one lane loads: element s of the arrays is entry s * L + lane of the chunk. */
@@ -71,34 +67,34 @@ template <typename T, int S> struct entries {
 };
 
 /** A chunk of C entries in shared memory, from which all lanes of the sub-warp read it. */
-template <typename T, int C> struct alignas(16) staged {
+template <typename T, int C> struct alignas(16) staged_chunk {
     T val[C];
     int32_t col[C];
 };
 
-/** The entries of a row or row segment, and where its sum is stored. */
+/** The entries of a row or leaf, and the row of Y that they are; -1: no whole row. */
 struct row_span {
     int64_t begin;
     unsigned length; /* number of entries: below 2^31, as the columns of a row are distinct */
-    int32_t target;  /* index of a row of Y, or ~p for partial sum p */
+    int32_t row;
 };
 
-/** Returns what sub-warp number `row` sums. Of a long row that is not cut, nothing or something of no use:
- *  its row of Y is computed afterwards, from its segments. */
+/** Returns row number `row` of what the sub-warps sum. A long row is left out. */
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
-    if constexpr (F == FROM_LIST || F == FROM_SEGMENTS) {
-        const int4 segment = __ldg((const int4 *)(a.segment + row)); /* one load for the whole sp_segment */
-        return {(int64_t)((uint64_t)(uint32_t)segment.y << 32 | (uint32_t)segment.x), (unsigned)segment.z,
-                segment.w};
+    if constexpr (F == FROM_LIST) {
+        const int4 listed = __ldg((const int4 *)(a.row + row)); /* one load for the whole sp_short_row */
+        return {(int64_t)((uint64_t)(uint32_t)listed.y << 32 | (uint32_t)listed.x), (unsigned)listed.z,
+                listed.w};
     } else if constexpr (F == FROM_ELL) {
-        return {row * a.width, (unsigned)min(a.width, (int64_t)SP_CHAIN), (int32_t)row};
+        const bool is_long = a.width > SP_CHAIN && __ldg(a.col + row * a.width + SP_CHAIN) >= 0;
+        return is_long ? row_span{0, 0, -1} : row_span{row * a.width, (unsigned)a.width, (int32_t)row};
     } else {
         const int64_t begin = __ldg(a.row_start + row);
         const unsigned length = F == FROM_ELL_NOPAD ? (unsigned)__ldg(a.nz_per_row + row)
                                                     : (unsigned)(__ldg(a.row_start + row + 1) - begin);
-        return {begin, length <= SP_CHAIN ? length : 0, (int32_t)row};
+        return length <= SP_CHAIN ? row_span{begin, length, (int32_t)row} : row_span{begin, 0, -1};
     }
 }
 
@@ -164,7 +160,7 @@ __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], con
 
 /** Copies G entries of a chunk in shared memory, from entry g on, into registers, by 16-byte reads. */
 template <typename T, int C, int G>
-__device__ inline void read_group(const staged<T, C> &stage, int g, int32_t (&col)[G], T (&val)[G])
+__device__ inline void read_group(const staged_chunk<T, C> &stage, int g, int32_t (&col)[G], T (&val)[G])
 {
     constexpr int per_read = VECTOR_BYTES / sizeof(T);
     using vec = typename vector_of<T, per_read>::type;
@@ -174,9 +170,10 @@ __device__ inline void read_group(const staged<T, C> &stage, int g, int32_t (&co
     for (int u = 0; u < G; u += per_read) *(vec *)(val + u) = *(const vec *)(stage.val + g + u);
 }
 
-/** Adds the products of all entries of a chunk in shared memory to the sums. */
-template <typename T, typename X, int N, int G, int C>
-__device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&x)[N], uint32_t x_pitch,
+/** Adds the products of all entries of a chunk in shared memory to the sums, with the loads of X of G entries
+ *  in flight together. */
+template <int G, typename T, typename X, int N, int C>
+__device__ inline void add_chunk(const staged_chunk<T, C> &stage, const char *const (&x)[N], uint32_t x_pitch,
                                  X (&sum)[N])
 {
 #pragma unroll 1
@@ -189,31 +186,12 @@ __device__ inline void add_chunk(const staged<T, C> &stage, const char *const (&
     }
 }
 
-/** Adds the sum of a leaf to the sum of its segment and starts the next leaf.
- *  \param [in,out] first  true: this is the segment's first leaf */
-template <typename X, int N> __device__ inline void end_leaf(X (&sum)[N], X (&segment)[N], bool &first)
-{
-#pragma unroll
-    for (int n = 0; n < N; n++) {
-        if (first)
-            segment[n] = sum[n];
-        else
-            add(segment[n], sum[n]);
-        sum[n] = X{};
-    }
-    first = false;
-}
-
-/** Computes the sums of one row per sub-warp; all 32 lanes of the warp must call it. Leaves end at multiples
- *  of SP_LEAF entries, which are multiples of the chunks, too. */
-template <rows_source F, typename T, int L, int N, typename X>
+/** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. */
+template <bool deep, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
-                               staged<T, shape<L, N>::chunk> &stage, X (&sum)[N])
+                               staged_chunk<T, shape<L, N, deep>::chunk> &stage, X (&sum)[N])
 {
-    using S = shape<L, N>;
-    const unsigned length = span.length;
-    bool first = true;
-    X segment[N];
+    using S = shape<L, N, deep>;
     entries<T, S::per_lane> e;
     fetch<T, L>(a, span, 0, lane, e);
     bool more = span.length > 0;
@@ -234,25 +212,80 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
             more = p < span.length && stage.col[S::chunk - 1] >= 0; /* padding may end a row early */
             if (!more) span.length = 0;
             fetch<T, L>(a, span, p, lane, e);
-            add_chunk<T, X, N, S::group>(stage, x, a.x_pitch, sum);
+            add_chunk<S::group>(stage, x, a.x_pitch, sum);
             __syncwarp();
         }
-        if constexpr (F == FROM_SEGMENTS)
-            if (p % SP_LEAF == 0 && p <= length) end_leaf(sum, segment, first);
-    }
-    if constexpr (F == FROM_SEGMENTS) {
-        if (length % SP_LEAF != 0) end_leaf(sum, segment, first);
-#pragma unroll
-        for (int n = 0; n < N; n++) sum[n] = segment[n];
     }
 }
 
-template <rows_source F, typename T, int V, int L, int N>
-__global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(const rows_args<T> a)
+/** Sums the leaves of a pack that this sub-warp has; stores their sums, or those of its segments, in `sums`.
+ *  All threads of the block must call it.
+ *  \param [in]  first  number of the sub-warp's first leaf in pack p
+ *  \param [out] sums   [S::sums * S::vectors] in shared memory: the sums of the pack */
+template <bool deep, typename T, int L, int N, typename X>
+__device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, int lane,
+                                  const char *const (&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
+                                  X *sums)
 {
-    using S = shape<L, N>;
+    using S = section_shape<L, N>;
+    constexpr int each = SECTION_LEAVES / S::sums; /* leaves per sum */
+    sp_segment s = segment_of(a, p, first / SP_LEAVES);
+    for (int i = 0; i < S::leaves; i++) {
+        const int leaf = (first + i) % SP_LEAVES;
+        if (i > 0 && leaf == 0) s = segment_of(a, p, (first + i) / SP_LEAVES);
+        const int length = leaf_length(s, leaf);
+        X sum[N] = {};
+        sum_row<deep, T, L, N>(a, {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x, stage, sum);
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            X *const to = sums + (first + i) / each * S::vectors + n * L + lane;
+            if (i % each > 0 && length == 0) continue;
+            if (i % each > 0) { /* a sub-warp has all leaves of its segments, and a lane its own columns */
+                X segment = *to;
+                add(segment, sum[n]);
+                sum[n] = segment;
+            }
+            *to = sum[n];
+        }
+    }
+}
+
+/** Sums the block's packs of sections. Not inlined, so that rows_kernel() has its registers for short rows. */
+template <bool deep, typename T, int L, int N, typename X>
+__device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_column,
+                                          staged_chunk<T, shape<L, N, deep>::chunk> *stage)
+{
+    using S = section_shape<L, N>;
+    constexpr int V = sizeof(X) / sizeof(T);
+    extern __shared__ uint4 memory[];
+    X *const sums = (X *)memory;
+    const int subwarp = threadIdx.x / (BLOCK / S::subwarps), pack = subwarp * S::leaves / SECTION_LEAVES;
+    const int64_t p = (int64_t)blockIdx.x * S::packs + pack;
+    const int first = subwarp * S::leaves % SECTION_LEAVES, lane = threadIdx.x % L;
+    const block_sections sections = sections_of_block<L, N>(a);
+    if constexpr (L == 1) {
+        sum_staged(a, a.col, a.val, (const char *)(a.x + first_column), a.x_pitch, (int64_t)blockIdx.x,
+                   *(staged_leaves<T, X> *)(sums + BLOCK), sums);
+    } else {
+        const char *x[N];
+#pragma unroll
+        for (int n = 0; n < N; n++) {
+            const int column = first_column + (n * L + lane) * V;
+            x[n] = (const char *)(a.x + (column < a.columns ? column : first_column));
+        }
+        sum_leaves<deep, T, L, N>(a, p, first, lane, x, stage[subwarp], sums + pack * S::sums * S::vectors);
+    }
+    __syncthreads();
+    finish_sections<L, N>(a, sections, sums, a.y, a.ldy, first_column, a.columns);
+}
+
+template <rows_source F, bool deep, typename T, int V, int L, int N>
+__global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
+    rows_kernel(const __grid_constant__ rows_args<T> a)
+{
+    using S = shape<L, N, deep>;
     using X = typename vector_of<T, V>::type;
-    __shared__ staged<T, S::chunk> stage[L == 1 ? 1 : BLOCK / L];
+    __shared__ staged_chunk<T, S::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* per sub-warp */
     const int lane = threadIdx.x % L;
     const int first_column = blockIdx.y * (L * N * V);
     const int row_in_block = threadIdx.x / L, rows_per_block = BLOCK / L;
@@ -266,27 +299,32 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N>::blocks)) rows_kernel(cons
         column[n] = first_column + (n * L + lane) * V;
         x[n] = (const char *)(a.x + (column[n] < a.columns ? column[n] : first_column));
     }
-    for (int64_t first = (int64_t)blockIdx.x * rows_per_block; first < a.rows;
-         first += (int64_t)gridDim.x * rows_per_block) {
+    if (blockIdx.x < a.section_blocks) {
+        sum_sections<deep, T, L, N, X>(a, first_column, stage);
+        return;
+    }
+    for (int64_t first = (int64_t)(blockIdx.x - a.section_blocks) * rows_per_block; first < a.rows;
+         first += (int64_t)(gridDim.x - a.section_blocks) * rows_per_block) {
         const int64_t row = first + row_in_block;
         const row_span span = span_of<F>(a, row);
         X sum[N] = {};
-        sum_row<F, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
-        if (row >= a.rows) continue;
-        T *const y = (F == FROM_LIST || F == FROM_SEGMENTS) && span.target < 0
-                         ? a.partial + ~span.target * a.partial_ld
-                         : a.y + span.target * a.ldy;
+        sum_row<deep, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
+        if (span.row < 0) continue;
+        T *const y = a.y + span.row * a.ldy;
 #pragma unroll
         for (int n = 0; n < N; n++)
             if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);
     }
 }
 
-template <rows_source F, typename T, int V, int L, int N>
-void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
+template <rows_source F, bool deep, typename T, int V, int L, int N>
+void launch(rows_args<T> a, int tiles, cudaStream_t stream)
 {
-    const dim3 grid(grid_of(a.rows, BLOCK / L), (unsigned)tiles);
-    rows_kernel<F, T, V, L, N><<<grid, BLOCK, 0, stream>>>(a);
+    using X = typename vector_of<T, V>::type;
+    a.section_blocks = section_blocks_of<L, N>(a.packs);
+    const unsigned row_blocks = a.rows > 0 ? grid_of(a.rows, BLOCK / L) : 0;
+    const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
+    rows_kernel<F, deep, T, V, L, N><<<grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream>>>(a);
 }
 
 /** Queues the product for the first columns of X and returns their number. If exactly 32 vectors of columns
@@ -295,39 +333,40 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
  *  tile runs only its columns of X compete for the L2 cache. This saves more time than it costs to read A
  *  again for each tile. (Tiles of 64 vectors were 18 % slower on lap3d7 and 8 % slower on band and R-MAT
  *  matrices, but 8 % faster on fem3.) */
-template <rows_source F, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
+template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
     const int vectors = (a.columns + V - 1) / V;
     if (a.columns >= 2 * tile || a.columns == tile) {
         const int whole = a.columns / tile, tiles = whole < MAX_TILES ? whole : MAX_TILES;
         a.columns = tiles * tile;
-        launch<F, T, V, 16, 2>(a, tiles, stream);
+        launch<F, deep, T, V, 16, 2>(a, tiles, stream);
         return a.columns;
     }
     if constexpr (V * sizeof(T) == VECTOR_BYTES) {
-        const auto go = vectors <= 1    ? launch<F, T, V, 1, 1>
-                        : vectors <= 2  ? launch<F, T, V, 2, 1>
-                        : vectors <= 4  ? launch<F, T, V, 4, 1>
-                        : vectors <= 8  ? launch<F, T, V, 8, 1>
-                        : vectors <= 16 ? launch<F, T, V, 16, 1>
-                        : vectors <= 32 ? launch<F, T, V, 16, 2>
-                                        : launch<F, T, V, 32, 2>;
+        const auto go = vectors <= 1    ? launch<F, deep, T, V, 1, 1>
+                        : vectors <= 2  ? launch<F, deep, T, V, 2, 1>
+                        : vectors <= 4  ? launch<F, deep, T, V, 4, 1>
+                        : vectors <= 8  ? launch<F, deep, T, V, 8, 1>
+                        : vectors <= 16 ? launch<F, deep, T, V, 16, 1>
+                        : vectors <= 32 ? launch<F, deep, T, V, 16, 2>
+                                        : launch<F, deep, T, V, 32, 2>;
         go(a, 1, stream);
     } else { /* K = 1, or a leading dimension set by the caller: few shapes, to save compile time */
-        const auto go = vectors <= 1   ? launch<F, T, V, 1, 1>
-                        : vectors <= 8 ? launch<F, T, V, 8, 1>
-                                       : launch<F, T, V, 32, 2>;
+        const auto go = vectors <= 1   ? launch<F, deep, T, V, 1, 1>
+                        : vectors <= 8 ? launch<F, deep, T, V, 8, 1>
+                                       : launch<F, deep, T, V, 32, 2>;
         go(a, 1, stream);
     }
     return a.columns;
 }
 
 /** Queues rows_kernel() for all columns of Y. */
-template <rows_source F, typename T>
+template <rows_source F, bool deep, typename T>
 void launch_rows(const sp_launch *l, const rows_args<T> &a, cudaStream_t stream)
 {
-    launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<F, T, V>(rest, stream); });
+    launch_vectors(l, a,
+                   [=](const auto &rest, auto V) { return launch_columns<F, deep, T, V>(rest, stream); });
 }
 
 template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
@@ -342,8 +381,9 @@ template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
 
 template <rows_source F, typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
-    launch_rows<F>(l, rows_args_of<T>(l), stream);
-    sp_cuda_launch_segments(l, (const sp_segment_list *)l->state, stream);
+    rows_args<T> a = rows_args_of<T>(l);
+    set_long_rows(a, (const sp_work_lists *)l->state, l->a, l->x->k);
+    launch_rows<F, false>(l, a, stream);
 }
 
 template <rows_source F> spmm_status run_rows(const sp_launch *l, const char *id)

@@ -1,5 +1,4 @@
-/** Helpers that the CUDA kernels share: how products are queued, vectors of adjacent columns of X and Y, and
- *  the sums of long rows from the partial sums of their segments. */
+/** Helpers that the CUDA kernels share: how products are queued, and vectors of adjacent columns of X and Y. */
 #ifndef SP_CUDA_VECTOR_CUH
 #define SP_CUDA_VECTOR_CUH
 
@@ -107,99 +106,9 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
     return address;
 }
 
-/** Arguments of the kernels that compute long rows of Y from the sums of their leaves or segments. */
-template <typename T> struct split_args {
-    const sp_split *split; /* the sections, then the rows of several sections */
-    int64_t sections, splits;
-    T *partial; /* [number of partial sums x ld] */
-    int64_t ld;
-    T *y;
-    int64_t ldy;
-    int columns;
-    int leaves; /* 1: the partial sums are those of leaves; 0: of segments */
-};
-
 /** Returns the leading dimension for partial sums of k columns: k rounded up, so that each row is aligned for
  *  any vector of columns, and has room for the last vector. */
 inline int64_t partial_ld(int64_t k) { return k == 1 ? 1 : (k + 3) / 4 * 4; }
-
-enum { SPLIT_COLUMNS = 32 /* most columns per block */, SPLIT_THREADS = 256 };
-
-/** Returns the sum of a section from the partial sums of its leaves (if `leaves`) or segments: `count` of
- *  them, from p on, ld apart. */
-template <bool leaves, typename T> __device__ inline T section_sum(const T *p, int64_t ld, int count)
-{
-    constexpr int each = leaves ? SP_LEAVES : 1;
-    T section = T(0);
-#pragma unroll
-    for (int i = 0; i < SP_SEGMENTS; i++) {
-        T value[each];
-#pragma unroll
-        for (int j = 0; j < each; j++) value[j] = i * each + j < count ? p[(i * each + j) * ld] : T(0);
-        for (int j = 1; j < each; j++)
-            if (i * each + j < count) value[0] += value[j];
-        if (i * each < count) section = i == 0 ? value[0] : section + value[0];
-    }
-    return section;
-}
-
-/** Computes all sections: threads with equal threadIdx.y one after another. */
-template <bool leaves, typename T>
-__global__ void __launch_bounds__(SPLIT_THREADS) add_sections(const split_args<T> a)
-{
-    const int column = blockIdx.y * blockDim.x + threadIdx.x;
-    for (int64_t s = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; s < a.sections;
-         s += (int64_t)gridDim.x * blockDim.y) {
-        const sp_split section = a.split[s];
-        if (column >= a.columns) continue;
-        T *const to = section.target < 0 ? a.partial + ~section.target * a.ld : a.y + section.target * a.ldy;
-        to[column] = section_sum<leaves>(a.partial + section.first * a.ld + column, a.ld, section.count);
-    }
-}
-
-/** Computes the rows of several sections. A block computes up to 32 columns of one row at a time; threads
- *  with equal threadIdx.y sum one part after another. */
-template <typename T> __global__ void __launch_bounds__(SPLIT_THREADS) add_parts(const split_args<T> a)
-{
-    __shared__ T part[SPLIT_THREADS];
-    const int columns = blockDim.x, x = threadIdx.x, y = threadIdx.y, groups = blockDim.y,
-              column = blockIdx.y * columns + x;
-    for (int64_t s = blockIdx.x; s < a.splits; s += gridDim.x) {
-        const sp_split row = a.split[a.sections + s];
-        const int parts = (row.count - 1) / SP_SECTIONS + 1;
-        T total = T(0);
-        for (int first = 0; first < parts; first += groups) {
-            const int from = (first + y) * SP_SECTIONS, count = min(row.count - from, (int)SP_SECTIONS);
-            const T *const p = a.partial + (row.first + from) * a.ld + column;
-            T sum = T(0);
-            if (column < a.columns)
-#pragma unroll 8
-                for (int i = 0; i < count; i++) sum = i == 0 ? p[0] : sum + p[i * a.ld];
-            part[y * columns + x] = sum;
-            __syncthreads();
-            for (int q = 0; y == 0 && q < min(groups, parts - first); q++)
-                total = first + q == 0 ? part[x] : total + part[q * columns + x];
-            __syncthreads();
-        }
-        if (y == 0 && column < a.columns) a.y[row.target * a.ldy + column] = total;
-    }
-}
-
-/** Queues the sums of all long rows, for all columns of Y. */
-template <typename T> void launch_partials(split_args<T> a, cudaStream_t stream)
-{
-    int wide = 1;
-    while (wide < SPLIT_COLUMNS && wide < a.columns) wide *= 2;
-    const dim3 block(wide, SPLIT_THREADS / wide);
-    const int step = MAX_TILES * wide, columns = a.columns;
-    for (int first = 0; first < columns && a.sections > 0; first += step, a.partial += step, a.y += step) {
-        a.columns = columns - first < step ? columns - first : step;
-        const unsigned tiles = (unsigned)((a.columns - 1) / wide + 1);
-        const dim3 grid(grid_of(a.sections, block.y), tiles);
-        (a.leaves ? add_sections<true, T> : add_sections<false, T>)<<<grid, block, 0, stream>>>(a);
-        if (a.splits > 0) add_parts<<<dim3(grid_of(a.splits, 1), tiles), block, 0, stream>>>(a);
-    }
-}
 
 /** Returns the number of elements per vector of columns, for elements of `size` bytes. The vector is the
  *  widest one of up to 16 bytes for which all rows of X and Y are aligned. But if a vector of half the width

@@ -2,9 +2,10 @@
 #include "base/memory.h"
 #include "formats/format.h"
 
-static spmm_status convert(const spmm_csr *block, double ell_limit, int threads, sp_matrix *m)
+static spmm_status convert(const spmm_csr *block, double ell_limit, int64_t k, int threads, sp_matrix *m)
 {
     (void)ell_limit;
+    (void)k;
     (void)threads;
     m->borrowed = 1;
     m->row_start = block->irp;

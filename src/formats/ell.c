@@ -70,8 +70,9 @@ static spmm_status copy_rows(const spmm_csr *a, int64_t entries, int threads, sp
     return SPMM_OK;
 }
 
-static spmm_status convert_padded(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
+static spmm_status convert_padded(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
 {
+    (void)k;
     int64_t entries;
     m->width = longest_row(a);
     TRY(refuse_beyond(a, m->width, ell_limit > 0 ? ell_limit : 3.0));
@@ -89,9 +90,10 @@ static sp_row_range padded_row(const sp_matrix *m, int64_t i)
 
 const sp_format sp_format_ell = {convert_padded, padded_row};
 
-static spmm_status convert_unpadded(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
+static spmm_status convert_unpadded(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
 {
     (void)ell_limit;
+    (void)k;
     const int64_t longest = longest_row(a);
     if (longest > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "a row of %lld entries: ELLPACK without padding holds up to 2^31 - 1",

@@ -8,7 +8,7 @@ const sp_format *const sp_formats[SP_FORMATS] = {
 };
 
 spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_device space, double ell_limit,
-                             int threads, sp_matrix *m)
+                             int64_t k, int threads, sp_matrix *m)
 {
     spmm_status status;
     *m = (sp_matrix){.format = format == SPMM_FORMAT_AUTO ? SPMM_CSR : format,
@@ -17,7 +17,7 @@ spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_dev
                      .rows = block->rows,
                      .cols = block->cols,
                      .nnz = block->nnz};
-    TRY_GOTO(sp_formats[m->format]->convert(block, ell_limit, threads, m), failed);
+    TRY_GOTO(sp_formats[m->format]->convert(block, ell_limit, k, threads, m), failed);
     if (space == SPMM_CPU) return SPMM_OK;
     sp_matrix host = *m;
     status = sp_matrix_upload(&host, m);
@@ -30,5 +30,5 @@ failed:
 
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
 {
-    (void)sp_matrix_create(a, SPMM_CSR, SPMM_CPU, 0, 1, m); /* cannot fail: a view allocates nothing */
+    (void)sp_matrix_create(a, SPMM_CSR, SPMM_CPU, 0, 0, 1, m); /* cannot fail: a view allocates nothing */
 }

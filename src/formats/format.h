@@ -14,11 +14,11 @@ typedef struct sp_row_range {
 /** The operations of a format. */
 typedef struct sp_format {
     /** Converts a CSR block in host memory. Local.
-     *  \param [in]     ell_limit, threads  as in sp_matrix_create()
+     *  \param [in]     ell_limit, k, threads  as in sp_matrix_create()
      *  \param [in,out] m  has the format, the precision and the sizes of the block; receives the arrays
      *                     (sp_matrix_alloc()) and the other numbers. The caller destroys it, also on failure
      *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (the block would be too large in this format) */
-    spmm_status (*convert)(const spmm_csr *block, double ell_limit, int threads, sp_matrix *m);
+    spmm_status (*convert)(const spmm_csr *block, double ell_limit, int64_t k, int threads, sp_matrix *m);
     /** Returns the entries of row i of a matrix in host memory. NULL: rows are not stored one by one.
      *  Local. */
     sp_row_range (*row)(const sp_matrix *m, int64_t i);

@@ -21,7 +21,9 @@ static const array_row arrays[SP_ARRAYS] = {
     [SP_COL] = {offsetof(sp_matrix, col), sizeof(int32_t), "column indices"},
     [SP_VAL] = {offsetof(sp_matrix, val), 0, "values"},
     [SP_TARGET] = {offsetof(sp_matrix, target), sizeof(int32_t), "rows of Y"},
-    [SP_SPLIT] = {offsetof(sp_matrix, split), sizeof(sp_split), "long rows"},
+    [SP_LONG_ROWS] = {offsetof(sp_matrix, section), sizeof(sp_section), "long rows"},
+    [SP_PACK] = {offsetof(sp_matrix, pack), sizeof(int32_t), "packs of long rows"},
+    [SP_PACKED] = {offsetof(sp_matrix, segment), sizeof(sp_segment), "segments of long rows"},
     [SP_TILE_START] = {offsetof(sp_matrix, tile_start), sizeof(int64_t), "panels' tiles"},
     [SP_MASK] = {offsetof(sp_matrix, mask), sizeof(uint32_t), "tiles' masks"},
 };

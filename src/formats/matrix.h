@@ -6,18 +6,29 @@
 
 enum {
     SP_FORMATS = SPMM_FORMAT_COUNT,
-    SP_SLICE = 32,      /**< row segments per slice of SPMM_SELL: as many as a warp has lanes */
+    SP_SLICE = 32,      /**< rows per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,       /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4 /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
 };
 
-/** A section of a row that was cut into leaves or segments (summation.h), or a row of several sections. It is
- *  the sum of the partial sums first to first + count - 1: those of its leaves, segments or sections.
- *  `target` is the row of Y that it is, or ~p if it is partial sum p. */
-typedef struct sp_split {
-    int32_t target, count;
-    int64_t first;
-} sp_split;
+/** A section of a long row (summation.h): the unit of work in which the CUDA kernels sum long rows. Sections
+ *  are packed: a pack has up to SP_SEGMENTS segments, of one section or of several short ones. 16 bytes, which a
+ *  GPU loads at once. */
+typedef struct sp_section {
+    int32_t row;    /**< row of Y */
+    int32_t index;  /**< the section is number `index` of its row's sections, which are listed in order */
+    int32_t count;  /**< number of sections of the row */
+    int16_t length; /**< number of entries, at most SP_SECTION */
+    uint8_t slot;   /**< number of segments before it in its pack */
+    uint8_t chain;  /**< 1: the entries are one chain, as the row has at most SP_CHAIN; 0: leaves */
+} sp_section;
+
+/** A segment of a pack. */
+typedef struct sp_segment {
+    int64_t begin;  /**< index of its first entry in the arrays of the matrix */
+    int32_t length; /**< number of entries, at most SP_SEGMENT; 0: the pack has no such segment */
+    int32_t chain;  /**< as in its section */
+} sp_segment;
 
 /** The arrays that a format may have; sp_matrix has a pointer to each, and its size. */
 typedef enum sp_array {
@@ -26,7 +37,9 @@ typedef enum sp_array {
     SP_COL,
     SP_VAL,
     SP_TARGET,
-    SP_SPLIT,
+    SP_LONG_ROWS,
+    SP_PACK,
+    SP_PACKED,
     SP_TILE_START,
     SP_MASK,
     SP_ARRAYS
@@ -41,13 +54,13 @@ typedef enum sp_array {
  *                  the same layout for their arrays values and col_indices.
  *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries from row_start[i] on; row_start,
  *                  nz_per_row [rows].
- *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of row segments:
- *                  whole rows of up to SP_CHAIN entries, and the leaves of longer rows. A slice is
- *                  SP_SLICE segments, stored by columns: entry j of segment r of slice s is at
- *                  row_start[s] + j*SP_SLICE + r, and segments are padded with col = -1 to the length of the
- *                  longest segment of the slice; row_start [groups+1]. target [groups*SP_SLICE]: for
- *                  each segment the row of Y that it computes, or ~p if it computes partial sum p, or
- *                  INT32_MIN if it is an empty segment that fills up the last slice.
+ *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of the rows of up to
+ *                  SP_CHAIN entries. A slice is SP_SLICE rows, stored by columns: entry j of row r of slice s
+ *                  is at row_start[s] + j*SP_SLICE + r, and rows are padded with col = -1 to the length of
+ *                  the longest row of the slice; row_start [groups+1]. target [groups*SP_SLICE]: the row of Y
+ *                  that each of them is, or INT32_MIN for an empty one that fills up the last slice. The
+ *                  entries of the longer rows follow from row_start[groups] on, row by row; section
+ *                  [sections], pack [packs+1], segment [packs*SP_SEGMENTS].
  *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing
  *                  order, in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p
  *                  has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are
@@ -65,15 +78,17 @@ typedef struct sp_matrix {
     int64_t rows, cols, nnz;
     int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
     int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
-    int64_t partials;    /**< SPMM_SELL: number of partial sums: of leaves and sections of long rows */
-    int64_t sections;    /**< SPMM_SELL: number of sections of long rows, which were cut into leaves */
-    int64_t splits;      /**< SPMM_SELL: number of long rows of several sections */
+    int64_t sections;    /**< SPMM_SELL: number of sections of long rows */
+    int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several */
+    int64_t packs;       /**< SPMM_SELL: number of packs of sections */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
     int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
     void *val;           /**< values, in `precision` */
-    int32_t *target;     /**< SPMM_SELL: row of Y, or partial sum, that each segment computes */
-    sp_split *split;     /**< SPMM_SELL: [sections + splits] the sections, then the rows of several */
+    int32_t *target;     /**< SPMM_SELL: row of Y that each row of a slice is */
+    sp_section *section; /**< SPMM_SELL: the sections of long rows, those of rows of several sections first */
+    int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack */
+    sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */
     int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
     uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
     int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for those that the format lacks */
@@ -87,12 +102,13 @@ typedef struct sp_matrix {
  *  \param [in]  format     SPMM_FORMAT_AUTO means SPMM_CSR here
  *  \param [in]  ell_limit  padded ELLPACK fails if it takes more than ell_limit times the memory of the CSR
  *                          block; <= 0: 3.0 times
+ *  \param [in]  k          number of columns of X in later products, for which SPMM_SELL is laid out
  *  \param [in]  threads    OpenMP threads of the conversion
  *  \param [out] m          the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block would be too large in this format), _NO_DEVICE,
  *          _DEVICE */
 spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_device space, double ell_limit,
-                             int threads, sp_matrix *m);
+                             int64_t k, int threads, sp_matrix *m);
 
 /** Makes *m a view of a CSR matrix in host memory: *m shares the arrays of `a` and must not outlive `a`.
  *  Local. */

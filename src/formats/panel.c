@@ -116,10 +116,11 @@ static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_m
     return sp_matrix_alloc(m, SP_VAL, a->nnz, "panels' values");
 }
 
-static spmm_status convert(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
+static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
 {
     const int64_t panels = (a->rows + SP_PANEL - 1) / SP_PANEL;
     (void)ell_limit;
+    (void)k;
     m->groups = panels;
     TRY(allocate(a, panels, threads, m));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads)

@@ -1,4 +1,4 @@
-/** Cuts long rows into segments, and converts CSR blocks to sliced ELLPACK. */
+/** Lists short rows and the sections of long ones, and converts CSR blocks to sliced ELLPACK. */
 #include "formats/sell.h"
 
 #include <string.h>
@@ -8,8 +8,10 @@
 
 enum { CLASSES = SP_CHAIN + 1 };
 
-/** Returns the class of a segment of `length` entries. Segments are stored in increasing order of their
- *  class. Longer segments have smaller class numbers, but with SP_ORDER_ROWS all segments have class 0. */
+static int64_t length_of(const spmm_csr *a, int64_t row) { return a->irp[row + 1] - a->irp[row]; }
+
+/** Returns the class of a row of `length` entries. Rows are listed in increasing order of their class. Longer
+ *  rows have smaller class numbers, but with SP_ORDER_ROWS all rows have class 0. */
 static int class_of(int64_t length, sp_order order)
 {
     if (order == SP_ORDER_ROWS) return 0;
@@ -17,218 +19,254 @@ static int class_of(int64_t length, sp_order order)
     return length ? __builtin_clzll((unsigned long long)length) : 64;
 }
 
-/** Returns the number of segments of a row of `length` entries. An empty row is one segment, so that its row
- *  of Y is set to zero. A long row has none if `cut` is 0. */
-static int64_t segments_of(int64_t length, int64_t cut)
+int64_t sp_short_row_limit(const spmm_csr *a, int64_t k)
 {
-    if (length <= SP_CHAIN) return 1;
-    return cut > 0 ? (length - 1) / cut + 1 : 0;
+    /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: entries in rows of medium length that may be
+     * staged; on one H200, 300000 of them took as long in slices (bench/records, 2026-11-22). */
+    enum { ONE_VECTOR = 16, FEW = 300000 };
+    int64_t medium = 0;
+    if (k * sp_value_size(a->precision) > ONE_VECTOR) return SP_CHAIN;
+    for (int64_t i = 0; i < a->rows; i++)
+        if (length_of(a, i) > SP_LEAF && length_of(a, i) <= SP_CHAIN) medium += length_of(a, i);
+    return medium <= FEW ? SP_LEAF : SP_CHAIN;
 }
 
-/** Counts what a long row of `length` entries takes: its segments as partial sums, its sections, and, if
- *  these are several, their partial sums. */
-static void count_long_row(int64_t length, int64_t cut, sp_segments *p)
+spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order order, sp_short_row **list,
+                                 int64_t *count)
 {
-    const int64_t sections = (length - 1) / SP_SECTION + 1;
-    p->sections += sections;
-    p->splits += sections > 1;
-    p->partials += segments_of(length, cut) + (sections > 1 ? sections : 0);
-}
-
-/** Where the next long row is listed. */
-typedef struct long_row_place {
-    int64_t section, split;       /* next element of p->split */
-    int64_t partial, section_sum; /* next partial sum of a segment, of a section */
-} long_row_place;
-
-static long_row_place first_place(const sp_segments *p, int64_t segments)
-{
-    return (long_row_place){0, p->sections, 0, segments};
-}
-
-/** Lists the sections of long row i of `length` entries. The partial sums of its segments begin at
- *  next->partial, which the caller advances. */
-static void place_long_row(int64_t i, int64_t length, int64_t cut, long_row_place *next, sp_segments *p)
-{
-    const int64_t segments = segments_of(length, cut), each = SP_SECTION / cut;
-    const int64_t sections = (segments - 1) / each + 1;
-    if (sections > 1) p->split[next->split++] = (sp_split){(int32_t)i, (int32_t)sections, next->section_sum};
-    for (int64_t s = 0; s < sections; s++) {
-        const int64_t left = segments - s * each;
-        const int32_t target = (int32_t)(sections > 1 ? ~next->section_sum++ : i);
-        p->split[next->section++] = (sp_split){target, (int32_t)(left < each ? left : each),
-                                               next->partial + s * each};
-    }
-}
-
-/** Returns segment n of a row of `length` entries, which begins at entry `begin`. */
-static sp_segment segment_of(int64_t begin, int64_t length, int64_t cut, int64_t n, int64_t target)
-{
-    const int64_t left = length - n * cut;
-    return (sp_segment){begin + n * cut, (int32_t)(length > SP_CHAIN && left > cut ? cut : left),
-                        (int32_t)target};
-}
-
-/** Allocates the lists of p, whose lengths are counted. */
-static spmm_status allocate(sp_segments *p)
-{
-    if (p->partials > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld partial sums of long rows: 2^31 - 1 are held",
-                       (long long)p->partials);
-    TRY(sp_alloc((void **)&p->segment, p->count, sizeof *p->segment, "segments of rows"));
-    return sp_alloc((void **)&p->split, p->sections + p->splits, sizeof *p->split, "long rows");
-}
-
-/** Counts the segments in each class into class_size, and in p all that p lists.
- *  \return the number of segments of long rows */
-static int64_t count_segments(const spmm_csr *a, int64_t cut, sp_order order, int64_t *class_size,
-                              sp_segments *p)
-{
-    int64_t of_long_rows = 0;
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
-        p->count += segments;
-        if (segments == 1) class_size[class_of(length, order)]++;
-        if (segments <= 1) continue;
-        count_long_row(length, cut, p);
-        of_long_rows += segments;
-        class_size[class_of(cut, order)] += segments - 1;
-        class_size[class_of(length - (segments - 1) * cut, order)]++;
-    }
-    return of_long_rows;
-}
-
-/** Stores the segments in p->segment, class by class, and lists the sections of long rows. The next segment
- *  of class c is stored at index next[c].
- *  \param [in] of_long_rows  number of segments of long rows */
-static void place_segments(const spmm_csr *a, int64_t cut, sp_order order, int64_t of_long_rows,
-                           int64_t *next, sp_segments *p)
-{
-    long_row_place place = first_place(p, of_long_rows);
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t begin = a->irp[i], length = a->irp[i + 1] - begin, segments = segments_of(length, cut);
-        if (segments > 1) place_long_row(i, length, cut, &place, p);
-        for (int64_t n = 0; n < segments; n++) {
-            const sp_segment one = segment_of(begin, length, cut, n, segments > 1 ? ~place.partial++ : i);
-            p->segment[next[class_of(one.length, order)]++] = one;
-        }
-    }
-}
-
-spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, sp_segments *p)
-{
-    int64_t next[CLASSES] = {0}, first = 0;
-    spmm_status status;
-    memset(p, 0, sizeof *p);
-    const int64_t of_long_rows = count_segments(a, cut, order, next, p);
+    int64_t next[CLASSES] = {0},
+            first = 0; /* next[c]: first the size of class c, then where its next row is */
+    *list = NULL;
+    for (int64_t i = 0; i < a->rows; i++)
+        if (length_of(a, i) <= limit) next[class_of(length_of(a, i), order)]++;
     for (int c = 0; c < CLASSES; c++) {
         const int64_t size = next[c];
         next[c] = first;
         first += size;
     }
-    TRY_GOTO(allocate(p), done);
-    place_segments(a, cut, order, of_long_rows, next, p);
+    *count = first;
+    TRY(sp_alloc((void **)list, first, sizeof **list, "short rows"));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t length = length_of(a, i);
+        if (length > limit) continue;
+        (*list)[next[class_of(length, order)]++] = (sp_short_row){a->irp[i], (int32_t)length, (int32_t)i};
+    }
+    return SPMM_OK;
+}
+
+/* ---- sections ---- */
+
+/** How the sections are listed: class 0 are those of rows of several sections, class c > 0 those of
+ *  SP_SEGMENTS + 1 - c segments. */
+enum { SECTION_CLASSES = SP_SEGMENTS + 1 };
+
+static int64_t sections_of(int64_t length) { return (length - 1) / SP_SECTION + 1; }
+
+static int segments_in(int64_t length) { return (int)((length - 1) / SP_SEGMENT + 1); }
+
+static int section_class(int64_t row_length)
+{
+    return row_length > SP_SECTION ? 0 : SECTION_CLASSES - segments_in(row_length);
+}
+
+/** Returns the number of sections of a class in a pack. */
+static int64_t per_pack(int class) { return class == 0 ? 1 : SP_SEGMENTS / (SECTION_CLASSES - class); }
+
+/** Lists the sections of a row of `length` entries. `slot`: see sp_section. */
+static void list_sections(int64_t row, int64_t length, uint8_t slot, sp_section *list)
+{
+    const int64_t count = sections_of(length);
+    for (int64_t s = 0; s < count; s++) {
+        const int64_t left = length - s * SP_SECTION;
+        list[s] = (sp_section){(int32_t)row,   (int32_t)s,
+                               (int32_t)count, (int16_t)(left < SP_SECTION ? left : SP_SECTION),
+                               slot,           length <= SP_CHAIN};
+    }
+}
+
+/** Counts the sections by class into size, and their entries. */
+static void count_sections(const spmm_csr *a, int64_t limit, int64_t *size, sp_sections *p)
+{
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t length = length_of(a, i);
+        if (length <= limit) continue;
+        size[section_class(length)] += sections_of(length);
+        p->entries += length;
+    }
+    p->partials = size[0];
+    for (int c = 0; c < SECTION_CLASSES; c++) {
+        p->count += size[c];
+        p->packs += (size[c] + per_pack(c) - 1) / per_pack(c);
+    }
+}
+
+/** Lists which sections each pack has, if there are size[c] of class c. */
+static void list_packs(const int64_t *size, sp_sections *p)
+{
+    int32_t *next = p->pack;
+    int64_t first = 0;
+    for (int c = 0; c < SECTION_CLASSES; c++) {
+        for (int64_t s = 0; s < size[c]; s += per_pack(c)) *next++ = (int32_t)(first + s);
+        first += size[c];
+    }
+    *next = (int32_t)first;
+}
+
+/** Lists the segments of the packs, whose sections are listed.
+ *  \param [in] start, width  as in sp_sections_create() */
+static void list_segments(const int64_t *start, int64_t width, sp_sections *p)
+{
+    memset(p->segment, 0, (size_t)(p->packs * SP_SEGMENTS) * sizeof *p->segment);
+    for (int64_t n = 0; n < p->packs; n++)
+        for (int32_t i = p->pack[n]; i < p->pack[n + 1]; i++) {
+            const sp_section *const s = &p->section[i];
+            const int64_t row = start ? start[s->row] : s->row * width, begin = row + s->index * SP_SECTION;
+            sp_segment *const to = p->segment + n * SP_SEGMENTS + s->slot;
+            for (int g = 0; g < segments_in(s->length); g++) {
+                const int left = s->length - g * SP_SEGMENT;
+                to[g] = (sp_segment){begin + g * SP_SEGMENT, left < SP_SEGMENT ? left : SP_SEGMENT, s->chain};
+            }
+        }
+}
+
+spmm_status sp_sections_create(const spmm_csr *a, int64_t limit, const int64_t *start, int64_t width,
+                               sp_sections *p)
+{
+    int64_t size[SECTION_CLASSES] = {0}, first[SECTION_CLASSES] = {0}, done[SECTION_CLASSES] = {0};
+    spmm_status status;
+    memset(p, 0, sizeof *p);
+    count_sections(a, limit, size, p);
+    if (p->count > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: 2^31 - 1 are held", (long long)p->count);
+    TRY_GOTO(sp_alloc((void **)&p->section, p->count, sizeof *p->section, "long rows"), done);
+    TRY_GOTO(sp_alloc((void **)&p->pack, p->packs + 1, sizeof *p->pack, "packs of long rows"), done);
+    TRY_GOTO(
+        sp_alloc((void **)&p->segment, p->packs * SP_SEGMENTS, sizeof *p->segment, "segments of long rows"),
+        done);
+    for (int c = 1; c < SECTION_CLASSES; c++) first[c] = first[c - 1] + size[c - 1];
+    list_packs(size, p);
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t length = length_of(a, i);
+        if (length <= limit) continue;
+        const int c = section_class(length);
+        const int64_t slot = c == 0 ? 0 : done[c] % per_pack(c) * (SECTION_CLASSES - c);
+        list_sections(i, length, (uint8_t)slot, p->section + first[c] + done[c]);
+        done[c] += sections_of(length);
+    }
+    list_segments(start, width, p);
 done:
-    if (status != SPMM_OK) sp_segments_destroy(p);
+    if (status != SPMM_OK) sp_sections_destroy(p);
     return status;
+}
+
+void sp_sections_destroy(sp_sections *p)
+{
+    if (!p) return;
+    sp_free(p->section);
+    sp_free(p->pack);
+    sp_free(p->segment);
+    memset(p, 0, sizeof *p);
+}
+
+void sp_copy_long_rows(const spmm_csr *a, int64_t limit, int64_t *start, int32_t *col, void *val)
+{
+    int64_t to = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t from = a->irp[i], length = length_of(a, i);
+        if (length <= limit) continue;
+        if (start) start[i] = to;
+        if (col) memcpy(col + to, a->ja + from, (size_t)length * sizeof *col);
+        if (col) sp_values_copy(a->precision, a->as, from, length, val, to);
+        to += length;
+    }
 }
 
 int sp_has_long_rows(const spmm_csr *a, int threads)
 {
     int any = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(| : any)
-    for (int64_t i = 0; i < a->rows; i++) any |= a->irp[i + 1] - a->irp[i] > SP_CHAIN;
+    for (int64_t i = 0; i < a->rows; i++) any |= length_of(a, i) > SP_CHAIN;
     return any;
 }
 
-spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t width, int64_t cut,
-                                sp_segments *p)
-{
-    spmm_status status = SPMM_OK;
-    memset(p, 0, sizeof *p);
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t length = a->irp[i + 1] - a->irp[i];
-        if (length <= SP_CHAIN) continue;
-        count_long_row(length, cut, p);
-        p->count += segments_of(length, cut);
-    }
-    TRY_GOTO(allocate(p), done);
-    long_row_place place = first_place(p, p->count);
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t length = a->irp[i + 1] - a->irp[i], segments = segments_of(length, cut);
-        const int64_t begin = start ? start[i] : i * width;
-        if (segments == 1) continue;
-        place_long_row(i, length, cut, &place, p);
-        for (int64_t n = 0; n < segments; n++, place.partial++)
-            p->segment[place.partial] = segment_of(begin, length, cut, n, ~place.partial);
-    }
-done:
-    if (status != SPMM_OK) sp_segments_destroy(p);
-    return status;
-}
+/* ---- sliced ELLPACK ---- */
 
-void sp_segments_destroy(sp_segments *p)
-{
-    if (!p) return;
-    sp_free(p->segment);
-    sp_free(p->split);
-    memset(p, 0, sizeof *p);
-}
+/** The short rows of a matrix, in the order of their slices. */
+typedef struct row_list {
+    sp_short_row *row;
+    int64_t count;
+} row_list;
 
-/** Returns the number of segments in slice s. */
-static int64_t pieces_in(const sp_segments *p, int64_t s)
+/** Returns the number of rows in slice s. */
+static int64_t rows_in(const row_list *p, int64_t s)
 {
     const int64_t left = p->count - s * SP_SLICE;
     return left < SP_SLICE ? left : SP_SLICE;
 }
 
-/** Returns the length of the longest segment of slice s. */
-static int64_t slice_width(const sp_segments *p, int64_t s)
+/** Returns the length of the longest row of slice s. */
+static int64_t slice_width(const row_list *p, int64_t s)
 {
     int64_t width = 0;
-    for (int64_t r = 0; r < pieces_in(p, s); r++)
-        if (p->segment[s * SP_SLICE + r].length > width) width = p->segment[s * SP_SLICE + r].length;
+    for (int64_t r = 0; r < rows_in(p, s); r++)
+        if (p->row[s * SP_SLICE + r].length > width) width = p->row[s * SP_SLICE + r].length;
     return width;
 }
 
-static int64_t slices_of(const sp_segments *p) { return (p->count + SP_SLICE - 1) / SP_SLICE; }
+static int64_t slices_of(const row_list *p) { return (p->count + SP_SLICE - 1) / SP_SLICE; }
 
-static int64_t padded_entries(const sp_segments *p)
+static int64_t padded_entries(const row_list *p)
 {
     int64_t sum = 0;
     for (int64_t s = 0; s < slices_of(p); s++) sum += slice_width(p, s) * SP_SLICE;
     return sum;
 }
 
-static void fill_slice(const spmm_csr *a, const sp_segments *p, int64_t s, sp_matrix *m)
+static void fill_slice(const spmm_csr *a, const row_list *p, int64_t s, sp_matrix *m)
 {
     const int64_t width = (m->row_start[s + 1] - m->row_start[s]) / SP_SLICE;
     for (int64_t r = 0; r < SP_SLICE; r++) {
-        const int there = r < pieces_in(p, s);
-        const sp_segment segment = there ? p->segment[s * SP_SLICE + r] : (sp_segment){0, 0, INT32_MIN};
-        m->target[s * SP_SLICE + r] = segment.target;
+        const int there = r < rows_in(p, s);
+        const sp_short_row row = there ? p->row[s * SP_SLICE + r] : (sp_short_row){0, 0, INT32_MIN};
+        m->target[s * SP_SLICE + r] = row.row;
         for (int64_t j = 0; j < width; j++) {
-            const int64_t to = m->row_start[s] + j * SP_SLICE + r, from = segment.begin + j;
-            const int entry = j < segment.length;
+            const int64_t to = m->row_start[s] + j * SP_SLICE + r, from = row.begin + j;
+            const int entry = j < row.length;
             m->col[to] = entry ? a->ja[from] : -1;
             sp_value_set(m->val, a->precision, to, entry ? sp_value_get(a->as, a->precision, from) : 0);
         }
     }
 }
 
-static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp_matrix *m)
+/** Stores the entries and sections of long rows after the slices. */
+static spmm_status store_long_rows(const spmm_csr *a, int64_t limit, const sp_sections *p, int64_t slices_end,
+                                   sp_matrix *m)
 {
-    const int64_t slices = slices_of(p), stored = padded_entries(p);
-    m->groups = slices;
+    m->sections = p->count;
     m->partials = p->partials;
-    m->sections = p->sections;
-    m->splits = p->splits;
+    m->packs = p->packs;
+    TRY(sp_matrix_alloc(m, SP_LONG_ROWS, p->count, "long rows"));
+    TRY(sp_matrix_alloc(m, SP_PACK, p->packs + 1, "packs of long rows"));
+    TRY(sp_matrix_alloc(m, SP_PACKED, p->packs * SP_SEGMENTS, "segments of long rows"));
+    memcpy(m->section, p->section, (size_t)p->count * sizeof *m->section);
+    memcpy(m->pack, p->pack, (size_t)(p->packs + 1) * sizeof *m->pack);
+    memcpy(m->segment, p->segment, (size_t)(p->packs * SP_SEGMENTS) * sizeof *m->segment);
+    for (int64_t s = 0; s < p->packs * SP_SEGMENTS; s++) m->segment[s].begin += slices_end;
+    sp_copy_long_rows(a, limit, NULL, m->col + slices_end,
+                      (char *)m->val + slices_end * sp_value_size(a->precision));
+    return SPMM_OK;
+}
+
+/** Stores the slices, with room for the entries of long rows after them. */
+static spmm_status store_slices(const spmm_csr *a, const row_list *p, int64_t entries_of_long_rows,
+                                int threads, sp_matrix *m)
+{
+    const int64_t slices = slices_of(p), stored = padded_entries(p) + entries_of_long_rows;
+    m->groups = slices;
     TRY(sp_matrix_alloc(m, SP_ROW_START, slices + 1, "slice starts"));
     TRY(sp_matrix_alloc(m, SP_TARGET, slices * SP_SLICE, "slices' rows"));
-    TRY(sp_matrix_alloc(m, SP_SPLIT, p->sections + p->splits, "long rows"));
     TRY(sp_matrix_alloc(m, SP_COL, stored, "sliced column indices"));
     TRY(sp_matrix_alloc(m, SP_VAL, stored, "sliced values"));
-    memcpy(m->split, p->split, (size_t)(p->sections + p->splits) * sizeof *m->split);
     m->row_start[0] = 0;
     for (int64_t s = 0; s < slices; s++) m->row_start[s + 1] = m->row_start[s] + slice_width(p, s) * SP_SLICE;
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -236,20 +274,38 @@ static spmm_status fill(const spmm_csr *a, const sp_segments *p, int threads, sp
     return SPMM_OK;
 }
 
-static spmm_status convert(const spmm_csr *a, double ell_limit, int threads, sp_matrix *m)
+/** Lists the short rows in the matrix's order if that takes little padding, else longest first. */
+static spmm_status order_rows(const spmm_csr *a, int64_t limit, row_list *p)
 {
     /* LITTLE: rows keep their order if there is at most one padding entry per 16 entries, which costs less
      * than accessing rows of X in another order. */
     enum { LITTLE = 16 };
-    sp_segments p;
+    int64_t entries = 0;
+    TRY(sp_short_rows_create(a, limit, SP_ORDER_ROWS, &p->row, &p->count));
+    for (int64_t r = 0; r < p->count; r++) entries += p->row[r].length;
+    if (padded_entries(p) - entries <= entries / LITTLE) return SPMM_OK;
+    sp_free(p->row);
+    return sp_short_rows_create(a, limit, SP_ORDER_LENGTHS, &p->row, &p->count);
+}
+
+static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
+{
+    const int64_t limit = sp_short_row_limit(a, k);
+    sp_sections long_rows = {0};
+    row_list p = {0};
+    int64_t *start = NULL;
+    spmm_status status;
     (void)ell_limit;
-    TRY(sp_segments_create(a, SP_LEAF, SP_ORDER_ROWS, &p));
-    if (padded_entries(&p) - a->nnz > a->nnz / LITTLE) {
-        sp_segments_destroy(&p);
-        TRY(sp_segments_create(a, SP_LEAF, SP_ORDER_LENGTHS, &p));
-    }
-    const spmm_status status = fill(a, &p, threads, m);
-    sp_segments_destroy(&p);
+    TRY_GOTO(order_rows(a, limit, &p), done);
+    TRY_GOTO(sp_alloc((void **)&start, a->rows, sizeof *start, "starts of long rows"), done);
+    sp_copy_long_rows(a, limit, start, NULL, NULL);
+    TRY_GOTO(sp_sections_create(a, limit, start, 0, &long_rows), done);
+    TRY_GOTO(store_slices(a, &p, long_rows.entries, threads, m), done);
+    TRY_GOTO(store_long_rows(a, limit, &long_rows, m->row_start[m->groups], m), done);
+done:
+    sp_free(start);
+    sp_free(p.row);
+    sp_sections_destroy(&long_rows);
     return status;
 }
 

@@ -1,54 +1,71 @@
-/** The cutting of long rows, i.e. of more than SP_CHAIN entries, into the leaves or segments of summation.h:
- *  for sliced ELLPACK and for the CUDA kernels. */
+/** Lists of the work in a CSR block: its short rows, and the sections of its long ones (summation.h). For
+ *  sliced ELLPACK and for the CUDA kernels. */
 #ifndef SP_SELL_H
 #define SP_SELL_H
 
 #include "formats/matrix.h"
 #include "formats/summation.h"
 
-/** A whole row of up to SP_CHAIN entries, or a leaf or segment of a long row. */
-typedef struct sp_segment {
+/** A row that is summed on its own. */
+typedef struct sp_short_row {
     int64_t begin;  /**< index of the first entry in the arrays of the matrix */
     int32_t length; /**< number of entries, at most SP_CHAIN */
-    int32_t target; /**< row of Y that it computes, or ~p if it computes partial sum p */
-} sp_segment;
+    int32_t row;    /**< row of Y */
+} sp_short_row;
 
-/** The rows of a block, cut into `count` segments, and how long rows are added from their partial sums. */
-typedef struct sp_segments {
-    int64_t count;
-    int64_t partials;    /**< number of partial sums: of the segments of long rows, then of sections */
-    int64_t sections;    /**< number of sections of long rows */
-    int64_t splits;      /**< number of long rows of several sections */
-    sp_segment *segment; /**< all segments, [count], in the chosen sp_order */
-    sp_split *split;     /**< [sections + splits]: the sections, then the rows of several sections */
-} sp_segments;
+/** Returns the number of entries of the longest rows that are listed as short ones: SP_CHAIN, but SP_LEAF for
+ *  products with so few columns of X that a lane sums a row, unless many entries are in rows between the two.
+ *  Such a lane would wait for each of its loads of X; in a section all threads of a block load them, which
+ *  takes more instructions, but no time if the sections are few. Local. */
+int64_t sp_short_row_limit(const spmm_csr *a, int64_t k);
 
-/** Order of segments. SP_ORDER_ROWS: by row. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES: longest
- *  first, where lengths between the same powers of two count as equal. Segments of equal length stay in row
- *  order. */
+/** Order of short rows. SP_ORDER_ROWS: as in the matrix. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES:
+ *  longest first, where lengths between the same powers of two count as equal. Rows of equal length stay in
+ *  the matrix's order. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
-/** Cuts rows of more than SP_CHAIN entries into segments of `cut` entries (the last one of a row may be
- *  shorter); each other row is one segment. Sorts the segments of all rows. The result depends on the row
- *  lengths alone. Local.
+/** Lists the rows of up to `limit` entries, also the empty ones. Local.
  *
- *  \param [in]  a    in host memory
- *  \param [in]  cut  SP_LEAF or SP_SEGMENT; 0: long rows are left out
- *  \param [out] p    in host memory; the caller destroys it; zeroed on failure
- *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more partial sums) */
-spmm_status sp_segments_create(const spmm_csr *a, int64_t cut, sp_order order, sp_segments *p);
+ *  \param [in]  a      in host memory
+ *  \param [in]  limit  at most SP_CHAIN
+ *  \param [out] list   [*count] in host memory; the caller frees it by sp_free(); NULL on failure
+ *  \param [out] count  number of rows listed
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order order, sp_short_row **list,
+                                 int64_t *count);
+
+/** The sections of the rows of a matrix that are not listed as short ones, in packs. */
+typedef struct sp_sections {
+    int64_t count;
+    int64_t partials;    /**< number of sections of rows that have several: these come first in the list */
+    int64_t entries;     /**< number of entries in all sections */
+    sp_section *section; /**< [count] in host memory, by decreasing number of segments */
+    int64_t packs;
+    int32_t *pack;       /**< [packs + 1] in host memory: pack p has the sections [pack[p], pack[p + 1]) */
+    sp_segment *segment; /**< [packs * SP_SEGMENTS] in host memory: those of the packs */
+} sp_sections;
+
+/** Lists the sections of the rows of more than `limit` entries. Local.
+ *
+ *  \param [in]  a      in host memory
+ *  \param [in]  limit  at most SP_CHAIN; a row of up to SP_CHAIN entries is one section
+ *  \param [in]  start  index of the first entry of each row in the arrays that `begin` of a section refers
+ *                      to; NULL: i*width for row i, as in padded ELLPACK
+ *  \param [out] p      the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections) */
+spmm_status sp_sections_create(const spmm_csr *a, int64_t limit, const int64_t *start, int64_t width,
+                               sp_sections *p);
+
+/** Frees the list and zeroes *p; accepts NULL and zeroed objects. Local. */
+void sp_sections_destroy(sp_sections *p);
+
+/** Copies the entries of the rows of more than `limit` entries, row by row.
+ *  \param [out] start  [a->rows]: index in col and val of the first entry of each such row; NULL: not wanted
+ *  \param [out] col    [entries of these rows]; NULL: only `start` is wanted
+ *  \param [out] val    [entries of these rows] in the precision of a */
+void sp_copy_long_rows(const spmm_csr *a, int64_t limit, int64_t *start, int32_t *col, void *val);
 
 /** Returns 1 if some row has more than SP_CHAIN entries. Local; uses `threads` OpenMP threads. */
 int sp_has_long_rows(const spmm_csr *a, int threads);
-
-/** Cuts the rows of more than SP_CHAIN entries as sp_segments_create() does, in the order of rows; the other
- *  rows are left out.
- *  \param [in] start  index of the first entry of each row in the arrays that the segments' `begin` refers to;
- *                     NULL: width entries per row, as in padded ELLPACK */
-spmm_status sp_long_rows_create(const spmm_csr *a, const int64_t *start, int64_t width, int64_t cut,
-                                sp_segments *p);
-
-/** Frees the arrays and zeroes *p; accepts NULL and zeroed objects. Local. */
-void sp_segments_destroy(sp_segments *p);
 
 #endif

@@ -117,7 +117,7 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
 static spmm_status create_part(const sp_kernel *kernel, int64_t k, double ell_limit, int threads,
                                sp_shape shape, sp_row_block *part)
 {
-    TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, ell_limit, threads, &part->a));
+    TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, ell_limit, k, threads, &part->a));
     if (kernel->device == SPMM_CPU)
         TRY(sp_thread_ranges_create(part->csr.irp, part->rows, threads, &part->work));
     const sp_setup setup = {&part->a, &part->csr, k, threads, shape};

@@ -255,7 +255,7 @@ static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
     sp_matrix m;
     *o = (outcome){.seconds = c->csr_seconds};
     const double begun = omp_get_wtime();
-    TRY(sp_matrix_create(&c->csr, format, SPMM_CPU, c->ell_limit, c->threads, &m));
+    TRY(sp_matrix_create(&c->csr, format, SPMM_CPU, c->ell_limit, 0, c->threads, &m));
     o->seconds += omp_get_wtime() - begun;
     target f = {.coo = c->coo,
                 .padded = format == SPMM_ELL,

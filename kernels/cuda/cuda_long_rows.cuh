@@ -1,0 +1,336 @@
+/** Long rows of the CUDA kernels: rows of more than SP_CHAIN entries are summed section by section
+ *  (summation.h), in the same launch as the other rows: the first blocks of a grid sum packs of sections, the
+ *  others rows. A section that is a whole row is stored in Y. The sums of the sections of a longer row go to memory,
+ *  and the block that stores the last of them adds them in order: it is told by a counter, as in the CUDA
+ *  sample threadFenceReduction. No value is added atomically, so that the bits of Y do not depend on which
+ *  block is the last. */
+#ifndef SP_CUDA_LONG_ROWS_CUH
+#define SP_CUDA_LONG_ROWS_CUH
+
+#include "kernels/cuda/cuda_vector.cuh"
+
+/** State of a kernel: its work lists and the sums of sections, in GPU memory. */
+struct sp_work_lists {
+    int64_t rows; /* number of short rows in `row`; only csr_balanced lists them */
+    sp_short_row *row;
+    int64_t sections, partials, packs;
+    sp_section *section; /* [sections]; NULL: the matrix has it, `pack` and `segment` */
+    int32_t *pack;       /* [packs + 1] */
+    sp_segment *segment; /* [packs * SP_SEGMENTS] */
+    void *partial;       /* [partials x partial_ld(k)]: the sum of section i is in row i */
+    unsigned *counter;   /* [partials x ...]: zero between products */
+    int32_t *col;        /* copy of the entries of the long rows; NULL: they are read in the matrix */
+    void *val;
+};
+
+/** Lists the sections of the long rows of a matrix, as prepare(). Local.
+ *  \param [in]  start  index of the first entry of each row in setup->a's arrays; NULL: setup->a->width
+ *                      entries per row
+ *  \param [out] state  the caller frees it by sp_cuda_release_lists(); NULL on failure, and if no row is long
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state);
+
+/** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these
+ *  to the device. */
+spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state);
+
+/** Like sp_cuda_prepare_long_rows(), for SPMM_SELL, where the matrix has the list: allocates what else
+ *  products need. */
+spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state);
+
+/** Frees work lists; accepts NULL. Local. */
+void sp_cuda_release_lists(void *state);
+
+/** Queues the sums of the rows and sections in `lists`. Does nothing if `lists` is NULL. Local. */
+void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream);
+
+namespace {
+
+constexpr int BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, SECTION_LEAVES = SP_SECTION / SP_LEAF;
+
+/** The members of a kernel's arguments that describe its long rows. `partial`, `partial_ld` and `counter` as in
+ *  sp_work_lists; section_blocks: number of blocks that sum sections. */
+template <typename T> struct long_row_args {
+    const sp_section *section;
+    const int32_t *pack;
+    const sp_segment *segment;
+    int64_t packs, partials;
+    T *partial;
+    int64_t partial_ld;
+    unsigned *counter;
+    unsigned section_blocks;
+};
+
+/** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. With one lane
+ *  per leaf, it fetches the entries of one pack together (staged_leaves). */
+template <int L, int N> struct section_shape {
+    static constexpr int subwarps = BLOCK / L;
+    static constexpr int packs = L > 1 && subwarps > SECTION_LEAVES ? subwarps / SECTION_LEAVES : 1;
+    static constexpr int leaves = L > 1 ? packs *SECTION_LEAVES / subwarps : 1; /* per sub-warp */
+    /* Sums per pack that pass through shared memory: of leaves, or of segments if a sub-warp sums some. */
+    static constexpr int sums = leaves < SP_LEAVES ? SECTION_LEAVES : SP_SEGMENTS;
+    static constexpr int vectors = L * N;
+};
+
+/** Returns a segment of pack p; one of length 0 if there is none. */
+template <typename T>
+__device__ inline sp_segment segment_of(const long_row_args<T> &a, int64_t p, int segment)
+{
+    if (p >= a.packs) return {0, 0, 0};
+    const int4 s = __ldg((const int4 *)(a.segment + p * SP_SEGMENTS + segment)); /* in one load */
+    return {(int64_t)((uint64_t)(uint32_t)s.y << 32 | (uint32_t)s.x), s.z, s.w};
+}
+
+/** Returns the number of entries in leaf `leaf` of a segment. A segment that is one chain is its first leaf. */
+__device__ inline int leaf_length(const sp_segment &s, int leaf)
+{
+    if (s.chain) return leaf == 0 ? s.length : 0;
+    return max(0, min(s.length - leaf * SP_LEAF, (int)SP_LEAF));
+}
+
+/** Returns section i, in one load. */
+template <typename T> __device__ inline sp_section section_of(const long_row_args<T> &a, int i)
+{
+    const int4 s = __ldg((const int4 *)(a.section + i));
+    return {s.x, s.y, s.z, (int16_t)(s.w & 0xffff), (uint8_t)(s.w >> 16 & 0xff), (uint8_t)(s.w >> 24 & 0xff)};
+}
+
+/** The sections of a block. */
+struct block_sections {
+    int first, second_pack,
+        end;         /* indices of the first, of the first of the second pack, and after the last */
+    sp_section mine; /* the first one of which this thread has a vector of columns */
+};
+
+/** Returns the block's sections: loaded before the sums, so that these hide the wait. */
+template <int L, int N, typename T>
+__device__ inline block_sections sections_of_block(const long_row_args<T> &a)
+{
+    using S = section_shape<L, N>;
+    const int64_t p = (int64_t)blockIdx.x * S::packs; /* S::packs is at most 2 */
+    block_sections b = {__ldg(a.pack + p), __ldg(a.pack + min(p + 1, a.packs)), 0, {}};
+    b.end = S::packs > 1 ? __ldg(a.pack + min(p + 2, a.packs)) : b.second_pack;
+    const int i = b.first + threadIdx.x / S::vectors;
+    if (i < b.end) b.mine = section_of(a, i);
+    return b;
+}
+
+/** Returns the sum of a section from the sums of its leaves (count = SECTION_LEAVES) or segments
+ *  (SP_SEGMENTS), which are `stride` apart. */
+template <int count, typename X>
+__device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
+{
+    constexpr int each = count / SP_SEGMENTS;
+    const int length = s.chain ? 1 : s.length;
+    X section{};
+#pragma unroll
+    for (int i = 0; i < SP_SEGMENTS; i++) {
+        if (i * SP_SEGMENT >= length) break;
+        X segment = sums[i * each * stride];
+#pragma unroll
+        for (int j = 1; j < each; j++)
+            if (i * SP_SEGMENT + j * SP_LEAF < length) add(segment, sums[(i * each + j) * stride]);
+        if (i == 0)
+            section = segment;
+        else
+            add(section, segment);
+    }
+    return section;
+}
+
+/** Adds the sums of all sections of a row, part by part. All threads of the block must call it. The result is
+ *  in the threads below `vectors`.
+ *  \param [in] sums     this thread's vector of the sum of the row's first section; the next one is
+ *                       `stride` vectors on
+ *  \param      scratch  [BLOCK] in shared memory */
+template <int vectors, typename X>
+__device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch)
+{
+    constexpr int groups = BLOCK / vectors; /* of threads, each of which sums a part */
+    const int group = threadIdx.x / vectors, parts = (count - 1) / SP_SECTIONS + 1;
+    X row{};
+    for (int first = 0; first < parts; first += groups) {
+        const int from = (first + group) * SP_SECTIONS, n = min(count - from, (int)SP_SECTIONS);
+        X part{};
+#pragma unroll 8
+        for (int i = 0; i < n; i++) {
+            const X section = __ldcg(sums + (from + i) * stride);
+            if (i == 0)
+                part = section;
+            else
+                add(part, section);
+        }
+        scratch[threadIdx.x] = part;
+        __syncthreads();
+        for (int g = 0; group == 0 && g < min(groups, parts - first); g++)
+            if (first + g == 0)
+                row = scratch[threadIdx.x];
+            else
+                add(row, scratch[g * vectors + threadIdx.x]);
+        __syncthreads();
+    }
+    return row;
+}
+
+/** Says whether this block has stored the last partial sum of the row of section s. One thread calls it for
+ *  the block, after a barrier. Resets the counter for the next product. */
+template <typename T>
+__device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, int64_t at)
+{
+    unsigned *const counter = a.counter + blockIdx.y * a.partials + (at - s.index);
+    __threadfence();
+    if (atomicAdd(counter, 1u) != (unsigned)s.count - 1) return 0;
+    *counter = 0;
+    __threadfence();
+    return 1;
+}
+
+/** Stores the sums of the block's sections in Y or as partial sums, and adds the rows of several sections that
+ *  are complete by that. All threads of the block must call it.
+ *  \param sums  [packs * sums * vectors] in shared memory: in, complete; afterwards scratch for [BLOCK]
+ *  \param [in] y  first column of the product in row 0 of Y; columns: number of them */
+template <int L, int N, typename T, typename X>
+__device__ inline void finish_sections(const long_row_args<T> &a, const block_sections &b, X *sums, T *y,
+                                       int64_t ldy, int first_column, int columns)
+{
+    using S = section_shape<L, N>;
+    __shared__ int last[S::packs * SP_SEGMENTS];
+    constexpr int V = sizeof(X) / sizeof(T);
+    const int v = threadIdx.x % S::vectors, column = first_column + v * V;
+    sp_section s = b.mine;
+    int several = 0;
+    for (int i = b.first + threadIdx.x / S::vectors; i < b.end; i += BLOCK / S::vectors) {
+        if (i >= b.first + BLOCK / S::vectors) s = section_of(a, i);
+        const int segment = s.slot + (i >= b.second_pack ? SP_SEGMENTS : 0);
+        const X *const own = sums + segment * (S::sums / SP_SEGMENTS) * S::vectors + v;
+        several |= s.count > 1;
+        if (column >= columns) continue;
+        T *const to = s.count == 1 ? y + s.row * ldy : a.partial + i * a.partial_ld;
+        *(X *)(to + column) = section_sum<S::sums>(own, S::vectors, s);
+    }
+    if (!__syncthreads_or(several)) return;
+    if ((int)threadIdx.x < b.end - b.first) {
+        s = section_of(a, b.first + threadIdx.x);
+        last[threadIdx.x] = s.count > 1 && is_last(a, s, b.first + threadIdx.x);
+    }
+    __syncthreads();
+    for (int i = b.first; i < b.end; i++) {
+        if (!last[i - b.first]) continue;
+        s = section_of(a, i);
+        const T *const partial = a.partial + (i - s.index) * a.partial_ld;
+        const int valid = column < columns ? column : first_column;
+        const X row = row_sum<S::vectors>((const X *)(partial + valid), a.partial_ld / V, s.count, sums);
+        if ((int)threadIdx.x < S::vectors && column < columns) *(X *)(y + s.row * ldy + column) = row;
+    }
+}
+
+/** Copies an element from global to shared memory, asynchronously. */
+template <typename X> __device__ inline void copy_async(X *to, const void *from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+                 "l"(from), "n"(sizeof(X))
+                 : "memory");
+}
+
+/** Waits for this thread's asynchronous copies. */
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+__device__ inline int from_lane(int x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
+__device__ inline int64_t from_lane(int64_t x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
+__device__ inline double from_lane(double x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
+__device__ inline float from_lane(float x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
+__device__ inline double2 from_lane(const double2 &x, int lane)
+{
+    return {from_lane(x.x, lane), from_lane(x.y, lane)};
+}
+__device__ inline float2 from_lane(const float2 &x, int lane)
+{
+    return {from_lane(x.x, lane), from_lane(x.y, lane)};
+}
+__device__ inline float4 from_lane(const float4 &x, int lane)
+{
+    return {from_lane(x.x, lane), from_lane(x.y, lane), from_lane(x.z, lane), from_lane(x.w, lane)};
+}
+
+/** The leaves of a pack in shared memory: the rows of X and the values of A that belong to their entries. Rows
+ *  of the arrays are padded, so that lanes that each walk along a row meet different banks. */
+template <typename T, typename X> struct staged_leaves {
+    X x[SECTION_LEAVES][SP_LEAF + 1];
+    T val[SECTION_LEAVES][SP_LEAF + 1];
+};
+
+/** Sums the leaves of pack p for one vector of columns, where a lane per leaf would read A and X uncoalesced
+ *  and wait for each entry: all threads of the block fetch the entries, and then each lane of the first warp
+ *  adds one leaf. All threads of the block must call it.
+ *  \param [in]  col, val, x, pitch  as in rows_args
+ *  \param [out] sums  [SECTION_LEAVES] in shared memory */
+template <typename T, typename X>
+__device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col, const T *val, const char *x,
+                                  uint32_t pitch, int64_t p, staged_leaves<T, X> &stage, X *sums)
+{
+    constexpr int rows = SECTION_LEAVES / BLOCK_WARPS; /* leaves per warp */
+    const int lane = threadIdx.x % WARP, first = threadIdx.x / WARP * rows;
+    int32_t c[rows];
+    int64_t at[rows];
+#pragma unroll
+    for (int u = 0; u < rows; u += SP_LEAVES) {
+        const sp_segment s = segment_of(a, p, (first + u) / SP_LEAVES);
+#pragma unroll
+        for (int leaf = 0; leaf < SP_LEAVES; leaf++) { /* which a chain fills, too */
+            const int e = leaf * SP_LEAF + lane;
+            at[u + leaf] = s.begin + e;
+            c[u + leaf] = e < s.length ? __ldcs(col + at[u + leaf]) : -1;
+        }
+    }
+#pragma unroll
+    for (int u = 0; u < rows; u++) {
+        if (c[u] < 0) continue;
+        copy_async(&stage.x[first + u][lane], row_of(x, c[u], pitch));
+        copy_async(&stage.val[first + u][lane], val + at[u]);
+    }
+    const int length = leaf_length(segment_of(a, p, lane / SP_LEAVES), lane % SP_LEAVES);
+    wait_for_copies();
+    __syncthreads();
+    if (threadIdx.x >= WARP) return;
+    X sum{};
+    for (int from = 0, row = lane; from < length; from += SP_LEAF, row++) {
+        const int n = min(length - from, (int)SP_LEAF);
+#pragma unroll 8
+        for (int i = 0; i < n; i++) multiply_add(sum, stage.val[row][i], stage.x[row][i]);
+    }
+    sums[lane] = sum;
+}
+
+/** Returns the number of blocks that sum `packs` packs with L lanes per leaf. */
+template <int L, int N> unsigned section_blocks_of(int64_t packs)
+{
+    return packs > 0 ? grid_of(packs, section_shape<L, N>::packs) : 0;
+}
+
+/** Returns the dynamic shared memory in bytes of blocks that sum sections; 0 if there are none. */
+template <typename T, typename X, int L, int N> size_t section_memory(int64_t packs)
+{
+    using S = section_shape<L, N>;
+    const size_t sums = S::packs * S::sums * S::vectors, scratch = BLOCK;
+    const size_t staged = L == 1 ? sizeof(staged_leaves<T, X>) : 0;
+    return packs > 0 ? (sums > scratch ? sums : scratch) * sizeof(X) + staged : 0;
+}
+
+/** Sets the members of a kernel's arguments that describe its long rows; `lists` may be NULL. */
+template <typename T>
+void set_long_rows(long_row_args<T> &a, const sp_work_lists *lists, const sp_matrix *m, int64_t k)
+{
+    if (!lists) return;
+    a.section = lists->section ? lists->section : m->section;
+    a.pack = lists->section ? lists->pack : m->pack;
+    a.segment = lists->section ? lists->segment : m->segment;
+    a.packs = lists->packs;
+    a.partials = lists->partials;
+    a.partial = (T *)lists->partial;
+    a.partial_ld = partial_ld(k);
+    a.counter = lists->counter;
+}
+
+} // namespace
+
+#endif
