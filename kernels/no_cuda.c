@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "device/device_ops.h"
 #include "device/difference.h"
+#include "formats/sell.h"
 #include "kernels/kernel.h"
 
 static spmm_status refuse(const sp_launch *l)
@@ -42,6 +43,23 @@ spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, 
                           void *stream)
 {
     (void)alpha, (void)x, (void)beta, (void)y, (void)stream;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row, int64_t *rows,
+                              sp_sections *p)
+{
+    (void)a, (void)k;
+    *row = NULL;
+    *rows = 0;
+    *p = (sp_sections){0};
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
+{
+    (void)a, (void)k;
+    *m = (sp_matrix){0};
     return refuse(NULL);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "formats/format.h"
 #include "formats/sell.h"
 #include "gpu.h"
 
@@ -40,11 +41,17 @@ static spmm_status have(matrix *m, spmm_format format, int64_t k)
     if (m->made[format].tried && m->made[format].status != SPMM_OK)
         return sp_fail(m->made[format].status, "the format was refused before");
     if (m->made[format].tried) return SPMM_OK;
+    const sp_format *const rules = sp_formats[format];
+    if (format != SPMM_CSR && rules->convert_on_gpu && have(m, SPMM_CSR, k) != SPMM_OK)
+        return m->made[SPMM_CSR].status;
     const double start = omp_get_wtime();
     m->made[format].tried = 1;
     m->made[format].k = k;
-    m->made[format].status = sp_matrix_create(csr_of(m), format, SPMM_CUDA, ELL_LIMIT, k,
-                                              omp_get_max_threads(), &m->in[format]);
+    if (rules->convert_on_gpu)
+        m->made[format].status = rules->convert_on_gpu(&m->in[SPMM_CSR], k, &m->in[format]);
+    else
+        m->made[format].status = sp_matrix_create(csr_of(m), format, SPMM_CUDA, ELL_LIMIT, k,
+                                                  omp_get_max_threads(), &m->in[format]);
     if (format != SPMM_CSR) m->made[format].seconds = omp_get_wtime() - start;
     return m->made[format].status;
 }

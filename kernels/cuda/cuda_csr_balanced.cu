@@ -40,19 +40,15 @@ static spmm_status copy_to_device(void **to, const void *from, int64_t bytes, co
 }
 
 /** Copies lists to the device.
- *  \param [in]  row    [rows] the short rows, for csr_balanced; NULL: none
  *  \param [out] state  the caller frees it by sp_cuda_release_lists(), also on failure */
-static spmm_status upload_lists(const sp_setup *setup, const sp_sections *p, const sp_short_row *row,
-                                int64_t rows, void **state)
+static spmm_status upload_lists(const sp_setup *setup, const sp_sections *p, void **state)
 {
     sp_work_lists *s = NULL;
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "work lists"));
     *state = s;
-    s->rows = rows;
     s->sections = p->count;
     s->partials = p->partials;
     s->packs = p->packs;
-    TRY(copy_to_device((void **)&s->row, row, rows * (int64_t)sizeof *row, "short rows"));
     TRY(copy_to_device((void **)&s->section, p->section, p->count * (int64_t)sizeof *p->section,
                        "long rows"));
     TRY(copy_to_device((void **)&s->pack, p->pack, (p->packs + 1) * (int64_t)sizeof *p->pack, "long rows"));
@@ -76,7 +72,7 @@ spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *star
     *state = NULL;
     if (!sp_has_long_rows(setup->csr, setup->threads)) return SPMM_OK;
     TRY(sp_sections_create(setup->csr, SP_CHAIN, start, setup->a->width, &p));
-    const spmm_status status = upload_lists(setup, &p, NULL, 0, state);
+    const spmm_status status = upload_lists(setup, &p, state);
     sp_sections_destroy(&p);
     return keep_on_success(status, state);
 }
@@ -105,7 +101,7 @@ static spmm_status copy_rows(const sp_setup *setup, sp_sections *p, int64_t *sta
     TRY_GOTO(sp_alloc((void **)&col, p->entries, sizeof *col, "long rows"), done);
     TRY_GOTO(sp_alloc(&val, p->entries, (size_t)size, "long rows"), done);
     sp_copy_long_rows(csr, SP_CHAIN, start, col, val);
-    TRY_GOTO(upload_lists(setup, p, NULL, 0, state), done);
+    TRY_GOTO(upload_lists(setup, p, state), done);
     {
         sp_work_lists *const lists = (sp_work_lists *)*state;
         TRY_GOTO(copy_to_device((void **)&lists->col, col, of_columns, "long rows"), done);
@@ -153,21 +149,24 @@ void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaSt
     if (lists) launch(l, lists, stream);
 }
 
-static spmm_status prepare(const sp_setup *s, void **state)
+/** Lists the rows on the GPU, as the matrix is there. */
+static spmm_status list_rows(const sp_setup *setup, sp_work_lists *s)
 {
-    const int64_t limit = sp_short_row_limit(s->csr, s->k);
-    sp_short_row *row = NULL;
-    int64_t rows = 0;
-    sp_sections p = {};
-    spmm_status status;
-    *state = NULL;
-    TRY(sp_short_rows_create(s->csr, limit, SP_ORDER_CLASSES, &row, &rows));
-    TRY_GOTO(sp_sections_create(s->csr, limit, s->csr->irp, 0, &p), done);
-    if (rows + p.count > 0) TRY_GOTO(upload_lists(s, &p, row, rows, state), done);
-done:
-    sp_free(row);
-    sp_sections_destroy(&p);
-    return keep_on_success(status, state);
+    sp_sections p;
+    TRY(sp_cuda_row_lists(setup->a, setup->k, &s->row, &s->rows, &p));
+    s->sections = p.count;
+    s->partials = p.partials;
+    s->packs = p.packs;
+    s->section = p.section;
+    s->pack = p.pack;
+    s->segment = p.segment;
+    return allocate_sums(setup, s);
+}
+
+static spmm_status prepare(const sp_setup *setup, void **state)
+{
+    TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
+    return keep_on_success(list_rows(setup, (sp_work_lists *)*state), state);
 }
 
 template <bool deep, typename T> static void run_lists(const sp_launch *l, cudaStream_t stream)

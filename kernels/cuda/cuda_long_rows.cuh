@@ -224,16 +224,25 @@ __device__ inline void finish_sections(const long_row_args<T> &a, const block_se
     }
 }
 
-/** Copies an element from global to shared memory, asynchronously. */
+/** Copies an element from global to shared memory, asynchronously where the GPU can. */
 template <typename X> __device__ inline void copy_async(X *to, const void *from)
 {
+#if __CUDA_ARCH__ < 800
+    *to = *(const X *)from;
+#else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
                  "l"(from), "n"(sizeof(X))
                  : "memory");
+#endif
 }
 
 /** Waits for this thread's asynchronous copies. */
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+__device__ inline void wait_for_copies()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
 
 __device__ inline int from_lane(int x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
 __device__ inline int64_t from_lane(int64_t x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }

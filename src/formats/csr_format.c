@@ -22,4 +22,4 @@ static sp_row_range row(const sp_matrix *m, int64_t i)
     return (sp_row_range){m->row_start[i], m->row_start[i + 1]};
 }
 
-const sp_format sp_format_csr = {convert, row};
+const sp_format sp_format_csr = {convert, NULL, row};

@@ -88,7 +88,7 @@ static sp_row_range padded_row(const sp_matrix *m, int64_t i)
     return r;
 }
 
-const sp_format sp_format_ell = {convert_padded, padded_row};
+const sp_format sp_format_ell = {convert_padded, NULL, padded_row};
 
 static spmm_status convert_unpadded(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
 {
@@ -108,4 +108,4 @@ static sp_row_range unpadded_row(const sp_matrix *m, int64_t i)
     return (sp_row_range){m->row_start[i], m->row_start[i] + m->nz_per_row[i]};
 }
 
-const sp_format sp_format_ell_nopad = {convert_unpadded, unpadded_row};
+const sp_format sp_format_ell_nopad = {convert_unpadded, NULL, unpadded_row};

@@ -7,17 +7,30 @@ const sp_format *const sp_formats[SP_FORMATS] = {
 #undef ROW
 };
 
+/** Copies a block to the GPU as CSR and converts it there. */
+static spmm_status create_on_gpu(const spmm_csr *block, const sp_format *format, int64_t k, sp_matrix *m)
+{
+    sp_matrix view, csr;
+    sp_matrix_view_csr(block, &view);
+    TRY(sp_matrix_upload(&view, &csr));
+    const spmm_status status = format->convert_on_gpu(&csr, k, m);
+    sp_matrix_destroy(&csr);
+    return status;
+}
+
 spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_device space, double ell_limit,
                              int64_t k, int threads, sp_matrix *m)
 {
     spmm_status status;
+    const sp_format *const rules = sp_formats[format == SPMM_FORMAT_AUTO ? SPMM_CSR : format];
+    if (space == SPMM_CUDA && rules->convert_on_gpu) return create_on_gpu(block, rules, k, m);
     *m = (sp_matrix){.format = format == SPMM_FORMAT_AUTO ? SPMM_CSR : format,
                      .precision = block->precision,
                      .space = SPMM_CPU,
                      .rows = block->rows,
                      .cols = block->cols,
                      .nnz = block->nnz};
-    TRY_GOTO(sp_formats[m->format]->convert(block, ell_limit, k, threads, m), failed);
+    TRY_GOTO(rules->convert(block, ell_limit, k, threads, m), failed);
     if (space == SPMM_CPU) return SPMM_OK;
     sp_matrix host = *m;
     status = sp_matrix_upload(&host, m);

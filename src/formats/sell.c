@@ -19,16 +19,20 @@ static int class_of(int64_t length, sp_order order)
     return length ? __builtin_clzll((unsigned long long)length) : 64;
 }
 
-int64_t sp_short_row_limit(const spmm_csr *a, int64_t k)
+int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precision)
 {
     /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: entries in rows of medium length that may be
      * staged; on one H200, 300000 of them took as long in slices (bench/records, 2026-11-22). */
     enum { ONE_VECTOR = 16, FEW = 300000 };
+    return k * sp_value_size(precision) <= ONE_VECTOR && medium <= FEW ? SP_LEAF : SP_CHAIN;
+}
+
+int64_t sp_short_row_limit(const spmm_csr *a, int64_t k)
+{
     int64_t medium = 0;
-    if (k * sp_value_size(a->precision) > ONE_VECTOR) return SP_CHAIN;
     for (int64_t i = 0; i < a->rows; i++)
         if (length_of(a, i) > SP_LEAF && length_of(a, i) <= SP_CHAIN) medium += length_of(a, i);
-    return medium <= FEW ? SP_LEAF : SP_CHAIN;
+    return sp_short_row_limit_for(medium, k, a->precision);
 }
 
 spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order order, sp_short_row **list,
@@ -309,4 +313,4 @@ done:
     return status;
 }
 
-const sp_format sp_format_sell = {convert, NULL};
+const sp_format sp_format_sell = {convert, sp_cuda_sell, NULL};

@@ -19,6 +19,10 @@ typedef struct sp_short_row {
  *  takes more instructions, but no time if the sections are few. Local. */
 int64_t sp_short_row_limit(const spmm_csr *a, int64_t k);
 
+/** Like sp_short_row_limit(), for a matrix that has `medium` entries in rows of more than SP_LEAF and up to
+ *  SP_CHAIN entries. */
+int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precision);
+
 /** Order of short rows. SP_ORDER_ROWS: as in the matrix. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES:
  *  longest first, where lengths between the same powers of two count as equal. Rows of equal length stay in
  *  the matrix's order. */
@@ -34,15 +38,16 @@ typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_o
 spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order order, sp_short_row **list,
                                  int64_t *count);
 
-/** The sections of the rows of a matrix that are not listed as short ones, in packs. */
+/** The sections of the rows of a matrix that are not listed as short ones, in packs; the arrays are in host
+ *  memory if sp_sections_create() made them. */
 typedef struct sp_sections {
     int64_t count;
     int64_t partials;    /**< number of sections of rows that have several: these come first in the list */
     int64_t entries;     /**< number of entries in all sections */
-    sp_section *section; /**< [count] in host memory, by decreasing number of segments */
+    sp_section *section; /**< [count] by decreasing number of segments */
     int64_t packs;
-    int32_t *pack;       /**< [packs + 1] in host memory: pack p has the sections [pack[p], pack[p + 1]) */
-    sp_segment *segment; /**< [packs * SP_SEGMENTS] in host memory: those of the packs */
+    int32_t *pack;       /**< [packs + 1] pack p has the sections [pack[p], pack[p + 1]) */
+    sp_segment *segment; /**< [packs * SP_SEGMENTS] those of the packs */
 } sp_sections;
 
 /** Lists the sections of the rows of more than `limit` entries. Local.
@@ -67,5 +72,27 @@ void sp_copy_long_rows(const spmm_csr *a, int64_t limit, int64_t *start, int32_t
 
 /** Returns 1 if some row has more than SP_CHAIN entries. Local; uses `threads` OpenMP threads. */
 int sp_has_long_rows(const spmm_csr *a, int threads);
+
+/* ---- the same lists and arrays, bit for bit, made on the GPU from a CSR matrix in its memory ---- */
+
+/** Lists the short rows and the sections of a CSR matrix, like sp_short_rows_create() with SP_ORDER_CLASSES and
+ *  sp_sections_create(). Local; complete on return.
+ *
+ *  \param [in]  a      SPMM_CSR in GPU memory
+ *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()
+ *  \param [out] row    [*rows] in GPU memory; the caller frees it by sp_device_free(); NULL on failure
+ *  \param [out] rows   number of short rows
+ *  \param [out] p      its arrays are in GPU memory; the caller frees each; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections), SPMM_ERR_NO_DEVICE,
+ *          SPMM_ERR_DEVICE */
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row, int64_t *rows,
+                              sp_sections *p);
+
+/** Converts a CSR matrix to SPMM_SELL. Local; complete on return.
+ *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it
+ *  \param [in]  k  number of columns of X in later products
+ *  \param [out] m  in GPU memory; the caller destroys it; zeroed on failure
+ *  \return as sp_cuda_row_lists() */
+spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m);
 
 #endif

@@ -1,0 +1,117 @@
+/* Work lists and sliced ELLPACK that are made on the GPU equal those that are made on the host. */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/sell.h"
+
+/** Checks that an array in GPU memory has the same bytes as one in host memory. */
+static void check_same(const void *host, const void *device, int64_t bytes, const char *what,
+                       const char *spec)
+{
+    void *copy;
+    if (bytes == 0) return;
+    CHECK_INT(sp_alloc(&copy, bytes, 1, "a test"), SPMM_OK);
+    CHECK_INT(sp_device_download(copy, device, bytes), SPMM_OK);
+    if (memcmp(copy, host, (size_t)bytes) != 0) printf("      %s of %s differ\n", what, spec);
+    CHECK(memcmp(copy, host, (size_t)bytes) == 0);
+    sp_free(copy);
+}
+
+static void check_sections(const sp_sections *host, const sp_sections *device, const char *spec)
+{
+    CHECK(host->count == device->count && host->partials == device->partials);
+    CHECK(host->entries == device->entries && host->packs == device->packs);
+    if (host->count != device->count || host->packs != device->packs) return;
+    check_same(host->section, device->section, host->count * (int64_t)sizeof *host->section, "sections",
+               spec);
+    check_same(host->pack, device->pack, (host->packs + 1) * (int64_t)sizeof *host->pack, "packs", spec);
+    check_same(host->segment, device->segment, host->packs * SP_SEGMENTS * (int64_t)sizeof *host->segment,
+               "segments", spec);
+}
+
+/** Checks sp_cuda_row_lists(). */
+static void check_lists(const spmm_csr *a, const sp_matrix *csr, int64_t k, const char *spec)
+{
+    const int64_t limit = sp_short_row_limit(a, k);
+    sp_short_row *row, *gpu_row;
+    sp_sections sections, gpu_sections;
+    int64_t rows, gpu_rows;
+    CHECK_INT(sp_short_rows_create(a, limit, SP_ORDER_CLASSES, &row, &rows), SPMM_OK);
+    CHECK_INT(sp_sections_create(a, limit, a->irp, 0, &sections), SPMM_OK);
+    CHECK_INT(sp_cuda_row_lists(csr, k, &gpu_row, &gpu_rows, &gpu_sections), SPMM_OK);
+    CHECK_INT(rows, gpu_rows);
+    if (rows == gpu_rows) check_same(row, gpu_row, rows * (int64_t)sizeof *row, "short rows", spec);
+    check_sections(&sections, &gpu_sections, spec);
+    sp_free(row);
+    sp_sections_destroy(&sections);
+    sp_device_free(gpu_row);
+    sp_device_free(gpu_sections.section);
+    sp_device_free(gpu_sections.pack);
+    sp_device_free(gpu_sections.segment);
+}
+
+/** Checks the conversion to sliced ELLPACK. */
+static void check_sell(const spmm_csr *a, int64_t k, const char *spec)
+{
+    sp_matrix m, gpu;
+    CHECK_INT(sp_matrix_create(a, SPMM_SELL, SPMM_CPU, 0, k, 2, &m), SPMM_OK);
+    CHECK_INT(sp_matrix_create(a, SPMM_SELL, SPMM_CUDA, 0, k, 2, &gpu), SPMM_OK);
+    CHECK(m.groups == gpu.groups && m.sections == gpu.sections && m.packs == gpu.packs);
+    CHECK(m.rows == gpu.rows && m.cols == gpu.cols && m.nnz == gpu.nnz && m.partials == gpu.partials);
+    for (int i = 0; i < SP_ARRAYS; i++) CHECK_INT(m.bytes[i], gpu.bytes[i]);
+    if (memcmp(m.bytes, gpu.bytes, sizeof m.bytes) == 0) {
+        check_same(m.row_start, gpu.row_start, m.bytes[SP_ROW_START], "slice starts", spec);
+        check_same(m.target, gpu.target, m.bytes[SP_TARGET], "slices' rows", spec);
+        check_same(m.col, gpu.col, m.bytes[SP_COL], "columns", spec);
+        check_same(m.val, gpu.val, m.bytes[SP_VAL], "values", spec);
+        check_same(m.section, gpu.section, m.bytes[SP_LONG_ROWS], "sections", spec);
+        check_same(m.pack, gpu.pack, m.bytes[SP_PACK], "packs", spec);
+        check_same(m.segment, gpu.segment, m.bytes[SP_PACKED], "segments", spec);
+    }
+    sp_matrix_destroy(&m);
+    sp_matrix_destroy(&gpu);
+}
+
+static void check_matrix(const char *spec, spmm_precision precision)
+{
+    spmm_csr a;
+    sp_matrix view, csr;
+    CHECK_INT(spmm_csr_generate(spec, precision, &a), SPMM_OK);
+    sp_matrix_view_csr(&a, &view);
+    CHECK_INT(sp_matrix_upload(&view, &csr), SPMM_OK);
+    for (int64_t k = 1; k <= 64; k += 63) {
+        check_lists(&a, &csr, k, spec);
+        check_sell(&a, k, spec);
+    }
+    sp_matrix_destroy(&csr);
+    spmm_csr_destroy(&a);
+}
+
+int main(void)
+{
+    static const char *const specs[] = {"lap3d7:20",
+                                        "lap2d5:1",
+                                        "band:3000,16,40",
+                                        "rmat:12,40",
+                                        "uniform:1000,60",
+                                        "longrows:4000,2,3,1000",
+                                        "longrows:3000,150,2,2900",
+                                        "uniform:3000,1",
+                                        "longrows:200000,0,3,150000"};
+    const char *why;
+    if (sp_device_count(&why) == 0) {
+        SKIP("lists and slices made on the GPU equal those of the host", why);
+        return test_end();
+    }
+    CHECK_INT(sp_device_open(0), SPMM_OK);
+    TEST("lists and slices made on the GPU equal those of the host") {
+        for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+            for (int precision = SPMM_F64; precision <= SPMM_F32; precision++)
+                check_matrix(specs[s], (spmm_precision)precision);
+    }
+    sp_device_close();
+    return test_end();
+}
