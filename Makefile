@@ -69,6 +69,8 @@ bench-read:
 include mk/bench.mk
 
 ## bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
+## calibrate      measure what --kernel auto takes on this kind of GPU; CALIBRATE="FOLDER.." adds matrices, CALIBRATE_MORE="CSV.."
+##                keeps the GPUs of earlier measurements, as of bench/records/*calibrate*.csv
 ## bench-multigpu time products on NP GPUs beside NCCL and cuSPARSE (NP=, ARGS=)
 ## bench-figures  make docs/PERFORMANCE.md's tables and plots anew from bench/records/
 include mk/bench-gpu.mk

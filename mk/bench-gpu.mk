@@ -14,11 +14,28 @@ multigpu_missing := $(if $(filter 1,$(WITH_CUDA)),,[nvcc] )$(if $(NCCL_FOUND),,[
     )$(if $(CUSPARSE_H),,[cusparse.h and libcusparse])
 multigpu_flags = $(call mpirun_flags,$(NP)) $(if $(OPEN_MPI),$(if $(findstring --bind-to,$(call mpirun_flags,$(NP))),,--bind-to none))
 
-.PHONY: bench-gpu bench-multigpu bench-figures
+.PHONY: bench-gpu bench-multigpu bench-figures calibrate
 bench-gpu:
 	@+$(MAKE) $(J) $(B)/bench/bench_gpu
 	@$(if $(CUSPARSE_H),:,echo 'bench-gpu: cuSPARSE was not found: without it')
 	$(Q)$(B)/bench/bench_gpu --commit '$(COMMIT)' $(ARGS)
+
+# What `auto` reads: CALIBRATE lists further runs of bench_gpu (--matrices FOLDER), one per word of it.
+CALIBRATE_SPECS = lap3d7:30 lap3d7:60 lap3d7:100 lap3d7:140 lap3d27:20 lap3d27:40 lap3d27:64 lap3d27:90 fem3:12 fem3:24 fem3:40 \
+    fem3:56 lap2d5:200 lap2d5:500 lap2d5:1000 band:100000,16,2000 band:300000,8,100 band:50000,40,400 \
+    band:1000000,16,4000 uniform:100000,4 uniform:30000,30 uniform:300000,10 uniform:10000,100 uniform:1000000,16 \
+    rmat:14,16 rmat:16,20 rmat:18,8 rmat:20,12 longrows:100000,5,4,50000 longrows:20000,10,50,2000 \
+    longrows:3000,150,2,2900 longrows:1000000,5,4,500000
+CALIBRATE_RUN = $(B)/bench/bench_gpu --own csr_rows,csr_balanced,csr_deep,sell_rows,panel_mma --precision both \
+    --columns 1,2,3,4,8,16,32,64,128 --commit '$(COMMIT)'
+calibrate:
+	@+$(MAKE) $(J) $(B)/bench/bench_gpu
+	@rm -f $(B)/calibrate-*.csv
+	$(Q)$(CALIBRATE_RUN) $(CALIBRATE_SPECS) --csv $(B)/calibrate-0.csv
+	$(Q)n=0; for folder in $(CALIBRATE); do n=$$((n + 1)); \
+	    $(CALIBRATE_RUN) --matrices $$folder --csv $(B)/calibrate-$$n.csv || exit; done
+	$(Q)python3 bench/calibrate.py $(B)/calibrate-*.csv $(CALIBRATE_MORE) > $(B)/choose_trees.h
+	$(Q)mv $(B)/choose_trees.h src/plan/choose_trees.h
 
 # the ranks' threads are divided by the program: none is bound
 bench-multigpu:

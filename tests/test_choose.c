@@ -5,22 +5,19 @@
 #include "sample.h"
 #include "test.h"
 
-/** The first of these kernels that the registry has: the rule takes the next one where it lacks one. */
-static const char *first(const char *const *names)
-{
-    while (!sp_kernel_find(*names)) names++;
-    return *names;
-}
-
-static void expect(const sp_features *f, int64_t k, const char *const *names, const char *reason)
+/** Checks what is chosen for a GPU, in both precisions.
+ *  \param [in] names   the kernels of which one is expected
+ *  \param [in] reason  a part of the reasons */
+static void expect(const sp_features *f, int64_t k, int64_t products, const char *names, const char *reason)
 {
     for (int p = 0; p < 2; p++) {
         const sp_kernel *kernel;
         char why[128] = "";
-        CHECK_INT(sp_choose(f, k, (spmm_precision)p, SPMM_CUDA, SPMM_FORMAT_AUTO, &kernel, why, sizeof why),
+        CHECK_INT(sp_choose(f, k, products, (spmm_precision)p, SPMM_CUDA, SPMM_FORMAT_AUTO, &kernel, why,
+                            sizeof why),
                   SPMM_OK);
-        CHECK_TEXT(kernel->id, first(names));
-        if (strcmp(first(names), names[0]) == 0) CHECK_TEXT(why, reason);
+        CHECK_TEXT(names, kernel->id);
+        CHECK_TEXT(why, reason);
         CHECK_TEXT(why, p ? "f32" : "f64");
     }
 }
@@ -28,7 +25,9 @@ static void expect(const sp_features *f, int64_t k, const char *const *names, co
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
-    return (sp_features){{rows, rows * length, rows * length * length, 0, rows * length / reuse}, length};
+    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse}, length};
+    for (int b = 0; b < SP_LENGTH_BOUNDS; b++) f.sum.over[b] = length > 4 << b ? f.sum.nnz : 0;
+    return f;
 }
 
 static void add(sp_features *sum, const sp_features *f)
@@ -55,16 +54,17 @@ static void test_features(void)
                 }
                 sp_features_of(&a, threads, &f);
                 CHECK(f.sum.rows == (double)a.rows && f.sum.nnz == (double)a.nnz);
-                CHECK(f.sum.squares == squares && f.longest == longest && f.sum.long_entries == in_long_rows);
+                CHECK(f.sum.squares == squares && f.longest == longest &&
+                      f.sum.over[SP_LENGTH_BOUNDS - 1] == in_long_rows);
                 CHECK(f.sum.panel_columns == sp_panel_columns(&a, a.rows));
-                CHECK((sp_features_reuse(&f) >= 1) == (a.nnz > 0));
+                CHECK((sp_features_reuse(&f) >= 1) == (a.nnz > 0 && in_long_rows <= 0.02 * (double)a.nnz));
                 spmm_csr_destroy(&a);
             }
     }
     TEST("entries of rows beyond a piece are counted, and their lengths vary") {
         CHECK_INT(sp_gen_csr("longrows:4000,2,3,1000", SPMM_F64, 1, &a), SPMM_OK);
         sp_features_of(&a, 2, &f);
-        CHECK(f.longest == 1000 && f.sum.long_entries == 3000 && sp_features_variation(&f) > 5);
+        CHECK(f.longest == 1000 && f.sum.over[SP_LENGTH_BOUNDS - 1] == 3000 && sp_features_variation(&f) > 5);
         spmm_csr_destroy(&a);
     }
     TEST("rows of one length vary by nothing, and no rows neither") {
@@ -86,6 +86,8 @@ static void test_features(void)
         }
         CHECK(fabs(sum.sum.panel_columns / f.sum.panel_columns - 1) < 0.01); /* samples, scaled */
         sum.sum.panel_columns = f.sum.panel_columns;
+        CHECK(sum.sum.blocks == 3);
+        sum.sum.blocks = 1;
         CHECK(memcmp(&sum, &f, sizeof f) == 0);
         spmm_csr_destroy(&a);
     }
@@ -94,14 +96,28 @@ static void test_features(void)
 static void test_choice(void)
 {
     sp_features f;
-    TEST("on a GPU few columns take sliced ELLPACK, shared columns panels, uneven rows the balanced kernel") {
+    TEST(
+        "on a GPU one column takes sliced ELLPACK, shared columns panels, long rows neither panels nor csr_rows") {
         f = even_rows(1e6, 7, 1.05);
-        expect(&f, 1, (const char *[]){"sell_rows", "csr_rows"}, "K of at most");
-        expect(&f, 64, (const char *[]){"csr_rows"}, "rows of like length");
+        expect(&f, 1, 0, "sell_rows", "bytes of X per entry");
+        expect(&f, 64, 0, "csr_rows csr_balanced csr_deep sell_rows panel_mma", "bytes of X per entry");
         f = even_rows(1e6, 80, 6);
-        expect(&f, 64, (const char *[]){"panel_mma", "panel_rows", "csr_rows"}, "6.0 entries a fetched row");
-        f.longest = 1e6;
-        expect(&f, 64, (const char *[]){"csr_balanced", "csr_rows"}, "longest 1000000");
+        expect(&f, 64, 0, "panel_mma", "6 entries a fetched row");
+        f = even_rows(600, 1500, 6);
+        expect(&f, 8, 0, "csr_balanced csr_deep sell_rows", "0 entries a fetched row");
+    }
+    TEST("for one product the kernel without a set-up is taken, for many the fastest") {
+        f = even_rows(1e6, 16, 1);
+        expect(&f, 1, 1, "csr_rows", "");
+        expect(&f, 1, 1 << 20, "sell_rows", "");
+    }
+    TEST("a trait is what its name says") {
+        f = even_rows(1e6, 20, 2);
+        CHECK(sp_trait_of(&f, SP_X_BYTES, 3, SPMM_F32) == 12 && sp_trait_of(&f, SP_MEAN, 3, SPMM_F32) == 20);
+        CHECK(sp_trait_of(&f, SP_OVER_16, 3, SPMM_F32) == 1 && sp_trait_of(&f, SP_OVER_32, 3, SPMM_F32) == 0);
+        CHECK(sp_trait_of(&f, SP_REUSE, 3, SPMM_F32) == 2 && sp_trait_of(&f, SP_ENTRIES, 3, SPMM_F32) == 2e7);
+        f.sum.blocks = 4;
+        CHECK(sp_trait_of(&f, SP_ENTRIES, 3, SPMM_F32) == 5e6);
     }
     TEST("no matrix is without a kernel: no rows, no entries, one column") {
         const sp_features none = {{0}, 0};
@@ -109,7 +125,7 @@ static void test_choice(void)
             for (int64_t k = 1; k < 200; k += 33) {
                 const sp_kernel *kernel = NULL;
                 CHECK_INT(
-                    sp_choose(&none, k, SPMM_F64, (spmm_device)device, SPMM_FORMAT_AUTO, &kernel, NULL, 0),
+                    sp_choose(&none, k, 0, SPMM_F64, (spmm_device)device, SPMM_FORMAT_AUTO, &kernel, NULL, 0),
                     SPMM_OK);
                 CHECK(kernel && (int)kernel->device == device);
             }
@@ -119,7 +135,7 @@ static void test_choice(void)
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
             for (int format = SPMM_CSR; format < SP_FORMATS; format++) {
                 const sp_kernel *kernel;
-                const spmm_status status = sp_choose(&f, 64, SPMM_F64, (spmm_device)device,
+                const spmm_status status = sp_choose(&f, 64, 0, SPMM_F64, (spmm_device)device,
                                                      (spmm_format)format, &kernel, NULL, 0);
                 if (!sp_kernel_default((spmm_device)device, (spmm_format)format)) {
                     CHECK_INT(status, SPMM_ERR_USAGE);
@@ -150,7 +166,7 @@ static void test_candidates(void)
                         int there = 0;
                         f = even_rows(1e5, 20, reuse);
                         if (k % 3 == 1) f.longest = 1e5;
-                        CHECK_INT(sp_choose(&f, k, SPMM_F32, (spmm_device)device, (spmm_format)format,
+                        CHECK_INT(sp_choose(&f, k, 0, SPMM_F32, (spmm_device)device, (spmm_format)format,
                                             &kernel, NULL, 0),
                                   SPMM_OK);
                         for (int i = 0; i < count; i++) there |= list[i] == kernel;

@@ -115,11 +115,14 @@ static void write_rows(const run *r)
         fprintf(r->csv, "%s,%s,%s,\"%s\",%lld,%lld,%lld,%s,%lld,", r->date, r->settings.commit,
                 binding.gpu.name, m->name, (long long)m->block.rows, (long long)m->block.cols,
                 (long long)m->nnz, sp_precision_word(m->precision), (long long)r->k);
-        fprintf(r->csv, "%s,%s,%s,%.6f,%.6f,%.6f,%d,%.3f,%.4f,%.4f,%.3f,%d,%d,%.4f\n",
+        fprintf(r->csv, "%s,%s,%s,%.6f,%.6f,%.6f,%d,%.3f,%.4f,%.4f,%.3f,%d,%d,%.4f",
                 is_own(c) ? "own" : "cusparse", c->name, layout_word(c), c->time.median * 1e3,
                 c->time.min * 1e3, c->time.max * 1e3, c->count, per_second(r, c->time.median),
                 gpu_dram_seconds(r, copy) / c->time.median, gather_rate(r, c), c->set_up * 1e3, c->ok,
                 c->is_auto, copy / 1e12);
+        for (int t = 0; t < SP_TRAITS; t++)
+            fprintf(r->csv, ",%.6g", sp_trait_of(gpu_features(), (sp_trait)t, r->k, m->precision));
+        fprintf(r->csv, "\n");
     }
     if (r->csv) fflush(r->csv); /* what is measured stays when the run is cut off */
 }
@@ -274,7 +277,10 @@ static const bench gpu_bench = {
     .usage = "bench_gpu [OPTIONS] [MATRIX...]",
     .csv =
         "date,commit,gpu,matrix,rows,cols,nnz,precision,k,contender,kernel,layout,median_ms,min_ms,max_ms,rounds,"
-        "gflops,dram_bound_share,gather_tbs,prepare_ms,ok,auto,copy_tbs",
+        "gflops,dram_bound_share,gather_tbs,prepare_ms,ok,auto,copy_tbs"
+#define COLUMN(id, column, phrase) "," column
+    SP_TRAIT_LIST(COLUMN),
+#undef COLUMN
     .program = OF_GPU,
     .failure = 4,
     .defaults = {.matrix = {"lap3d7:140", "lap3d27:90", "fem3:56", "lap2d5:1000", "band:1000000,16,4000",

@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "kernels/kernel.h"
+#include "plan/choose.h"
 #include "../common/bench.h"
 
 /* ---- own_kernels.c ---- */
@@ -23,6 +24,9 @@ const char *gpu_check(run *r, contender *c);
 
 /** Sets is_auto to the kernel that `auto` takes for K, and leaves out what is not asked for. */
 void gpu_choose(run *r);
+
+/** The features of the matrix of the run. */
+const sp_features *gpu_features(void);
 
 /** Seconds that the least traffic of a product takes at `copy` bytes a second. */
 double gpu_dram_seconds(const run *r, double copy);

@@ -92,11 +92,13 @@ static int is_wanted(const settings *s, const char *kernel)
     return listed(strcmp(s->own, "ours") == 0 ? ours : s->own, kernel, 0);
 }
 
+const sp_features *gpu_features(void) { return &here.features; }
+
 void gpu_choose(run *r)
 {
     const sp_kernel *chosen = NULL;
-    if (sp_choose(&here.features, r->k, r->matrix.precision, SPMM_CUDA, SPMM_FORMAT_AUTO, &chosen, NULL, 0) !=
-        SPMM_OK)
+    if (sp_choose(&here.features, r->k, 0, r->matrix.precision, SPMM_CUDA, SPMM_FORMAT_AUTO, &chosen, NULL,
+                  0) != SPMM_OK)
         return;
     for (contender *c = r->contender; c < r->contender + r->contenders; c++) {
         const int own = c->library->peer == &own_kernels_peer;

@@ -255,7 +255,8 @@ static spmm_status store_long_rows(const spmm_csr *a, int64_t limit, const sp_se
     memcpy(m->section, p->section, (size_t)p->count * sizeof *m->section);
     memcpy(m->pack, p->pack, (size_t)(p->packs + 1) * sizeof *m->pack);
     memcpy(m->segment, p->segment, (size_t)(p->packs * SP_SEGMENTS) * sizeof *m->segment);
-    for (int64_t s = 0; s < p->packs * SP_SEGMENTS; s++) m->segment[s].begin += slices_end;
+    for (int64_t s = 0; s < p->packs * SP_SEGMENTS; s++)
+        if (m->segment[s].length > 0) m->segment[s].begin += slices_end;
     sp_copy_long_rows(a, limit, NULL, m->col + slices_end,
                       (char *)m->val + slices_end * sp_value_size(a->precision));
     return SPMM_OK;

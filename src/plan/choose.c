@@ -1,4 +1,4 @@
-/** Chooses a kernel by a list of rules, and computes the features of a matrix that the rules use. */
+/** Chooses a kernel by a decision tree, and computes the features of a matrix that it compares. */
 #include "plan/choose.h"
 
 #include <math.h>
@@ -7,143 +7,143 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "device/device.h"
 #include "formats/panel.h"
 #include "formats/summation.h"
 
-/* Thresholds of the rules below: element [0] is for f64, element [1] for f32. They come from the measurements
- * in bench/records/2026-11-21-bench-gpu-h200.csv. */
+/** A node of a decision tree. Its left child, for traits up to `bound`, is the next node, its right child is node
+ *  `other`. A leaf has trait SP_TRAITS, and `other` is its number. */
+typedef struct choice_node {
+    sp_trait trait;
+    double bound;
+    int other;
+} choice_node;
 
-/* Kernel sell_rows is chosen if K <= FEW_COLUMNS. */
-static const int64_t FEW_COLUMNS[] = {4, 8};
-/* Kernel panel_mma is never chosen if the rows are uneven. Otherwise one of two conditions suffices:
- *   sp_features_reuse() >= BLOCK_REUSE and K >= BLOCK_COLUMNS;
- *   sp_features_reuse() >= PANEL_REUSE and K >= PANEL_COLUMNS (for f32, too many columns to occur). */
-static const int64_t BLOCK_COLUMNS[] = {5, 9};
-static const double BLOCK_REUSE[] = {3.2, 3.2};
-static const int64_t PANEL_COLUMNS[] = {17, 1 << 24};
-static const double PANEL_REUSE[] = {1.8, 1.8};
-/* Rows are uneven if sp_features_variation() >= UNEVEN_VARIATION, if more than the share UNEVEN_ENTRIES of the
- * entries is in rows of more than SP_CHAIN entries, or if the longest row is longer than that and at least
- * UNEVEN_LONGEST times as long as the mean row. The last two are from the records of 2026-11-22. */
-static const double UNEVEN_VARIATION[] = {1.0, 1.0};
-static const double UNEVEN_ENTRIES[] = {0.02, 0.02};
-static const double UNEVEN_LONGEST[] = {32, 32};
+enum { CHOICES = 5 };
 
-typedef struct problem {
-    const sp_features *f;
-    int64_t k;
-    spmm_precision precision;
-} problem;
+/** What was measured on a GPU. Element p of the arrays is for spmm_precision p. */
+typedef struct calibration {
+    const char *gpu; /* part of the GPU's name */
+    const choice_node *tree[2];
+    /** [leaves]: time of a product by each kernel over that of the fastest one, mean of the leaf's matrices; 0:
+     *  the kernel was not measured */
+    const float (*time[2])[CHOICES];
+    /** seconds of the fastest product: of a launch, per byte of A, per byte of X gathered, per byte of Y */
+    double product[4];
+    double set_up[CHOICES][3]; /**< seconds of each kernel's set-up: once, per row, per entry */
+} calibration;
 
-/** Returns 1 if a rule's kernel suits problem p. Writes the reason, as a phrase, to `why`, a buffer
- *  of n bytes. */
-typedef int fits(const problem *p, char *why, size_t n);
+#include "plan/choose_trees.h"
+
+static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
 
-static int uneven(const problem *p)
+/** Returns the calibration for the open GPU; the first one if there is none for it, or no GPU is open. */
+static const calibration *calibration_of_gpu(void)
 {
-    const double mean = mean_length(p->f), longest = p->f->longest;
-    return sp_features_variation(p->f) >= UNEVEN_VARIATION[p->precision] ||
-           p->f->sum.long_entries > UNEVEN_ENTRIES[p->precision] * p->f->sum.nnz ||
-           (longest > SP_CHAIN && longest >= UNEVEN_LONGEST[p->precision] * mean);
+    sp_device_info info;
+    if (sp_device_current(&info) == SPMM_OK)
+        for (int i = 0; i < CALIBRATIONS; i++)
+            if (strstr(info.name, calibrations[i].gpu)) return &calibrations[i];
+    return &calibrations[0];
 }
 
-static int few_columns(const problem *p, char *why, size_t n)
+/** Appends "0.25 of the entries .." to a list of reasons in `why`, unless it has that trait already. */
+static void append_reason(char *why, size_t n, double value, sp_trait trait)
 {
-    const int64_t most = FEW_COLUMNS[p->precision];
-    snprintf(why, n, "%s, K of at most %lld", sp_precision_word(p->precision), (long long)most);
-    return p->k <= most;
+#define PHRASE(id, column, phrase) phrase,
+    static const char *const phrases[] = {SP_TRAIT_LIST(PHRASE)};
+#undef PHRASE
+    const size_t used = strlen(why);
+    if (!strstr(why, phrases[trait])) snprintf(why + used, n - used, ", %.3g %s", value, phrases[trait]);
 }
 
-static int shared_columns(const problem *p, char *why, size_t n)
+/** Walks down the tree. Writes the traits that were compared to `why`, a buffer of n bytes.
+ *  \return the leaf's times */
+static const float *leaf_of(const calibration *c, const sp_features *f, int64_t k, spmm_precision precision,
+                            char *why, size_t n)
 {
-    const double reuse = sp_features_reuse(p->f);
-    snprintf(why, n, "%s, %.1f entries a fetched row of X", sp_precision_word(p->precision), reuse);
-    if (uneven(p)) return 0;
-    return (p->k >= BLOCK_COLUMNS[p->precision] && reuse >= BLOCK_REUSE[p->precision]) ||
-           (p->k >= PANEL_COLUMNS[p->precision] && reuse >= PANEL_REUSE[p->precision]);
+    const choice_node *const tree = c->tree[precision], *node = tree;
+    snprintf(why, n, "%s", sp_precision_word(precision));
+    while (node->trait != SP_TRAITS) {
+        const double value = sp_trait_of(f, node->trait, k, precision);
+        append_reason(why, n, value, node->trait);
+        node = value <= node->bound ? node + 1 : tree + node->other;
+    }
+    return c->time[precision][node->other];
 }
 
-static int uneven_rows(const problem *p, char *why, size_t n)
+/** Returns the estimated seconds of `products` products by kernel i, its set-up included. */
+static double seconds_of(const calibration *c, int i, const float *time, const sp_features *f, int64_t k,
+                         spmm_precision precision, double products)
 {
-    snprintf(why, n, "%s, uneven rows: mean %.1f entries, longest %.0f", sp_precision_word(p->precision),
-             mean_length(p->f), p->f->longest);
-    return uneven(p);
+    const double entries = f->sum.nnz / fmax(f->sum.blocks, 1), rows = f->sum.rows / fmax(f->sum.blocks, 1);
+    const double size = (double)sp_value_size(precision), x = (double)k * size;
+    const double fastest = c->product[0] + c->product[1] * entries * (4 + size) +
+                           c->product[2] * entries * x + c->product[3] * rows * x;
+    return products * fastest * time[i] + c->set_up[i][0] + c->set_up[i][1] * rows +
+           c->set_up[i][2] * entries;
 }
 
-static int even_rows(const problem *p, char *why, size_t n)
+/** Returns the kernel with the given name if it may be used; NULL if it is not in the registry, or is for another
+ *  device or format. */
+static const sp_kernel *allowed(const char *name, spmm_device device, spmm_format format)
 {
-    snprintf(why, n, "%s, rows of like length, %.1f entries a fetched row of X",
-             sp_precision_word(p->precision), sp_features_reuse(p->f));
-    return 1;
-}
-
-static int one_column(const problem *p, char *why, size_t n)
-{
-    snprintf(why, n, "%s, K = 1", sp_precision_word(p->precision));
-    return p->k == 1;
-}
-
-static int any(const problem *p, char *why, size_t n)
-{
-    (void)p;
-    snprintf(why, n, "any matrix");
-    return 1;
-}
-
-/** The rules of sp_choose(), in order: the first kernel that has the right device and format, and whose
- *  function `fits` returns 1, is chosen. */
-static const struct {
-    const char *kernel;
-    fits *fits;
-} rules[] = {
-    {"sell_rows", few_columns},    {"panel_mma", shared_columns},
-    {"csr_balanced", uneven_rows}, {"csr_rows", even_rows},
-    {"ell_nopad_rows", even_rows}, {"ell_rows", even_rows},
-    {"cpu_sell", one_column},      {"cpu_csr", any},
-    {"cpu_ell_nopad", any},        {"cpu_ell", any},
-};
-enum { RULES = sizeof rules / sizeof *rules };
-
-/** Returns the kernel of rules[rule]; NULL if it is not in the registry, or is for another device or
- *  format. */
-static const sp_kernel *allowed(int rule, spmm_device device, spmm_format format)
-{
-    const sp_kernel *kernel = sp_kernel_find(rules[rule].kernel);
+    const sp_kernel *kernel = sp_kernel_find(name);
     if (!kernel || kernel->device != device) return NULL;
     return format == SPMM_FORMAT_AUTO || kernel->format == format ? kernel : NULL;
 }
 
-/** Returns the kernel to use if no rule applies: the default for the format, or for CSR if format is AUTO. */
+/** Returns the kernel to use where there is nothing to choose: the default for the format, or for CSR if format
+ *  is AUTO. */
 static const sp_kernel *fallback(spmm_device device, spmm_format format)
 {
     return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);
 }
 
-spmm_status sp_choose(const sp_features *f, int64_t k, spmm_precision precision, spmm_device device,
-                      spmm_format format, const sp_kernel **kernel, char *why, size_t n)
+/** Returns the fastest of the allowed kernels for `products` products; NULL if none is. */
+static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
+                                spmm_device device, spmm_format format, char *why, size_t n)
 {
-    const problem p = {f, k, precision};
-    char text[128];
-    for (int i = 0; i < RULES; i++) {
-        *kernel = allowed(i, device, format);
-        if (!*kernel || !rules[i].fits(&p, text, sizeof text)) continue;
-        if (why) snprintf(why, n, "%s", text);
-        return SPMM_OK;
+    const calibration *const c = calibration_of_gpu();
+    const float *const time = leaf_of(c, f, k, precision, why, n);
+    const double count = (double)(products > 0 ? products : SP_PRODUCTS_EXPECTED);
+    const sp_kernel *best = NULL;
+    double least = 0;
+    for (int i = 0; i < CHOICES; i++) {
+        const sp_kernel *const kernel = allowed(choices[i], device, format);
+        if (!kernel || time[i] <= 0) continue;
+        const double seconds = seconds_of(c, i, time, f, k, precision, count);
+        if (best && seconds >= least) continue;
+        best = kernel;
+        least = seconds;
     }
-    *kernel = fallback(device, format);
+    return best;
+}
+
+spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
+                      spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n)
+{
+    char reasons[256] = "the format's first";
+    *kernel = device == SPMM_CUDA
+                  ? fastest(f, k, products, precision, device, format, reasons, sizeof reasons)
+                  : NULL;
+    if (!*kernel) {
+        *kernel = fallback(device, format);
+        snprintf(reasons, sizeof reasons, "the format's first");
+    }
     if (!*kernel)
         return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (why) snprintf(why, n, "the format's first");
+    if (why) snprintf(why, n, "%s", reasons);
     return SPMM_OK;
 }
 
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES])
 {
     int count = 0, there = 0;
-    for (int i = 0; i < RULES; i++)
-        if ((list[count] = allowed(i, device, format))) count++;
+    for (int i = 0; i < CHOICES; i++)
+        if ((list[count] = allowed(choices[i], device, format))) count++;
     const sp_kernel *last = fallback(device, format);
     for (int i = 0; i < count; i++) there |= list[i] == last;
     if (last && !there) list[count++] = last;
@@ -155,18 +155,23 @@ int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[
 void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
 {
     enum { SAMPLES = 2048 }; /* number of panels in the sample for sp_panel_columns() */
-    double squares = 0, long_entries = 0, longest = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : squares, long_entries) \
+    double squares = 0, longest = 0, over[SP_LENGTH_BOUNDS] = {0};
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : squares, over[ : SP_LENGTH_BOUNDS]) \
     reduction(max : longest)
     for (int64_t i = 0; i < block->rows; i++) {
         const double length = (double)(block->irp[i + 1] - block->irp[i]);
         squares += length * length;
-        if (length > SP_CHAIN) long_entries += length;
+        for (int b = 0; b < SP_LENGTH_BOUNDS && length > 4 << b; b++) over[b] += length;
         if (length > longest) longest = length;
     }
-    *f = (sp_features){
-        {(double)block->rows, (double)block->nnz, squares, long_entries, sp_panel_columns(block, SAMPLES)},
-        longest};
+    memset(f, 0, sizeof *f);
+    f->sum.blocks = 1;
+    f->sum.rows = (double)block->rows;
+    f->sum.nnz = (double)block->nnz;
+    f->sum.squares = squares;
+    memcpy(f->sum.over, over, sizeof over);
+    f->sum.panel_columns = sp_panel_columns(block, SAMPLES);
+    f->longest = longest;
 }
 
 double sp_features_variation(const sp_features *f)
@@ -179,5 +184,21 @@ double sp_features_variation(const sp_features *f)
 
 double sp_features_reuse(const sp_features *f)
 {
-    return f->sum.panel_columns > 0 ? f->sum.nnz / f->sum.panel_columns : 0;
+    static const double MOST_IN_LONG_ROWS = 0.02;
+    const double in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
+    if (in_long_rows > MOST_IN_LONG_ROWS * f->sum.nnz) return 0;
+    return ratio(f->sum.nnz - in_long_rows, f->sum.panel_columns);
+}
+
+double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precision precision)
+{
+    const struct sp_feature_sums *const s = &f->sum;
+    if (trait >= SP_OVER_4 && trait <= SP_OVER_128) return ratio(s->over[trait - SP_OVER_4], s->nnz);
+    switch (trait) {
+    case SP_X_BYTES: return (double)k * (double)sp_value_size(precision);
+    case SP_MEAN: return mean_length(f);
+    case SP_VARIATION: return sp_features_variation(f);
+    case SP_REUSE: return sp_features_reuse(f);
+    default: return ratio(s->nnz, s->blocks);
+    }
 }

@@ -1,5 +1,6 @@
-/** Chooses a kernel if the caller names none (`--kernel auto`): the first of a list of rules that fits the
- *  features of the matrix, K, the precision and the device. */
+/** Chooses a kernel if the caller names none (`--kernel auto`). On a GPU a decision tree, made from measurements
+ *  by bench/calibrate.py, says how the kernels compare for matrices with such features; what a kernel needs to be
+ *  set up is divided by the number of products to come. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 
@@ -7,19 +8,43 @@
 
 #include "kernels/kernel.h"
 
+enum { SP_LENGTH_BOUNDS = 6 };
+
 /** Features of a matrix that the choice of a kernel depends on. They describe one rank's block, or the whole
  *  matrix if they come from sp_plan_features(). */
 typedef struct sp_features {
     /** Features that are summed over the ranks' blocks to get those of the whole matrix. All members are
      *  double, so that one MPI reduction sums the whole struct. */
     struct sp_feature_sums {
+        double blocks; /**< 1 for one rank's block */
         double rows, nnz;
-        double squares;       /**< sum of the squared row lengths */
-        double long_entries;  /**< number of entries in rows that have more than SP_CHAIN entries */
+        double squares;                /**< sum of the squared row lengths */
+        double over[SP_LENGTH_BOUNDS]; /**< over[i]: number of entries in rows of more than 4 << i entries */
         double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
     } sum;
     double longest; /**< number of entries of the longest row */
 } sp_features;
+
+/** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:
+ *  F(identifier, column, phrase). */
+#define SP_TRAIT_LIST(F)                                             \
+    F(SP_X_BYTES, "x_bytes", "bytes of X per entry")                 \
+    F(SP_MEAN, "mean", "entries per row")                            \
+    F(SP_VARIATION, "variation", "times the mean varies the length") \
+    F(SP_OVER_4, "over_4", "of the entries in rows beyond 4")        \
+    F(SP_OVER_8, "over_8", "of the entries in rows beyond 8")        \
+    F(SP_OVER_16, "over_16", "of the entries in rows beyond 16")     \
+    F(SP_OVER_32, "over_32", "of the entries in rows beyond 32")     \
+    F(SP_OVER_64, "over_64", "of the entries in rows beyond 64")     \
+    F(SP_OVER_128, "over_128", "of the entries in rows beyond 128")  \
+    F(SP_REUSE, "reuse", "entries a fetched row of X")               \
+    F(SP_ENTRIES, "entries", "entries per block")
+#define SP_TRAIT_NAME(id, column, phrase) id,
+typedef enum sp_trait { SP_TRAIT_LIST(SP_TRAIT_NAME) SP_TRAITS } sp_trait;
+#undef SP_TRAIT_NAME
+
+/** Returns a number that the decision tree compares, of products with k columns of X. Local. */
+double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precision precision);
 
 /** Computes the features of one rank's block. Local.
  *  \param [in] threads  number of OpenMP threads to use */
@@ -30,18 +55,22 @@ void sp_features_of(const spmm_csr *block, int threads, sp_features *f);
 double sp_features_variation(const sp_features *f);
 
 /** Returns how often a row of X is used, on average, once it has been fetched for a panel of SP_PANEL rows:
- *  the number of entries divided by sum.panel_columns; 0 if the matrix has no entries. Local. */
+ *  the number of entries in panels, which have no long rows, divided by sum.panel_columns. 0 if there are none, and if
+ *  more than 2 % of the entries are in long rows, which the kernel for panels leaves to a second launch. Local. */
 double sp_features_reuse(const sp_features *f);
 
-/** Chooses the kernel for products with K columns. Local.
+enum { SP_PRODUCTS_EXPECTED = 1000 };
+
+/** Chooses the kernel for products with k columns. Local.
  *
+ *  \param [in]  products  number of products to come; <= 0: SP_PRODUCTS_EXPECTED
  *  \param [in]  format  only kernels of this format are considered; SPMM_FORMAT_AUTO: kernels of all formats
  *  \param [out] kernel  the chosen kernel, in static storage; NULL on failure
  *  \param [out] why     the reason for the choice, in a few words; may be NULL
  *  \param [in]  n       size of the buffer `why` in bytes
  *  \return SPMM_OK, SPMM_ERR_USAGE (no kernel has that device and format) */
-spmm_status sp_choose(const sp_features *f, int64_t k, spmm_precision precision, spmm_device device,
-                      spmm_format format, const sp_kernel **kernel, char *why, size_t n);
+spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
+                      spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n);
 
 enum { SP_MAX_CANDIDATES = 16 };
 

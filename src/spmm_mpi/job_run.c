@@ -66,7 +66,8 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
                                .transport = o->transport,
                                .reduce = o->reduce,
                                .no_overlap = o->no_overlap,
-                               .column_blocks = o->column_blocks};
+                               .column_blocks = o->column_blocks,
+                               .products = o->products};
 }
 
 /** Stores the plan's choices (transport, reduction, column blocks) in the record. Collective. */

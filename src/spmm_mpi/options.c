@@ -154,6 +154,8 @@ static const sp_option_row rows[] = {
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x)},
     {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
+    {0, "products", "N", "products that the choice of a kernel should reckon with (default 1000)",
+     COUNT(products, 1)},
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
     {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0)},
     {0, "verify", "NAME", "full (default), sample (1000 rows), none", CALL(set_verify)},

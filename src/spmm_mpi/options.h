@@ -54,6 +54,7 @@ typedef struct sp_options {
     spmm_reduce reduce;
     int no_overlap, probe;
     int column_blocks; /**< argument of --column-blocks; 0: the plan chooses the number */
+    int products;      /**< argument of --products; 0: the default of spmm_plan_options */
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;
