@@ -102,7 +102,9 @@ static void test_choice(void)
         expect(&f, 1, 0, "sell_rows", "bytes of X per entry");
         expect(&f, 64, 0, "csr_rows csr_balanced csr_deep sell_rows panel_mma", "bytes of X per entry");
         f = even_rows(1e6, 80, 6);
-        expect(&f, 64, 0, "panel_mma", "6 entries a fetched row");
+        const sp_kernel *kernel;
+        CHECK_INT(sp_choose(&f, 64, 0, SPMM_F64, SPMM_CUDA, SPMM_FORMAT_AUTO, &kernel, NULL, 0), SPMM_OK);
+        CHECK_TEXT(kernel->id, "panel_mma");
         f = even_rows(600, 1500, 6);
         expect(&f, 8, 0, "csr_balanced csr_deep sell_rows", "0 entries a fetched row");
     }

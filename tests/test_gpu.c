@@ -36,6 +36,7 @@ static int64_t one(int64_t row) { return row * 0 + 1; }
 static int64_t seven(int64_t row) { return row * 0 + 7; }
 static int64_t every_third(int64_t row) { return row % 3 == 1 ? 1 + row % 11 : 0; }
 static int64_t one_long(int64_t row) { return row == 5 ? 50000 : row % 4; }
+static int64_t around_sections(int64_t row) { return row % 5 == 2 ? 129 + row * 37 % 2100 : row % 129; }
 static int64_t random_length(int64_t row) { return (int64_t)sp_random_below(3, (uint64_t)row, 0, 41); }
 static int64_t around_chunks(int64_t row) { return row % 70; }
 static int64_t all_of_3(int64_t row) { return row % 4; }
@@ -47,6 +48,7 @@ static const structure structures[] = {
     {"1 x 1", 1, 1, one, all_k},
     {"most rows empty", 131, 40, every_third, all_k},
     {"a row of 50000 entries", 12, 50000, one_long, few_k},
+    {"0 to 2228 entries a row", 403, 2300, around_sections, all_k},
     {"more rows than columns", 1200, 3, all_of_3, all_k},
     {"more columns than rows", 5, 3000, seven, all_k},
     {"0 to 40 entries a row", 701, 900, random_length, all_k},
@@ -91,11 +93,12 @@ static void free_matrix(spmm_csr *a)
     sp_free(a->as);
 }
 
-/** The same matrix in device memory in each format. */
+/** The same matrix in device memory in each format: in f64 sliced for few columns of X, in f32 for many. */
 static void upload_formats(const spmm_csr *a, sp_matrix device[SP_FORMATS])
 {
+    const int64_t k = a->precision == SPMM_F64 ? 1 : 64;
     for (int f = 0; f < SP_FORMATS; f++)
-        CHECK(sp_matrix_create(a, (spmm_format)f, SPMM_CUDA, 1e9, 0, 2, &device[f]) == SPMM_OK);
+        CHECK(sp_matrix_create(a, (spmm_format)f, SPMM_CUDA, 1e9, k, 2, &device[f]) == SPMM_OK);
 }
 
 /* ---- multivectors between guards, with any leading dimension and alignment ---- */

@@ -12,7 +12,7 @@ extern "C" {
 
 namespace {
 
-enum { THREADS = 256, WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1 };
+constexpr int THREADS = 256, WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
 
 /** Counts of rows. Class 0 of the long rows are those of several sections, class c > 0 those of
  *  SECTION_CLASSES - c segments, as in sell.c. */
@@ -43,7 +43,7 @@ __device__ inline int64_t grid_size() { return (int64_t)gridDim.x * blockDim.x; 
 /** Number of blocks for n items, a thread each; enough to fill a GPU. */
 unsigned blocks_for(int64_t n)
 {
-    enum { MOST = 4096 };
+    constexpr int64_t MOST = 4096;
     const int64_t blocks = (n + THREADS - 1) / THREADS;
     return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
 }
