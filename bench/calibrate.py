@@ -15,7 +15,10 @@ import sys
 CHOICES = ["csr_rows", "csr_balanced", "csr_deep", "sell_rows", "panel_mma"]
 TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128", "reuse",
           "entries"]
-DEPTH, LEAST_MATRICES, LEAF_COST = 7, 3, 0.12
+DEPTH, LEAST_MATRICES, LEAF_COST = 5, 2, 0.12
+# The first splits, by the bytes of X per entry: what separates the kernels differs from one of these ranges to the next, and
+# a split that helps only after another one is not found otherwise.
+RANGES = [22.6, 90.5, 362]
 
 
 class Case:
@@ -104,6 +107,16 @@ def grow(cases, depth=DEPTH):
             grow([c for c in cases if c.trait[t] > bound], depth - 1))
 
 
+def grow_ranges(cases, bounds=RANGES):
+    """A tree whose first splits are RANGES."""
+    if not bounds:
+        return grow(cases)
+    middle = len(bounds) // 2
+    bound = bounds[middle]
+    return (0, bound, grow_ranges([c for c in cases if c.trait[0] <= bound], bounds[:middle]),
+            grow_ranges([c for c in cases if c.trait[0] > bound], bounds[middle + 1:]))
+
+
 def leaf_of(tree, trait):
     while isinstance(tree, tuple):
         tree = tree[2] if trait[tree[0]] <= tree[1] else tree[3]
@@ -152,7 +165,7 @@ def report(gpu, precision, cases):
     """How far the choice is from the best kernel, each matrix judged by a tree that was made without it."""
     ratios, peers = [], {}
     for group in sorted({c.group for c in cases}):
-        tree = grow([c for c in cases if c.group != group])
+        tree = grow_ranges([c for c in cases if c.group != group])
         for c in (c for c in cases if c.group == group):
             ratios.append((chosen(tree, c), c))
             peers.setdefault(c.k, []).append(c.peer / (c.best * ratios[-1][0]))
@@ -199,7 +212,7 @@ def write(by_gpu):
                 sys.exit(f"calibrate.py: no {precision} times of {gpu}")
             report(gpu, precision, own)
             nodes, leaves = [], []
-            flat(grow(own), nodes, leaves)
+            flat(grow_ranges(own), nodes, leaves)
             name = f"{word.lower()}_{precision}"
             print(f"static const choice_node {name}[] = {{")
             print("".join(f"    {n},\n" for n in nodes) + "};")

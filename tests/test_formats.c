@@ -46,6 +46,7 @@ static void check_entry(const spmm_csr *a, const sp_matrix *m, int64_t e, int64_
 /** Checks that the packs of m have all sections, in order, and at most SP_SEGMENTS segments each. */
 static void check_packs(const sp_matrix *m)
 {
+    if (m->packs == 0) return;
     CHECK(m->pack[0] == 0 && m->pack[m->packs] == m->sections);
     for (int64_t p = 0; p < m->packs; p++) {
         int64_t segments = 0;

@@ -26,7 +26,7 @@ static void check_sections(const sp_sections *host, const sp_sections *device, c
 {
     CHECK(host->count == device->count && host->partials == device->partials);
     CHECK(host->entries == device->entries && host->packs == device->packs);
-    if (host->count != device->count || host->packs != device->packs) return;
+    if (host->count != device->count || host->packs != device->packs || host->count == 0) return;
     check_same(host->section, device->section, host->count * (int64_t)sizeof *host->section, "sections",
                spec);
     check_same(host->pack, device->pack, (host->packs + 1) * (int64_t)sizeof *host->pack, "packs", spec);

@@ -25,6 +25,7 @@ static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
     /* FEWEST: least number of columns in a tile of blockIdx.y. */
     enum { FEWEST = 8 };
+    if (s->partials == 0) return SPMM_OK;
     const int64_t counters = s->partials * (setup->k / FEWEST + 1) * (int64_t)sizeof *s->counter;
     TRY(sp_device_alloc(&s->partial, s->partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
                         "partial sums of long rows"));

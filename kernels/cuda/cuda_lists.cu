@@ -361,7 +361,7 @@ spmm_status make_sections(lists *l, const int64_t *start, int64_t offset, sp_sec
         count_sections<<<blocks_for(several), THREADS, 0, l->stream>>>(l->a->row_start, l->sorted, several,
                                                                        first);
     TRY(sum_before(l, first, several));
-    if (!l->memory) return SPMM_OK;
+    if (!l->memory || p->count == 0) return SPMM_OK;
     TRY(sp_device_alloc((void **)&p->section, p->count * (int64_t)sizeof *p->section, "long rows"));
     TRY(sp_device_alloc((void **)&p->pack, (p->packs + 1) * (int64_t)sizeof *p->pack, "long rows"));
     TRY(sp_device_alloc((void **)&p->segment, p->packs * SP_SEGMENTS * (int64_t)sizeof *p->segment,
@@ -373,12 +373,11 @@ spmm_status make_sections(lists *l, const int64_t *start, int64_t offset, sp_sec
     return sp_device_launched("list of long rows");
 }
 
-/** Allocates and lists the short rows. */
-spmm_status make_short_rows(lists *l, sp_short_row **row)
+/** Lists the short rows in `row`. */
+spmm_status make_short_rows(lists *l, sp_short_row *row)
 {
-    TRY(sp_device_alloc((void **)row, l->short_rows * (int64_t)sizeof **row, "short rows"));
     list_short_rows<<<blocks_for(l->short_rows), THREADS, 0, l->stream>>>(
-        l->a->row_start, l->sorted + l->range.row[SECTION_CLASSES], l->short_rows, *row);
+        l->a->row_start, l->sorted + l->range.row[SECTION_CLASSES], l->short_rows, row);
     return sp_device_launched("list of short rows");
 }
 
@@ -428,7 +427,9 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row,
     const spmm_status status = run_steps(&l, [&]() -> spmm_status {
         TRY(sort(&l));
         TRY(make_sections(&l, a->row_start, 0, p));
-        return l.memory ? make_short_rows(&l, row) : SPMM_OK;
+        if (!l.memory) return SPMM_OK;
+        TRY(sp_device_alloc((void **)row, l.short_rows * (int64_t)sizeof **row, "short rows"));
+        return make_short_rows(&l, *row);
     });
     if (status == SPMM_OK) return SPMM_OK;
     sp_device_free(*row);
@@ -473,15 +474,16 @@ void choose_order(lists *l, int64_t long_entries)
 }
 
 /** The passes of sp_cuda_sell(). */
-spmm_status sell_steps(lists *l, sp_sections *p, sp_short_row **row, sp_matrix *m)
+spmm_status sell_steps(lists *l, sp_sections *p, sp_matrix *m)
 {
+    sp_short_row *const row = (sp_short_row *)cut(l, l->short_rows * (int64_t)sizeof *row);
     int64_t *const long_start = (int64_t *)cut(l, l->a->rows * (int64_t)sizeof *long_start);
     int64_t slices_end = 0;
     TRY(sort(l));
     if (l->memory) {
         TRY(make_short_rows(l, row));
         TRY(allocate(m, SP_ROW_START, &m->row_start, m->groups + 1, sizeof *m->row_start));
-        slice_sizes<<<blocks_for(m->groups * WARP + 1), THREADS, 0, l->stream>>>(*row, l->short_rows,
+        slice_sizes<<<blocks_for(m->groups * WARP + 1), THREADS, 0, l->stream>>>(row, l->short_rows,
                                                                                  m->groups, m->row_start);
         if (p->count > 0)
             long_lengths<<<blocks_for(l->a->rows), THREADS, 0, l->stream>>>(l->a->row_start, l->a->rows,
@@ -498,8 +500,8 @@ spmm_status sell_steps(lists *l, sp_sections *p, sp_short_row **row, sp_matrix *
     TRY(allocate(m, SP_TARGET, &m->target, m->groups * SP_SLICE, sizeof *m->target));
     TRY(allocate(m, SP_COL, &m->col, slices_end + p->entries, sizeof *m->col));
     TRY(allocate(m, SP_VAL, &m->val, slices_end + p->entries, sp_value_size(m->precision)));
-    return m->precision == SPMM_F64 ? fill<double>(l, *row, long_start, slices_end, m)
-                                    : fill<float>(l, *row, long_start, slices_end, m);
+    return m->precision == SPMM_F64 ? fill<double>(l, row, long_start, slices_end, m)
+                                    : fill<float>(l, row, long_start, slices_end, m);
 }
 
 } // namespace
@@ -508,7 +510,6 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
 {
     lists l = {};
     sp_sections p = {};
-    sp_short_row *row = NULL;
     *m = {};
     m->format = SPMM_SELL;
     m->precision = a->precision;
@@ -521,9 +522,8 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
     if (status == SPMM_OK) {
         choose_order(&l, p.entries);
         m->groups = (l.short_rows + SP_SLICE - 1) / SP_SLICE;
-        status = run_steps(&l, [&]() -> spmm_status { return sell_steps(&l, &p, &row, m); });
+        status = run_steps(&l, [&]() -> spmm_status { return sell_steps(&l, &p, m); });
     }
-    sp_device_free(row);
     m->sections = p.count;
     m->partials = p.partials;
     m->packs = p.packs;
@@ -531,7 +531,7 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
     m->pack = p.pack;
     m->segment = p.segment;
     m->bytes[SP_LONG_ROWS] = p.count * (int64_t)sizeof *p.section;
-    m->bytes[SP_PACK] = (p.packs + 1) * (int64_t)sizeof *p.pack;
+    m->bytes[SP_PACK] = p.count > 0 ? (p.packs + 1) * (int64_t)sizeof *p.pack : 0;
     m->bytes[SP_PACKED] = p.packs * SP_SEGMENTS * (int64_t)sizeof *p.segment;
     if (status != SPMM_OK) sp_matrix_destroy(m);
     return status;

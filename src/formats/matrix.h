@@ -86,6 +86,7 @@ typedef struct sp_matrix {
     int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
     void *val;           /**< values, in `precision` */
     int32_t *target;     /**< SPMM_SELL: row of Y that each row of a slice is */
+    /* Of a matrix without sections, the next three are NULL. */
     sp_section *section; /**< SPMM_SELL: the sections of long rows, those of rows of several sections first */
     int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack */
     sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */

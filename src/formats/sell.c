@@ -249,6 +249,7 @@ static spmm_status store_long_rows(const spmm_csr *a, int64_t limit, const sp_se
     m->sections = p->count;
     m->partials = p->partials;
     m->packs = p->packs;
+    if (p->count == 0) return SPMM_OK;
     TRY(sp_matrix_alloc(m, SP_LONG_ROWS, p->count, "long rows"));
     TRY(sp_matrix_alloc(m, SP_PACK, p->packs + 1, "packs of long rows"));
     TRY(sp_matrix_alloc(m, SP_PACKED, p->packs * SP_SEGMENTS, "segments of long rows"));
