@@ -141,12 +141,16 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES])
 {
-    int count = 0, there = 0;
+    int count = 0;
     for (int i = 0; i < CHOICES; i++)
         if ((list[count] = allowed(choices[i], device, format))) count++;
-    const sp_kernel *last = fallback(device, format);
-    for (int i = 0; i < count; i++) there |= list[i] == last;
-    if (last && !there) list[count++] = last;
+    for (int f = 0; f < SP_FORMATS; f++) { /* the default kernel of each format */
+        const sp_kernel *const kernel = sp_kernel_default(device, (spmm_format)f);
+        int there = 0;
+        if (!kernel || (format != SPMM_FORMAT_AUTO && kernel->format != format)) continue;
+        for (int i = 0; i < count; i++) there |= list[i] == kernel;
+        if (!there) list[count++] = kernel;
+    }
     return count;
 }
 

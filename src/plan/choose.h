@@ -74,8 +74,8 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 
 enum { SP_MAX_CANDIDATES = 16 };
 
-/** Lists all kernels that sp_choose() can return for the given device and format, over all matrices and K.
- *  Option --autotune times these kernels. Local.
+/** Lists the kernels that option --autotune times for the given device and format: all that sp_choose() can return
+ *  for them, over all matrices and K, and the default kernel of each format. Local.
  *  \return the number of kernels in `list`; 0 if there is none */
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES]);
 
