@@ -25,7 +25,7 @@ static void expect(const sp_features *f, int64_t k, int64_t products, const char
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
-    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse}, length};
+    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse}, length, 0};
     for (int b = 0; b < SP_LENGTH_BOUNDS; b++) f.sum.over[b] = length > 4 << b ? f.sum.nnz : 0;
     return f;
 }
@@ -74,7 +74,7 @@ static void test_features(void)
         CHECK(sp_features_variation(&f) == 0 && sp_features_reuse(&f) == 0);
     }
     TEST("the facts of blocks add up to the matrix's") {
-        sp_features part, sum = {{0}, 0};
+        sp_features part, sum = {{0}, 0, 0};
         spmm_csr rows;
         CHECK_INT(sp_gen_csr("lap3d27:12", SPMM_F64, 1, &a), SPMM_OK);
         sp_features_of(&a, 1, &f);
@@ -122,7 +122,7 @@ static void test_choice(void)
         CHECK(sp_trait_of(&f, SP_ENTRIES, 3, SPMM_F32) == 5e6);
     }
     TEST("no matrix is without a kernel: no rows, no entries, one column") {
-        const sp_features none = {{0}, 0};
+        const sp_features none = {{0}, 0, 0};
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
             for (int64_t k = 1; k < 200; k += 33) {
                 const sp_kernel *kernel = NULL;

@@ -39,14 +39,14 @@ static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
 
-/** Returns the calibration for the open GPU; the first one if there is none for it, or no GPU is open. */
-static const calibration *calibration_of_gpu(void)
+/** Returns the index of the calibration for the open GPU; 0 if there is none for it, or no GPU is open. */
+static int calibration_of_gpu(void)
 {
     sp_device_info info;
     if (sp_device_current(&info) == SPMM_OK)
         for (int i = 0; i < CALIBRATIONS; i++)
-            if (strstr(info.name, calibrations[i].gpu)) return &calibrations[i];
-    return &calibrations[0];
+            if (strstr(info.name, calibrations[i].gpu)) return i;
+    return 0;
 }
 
 /** Appends "0.25 of the entries .." to a list of reasons in `why`, unless it has that trait already. */
@@ -106,7 +106,7 @@ static const sp_kernel *fallback(spmm_device device, spmm_format format)
 static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                                 spmm_device device, spmm_format format, char *why, size_t n)
 {
-    const calibration *const c = calibration_of_gpu();
+    const calibration *const c = &calibrations[(int)f->calibration];
     const float *const time = leaf_of(c, f, k, precision, why, n);
     const double count = (double)(products > 0 ? products : SP_PRODUCTS_EXPECTED);
     const sp_kernel *best = NULL;
@@ -176,6 +176,7 @@ void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
     memcpy(f->sum.over, over, sizeof over);
     f->sum.panel_columns = sp_panel_columns(block, SAMPLES);
     f->longest = longest;
+    f->calibration = calibration_of_gpu();
 }
 
 double sp_features_variation(const sp_features *f)

@@ -22,7 +22,10 @@ typedef struct sp_features {
         double over[SP_LENGTH_BOUNDS]; /**< over[i]: number of entries in rows of more than 4 << i entries */
         double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
     } sum;
+    /* Of these the greatest of all ranks counts, so that all choose alike. */
     double longest; /**< number of entries of the longest row */
+    double
+        calibration; /**< which measurements the open GPU's kind asks for: an index in choose.c; 0: the default */
 } sp_features;
 
 /** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:

@@ -15,7 +15,7 @@ spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, 
 {
     sp_features_of(block, threads_of(threads), f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
-    return sp_slowest(comm, &f->longest, 1);
+    return sp_slowest(comm, &f->longest, 2); /* and the calibration */
 }
 
 /* ---- set-up ---- */
