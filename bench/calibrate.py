@@ -204,7 +204,7 @@ def write(by_gpu):
     print(f"static const char *const choices[CHOICES] = {{{names}}};\n")
     table = []
     for gpu, cases in by_gpu.items():
-        word = gpu.split()[-1]
+        word = re.search(r"[A-Za-z]*\d\w*", gpu).group(0)  # H200 of NVIDIA H200, H100 of NVIDIA H100 80GB HBM3
         trees, times = [], []
         for precision in ("f64", "f32"):
             own = [c for c in cases if c.precision == precision]

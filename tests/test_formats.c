@@ -30,8 +30,8 @@ static void make_uneven(spmm_precision precision, spmm_csr *a)
     sp_free(j);
 }
 
-/** Checks that entry e of m is the entry of row `row` of a with the same column, that the entries of a row come
- *  in its order, and that none comes twice.
+/** Checks that entry e of m is the entry of row `row` of a with the same column, that the entries of a row
+ *  come in its order, and that none comes twice.
  *  \param [in,out] at    the row's previous entry in a; -1: this is its first
  *  \param [in,out] seen  [a->nnz] 1 for the entries that were found */
 static void check_entry(const spmm_csr *a, const sp_matrix *m, int64_t e, int64_t row, int64_t *at,

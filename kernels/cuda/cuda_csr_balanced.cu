@@ -1,8 +1,8 @@
-/** The kernels csr_balanced and csr_deep, CSR for rows of uneven lengths: each runs the sub-warp kernel of cuda_rows.cuh on a list
- *  of the short rows, sorted by the power of two of their length, longest first, so that those of a warp are
- *  about equally long and no long one starts last. csr_deep has more loads of X in flight per warp, and fewer
- *  warps: it is for matrices so small that the wait of the longest chain is what takes time. Also sums the long rows of panel_mma, and prepares those of
- *  the other kernels. */
+/** The kernels csr_balanced and csr_deep, CSR for rows of uneven lengths: each runs the sub-warp kernel of
+ *  cuda_rows.cuh on a list of the short rows, sorted by the power of two of their length, longest first, so
+ *  that those of a warp are about equally long and no long one starts last. csr_deep has more loads of X in
+ *  flight per warp, and fewer warps: it is for matrices so small that the wait of the longest chain is what
+ *  takes time. Also sums the long rows of panel_mma, and prepares those of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 void sp_cuda_release_lists(void *state)

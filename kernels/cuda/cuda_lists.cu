@@ -1,6 +1,6 @@
 /** Work lists and sliced ELLPACK from CSR in GPU memory (formats/sell.h). A first pass counts the rows by
- *  length, from which the host computes the sizes of all lists. A stable radix sort by class, CUB's, brings the
- *  rows into the order of the lists, long rows first; further passes write these. */
+ *  length, from which the host computes the sizes of all lists. A stable radix sort by class, CUB's, brings
+ *  the rows into the order of the lists, long rows first; further passes write these. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(THREADS) count_rows(const int64_t *row_start, 
         atomicAdd(&s->of_class[threadIdx.x], (unsigned long long)of_class[threadIdx.x]);
 }
 
-/** Returns the place of a short row in the order of classes: fewer for longer rows, see class_of() in sell.c. */
+/** Returns the place of a short row in the order of classes: fewer for longer rows, see class_of() in
+ *  sell.c. */
 __device__ inline int order_class(int length, sp_order order)
 {
     if (order == SP_ORDER_ROWS) return 0;
@@ -188,7 +189,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** The entries of a slice, per lane; 0 of a long row, for the sum of the lengths of long rows. */
+/** Number of entries of each long row; 0 of the other rows. */
 __global__ void __launch_bounds__(THREADS)
     long_lengths(const int64_t *row_start, int64_t rows, int64_t limit, int64_t *length)
 {
@@ -323,7 +324,7 @@ spmm_status count(lists *l, int64_t k, sp_sections *p)
     return status == SPMM_OK ? compute_sizes(l, k, p) : status;
 }
 
-/** Sorts the rows by class. `bytes`: of CUB's own temporary memory; only computed if there is none yet. */
+/** Sorts the rows by class; only counts the memory that this takes if there is none yet. */
 spmm_status sort(lists *l)
 {
     const int64_t rows = l->a->rows;

@@ -1,9 +1,9 @@
 /** Long rows of the CUDA kernels: rows of more than SP_CHAIN entries are summed section by section
  *  (summation.h), in the same launch as the other rows: the first blocks of a grid sum packs of sections, the
- *  others rows. A section that is a whole row is stored in Y. The sums of the sections of a longer row go to memory,
- *  and the block that stores the last of them adds them in order: it is told by a counter, as in the CUDA
- *  sample threadFenceReduction. No value is added atomically, so that the bits of Y do not depend on which
- *  block is the last. */
+ *  others rows. A section that is a whole row is stored in Y. The sums of the sections of a longer row go to
+ *  memory, and the block that stores the last of them adds them in order: it is told by a counter, as in the
+ *  CUDA sample threadFenceReduction. No value is added atomically, so that the bits of Y do not depend on
+ *  which block is the last. */
 #ifndef SP_CUDA_LONG_ROWS_CUH
 #define SP_CUDA_LONG_ROWS_CUH
 
@@ -48,8 +48,8 @@ namespace {
 
 constexpr int BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, SECTION_LEAVES = SP_SECTION / SP_LEAF;
 
-/** The members of a kernel's arguments that describe its long rows. `partial`, `partial_ld` and `counter` as in
- *  sp_work_lists; section_blocks: number of blocks that sum sections. */
+/** The members of a kernel's arguments that describe its long rows. `partial`, `partial_ld` and `counter` as
+ *  in sp_work_lists; section_blocks: number of blocks that sum sections. */
 template <typename T> struct long_row_args {
     const sp_section *section;
     const int32_t *pack;
@@ -81,7 +81,8 @@ __device__ inline sp_segment segment_of(const long_row_args<T> &a, int64_t p, in
     return {(int64_t)((uint64_t)(uint32_t)s.y << 32 | (uint32_t)s.x), s.z, s.w};
 }
 
-/** Returns the number of entries in leaf `leaf` of a segment. A segment that is one chain is its first leaf. */
+/** Returns the number of entries in leaf `leaf` of a segment. A segment that is one chain is its first
+ *  leaf. */
 __device__ inline int leaf_length(const sp_segment &s, int leaf)
 {
     if (s.chain) return leaf == 0 ? s.length : 0;
@@ -185,8 +186,8 @@ __device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, in
     return 1;
 }
 
-/** Stores the sums of the block's sections in Y or as partial sums, and adds the rows of several sections that
- *  are complete by that. All threads of the block must call it.
+/** Stores the sums of the block's sections in Y or as partial sums, and adds the rows of several sections
+ *  that are complete by that. All threads of the block must call it.
  *  \param sums  [packs * sums * vectors] in shared memory: in, complete; afterwards scratch for [BLOCK]
  *  \param [in] y  first column of the product in row 0 of Y; columns: number of them */
 template <int L, int N, typename T, typename X>
@@ -261,8 +262,8 @@ __device__ inline float4 from_lane(const float4 &x, int lane)
     return {from_lane(x.x, lane), from_lane(x.y, lane), from_lane(x.z, lane), from_lane(x.w, lane)};
 }
 
-/** The leaves of a pack in shared memory: the rows of X and the values of A that belong to their entries. Rows
- *  of the arrays are padded, so that lanes that each walk along a row meet different banks. */
+/** The leaves of a pack in shared memory: the rows of X and the values of A that belong to their entries.
+ *  Rows of the arrays are padded, so that lanes that each walk along a row meet different banks. */
 template <typename T, typename X> struct staged_leaves {
     X x[SECTION_LEAVES][SP_LEAF + 1];
     T val[SECTION_LEAVES][SP_LEAF + 1];

@@ -47,12 +47,12 @@ template <typename T> struct rows_args : long_row_args<T> {
 };
 
 /** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane:
- *  `group`: number of entries whose loads of X (N per entry) are in flight together. A deep kernel has more of
- *  them, for matrices where a few warps that wait for X take longer than all the traffic.
+ *  `group`: number of entries whose loads of X (N per entry) are in flight together. A deep kernel has more
+ *  of them, for matrices where a few warps that wait for X take longer than all the traffic.
  *  `chunk`: number of entries that a sub-warp loads at a time; `per_lane`: how many of them each lane loads.
  *  `blocks`: number of blocks that must fit on a multiprocessor, which tells the compiler how many registers
  *  it may use. Without this number it saves registers by starting the sums of a group before the last loads
- *  of the group. */
+ *  of the group, and the path for long rows takes more than the others need. */
 template <int L, int N, bool deep> struct shape {
     static constexpr int group = deep && L > 1 ? 8 : 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
@@ -250,7 +250,8 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
     }
 }
 
-/** Sums the block's packs of sections. Not inlined, so that rows_kernel() has its registers for short rows. */
+/** Sums the block's packs of sections. Not inlined, so that rows_kernel() has its registers for short
+ *  rows. */
 template <bool deep, typename T, int L, int N, typename X>
 __device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_column,
                                           staged_chunk<T, shape<L, N, deep>::chunk> *stage)

@@ -36,8 +36,8 @@ __device__ inline void load_values(const sell_args<T> &a, int64_t at, int64_t en
 }
 
 /** Sums this lane's row of a slice, whose next entry is at `at`, with the loads of X of G entries in flight.
- *  The next column indices are loaded meanwhile, and with one column of X, which takes few registers, the next
- *  values, too. */
+ *  The next column indices are loaded meanwhile, and with one column of X, which takes few registers, the
+ *  next values, too. */
 template <int G, typename T, typename X, int N>
 __device__ inline void sum_slice(const sell_args<T> &a, int64_t at, int64_t end, const char *const (&x)[N],
                                  X (&sum)[N])

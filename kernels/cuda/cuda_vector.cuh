@@ -1,4 +1,5 @@
-/** Helpers that the CUDA kernels share: how products are queued, and vectors of adjacent columns of X and Y. */
+/** Helpers that the CUDA kernels share: how products are queued, and vectors of adjacent columns of X and
+ *  Y. */
 #ifndef SP_CUDA_VECTOR_CUH
 #define SP_CUDA_VECTOR_CUH
 

@@ -23,7 +23,10 @@ spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_dev
 {
     spmm_status status;
     const sp_format *const rules = sp_formats[format == SPMM_FORMAT_AUTO ? SPMM_CSR : format];
-    if (space == SPMM_CUDA && rules->convert_on_gpu) return create_on_gpu(block, rules, k, m);
+    if (space == SPMM_CUDA && rules->convert_on_gpu) {
+        status = create_on_gpu(block, rules, k, m);
+        if (status != SPMM_ERR_MEMORY) return status; /* both formats do not fit side by side: convert here */
+    }
     *m = (sp_matrix){.format = format == SPMM_FORMAT_AUTO ? SPMM_CSR : format,
                      .precision = block->precision,
                      .space = SPMM_CPU,

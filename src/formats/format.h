@@ -19,8 +19,8 @@ typedef struct sp_format {
      *                     (sp_matrix_alloc()) and the other numbers. The caller destroys it, also on failure
      *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (the block would be too large in this format) */
     spmm_status (*convert)(const spmm_csr *block, double ell_limit, int64_t k, int threads, sp_matrix *m);
-    /** Converts a CSR matrix in GPU memory there, without a copy in host memory; NULL: by convert() only. Local;
-     *  complete on return.
+    /** Converts a CSR matrix in GPU memory there, without a copy in host memory; NULL: by convert() only.
+     *  Local; complete on return.
      *  \param [in]  csr  SPMM_CSR; the caller keeps it
      *  \param [in]  k    as in sp_matrix_create()
      *  \param [out] m    the caller destroys it; zeroed on failure

@@ -12,8 +12,8 @@ enum {
 };
 
 /** A section of a long row (summation.h): the unit of work in which the CUDA kernels sum long rows. Sections
- *  are packed: a pack has up to SP_SEGMENTS segments, of one section or of several short ones. 16 bytes, which a
- *  GPU loads at once. */
+ *  are packed: a pack has up to SP_SEGMENTS segments, of one section or of several short ones. 16 bytes,
+ *  which a GPU loads at once. */
 typedef struct sp_section {
     int32_t row;    /**< row of Y */
     int32_t index;  /**< the section is number `index` of its row's sections, which are listed in order */

@@ -75,8 +75,8 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
 
 /* ---- the same lists and arrays, bit for bit, made on the GPU from a CSR matrix in its memory ---- */
 
-/** Lists the short rows and the sections of a CSR matrix, like sp_short_rows_create() with SP_ORDER_CLASSES and
- *  sp_sections_create(). Local; complete on return.
+/** Lists the short rows and the sections of a CSR matrix, like sp_short_rows_create() with SP_ORDER_CLASSES
+ *  and sp_sections_create(). Local; complete on return.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()

@@ -11,8 +11,8 @@
 #include "formats/panel.h"
 #include "formats/summation.h"
 
-/** A node of a decision tree. Its left child, for traits up to `bound`, is the next node, its right child is node
- *  `other`. A leaf has trait SP_TRAITS, and `other` is its number. */
+/** A node of a decision tree. Its left child, for traits up to `bound`, is the next node, its right child is
+ *  node `other`. A leaf has trait SP_TRAITS, and `other` is its number. */
 typedef struct choice_node {
     sp_trait trait;
     double bound;
@@ -25,8 +25,8 @@ enum { CHOICES = 5 };
 typedef struct calibration {
     const char *gpu; /* part of the GPU's name */
     const choice_node *tree[2];
-    /** [leaves]: time of a product by each kernel over that of the fastest one, mean of the leaf's matrices; 0:
-     *  the kernel was not measured */
+    /** [leaves]: time of a product by each kernel over that of the fastest one, mean of the leaf's matrices;
+     *  0: the kernel was not measured */
     const float (*time[2])[CHOICES];
     /** seconds of the fastest product: of a launch, per byte of A, per byte of X gathered, per byte of Y */
     double product[4];
@@ -86,8 +86,8 @@ static double seconds_of(const calibration *c, int i, const float *time, const s
            c->set_up[i][2] * entries;
 }
 
-/** Returns the kernel with the given name if it may be used; NULL if it is not in the registry, or is for another
- *  device or format. */
+/** Returns the kernel with the given name if it may be used; NULL if it is not in the registry, or is for
+ *  another device or format. */
 static const sp_kernel *allowed(const char *name, spmm_device device, spmm_format format)
 {
     const sp_kernel *kernel = sp_kernel_find(name);
@@ -95,8 +95,8 @@ static const sp_kernel *allowed(const char *name, spmm_device device, spmm_forma
     return format == SPMM_FORMAT_AUTO || kernel->format == format ? kernel : NULL;
 }
 
-/** Returns the kernel to use where there is nothing to choose: the default for the format, or for CSR if format
- *  is AUTO. */
+/** Returns the kernel to use where there is nothing to choose: the default for the format, or for CSR if
+ *  format is AUTO. */
 static const sp_kernel *fallback(spmm_device device, spmm_format format)
 {
     return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);

@@ -1,6 +1,6 @@
-/** Chooses a kernel if the caller names none (`--kernel auto`). On a GPU a decision tree, made from measurements
- *  by bench/calibrate.py, says how the kernels compare for matrices with such features; what a kernel needs to be
- *  set up is divided by the number of products to come. */
+/** Chooses a kernel if the caller names none (`--kernel auto`). On a GPU a decision tree, made from
+ *  measurements by bench/calibrate.py, says how the kernels compare for matrices with such features; what a
+ *  kernel needs to be set up is divided by the number of products to come. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 
@@ -58,8 +58,9 @@ void sp_features_of(const spmm_csr *block, int threads, sp_features *f);
 double sp_features_variation(const sp_features *f);
 
 /** Returns how often a row of X is used, on average, once it has been fetched for a panel of SP_PANEL rows:
- *  the number of entries in panels, which have no long rows, divided by sum.panel_columns. 0 if there are none, and if
- *  more than 2 % of the entries are in long rows, which the kernel for panels leaves to a second launch. Local. */
+ *  the number of entries in panels, which have no long rows, divided by sum.panel_columns. 0 if there are
+ *  none, and if more than 2 % of the entries are in long rows, which the kernel for panels leaves to a second
+ *  launch. Local. */
 double sp_features_reuse(const sp_features *f);
 
 enum { SP_PRODUCTS_EXPECTED = 1000 };
@@ -77,8 +78,8 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 
 enum { SP_MAX_CANDIDATES = 16 };
 
-/** Lists the kernels that option --autotune times for the given device and format: all that sp_choose() can return
- *  for them, over all matrices and K, and the default kernel of each format. Local.
+/** Lists the kernels that option --autotune times for the given device and format: all that sp_choose() can
+ *  return for them, over all matrices and K, and the default kernel of each format. Local.
  *  \return the number of kernels in `list`; 0 if there is none */
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES]);
 
