@@ -119,18 +119,6 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
     return prefetch < MOST_PREFETCH ? (prefetch > 8 ? prefetch : 8) : MOST_PREFETCH;
 }
 
-int sp_choose_alike(const sp_matrix *a, const int64_t *begin, const int64_t *end)
-{
-    /* MOST of OF groups must be alike; SHORT: mean number of entries below which rows overlap by themselves. */
-    enum { SAMPLES = 4096, OF = 10, MOST = 8, SHORT = 8 };
-    const int64_t step = a->rows / SAMPLES / SP_TOGETHER * SP_TOGETHER + SP_TOGETHER;
-    int64_t alike = 0, groups = 0;
-    if (a->nnz < SHORT * a->rows) return 0;
-    for (int64_t i = 0; i + SP_TOGETHER <= a->rows; i += step, groups++)
-        alike += sp_rows_alike(begin, end, i, a->rows, SP_CHAIN);
-    return alike * OF >= groups * MOST;
-}
-
 int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly)
 {
     enum { PREFETCHED_BYTES_OF_BLOCK = 8192 };

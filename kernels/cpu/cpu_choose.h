@@ -27,11 +27,6 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
  *  \return the prefetch distance in entries of A; 0: X need not be prefetched */
 int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
 
-/** Returns 1 if, with K = 1, rows should be computed side by side: if most groups of SP_TOGETHER consecutive
- *  rows are of like length (sp_rows_alike()), so that the tests seldom fail. The additions of one row need
- *  then not wait for one another. */
-int sp_choose_alike(const sp_matrix *a, const int64_t *begin, const int64_t *end);
-
 /** Returns 1 if Y should be written by streaming stores: if Y has at least the size set by
  *  sp_rows_stream_from(), and is aligned for vectors of width w. */
 int sp_choose_stream(const spmm_multivector *y, const sp_width *w);

@@ -57,10 +57,9 @@ typedef struct sp_block {
     int64_t prefetch;   /**< prefetch distance in X, in entries of A; 0: X is not prefetched */
     int64_t last_entry; /**< last position of col that may be read in order to prefetch X */
     int64_t fetched;    /**< col and val are prefetched up to this position; -1: A is not prefetched */
-    int alike;  /**< 1: the loop for SP_RUN_ANY with K = 1 computes rows of like length side by side */
-    int tail;   /**< number of columns in the last vector of a row, if that vector is masked */
-    int newly;  /**< 1: loops for SP_RUN_BLOCK2 and _BLOCK3 call sp_find_newly_touched() */
-    int stream; /**< 1: write Y by streaming stores; the rows of Y are aligned for them */
+    int tail;           /**< number of columns in the last vector of a row, if that vector is masked */
+    int newly;          /**< 1: loops for SP_RUN_BLOCK2 and _BLOCK3 call sp_find_newly_touched() */
+    int stream;         /**< 1: write Y by streaming stores; the rows of Y are aligned for them */
 } sp_block;
 
 /** A loop: computes rows of Y in the columns of the column block b, from row b->first on. Sets b->first to
@@ -92,23 +91,6 @@ const sp_width *sp_widths_avx2(int *count);
 /** Returns the vector widths of AVX-512, the narrower ones first within a precision; *count is their number,
  *  0 if this build is not for x86-64. Narrow widths for which the loops of AVX2 are as good are left out. */
 const sp_width *sp_widths_avx512(int *count);
-
-/** Returns 1 if SP_TOGETHER rows from row i on are before row `last`, none of them has more than `chain`
- *  entries, and none is more than four times as long as another, so that few entries are left over where they
- *  are computed side by side.
- *  \param [in] begin, end  as in sp_block */
-SP_INLINE static int sp_rows_alike(const int64_t *begin, const int64_t *end, int64_t i, int64_t last,
-                                   int64_t chain)
-{
-    int64_t least = INT64_MAX, most = 0;
-    if (i + SP_TOGETHER > last) return 0;
-    for (int r = 0; r < SP_TOGETHER; r++) {
-        const int64_t n = end[i + r] - begin[i + r];
-        least = n < least ? n : least;
-        most = n > most ? n : most;
-    }
-    return most <= chain && most <= 4 * least;
-}
 
 /** Prefetches the cache lines that hold the `bytes` bytes at address x + offset. For the column index -1 of a
  *  padding entry the address lies before x, which is harmless, as a prefetch does not dereference it. */

@@ -169,31 +169,6 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
-/** Computes SP_TOGETHER consecutive rows of one element each, from row i on: one chain each, side by side
- *  while all of them have entries, so that one addition need not wait for another. */
-TARGET SP_INLINE static void NAME(few_rows)(const sp_block *b, const int64_t i, const int64_t ldx)
-{
-    const VALUE *const val = b->val, *const x = b->x;
-    int64_t at[SP_TOGETHER], n[SP_TOGETHER], least = INT64_MAX;
-    VECTOR sum[SP_TOGETHER];
-    SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-    {
-        at[r] = b->begin[i + r];
-        n[r] = b->end[i + r] - at[r];
-        least = n[r] < least ? n[r] : least;
-        sum[r] = ZERO;
-    }
-    for (int64_t e = 0; e < least; e++)
-        SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-            sum[r] = FMA(SPREAD(val[at[r] + e]), LOAD(x + b->col[at[r] + e] * ldx), sum[r]);
-    SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-    {
-        for (int64_t e = least; e < n[r]; e++)
-            sum[r] = FMA(SPREAD(val[at[r] + e]), LOAD(x + b->col[at[r] + e] * ldx), sum[r]);
-        NAME(store)(b, i + r, &sum[r], 1, 0, MASK_OF(0));
-    }
-}
-
 /** The loop for SP_RUN_ANY: computes one row at a time, up to the first row that is long if `leaves` is 0, or
  *  not long if it is 1. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
@@ -216,31 +191,6 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
             NAME(long_rows)(b, g, 1, 1, ldx, 0, vectors, masked);
         else
             NAME(product)(b, g, 1, 1, ldx, 0, vectors, masked);
-    }
-    b->first = i;
-}
-
-/** The loop for SP_RUN_ANY with K = 1 where rows are alike: up to the first row that is long. A function of
- *  its own, so that the other loop keeps its registers. */
-TARGET SP_NOINLINE static void NAME(alike)(sp_block *b)
-{
-    int64_t i = b->first;
-    while (i < b->last && b->end[i] - b->begin[i] <= b->chain) {
-        const int together = sp_rows_alike(b->begin, b->end, i, b->last, b->chain);
-        const int64_t next = i + (together ? SP_TOGETHER : 1);
-        if (b->fetched >= 0) sp_fetch_entries(b, b->end[next - 1], sizeof(VALUE), 1);
-        if (together) {
-            NAME(few_rows)(b, i, b->ldx);
-        } else {
-            const int64_t at = b->begin[i];
-            const NAME(group) g = {.i = i,
-                                   .n = b->end[i] - at,
-                                   .val = (const VALUE *)b->val + at,
-                                   .col = b->col + at,
-                                   .x = b->x};
-            NAME(product)(b, g, 1, 1, b->ldx, 0, 1, 0);
-        }
-        i = next;
     }
     b->first = i;
 }
@@ -317,26 +267,25 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
 #ifndef SHIFT_BY_LANES
 #define SHIFT_BY_LANES(b) (void)0
 #endif
-#define ONE(kind, name, vectors, masked)                                                    \
-    TARGET SP_NOINLINE static void NAME(name##_long)(sp_block * b)                          \
-    {                                                                                       \
-        if (VECTORS == 1 && LANES == 1 && b->ldx == 1)                                      \
-            LOOP(kind, 1, vectors, masked, 1);                                              \
-        else                                                                                \
-            LOOP(kind, b->ldx, vectors, masked, 1);                                         \
-    }                                                                                       \
-    TARGET static void NAME(name)(sp_block * b)                                             \
-    {                                                                                       \
-        const int column = VECTORS == 1 && LANES == 1 && b->ldx == 1; /* contiguous X */    \
-        if (column && (kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);             \
-        if ((kind) == SP_RUN_ANY && VECTORS == 1 && LANES == 1 && b->alike) NAME(alike)(b); \
-        if (b->first == b->last) return;                                                    \
-        if (b->end[b->first] - b->begin[b->first] > b->chain)                               \
-            NAME(name##_long)(b);                                                           \
-        else if (column)                                                                    \
-            LOOP(kind, 1, vectors, masked, 0);                                              \
-        else                                                                                \
-            LOOP(kind, b->ldx, vectors, masked, 0);                                         \
+#define ONE(kind, name, vectors, masked)                                                 \
+    TARGET SP_NOINLINE static void NAME(name##_long)(sp_block * b)                       \
+    {                                                                                    \
+        if (VECTORS == 1 && LANES == 1 && b->ldx == 1)                                   \
+            LOOP(kind, 1, vectors, masked, 1);                                           \
+        else                                                                             \
+            LOOP(kind, b->ldx, vectors, masked, 1);                                      \
+    }                                                                                    \
+    TARGET static void NAME(name)(sp_block * b)                                          \
+    {                                                                                    \
+        const int column = VECTORS == 1 && LANES == 1 && b->ldx == 1; /* contiguous X */ \
+        if (column && (kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);          \
+        if (b->first == b->last) return;                                                 \
+        if (b->end[b->first] - b->begin[b->first] > b->chain)                            \
+            NAME(name##_long)(b);                                                        \
+        else if (column)                                                                 \
+            LOOP(kind, 1, vectors, masked, 0);                                           \
+        else                                                                             \
+            LOOP(kind, b->ldx, vectors, masked, 0);                                      \
     }
 /* clang-format off */
 #define LOOP(kind, ldx, vectors, masked, leaves)                                    \

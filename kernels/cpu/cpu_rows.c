@@ -34,7 +34,6 @@ typedef struct sp_rows {
     sp_thread_ranges interleaved;
     int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
-    int alike;        /* 1: with K = 1, rows are computed side by side */
     int newly;        /* 1: X has LARGE_X bytes or more; see sp_block.newly */
     int64_t parts;    /* total number of parts of the rows of more than SP_PART entries */
     int64_t *part;    /* [2 * parts]: where each part begins, then where each part ends */
@@ -100,7 +99,6 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     TRY(interleave(setup, s));
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     s->newly = a->cols * setup->k * size >= LARGE_X;
-    s->alike = setup->k == 1 && sp_choose_alike(a, s->begin, s->end);
     s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
     return SPMM_OK;
 }
@@ -200,7 +198,6 @@ static void run_range(const product *p, int64_t first, int64_t last)
                   .ldx = p->l->x->ld,
                   .ldy = p->l->y->ld,
                   .prefetch = s->prefetch,
-                  .alike = s->alike,
                   .last_entry = s->end[last - 1] - 1,
                   .fetched = s->fetch ? s->begin[first] : -1,
                   .newly = s->newly,
