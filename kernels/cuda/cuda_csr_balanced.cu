@@ -10,9 +10,9 @@ void sp_cuda_release_lists(void *state)
     sp_work_lists *const s = (sp_work_lists *)state;
     if (!s) return;
     sp_device_free(s->row);
-    sp_device_free(s->section);
-    sp_device_free(s->pack);
-    sp_device_free(s->segment);
+    sp_device_free(s->long_rows.section);
+    sp_device_free(s->long_rows.pack);
+    sp_device_free(s->long_rows.segment);
     sp_device_free(s->partial);
     sp_device_free(s->counter);
     sp_device_free(s->col);
@@ -25,9 +25,10 @@ static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
     /* FEWEST: least number of columns in a tile of blockIdx.y. */
     enum { FEWEST = 8 };
-    if (s->partials == 0) return SPMM_OK;
-    const int64_t counters = s->partials * (setup->k / FEWEST + 1) * (int64_t)sizeof *s->counter;
-    TRY(sp_device_alloc(&s->partial, s->partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
+    const int64_t partials = s->long_rows.partials;
+    if (partials == 0) return SPMM_OK;
+    const int64_t counters = partials * (setup->k / FEWEST + 1) * (int64_t)sizeof *s->counter;
+    TRY(sp_device_alloc(&s->partial, partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
                         "partial sums of long rows"));
     TRY(sp_device_alloc((void **)&s->counter, counters, "counters of long rows"));
     return sp_device_zero(s->counter, counters);
@@ -47,14 +48,14 @@ static spmm_status upload_lists(const sp_setup *setup, const sp_sections *p, voi
     sp_work_lists *s = NULL;
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "work lists"));
     *state = s;
-    s->sections = p->count;
-    s->partials = p->partials;
-    s->packs = p->packs;
-    TRY(copy_to_device((void **)&s->section, p->section, p->count * (int64_t)sizeof *p->section,
+    sp_sections *const to = &s->long_rows;
+    to->partials = p->partials;
+    to->packs = p->packs;
+    TRY(copy_to_device((void **)&to->section, p->section, p->count * (int64_t)sizeof *p->section,
                        "long rows"));
-    TRY(copy_to_device((void **)&s->pack, p->pack, (p->packs + 1) * (int64_t)sizeof *p->pack, "long rows"));
-    TRY(copy_to_device((void **)&s->segment, p->segment, p->packs * SP_SEGMENTS * (int64_t)sizeof *p->segment,
-                       "long rows"));
+    TRY(copy_to_device((void **)&to->pack, p->pack, (p->packs + 1) * (int64_t)sizeof *p->pack, "long rows"));
+    TRY(copy_to_device((void **)&to->segment, p->segment,
+                       p->packs * SP_SEGMENTS * (int64_t)sizeof *p->segment, "long rows"));
     return allocate_sums(setup, s);
 }
 
@@ -85,14 +86,13 @@ spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state)
     if (setup->a->sections == 0) return SPMM_OK;
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "work lists"));
     *state = s;
-    s->sections = setup->a->sections;
-    s->partials = setup->a->partials;
-    s->packs = setup->a->packs;
+    s->long_rows.partials = setup->a->partials;
+    s->long_rows.packs = setup->a->packs;
     return keep_on_success(allocate_sums(setup, s), state);
 }
 
-/** Copies the entries of the long rows to the device, and lists their sections. */
-static spmm_status copy_rows(const sp_setup *setup, sp_sections *p, int64_t *start, void **state)
+/** Copies the entries of the long rows and the lists of their sections to the device. */
+static spmm_status copy_rows(const sp_setup *setup, const sp_sections *p, void **state)
 {
     const spmm_csr *const csr = setup->csr;
     const int64_t size = sp_value_size(csr->precision), of_columns = p->entries * (int64_t)sizeof(int32_t);
@@ -101,7 +101,7 @@ static spmm_status copy_rows(const sp_setup *setup, sp_sections *p, int64_t *sta
     spmm_status status;
     TRY_GOTO(sp_alloc((void **)&col, p->entries, sizeof *col, "long rows"), done);
     TRY_GOTO(sp_alloc(&val, p->entries, (size_t)size, "long rows"), done);
-    sp_copy_long_rows(csr, SP_CHAIN, start, col, val);
+    sp_copy_long_rows(csr, SP_CHAIN, NULL, col, val);
     TRY_GOTO(upload_lists(setup, p, state), done);
     {
         sp_work_lists *const lists = (sp_work_lists *)*state;
@@ -124,7 +124,7 @@ spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
     TRY(sp_alloc((void **)&start, setup->csr->rows, sizeof *start, "starts of long rows"));
     sp_copy_long_rows(setup->csr, SP_CHAIN, start, NULL, NULL);
     TRY_GOTO(sp_sections_create(setup->csr, SP_CHAIN, start, 0, &p), done);
-    TRY_GOTO(copy_rows(setup, &p, start, state), done);
+    TRY_GOTO(copy_rows(setup, &p, state), done);
 done:
     sp_sections_destroy(&p);
     sp_free(start);
@@ -153,14 +153,7 @@ void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaSt
 /** Lists the rows on the GPU, as the matrix is there. */
 static spmm_status list_rows(const sp_setup *setup, sp_work_lists *s)
 {
-    sp_sections p;
-    TRY(sp_cuda_row_lists(setup->a, setup->k, &s->row, &s->rows, &p));
-    s->sections = p.count;
-    s->partials = p.partials;
-    s->packs = p.packs;
-    s->section = p.section;
-    s->pack = p.pack;
-    s->segment = p.segment;
+    TRY(sp_cuda_row_lists(setup->a, setup->k, &s->row, &s->rows, &s->long_rows));
     return allocate_sums(setup, s);
 }
 
@@ -172,8 +165,7 @@ static spmm_status prepare(const sp_setup *setup, void **state)
 
 template <bool deep, typename T> static void run_lists(const sp_launch *l, cudaStream_t stream)
 {
-    const sp_work_lists *const lists = (const sp_work_lists *)l->state;
-    if (lists) launch_typed<deep, T>(l, lists, stream);
+    launch_typed<deep, T>(l, (const sp_work_lists *)l->state, stream);
 }
 
 template <bool deep> static spmm_status run(const sp_launch *l, const char *id)

@@ -465,15 +465,6 @@ spmm_status fill(lists *l, const sp_short_row *row, const int64_t *long_start, i
     return sp_device_launched("slices");
 }
 
-/** Takes the order of rows if that takes little padding: see order_rows() in sell.c. */
-void choose_order(lists *l, int64_t long_entries)
-{
-    enum { LITTLE = 16 };
-    const int64_t entries = l->a->nnz - long_entries;
-    const int64_t padded = (int64_t)l->count.padded[l->limit == SP_CHAIN];
-    l->order = padded - entries <= entries / LITTLE ? SP_ORDER_ROWS : SP_ORDER_LENGTHS;
-}
-
 /** The passes of sp_cuda_sell(). */
 spmm_status sell_steps(lists *l, sp_sections *p, sp_matrix *m)
 {
@@ -521,7 +512,7 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
     spmm_status status = begin(&l, a);
     if (status == SPMM_OK) status = count(&l, k, &p);
     if (status == SPMM_OK) {
-        choose_order(&l, p.entries);
+        l.order = sp_slice_order((int64_t)l.count.padded[l.limit == SP_CHAIN], a->nnz - p.entries);
         m->groups = (l.short_rows + SP_SLICE - 1) / SP_SLICE;
         status = run_steps(&l, [&]() -> spmm_status { return sell_steps(&l, &p, m); });
     }

@@ -13,13 +13,10 @@
 struct sp_work_lists {
     int64_t rows; /* number of short rows in `row`; only csr_balanced lists them */
     sp_short_row *row;
-    int64_t sections, partials, packs;
-    sp_section *section; /* [sections]; NULL: the matrix has it, `pack` and `segment` */
-    int32_t *pack;       /* [packs + 1] */
-    sp_segment *segment; /* [packs * SP_SEGMENTS] */
-    void *partial;       /* [partials x partial_ld(k)]: the sum of section i is in row i */
-    unsigned *counter;   /* [partials x ...]: zero between products */
-    int32_t *col;        /* copy of the entries of the long rows; NULL: they are read in the matrix */
+    sp_sections long_rows; /* in GPU memory; without its arrays where the matrix has them */
+    void *partial;         /* [partials x partial_ld(k)]: the sum of section i is in row i */
+    unsigned *counter;     /* [partials x ...]: zero between products */
+    int32_t *col;          /* copy of the entries of the long rows; NULL: they are read in the matrix */
     void *val;
 };
 
@@ -245,23 +242,6 @@ __device__ inline void wait_for_copies()
 #endif
 }
 
-__device__ inline int from_lane(int x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
-__device__ inline int64_t from_lane(int64_t x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
-__device__ inline double from_lane(double x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
-__device__ inline float from_lane(float x, int lane) { return __shfl_sync(ALL_LANES, x, lane); }
-__device__ inline double2 from_lane(const double2 &x, int lane)
-{
-    return {from_lane(x.x, lane), from_lane(x.y, lane)};
-}
-__device__ inline float2 from_lane(const float2 &x, int lane)
-{
-    return {from_lane(x.x, lane), from_lane(x.y, lane)};
-}
-__device__ inline float4 from_lane(const float4 &x, int lane)
-{
-    return {from_lane(x.x, lane), from_lane(x.y, lane), from_lane(x.z, lane), from_lane(x.w, lane)};
-}
-
 /** The leaves of a pack in shared memory: the rows of X and the values of A that belong to their entries.
  *  Rows of the arrays are padded, so that lanes that each walk along a row meet different banks. */
 template <typename T, typename X> struct staged_leaves {
@@ -331,11 +311,12 @@ template <typename T>
 void set_long_rows(long_row_args<T> &a, const sp_work_lists *lists, const sp_matrix *m, int64_t k)
 {
     if (!lists) return;
-    a.section = lists->section ? lists->section : m->section;
-    a.pack = lists->section ? lists->pack : m->pack;
-    a.segment = lists->section ? lists->segment : m->segment;
-    a.packs = lists->packs;
-    a.partials = lists->partials;
+    const sp_sections *const p = &lists->long_rows;
+    a.section = p->section ? p->section : m->section;
+    a.pack = p->section ? p->pack : m->pack;
+    a.segment = p->section ? p->segment : m->segment;
+    a.packs = p->packs;
+    a.partials = p->partials;
     a.partial = (T *)lists->partial;
     a.partial_ld = partial_ld(k);
     a.counter = lists->counter;

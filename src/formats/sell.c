@@ -280,18 +280,24 @@ static spmm_status store_slices(const spmm_csr *a, const row_list *p, int64_t en
     return SPMM_OK;
 }
 
-/** Lists the short rows in the matrix's order if that takes little padding, else longest first. */
-static spmm_status order_rows(const spmm_csr *a, int64_t limit, row_list *p)
+sp_order sp_slice_order(int64_t padded, int64_t entries)
 {
     /* LITTLE: rows keep their order if there is at most one padding entry per 16 entries, which costs less
      * than accessing rows of X in another order. */
     enum { LITTLE = 16 };
+    return padded - entries <= entries / LITTLE ? SP_ORDER_ROWS : SP_ORDER_LENGTHS;
+}
+
+/** Lists the short rows in the order of sp_slice_order(). */
+static spmm_status order_rows(const spmm_csr *a, int64_t limit, row_list *p)
+{
     int64_t entries = 0;
     TRY(sp_short_rows_create(a, limit, SP_ORDER_ROWS, &p->row, &p->count));
     for (int64_t r = 0; r < p->count; r++) entries += p->row[r].length;
-    if (padded_entries(p) - entries <= entries / LITTLE) return SPMM_OK;
+    const sp_order order = sp_slice_order(padded_entries(p), entries);
+    if (order == SP_ORDER_ROWS) return SPMM_OK;
     sp_free(p->row);
-    return sp_short_rows_create(a, limit, SP_ORDER_LENGTHS, &p->row, &p->count);
+    return sp_short_rows_create(a, limit, order, &p->row, &p->count);
 }
 
 static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)

@@ -28,6 +28,12 @@ int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precisi
  *  the matrix's order. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
+/** Returns the order of the rows of sliced ELLPACK: SP_ORDER_ROWS if their slices then have little padding, else
+ *  SP_ORDER_LENGTHS. Local.
+ *  \param [in] padded   stored entries of the slices in the matrix's order, with padding
+ *  \param [in] entries  number of entries of these rows */
+sp_order sp_slice_order(int64_t padded, int64_t entries);
+
 /** Lists the rows of up to `limit` entries, also the empty ones. Local.
  *
  *  \param [in]  a      in host memory

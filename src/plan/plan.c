@@ -38,7 +38,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     TRY(sp_shape_check(p->shape));
     const int blocks = p->column_blocks.count;
     const int64_t k = p->k / blocks; /* number of columns that one kernel launch computes */
-    TRY(f ? sp_choose(f, k, o->products, p->precision, o->device, o->format, &kernel, NULL, 0) : named_kernel(o, &kernel));
+    TRY(f ? sp_choose(f, k, o->products, p->precision, o->device, o->format, &kernel, NULL, 0)
+          : named_kernel(o, &kernel));
     TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     p->space = kernel->device;
     /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes them */

@@ -220,8 +220,8 @@ spmm_status sp_job_choose(const sp_job *job, const sp_kernel **chosen)
     TRY(sp_plan_features(job->place.grid.comm, &job->dist.block.csr, binding->threads, &f));
     if (o->tune) TRY(start_tuning(job, &t));
     for (int i = 0; i < columns->count; i++) {
-        TRY(sp_choose(&f, columns->k[i], o->products, o->precision, binding->device, o->format, &chosen[i], why[i],
-                      WHY_BYTES));
+        TRY(sp_choose(&f, columns->k[i], o->products, o->precision, binding->device, o->format, &chosen[i],
+                      why[i], WHY_BYTES));
         if (o->tune) TRY(tune(job, &t, columns->k[i], &chosen[i], why[i]));
     }
     if (job->place.verbosity >= 0) say_choices(columns, chosen, why);
