@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "device/device_ops.h"
 #include "device/difference.h"
+#include "formats/panel.h"
 #include "formats/sell.h"
 #include "kernels/kernel.h"
 
@@ -46,10 +47,10 @@ spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, 
     return refuse(NULL);
 }
 
-spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row, int64_t *rows,
-                              sp_sections *p)
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, sp_short_row **row,
+                              int64_t *rows, sp_sections *p)
 {
-    (void)a, (void)k;
+    (void)a, (void)k, (void)given;
     *row = NULL;
     *rows = 0;
     *p = (sp_sections){0};
@@ -57,6 +58,13 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row,
 }
 
 spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
+{
+    (void)a, (void)k;
+    *m = (sp_matrix){0};
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
 {
     (void)a, (void)k;
     *m = (sp_matrix){0};

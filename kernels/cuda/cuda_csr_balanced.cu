@@ -4,6 +4,9 @@
  *  flight per warp, and fewer warps: it is for matrices so small that the wait of the longest chain is what
  *  takes time. Also sums the long rows of panel_mma, and prepares those of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
+extern "C" {
+#include "formats/row_clusters.h"
+}
 
 void sp_cuda_release_lists(void *state)
 {
@@ -150,17 +153,27 @@ void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaSt
     if (lists) launch(l, lists, stream);
 }
 
-/** Lists the rows on the GPU, as the matrix is there. */
-static spmm_status list_rows(const sp_setup *setup, sp_work_lists *s)
-{
-    TRY(sp_cuda_row_lists(setup->a, setup->k, &s->row, &s->rows, &s->long_rows));
-    return allocate_sums(setup, s);
-}
-
-static spmm_status prepare(const sp_setup *setup, void **state)
+/** Lists the rows on the GPU, as the matrix is there.
+ *  \param [in] order  as sp_cuda_row_lists()'s `given` */
+static spmm_status list_rows(const sp_setup *setup, const int32_t *order, void **state)
 {
     TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
-    return keep_on_success(list_rows(setup, (sp_work_lists *)*state), state);
+    sp_work_lists *const s = (sp_work_lists *)*state;
+    spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, &s->row, &s->rows, &s->long_rows);
+    if (status == SPMM_OK) status = allocate_sums(setup, s);
+    return keep_on_success(status, state);
+}
+
+static spmm_status prepare(const sp_setup *setup, void **state) { return list_rows(setup, NULL, state); }
+
+static spmm_status prepare_clustered(const sp_setup *setup, void **state)
+{
+    int32_t *order;
+    *state = NULL;
+    TRY(sp_cuda_cluster_rows(setup->a, &order));
+    const spmm_status status = list_rows(setup, order, state);
+    sp_device_free(order);
+    return status;
 }
 
 template <bool deep, typename T> static void run_lists(const sp_launch *l, cudaStream_t stream)
@@ -179,4 +192,7 @@ static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_
 static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
 
 const sp_kernel_ops sp_kernel_csr_balanced = {run_balanced, prepare, sp_cuda_release_lists};
+static spmm_status run_clustered(const sp_launch *l) { return run<false>(l, "csr_clustered"); }
+
+const sp_kernel_ops sp_kernel_csr_clustered = {run_clustered, prepare_clustered, sp_cuda_release_lists};
 const sp_kernel_ops sp_kernel_csr_deep = {run_deep, prepare, sp_cuda_release_lists};

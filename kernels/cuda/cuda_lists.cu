@@ -4,15 +4,15 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "kernels/cuda/cuda_passes.cuh"
+
 extern "C" {
-#include "base/memory.h"
-#include "device/device.h"
 #include "formats/sell.h"
 }
 
 namespace {
 
-constexpr int THREADS = 256, WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
+constexpr int WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
 
 /** Counts of rows. Class 0 of the long rows are those of several sections, class c > 0 those of
  *  SECTION_CLASSES - c segments, as in sell.c. */
@@ -35,18 +35,6 @@ __host__ __device__ inline int section_class(int64_t length)
 
 /** Number of sections of a class in a pack. */
 __host__ __device__ inline int per_pack(int c) { return c == 0 ? 1 : SP_SEGMENTS / (SECTION_CLASSES - c); }
-
-/** Index of this thread in the grid, and number of its threads. */
-__device__ inline int64_t first_item() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
-__device__ inline int64_t grid_size() { return (int64_t)gridDim.x * blockDim.x; }
-
-/** Number of blocks for n items, a thread each; enough to fill a GPU. */
-unsigned blocks_for(int64_t n)
-{
-    constexpr int64_t MOST = 4096;
-    const int64_t blocks = (n + THREADS - 1) / THREADS;
-    return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
-}
 
 /** Returns the largest value in a warp. */
 __device__ inline int warp_max(int value)
@@ -97,13 +85,13 @@ __device__ inline int order_class(int length, sp_order order)
 }
 
 __global__ void __launch_bounds__(THREADS) classify(const int64_t *row_start, int64_t rows, int64_t limit,
-                                                    sp_order order, uint8_t *key, int32_t *row)
+                                                    sp_order order, const int32_t *given, uint8_t *key, int32_t *row)
 {
-    for (int64_t i = first_item(); i < rows; i += grid_size()) {
-        const int64_t length = row_start[i + 1] - row_start[i];
-        key[i] = (uint8_t)(length > limit ? section_class(length)
+    for (int64_t j = first_item(); j < rows; j += grid_size()) {
+        const int64_t i = given ? given[j] : j, length = row_start[i + 1] - row_start[i];
+        key[j] = (uint8_t)(length > limit ? section_class(length)
                                           : SECTION_CLASSES + order_class((int)length, order));
-        row[i] = (int32_t)i;
+        row[j] = (int32_t)i;
     }
 }
 
@@ -258,18 +246,10 @@ struct lists {
     sp_order order;
     class_ranges range;
     int64_t short_rows;
-    char *memory; /* all temporary arrays */
-    int64_t free; /* first free byte of it */
+    arena memory;
+    const int32_t *given; /* order of the rows before they are sorted; NULL: as in the matrix */
     int32_t *sorted;
 };
-
-/** Cuts `bytes` bytes from the temporary memory, or only counts them if there is none yet. */
-char *cut(lists *l, int64_t bytes)
-{
-    char *const p = l->memory ? l->memory + l->free : NULL;
-    l->free += (bytes + 255) / 256 * 256;
-    return p;
-}
 
 /** Rows between SP_LEAF and SP_CHAIN entries, and the entries in them. */
 int64_t medium_rows(const statistics *s, int64_t *entries)
@@ -328,14 +308,14 @@ spmm_status count(lists *l, int64_t k, sp_sections *p)
 spmm_status sort(lists *l)
 {
     const int64_t rows = l->a->rows;
-    uint8_t *const key = (uint8_t *)cut(l, rows), *const sorted_key = (uint8_t *)cut(l, rows);
-    int32_t *const row = (int32_t *)cut(l, rows * (int64_t)sizeof *row);
-    l->sorted = (int32_t *)cut(l, rows * (int64_t)sizeof *l->sorted);
+    uint8_t *const key = take<uint8_t>(&l->memory, rows), *const sorted_key = take<uint8_t>(&l->memory, rows);
+    int32_t *const row = take<int32_t>(&l->memory, rows);
+    l->sorted = take<int32_t>(&l->memory, rows);
     size_t bytes = 0;
     cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted_key, row, l->sorted, rows, 0, 8, l->stream);
-    void *const temporary = cut(l, (int64_t)bytes);
-    if (!l->memory) return SPMM_OK;
-    classify<<<blocks_for(rows), THREADS, 0, l->stream>>>(l->a->row_start, rows, l->limit, l->order, key,
+    void *const temporary = take<char>(&l->memory, (int64_t)bytes);
+    if (!l->memory.base) return SPMM_OK;
+    classify<<<blocks_for(rows), THREADS, 0, l->stream>>>(l->a->row_start, rows, l->limit, l->order, l->given, key,
                                                           row);
     cub::DeviceRadixSort::SortPairs(temporary, bytes, key, sorted_key, row, l->sorted, rows, 0, 8, l->stream);
     return sp_device_launched("sort of rows");
@@ -346,8 +326,8 @@ spmm_status sum_before(lists *l, int64_t *number, int64_t n)
 {
     size_t bytes = 0;
     cub::DeviceScan::ExclusiveSum(NULL, bytes, number, number, n, l->stream);
-    void *const temporary = cut(l, (int64_t)bytes);
-    if (!l->memory) return SPMM_OK;
+    void *const temporary = take<char>(&l->memory, (int64_t)bytes);
+    if (!l->memory.base) return SPMM_OK;
     cub::DeviceScan::ExclusiveSum(temporary, bytes, number, number, n, l->stream);
     return sp_device_launched("sum of row lengths");
 }
@@ -357,12 +337,12 @@ spmm_status sum_before(lists *l, int64_t *number, int64_t n)
 spmm_status make_sections(lists *l, const int64_t *start, int64_t offset, sp_sections *p)
 {
     const int64_t long_rows = l->range.row[SECTION_CLASSES], several = l->range.row[1];
-    int64_t *const first = (int64_t *)cut(l, several * (int64_t)sizeof *first);
-    if (l->memory && several > 0)
+    int64_t *const first = take<int64_t>(&l->memory, several);
+    if (l->memory.base && several > 0)
         count_sections<<<blocks_for(several), THREADS, 0, l->stream>>>(l->a->row_start, l->sorted, several,
                                                                        first);
     TRY(sum_before(l, first, several));
-    if (!l->memory || p->count == 0) return SPMM_OK;
+    if (!l->memory.base || p->count == 0) return SPMM_OK;
     TRY(sp_device_alloc((void **)&p->section, p->count * (int64_t)sizeof *p->section, "long rows"));
     TRY(sp_device_alloc((void **)&p->pack, (p->packs + 1) * (int64_t)sizeof *p->pack, "long rows"));
     TRY(sp_device_alloc((void **)&p->segment, p->packs * SP_SEGMENTS * (int64_t)sizeof *p->segment,
@@ -397,24 +377,21 @@ spmm_status begin(lists *l, const sp_matrix *a)
     return l->stream ? SPMM_OK : SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
 }
 
-/** Runs steps(l) twice: first with l->memory NULL, when it only counts the temporary memory that it needs. */
+/** Runs steps(l) twice: first to count the temporary memory that it needs. */
 template <typename F> spmm_status run_steps(lists *l, F steps)
 {
-    l->memory = NULL;
-    l->free = 0;
     TRY(steps());
-    TRY(sp_device_alloc((void **)&l->memory, l->free, "lists of rows"));
-    l->free = 0;
+    TRY(arena_open(&l->memory, "lists of rows"));
     spmm_status status = steps();
     if (status == SPMM_OK) status = sp_device_sync();
-    sp_device_free(l->memory);
+    arena_close(&l->memory);
     return status;
 }
 
 } // namespace
 
-spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row, int64_t *rows,
-                              sp_sections *p)
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, sp_short_row **row,
+                              int64_t *rows, sp_sections *p)
 {
     lists l = {};
     *row = NULL;
@@ -423,12 +400,13 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row,
     if (a->rows == 0) return SPMM_OK;
     TRY(begin(&l, a));
     TRY(count(&l, k, p));
-    l.order = SP_ORDER_CLASSES;
+    l.given = given;
+    l.order = given ? SP_ORDER_ROWS : SP_ORDER_CLASSES;
     *rows = l.short_rows;
     const spmm_status status = run_steps(&l, [&]() -> spmm_status {
         TRY(sort(&l));
         TRY(make_sections(&l, a->row_start, 0, p));
-        if (!l.memory) return SPMM_OK;
+        if (!l.memory.base) return SPMM_OK;
         TRY(sp_device_alloc((void **)row, l.short_rows * (int64_t)sizeof **row, "short rows"));
         return make_short_rows(&l, *row);
     });
@@ -468,11 +446,11 @@ spmm_status fill(lists *l, const sp_short_row *row, const int64_t *long_start, i
 /** The passes of sp_cuda_sell(). */
 spmm_status sell_steps(lists *l, sp_sections *p, sp_matrix *m)
 {
-    sp_short_row *const row = (sp_short_row *)cut(l, l->short_rows * (int64_t)sizeof *row);
-    int64_t *const long_start = (int64_t *)cut(l, l->a->rows * (int64_t)sizeof *long_start);
+    sp_short_row *const row = take<sp_short_row>(&l->memory, l->short_rows);
+    int64_t *const long_start = take<int64_t>(&l->memory, l->a->rows);
     int64_t slices_end = 0;
     TRY(sort(l));
-    if (l->memory) {
+    if (l->memory.base) {
         TRY(make_short_rows(l, row));
         TRY(allocate(m, SP_ROW_START, &m->row_start, m->groups + 1, sizeof *m->row_start));
         slice_sizes<<<blocks_for(m->groups * WARP + 1), THREADS, 0, l->stream>>>(row, l->short_rows,
@@ -483,12 +461,12 @@ spmm_status sell_steps(lists *l, sp_sections *p, sp_matrix *m)
     }
     TRY(sum_before(l, m->row_start, m->groups + 1));
     if (p->count > 0) TRY(sum_before(l, long_start, l->a->rows));
-    if (l->memory) {
+    if (l->memory.base) {
         TRY(sp_device_sync());
         TRY(sp_device_download(&slices_end, m->row_start + m->groups, sizeof slices_end));
     }
     TRY(make_sections(l, long_start, slices_end, p));
-    if (!l->memory) return SPMM_OK;
+    if (!l->memory.base) return SPMM_OK;
     TRY(allocate(m, SP_TARGET, &m->target, m->groups * SP_SLICE, sizeof *m->target));
     TRY(allocate(m, SP_COL, &m->col, slices_end + p->entries, sizeof *m->col));
     TRY(allocate(m, SP_VAL, &m->val, slices_end + p->entries, sp_value_size(m->precision)));

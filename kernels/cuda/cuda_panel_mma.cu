@@ -19,6 +19,7 @@ template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
 
 template <typename T> struct panel_args {
     const int64_t *value_start, *tile_start;
+    const int32_t *target; /* NULL: the rows are in their order */
     const int32_t *col;
     const uint32_t *mask;
     const T *val;
@@ -133,6 +134,14 @@ __device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT],
     }
 }
 
+/** Returns the row of Y that is number r of a panel; -1 if there is none. */
+template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
+{
+    const int64_t position = panel * SP_PANEL + r;
+    if (a.target) return __ldg(a.target + position); /* INT32_MIN: none */
+    return position < a.rows ? position : -1;
+}
+
 /** Computes `count` columns of the rows of a panel, from column `first` on, entry by entry in column order;
  *  each lane computes one element of Y at a time. This function has sums of its own: if the sums of
  *  sum_tiles() were passed to it, the compiler would not keep them in registers. */
@@ -141,8 +150,8 @@ __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, 
 {
     for (int e = threadIdx.x % WARP; e < SP_PANEL * count; e += WARP) {
         const int r = e / count, column = first + e % count;
-        const int64_t row = panel * SP_PANEL + r;
-        if (row >= a.rows || column >= a.columns) continue;
+        const int64_t row = row_of_panel(a, panel, r);
+        if (row < 0 || column >= a.columns) continue;
         const T *val = a.val + a.value_start[panel];
         double sum = 0;
         for (int64_t t = a.tile_start[panel]; t < a.tile_start[panel + 1]; t++) {
@@ -199,10 +208,10 @@ __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __gri
         for (int j = 0; j < NT; j++)
 #pragma unroll
             for (int v = 0; v < V; v++) odd |= isnan(sum[j][v][0]) || isnan(sum[j][v][1]);
-        const int64_t row = panel * SP_PANEL + lane / 4;
+        const int64_t row = row_of_panel(a, panel, lane / 4);
         if (__any_sync(ALL_LANES, odd))
             sum_entries(a, panel, first_column, 8 * V * NT);
-        else if (row < a.rows)
+        else if (row >= 0)
             store_sums<T, V, NT>(a, row, first_column + lane % 4 * 2 * V, sum);
     }
 }
@@ -237,6 +246,7 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     panel_args<T> a = vector_args<panel_args, T>(l);
     a.value_start = l->a->row_start;
     a.tile_start = l->a->tile_start;
+    a.target = l->a->target;
     a.mask = l->a->mask;
     a.panels = l->a->groups;
     a.rows = l->a->rows;

@@ -128,7 +128,7 @@ static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int t
     return SPMM_OK;
 }
 
-const sp_format sp_format_panel = {convert, NULL, NULL};
+const sp_format sp_format_panel = {convert, sp_cuda_panels, NULL};
 
 double sp_panel_columns(const spmm_csr *a, int64_t samples)
 {

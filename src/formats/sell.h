@@ -82,17 +82,19 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
 /* ---- the same lists and arrays, bit for bit, made on the GPU from a CSR matrix in its memory ---- */
 
 /** Lists the short rows and the sections of a CSR matrix, like sp_short_rows_create() with SP_ORDER_CLASSES
- *  and sp_sections_create(). Local; complete on return.
+ *  and sp_sections_create(), or with the short rows in an order that is given. Local; complete on return.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()
+ *  \param [in]  given  [a->rows] in GPU memory: a permutation of the rows, in whose order the short ones, and the
+ *                      long ones of each class, are listed; NULL: by SP_ORDER_CLASSES
  *  \param [out] row    [*rows] in GPU memory; the caller frees it by sp_device_free(); NULL on failure
  *  \param [out] rows   number of short rows
  *  \param [out] p      its arrays are in GPU memory; the caller frees each; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections), SPMM_ERR_NO_DEVICE,
  *          SPMM_ERR_DEVICE */
-spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, sp_short_row **row, int64_t *rows,
-                              sp_sections *p);
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, sp_short_row **row,
+                              int64_t *rows, sp_sections *p);
 
 /** Converts a CSR matrix to SPMM_SELL. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it

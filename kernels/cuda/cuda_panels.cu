@@ -1,0 +1,239 @@
+/** Row panels from CSR in GPU memory (formats/panel.c has the same for the host): a first pass counts the distinct columns of
+ *  each panel, a second one writes the tiles. A sub-warp of SP_PANEL lanes merges the rows of a panel, a lane per row. */
+#include <cub/device/device_scan.cuh>
+
+#include "kernels/cuda/cuda_passes.cuh"
+
+extern "C" {
+#include "formats/panel.h"
+#include "formats/row_clusters.h"
+#include "formats/summation.h"
+}
+
+namespace {
+
+constexpr int32_t END = INT32_MAX; /* after the last column of a row */
+
+/** A row of a panel that is being merged: its next entry, and that entry's column, END after the last. */
+struct cursor {
+    int64_t at, end;
+    int32_t column;
+};
+
+/** Returns the cursor of this lane's row. Rows of more than SP_CHAIN entries are left out, since their entries are not
+ *  added in one chain. */
+__device__ inline cursor start_row(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
+                                   int64_t position)
+{
+    cursor c = {0, 0, END};
+    if (position >= rows) return c;
+    const int64_t row = order ? order[position] : position;
+    c.at = row_start[row];
+    c.end = row_start[row + 1];
+    if (c.end - c.at > SP_CHAIN) c.end = c.at;
+    if (c.at < c.end) c.column = col[c.at];
+    return c;
+}
+
+/** Returns the least column of the rows of a panel, in all lanes of the sub-warp. */
+__device__ inline int32_t least_column(int32_t column)
+{
+#pragma unroll
+    for (int step = SP_PANEL / 2; step > 0; step /= 2) column = min(column, __shfl_xor_sync(~0u, column, step));
+    return column;
+}
+
+/** Goes to the next entry of the row if this one is in column `least`. Returns the index of this one; -1 if it is not. */
+__device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t least)
+{
+    if (c.column != least || least == END) return -1;
+    const int64_t entry = c.at++;
+    c.column = c.at < c.end ? col[c.at] : END;
+    return entry;
+}
+
+/** Counts the tiles and the entries of each panel; 0 at [panels].
+ *  \param sum  the numbers of all tiles are added to it */
+__global__ void __launch_bounds__(THREADS)
+    count_tiles(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order, int64_t panels,
+                int64_t *tiles, int64_t *entries, unsigned long long *sum)
+{
+    unsigned long long own = 0;
+    const int lane = threadIdx.x % SP_PANEL;
+    const int64_t padded = (panels + 1 + 3) / 4 * 4; /* a warp has four panels */
+    for (int64_t p = first_item() / SP_PANEL; p < padded; p += grid_size() / SP_PANEL) {
+        cursor c = start_row(row_start, col, rows, order, p < panels ? p * SP_PANEL + lane : rows);
+        int length = (int)(c.end - c.at), columns = 0;
+        for (int32_t least = least_column(c.column); __any_sync(~0u, least != END); least = least_column(c.column)) {
+            columns += least != END;
+            advance(c, col, least);
+        }
+        for (int step = SP_PANEL / 2; step > 0; step /= 2) length += __shfl_xor_sync(~0u, length, step);
+        if (lane > 0 || p > panels) continue;
+        const int count = (columns + SP_TILE_COLUMNS - 1) / SP_TILE_COLUMNS;
+        tiles[p] = count;
+        entries[p] = length;
+        own += count;
+    }
+    if (own) atomicAdd(sum, own);
+}
+
+/** Arrays of the panels, as in sp_matrix. */
+template <typename T> struct panel_arrays {
+    const int64_t *value_start, *tile_start;
+    int32_t *target, *col;
+    uint32_t *mask;
+    T *val;
+};
+
+template <typename T>
+__global__ void __launch_bounds__(THREADS)
+    fill_panels(const int64_t *row_start, const int32_t *col, const T *val, int64_t rows, const int32_t *order,
+                int64_t panels, const __grid_constant__ panel_arrays<T> to)
+{
+    const int lane = threadIdx.x % SP_PANEL, shift = lane * SP_TILE_COLUMNS;
+    const int64_t padded = (panels + 3) / 4 * 4;
+    for (int64_t p = first_item() / SP_PANEL; p < padded; p += grid_size() / SP_PANEL) {
+        const int64_t position = p * SP_PANEL + lane;
+        cursor c = start_row(row_start, col, rows, order, p < panels ? position : rows);
+        if (to.target && p < panels) to.target[position] = position < rows ? order[position] : INT32_MIN;
+        int64_t tile = p < panels ? to.tile_start[p] : 0, value = p < panels ? to.value_start[p] : 0;
+        for (int32_t least = least_column(c.column); __any_sync(~0u, least != END);) {
+            const bool any = least != END;
+            int64_t entry[SP_TILE_COLUMNS];
+            uint32_t mask = 0;
+            int32_t mine = least;
+#pragma unroll
+            for (int i = 0; i < SP_TILE_COLUMNS; i++) {
+                if (least != END && lane >= i) mine = least; /* the last column is repeated */
+                entry[i] = advance(c, col, least);
+                mask |= (uint32_t)(entry[i] >= 0) << (shift + i);
+                least = least_column(c.column);
+            }
+            for (int step = SP_PANEL / 2; step > 0; step /= 2) mask |= __shfl_xor_sync(~0u, mask, step);
+            if (!any) continue;
+            if (lane < SP_TILE_COLUMNS) to.col[tile * SP_TILE_COLUMNS + lane] = mine;
+            if (lane == 0) to.mask[tile] = mask;
+            int64_t at = value + __popc(mask & ((1u << shift) - 1));
+#pragma unroll
+            for (int i = 0; i < SP_TILE_COLUMNS; i++)
+                if (entry[i] >= 0) to.val[at++] = val[entry[i]];
+            value += __popc(mask);
+            tile++;
+        }
+    }
+}
+
+struct panels {
+    const sp_matrix *a;
+    cudaStream_t stream;
+    int32_t *order; /* of the rows, in GPU memory; NULL: their own */
+    int64_t count;
+    unsigned long long *sum;
+    char *temporary;
+    size_t temporary_bytes;
+};
+
+/** Counts the tiles and the entries of the panels into m. Waits. \param [out] tiles  all of them */
+spmm_status count(panels *s, const int32_t *order, sp_matrix *m, int64_t *tiles)
+{
+    unsigned long long sum = 0;
+    TRY(sp_device_zero(s->sum, sizeof sum));
+    count_tiles<<<blocks_for((s->count + 1) * SP_PANEL), THREADS, 0, s->stream>>>(
+        s->a->row_start, s->a->col, s->a->rows, order, s->count, m->tile_start, m->row_start, s->sum);
+    TRY(sp_device_launched("count of tiles"));
+    TRY(sp_device_download(&sum, s->sum, sizeof sum));
+    *tiles = (int64_t)sum;
+    return SPMM_OK;
+}
+
+/** Orders the rows by clusters if that makes for fewer tiles. */
+spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles)
+{
+    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. CLUSTERED of OWN: clusters
+     * must save so many tiles, as the rows of Y are written one by one then. */
+    enum { ENOUGH = 12, CLUSTERED = 7, OWN = 8 };
+    int64_t clustered;
+    TRY(count(s, NULL, m, tiles));
+    if (s->a->nnz >= *tiles * ENOUGH) return SPMM_OK;
+    TRY(sp_cuda_cluster_rows(s->a, &s->order));
+    TRY(count(s, s->order, m, &clustered));
+    if (clustered * OWN <= *tiles * CLUSTERED) {
+        *tiles = clustered;
+        return SPMM_OK;
+    }
+    sp_device_free(s->order);
+    s->order = NULL;
+    return count(s, NULL, m, tiles);
+}
+
+template <typename T> spmm_status fill(panels *s, sp_matrix *m)
+{
+    fill_panels<T><<<blocks_for(s->count * SP_PANEL), THREADS, 0, s->stream>>>(
+        s->a->row_start, s->a->col, (const T *)s->a->val, s->a->rows, s->order, s->count,
+        {m->row_start, m->tile_start, m->target, m->col, m->mask, (T *)m->val});
+    return sp_device_launched("panels");
+}
+
+/** Computes in place what comes before each of the panels' numbers. */
+spmm_status sum_before(panels *s, int64_t *number)
+{
+    cub::DeviceScan::ExclusiveSum(s->temporary, s->temporary_bytes, number, number, s->count + 1, s->stream);
+    return sp_device_launched("sum of tiles");
+}
+
+/** Allocates an array of m in GPU memory. */
+template <typename E> spmm_status allocate(sp_matrix *m, sp_array array, E **p, int64_t count, int64_t size)
+{
+    m->bytes[array] = count * size;
+    return sp_device_alloc((void **)p, m->bytes[array], "panels");
+}
+
+spmm_status convert(panels *s, sp_matrix *m)
+{
+    int64_t tiles = 0;
+    TRY(allocate(m, SP_ROW_START, &m->row_start, s->count + 1, sizeof *m->row_start));
+    TRY(allocate(m, SP_TILE_START, &m->tile_start, s->count + 1, sizeof *m->tile_start));
+    TRY(choose_order(s, m, &tiles));
+    TRY(sum_before(s, m->tile_start));
+    TRY(sum_before(s, m->row_start));
+    if (s->order) TRY(allocate(m, SP_TARGET, &m->target, s->count * SP_PANEL, sizeof *m->target));
+    TRY(allocate(m, SP_COL, &m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col));
+    TRY(allocate(m, SP_MASK, &m->mask, tiles, sizeof *m->mask));
+    TRY(allocate(m, SP_VAL, &m->val, s->a->nnz, sp_value_size(m->precision)));
+    TRY(m->precision == SPMM_F64 ? fill<double>(s, m) : fill<float>(s, m));
+    return sp_device_sync();
+}
+
+} // namespace
+
+spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
+{
+    panels s = {};
+    arena memory = {};
+    (void)k;
+    *m = {};
+    m->format = SPMM_PANEL;
+    m->precision = a->precision;
+    m->space = SPMM_CUDA;
+    m->rows = a->rows;
+    m->cols = a->cols;
+    m->nnz = a->nnz;
+    s.a = a;
+    s.count = m->groups = (a->rows + SP_PANEL - 1) / SP_PANEL;
+    s.stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start, s.count + 1, s.stream);
+    const auto take_all = [&]() {
+        s.sum = take<unsigned long long>(&memory, 1);
+        s.temporary = take<char>(&memory, (int64_t)s.temporary_bytes);
+    };
+    take_all();
+    spmm_status status = arena_open(&memory, "panels");
+    if (status == SPMM_OK) take_all();
+    if (status == SPMM_OK) status = convert(&s, m);
+    arena_close(&memory);
+    sp_device_free(s.order);
+    if (status != SPMM_OK) sp_matrix_destroy(m);
+    return status;
+}

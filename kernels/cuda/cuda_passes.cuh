@@ -1,0 +1,57 @@
+/** Helpers for conversions on the GPU, which are passes over rows or entries: loops over a grid, and temporary memory. */
+#ifndef SP_CUDA_PASSES_CUH
+#define SP_CUDA_PASSES_CUH
+
+extern "C" {
+#include "base/memory.h"
+#include "device/device.h"
+}
+
+namespace {
+
+constexpr int THREADS = 256;
+
+/** Index of this thread in the grid, and number of its threads. */
+__device__ inline int64_t first_item() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ inline int64_t grid_size() { return (int64_t)gridDim.x * blockDim.x; }
+
+/** Number of blocks for n items, a thread each; enough to fill a GPU. */
+inline unsigned blocks_for(int64_t n)
+{
+    constexpr int64_t MOST = 4096;
+    const int64_t blocks = (n + THREADS - 1) / THREADS;
+    return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
+}
+
+/** Temporary GPU memory that is allocated at once. Its arrays are taken twice: first to count their bytes, and
+ *  after arena_open() to have them. */
+struct arena {
+    char *base;
+    int64_t used; /* bytes taken so far */
+};
+
+/** Takes an array of `count` elements; NULL while bytes are only counted. */
+template <typename T> T *take(arena *a, int64_t count)
+{
+    T *const p = a->base ? (T *)(a->base + a->used) : NULL;
+    a->used += (count * (int64_t)sizeof(T) + 255) / 256 * 256;
+    return p;
+}
+
+/** Allocates the memory that was counted. \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
+inline spmm_status arena_open(arena *a, const char *what)
+{
+    TRY(sp_device_alloc((void **)&a->base, a->used, what));
+    a->used = 0;
+    return SPMM_OK;
+}
+
+inline void arena_close(arena *a)
+{
+    sp_device_free(a->base);
+    *a = {};
+}
+
+} // namespace
+
+#endif

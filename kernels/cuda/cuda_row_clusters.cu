@@ -1,0 +1,298 @@
+/** Orders rows by clusters on the GPU (formats/row_clusters.h): a few passes over the column indices, a pass over the
+ *  clusters per level, and a radix sort per level at the end, CUB's. */
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "kernels/cuda/cuda_passes.cuh"
+
+extern "C" {
+#include "formats/row_clusters.h"
+#include "formats/summation.h"
+}
+
+namespace {
+
+constexpr int LANES = 8; /* per row */
+constexpr unsigned NONE = ~0u;
+
+/** Returns the smallest value of a sub-warp of LANES lanes, in all of them. */
+__device__ inline unsigned subwarp_min(unsigned value)
+{
+#pragma unroll
+    for (int step = LANES / 2; step > 0; step /= 2) value = min(value, __shfl_xor_sync(~0u, value, step));
+    return value;
+}
+
+/** The entries of a row, of which this thread has every LANES-th one; none of a row that does not count. */
+struct own_row {
+    int64_t row, begin, end;
+};
+
+__device__ inline own_row row_of_lane(const int64_t *row_start, int64_t rows, int64_t row)
+{
+    if (row >= rows) return {row, 0, 0};
+    const int64_t begin = row_start[row], end = row_start[row + 1];
+    return end - begin <= SP_CHAIN ? own_row{row, begin + threadIdx.x % LANES, end} : own_row{row, 0, 0};
+}
+
+/** Finds the least hash of each row's columns, by two seeds, and of each column's rows.
+ *  \param [out] least, second  [rows]; NONE where a row has no entries that count
+ *  \param       owner          [cols]: in, NONE */
+__global__ void __launch_bounds__(THREADS)
+    find_minima(const int64_t *row_start, const int32_t *col, int64_t rows, unsigned *least, unsigned *second,
+                unsigned *owner)
+{
+    const int64_t padded = (rows + LANES - 1) / LANES * LANES;
+    for (int64_t i = first_item() / LANES; i < padded; i += grid_size() / LANES) {
+        const own_row own = row_of_lane(row_start, rows, i);
+        const unsigned row_hash = sp_hash((unsigned)i, SP_SEED_ROWS);
+        unsigned first = NONE, other = NONE;
+        for (int64_t e = own.begin; e < own.end; e += LANES) {
+            const unsigned c = (unsigned)col[e];
+            first = min(first, sp_hash(c, SP_SEED_ROWS));
+            other = min(other, sp_hash(c, SP_SEED_SECOND));
+            if (row_hash < owner[c]) atomicMin(owner + c, row_hash);
+        }
+        first = subwarp_min(first);
+        other = subwarp_min(other);
+        if (i >= rows || threadIdx.x % LANES) continue;
+        least[i] = first;
+        second[i] = other;
+    }
+}
+
+/** Marks the columns in which rows have their least hash. */
+__global__ void __launch_bounds__(THREADS) mark_columns(const unsigned *least, int64_t rows, int32_t *mark)
+{
+    for (int64_t i = first_item(); i < rows; i += grid_size())
+        if (least[i] != NONE) mark[sp_unhash(least[i], SP_SEED_ROWS)] = 1;
+}
+
+/** Sets the cluster of each row.
+ *  \param [in]  number   [cols]: of the cluster of the rows whose least hash is the column's
+ *  \param [out] label    [rows] the cluster, which `of_row` repeats */
+__global__ void __launch_bounds__(THREADS)
+    label_rows(const unsigned *least, const int32_t *number, int64_t rows, int32_t *label, int32_t *of_row)
+{
+    for (int64_t i = first_item(); i < rows; i += grid_size())
+        label[i] = of_row[i] = least[i] != NONE ? number[sp_unhash(least[i], SP_SEED_ROWS)] : 0;
+}
+
+/** Sets the cluster of each column: that of its owner. */
+__global__ void __launch_bounds__(THREADS)
+    label_columns(const unsigned *owner, const int32_t *of_row, int64_t cols, int32_t *of_col)
+{
+    for (int64_t c = first_item(); c < cols; c += grid_size())
+        of_col[c] = owner[c] != NONE ? of_row[sp_unhash(owner[c], SP_SEED_ROWS)] : 0;
+}
+
+__global__ void __launch_bounds__(THREADS) hash_clusters(int64_t clusters, unsigned seed, unsigned *least)
+{
+    for (int64_t i = first_item(); i < clusters; i += grid_size()) least[i] = sp_hash((unsigned)i, seed);
+}
+
+/** Finds the least hash around each cluster.
+ *  \param least  [clusters] in, that of the cluster itself */
+__global__ void __launch_bounds__(THREADS)
+    find_neighbours(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *of_row,
+                    const int32_t *of_col, unsigned seed, unsigned *least)
+{
+    const int64_t padded = (rows + LANES - 1) / LANES * LANES;
+    for (int64_t i = first_item() / LANES; i < padded; i += grid_size() / LANES) {
+        const own_row own = row_of_lane(row_start, rows, i);
+        unsigned hash = NONE;
+        for (int64_t e = own.begin; e < own.end; e += LANES)
+            hash = min(hash, sp_hash((unsigned)of_col[col[e]], seed));
+        hash = subwarp_min(hash);
+        if (i < rows && threadIdx.x % LANES == 0 && hash < least[of_row[i]])
+            atomicMin(least + of_row[i], hash);
+    }
+}
+
+/** Follows each cluster to the one with the least hash around, and marks this one. */
+__global__ void __launch_bounds__(THREADS)
+    find_roots(const unsigned *least, int64_t clusters, unsigned seed, int32_t *root, int32_t *mark)
+{
+    for (int64_t i = first_item(); i < clusters; i += grid_size()) {
+        int64_t at = i;
+        for (int64_t next = sp_unhash(least[at], seed); next != at; next = sp_unhash(least[at], seed)) at = next;
+        root[i] = (int32_t)at;
+        mark[i] = at == i;
+    }
+}
+
+/** Sets label[i] = number[label[i]]. */
+__global__ void __launch_bounds__(THREADS) renumber(int32_t *label, const int32_t *number, int64_t n)
+{
+    for (int64_t i = first_item(); i < n; i += grid_size()) label[i] = number[label[i]];
+}
+
+/** Keys that sort things by the place of their cluster.
+ *  \param [in] place  of each cluster; NULL: its number */
+__global__ void __launch_bounds__(THREADS)
+    cluster_keys(const int32_t *label, const int32_t *place, const unsigned *second, int64_t n, uint64_t *key,
+                 int32_t *item)
+{
+    for (int64_t i = first_item(); i < n; i += grid_size()) {
+        const uint64_t at = (uint64_t)(place ? place[label[i]] : label[i]);
+        key[i] = second ? at << 32 | second[i] : at;
+        item[i] = (int32_t)i;
+    }
+}
+
+/** Sets place[order[i]] = i. */
+__global__ void __launch_bounds__(THREADS) find_places(const int32_t *order, int64_t n, int32_t *place)
+{
+    for (int64_t i = first_item(); i < n; i += grid_size()) place[order[i]] = (int32_t)i;
+}
+
+/** What the passes share; the arrays are in GPU memory. */
+struct clusters {
+    const sp_matrix *a;
+    cudaStream_t stream;
+    unsigned *least, *second, *owner, *hash; /* [rows], [rows], [cols], [most] */
+    int32_t *of_row, *of_col;                /* cluster of each row and column */
+    int32_t *mark, *number;                  /* [max(cols, most) + 1] marked ones, and numbers of these */
+    int32_t *label[SP_CLUSTER_LEVELS];       /* [count[l]] next cluster of each row (l = 0) or cluster */
+    int64_t count[SP_CLUSTER_LEVELS];        /* rows, clusters of level 1, .. */
+    int levels;
+    uint64_t *key, *sorted_key; /* [rows] */
+    int32_t *item, *place[2];   /* [rows], [rows] */
+    char *temporary;
+    size_t temporary_bytes;
+};
+
+/** Allocates all arrays; only counts their bytes if `memory` has none yet. */
+void allocate_arrays(clusters *s, arena *memory, int64_t most)
+{
+    const int64_t rows = s->a->rows, cols = s->a->cols, marks = (cols > most ? cols : most) + 1;
+    size_t bytes = 0, scan = 0;
+    s->least = take<unsigned>(memory, rows);
+    s->second = take<unsigned>(memory, rows);
+    s->owner = take<unsigned>(memory, cols);
+    s->hash = take<unsigned>(memory, most);
+    s->of_row = take<int32_t>(memory, rows);
+    s->of_col = take<int32_t>(memory, cols);
+    s->mark = take<int32_t>(memory, marks);
+    s->number = take<int32_t>(memory, marks);
+    s->label[0] = take<int32_t>(memory, rows + 4 * most); /* each level has at most 3/4 of the one before */
+    s->key = take<uint64_t>(memory, rows);
+    s->sorted_key = take<uint64_t>(memory, rows);
+    s->item = take<int32_t>(memory, rows);
+    s->place[0] = take<int32_t>(memory, rows);
+    s->place[1] = take<int32_t>(memory, rows);
+    cub::DeviceRadixSort::SortPairs(NULL, bytes, s->key, s->sorted_key, s->item, s->item, rows, 0, 64, s->stream);
+    cub::DeviceScan::ExclusiveSum(NULL, scan, s->mark, s->number, marks, s->stream);
+    s->temporary_bytes = bytes > scan ? bytes : scan;
+    s->temporary = take<char>(memory, (int64_t)s->temporary_bytes);
+}
+
+/** Numbers the marked ones of n. Waits. \param [out] count  how many they are */
+spmm_status number_marked(clusters *s, int64_t n, int64_t *count)
+{
+    int32_t last = 0;
+    cub::DeviceScan::ExclusiveSum(s->temporary, s->temporary_bytes, s->mark, s->number, n + 1, s->stream);
+    TRY(sp_device_launched("numbers of clusters"));
+    TRY(sp_device_download(&last, s->number + n, sizeof last));
+    *count = last;
+    return SPMM_OK;
+}
+
+/** Makes the clusters of level 1. */
+spmm_status first_level(clusters *s)
+{
+    const int64_t rows = s->a->rows, cols = s->a->cols;
+    TRY(sp_device_nan(s->owner, cols * (int64_t)sizeof *s->owner));
+    TRY(sp_device_zero(s->mark, (cols + 1) * (int64_t)sizeof *s->mark));
+    find_minima<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows, s->least,
+                                                                    s->second, s->owner);
+    mark_columns<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->least, rows, s->mark);
+    s->count[0] = rows;
+    TRY(number_marked(s, cols, &s->count[1]));
+    label_rows<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->least, s->number, rows, s->label[0], s->of_row);
+    label_columns<<<blocks_for(cols), THREADS, 0, s->stream>>>(s->owner, s->of_row, cols, s->of_col);
+    s->levels = 1;
+    return sp_device_launched("clusters of rows");
+}
+
+/** Makes the clusters of the next level. \param [out] joined  0: there are not much fewer, and none was added */
+spmm_status next_level(clusters *s, int *joined)
+{
+    const int level = s->levels;
+    const int64_t rows = s->a->rows, cols = s->a->cols, count = s->count[level];
+    const unsigned seed = SP_SEED_CLUSTERS + (unsigned)level;
+    int64_t after;
+    int32_t *const label = s->label[level - 1] + s->count[level - 1];
+    hash_clusters<<<blocks_for(count), THREADS, 0, s->stream>>>(count, seed, s->hash);
+    find_neighbours<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(
+        s->a->row_start, s->a->col, rows, s->of_row, s->of_col, seed, s->hash);
+    TRY(sp_device_zero(s->mark + count, sizeof *s->mark));
+    find_roots<<<blocks_for(count), THREADS, 0, s->stream>>>(s->hash, count, seed, label, s->mark);
+    TRY(number_marked(s, count, &after));
+    *joined = sp_clusters_joined(count, after);
+    if (!*joined) return SPMM_OK;
+    renumber<<<blocks_for(count), THREADS, 0, s->stream>>>(label, s->number, count);
+    renumber<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->of_row, label, rows);
+    renumber<<<blocks_for(cols), THREADS, 0, s->stream>>>(s->of_col, label, cols);
+    s->label[level] = label;
+    s->count[++s->levels] = after;
+    return sp_device_launched("clusters of clusters");
+}
+
+int bits_of(int64_t n)
+{
+    int bits = 1;
+    while (bits < 32 && n > (int64_t)1 << bits) bits++;
+    return bits;
+}
+
+/** Sorts the rows by the clusters of all levels, from the highest on. */
+spmm_status sort_rows(clusters *s, int32_t *order)
+{
+    const int32_t *place = NULL;
+    for (int l = s->levels - 1; l >= 0; l--) {
+        const int64_t n = s->count[l];
+        const int first = l == 0 ? 16 : 0, end = (l == 0 ? 32 : 0) + bits_of(s->count[l + 1]);
+        int32_t *const sorted = l == 0 ? order : s->place[1], *const own = s->place[0];
+        cluster_keys<<<blocks_for(n), THREADS, 0, s->stream>>>(s->label[l], place, l == 0 ? s->second : NULL, n,
+                                                              s->key, s->item);
+        cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, s->item, sorted, n,
+                                        first, end, s->stream);
+        if (l > 0) find_places<<<blocks_for(n), THREADS, 0, s->stream>>>(sorted, n, own);
+        place = own;
+    }
+    return sp_device_launched("order of rows");
+}
+
+spmm_status cluster(clusters *s, int32_t *order)
+{
+    TRY(first_level(s));
+    for (int more = s->count[1] > 1; more && s->levels < SP_CLUSTER_LEVELS - 1; more &= s->count[s->levels] > 1)
+        TRY(next_level(s, &more));
+    TRY(sort_rows(s, order));
+    return sp_device_sync();
+}
+
+} // namespace
+
+spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order)
+{
+    clusters s = {};
+    arena memory = {};
+    *order = NULL;
+    s.a = a;
+    s.stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    if (a->rows == 0) return SPMM_OK;
+    const int64_t most = a->rows < a->cols ? a->rows : a->cols;
+    TRY(sp_device_alloc((void **)order, a->rows * (int64_t)sizeof **order, "order of rows"));
+    allocate_arrays(&s, &memory, most);
+    spmm_status status = arena_open(&memory, "clusters of rows");
+    if (status == SPMM_OK) allocate_arrays(&s, &memory, most);
+    if (status == SPMM_OK) status = cluster(&s, *order);
+    arena_close(&memory);
+    if (status == SPMM_OK) return SPMM_OK;
+    sp_device_free(*order);
+    *order = NULL;
+    return status;
+}

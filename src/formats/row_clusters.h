@@ -1,0 +1,75 @@
+/** Clusters of rows that share columns: an order in which a kernel can take the rows of a matrix so that rows of X, once
+ *  fetched, are found in a cache, however the rows are numbered. A is not permuted, and neither are X and Y.
+ *
+ *  The order is found by minima of hashes. Let h map the numbers of the columns one to one to pseudo-random numbers.
+ *  Two rows have their least h(column) in the same column with a probability that is the share of columns which they have
+ *  in common (Broder: On the resemblance and containment of documents, 1997); rows with the same one are a cluster of level
+ *  1. Each column belongs to the cluster of that of its rows whose hash is least, so the matrix becomes one of clusters by
+ *  clusters, of any two sets of rows and columns, square or not. From then on a cluster is joined to the neighbour with the
+ *  least hash if that is less than its own, and so on until a cluster whose own hash is the least around: those that end at
+ *  the same one are a cluster of the next level, some ten of them, which are connected. Levels are added until there is
+ *  one cluster or few are joined. In the order clusters of every level are contiguous.
+ *
+ *  All of that are passes over the entries, without a graph that is stored; nothing depends on the number of threads. */
+#ifndef SP_ROW_CLUSTERS_H
+#define SP_ROW_CLUSTERS_H
+
+#include "formats/matrix.h"
+
+enum { SP_CLUSTER_LEVELS = 24 /**< most levels of clusters */ };
+
+#ifdef __CUDACC__
+#define SP_HOST_DEVICE __host__ __device__
+#else
+#define SP_HOST_DEVICE
+#endif
+
+/** Returns the hash of x: one to one for each seed (Wellons: Prospecting for hash functions, 2018, "lowbias32"). */
+SP_HOST_DEVICE static inline uint32_t sp_hash(uint32_t x, uint32_t seed)
+{
+    x ^= seed * 0x9e3779b9u;
+    x ^= x >> 16;
+    x *= 0x7feb352du;
+    x ^= x >> 15;
+    x *= 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+/** Returns the x whose sp_hash() is h. */
+SP_HOST_DEVICE static inline uint32_t sp_unhash(uint32_t h, uint32_t seed)
+{
+    h ^= h >> 16;
+    h *= 0x43021123u;
+    h ^= h >> 15 ^ h >> 30;
+    h *= 0x1d69e2a5u;
+    h ^= h >> 16;
+    return h ^ seed * 0x9e3779b9u;
+}
+
+enum {
+    SP_SEED_ROWS = 0,     /**< of the hashes of columns, and of rows as the owners of columns */
+    SP_SEED_SECOND = 1,   /**< of a second hash of columns, which orders the rows of a cluster of level 1 */
+    SP_SEED_CLUSTERS = 16 /**< plus the level: of the hashes of clusters */
+};
+
+/** Returns 1 if `after` clusters, made of `before`, are worth another level. */
+SP_HOST_DEVICE static inline int sp_clusters_joined(int64_t before, int64_t after)
+{
+    return after > 0 && after <= before - before / 4;
+}
+
+/** Orders the rows of a block by clusters. Rows of more than SP_CHAIN entries do not count, and have some place. Local.
+ *
+ *  \param [in]  a      in host memory, with fewer than 2^31 rows
+ *  \param [out] order  [a->rows]: the row that comes first, second, ..
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order);
+
+/** Like sp_cluster_rows(), on the GPU, with the same result. Local; complete on return.
+ *
+ *  \param [in]  a      SPMM_CSR in GPU memory
+ *  \param [out] order  [a->rows] in GPU memory; the caller frees it by sp_device_free(); NULL on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
+
+#endif
