@@ -155,23 +155,23 @@ void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaSt
 
 /** Lists the rows on the GPU, as the matrix is there.
  *  \param [in] order  as sp_cuda_row_lists()'s `given` */
-static spmm_status list_rows(const sp_setup *setup, const int32_t *order, void **state)
+static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int window, void **state)
 {
     TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
     sp_work_lists *const s = (sp_work_lists *)*state;
-    spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, &s->row, &s->rows, &s->long_rows);
+    spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, window, &s->row, &s->rows, &s->long_rows);
     if (status == SPMM_OK) status = allocate_sums(setup, s);
     return keep_on_success(status, state);
 }
 
-static spmm_status prepare(const sp_setup *setup, void **state) { return list_rows(setup, NULL, state); }
+static spmm_status prepare(const sp_setup *setup, void **state) { return list_rows(setup, NULL, 31, state); }
 
 static spmm_status prepare_clustered(const sp_setup *setup, void **state)
 {
     int32_t *order;
     *state = NULL;
-    TRY(sp_cuda_cluster_rows(setup->a, &order));
-    const spmm_status status = list_rows(setup, order, state);
+    TRY(sp_cuda_row_order(setup->a, &order));
+    const spmm_status status = list_rows(setup, order, 10, state);
     sp_device_free(order);
     return status;
 }

@@ -7,12 +7,13 @@
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
+#include "formats/row_clusters.h"
 #include "formats/sell.h"
 }
 
 namespace {
 
-constexpr int WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
+constexpr int WHOLE = 31, WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
 
 /** Counts of rows. Class 0 of the long rows are those of several sections, class c > 0 those of
  *  SECTION_CLASSES - c segments, as in sell.c. */
@@ -85,12 +86,12 @@ __device__ inline int order_class(int length, sp_order order)
 }
 
 __global__ void __launch_bounds__(THREADS) classify(const int64_t *row_start, int64_t rows, int64_t limit,
-                                                    sp_order order, const int32_t *given, uint8_t *key, int32_t *row)
+                                                    sp_order order, const int32_t *given, int shift, uint32_t *key, int32_t *row)
 {
     for (int64_t j = first_item(); j < rows; j += grid_size()) {
         const int64_t i = given ? given[j] : j, length = row_start[i + 1] - row_start[i];
-        key[j] = (uint8_t)(length > limit ? section_class(length)
-                                          : SECTION_CLASSES + order_class((int)length, order));
+        key[j] = (uint32_t)(length > limit ? section_class(length)
+                                          : 16 + (j >> shift << 8) + order_class((int)length, order));
         row[j] = (int32_t)i;
     }
 }
@@ -247,6 +248,7 @@ struct lists {
     class_ranges range;
     int64_t short_rows;
     arena memory;
+    int shift; /* windows of 1 << shift rows are sorted, each on its own */
     const int32_t *given; /* order of the rows before they are sorted; NULL: as in the matrix */
     int32_t *sorted;
 };
@@ -308,16 +310,17 @@ spmm_status count(lists *l, int64_t k, sp_sections *p)
 spmm_status sort(lists *l)
 {
     const int64_t rows = l->a->rows;
-    uint8_t *const key = take<uint8_t>(&l->memory, rows), *const sorted_key = take<uint8_t>(&l->memory, rows);
+    uint32_t *const key = take<uint32_t>(&l->memory, rows), *const sorted_key = take<uint32_t>(&l->memory, rows);
+    int bits = 8; while (bits < 32 && ((rows >> l->shift) + 2) << 8 >> bits) bits++;
     int32_t *const row = take<int32_t>(&l->memory, rows);
     l->sorted = take<int32_t>(&l->memory, rows);
     size_t bytes = 0;
-    cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted_key, row, l->sorted, rows, 0, 8, l->stream);
+    cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted_key, row, l->sorted, rows, 0, bits, l->stream);
     void *const temporary = take<char>(&l->memory, (int64_t)bytes);
     if (!l->memory.base) return SPMM_OK;
-    classify<<<blocks_for(rows), THREADS, 0, l->stream>>>(l->a->row_start, rows, l->limit, l->order, l->given, key,
+    classify<<<blocks_for(rows), THREADS, 0, l->stream>>>(l->a->row_start, rows, l->limit, l->order, l->given, l->shift, key,
                                                           row);
-    cub::DeviceRadixSort::SortPairs(temporary, bytes, key, sorted_key, row, l->sorted, rows, 0, 8, l->stream);
+    cub::DeviceRadixSort::SortPairs(temporary, bytes, key, sorted_key, row, l->sorted, rows, 0, bits, l->stream);
     return sp_device_launched("sort of rows");
 }
 
@@ -390,8 +393,8 @@ template <typename F> spmm_status run_steps(lists *l, F steps)
 
 } // namespace
 
-spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, sp_short_row **row,
-                              int64_t *rows, sp_sections *p)
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
+                              sp_short_row **row,                               int64_t *rows, sp_sections *p)
 {
     lists l = {};
     *row = NULL;
@@ -401,7 +404,8 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
     TRY(begin(&l, a));
     TRY(count(&l, k, p));
     l.given = given;
-    l.order = given ? SP_ORDER_ROWS : SP_ORDER_CLASSES;
+    l.shift = window;
+    l.order = SP_ORDER_CLASSES;
     *rows = l.short_rows;
     const spmm_status status = run_steps(&l, [&]() -> spmm_status {
         TRY(sort(&l));
@@ -487,13 +491,19 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
     m->rows = a->rows;
     m->cols = a->cols;
     m->nnz = a->nnz;
+    int32_t *order = NULL;
     spmm_status status = begin(&l, a);
+    if (status == SPMM_OK) status = sp_cuda_row_order(a, &order);
     if (status == SPMM_OK) status = count(&l, k, &p);
     if (status == SPMM_OK) {
-        l.order = sp_slice_order((int64_t)l.count.padded[l.limit == SP_CHAIN], a->nnz - p.entries);
+        l.shift = WHOLE;
+        l.given = order;
+        l.order = order ? SP_ORDER_LENGTHS
+                        : sp_slice_order((int64_t)l.count.padded[l.limit == SP_CHAIN], a->nnz - p.entries);
         m->groups = (l.short_rows + SP_SLICE - 1) / SP_SLICE;
         status = run_steps(&l, [&]() -> spmm_status { return sell_steps(&l, &p, m); });
     }
+    sp_device_free(order);
     m->sections = p.count;
     m->partials = p.partials;
     m->packs = p.packs;

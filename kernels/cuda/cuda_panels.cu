@@ -135,36 +135,16 @@ struct panels {
 };
 
 /** Counts the tiles and the entries of the panels into m. Waits. \param [out] tiles  all of them */
-spmm_status count(panels *s, const int32_t *order, sp_matrix *m, int64_t *tiles)
+spmm_status count(panels *s, sp_matrix *m, int64_t *tiles)
 {
     unsigned long long sum = 0;
     TRY(sp_device_zero(s->sum, sizeof sum));
     count_tiles<<<blocks_for((s->count + 1) * SP_PANEL), THREADS, 0, s->stream>>>(
-        s->a->row_start, s->a->col, s->a->rows, order, s->count, m->tile_start, m->row_start, s->sum);
+        s->a->row_start, s->a->col, s->a->rows, s->order, s->count, m->tile_start, m->row_start, s->sum);
     TRY(sp_device_launched("count of tiles"));
     TRY(sp_device_download(&sum, s->sum, sizeof sum));
     *tiles = (int64_t)sum;
     return SPMM_OK;
-}
-
-/** Orders the rows by clusters if that makes for fewer tiles. */
-spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles)
-{
-    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. CLUSTERED of OWN: clusters
-     * must save so many tiles, as the rows of Y are written one by one then. */
-    enum { ENOUGH = 12, CLUSTERED = 7, OWN = 8 };
-    int64_t clustered;
-    TRY(count(s, NULL, m, tiles));
-    if (s->a->nnz >= *tiles * ENOUGH) return SPMM_OK;
-    TRY(sp_cuda_cluster_rows(s->a, &s->order));
-    TRY(count(s, s->order, m, &clustered));
-    if (clustered * OWN <= *tiles * CLUSTERED) {
-        *tiles = clustered;
-        return SPMM_OK;
-    }
-    sp_device_free(s->order);
-    s->order = NULL;
-    return count(s, NULL, m, tiles);
 }
 
 template <typename T> spmm_status fill(panels *s, sp_matrix *m)
@@ -194,7 +174,8 @@ spmm_status convert(panels *s, sp_matrix *m)
     int64_t tiles = 0;
     TRY(allocate(m, SP_ROW_START, &m->row_start, s->count + 1, sizeof *m->row_start));
     TRY(allocate(m, SP_TILE_START, &m->tile_start, s->count + 1, sizeof *m->tile_start));
-    TRY(choose_order(s, m, &tiles));
+    TRY(sp_cuda_row_order(s->a, &s->order));
+    TRY(count(s, m, &tiles));
     TRY(sum_before(s, m->tile_start));
     TRY(sum_before(s, m->row_start));
     if (s->order) TRY(allocate(m, SP_TARGET, &m->target, s->count * SP_PANEL, sizeof *m->target));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -294,6 +295,7 @@ spmm_status sp_device_launched(const char *kernel)
 {
     const cudaError_t error = cudaGetLastError();
     device.kernel = kernel;
+    if (getenv("SP_TRACE")) { struct timespec t1; cudaDeviceSynchronize(); clock_gettime(CLOCK_MONOTONIC, &t1); fprintf(stderr, "  done %s at %.1f\n", kernel, (double)t1.tv_sec*1e6+(double)t1.tv_nsec*1e-3); }
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "launch");
 }
 
@@ -311,7 +313,9 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
     *p = NULL;
     if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
     TRY(sp_cuda_enter());
+    struct timespec t0, t1; clock_gettime(CLOCK_MONOTONIC, &t0);
     const cudaError_t error = cudaMalloc(p, bytes > 0 ? (size_t)bytes : 1);
+    clock_gettime(CLOCK_MONOTONIC, &t1); if (getenv("SP_TRACE")) fprintf(stderr, "malloc %lld bytes %.1f us %s at %.1f\n", (long long)bytes, (double)(t1.tv_sec-t0.tv_sec)*1e6+(double)(t1.tv_nsec-t0.tv_nsec)*1e-3, what, (double)t1.tv_sec*1e6+(double)t1.tv_nsec*1e-3);
     if (error == cudaSuccess) return SPMM_OK;
     *p = NULL;
     (void)cudaGetLastError();
@@ -327,7 +331,9 @@ void sp_device_free(void *p)
 {
     if (!p || !device.open || sp_cuda_keeps(p)) return;
     (void)cudaSetDevice(device.ordinal);
+    struct timespec t0, t1; clock_gettime(CLOCK_MONOTONIC, &t0);
     (void)cudaFree(p);
+    clock_gettime(CLOCK_MONOTONIC, &t1); if (getenv("SP_TRACE")) fprintf(stderr, "free %.1f us at %.1f\n", (double)(t1.tv_sec-t0.tv_sec)*1e6+(double)(t1.tv_nsec-t0.tv_nsec)*1e-3, (double)t1.tv_sec*1e6+(double)t1.tv_nsec*1e-3);
     (void)cudaGetLastError();
 }
 

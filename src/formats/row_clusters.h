@@ -72,4 +72,9 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
 
+/** Like sp_cuda_cluster_rows(), but *order is NULL where rows that follow one another in the matrix share about as many
+ *  columns as rows of one cluster would, or rows have little in common at all. A sample of rows tells, at a fraction of the
+ *  time. */
+spmm_status sp_cuda_row_order(const sp_matrix *a, int32_t **order);
+
 #endif

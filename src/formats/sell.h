@@ -93,8 +93,8 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
  *  \param [out] p      its arrays are in GPU memory; the caller frees each; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections), SPMM_ERR_NO_DEVICE,
  *          SPMM_ERR_DEVICE */
-spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, sp_short_row **row,
-                              int64_t *rows, sp_sections *p);
+spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
+                              sp_short_row **row,                               int64_t *rows, sp_sections *p);
 
 /** Converts a CSR matrix to SPMM_SELL. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it
