@@ -12,9 +12,9 @@ import math
 import re
 import sys
 
-CHOICES = ["csr_rows", "csr_balanced", "csr_deep", "sell_rows", "panel_mma"]
+CHOICES = ["csr_rows", "csr_balanced", "csr_deep", "csr_clustered", "sell_rows", "panel_mma"]
 TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128", "reuse",
-          "entries"]
+          "shared", "entries"]
 DEPTH, LEAST_MATRICES, LEAF_COST = 5, 2, 0.12
 # The first splits, by the bytes of X per entry: what separates the kernels differs from one of these ranges to the next, and
 # a split that helps only after another one is not found otherwise.

@@ -11,6 +11,8 @@ The points are random with fixed seeds, so that the same scale gives the same ma
     blocks3                  3x3 blocks on a 3D Delaunay mesh: springs between its points, as in elasticity
     rgg                      weighted Laplacian of a random geometric graph in the square
     kkt                      [H A^T; A 0]: H as delaunay3d; a row of A has entries at the corners of a tetrahedron
+    grid7, grid27            a cubic grid's points and their 6 or 26 neighbours
+    grid27x3                 3x3 blocks on the latter
 
 In NAME-random the points are numbered at random, in NAME-morton along the Morton curve: the worst and about the best that
 a user's numbering may be.
@@ -119,6 +121,36 @@ def cases(scale):
     points, simplices, edges = mesh(5, 3, int(100_000 * scale))
     a, centres = saddle(points, simplices, edges, np.random.default_rng(6))
     yield "kkt", a, np.concatenate((morton(points), len(points) + morton(centres)))
+    rng = np.random.default_rng(7)
+    edge = 80 * scale ** (1 / 3)
+    for name, share, corners in (("grid7", 1, False), ("grid27", 0.55, True)):
+        a, points = shuffled(*grid(int(edge * share), corners), rng)
+        yield name, a, morton(points)
+    a, points = grid(int(edge * 0.32), True)
+    a, points = shuffled(sparse.csr_matrix(sparse.kron(a, np.ones((3, 3)))), points, rng, 3)
+    yield "grid27x3", a, (morton(points)[:, None] * 3 + np.arange(3)).ravel()
+
+
+def grid(edge, corners):
+    """The Laplacian of a cubic grid whose points have neighbours along the axes or, with corners, in a cube around them;
+    and the points."""
+    line = sparse.diags([1, 1, 1], [-1, 0, 1], shape=(edge, edge))
+    if corners:
+        a = sparse.kron(sparse.kron(line, line), line)
+    else:
+        one = sparse.identity(edge)
+        a = sum(sparse.kron(sparse.kron(*three[:2]), three[2]) for three in ((line, one, one), (one, line, one), (one, one, line)))
+    a = sparse.csr_matrix(a != 0, dtype=np.float64)
+    degrees = np.diff(a.indptr)
+    points = np.stack(np.unravel_index(np.arange(edge ** 3), (edge,) * 3), axis=1) / edge
+    return sparse.csr_matrix(sparse.diags(degrees + SHIFT) - a), points
+
+
+def shuffled(a, points, rng, width=1):
+    """The matrix with its points, `width` rows each, in an order at random; and the points in this order."""
+    order = rng.permutation(len(points))
+    rows = (order[:, None] * width + np.arange(width)).ravel()
+    return a[rows][:, rows], points[order]
 
 
 def write(path, a):

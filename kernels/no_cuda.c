@@ -4,6 +4,7 @@
 #include "device/device_ops.h"
 #include "device/difference.h"
 #include "formats/panel.h"
+#include "formats/row_clusters.h"
 #include "formats/sell.h"
 #include "kernels/kernel.h"
 
@@ -61,6 +62,13 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
 {
     (void)a, (void)k;
     *m = (sp_matrix){0};
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order)
+{
+    (void)a;
+    *order = NULL;
     return refuse(NULL);
 }
 

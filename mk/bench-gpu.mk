@@ -26,7 +26,7 @@ CALIBRATE_SPECS = lap3d7:30 lap3d7:60 lap3d7:100 lap3d7:140 lap3d27:20 lap3d27:4
     band:1000000,16,4000 uniform:100000,4 uniform:30000,30 uniform:300000,10 uniform:10000,100 uniform:1000000,16 \
     rmat:14,16 rmat:16,20 rmat:18,8 rmat:20,12 longrows:100000,5,4,50000 longrows:20000,10,50,2000 \
     longrows:3000,150,2,2900 longrows:1000000,5,4,500000
-CALIBRATE_RUN = $(B)/bench/bench_gpu --own csr_rows,csr_balanced,csr_deep,sell_rows,panel_mma --precision both \
+CALIBRATE_RUN = $(B)/bench/bench_gpu --own ours --precision both \
     --columns 1,2,3,4,8,16,32,64,128 --commit '$(COMMIT)'
 calibrate:
 	@+$(MAKE) $(J) $(B)/bench/bench_gpu

@@ -25,7 +25,7 @@ static void expect(const sp_features *f, int64_t k, int64_t products, const char
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
-    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse}, length, 0};
+    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0}, length, 0};
     for (int b = 0; b < SP_LENGTH_BOUNDS; b++) f.sum.over[b] = length > 4 << b ? f.sum.nnz : 0;
     return f;
 }
@@ -52,7 +52,7 @@ static void test_features(void)
                     if (n > longest) longest = n;
                     if (n > SP_CHAIN) in_long_rows += n;
                 }
-                sp_features_of(&a, threads, &f);
+                sp_features_of(&a, 0, threads, &f);
                 CHECK(f.sum.rows == (double)a.rows && f.sum.nnz == (double)a.nnz);
                 CHECK(f.sum.squares == squares && f.longest == longest &&
                       f.sum.over[SP_LENGTH_BOUNDS - 1] == in_long_rows);
@@ -63,7 +63,7 @@ static void test_features(void)
     }
     TEST("entries of rows beyond a piece are counted, and their lengths vary") {
         CHECK_INT(sp_gen_csr("longrows:4000,2,3,1000", SPMM_F64, 1, &a), SPMM_OK);
-        sp_features_of(&a, 2, &f);
+        sp_features_of(&a, 0, 2, &f);
         CHECK(f.longest == 1000 && f.sum.over[SP_LENGTH_BOUNDS - 1] == 3000 && sp_features_variation(&f) > 5);
         spmm_csr_destroy(&a);
     }
@@ -77,15 +77,19 @@ static void test_features(void)
         sp_features part, sum = {{0}, 0, 0};
         spmm_csr rows;
         CHECK_INT(sp_gen_csr("lap3d27:12", SPMM_F64, 1, &a), SPMM_OK);
-        sp_features_of(&a, 1, &f);
+        sp_features_of(&a, 0, 1, &f);
         for (int64_t begin = 0; begin < a.rows; begin += 576) {
             CHECK_INT(sp_csr_rows(&a, begin, begin + 576, &rows), SPMM_OK);
-            sp_features_of(&rows, 1, &part);
+            sp_features_of(&rows, begin, 1, &part);
             add(&sum, &part);
             spmm_csr_destroy(&rows);
         }
         CHECK(fabs(sum.sum.panel_columns / f.sum.panel_columns - 1) < 0.01); /* samples, scaled */
         sum.sum.panel_columns = f.sum.panel_columns;
+        /* a sample, without the neighbours in other blocks */
+        CHECK(fabs(sp_trait_of(&sum, SP_SHARED, 1, SPMM_F64) - sp_trait_of(&f, SP_SHARED, 1, SPMM_F64)) < 0.1);
+        sum.sum.columns = f.sum.columns;
+        sum.sum.shared = f.sum.shared;
         CHECK(sum.sum.blocks == 3);
         sum.sum.blocks = 1;
         CHECK(memcmp(&sum, &f, sizeof f) == 0);

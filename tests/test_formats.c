@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "formats/matrix.h"
 #include "formats/panel.h"
+#include "formats/row_clusters.h"
 #include "formats/sell.h"
 #include "sample.h"
 
@@ -189,6 +190,77 @@ static void test_short_rows(void)
     }
 }
 
+/** Makes the permutation that numbers the rows of a in the order that sp_cluster_rows() finds. */
+static void cluster(const spmm_csr *a, int threads, int64_t *position)
+{
+    int32_t *order;
+    CHECK_INT(sp_alloc((void **)&order, a->rows, sizeof *order, "a test"), SPMM_OK);
+    for (int64_t i = 0; i < a->rows; i++) position[i] = -1;
+    CHECK_INT(sp_cluster_rows(a, threads, order), SPMM_OK);
+    for (int64_t i = 0; i < a->rows; i++) {
+        CHECK(order[i] >= 0 && order[i] < a->rows && position[order[i]] < 0); /* each row once */
+        position[order[i]] = i;
+    }
+    sp_free(order);
+}
+
+/** Returns how often a row of X is used in a panel, if the rows of a have these positions. */
+static double reuse(const spmm_csr *a, const int64_t *position)
+{
+    spmm_csr b;
+    CHECK_INT(sp_csr_permute(a, position, 2, &b), SPMM_OK);
+    const double columns = sp_panel_columns(&b, b.rows);
+    spmm_csr_destroy(&b);
+    return columns > 0 ? (double)a->nnz / columns : 0;
+}
+
+static void test_clusters(void)
+{
+    TEST("clusters bring together rows that were numbered at random, with any number of threads") {
+        static const char *const specs[] = {"lap2d5:40", "lap3d7:14", "lap3d27:14", "fem3:8"};
+        for (int s = 0; s < 4; s++) {
+            spmm_csr a, b;
+            int64_t *at_random, *position, *again;
+            CHECK_INT(spmm_csr_generate(specs[s], SPMM_F64, &a), SPMM_OK);
+            CHECK_INT(sp_alloc((void **)&at_random, 3 * a.rows, sizeof *at_random, "a test"), SPMM_OK);
+            position = at_random + a.rows;
+            again = position + a.rows;
+            for (int64_t i = 0; i < a.rows; i++) at_random[i] = again[i] = i;
+            const double own = reuse(&a, again);
+            for (int64_t i = a.rows - 1; i > 0; i--) {
+                const int64_t j = (int64_t)(sp_hash((uint32_t)i, 99) % (uint32_t)(i + 1)), t = at_random[i];
+                at_random[i] = at_random[j];
+                at_random[j] = t;
+            }
+            CHECK_INT(sp_csr_permute(&a, at_random, 2, &b), SPMM_OK);
+            cluster(&b, 1, position);
+            cluster(&b, 3, again);
+            CHECK(memcmp(position, again, (size_t)b.rows * sizeof *again) == 0);
+            CHECK(reuse(&a, at_random) < 0.8 * own);
+            CHECK(reuse(&b, position) > 0.7 * own);
+            sp_free(at_random);
+            spmm_csr_destroy(&a);
+            spmm_csr_destroy(&b);
+        }
+    }
+    TEST("any matrix has an order of clusters: empty rows, long rows, more columns than rows, no entries") {
+        for (int s = 0; s < SAMPLES; s++) {
+            spmm_csr a;
+            int64_t *position;
+            sample_csr((sample)s, SAMPLE_REALS, SPMM_F64, &a);
+            CHECK_INT(sp_alloc((void **)&position, a.rows, sizeof *position, "a test"), SPMM_OK);
+            cluster(&a, 2, position);
+            sp_free(position);
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("hashes have an inverse") {
+        for (uint32_t x = 0; x < 100000; x += 7)
+            for (uint32_t seed = 0; seed < 40; seed += 13)
+                CHECK(sp_unhash(sp_hash(x, seed), seed) == x && sp_unhash(sp_hash(~x, seed), seed) == ~x);
+    }
+}
+
 int main(void)
 {
     TEST("slices and panels hold every entry once and in place, on all samples") {
@@ -212,6 +284,7 @@ int main(void)
         }
     }
     test_short_rows();
+    test_clusters();
     TEST("panels' distinct columns are counted, from a sample too") {
         spmm_csr a;
         CHECK_INT(spmm_csr_generate("fem3:12", SPMM_F64, &a), SPMM_OK);

@@ -1,10 +1,11 @@
-/* Work lists and sliced ELLPACK that are made on the GPU equal those that are made on the host. */
+/* Work lists, orders of rows, sliced ELLPACK and panels that are made on the GPU equal those that are made on the host. */
 #include "test.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "formats/row_clusters.h"
 #include "formats/sell.h"
 
 /** Checks that an array in GPU memory has the same bytes as one in host memory. */
@@ -77,6 +78,38 @@ static void check_sell(const spmm_csr *a, int64_t k, const char *spec)
     sp_matrix_destroy(&gpu);
 }
 
+/** Checks the conversion to panels: those in the order of the rows are as on the host, those in clusters are fewer
+ *  tiles with as many entries. */
+static void check_panels(const spmm_csr *a, const char *spec)
+{
+    sp_matrix m, gpu;
+    CHECK_INT(sp_matrix_create(a, SPMM_PANEL, SPMM_CPU, 0, 8, 2, &m), SPMM_OK);
+    CHECK_INT(sp_matrix_create(a, SPMM_PANEL, SPMM_CUDA, 0, 8, 2, &gpu), SPMM_OK);
+    CHECK(m.groups == gpu.groups && m.bytes[SP_VAL] == gpu.bytes[SP_VAL]);
+    if (gpu.target) CHECK(gpu.bytes[SP_MASK] < m.bytes[SP_MASK]);
+    if (!gpu.target) {
+        check_same(m.row_start, gpu.row_start, m.bytes[SP_ROW_START], "panel starts", spec);
+        check_same(m.tile_start, gpu.tile_start, m.bytes[SP_TILE_START], "tile starts", spec);
+        check_same(m.col, gpu.col, m.bytes[SP_COL], "columns", spec);
+        check_same(m.mask, gpu.mask, m.bytes[SP_MASK], "masks", spec);
+        check_same(m.val, gpu.val, m.bytes[SP_VAL], "values", spec);
+    }
+    sp_matrix_destroy(&m);
+    sp_matrix_destroy(&gpu);
+}
+
+/** Checks sp_cuda_cluster_rows(). */
+static void check_clusters(const spmm_csr *a, const sp_matrix *csr, const char *spec)
+{
+    int32_t *order, *gpu_order;
+    CHECK_INT(sp_alloc((void **)&order, a->rows, sizeof *order, "a test"), SPMM_OK);
+    CHECK_INT(sp_cluster_rows(a, 2, order), SPMM_OK);
+    CHECK_INT(sp_cuda_cluster_rows(csr, &gpu_order), SPMM_OK);
+    if (gpu_order) check_same(order, gpu_order, a->rows * (int64_t)sizeof *order, "order", spec);
+    sp_free(order);
+    sp_device_free(gpu_order);
+}
+
 static void check_matrix(const char *spec, spmm_precision precision)
 {
     spmm_csr a;
@@ -88,6 +121,8 @@ static void check_matrix(const char *spec, spmm_precision precision)
         check_lists(&a, &csr, k, spec);
         check_sell(&a, k, spec);
     }
+    check_clusters(&a, &csr, spec);
+    check_panels(&a, spec);
     sp_matrix_destroy(&csr);
     spmm_csr_destroy(&a);
 }
@@ -105,11 +140,11 @@ int main(void)
                                         "longrows:200000,1,3,150000"};
     const char *why;
     if (sp_device_count(&why) == 0) {
-        SKIP("lists and slices made on the GPU equal those of the host", why);
+        SKIP("lists, orders, slices and panels made on the GPU equal those of the host", why);
         return test_end();
     }
     CHECK_INT(sp_device_open(0), SPMM_OK);
-    TEST("lists and slices made on the GPU equal those of the host") {
+    TEST("lists, orders, slices and panels made on the GPU equal those of the host") {
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
             for (int precision = SPMM_F64; precision <= SPMM_F32; precision++)
                 check_matrix(specs[s], (spmm_precision)precision);

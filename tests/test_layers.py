@@ -9,7 +9,7 @@ import subprocess
 from command import ROOT, equal, finish, skip, test
 
 # of these the build links one (mk/config.mk, mk/series.mk): they define the same functions
-PAIRS = [{"src/device/device_none.c", "src/device/device_cuda.c", "src/device/device_cuda_ipc.c"},
+PAIRS = [{"src/device/device_none.c", "src/device/device_cuda.c", "src/device/device_cuda_ipc.c", "src/device/device_cuda_memory.c"},
          {"src/comm/nccl_none.c", "src/comm/nccl_found.c"},
          {"src/distribute/graph_cut_none.c", "src/distribute/graph_cut_metis.c"},
          {"kernels/series/no_blas.c", "kernels/series/cpu_series_blas.c"}]

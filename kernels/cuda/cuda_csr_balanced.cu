@@ -170,7 +170,7 @@ static spmm_status prepare_clustered(const sp_setup *setup, void **state)
 {
     int32_t *order;
     *state = NULL;
-    TRY(sp_cuda_row_order(setup->a, &order));
+    TRY(sp_cuda_row_order(setup->a, SP_CLUSTERS_MORE, &order));
     const spmm_status status = list_rows(setup, order, 10, state);
     sp_device_free(order);
     return status;

@@ -300,7 +300,6 @@ spmm_status count(lists *l, int64_t k, sp_sections *p)
         count_rows<<<blocks_for(l->a->rows), THREADS, 0, l->stream>>>(l->a->row_start, l->a->rows, s);
         status = sp_device_launched("count of rows");
     }
-    if (status == SPMM_OK) status = sp_device_sync();
     if (status == SPMM_OK) status = sp_device_download(&l->count, s, sizeof *s);
     sp_device_free(s);
     return status == SPMM_OK ? compute_sizes(l, k, p) : status;
@@ -344,7 +343,7 @@ spmm_status make_sections(lists *l, const int64_t *start, int64_t offset, sp_sec
     if (l->memory.base && several > 0)
         count_sections<<<blocks_for(several), THREADS, 0, l->stream>>>(l->a->row_start, l->sorted, several,
                                                                        first);
-    TRY(sum_before(l, first, several));
+    if (several > 0) TRY(sum_before(l, first, several));
     if (!l->memory.base || p->count == 0) return SPMM_OK;
     TRY(sp_device_alloc((void **)&p->section, p->count * (int64_t)sizeof *p->section, "long rows"));
     TRY(sp_device_alloc((void **)&p->pack, (p->packs + 1) * (int64_t)sizeof *p->pack, "long rows"));
@@ -466,7 +465,6 @@ spmm_status sell_steps(lists *l, sp_sections *p, sp_matrix *m)
     TRY(sum_before(l, m->row_start, m->groups + 1));
     if (p->count > 0) TRY(sum_before(l, long_start, l->a->rows));
     if (l->memory.base) {
-        TRY(sp_device_sync());
         TRY(sp_device_download(&slices_end, m->row_start + m->groups, sizeof slices_end));
     }
     TRY(make_sections(l, long_start, slices_end, p));
@@ -493,7 +491,7 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
     m->nnz = a->nnz;
     int32_t *order = NULL;
     spmm_status status = begin(&l, a);
-    if (status == SPMM_OK) status = sp_cuda_row_order(a, &order);
+    if (status == SPMM_OK) status = sp_cuda_row_order(a, SP_CLUSTERS_MORE, &order);
     if (status == SPMM_OK) status = count(&l, k, &p);
     if (status == SPMM_OK) {
         l.shift = WHOLE;

@@ -53,12 +53,12 @@ __device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t least)
 }
 
 /** Counts the tiles and the entries of each panel; 0 at [panels].
- *  \param sum  the numbers of all tiles are added to it */
+ *  \param sum  [2] tiles and entries of all panels are added to it */
 __global__ void __launch_bounds__(THREADS)
     count_tiles(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order, int64_t panels,
                 int64_t *tiles, int64_t *entries, unsigned long long *sum)
 {
-    unsigned long long own = 0;
+    unsigned long long own[2] = {0, 0};
     const int lane = threadIdx.x % SP_PANEL;
     const int64_t padded = (panels + 1 + 3) / 4 * 4; /* a warp has four panels */
     for (int64_t p = first_item() / SP_PANEL; p < padded; p += grid_size() / SP_PANEL) {
@@ -73,9 +73,11 @@ __global__ void __launch_bounds__(THREADS)
         const int count = (columns + SP_TILE_COLUMNS - 1) / SP_TILE_COLUMNS;
         tiles[p] = count;
         entries[p] = length;
-        own += count;
+        own[0] += count;
+        own[1] += length;
     }
-    if (own) atomicAdd(sum, own);
+    for (int i = 0; i < 2; i++)
+        if (own[i]) atomicAdd(sum + i, own[i]);
 }
 
 /** Arrays of the panels, as in sp_matrix. */
@@ -129,22 +131,44 @@ struct panels {
     cudaStream_t stream;
     int32_t *order; /* of the rows, in GPU memory; NULL: their own */
     int64_t count;
-    unsigned long long *sum;
+    unsigned long long *sum; /* of tiles and of entries */
     char *temporary;
     size_t temporary_bytes;
 };
 
-/** Counts the tiles and the entries of the panels into m. Waits. \param [out] tiles  all of them */
-spmm_status count(panels *s, sp_matrix *m, int64_t *tiles)
+/** Counts the tiles and the entries of the panels into m. Waits. \param [out] tiles, entries  all of them */
+spmm_status count(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    unsigned long long sum = 0;
+    unsigned long long sum[2];
     TRY(sp_device_zero(s->sum, sizeof sum));
     count_tiles<<<blocks_for((s->count + 1) * SP_PANEL), THREADS, 0, s->stream>>>(
         s->a->row_start, s->a->col, s->a->rows, s->order, s->count, m->tile_start, m->row_start, s->sum);
     TRY(sp_device_launched("count of tiles"));
-    TRY(sp_device_download(&sum, s->sum, sizeof sum));
-    *tiles = (int64_t)sum;
+    TRY(sp_device_download(sum, s->sum, sizeof sum));
+    *tiles = (int64_t)sum[0];
+    *entries = (int64_t)sum[1];
     return SPMM_OK;
+}
+
+/** Counts the tiles in the order of the rows, and in clusters where these may save some, and keeps the better one. */
+spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
+{
+    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. MORE: see
+     * sp_cuda_row_order(); the next row is a poor guide to panels of 8 rows, so it is asked little. CLUSTERED of OWN:
+     * clusters must save so many tiles. */
+    static const double MORE = 0.5;
+    enum { ENOUGH = 12, CLUSTERED = 7, OWN = 8 };
+    int64_t own;
+    TRY(count(s, m, &own, entries));
+    *tiles = own;
+    if (*entries >= own * ENOUGH) return SPMM_OK;
+    TRY(sp_cuda_row_order(s->a, MORE, &s->order));
+    if (!s->order) return SPMM_OK;
+    TRY(count(s, m, tiles, entries));
+    if (*tiles * OWN <= own * CLUSTERED) return SPMM_OK;
+    sp_device_free(s->order);
+    s->order = NULL;
+    return count(s, m, tiles, entries);
 }
 
 template <typename T> spmm_status fill(panels *s, sp_matrix *m)
@@ -171,17 +195,16 @@ template <typename E> spmm_status allocate(sp_matrix *m, sp_array array, E **p, 
 
 spmm_status convert(panels *s, sp_matrix *m)
 {
-    int64_t tiles = 0;
+    int64_t tiles = 0, entries = 0;
     TRY(allocate(m, SP_ROW_START, &m->row_start, s->count + 1, sizeof *m->row_start));
     TRY(allocate(m, SP_TILE_START, &m->tile_start, s->count + 1, sizeof *m->tile_start));
-    TRY(sp_cuda_row_order(s->a, &s->order));
-    TRY(count(s, m, &tiles));
+    TRY(choose_order(s, m, &tiles, &entries));
     TRY(sum_before(s, m->tile_start));
     TRY(sum_before(s, m->row_start));
     if (s->order) TRY(allocate(m, SP_TARGET, &m->target, s->count * SP_PANEL, sizeof *m->target));
     TRY(allocate(m, SP_COL, &m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col));
     TRY(allocate(m, SP_MASK, &m->mask, tiles, sizeof *m->mask));
-    TRY(allocate(m, SP_VAL, &m->val, s->a->nnz, sp_value_size(m->precision)));
+    TRY(allocate(m, SP_VAL, &m->val, entries, sp_value_size(m->precision)));
     TRY(m->precision == SPMM_F64 ? fill<double>(s, m) : fill<float>(s, m));
     return sp_device_sync();
 }
@@ -206,7 +229,7 @@ spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
     if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start, s.count + 1, s.stream);
     const auto take_all = [&]() {
-        s.sum = take<unsigned long long>(&memory, 1);
+        s.sum = take<unsigned long long>(&memory, 2);
         s.temporary = take<char>(&memory, (int64_t)s.temporary_bytes);
     };
     take_all();

@@ -2,11 +2,10 @@
  *  clusters per level, and a radix sort per level at the end, CUB's. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
-#include <stdlib.h>
-#include <stdio.h>
 
 #include "kernels/cuda/cuda_passes.cuh"
 
+#define SP_HOST_DEVICE __host__ __device__
 extern "C" {
 #include "formats/row_clusters.h"
 #include "formats/summation.h"
@@ -252,13 +251,12 @@ spmm_status minima(clusters *s)
     return sp_device_launched("least hashes");
 }
 
-/** Says whether clusters will share more columns than rows that follow one another. Waits. */
-spmm_status worth_it(clusters *s, int *worth)
+/** Says whether clusters may share `more` times as many columns as rows that follow one another. Waits. */
+spmm_status worth_it(clusters *s, double more, int *worth)
 {
     /* LEAST: share of the columns of a row that a row of its cluster must have in common with it. Where rows have
-     * nothing in common but by chance, as in graphs of people, clusters save nothing (measured, bench/records, 2026-11-22).
-     * MORE: times what the rows' own order gives: that is as good for caches, and Y is written in order. */
-    static const double LEAST = 0.1, MORE = 2;
+     * nothing in common but by chance, as in graphs of people, clusters save nothing (measured, bench/records, 2026-11-22). */
+    static const double LEAST = 0.1;
     enum { SAMPLES = 4096 };
     kinship k;
     const int64_t rows = s->a->rows, step = (rows - 1) / SAMPLES + 1;
@@ -269,8 +267,7 @@ spmm_status worth_it(clusters *s, int *worth)
     TRY(sp_device_download(&k, s->shared, sizeof k));
     const double partner = k.others > 0 ? (double)k.with_partner / (double)k.others : 0,
                  next = k.columns > 0 ? (double)k.with_next / (double)k.columns : 0;
-    if (getenv("SP_TRACE")) fprintf(stderr, "kinship: next %.3f partner %.3f\n", next, partner);
-    *worth = partner >= LEAST && partner >= MORE * next;
+    *worth = partner >= LEAST && partner >= more * next;
     return SPMM_OK;
 }
 
@@ -346,9 +343,10 @@ spmm_status cluster(clusters *s, int32_t *order)
     return sp_device_sync();
 }
 
-/** Orders the rows, or only if it is worth it. */
-spmm_status find_order(const sp_matrix *a, int always, int32_t **order)
+/** Orders the rows, if that is worth it. */
+spmm_status find_order(const sp_matrix *a, double more, int32_t **order)
 {
+    const int always = more <= 0;
     clusters s = {};
     arena memory = {};
     int worth = 1;
@@ -362,7 +360,7 @@ spmm_status find_order(const sp_matrix *a, int always, int32_t **order)
     TRY(arena_open(&memory, "clusters of rows"));
     allocate_arrays(&s, &memory, most);
     spmm_status status = minima(&s);
-    if (status == SPMM_OK && !always) status = worth_it(&s, &worth);
+    if (status == SPMM_OK && !always) status = worth_it(&s, more, &worth);
     if (status == SPMM_OK && worth)
         status = sp_device_alloc((void **)order, a->rows * (int64_t)sizeof **order, "order of rows");
     if (status == SPMM_OK && worth) status = cluster(&s, *order);
@@ -375,6 +373,12 @@ spmm_status find_order(const sp_matrix *a, int always, int32_t **order)
 
 } // namespace
 
-spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order) { return find_order(a, 1, order); }
+spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order) { return find_order(a, 0, order); }
 
-spmm_status sp_cuda_row_order(const sp_matrix *a, int32_t **order) { return find_order(a, 0, order); }
+spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order)
+{
+    /* FEWEST: rows of smaller matrices are found in the caches in any order. */
+    enum { FEWEST = 1 << 14 };
+    *order = NULL;
+    return a->rows < FEWEST ? SPMM_OK : find_order(a, more, order);
+}

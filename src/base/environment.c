@@ -58,6 +58,8 @@ static const struct {
     {"SPMM_MEMORY_CHECK", 0, 1, NULL},           /* 0: large allocations are not checked: see memory.h */
     {"SPMM_ISA", 0, 0, check_isa},               /* highest instruction set that CPU kernels may use: see
                                                     cpu_isa.h */
+    {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL},      /* GPU memory that is kept for later allocations: see
+                                                    device_cuda_memory.c */
     {"SPMM_FAULT", 0, 0, check_fault},           /* fault injection for tests: see comm.h */
     {"SPMM_TUNE_CACHE", 0, 0, NULL},             /* name of the file with tuning results: see tune.h */
 };

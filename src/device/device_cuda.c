@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "base/threads.h"
@@ -266,6 +265,7 @@ void sp_device_close(void)
     (void)cudaSetDevice(device.ordinal);
     for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamSynchronize(device.queue[q]);
     free_stages();
+    sp_cuda_forget_blocks();
     (void)cudaEventDestroy(device.order);
     for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamDestroy(device.queue[q]);
     (void)cudaGetLastError();
@@ -295,7 +295,6 @@ spmm_status sp_device_launched(const char *kernel)
 {
     const cudaError_t error = cudaGetLastError();
     device.kernel = kernel;
-    if (getenv("SP_TRACE")) { struct timespec t1; cudaDeviceSynchronize(); clock_gettime(CLOCK_MONOTONIC, &t1); fprintf(stderr, "  done %s at %.1f\n", kernel, (double)t1.tv_sec*1e6+(double)t1.tv_nsec*1e-3); }
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "launch");
 }
 
@@ -308,33 +307,20 @@ spmm_status sp_device_sync(void)
 
 /* ---- memory ---- */
 
-spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
+int sp_cuda_is_open(void)
 {
-    *p = NULL;
-    if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
-    TRY(sp_cuda_enter());
-    struct timespec t0, t1; clock_gettime(CLOCK_MONOTONIC, &t0);
-    const cudaError_t error = cudaMalloc(p, bytes > 0 ? (size_t)bytes : 1);
-    clock_gettime(CLOCK_MONOTONIC, &t1); if (getenv("SP_TRACE")) fprintf(stderr, "malloc %lld bytes %.1f us %s at %.1f\n", (long long)bytes, (double)(t1.tv_sec-t0.tv_sec)*1e6+(double)(t1.tv_nsec-t0.tv_nsec)*1e-3, what, (double)t1.tv_sec*1e6+(double)t1.tv_nsec*1e-3);
-    if (error == cudaSuccess) return SPMM_OK;
-    *p = NULL;
-    (void)cudaGetLastError();
-    if (error != cudaErrorMemoryAllocation) return sp_cuda_fail(error, what);
+    if (device.open) (void)cudaSetDevice(device.ordinal);
+    return device.open;
+}
+
+spmm_status sp_cuda_no_memory(int64_t bytes, const char *what)
+{
     char size[32], left[32];
+    (void)cudaGetLastError();
     /* device.name ends in ")": the free memory is inserted before that */
     return sp_fail(SPMM_ERR_MEMORY, "cannot allocate %s on %.*s, %s free) for %s",
                    sp_bytes_text(size, sizeof size, (double)bytes), (int)strlen(device.name) - 1, device.name,
                    sp_bytes_text(left, sizeof left, (double)free_memory()), what);
-}
-
-void sp_device_free(void *p)
-{
-    if (!p || !device.open || sp_cuda_keeps(p)) return;
-    (void)cudaSetDevice(device.ordinal);
-    struct timespec t0, t1; clock_gettime(CLOCK_MONOTONIC, &t0);
-    (void)cudaFree(p);
-    clock_gettime(CLOCK_MONOTONIC, &t1); if (getenv("SP_TRACE")) fprintf(stderr, "free %.1f us at %.1f\n", (double)(t1.tv_sec-t0.tv_sec)*1e6+(double)(t1.tv_nsec-t0.tv_nsec)*1e-3, (double)t1.tv_sec*1e6+(double)t1.tv_nsec*1e-3);
-    (void)cudaGetLastError();
 }
 
 spmm_status sp_device_zero(void *p, int64_t bytes)

@@ -19,6 +19,17 @@ spmm_status sp_cuda_fail(cudaError_t error, const char *what);
  *  from a kernel: the message names the kernel launched last, if any, instead of `what`. Local. */
 spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what);
 
+/** Sets the error message for `bytes` bytes that cannot be allocated, and clears the error in the CUDA runtime. Local.
+ *  \return SPMM_ERR_MEMORY */
+spmm_status sp_cuda_no_memory(int64_t bytes, const char *what);
+
+/** Gives the memory that sp_device_free() keeps for later back to the GPU, and forgets what is in use: for
+ *  sp_device_close(). Local. */
+void sp_cuda_forget_blocks(void);
+
+/** Returns 1 and makes the open GPU current, or returns 0, without a message, if none is open. Local. */
+int sp_cuda_is_open(void);
+
 /** Checks whether the memory p is shared; if so, marks it as freed, so that sp_device_unshare() frees it
  *  later. Local.
  *  \return 1: p is shared and must not be freed now, 0: p is not shared */

@@ -1,14 +1,16 @@
-/** Creates, checks, copies, permutes and generates multivectors. */
+/** Creates, checks, copies, permutes, generates and writes multivectors. */
 #include "formats/multivector.h"
 
 #include <string.h>
 
 #include "base/arguments.h"
 #include "base/enum_words.h"
+#include "base/output_file.h"
 #include "base/random.h"
 #include "base/threads.h"
 #include "device/device.h"
 #include "device/device_ops.h"
+#include "mmio.h"
 
 enum { SECTOR_BYTES = 32 };
 
@@ -274,4 +276,29 @@ void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t 
                                   int threads)
 {
     generate(x, kind, seed, 0, row, threads);
+}
+
+/* ---- as a Matrix Market array file ---- */
+
+static void write_values(FILE *f, const spmm_multivector *v)
+{
+    const int digits = v->precision == SPMM_F64 ? 17 : 9;
+    for (int64_t j = 0; j < v->k; j++)
+        for (int64_t i = 0; i < v->rows && !ferror(f); i++)
+            fprintf(f, "%.*g\n", digits, sp_multivector_get(v, i, j));
+}
+
+spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
+{
+    sp_output_file out;
+    MM_typecode code;
+    TRY(sp_output_file_open(path, &out));
+    mm_initialize_typecode(&code);
+    mm_set_matrix(&code);
+    mm_set_array(&code);
+    mm_set_real(&code);
+    mm_set_general(&code);
+    if (mm_write_banner(out.file, code) == 0 && mm_write_mtx_array_size64(out.file, v->rows, v->k) == 0)
+        write_values(out.file, v);
+    return sp_output_file_close(&out, SPMM_OK); /* also reports write errors of the calls above */
 }

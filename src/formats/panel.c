@@ -46,6 +46,15 @@ static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entr
     return 1;
 }
 
+/** Counts the entries of a panel. */
+static int64_t count_entries(const spmm_csr *a, int64_t panel)
+{
+    const merge m = merge_start(a, panel);
+    int64_t count = 0;
+    for (int r = 0; r < m.rows; r++) count += m.end[r] - m.at[r];
+    return count;
+}
+
 /** Counts the distinct columns of the entries of a panel. */
 static int64_t count_columns(const spmm_csr *a, int64_t panel)
 {
@@ -102,18 +111,20 @@ static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_m
 {
     TRY(sp_matrix_alloc(m, SP_ROW_START, panels + 1, "panel starts"));
     TRY(sp_matrix_alloc(m, SP_TILE_START, panels + 1, "panels' tiles"));
-    m->tile_start[0] = 0;
+    m->tile_start[0] = m->row_start[0] = 0;
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
     for (int64_t p = 0; p < panels; p++) {
-        m->row_start[p] = a->irp[p * SP_PANEL];
+        m->row_start[p + 1] = count_entries(a, p);
         m->tile_start[p + 1] = (count_columns(a, p) + SP_TILE_COLUMNS - 1) / SP_TILE_COLUMNS;
     }
-    m->row_start[panels] = a->nnz;
-    for (int64_t p = 0; p < panels; p++) m->tile_start[p + 1] += m->tile_start[p];
+    for (int64_t p = 0; p < panels; p++) {
+        m->row_start[p + 1] += m->row_start[p];
+        m->tile_start[p + 1] += m->tile_start[p];
+    }
     const int64_t tiles = m->tile_start[panels];
     TRY(sp_matrix_alloc(m, SP_COL, tiles * SP_TILE_COLUMNS, "tiles' columns"));
     TRY(sp_matrix_alloc(m, SP_MASK, tiles, "tiles' masks"));
-    return sp_matrix_alloc(m, SP_VAL, a->nnz, "panels' values");
+    return sp_matrix_alloc(m, SP_VAL, m->row_start[panels], "panels' values");
 }
 
 static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)

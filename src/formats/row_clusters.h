@@ -18,9 +18,8 @@
 
 enum { SP_CLUSTER_LEVELS = 24 /**< most levels of clusters */ };
 
-#ifdef __CUDACC__
-#define SP_HOST_DEVICE __host__ __device__
-#else
+/* What the functions below are besides inline; a .cu file defines it before. */
+#ifndef SP_HOST_DEVICE
 #define SP_HOST_DEVICE
 #endif
 
@@ -52,6 +51,10 @@ enum {
     SP_SEED_CLUSTERS = 16 /**< plus the level: of the hashes of clusters */
 };
 
+/** The `more` of sp_cuda_row_order() for kernels that take one row at a time: in lines of a stencil, the next row shares
+ *  about as many columns as a row of the same cluster, and Y is written in order. */
+#define SP_CLUSTERS_MORE 2.0
+
 /** Returns 1 if `after` clusters, made of `before`, are worth another level. */
 SP_HOST_DEVICE static inline int sp_clusters_joined(int64_t before, int64_t after)
 {
@@ -72,9 +75,10 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
 
-/** Like sp_cuda_cluster_rows(), but *order is NULL where rows that follow one another in the matrix share about as many
- *  columns as rows of one cluster would, or rows have little in common at all. A sample of rows tells, at a fraction of the
- *  time. */
-spmm_status sp_cuda_row_order(const sp_matrix *a, int32_t **order);
+/** Like sp_cuda_cluster_rows(), but *order is NULL where it is not worth it: in small matrices, where rows have little in
+ *  common, and where a row of the same cluster does not share `more` times as many columns with a row as the next row
+ *  does. A sample of rows tells, at a fraction of the time.
+ *  \param [in] more  > 0 */
+spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct choice_node {
     int other;
 } choice_node;
 
-enum { CHOICES = 5 };
+enum { CHOICES = 6 };
 
 /** What was measured on a GPU. Element p of the arrays is for spmm_precision p. */
 typedef struct calibration {
@@ -156,7 +156,39 @@ int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[
 
 /* ---- features ---- */
 
-void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
+/** Returns how many columns two rows have in common. */
+static int64_t common_columns(const spmm_csr *a, int64_t i, int64_t j)
+{
+    int64_t p = a->irp[i], q = a->irp[j], common = 0;
+    while (p < a->irp[i + 1] && q < a->irp[j + 1]) {
+        const int32_t c = a->ja[p], d = a->ja[q];
+        common += c == d;
+        p += c <= d;
+        q += d <= c;
+    }
+    return common;
+}
+
+/** Compares a sample of the short rows, each with the row of one of its columns. */
+static void compare_neighbours(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
+{
+    enum { SAMPLES = 2048 };
+    const int64_t step = a->rows / SAMPLES + 1;
+    uint64_t at_random = 1;
+    for (int64_t i = 0; i < a->rows; i += step) {
+        const int64_t length = a->irp[i + 1] - a->irp[i];
+        at_random = at_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        if (length < 2 || length > SP_CHAIN) continue;
+        int64_t e = (int64_t)((at_random >> 33) % (uint64_t)length);
+        if (a->ja[a->irp[i] + e] - diagonal == i) e = e + 1 < length ? e + 1 : 0;
+        const int64_t row = a->ja[a->irp[i] + e] - diagonal;
+        if (row < 0 || row >= a->rows || a->irp[row + 1] - a->irp[row] > SP_CHAIN) continue;
+        sum->columns += (double)(length - 1);
+        sum->shared += fmax((double)common_columns(a, i, row) - 1, 0);
+    }
+}
+
+void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_features *f)
 {
     enum { SAMPLES = 2048 }; /* number of panels in the sample for sp_panel_columns() */
     double squares = 0, longest = 0, over[SP_LENGTH_BOUNDS] = {0};
@@ -175,6 +207,7 @@ void sp_features_of(const spmm_csr *block, int threads, sp_features *f)
     f->sum.squares = squares;
     memcpy(f->sum.over, over, sizeof over);
     f->sum.panel_columns = sp_panel_columns(block, SAMPLES);
+    compare_neighbours(block, diagonal, &f->sum);
     f->longest = longest;
     f->calibration = calibration_of_gpu();
 }
@@ -204,6 +237,7 @@ double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precisi
     case SP_MEAN: return mean_length(f);
     case SP_VARIATION: return sp_features_variation(f);
     case SP_REUSE: return sp_features_reuse(f);
+    case SP_SHARED: return ratio(s->shared, s->columns);
     default: return ratio(s->nnz, s->blocks);
     }
 }

@@ -21,6 +21,9 @@ typedef struct sp_features {
         double squares;                /**< sum of the squared row lengths */
         double over[SP_LENGTH_BOUNDS]; /**< over[i]: number of entries in rows of more than 4 << i entries */
         double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
+        /* Of a sample of rows i, each with a column c at random: columns of row i but c, and those of them that row c of
+         * the matrix has, too. Only rows of the block are compared. */
+        double columns, shared;
     } sum;
     /* Of these the greatest of all ranks counts, so that all choose alike. */
     double longest; /**< number of entries of the longest row */
@@ -41,6 +44,7 @@ typedef struct sp_features {
     F(SP_OVER_64, "over_64", "of the entries in rows beyond 64")     \
     F(SP_OVER_128, "over_128", "of the entries in rows beyond 128")  \
     F(SP_REUSE, "reuse", "entries a fetched row of X")               \
+    F(SP_SHARED, "shared", "of its columns a neighbour shares")      \
     F(SP_ENTRIES, "entries", "entries per block")
 #define SP_TRAIT_NAME(id, column, phrase) id,
 typedef enum sp_trait { SP_TRAIT_LIST(SP_TRAIT_NAME) SP_TRAITS } sp_trait;
@@ -50,8 +54,9 @@ typedef enum sp_trait { SP_TRAIT_LIST(SP_TRAIT_NAME) SP_TRAITS } sp_trait;
 double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precision precision);
 
 /** Computes the features of one rank's block. Local.
- *  \param [in] threads  number of OpenMP threads to use */
-void sp_features_of(const spmm_csr *block, int threads, sp_features *f);
+ *  \param [in] diagonal  column of the block, possibly outside of it, that has the diagonal's entry of row 0
+ *  \param [in] threads   number of OpenMP threads to use */
+void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_features *f);
 
 /** Returns the coefficient of variation of the row lengths (standard deviation over mean); 0 if the matrix
  *  has no entries. Local. */

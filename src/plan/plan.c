@@ -11,9 +11,9 @@
 
 static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
 
-spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, sp_features *f)
+spmm_status sp_plan_features(MPI_Comm comm, const spmm_block *block, int threads, sp_features *f)
 {
-    sp_features_of(block, threads_of(threads), f);
+    sp_features_of(&block->csr, block->row_begin - block->col_begin, threads_of(threads), f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
     return sp_slowest(comm, &f->longest, 2); /* and the calibration */
 }
@@ -112,7 +112,7 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
     p->precision = block->csr.precision;
     p->shape = (sp_shape){o->block_size, o->subwarp};
     p->threads = threads_of(o->threads);
-    if (!o->kernel) TRY(sp_plan_features(grid->comm, &block->csr, o->threads, &f));
+    if (!o->kernel) TRY(sp_plan_features(grid->comm, block, o->threads, &f));
     TRY(find_parts(o, p));
     TRY(sp_agree(grid->comm, "convert", build(o, o->kernel ? NULL : &f, p)));
     return connect(o, p);

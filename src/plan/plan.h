@@ -72,6 +72,6 @@ void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts);
  *  \param [in]  threads  OpenMP threads of this rank; 0: sp_threads_default()
  *  \param [out] f        equal on all ranks
  *  \return SPMM_OK, SPMM_ERR_MPI */
-spmm_status sp_plan_features(MPI_Comm comm, const spmm_csr *block, int threads, sp_features *f);
+spmm_status sp_plan_features(MPI_Comm comm, const spmm_block *block, int threads, sp_features *f);
 
 #endif

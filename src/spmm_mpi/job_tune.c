@@ -217,7 +217,7 @@ spmm_status sp_job_choose(const sp_job *job, const sp_kernel **chosen)
     sp_features f;
     tuning t = {.count = 0};
     if (o->kernel) return SPMM_OK;
-    TRY(sp_plan_features(job->place.grid.comm, &job->dist.block.csr, binding->threads, &f));
+    TRY(sp_plan_features(job->place.grid.comm, &job->dist.block, binding->threads, &f));
     if (o->tune) TRY(start_tuning(job, &t));
     for (int i = 0; i < columns->count; i++) {
         TRY(sp_choose(&f, columns->k[i], o->products, o->precision, binding->device, o->format, &chosen[i],
