@@ -12,7 +12,8 @@ import math
 import re
 import sys
 
-CHOICES = ["csr_rows", "csr_balanced", "csr_deep", "csr_clustered", "sell_rows", "panel_mma"]
+CHOICES = ["csr_rows", "csr_balanced", "csr_deep", "csr_clustered", "sell_rows",
+           "sell_deep", "panel_mma"]
 TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128", "reuse",
           "shared", "entries"]
 DEPTH, LEAST_MATRICES, LEAF_COST = 5, 2, 0.12
@@ -26,8 +27,8 @@ class Case:
 
     def __init__(self, row):
         self.name = row["matrix"].split("/")[-1]
-        # The same matrix in another numbering tells nothing new.
-        self.group = re.sub(r"-(random|morton)|\.(mtx|gz|spmm)", "", self.name)
+        # The same matrix in another numbering, or a part of it (bench/variants.py), is no other matrix.
+        self.group = re.sub(r"-(random|morton|t|half)\b|\.(mtx|gz|spmm)", "", self.name)
         self.k, self.precision = int(row["k"]), row["precision"]
         self.rows, self.entries = int(row["rows"]), int(row["nnz"])
         self.trait = [float(row[t]) for t in TRAITS]

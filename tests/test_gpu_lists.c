@@ -44,7 +44,7 @@ static void check_lists(const spmm_csr *a, const sp_matrix *csr, int64_t k, cons
     int64_t rows, gpu_rows;
     CHECK_INT(sp_short_rows_create(a, limit, SP_ORDER_CLASSES, &row, &rows), SPMM_OK);
     CHECK_INT(sp_sections_create(a, limit, a->irp, 0, &sections), SPMM_OK);
-    CHECK_INT(sp_cuda_row_lists(csr, k, NULL, 31, &gpu_row, &gpu_rows, &gpu_sections), SPMM_OK);
+    CHECK_INT(sp_cuda_row_lists(csr, k, NULL, SP_WINDOW_ALL, &gpu_row, &gpu_rows, &gpu_sections), SPMM_OK);
     CHECK_INT(rows, gpu_rows);
     if (rows == gpu_rows) check_same(row, gpu_row, rows * (int64_t)sizeof *row, "short rows", spec);
     check_sections(&sections, &gpu_sections, spec);

@@ -164,14 +164,14 @@ static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int wi
     return keep_on_success(status, state);
 }
 
-static spmm_status prepare(const sp_setup *setup, void **state) { return list_rows(setup, NULL, 31, state); }
+static spmm_status prepare(const sp_setup *setup, void **state) { return list_rows(setup, NULL, SP_WINDOW_ALL, state); }
 
 static spmm_status prepare_clustered(const sp_setup *setup, void **state)
 {
     int32_t *order;
     *state = NULL;
     TRY(sp_cuda_row_order(setup->a, SP_CLUSTERS_MORE, &order));
-    const spmm_status status = list_rows(setup, order, 10, state);
+    const spmm_status status = list_rows(setup, order, SP_WINDOW, state);
     sp_device_free(order);
     return status;
 }

@@ -13,7 +13,7 @@ extern "C" {
 
 namespace {
 
-constexpr int WHOLE = 31, WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
+constexpr int WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
 
 /** Counts of rows. Class 0 of the long rows are those of several sections, class c > 0 those of
  *  SECTION_CLASSES - c segments, as in sell.c. */
@@ -494,7 +494,7 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
     if (status == SPMM_OK) status = sp_cuda_row_order(a, SP_CLUSTERS_MORE, &order);
     if (status == SPMM_OK) status = count(&l, k, &p);
     if (status == SPMM_OK) {
-        l.shift = WHOLE;
+        l.shift = SP_WINDOW_ALL;
         l.given = order;
         l.order = order ? SP_ORDER_LENGTHS
                         : sp_slice_order((int64_t)l.count.padded[l.limit == SP_CHAIN], a->nnz - p.entries);

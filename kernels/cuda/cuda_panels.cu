@@ -157,7 +157,7 @@ spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entri
      * sp_cuda_row_order(); the next row is a poor guide to panels of 8 rows, so it is asked little. CLUSTERED of OWN:
      * clusters must save so many tiles. */
     static const double MORE = 0.5;
-    enum { ENOUGH = 12, CLUSTERED = 7, OWN = 8 };
+    enum { ENOUGH = 16, CLUSTERED = 7, OWN = 8 };
     int64_t own;
     TRY(count(s, m, &own, entries));
     *tiles = own;

@@ -1,7 +1,10 @@
-/** The kernel sell_rows, sliced ELLPACK: one thread, or a few lanes, per row. A slice is stored column by
+/** The kernels sell_rows and sell_deep, sliced ELLPACK: one thread, or a few lanes, per row. A slice is stored column by
  *  column, so that the lanes of a warp read adjacent column indices and values. This kernel is meant for few
  *  columns of X, with which most lanes of a sub-warp per row would be idle. The first blocks of the grid sum
- *  the sections of long rows, as those of cuda_rows.cuh do. */
+ *  the sections of long rows, as those of cuda_rows.cuh do.
+ *
+ *  With one thread per row, sell_deep has twice as many loads in flight per thread, and fewer threads: for uneven rows of
+ *  matrices so small that all threads wait for the longest. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 namespace {
@@ -68,8 +71,8 @@ __device__ inline void sum_slice(const sell_args<T> &a, int64_t at, int64_t end,
 }
 
 /** Sums each row with L lanes, which compute N vectors of V columns each. */
-template <typename T, int V, int L, int N>
-__global__ void __launch_bounds__(BLOCK, N == 1 ? 9 : 6)
+template <bool deep, typename T, int V, int L, int N>
+__global__ void __launch_bounds__(BLOCK, deep ? 5 : N == 1 ? 9 : 6)
     sell_rows_kernel(const __grid_constant__ sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
@@ -92,7 +95,7 @@ __global__ void __launch_bounds__(BLOCK, N == 1 ? 9 : 6)
         const int64_t start = __ldg(a.slice_start + slice);
         const int32_t target = __ldg(a.target + r);
         X sum[N] = {};
-        sum_slice<IN_FLIGHT>(a, start + r % SP_SLICE, end, x, sum);
+        sum_slice<deep ? 2 * IN_FLIGHT : IN_FLIGHT>(a, start + r % SP_SLICE, end, x, sum);
         if (target == INT32_MIN) continue;
 #pragma unroll
         for (int n = 0; n < N; n++)
@@ -102,7 +105,8 @@ __global__ void __launch_bounds__(BLOCK, N == 1 ? 9 : 6)
 
 /** Queues the product for the first `tiles` tiles, but not for more tiles than a grid allows. A tile has
  *  L * N * V columns; the last one may have fewer. Returns the number of columns that the product covers. */
-template <typename T, int V, int L, int N> int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
+template <bool deep, typename T, int V, int L, int N>
+int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
 {
     using X = typename vector_of<T, V>::type;
     constexpr int tile = L * N * V;
@@ -111,24 +115,24 @@ template <typename T, int V, int L, int N> int launch_tiles(sell_args<T> a, int 
     a.section_blocks = section_blocks_of<L, N>(a.packs);
     const unsigned blocks = a.slices > 0 ? grid_of(a.slices * SP_SLICE, BLOCK / L) : 0;
     const dim3 grid(a.section_blocks + min(blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    sell_rows_kernel<T, V, L, N><<<grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream>>>(a);
+    sell_rows_kernel<deep && L == 1, T, V, L, N><<<grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream>>>(a);
     return a.columns;
 }
 
 /** Queues the product for the first columns of X and returns their number. The product covers as many whole
  *  tiles of 16 vectors as one launch takes. If there is less than one tile, it covers all columns. */
-template <typename T, int V> int launch_columns(const sell_args<T> &a, cudaStream_t stream)
+template <bool deep, typename T, int V> int launch_columns(const sell_args<T> &a, cudaStream_t stream)
 {
     const int vectors = (a.columns + V - 1) / V;
-    if (a.columns >= 16 * V) return launch_tiles<T, V, 8, 2>(a, a.columns / (16 * V), stream);
-    if (vectors <= 1) return launch_tiles<T, V, 1, 1>(a, 1, stream);
-    if (vectors <= 2) return launch_tiles<T, V, 2, 1>(a, 1, stream);
-    if (vectors <= 4) return launch_tiles<T, V, 4, 1>(a, 1, stream);
-    if (vectors <= 8) return launch_tiles<T, V, 8, 1>(a, 1, stream);
-    return launch_tiles<T, V, 8, 2>(a, 1, stream);
+    if (a.columns >= 16 * V) return launch_tiles<deep, T, V, 8, 2>(a, a.columns / (16 * V), stream);
+    if (vectors <= 1) return launch_tiles<deep, T, V, 1, 1>(a, 1, stream);
+    if (vectors <= 2) return launch_tiles<deep, T, V, 2, 1>(a, 1, stream);
+    if (vectors <= 4) return launch_tiles<deep, T, V, 4, 1>(a, 1, stream);
+    if (vectors <= 8) return launch_tiles<deep, T, V, 8, 1>(a, 1, stream);
+    return launch_tiles<deep, T, V, 8, 2>(a, 1, stream);
 }
 
-template <typename T> void run_sell(const sp_launch *l, cudaStream_t stream)
+template <bool deep, typename T> void run_sell(const sp_launch *l, cudaStream_t stream)
 {
     const sp_matrix *const m = l->a;
     sell_args<T> a = vector_args<sell_args, T>(l);
@@ -136,15 +140,20 @@ template <typename T> void run_sell(const sp_launch *l, cudaStream_t stream)
     a.target = m->target;
     a.slices = m->groups;
     set_long_rows(a, (const sp_work_lists *)l->state, m, l->x->k);
-    launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<T, V>(rest, stream); });
+    launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<deep, T, V>(rest, stream); });
 }
 
-spmm_status run(const sp_launch *l)
+template <bool deep> spmm_status run(const sp_launch *l, const char *id)
 {
-    TRY(check_pitch(l, "sell_rows"));
-    return launch_product<run_sell<double>, run_sell<float>>(l, "sell_rows");
+    TRY(check_pitch(l, id));
+    return launch_product<run_sell<deep, double>, run_sell<deep, float>>(l, id);
 }
+
+spmm_status run_rows(const sp_launch *l) { return run<false>(l, "sell_rows"); }
+
+spmm_status run_deep(const sp_launch *l) { return run<true>(l, "sell_deep"); }
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_sell_rows = {run, sp_cuda_prepare_sums, sp_cuda_release_lists};
+const sp_kernel_ops sp_kernel_sell_deep = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists};
+const sp_kernel_ops sp_kernel_sell_rows = {run_rows, sp_cuda_prepare_sums, sp_cuda_release_lists};

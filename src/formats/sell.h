@@ -28,6 +28,9 @@ int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precisi
  *  the matrix's order. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
+/** Windows of sp_cuda_row_lists(), as powers of two: all rows in one, or as many as a multiprocessor has at a time. */
+enum { SP_WINDOW_ALL = 31, SP_WINDOW = 10 };
+
 /** Returns the order of the rows of sliced ELLPACK: SP_ORDER_ROWS if their slices then have little padding, else
  *  SP_ORDER_LENGTHS. Local.
  *  \param [in] padded   stored entries of the slices in the matrix's order, with padding
@@ -82,12 +85,12 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
 /* ---- the same lists and arrays, bit for bit, made on the GPU from a CSR matrix in its memory ---- */
 
 /** Lists the short rows and the sections of a CSR matrix, like sp_short_rows_create() with SP_ORDER_CLASSES
- *  and sp_sections_create(), or with the short rows in an order that is given. Local; complete on return.
+ *  and sp_sections_create(), if `given` is NULL and `window` SP_WINDOW_ALL. Local; complete on return.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()
- *  \param [in]  given  [a->rows] in GPU memory: a permutation of the rows, in whose order the short ones, and the
- *                      long ones of each class, are listed; NULL: by SP_ORDER_CLASSES
+ *  \param [in]  given  [a->rows] in GPU memory: a permutation of the rows; NULL: the matrix's order
+ *  \param [in]  window  short rows are sorted within windows of 1 << window rows of that order
  *  \param [out] row    [*rows] in GPU memory; the caller frees it by sp_device_free(); NULL on failure
  *  \param [out] rows   number of short rows
  *  \param [out] p      its arrays are in GPU memory; the caller frees each; zeroed on failure

@@ -19,7 +19,7 @@ typedef struct choice_node {
     int other;
 } choice_node;
 
-enum { CHOICES = 6 };
+enum { CHOICES = 7 };
 
 /** What was measured on a GPU. Element p of the arrays is for spmm_precision p. */
 typedef struct calibration {
