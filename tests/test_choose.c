@@ -30,6 +30,16 @@ static sp_features even_rows(double rows, double length, double reuse)
     return f;
 }
 
+static sp_features features_of(const char *spec)
+{
+    spmm_csr a;
+    sp_features f;
+    CHECK_INT(sp_gen_csr(spec, SPMM_F64, 1, &a), SPMM_OK);
+    sp_features_of(&a, 0, 1, &f);
+    spmm_csr_destroy(&a);
+    return f;
+}
+
 static void add(sp_features *sum, const sp_features *f)
 {
     for (size_t i = 0; i < sizeof f->sum / sizeof(double); i++)
@@ -101,21 +111,20 @@ static void test_choice(void)
 {
     sp_features f;
     TEST(
-        "on a GPU one column takes sliced ELLPACK, shared columns panels, long rows neither panels nor csr_rows") {
-        f = even_rows(1e6, 7, 1.05);
-        expect(&f, 1, 0, "sell_rows", "bytes of X per entry");
-        expect(&f, 64, 0, "csr_rows csr_balanced csr_deep sell_rows panel_mma", "bytes of X per entry");
-        f = even_rows(1e6, 80, 6);
+        "on a GPU one column takes sliced ELLPACK, shared columns panels, long rows no panels") {
+        f = features_of("lap3d27:64");
+        expect(&f, 1, 0, "sell_rows sell_deep", "f");
+        f = features_of("fem3:24");
         const sp_kernel *kernel;
         CHECK_INT(sp_choose(&f, 64, 0, SPMM_F64, SPMM_CUDA, SPMM_FORMAT_AUTO, &kernel, NULL, 0), SPMM_OK);
         CHECK_TEXT(kernel->id, "panel_mma");
-        f = even_rows(600, 1500, 6);
-        expect(&f, 8, 0, "csr_balanced csr_deep sell_rows", "0 entries a fetched row");
+        f = features_of("longrows:3000,150,2,2900");
+        expect(&f, 8, 0, "csr_rows csr_balanced csr_deep csr_clustered sell_rows sell_deep", "entries");
     }
     TEST("for one product the kernel without a set-up is taken, for many the fastest") {
-        f = even_rows(1e6, 16, 1);
+        f = features_of("lap3d27:64");
         expect(&f, 1, 1, "csr_rows", "");
-        expect(&f, 1, 1 << 20, "sell_rows", "");
+        expect(&f, 1, 1 << 20, "sell_rows sell_deep", "");
     }
     TEST("a trait is what its name says") {
         f = even_rows(1e6, 20, 2);

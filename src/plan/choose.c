@@ -1,4 +1,4 @@
-/** Chooses a kernel by a decision tree, and computes the features of a matrix that it compares. */
+/** Chooses a kernel by decision trees, and computes the features of a matrix that they compare. */
 #include "plan/choose.h"
 
 #include <math.h>
@@ -19,15 +19,22 @@ typedef struct choice_node {
     int other;
 } choice_node;
 
-enum { CHOICES = 7 };
+/** The kernels that can be chosen, and the trees of a forest. */
+enum { CHOICES = 7, TREES = 12 };
 
-/** What was measured on a GPU. Element p of the arrays is for spmm_precision p. */
+/** Trees whose mean counts, one after another (Breiman: Random forests, Machine Learning 45, 2001). */
+typedef struct choice_forest {
+    const choice_node *node;
+    const int *root; /* [TREES] the first node of each tree */
+    /** [leaves]: percent of the logarithm of a product's time by each kernel over that by the fastest one, mean of the
+     *  leaf's matrices */
+    const unsigned char (*time)[CHOICES];
+} choice_forest;
+
+/** What was measured on a GPU. */
 typedef struct calibration {
-    const char *gpu; /* part of the GPU's name */
-    const choice_node *tree[2];
-    /** [leaves]: time of a product by each kernel over that of the fastest one, mean of the leaf's matrices;
-     *  0: the kernel was not measured */
-    const float (*time[2])[CHOICES];
+    const char *gpu;         /* part of the GPU's name */
+    choice_forest forest[2]; /* by spmm_precision */
     /** seconds of the fastest product: of a launch, per byte of A, per byte of X gathered, per byte of Y */
     double product[4];
     double set_up[CHOICES][3]; /**< seconds of each kernel's set-up: once, per row, per entry */
@@ -59,23 +66,24 @@ static void append_reason(char *why, size_t n, double value, sp_trait trait)
     if (!strstr(why, phrases[trait])) snprintf(why + used, n - used, ", %.3g %s", value, phrases[trait]);
 }
 
-/** Walks down the tree. Writes the traits that were compared to `why`, a buffer of n bytes.
- *  \return the leaf's times */
-static const float *leaf_of(const calibration *c, const sp_features *f, int64_t k, spmm_precision precision,
-                            char *why, size_t n)
+/** Walks down all trees. Writes the traits that the first one compares to `why`, a buffer of n bytes.
+ *  \param [out] time  of a product by each kernel over that by the fastest one */
+static void estimate(const choice_forest *t, const double trait[SP_TRAITS], double time[CHOICES], char *why, size_t n)
 {
-    const choice_node *const tree = c->tree[precision], *node = tree;
-    snprintf(why, n, "%s", sp_precision_word(precision));
-    while (node->trait != SP_TRAITS) {
-        const double value = sp_trait_of(f, node->trait, k, precision);
-        append_reason(why, n, value, node->trait);
-        node = value <= node->bound ? node + 1 : tree + node->other;
+    memset(time, 0, CHOICES * sizeof *time);
+    for (int i = 0; i < TREES; i++) {
+        const choice_node *node = t->node + t->root[i];
+        while (node->trait != SP_TRAITS) {
+            if (i == 0) append_reason(why, n, trait[node->trait], node->trait);
+            node = trait[node->trait] <= node->bound ? node + 1 : t->node + node->other;
+        }
+        for (int c = 0; c < CHOICES; c++) time[c] += t->time[node->other][c];
     }
-    return c->time[precision][node->other];
+    for (int c = 0; c < CHOICES; c++) time[c] = exp(time[c] / (100.0 * TREES));
 }
 
 /** Returns the estimated seconds of `products` products by kernel i, its set-up included. */
-static double seconds_of(const calibration *c, int i, const float *time, const sp_features *f, int64_t k,
+static double seconds_of(const calibration *c, int i, const double *time, const sp_features *f, int64_t k,
                          spmm_precision precision, double products)
 {
     const double entries = f->sum.nnz / fmax(f->sum.blocks, 1), rows = f->sum.rows / fmax(f->sum.blocks, 1);
@@ -107,13 +115,16 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
                                 spmm_device device, spmm_format format, char *why, size_t n)
 {
     const calibration *const c = &calibrations[(int)f->calibration];
-    const float *const time = leaf_of(c, f, k, precision, why, n);
+    double trait[SP_TRAITS], time[CHOICES];
+    for (int t = 0; t < SP_TRAITS; t++) trait[t] = sp_trait_of(f, (sp_trait)t, k, precision);
+    snprintf(why, n, "%s", sp_precision_word(precision));
+    estimate(&c->forest[precision], trait, time, why, n);
     const double count = (double)(products > 0 ? products : SP_PRODUCTS_EXPECTED);
     const sp_kernel *best = NULL;
     double least = 0;
     for (int i = 0; i < CHOICES; i++) {
         const sp_kernel *const kernel = allowed(choices[i], device, format);
-        if (!kernel || time[i] <= 0) continue;
+        if (!kernel) continue;
         const double seconds = seconds_of(c, i, time, f, k, precision, count);
         if (best && seconds >= least) continue;
         best = kernel;
