@@ -25,7 +25,7 @@ static void expect(const sp_features *f, int64_t k, int64_t products, const char
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
-    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0}, length, 0};
+    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0}, length, 0, 0};
     for (int b = 0; b < SP_LENGTH_BOUNDS; b++) f.sum.over[b] = length > 4 << b ? f.sum.nnz : 0;
     return f;
 }
@@ -45,6 +45,7 @@ static void add(sp_features *sum, const sp_features *f)
     for (size_t i = 0; i < sizeof f->sum / sizeof(double); i++)
         ((double *)&sum->sum)[i] += ((const double *)&f->sum)[i];
     if (f->longest > sum->longest) sum->longest = f->longest;
+    sum->cache = f->cache;
 }
 
 static void test_features(void)
@@ -84,7 +85,7 @@ static void test_features(void)
         CHECK(sp_features_variation(&f) == 0 && sp_features_reuse(&f) == 0);
     }
     TEST("the facts of blocks add up to the matrix's") {
-        sp_features part, sum = {{0}, 0, 0};
+        sp_features part, sum = {{0}, 0, 0, 0};
         spmm_csr rows;
         CHECK_INT(sp_gen_csr("lap3d27:12", SPMM_F64, 1, &a), SPMM_OK);
         sp_features_of(&a, 0, 1, &f);
@@ -126,6 +127,25 @@ static void test_choice(void)
         expect(&f, 1, 1, "csr_rows", "");
         expect(&f, 1, 1 << 20, "sell_rows sell_deep", "");
     }
+    TEST("on a CPU a large X takes clusters, where rows that share columns are far apart and products are to come") {
+        const sp_kernel *kernel;
+        struct {
+            double reuse;
+            int64_t k, products;
+            const char *id;
+        } cases[] = {{1.01, 64, 0, "cpu_clustered"}, {1.8, 64, 0, "cpu_csr"}, {1.01, 8, 0, "cpu_csr"},
+                     {1.01, 64, 5, "cpu_csr"},       {0, 64, 0, "cpu_csr"},   {1.01, 16, 100, "cpu_clustered"}};
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            f = even_rows(300000, 7, cases[i].reuse > 0 ? cases[i].reuse : 1e9);
+            f.sum.columns = 1000;
+            f.sum.shared = 500;
+            f.cache = 32 << 20;
+            if (cases[i].reuse <= 0) f.sum.shared = 10;
+            CHECK_INT(sp_choose(&f, cases[i].k, cases[i].products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, NULL, 0),
+                      SPMM_OK);
+            CHECK_TEXT(kernel->id, cases[i].id);
+        }
+    }
     TEST("a trait is what its name says") {
         f = even_rows(1e6, 20, 2);
         CHECK(sp_trait_of(&f, SP_X_BYTES, 3, SPMM_F32) == 12 && sp_trait_of(&f, SP_MEAN, 3, SPMM_F32) == 20);
@@ -135,7 +155,7 @@ static void test_choice(void)
         CHECK(sp_trait_of(&f, SP_ENTRIES, 3, SPMM_F32) == 5e6);
     }
     TEST("no matrix is without a kernel: no rows, no entries, one column") {
-        const sp_features none = {{0}, 0, 0};
+        const sp_features none = {{0}, 0, 0, 0};
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
             for (int64_t k = 1; k < 200; k += 33) {
                 const sp_kernel *kernel = NULL;

@@ -3,7 +3,6 @@
 #include "kernels/cpu/cpu_choose.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "formats/multivector.h"
 #include "kernels/cpu/cpu_rows.h"
@@ -12,7 +11,6 @@ enum {
     L1_BYTES = 40 << 10,         /* assumed size of the L1 cache; cores of today have 32 to 48 KiB */
     PREFETCHED_BYTES = 18 << 10, /* maximum size of prefetched rows of X; more evict one another from L1 */
     MOST_PREFETCH = 128,         /* maximum prefetch distance, in entries of A; more gains little */
-    UNKNOWN_CACHE = 32 << 20     /* assumed size of the last-level cache, if the system does not report it */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -139,31 +137,10 @@ static atomic_llong forced_stream_from = -1;
 
 void sp_rows_stream_from(int64_t bytes) { forced_stream_from = bytes; }
 
-/** Returns the size in bytes of the last-level cache. sysconf() is not used, because on some systems it
- *  returns the sum over all sockets. */
-static int64_t read_cache_bytes(void)
-{
-    for (int index = 3; index >= 2; index--) {
-        char path[80], unit = 0;
-        long long n = 0;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
-        FILE *const f = fopen(path, "r");
-        const int found = f ? fscanf(f, "%lld%c", &n, &unit) : 0;
-        if (f) fclose(f);
-        if (found == 2 && n > 0) return (int64_t)n << (unit == 'M' ? 20 : unit == 'K' ? 10 : 0);
-    }
-    return UNKNOWN_CACHE;
-}
-
 int sp_choose_stream(const spmm_multivector *y, const sp_width *w)
 {
-    static atomic_llong cache_bytes;
     const int64_t vector = w->lanes * sp_value_size(y->precision);
     const int64_t bytes = sp_multivector_bytes(y);
-    int64_t from = forced_stream_from;
-    if (from < 0) {
-        if (cache_bytes == 0) cache_bytes = read_cache_bytes();
-        from = cache_bytes;
-    }
-    return bytes >= from && (uintptr_t)y->data % (uintptr_t)vector == 0 && y->ld % w->lanes == 0;
+    const int64_t from = forced_stream_from;
+    return bytes >= (from < 0 ? sp_last_cache_bytes() : from) && (uintptr_t)y->data % (uintptr_t)vector == 0 && y->ld % w->lanes == 0;
 }

@@ -45,6 +45,7 @@ typedef struct sp_block {
     const int64_t *begin, *end; /**< row i of A has the entries begin[i] .. end[i] - 1 of col and val */
     const int32_t *col;
     const void *val;
+    const int32_t *row; /**< row of Y that each row of A is; NULL: row i is row i */
     const void *x; /**< address of X's row 0 at the first column of the column block */
     void *y;       /**< address of Y's row 0 at the first column of the column block */
     int64_t ldx, ldy;

@@ -61,7 +61,7 @@ typedef struct NAME(group) {
 TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VECTOR *sum, const int vectors,
                                          const int masked, const MASK mask)
 {
-    VALUE *const y = (VALUE *)b->y + i * b->ldy;
+    VALUE *const y = (VALUE *)b->y + (b->row ? b->row[i] : i) * b->ldy;
     (void)mask;
     if (b->stream) {
         SP_UNROLL for (int v = 0; v < vectors - masked; v++) STREAM(y + v * LANES, sum[v]);
@@ -278,7 +278,7 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
     TARGET static void NAME(name)(sp_block * b)                                          \
     {                                                                                    \
         const int column = VECTORS == 1 && LANES == 1 && b->ldx == 1; /* contiguous X */ \
-        if (column && (kind) == SP_RUN_SHIFT && b->ldy == 1) SHIFT_BY_LANES(b);          \
+        if (column && (kind) == SP_RUN_SHIFT && b->ldy == 1 && !b->row) SHIFT_BY_LANES(b); \
         if (b->first == b->last) return;                                                 \
         if (b->end[b->first] - b->begin[b->first] > b->chain)                            \
             NAME(name##_long)(b);                                                        \

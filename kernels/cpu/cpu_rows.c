@@ -27,11 +27,15 @@ enum {
 
 typedef struct sp_rows {
     const int64_t *begin, *end;
+    const int32_t *col;
+    const void *val;
     void *owned;
+    spmm_csr copy; /* owned, if the rows have another order than in the matrix, and */
+    int32_t *row;  /* [rows], owned: the row of Y that each is; NULL: they have not */
     sp_runs runs;
     /* Row ranges if row lengths are uneven: of n threads, thread t computes ranges t, t + n, t + 2n and so
-     * on. Otherwise zeroed. */
-    sp_thread_ranges interleaved;
+     * on; or if the rows have another order. Otherwise zeroed. */
+    sp_thread_ranges ranges;
     int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
     int newly;        /* 1: X has LARGE_X bytes or more; see sp_block.newly */
@@ -72,11 +76,11 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/** Creates interleaved row ranges if row lengths vary much. In such matrices ranges with equal numbers of
+/** Creates row ranges if the matrix has none in this order of its rows, interleaved ones if row lengths vary much. In such matrices ranges with equal numbers of
  *  entries take unequal times: dense rows of a graph find X in the cache, whereas short rows with rarely used
  *  columns wait for memory at each entry. Threads whose ranges are spread over the whole matrix take about
  *  equal times. */
-static spmm_status interleave(const sp_setup *setup, sp_rows *s)
+static spmm_status divide(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
     double sum = 0, squares = 0;
@@ -86,17 +90,20 @@ static spmm_status interleave(const sp_setup *setup, sp_rows *s)
         squares += n * n;
     }
     /* Row lengths vary much if their variance exceeds the square of their mean. */
-    if (setup->threads == 1 || squares * (double)rows <= 2 * sum * sum) return SPMM_OK;
-    return sp_thread_ranges_create(setup->csr->irp, rows, RANGES * setup->threads, &s->interleaved);
+    const int uneven = setup->threads > 1 && squares * (double)rows > 2 * sum * sum;
+    if (!uneven && !s->row) return SPMM_OK; /* the matrix's own ranges */
+    return sp_thread_ranges_create(setup->csr->irp, rows, (uneven ? RANGES : 1) * setup->threads, &s->ranges);
 }
 
 static spmm_status prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
     const int64_t size = sp_value_size(a->precision);
+    s->col = a->col;
+    s->val = a->val;
     TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
     TRY(cut_long_rows(setup, s));
-    TRY(interleave(setup, s));
+    TRY(divide(setup, s));
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     s->newly = a->cols * setup->k * size >= LARGE_X;
     s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
@@ -124,12 +131,41 @@ spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const in
     return status;
 }
 
+spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_t *row, void **state)
+{
+    sp_rows *s = NULL;
+    sp_matrix view;
+    *state = NULL;
+    spmm_status status = sp_alloc_zero((void **)&s, 1, sizeof *s, "a kernel's state");
+    if (status != SPMM_OK) {
+        spmm_csr_destroy(copy);
+        sp_free(row);
+        return status;
+    }
+    s->copy = *copy;
+    s->row = row;
+    s->begin = copy->irp;
+    s->end = copy->irp + 1;
+    sp_matrix_view_csr(&s->copy, &view);
+    sp_setup ordered = *setup;
+    ordered.a = &view;
+    ordered.csr = &s->copy;
+    status = prepare(&ordered, s);
+    if (status == SPMM_OK)
+        *state = s;
+    else
+        sp_rows_destroy(s);
+    return status;
+}
+
 void sp_rows_destroy(void *state)
 {
     sp_rows *const s = state;
     if (!s) return;
+    spmm_csr_destroy(&s->copy);
+    sp_free(s->row);
     sp_runs_destroy(&s->runs);
-    sp_thread_ranges_destroy(&s->interleaved);
+    sp_thread_ranges_destroy(&s->ranges);
     sp_free(s->part);
     sp_free(s->partial);
     sp_free(s->owned);
@@ -193,8 +229,9 @@ static void run_range(const product *p, int64_t first, int64_t last)
     sp_block b = {.begin = s->begin,
                   .end = s->end,
                   .chain = SP_CHAIN,
-                  .col = a->col,
-                  .val = a->val,
+                  .col = s->col,
+                  .val = s->val,
+                  .row = s->row,
                   .ldx = p->l->x->ld,
                   .ldy = p->l->y->ld,
                   .prefetch = s->prefetch,
@@ -215,10 +252,10 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** Returns the row ranges for the threads in a product: the interleaved ranges if prepare() has made any. */
+/** Returns the row ranges for the threads in a product: those of prepare() if it has made any. */
 static const sp_thread_ranges *ranges_of(const product *p)
 {
-    return p->s->interleaved.threads ? &p->s->interleaved : p->l->ranges;
+    return p->s->ranges.threads ? &p->s->ranges : p->l->ranges;
 }
 
 /** Computes rows first .. last - 1 of Y, except those that are cut into parts. */
@@ -242,8 +279,8 @@ static void run_parts(const product *p, int64_t first, int64_t last)
     sp_block b = {.begin = s->part,
                   .end = s->part + s->parts,
                   .chain = SP_LEAF,
-                  .col = p->l->a->col,
-                  .val = p->l->a->val,
+                  .col = s->col,
+                  .val = s->val,
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,
@@ -261,7 +298,7 @@ static void run_parts(const product *p, int64_t first, int64_t last)
 static void add_parts(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
-    const int64_t at = ranges_of(p)->long_row[g] * y->ld, ld = p->s->partial_ld;
+    const int64_t i = ranges_of(p)->long_row[g], at = (p->s->row ? p->s->row[i] : i) * y->ld, ld = p->s->partial_ld;
     for (int64_t n = 0; n < count; n++)
         if (y->precision == SPMM_F64) {
             const double *const partial = (const double *)p->s->partial + (first + n) * ld;

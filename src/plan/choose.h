@@ -1,4 +1,5 @@
-/** Chooses a kernel if the caller names none (`--kernel auto`). On a GPU a decision tree, made from
+/** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format, or
+ *  cpu_clustered for a large X if the rows are numbered so that neighbours are far apart. On a GPU a decision tree, made from
  *  measurements by bench/calibrate.py, says how the kernels compare for matrices with such features; what a
  *  kernel needs to be set up is divided by the number of products to come. */
 #ifndef SP_CHOOSE_H
@@ -29,6 +30,7 @@ typedef struct sp_features {
     double longest; /**< number of entries of the longest row */
     double
         calibration; /**< which measurements the open GPU's kind asks for: an index in choose.c; 0: the default */
+    double cache;    /**< bytes of the processor's last-level cache */
 } sp_features;
 
 /** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:
