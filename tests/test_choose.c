@@ -25,7 +25,7 @@ static void expect(const sp_features *f, int64_t k, int64_t products, const char
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
-    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0}, length, 0, 0};
+    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0, 0}, length, 0, 0};
     for (int b = 0; b < SP_LENGTH_BOUNDS; b++) f.sum.over[b] = length > 4 << b ? f.sum.nnz : 0;
     return f;
 }
@@ -100,6 +100,8 @@ static void test_features(void)
         /* a sample, without the neighbours in other blocks */
         CHECK(fabs(sp_trait_of(&sum, SP_SHARED, 1, SPMM_F64) - sp_trait_of(&f, SP_SHARED, 1, SPMM_F64)) < 0.1);
         sum.sum.columns = f.sum.columns;
+        CHECK(sum.sum.changes <= f.sum.changes && sum.sum.changes >= f.sum.changes - 2); /* nor with other blocks' rows */
+        sum.sum.changes = f.sum.changes;
         sum.sum.shared = f.sum.shared;
         CHECK(sum.sum.blocks == 3);
         sum.sum.blocks = 1;
@@ -145,6 +147,17 @@ static void test_choice(void)
                       SPMM_OK);
             CHECK_TEXT(kernel->id, cases[i].id);
         }
+    }
+    TEST("on a CPU few columns take rows sorted by length, where lengths change from row to row") {
+        const sp_kernel *kernel;
+        for (int64_t k = 1; k <= 16; k *= 4)
+            for (int changes = 0; changes < 2; changes++)
+                for (int64_t products = 1; products <= 1000; products += 999) {
+                    f = even_rows(1000, 7, 1.5);
+                    f.sum.changes = changes ? 500 : 100;
+                    CHECK_INT(sp_choose(&f, k, products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, NULL, 0), SPMM_OK);
+                    CHECK_TEXT(kernel->id, k <= 4 && changes && products > 1 ? "cpu_sorted" : "cpu_csr");
+                }
     }
     TEST("a trait is what its name says") {
         f = even_rows(1e6, 20, 2);

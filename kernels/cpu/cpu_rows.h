@@ -1,4 +1,4 @@
-/** Implementation of the kernels cpu_csr, cpu_clustered, cpu_ell and cpu_ell_nopad: products that the CPU computes row by
+/** Implementation of the kernels cpu_csr, cpu_clustered, cpu_sorted, cpu_ell and cpu_ell_nopad: products that the CPU computes row by
  *  row, for formats that store the entries of each row of A contiguously. */
 #ifndef SP_CPU_ROWS_H
 #define SP_CPU_ROWS_H

@@ -1,5 +1,6 @@
-/** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format, or
- *  cpu_clustered for a large X if the rows are numbered so that neighbours are far apart. On a GPU a decision tree, made from
+/** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format, or,
+ *  for a large X, cpu_clustered if the rows are numbered so that neighbours are far apart, or, for few columns, cpu_sorted
+ *  if their lengths change from row to row. On a GPU a decision tree, made from
  *  measurements by bench/calibrate.py, says how the kernels compare for matrices with such features; what a
  *  kernel needs to be set up is divided by the number of products to come. */
 #ifndef SP_CHOOSE_H
@@ -25,6 +26,7 @@ typedef struct sp_features {
         /* Of a sample of rows i, each with a column c at random: columns of row i but c, and those of them that row c of
          * the matrix has, too. Only rows of the block are compared. */
         double columns, shared;
+        double changes; /**< number of rows that are not as long as the row before */
     } sum;
     /* Of these the greatest of all ranks counts, so that all choose alike. */
     double longest; /**< number of entries of the longest row */

@@ -1,0 +1,88 @@
+/** The kernels cpu_clustered and cpu_sorted: they run the CPU products of cpu_rows.h on a copy of a CSR matrix whose rows
+ *  have another order, in clusters that share columns (formats/row_clusters.h), or by length. The former is for an X
+ *  larger than the caches and rows numbered so that neighbours are far apart. The latter is for few columns, where the
+ *  loop over a row is so short that it takes longer to mispredict its end: rows of equal lengths end alike, and four of
+ *  them are computed side by side. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/row_clusters.h"
+#include "kernels/cpu/cpu_rows.h"
+
+/** Copies the rows of a in the order `row`. The threads write the rows that they are to compute.
+ *  \param [out] copy  the caller destroys it; zeroed on failure */
+static spmm_status copy_rows(const spmm_csr *a, const int32_t *row, int threads, spmm_csr *copy)
+{
+    const size_t size = (size_t)sp_value_size(a->precision);
+    spmm_status status;
+    *copy = (spmm_csr){.rows = a->rows, .cols = a->cols, .nnz = a->nnz, .precision = a->precision};
+    TRY_GOTO(sp_alloc((void **)&copy->irp, a->rows + 1, sizeof *copy->irp, "rows in another order"), failed);
+    TRY_GOTO(sp_alloc((void **)&copy->ja, a->nnz, sizeof *copy->ja, "rows in another order"), failed);
+    TRY_GOTO(sp_alloc(&copy->as, a->nnz, size, "rows in another order"), failed);
+    copy->irp[0] = 0;
+    for (int64_t i = 0; i < a->rows; i++)
+        copy->irp[i + 1] = copy->irp[i] + a->irp[row[i] + 1] - a->irp[row[i]];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t from = a->irp[row[i]], to = copy->irp[i], n = copy->irp[i + 1] - to;
+        memcpy(copy->ja + to, a->ja + from, (size_t)n * sizeof *copy->ja);
+        sp_values_copy(a->precision, a->as, from, n, copy->as, to);
+    }
+    return SPMM_OK;
+failed:
+    spmm_csr_destroy(copy);
+    return status;
+}
+
+/** Returns 0 for a long row, and more for shorter ones. */
+static int64_t class_of(const spmm_csr *a, int64_t i)
+{
+    const int64_t length = a->irp[i + 1] - a->irp[i];
+    return length > SP_CHAIN ? 0 : SP_CHAIN + 1 - length;
+}
+
+/** Orders the rows by their lengths, longest first, within windows of WINDOW rows, so that rows of X which neighbours
+ *  share are still in the cache. */
+static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
+{
+    /* CLASSES: long rows, then those of SP_CHAIN .. 0 entries */
+    enum { WINDOW = 4096, CLASSES = SP_CHAIN + 2 };
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t begin = 0; begin < a->rows; begin += WINDOW) {
+        const int64_t end = begin + WINDOW < a->rows ? begin + WINDOW : a->rows;
+        int64_t next[CLASSES + 1] = {0}; /* sizes of the classes, then where the next row of each is put */
+        for (int64_t i = begin; i < end; i++) next[class_of(a, i) + 1]++;
+        for (int c = 0; c < CLASSES; c++) next[c + 1] += next[c];
+        for (int64_t i = begin; i < end; i++) row[begin + next[class_of(a, i)]++] = (int32_t)i;
+    }
+    return SPMM_OK;
+}
+
+/** Finds an order of the rows of a: writes to row[i] the row that comes i-th. */
+typedef spmm_status (*order)(const spmm_csr *a, int threads, int32_t *row);
+
+static spmm_status prepare(const sp_setup *setup, order find, void **state)
+{
+    int32_t *row;
+    spmm_csr copy;
+    *state = NULL;
+    TRY(sp_alloc((void **)&row, setup->csr->rows, sizeof *row, "order of rows"));
+    spmm_status status = find(setup->csr, setup->threads, row);
+    if (status == SPMM_OK) status = copy_rows(setup->csr, row, setup->threads, &copy);
+    if (status == SPMM_OK) return sp_rows_create_ordered(setup, &copy, row, state);
+    sp_free(row);
+    return status;
+}
+
+static spmm_status prepare_clustered(const sp_setup *setup, void **state)
+{
+    return prepare(setup, sp_cluster_rows, state);
+}
+
+static spmm_status prepare_sorted(const sp_setup *setup, void **state)
+{
+    return prepare(setup, sort_by_length, state);
+}
+
+const sp_kernel_ops sp_kernel_cpu_clustered = {sp_rows_run, prepare_clustered, sp_rows_destroy};
+const sp_kernel_ops sp_kernel_cpu_sorted = {sp_rows_run, prepare_sorted, sp_rows_destroy};
