@@ -49,7 +49,7 @@ spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, 
 }
 
 spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
-                              sp_short_row **row,                               int64_t *rows, sp_sections *p)
+                              sp_short_row **row, int64_t *rows, sp_sections *p)
 {
     (void)a, (void)k, (void)given, (void)window;
     *row = NULL;

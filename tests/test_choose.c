@@ -25,7 +25,8 @@ static void expect(const sp_features *f, int64_t k, int64_t products, const char
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
-    sp_features f = {{1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0, 0}, length, 0, 0};
+    sp_features f = {
+        {1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0, 0}, length, 0, 0};
     for (int b = 0; b < SP_LENGTH_BOUNDS; b++) f.sum.over[b] = length > 4 << b ? f.sum.nnz : 0;
     return f;
 }
@@ -98,9 +99,11 @@ static void test_features(void)
         CHECK(fabs(sum.sum.panel_columns / f.sum.panel_columns - 1) < 0.01); /* samples, scaled */
         sum.sum.panel_columns = f.sum.panel_columns;
         /* a sample, without the neighbours in other blocks */
-        CHECK(fabs(sp_trait_of(&sum, SP_SHARED, 1, SPMM_F64) - sp_trait_of(&f, SP_SHARED, 1, SPMM_F64)) < 0.1);
+        CHECK(fabs(sp_trait_of(&sum, SP_SHARED, 1, SPMM_F64) - sp_trait_of(&f, SP_SHARED, 1, SPMM_F64)) <
+              0.1);
         sum.sum.columns = f.sum.columns;
-        CHECK(sum.sum.changes <= f.sum.changes && sum.sum.changes >= f.sum.changes - 2); /* nor with other blocks' rows */
+        CHECK(sum.sum.changes <= f.sum.changes &&
+              sum.sum.changes >= f.sum.changes - 2); /* nor with other blocks' rows */
         sum.sum.changes = f.sum.changes;
         sum.sum.shared = f.sum.shared;
         CHECK(sum.sum.blocks == 3);
@@ -113,8 +116,7 @@ static void test_features(void)
 static void test_choice(void)
 {
     sp_features f;
-    TEST(
-        "on a GPU one column takes sliced ELLPACK, shared columns panels, long rows no panels") {
+    TEST("on a GPU one column takes sliced ELLPACK, shared columns panels, long rows no panels") {
         f = features_of("lap3d27:64");
         expect(&f, 1, 0, "sell_rows sell_deep", "f");
         f = features_of("fem3:24");
@@ -129,21 +131,24 @@ static void test_choice(void)
         expect(&f, 1, 1, "csr_rows", "");
         expect(&f, 1, 1 << 20, "sell_rows sell_deep", "");
     }
-    TEST("on a CPU a large X takes clusters, where rows that share columns are far apart and products are to come") {
+    TEST(
+        "on a CPU a large X takes clusters, where rows that share columns are far apart and products are to come") {
         const sp_kernel *kernel;
         struct {
             double reuse;
             int64_t k, products;
             const char *id;
-        } cases[] = {{1.01, 64, 0, "cpu_clustered"}, {1.8, 64, 0, "cpu_csr"}, {1.01, 8, 0, "cpu_csr"},
-                     {1.01, 64, 5, "cpu_csr"},       {0, 64, 0, "cpu_csr"},   {1.01, 16, 100, "cpu_clustered"}};
+        } cases[] = {{1.01, 64, 0, "cpu_clustered"}, {1.8, 64, 0, "cpu_csr"},
+                     {1.01, 8, 0, "cpu_csr"},        {1.01, 64, 5, "cpu_csr"},
+                     {0, 64, 0, "cpu_csr"},          {1.01, 16, 100, "cpu_clustered"}};
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             f = even_rows(300000, 7, cases[i].reuse > 0 ? cases[i].reuse : 1e9);
             f.sum.columns = 1000;
             f.sum.shared = 500;
             f.cache = 32 << 20;
             if (cases[i].reuse <= 0) f.sum.shared = 10;
-            CHECK_INT(sp_choose(&f, cases[i].k, cases[i].products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, NULL, 0),
+            CHECK_INT(sp_choose(&f, cases[i].k, cases[i].products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO,
+                                &kernel, NULL, 0),
                       SPMM_OK);
             CHECK_TEXT(kernel->id, cases[i].id);
         }
@@ -155,7 +160,9 @@ static void test_choice(void)
                 for (int64_t products = 1; products <= 1000; products += 999) {
                     f = even_rows(1000, 7, 1.5);
                     f.sum.changes = changes ? 500 : 100;
-                    CHECK_INT(sp_choose(&f, k, products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, NULL, 0), SPMM_OK);
+                    CHECK_INT(
+                        sp_choose(&f, k, products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, NULL, 0),
+                        SPMM_OK);
                     CHECK_TEXT(kernel->id, k <= 4 && changes && products > 1 ? "cpu_sorted" : "cpu_csr");
                 }
     }

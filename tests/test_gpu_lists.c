@@ -1,4 +1,5 @@
-/* Work lists, orders of rows, sliced ELLPACK and panels that are made on the GPU equal those that are made on the host. */
+/* Work lists, orders of rows, sliced ELLPACK and panels that are made on the GPU equal those that are made
+ * on the host. */
 #include "test.h"
 
 #include <string.h>
@@ -78,8 +79,8 @@ static void check_sell(const spmm_csr *a, int64_t k, const char *spec)
     sp_matrix_destroy(&gpu);
 }
 
-/** Checks the conversion to panels: those in the order of the rows are as on the host, those in clusters are fewer
- *  tiles with as many entries. */
+/** Checks the conversion to panels: those in the order of the rows are as on the host, those in clusters are
+ *  fewer tiles with as many entries. */
 static void check_panels(const spmm_csr *a, const char *spec)
 {
     sp_matrix m, gpu;

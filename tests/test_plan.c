@@ -14,7 +14,8 @@
 
 static int size;
 
-/** A generated matrix, of the values -3 to 3 if `integers` is 1, and this rank's block of it on size/q x q. */
+/** A generated matrix, of the values -3 to 3 if `integers` is 1, and this rank's block of it on size/q x
+ *  q. */
 static void scatter(const char *spec, spmm_precision precision, int integers, int q, spmm_csr *a,
                     spmm_block *block)
 {
@@ -38,8 +39,8 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
     return sum;
 }
 
-/** alpha A X + beta Y through the public interface, on small integers, checked by the definition: X and Y as the
- *  plan makes them, and of the caller's own making. */
+/** alpha A X + beta Y through the public interface, on small integers, checked by the definition: X and Y as
+ *  the plan makes them, and of the caller's own making. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
 {
     static const double factors[][2] = {{1, 0}, {1, 0}, {-2, 0}, {1, 1}, {3, -1}};
@@ -71,7 +72,8 @@ static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan
     }
 }
 
-/** Address space that this process may have: what it has, and a little. restore: what limit_memory() returned. */
+/** Address space that this process may have: what it has, and a little. restore: what limit_memory()
+ *  returned. */
 static struct rlimit limit_memory(void)
 {
     struct rlimit old, now;
@@ -82,8 +84,8 @@ static struct rlimit limit_memory(void)
     return old;
 }
 
-/** One product in which rank `bad` has a wrong X and no memory left. Nobody may wait for it, and who depends on it must
- *  not get a product: the others fail, or have NaNs. */
+/** One product in which rank `bad` has a wrong X and no memory left. Nobody may wait for it, and who depends
+ *  on it must not get a product: the others fail, or have NaNs. */
 static void fail_without_memory(const spmm_block *block, const spmm_plan_options *options, int bad)
 {
     enum { K = 64 };

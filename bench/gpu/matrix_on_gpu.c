@@ -1,4 +1,5 @@
-/* X and Y in the GPU's memory. Every X is the start of the same numbers, which are made and moved once a matrix. */
+/* X and Y in the GPU's memory. Every X is the start of the same numbers, which are made and moved once a
+ * matrix. */
 #include <float.h>
 #include <math.h>
 #include <omp.h>

@@ -142,5 +142,6 @@ int sp_choose_stream(const spmm_multivector *y, const sp_width *w)
     const int64_t vector = w->lanes * sp_value_size(y->precision);
     const int64_t bytes = sp_multivector_bytes(y);
     const int64_t from = forced_stream_from;
-    return bytes >= (from < 0 ? sp_last_cache_bytes() : from) && (uintptr_t)y->data % (uintptr_t)vector == 0 && y->ld % w->lanes == 0;
+    return bytes >= (from < 0 ? sp_last_cache_bytes() : from) &&
+           (uintptr_t)y->data % (uintptr_t)vector == 0 && y->ld % w->lanes == 0;
 }

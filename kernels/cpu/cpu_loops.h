@@ -46,8 +46,8 @@ typedef struct sp_block {
     const int32_t *col;
     const void *val;
     const int32_t *row; /**< row of Y that each row of A is; NULL: row i is row i */
-    const void *x; /**< address of X's row 0 at the first column of the column block */
-    void *y;       /**< address of Y's row 0 at the first column of the column block */
+    const void *x;      /**< address of X's row 0 at the first column of the column block */
+    void *y;            /**< address of Y's row 0 at the first column of the column block */
     int64_t ldx, ldy;
     int64_t first, last; /**< rows to compute: first .. last - 1, a multiple of the kind's SP_HEIGHT */
     int64_t chain; /**< longest row that is one chain: SP_CHAIN, or SP_LEAF if the rows are parts of rows */

@@ -267,25 +267,25 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
 #ifndef SHIFT_BY_LANES
 #define SHIFT_BY_LANES(b) (void)0
 #endif
-#define ONE(kind, name, vectors, masked)                                                 \
-    TARGET SP_NOINLINE static void NAME(name##_long)(sp_block * b)                       \
-    {                                                                                    \
-        if (VECTORS == 1 && LANES == 1 && b->ldx == 1)                                   \
-            LOOP(kind, 1, vectors, masked, 1);                                           \
-        else                                                                             \
-            LOOP(kind, b->ldx, vectors, masked, 1);                                      \
-    }                                                                                    \
-    TARGET static void NAME(name)(sp_block * b)                                          \
-    {                                                                                    \
-        const int column = VECTORS == 1 && LANES == 1 && b->ldx == 1; /* contiguous X */ \
+#define ONE(kind, name, vectors, masked)                                                   \
+    TARGET SP_NOINLINE static void NAME(name##_long)(sp_block * b)                         \
+    {                                                                                      \
+        if (VECTORS == 1 && LANES == 1 && b->ldx == 1)                                     \
+            LOOP(kind, 1, vectors, masked, 1);                                             \
+        else                                                                               \
+            LOOP(kind, b->ldx, vectors, masked, 1);                                        \
+    }                                                                                      \
+    TARGET static void NAME(name)(sp_block * b)                                            \
+    {                                                                                      \
+        const int column = VECTORS == 1 && LANES == 1 && b->ldx == 1; /* contiguous X */   \
         if (column && (kind) == SP_RUN_SHIFT && b->ldy == 1 && !b->row) SHIFT_BY_LANES(b); \
-        if (b->first == b->last) return;                                                 \
-        if (b->end[b->first] - b->begin[b->first] > b->chain)                            \
-            NAME(name##_long)(b);                                                        \
-        else if (column)                                                                 \
-            LOOP(kind, 1, vectors, masked, 0);                                           \
-        else                                                                             \
-            LOOP(kind, b->ldx, vectors, masked, 0);                                      \
+        if (b->first == b->last) return;                                                   \
+        if (b->end[b->first] - b->begin[b->first] > b->chain)                              \
+            NAME(name##_long)(b);                                                          \
+        else if (column)                                                                   \
+            LOOP(kind, 1, vectors, masked, 0);                                             \
+        else                                                                               \
+            LOOP(kind, b->ldx, vectors, masked, 0);                                        \
     }
 /* clang-format off */
 #define LOOP(kind, ldx, vectors, masked, leaves)                                    \

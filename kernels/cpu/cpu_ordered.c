@@ -1,8 +1,8 @@
-/** The kernels cpu_clustered and cpu_sorted: they run the CPU products of cpu_rows.h on a copy of a CSR matrix whose rows
- *  have another order, in clusters that share columns (formats/row_clusters.h), or by length. The former is for an X
- *  larger than the caches and rows numbered so that neighbours are far apart. The latter is for few columns, where the
- *  loop over a row is so short that it takes longer to mispredict its end: rows of equal lengths end alike, and four of
- *  them are computed side by side. */
+/** The kernels cpu_clustered and cpu_sorted: they run the CPU products of cpu_rows.h on a copy of a CSR
+ *  matrix whose rows have another order, in clusters that share columns (formats/row_clusters.h), or by
+ *  length. The former is for an X larger than the caches and rows numbered so that neighbours are far apart.
+ *  The latter is for few columns, where the loop over a row is so short that it takes longer to mispredict
+ *  its end: rows of equal lengths end alike, and four of them are computed side by side. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -41,8 +41,8 @@ static int64_t class_of(const spmm_csr *a, int64_t i)
     return length > SP_CHAIN ? 0 : SP_CHAIN + 1 - length;
 }
 
-/** Orders the rows by their lengths, longest first, within windows of WINDOW rows, so that rows of X which neighbours
- *  share are still in the cache. */
+/** Orders the rows by their lengths, longest first, within windows of WINDOW rows, so that rows of X which
+ *  neighbours share are still in the cache. */
 static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
 {
     /* CLASSES: long rows, then those of SP_CHAIN .. 0 entries */
@@ -66,6 +66,10 @@ static spmm_status prepare(const sp_setup *setup, order find, void **state)
     int32_t *row;
     spmm_csr copy;
     *state = NULL;
+    if (setup->csr->rows > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%lld rows: a kernel with its own order of rows takes 2^31 - 1 per rank",
+                       (long long)setup->csr->rows);
     TRY(sp_alloc((void **)&row, setup->csr->rows, sizeof *row, "order of rows"));
     spmm_status status = find(setup->csr, setup->threads, row);
     if (status == SPMM_OK) status = copy_rows(setup->csr, row, setup->threads, &copy);

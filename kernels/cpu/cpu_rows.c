@@ -76,10 +76,10 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/** Creates row ranges if the matrix has none in this order of its rows, interleaved ones if row lengths vary much. In such matrices ranges with equal numbers of
- *  entries take unequal times: dense rows of a graph find X in the cache, whereas short rows with rarely used
- *  columns wait for memory at each entry. Threads whose ranges are spread over the whole matrix take about
- *  equal times. */
+/** Creates row ranges if the matrix has none in this order of its rows, interleaved ones if row lengths vary
+ *  much. In such matrices ranges with equal numbers of entries take unequal times: dense rows of a graph find
+ *  X in the cache, whereas short rows with rarely used columns wait for memory at each entry. Threads whose
+ *  ranges are spread over the whole matrix take about equal times. */
 static spmm_status divide(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
@@ -298,7 +298,8 @@ static void run_parts(const product *p, int64_t first, int64_t last)
 static void add_parts(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
-    const int64_t i = ranges_of(p)->long_row[g], at = (p->s->row ? p->s->row[i] : i) * y->ld, ld = p->s->partial_ld;
+    const int64_t i = ranges_of(p)->long_row[g], at = (p->s->row ? p->s->row[i] : i) * y->ld,
+                  ld = p->s->partial_ld;
     for (int64_t n = 0; n < count; n++)
         if (y->precision == SPMM_F64) {
             const double *const partial = (const double *)p->s->partial + (first + n) * ld;

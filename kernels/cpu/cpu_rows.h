@@ -1,5 +1,5 @@
-/** Implementation of the kernels cpu_csr, cpu_clustered, cpu_sorted, cpu_ell and cpu_ell_nopad: products that the CPU computes row by
- *  row, for formats that store the entries of each row of A contiguously. */
+/** Implementation of the kernels cpu_csr, cpu_clustered, cpu_sorted, cpu_ell and cpu_ell_nopad: products that
+ *  the CPU computes row by row, for formats that store the entries of each row of A contiguously. */
 #ifndef SP_CPU_ROWS_H
 #define SP_CPU_ROWS_H
 
@@ -20,7 +20,8 @@ spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const in
 /** Like sp_rows_create(), for a kernel on CSR that computes the rows in another order.
  *
  *  \param [in,out] copy  the matrix with its rows in that order; the state takes it over, also on failure
- *  \param [in]     row   [rows] from sp_alloc(), taken over likewise: the row of Y that each row of *copy is */
+ *  \param [in]     row   [rows] from sp_alloc(), taken over likewise: the row of Y that each row of *copy
+ *  is */
 spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_t *row, void **state);
 
 /** Computes Y := A X, as the run() of a kernel; launch->state must come from sp_rows_create().

@@ -159,12 +159,16 @@ static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int wi
 {
     TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
     sp_work_lists *const s = (sp_work_lists *)*state;
-    spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, window, &s->row, &s->rows, &s->long_rows);
+    spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, window, &s->row, &s->rows,
+                                           &s->long_rows);
     if (status == SPMM_OK) status = allocate_sums(setup, s);
     return keep_on_success(status, state);
 }
 
-static spmm_status prepare(const sp_setup *setup, void **state) { return list_rows(setup, NULL, SP_WINDOW_ALL, state); }
+static spmm_status prepare(const sp_setup *setup, void **state)
+{
+    return list_rows(setup, NULL, SP_WINDOW_ALL, state);
+}
 
 static spmm_status prepare_clustered(const sp_setup *setup, void **state)
 {

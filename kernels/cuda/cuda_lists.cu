@@ -85,13 +85,14 @@ __device__ inline int order_class(int length, sp_order order)
     return length ? __clz(length) - __clz(SP_CHAIN) : 8;
 }
 
-__global__ void __launch_bounds__(THREADS) classify(const int64_t *row_start, int64_t rows, int64_t limit,
-                                                    sp_order order, const int32_t *given, int shift, uint32_t *key, int32_t *row)
+__global__ void __launch_bounds__(THREADS)
+    classify(const int64_t *row_start, int64_t rows, int64_t limit, sp_order order, const int32_t *given,
+             int shift, uint32_t *key, int32_t *row)
 {
     for (int64_t j = first_item(); j < rows; j += grid_size()) {
         const int64_t i = given ? given[j] : j, length = row_start[i + 1] - row_start[i];
         key[j] = (uint32_t)(length > limit ? section_class(length)
-                                          : 16 + (j >> shift << 8) + order_class((int)length, order));
+                                           : 16 + (j >> shift << 8) + order_class((int)length, order));
         row[j] = (int32_t)i;
     }
 }
@@ -248,7 +249,7 @@ struct lists {
     class_ranges range;
     int64_t short_rows;
     arena memory;
-    int shift; /* windows of 1 << shift rows are sorted, each on its own */
+    int shift;            /* windows of 1 << shift rows are sorted, each on its own */
     const int32_t *given; /* order of the rows before they are sorted; NULL: as in the matrix */
     int32_t *sorted;
 };
@@ -309,17 +310,20 @@ spmm_status count(lists *l, int64_t k, sp_sections *p)
 spmm_status sort(lists *l)
 {
     const int64_t rows = l->a->rows;
-    uint32_t *const key = take<uint32_t>(&l->memory, rows), *const sorted_key = take<uint32_t>(&l->memory, rows);
-    int bits = 8; while (bits < 32 && ((rows >> l->shift) + 2) << 8 >> bits) bits++;
+    uint32_t *const key = take<uint32_t>(&l->memory, rows), *const sorted_key = take<uint32_t>(&l->memory,
+                                                                                               rows);
+    int bits = 8;
+    while (bits < 32 && ((rows >> l->shift) + 2) << 8 >> bits) bits++;
     int32_t *const row = take<int32_t>(&l->memory, rows);
     l->sorted = take<int32_t>(&l->memory, rows);
     size_t bytes = 0;
     cub::DeviceRadixSort::SortPairs(NULL, bytes, key, sorted_key, row, l->sorted, rows, 0, bits, l->stream);
     void *const temporary = take<char>(&l->memory, (int64_t)bytes);
     if (!l->memory.base) return SPMM_OK;
-    classify<<<blocks_for(rows), THREADS, 0, l->stream>>>(l->a->row_start, rows, l->limit, l->order, l->given, l->shift, key,
-                                                          row);
-    cub::DeviceRadixSort::SortPairs(temporary, bytes, key, sorted_key, row, l->sorted, rows, 0, bits, l->stream);
+    classify<<<blocks_for(rows), THREADS, 0, l->stream>>>(l->a->row_start, rows, l->limit, l->order, l->given,
+                                                          l->shift, key, row);
+    cub::DeviceRadixSort::SortPairs(temporary, bytes, key, sorted_key, row, l->sorted, rows, 0, bits,
+                                    l->stream);
     return sp_device_launched("sort of rows");
 }
 
@@ -393,7 +397,7 @@ template <typename F> spmm_status run_steps(lists *l, F steps)
 } // namespace
 
 spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
-                              sp_short_row **row,                               int64_t *rows, sp_sections *p)
+                              sp_short_row **row, int64_t *rows, sp_sections *p)
 {
     lists l = {};
     *row = NULL;
@@ -464,9 +468,7 @@ spmm_status sell_steps(lists *l, sp_sections *p, sp_matrix *m)
     }
     TRY(sum_before(l, m->row_start, m->groups + 1));
     if (p->count > 0) TRY(sum_before(l, long_start, l->a->rows));
-    if (l->memory.base) {
-        TRY(sp_device_download(&slices_end, m->row_start + m->groups, sizeof slices_end));
-    }
+    if (l->memory.base) { TRY(sp_device_download(&slices_end, m->row_start + m->groups, sizeof slices_end)); }
     TRY(make_sections(l, long_start, slices_end, p));
     if (!l->memory.base) return SPMM_OK;
     TRY(allocate(m, SP_TARGET, &m->target, m->groups * SP_SLICE, sizeof *m->target));

@@ -1,5 +1,6 @@
-/** Row panels from CSR in GPU memory (formats/panel.c has the same for the host): a first pass counts the distinct columns of
- *  each panel, a second one writes the tiles. A sub-warp of SP_PANEL lanes merges the rows of a panel, a lane per row. */
+/** Row panels from CSR in GPU memory (formats/panel.c has the same for the host): a first pass counts the
+ *  distinct columns of each panel, a second one writes the tiles. A sub-warp of SP_PANEL lanes merges the
+ *  rows of a panel, a lane per row. */
 #include <cub/device/device_scan.cuh>
 
 #include "kernels/cuda/cuda_passes.cuh"
@@ -20,10 +21,10 @@ struct cursor {
     int32_t column;
 };
 
-/** Returns the cursor of this lane's row. Rows of more than SP_CHAIN entries are left out, since their entries are not
- *  added in one chain. */
-__device__ inline cursor start_row(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
-                                   int64_t position)
+/** Returns the cursor of this lane's row. Rows of more than SP_CHAIN entries are left out, since their
+ *  entries are not added in one chain. */
+__device__ inline cursor start_row(const int64_t *row_start, const int32_t *col, int64_t rows,
+                                   const int32_t *order, int64_t position)
 {
     cursor c = {0, 0, END};
     if (position >= rows) return c;
@@ -39,11 +40,13 @@ __device__ inline cursor start_row(const int64_t *row_start, const int32_t *col,
 __device__ inline int32_t least_column(int32_t column)
 {
 #pragma unroll
-    for (int step = SP_PANEL / 2; step > 0; step /= 2) column = min(column, __shfl_xor_sync(~0u, column, step));
+    for (int step = SP_PANEL / 2; step > 0; step /= 2)
+        column = min(column, __shfl_xor_sync(~0u, column, step));
     return column;
 }
 
-/** Goes to the next entry of the row if this one is in column `least`. Returns the index of this one; -1 if it is not. */
+/** Goes to the next entry of the row if this one is in column `least`. Returns the index of this one; -1 if
+ *  it is not. */
 __device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t least)
 {
     if (c.column != least || least == END) return -1;
@@ -55,8 +58,8 @@ __device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t least)
 /** Counts the tiles and the entries of each panel; 0 at [panels].
  *  \param sum  [2] tiles and entries of all panels are added to it */
 __global__ void __launch_bounds__(THREADS)
-    count_tiles(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order, int64_t panels,
-                int64_t *tiles, int64_t *entries, unsigned long long *sum)
+    count_tiles(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
+                int64_t panels, int64_t *tiles, int64_t *entries, unsigned long long *sum)
 {
     unsigned long long own[2] = {0, 0};
     const int lane = threadIdx.x % SP_PANEL;
@@ -64,7 +67,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t p = first_item() / SP_PANEL; p < padded; p += grid_size() / SP_PANEL) {
         cursor c = start_row(row_start, col, rows, order, p < panels ? p * SP_PANEL + lane : rows);
         int length = (int)(c.end - c.at), columns = 0;
-        for (int32_t least = least_column(c.column); __any_sync(~0u, least != END); least = least_column(c.column)) {
+        for (int32_t least = least_column(c.column); __any_sync(~0u, least != END);
+             least = least_column(c.column)) {
             columns += least != END;
             advance(c, col, least);
         }
@@ -90,8 +94,8 @@ template <typename T> struct panel_arrays {
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    fill_panels(const int64_t *row_start, const int32_t *col, const T *val, int64_t rows, const int32_t *order,
-                int64_t panels, const __grid_constant__ panel_arrays<T> to)
+    fill_panels(const int64_t *row_start, const int32_t *col, const T *val, int64_t rows,
+                const int32_t *order, int64_t panels, const __grid_constant__ panel_arrays<T> to)
 {
     const int lane = threadIdx.x % SP_PANEL, shift = lane * SP_TILE_COLUMNS;
     const int64_t padded = (panels + 3) / 4 * 4;
@@ -150,12 +154,13 @@ spmm_status count(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
     return SPMM_OK;
 }
 
-/** Counts the tiles in the order of the rows, and in clusters where these may save some, and keeps the better one. */
+/** Counts the tiles in the order of the rows, and in clusters where these may save some, and keeps the better
+ *  one. */
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. MORE: see
-     * sp_cuda_row_order(); the next row is a poor guide to panels of 8 rows, so it is asked little. CLUSTERED of OWN:
-     * clusters must save so many tiles. */
+     * sp_cuda_row_order(); the next row is a poor guide to panels of 8 rows, so it is asked little.
+     * CLUSTERED of OWN: clusters must save so many tiles. */
     static const double MORE = 0.5;
     enum { ENOUGH = 16, CLUSTERED = 7, OWN = 8 };
     int64_t own;
@@ -227,7 +232,8 @@ spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
     s.count = m->groups = (a->rows + SP_PANEL - 1) / SP_PANEL;
     s.stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start, s.count + 1, s.stream);
+    cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start, s.count + 1,
+                                  s.stream);
     const auto take_all = [&]() {
         s.sum = take<unsigned long long>(&memory, 2);
         s.temporary = take<char>(&memory, (int64_t)s.temporary_bytes);

@@ -1,4 +1,5 @@
-/** Helpers for conversions on the GPU, which are passes over rows or entries: loops over a grid, and temporary memory. */
+/** Helpers for conversions on the GPU, which are passes over rows or entries: loops over a grid, and
+ *  temporary memory. */
 #ifndef SP_CUDA_PASSES_CUH
 #define SP_CUDA_PASSES_CUH
 
@@ -23,8 +24,8 @@ inline unsigned blocks_for(int64_t n)
     return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
 }
 
-/** Temporary GPU memory that is allocated at once. Its arrays are taken twice: first to count their bytes, and
- *  after arena_open() to have them. */
+/** Temporary GPU memory that is allocated at once. Its arrays are taken twice: first to count their bytes,
+ *  and after arena_open() to have them. */
 struct arena {
     char *base;
     int64_t used; /* bytes taken so far */

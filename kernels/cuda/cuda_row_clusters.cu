@@ -1,5 +1,5 @@
-/** Orders rows by clusters on the GPU (formats/row_clusters.h): a few passes over the column indices, a pass over the
- *  clusters per level, and a radix sort per level at the end, CUB's. */
+/** Orders rows by clusters on the GPU (formats/row_clusters.h): a few passes over the column indices, a pass
+ *  over the clusters per level, and a radix sort per level at the end, CUB's. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /** How many columns rows share, of a sample of rows. */
 struct kinship {
-    unsigned long long columns, with_next;  /* of the sample, and those that the next row has, too */
+    unsigned long long columns, with_next;   /* of the sample, and those that the next row has, too */
     unsigned long long others, with_partner; /* columns of the sample but one per row, and those of them that
                                                 another row has which has that one in common */
 };
@@ -111,8 +111,8 @@ __device__ inline int common_columns(const int64_t *row_start, const int32_t *co
 
 /** Compares every `step`-th row with the next one, and with the owner of the column of its least hash. */
 __global__ void __launch_bounds__(THREADS)
-    compare_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int64_t step, const unsigned *least,
-                 const unsigned *owner, kinship *sum)
+    compare_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int64_t step,
+                 const unsigned *least, const unsigned *owner, kinship *sum)
 {
     for (int64_t s = first_item(); s * step < rows; s += grid_size()) {
         const int64_t i = s * step, length = row_start[i + 1] - row_start[i];
@@ -156,7 +156,8 @@ __global__ void __launch_bounds__(THREADS)
 {
     for (int64_t i = first_item(); i < clusters; i += grid_size()) {
         int64_t at = i;
-        for (int64_t next = sp_unhash(least[at], seed); next != at; next = sp_unhash(least[at], seed)) at = next;
+        for (int64_t next = sp_unhash(least[at], seed); next != at; next = sp_unhash(least[at], seed))
+            at = next;
         root[i] = (int32_t)at;
         mark[i] = at == i;
     }
@@ -224,7 +225,8 @@ void allocate_arrays(clusters *s, arena *memory, int64_t most)
     s->place[0] = take<int32_t>(memory, rows);
     s->place[1] = take<int32_t>(memory, rows);
     s->shared = take<kinship>(memory, 1);
-    cub::DeviceRadixSort::SortPairs(NULL, bytes, s->key, s->sorted_key, s->item, s->item, rows, 0, 64, s->stream);
+    cub::DeviceRadixSort::SortPairs(NULL, bytes, s->key, s->sorted_key, s->item, s->item, rows, 0, 64,
+                                    s->stream);
     cub::DeviceScan::ExclusiveSum(NULL, scan, s->mark, s->number, marks, s->stream);
     s->temporary_bytes = bytes > scan ? bytes : scan;
     s->temporary = take<char>(memory, (int64_t)s->temporary_bytes);
@@ -246,23 +248,24 @@ spmm_status minima(clusters *s)
 {
     const int64_t rows = s->a->rows, cols = s->a->cols;
     TRY(sp_device_nan(s->owner, cols * (int64_t)sizeof *s->owner));
-    find_minima<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows, s->least,
-                                                                    s->second, s->owner);
+    find_minima<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows,
+                                                                     s->least, s->second, s->owner);
     return sp_device_launched("least hashes");
 }
 
 /** Says whether clusters may share `more` times as many columns as rows that follow one another. Waits. */
 spmm_status worth_it(clusters *s, double more, int *worth)
 {
-    /* LEAST: share of the columns of a row that a row of its cluster must have in common with it. Where rows have
-     * nothing in common but by chance, as in graphs of people, clusters save nothing (measured, bench/records, 2026-11-22). */
+    /* LEAST: share of the columns of a row that a row of its cluster must have in common with it. Where rows
+     * have nothing in common but by chance, as in graphs of people, clusters save nothing (measured,
+     * bench/records, 2026-11-22). */
     static const double LEAST = 0.1;
     enum { SAMPLES = 4096 };
     kinship k;
     const int64_t rows = s->a->rows, step = (rows - 1) / SAMPLES + 1;
     TRY(sp_device_zero(s->shared, sizeof k));
     compare_rows<<<blocks_for(rows / step), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows, step,
-                                                                    s->least, s->owner, s->shared);
+                                                                     s->least, s->owner, s->shared);
     TRY(sp_device_launched("comparison of rows"));
     TRY(sp_device_download(&k, s->shared, sizeof k));
     const double partner = k.others > 0 ? (double)k.with_partner / (double)k.others : 0,
@@ -279,13 +282,15 @@ spmm_status first_level(clusters *s)
     mark_columns<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->least, rows, s->mark);
     s->count[0] = rows;
     TRY(number_marked(s, cols, &s->count[1]));
-    label_rows<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->least, s->number, rows, s->label[0], s->of_row);
+    label_rows<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->least, s->number, rows, s->label[0],
+                                                            s->of_row);
     label_columns<<<blocks_for(cols), THREADS, 0, s->stream>>>(s->owner, s->of_row, cols, s->of_col);
     s->levels = 1;
     return sp_device_launched("clusters of rows");
 }
 
-/** Makes the clusters of the next level. \param [out] joined  0: there are not much fewer, and none was added */
+/** Makes the clusters of the next level. \param [out] joined  0: there are not much fewer, and none was
+ *  added */
 spmm_status next_level(clusters *s, int *joined)
 {
     const int level = s->levels;
@@ -294,8 +299,8 @@ spmm_status next_level(clusters *s, int *joined)
     int64_t after;
     int32_t *const label = s->label[level - 1] + s->count[level - 1];
     hash_clusters<<<blocks_for(count), THREADS, 0, s->stream>>>(count, seed, s->hash);
-    find_neighbours<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(
-        s->a->row_start, s->a->col, rows, s->of_row, s->of_col, seed, s->hash);
+    find_neighbours<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows,
+                                                                         s->of_row, s->of_col, seed, s->hash);
     TRY(sp_device_zero(s->mark + count, sizeof *s->mark));
     find_roots<<<blocks_for(count), THREADS, 0, s->stream>>>(s->hash, count, seed, label, s->mark);
     TRY(number_marked(s, count, &after));
@@ -324,10 +329,10 @@ spmm_status sort_rows(clusters *s, int32_t *order)
         const int64_t n = s->count[l];
         const int first = l == 0 ? 16 : 0, end = (l == 0 ? 32 : 0) + bits_of(s->count[l + 1]);
         int32_t *const sorted = l == 0 ? order : s->place[1], *const own = s->place[0];
-        cluster_keys<<<blocks_for(n), THREADS, 0, s->stream>>>(s->label[l], place, l == 0 ? s->second : NULL, n,
-                                                              s->key, s->item);
-        cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, s->item, sorted, n,
-                                        first, end, s->stream);
+        cluster_keys<<<blocks_for(n), THREADS, 0, s->stream>>>(s->label[l], place, l == 0 ? s->second : NULL,
+                                                               n, s->key, s->item);
+        cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, s->item,
+                                        sorted, n, first, end, s->stream);
         if (l > 0) find_places<<<blocks_for(n), THREADS, 0, s->stream>>>(sorted, n, own);
         place = own;
     }
@@ -337,7 +342,7 @@ spmm_status sort_rows(clusters *s, int32_t *order)
 spmm_status cluster(clusters *s, int32_t *order)
 {
     TRY(first_level(s));
-    for (int more = s->count[1] > 1; more && s->levels < SP_CLUSTER_LEVELS - 1; more &= s->count[s->levels] > 1)
+    for (int more = s->count[1] > 1; more && s->levels<SP_CLUSTER_LEVELS - 1; more &= s->count[s->levels]> 1)
         TRY(next_level(s, &more));
     TRY(sort_rows(s, order));
     return sp_device_sync();

@@ -1,10 +1,10 @@
-/** The kernels sell_rows and sell_deep, sliced ELLPACK: one thread, or a few lanes, per row. A slice is stored column by
- *  column, so that the lanes of a warp read adjacent column indices and values. This kernel is meant for few
- *  columns of X, with which most lanes of a sub-warp per row would be idle. The first blocks of the grid sum
- *  the sections of long rows, as those of cuda_rows.cuh do.
+/** The kernels sell_rows and sell_deep, sliced ELLPACK: one thread, or a few lanes, per row. A slice is
+ *  stored column by column, so that the lanes of a warp read adjacent column indices and values. This kernel
+ *  is meant for few columns of X, with which most lanes of a sub-warp per row would be idle. The first blocks
+ *  of the grid sum the sections of long rows, as those of cuda_rows.cuh do.
  *
- *  With one thread per row, sell_deep has twice as many loads in flight per thread, and fewer threads: for uneven rows of
- *  matrices so small that all threads wait for the longest. */
+ *  With one thread per row, sell_deep has twice as many loads in flight per thread, and fewer threads: for
+ *  uneven rows of matrices so small that all threads wait for the longest. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 namespace {
@@ -72,7 +72,9 @@ __device__ inline void sum_slice(const sell_args<T> &a, int64_t at, int64_t end,
 
 /** Sums each row with L lanes, which compute N vectors of V columns each. */
 template <bool deep, typename T, int V, int L, int N>
-__global__ void __launch_bounds__(BLOCK, deep ? 5 : N == 1 ? 9 : 6)
+__global__ void __launch_bounds__(BLOCK, deep     ? 5
+                                         : N == 1 ? 9
+                                                  : 6)
     sell_rows_kernel(const __grid_constant__ sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
@@ -115,7 +117,8 @@ int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
     a.section_blocks = section_blocks_of<L, N>(a.packs);
     const unsigned blocks = a.slices > 0 ? grid_of(a.slices * SP_SLICE, BLOCK / L) : 0;
     const dim3 grid(a.section_blocks + min(blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    sell_rows_kernel<deep && L == 1, T, V, L, N><<<grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream>>>(a);
+    sell_rows_kernel<deep && L == 1, T, V, L, N>
+        <<<grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream>>>(a);
     return a.columns;
 }
 

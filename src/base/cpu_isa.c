@@ -30,8 +30,8 @@ sp_isa sp_cpu_isa(void)
     return isa;
 }
 
-/** Reads the size in bytes of the last-level cache. sysconf() is not used, because on some systems it returns the sum over
- *  all sockets. */
+/** Reads the size in bytes of the last-level cache. sysconf() is not used, because on some systems it returns
+ *  the sum over all sockets. */
 static int64_t read_cache_bytes(void)
 {
     enum { UNKNOWN = 32 << 20 };

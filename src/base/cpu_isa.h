@@ -14,8 +14,8 @@ sp_isa sp_machine_isa(void);
  *  them. The results of the kernels are bitwise the same with every instruction set. Local. */
 sp_isa sp_cpu_isa(void);
 
-/** Returns the size in bytes of the last-level cache, of which a processor may have several; 32 MiB if the system does
- *  not say. Local. */
+/** Returns the size in bytes of the last-level cache, of which a processor may have several; 32 MiB if the
+ *  system does not say. Local. */
 int64_t sp_last_cache_bytes(void);
 
 /** Returns the name of an instruction set, "generic", "avx2" or "avx512", in static storage. Local. */

@@ -19,7 +19,8 @@ spmm_status sp_cuda_fail(cudaError_t error, const char *what);
  *  from a kernel: the message names the kernel launched last, if any, instead of `what`. Local. */
 spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what);
 
-/** Sets the error message for `bytes` bytes that cannot be allocated, and clears the error in the CUDA runtime. Local.
+/** Sets the error message for `bytes` bytes that cannot be allocated, and clears the error in the CUDA
+ *  runtime. Local.
  *  \return SPMM_ERR_MEMORY */
 spmm_status sp_cuda_no_memory(int64_t bytes, const char *what);
 

@@ -1,11 +1,12 @@
-/** Implements sp_device_alloc() and sp_device_free(). CUDA takes 60 to 170 microseconds to allocate or to free a block of a
- *  megabyte or more (H200), as long as several products take, and plans are made with a dozen of them. So freed blocks are
- *  kept and used again: those of medium size, up to a limit. */
+/** Implements sp_device_alloc() and sp_device_free(). CUDA takes 60 to 170 microseconds to allocate or to
+ *  free a block of a megabyte or more (H200), as long as several products take, and plans are made with a
+ *  dozen of them. So freed blocks are kept and used again: those of medium size, up to a limit. */
 #include "base/environment.h"
 #include "base/memory.h"
 #include "device/device_cuda.h"
 
-/* A block is reused for an allocation of at least half its size. Blocks of less than SMALLEST bytes are allocated fast. */
+/* A block is reused for an allocation of at least half its size. Blocks of less than SMALLEST bytes are
+ * allocated fast. */
 enum { MOST_BLOCKS = 256, SMALLEST = 256 << 10, LARGEST = 64 << 20, KEPT_MB = 256 };
 
 /** A block of medium size. */
@@ -34,7 +35,8 @@ static gpu_block *fitting(int64_t bytes)
 {
     gpu_block *best = NULL;
     for (gpu_block *b = blocks.list; b < blocks.list + blocks.count; b++)
-        if (!b->in_use && b->bytes >= bytes && b->bytes / 2 <= bytes && (!best || b->bytes < best->bytes)) best = b;
+        if (!b->in_use && b->bytes >= bytes && b->bytes / 2 <= bytes && (!best || b->bytes < best->bytes))
+            best = b;
     return best;
 }
 
@@ -74,7 +76,8 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
         error = cudaMalloc(p, (size_t)bytes);
     }
     if (error == cudaSuccess) {
-        if (is_medium(bytes) && blocks.count < MOST_BLOCKS) blocks.list[blocks.count++] = (gpu_block){*p, bytes, 1};
+        if (is_medium(bytes) && blocks.count < MOST_BLOCKS)
+            blocks.list[blocks.count++] = (gpu_block){*p, bytes, 1};
         return SPMM_OK;
     }
     *p = NULL;
@@ -88,7 +91,8 @@ void sp_device_free(void *p)
     while (b < blocks.list + blocks.count && b->p != p) b++;
     const int known = b < blocks.list + blocks.count;
     if (known && blocks.kept_bytes + b->bytes <= sp_environment_number("SPMM_GPU_KEPT_MB", KEPT_MB) << 20) {
-        (void)cudaDeviceSynchronize(); /* as cudaFree() does: nothing that is queued uses the block any more */
+        (void)
+            cudaDeviceSynchronize(); /* as cudaFree() does: nothing that is queued uses the block any more */
         b->in_use = 0;
         blocks.kept_bytes += b->bytes;
     } else {

@@ -9,8 +9,8 @@
  *  use a row of X once a panel has fetched the row. Local. */
 double sp_panel_columns(const spmm_csr *a, int64_t samples);
 
-/** Converts a CSR matrix to SPMM_PANEL; with rows in the order of sp_cuda_cluster_rows() if they share more columns
- *  then. Local; complete on return.
+/** Converts a CSR matrix to SPMM_PANEL; with rows in the order of sp_cuda_cluster_rows() if they share more
+ *  columns then. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it
  *  \param [in]  k  number of columns of X in later products, which is not used
  *  \param [out] m  in GPU memory; the caller destroys it; zeroed on failure

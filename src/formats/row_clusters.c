@@ -23,7 +23,8 @@ typedef struct clusters {
 static void lower(uint32_t *p, uint32_t value)
 {
     uint32_t now = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (value < now && !__atomic_compare_exchange_n(p, &now, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    while (value < now &&
+           !__atomic_compare_exchange_n(p, &now, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
 /** Returns the end of the entries of row i that count: none of a long row. */
@@ -41,7 +42,8 @@ static void find_minima(clusters *s)
         const uint32_t row_hash = sp_hash((uint32_t)i, SP_SEED_ROWS);
         uint32_t least = NONE, second = NONE;
         for (int64_t e = a->irp[i]; e < row_end(a, i); e++) {
-            const uint32_t c = (uint32_t)a->ja[e], first = sp_hash(c, SP_SEED_ROWS), other = sp_hash(c, SP_SEED_SECOND);
+            const uint32_t c = (uint32_t)a->ja[e], first = sp_hash(c, SP_SEED_ROWS),
+                           other = sp_hash(c, SP_SEED_SECOND);
             if (first < least) least = first;
             if (other < second) second = other;
             lower(&s->owner[c], row_hash);
@@ -51,7 +53,8 @@ static void find_minima(clusters *s)
     }
 }
 
-/** Numbers the elements of `mark`, of n, that are 1, in order; the others get the number that the next one has.
+/** Numbers the elements of `mark`, of n, that are 1, in order; the others get the number that the next one
+ *  has.
  *  \return how many they are */
 static int32_t number_marked(int32_t *mark, int64_t n)
 {
@@ -76,7 +79,8 @@ static spmm_status first_level(clusters *s)
     s->count[1] = number_marked(number, a->cols);
     s->levels = 1;
     for (int64_t i = 0; i < a->rows; i++)
-        s->label[0][i] = s->of_row[i] = s->least[i] != NONE ? number[sp_unhash(s->least[i], SP_SEED_ROWS)] : 0;
+        s->label[0][i] = s->of_row[i] = s->least[i] != NONE ? number[sp_unhash(s->least[i], SP_SEED_ROWS)]
+                                                            : 0;
     for (int64_t c = 0; c < a->cols; c++)
         s->of_col[c] = s->owner[c] != NONE ? s->of_row[sp_unhash(s->owner[c], SP_SEED_ROWS)] : 0;
     sp_free(number);
@@ -99,7 +103,8 @@ static void find_neighbours(clusters *s, uint32_t seed)
     }
 }
 
-/** Makes the clusters of the next level. \param [out] joined  0: there are not much fewer, and none was added */
+/** Makes the clusters of the next level. \param [out] joined  0: there are not much fewer, and none was
+ *  added */
 static spmm_status next_level(clusters *s, int *joined)
 {
     const int64_t count = s->count[s->levels];
@@ -109,7 +114,8 @@ static spmm_status next_level(clusters *s, int *joined)
     find_neighbours(s, seed);
     for (int64_t i = 0; i < count; i++) {
         int64_t at = i;
-        for (int64_t next = sp_unhash(s->hash[at], seed); next != at; next = sp_unhash(s->hash[at], seed)) at = next;
+        for (int64_t next = sp_unhash(s->hash[at], seed); next != at; next = sp_unhash(s->hash[at], seed))
+            at = next;
         label[i] = (int32_t)at;
         number[i] = at == i;
     }
@@ -126,7 +132,8 @@ static spmm_status next_level(clusters *s, int *joined)
     return SPMM_OK;
 }
 
-/** Sorts the items from[0 .. n - 1] into `to` by their keys, which are below `keys`; items of one key keep their order. */
+/** Sorts the items from[0 .. n - 1] into `to` by their keys, which are below `keys`; items of one key keep
+ *  their order. */
 static spmm_status sort_by_key(const int32_t *from, const int32_t *key, int64_t n, int64_t keys, int32_t *to)
 {
     int64_t *first;
@@ -180,7 +187,7 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order)
     s.hash = s.owner + a->cols;
     find_minima(&s);
     TRY_GOTO(first_level(&s), done);
-    for (int more = s.count[1] > 1; more && s.levels < SP_CLUSTER_LEVELS - 1; more &= s.count[s.levels] > 1)
+    for (int more = s.count[1] > 1; more && s.levels<SP_CLUSTER_LEVELS - 1; more &= s.count[s.levels]> 1)
         TRY_GOTO(next_level(&s, &more), done);
     int32_t *const rest = s.of_col + a->cols;
     if (s.count[1] > 0) TRY_GOTO(sort_rows(&s, rest, rest + a->rows, rest + 2 * a->rows, order), done);

@@ -1,16 +1,19 @@
-/** Clusters of rows that share columns: an order in which a kernel can take the rows of a matrix so that rows of X, once
- *  fetched, are found in a cache, however the rows are numbered. A is not permuted, and neither are X and Y.
+/** Clusters of rows that share columns: an order in which a kernel can take the rows of a matrix so that rows
+ *  of X, once fetched, are found in a cache, however the rows are numbered. A is not permuted, and neither
+ *  are X and Y.
  *
- *  The order is found by minima of hashes. Let h map the numbers of the columns one to one to pseudo-random numbers.
- *  Two rows have their least h(column) in the same column with a probability that is the share of columns which they have
- *  in common (Broder: On the resemblance and containment of documents, 1997); rows with the same one are a cluster of level
- *  1. Each column belongs to the cluster of that of its rows whose hash is least, so the matrix becomes one of clusters by
- *  clusters, of any two sets of rows and columns, square or not. From then on a cluster is joined to the neighbour with the
- *  least hash if that is less than its own, and so on until a cluster whose own hash is the least around: those that end at
- *  the same one are a cluster of the next level, some ten of them, which are connected. Levels are added until there is
- *  one cluster or few are joined. In the order clusters of every level are contiguous.
+ *  The order is found by minima of hashes. Let h map the numbers of the columns one to one to pseudo-random
+ *  numbers. Two rows have their least h(column) in the same column with a probability that is the share of
+ *  columns which they have in common (Broder: On the resemblance and containment of documents, 1997); rows
+ *  with the same one are a cluster of level 1. Each column belongs to the cluster of that of its rows whose
+ *  hash is least, so the matrix becomes one of clusters by clusters, of any two sets of rows and columns,
+ *  square or not. From then on a cluster is joined to the neighbour with the least hash if that is less than
+ *  its own, and so on until a cluster whose own hash is the least around: those that end at the same one are
+ *  a cluster of the next level, some ten of them, which are connected. Levels are added until there is one
+ *  cluster or few are joined. In the order clusters of every level are contiguous.
  *
- *  All of that are passes over the entries, without a graph that is stored; nothing depends on the number of threads. */
+ *  All of that are passes over the entries, without a graph that is stored; nothing depends on the number of
+ *  threads. */
 #ifndef SP_ROW_CLUSTERS_H
 #define SP_ROW_CLUSTERS_H
 
@@ -23,7 +26,8 @@ enum { SP_CLUSTER_LEVELS = 24 /**< most levels of clusters */ };
 #define SP_HOST_DEVICE
 #endif
 
-/** Returns the hash of x: one to one for each seed (Wellons: Prospecting for hash functions, 2018, "lowbias32"). */
+/** Returns the hash of x: one to one for each seed (Wellons: Prospecting for hash functions, 2018,
+ *  "lowbias32"). */
 SP_HOST_DEVICE static inline uint32_t sp_hash(uint32_t x, uint32_t seed)
 {
     x ^= seed * 0x9e3779b9u;
@@ -51,8 +55,8 @@ enum {
     SP_SEED_CLUSTERS = 16 /**< plus the level: of the hashes of clusters */
 };
 
-/** The `more` of sp_cuda_row_order() for kernels that take one row at a time: in lines of a stencil, the next row shares
- *  about as many columns as a row of the same cluster, and Y is written in order. */
+/** The `more` of sp_cuda_row_order() for kernels that take one row at a time: in lines of a stencil, the next
+ *  row shares about as many columns as a row of the same cluster, and Y is written in order. */
 #define SP_CLUSTERS_MORE 2.0
 
 /** Returns 1 if `after` clusters, made of `before`, are worth another level. */
@@ -61,7 +65,8 @@ SP_HOST_DEVICE static inline int sp_clusters_joined(int64_t before, int64_t afte
     return after > 0 && after <= before - before / 4;
 }
 
-/** Orders the rows of a block by clusters. Rows of more than SP_CHAIN entries do not count, and have some place. Local.
+/** Orders the rows of a block by clusters. Rows of more than SP_CHAIN entries do not count, and have some
+ *  place. Local.
  *
  *  \param [in]  a      in host memory, with fewer than 2^31 rows
  *  \param [out] order  [a->rows]: the row that comes first, second, ..
@@ -75,9 +80,9 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
 
-/** Like sp_cuda_cluster_rows(), but *order is NULL where it is not worth it: in small matrices, where rows have little in
- *  common, and where a row of the same cluster does not share `more` times as many columns with a row as the next row
- *  does. A sample of rows tells, at a fraction of the time.
+/** Like sp_cuda_cluster_rows(), but *order is NULL where it is not worth it: in small matrices, where rows
+ *  have little in common, and where a row of the same cluster does not share `more` times as many columns
+ *  with a row as the next row does. A sample of rows tells, at a fraction of the time.
  *  \param [in] more  > 0 */
 spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order);
 

@@ -22,7 +22,8 @@ static int class_of(int64_t length, sp_order order)
 int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precision)
 {
     /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: entries in rows of medium length that may be
-     * staged: on one H200 1.3 million of them took 0.8 of the time that they take in slices, 2.6 million 1.1 to 1.3 times. */
+     * staged: on one H200 1.3 million of them took 0.8 of the time that they take in slices, 2.6 million 1.1
+     * to 1.3 times. */
     enum { ONE_VECTOR = 16, FEW = 2000000 };
     return k * sp_value_size(precision) <= ONE_VECTOR && medium <= FEW ? SP_LEAF : SP_CHAIN;
 }

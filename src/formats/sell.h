@@ -28,11 +28,12 @@ int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precisi
  *  the matrix's order. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
-/** Windows of sp_cuda_row_lists(), as powers of two: all rows in one, or as many as a multiprocessor has at a time. */
+/** Windows of sp_cuda_row_lists(), as powers of two: all rows in one, or as many as a multiprocessor has at a
+ *  time. */
 enum { SP_WINDOW_ALL = 31, SP_WINDOW = 10 };
 
-/** Returns the order of the rows of sliced ELLPACK: SP_ORDER_ROWS if their slices then have little padding, else
- *  SP_ORDER_LENGTHS. Local.
+/** Returns the order of the rows of sliced ELLPACK: SP_ORDER_ROWS if their slices then have little padding,
+ *  else SP_ORDER_LENGTHS. Local.
  *  \param [in] padded   stored entries of the slices in the matrix's order, with padding
  *  \param [in] entries  number of entries of these rows */
 sp_order sp_slice_order(int64_t padded, int64_t entries);
@@ -97,7 +98,7 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections), SPMM_ERR_NO_DEVICE,
  *          SPMM_ERR_DEVICE */
 spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
-                              sp_short_row **row,                               int64_t *rows, sp_sections *p);
+                              sp_short_row **row, int64_t *rows, sp_sections *p);
 
 /** Converts a CSR matrix to SPMM_SELL. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it

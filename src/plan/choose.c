@@ -27,8 +27,8 @@ enum { CHOICES = 7, TREES = 12 };
 typedef struct choice_forest {
     const choice_node *node;
     const int *root; /* [TREES] the first node of each tree */
-    /** [leaves]: percent of the logarithm of a product's time by each kernel over that by the fastest one, mean of the
-     *  leaf's matrices */
+    /** [leaves]: percent of the logarithm of a product's time by each kernel over that by the fastest one,
+     *  mean of the leaf's matrices */
     const unsigned char (*time)[CHOICES];
 } choice_forest;
 
@@ -69,7 +69,8 @@ static void append_reason(char *why, size_t n, double value, sp_trait trait)
 
 /** Walks down all trees. Writes the traits that the first one compares to `why`, a buffer of n bytes.
  *  \param [out] time  of a product by each kernel over that by the fastest one */
-static void estimate(const choice_forest *t, const double trait[SP_TRAITS], double time[CHOICES], char *why, size_t n)
+static void estimate(const choice_forest *t, const double trait[SP_TRAITS], double time[CHOICES], char *why,
+                     size_t n)
 {
     memset(time, 0, CHOICES * sizeof *time);
     for (int i = 0; i < TREES; i++) {
@@ -134,21 +135,34 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
     return best;
 }
 
-/** Returns cpu_clustered if it pays; NULL if it does not. Rows that would share columns in a cluster are found by the
- *  neighbours' share, and whether they are near one another already, by how often a panel uses a row of X. */
+/** Returns the CPU kernel with the given name, which has its own order of rows; NULL if it is not allowed, cannot
+ *  have so many rows, or there are fewer than `repaid` products to come: as many take the time of its set-up. */
+static const sp_kernel *ordered(const char *name, const sp_features *f, int64_t products, int64_t repaid,
+                                spmm_format format)
+{
+    if ((products > 0 && products < repaid) || 2 * ratio(f->sum.rows, f->sum.blocks) > INT32_MAX) return NULL;
+    return allowed(name, SPMM_CPU, format);
+}
+
+/** Returns cpu_clustered if it pays; NULL if it does not. Rows that would share columns in a cluster are
+ *  found by the neighbours' share, and whether they are near one another already, by how often a panel uses a
+ *  row of X. */
 static const sp_kernel *clustered(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                                   spmm_format format, char *why, size_t n)
 {
-    /* REPAID: products after which the copy of A is. On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took
-     * 0.2 to 0.8 of the time with rows of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. */
-    static const double LEAST_SHARED = 0.1, LEAST_BYTES = 128, REPAID = 10;
-    const double bytes = (double)(k * sp_value_size(precision)), x = bytes * f->sum.rows / fmax(f->sum.blocks, 1);
+    /* REPAID: products after which the copy of A is. On two cores of an EPYC with 32 MB of cache, X of 16 MB
+     * and more took 0.2 to 0.8 of the time with rows of X of 128 bytes and more, and 1.2 to 1.7 times with
+     * shorter ones. */
+    static const double LEAST_SHARED = 0.1, LEAST_BYTES = 128;
+    enum { REPAID = 10 };
+    const double bytes = (double)(k * sp_value_size(precision)),
+                 x = bytes * f->sum.rows / fmax(f->sum.blocks, 1);
     const double shared = sp_trait_of(f, SP_SHARED, k, precision), reuse = sp_features_reuse(f);
-    const sp_kernel *const kernel = allowed("cpu_clustered", SPMM_CPU, format);
+    const sp_kernel *const kernel = ordered("cpu_clustered", f, products, REPAID, format);
     const int scattered = shared >= LEAST_SHARED && reuse > 0 && reuse - 1 < shared / 2;
-    if (!kernel || !scattered || bytes < LEAST_BYTES || x < f->cache / 2 || (products > 0 && products < REPAID)) return NULL;
-    snprintf(why, n, "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries a fetched row of X", x * 1e-6,
-             shared, reuse);
+    if (!kernel || !scattered || bytes < LEAST_BYTES || x < f->cache / 2) return NULL;
+    snprintf(why, n, "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries a fetched row of X",
+             x * 1e-6, shared, reuse);
     return kernel;
 }
 
@@ -156,15 +170,16 @@ static const sp_kernel *clustered(const sp_features *f, int64_t k, int64_t produ
 static const sp_kernel *sorted(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                                spmm_format format, char *why, size_t n)
 {
-    /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than a fifth of the
-     * rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to 1.7 times. REPAID: products
-     * after which the copy of A is. */
-    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32, REPAID = 50;
+    /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than
+     * a fifth of the rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to
+     * 1.7 times. REPAID: products after which the copy of A is. */
+    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
+    enum { REPAID = 50 };
     const double changes = ratio(f->sum.changes, f->sum.rows);
     const double in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
-    const sp_kernel *const kernel = allowed("cpu_sorted", SPMM_CPU, format);
+    const sp_kernel *const kernel = ordered("cpu_sorted", f, products, REPAID, format);
     if (!kernel || changes < LEAST_CHANGES || 2 * in_long_rows > f->sum.nnz ||
-        (double)(k * sp_value_size(precision)) > MOST_BYTES || (products > 0 && products < REPAID))
+        (double)(k * sp_value_size(precision)) > MOST_BYTES)
         return NULL;
     snprintf(why, n, "the length changes with %.3g of the rows", changes);
     return kernel;

@@ -1,6 +1,6 @@
-/** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format, or,
- *  for a large X, cpu_clustered if the rows are numbered so that neighbours are far apart, or, for few columns, cpu_sorted
- *  if their lengths change from row to row. On a GPU a decision tree, made from
+/** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format,
+ *  or, for a large X, cpu_clustered if the rows are numbered so that neighbours are far apart, or, for few
+ *  columns, cpu_sorted if their lengths change from row to row. On a GPU a decision tree, made from
  *  measurements by bench/calibrate.py, says how the kernels compare for matrices with such features; what a
  *  kernel needs to be set up is divided by the number of products to come. */
 #ifndef SP_CHOOSE_H
@@ -23,8 +23,8 @@ typedef struct sp_features {
         double squares;                /**< sum of the squared row lengths */
         double over[SP_LENGTH_BOUNDS]; /**< over[i]: number of entries in rows of more than 4 << i entries */
         double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
-        /* Of a sample of rows i, each with a column c at random: columns of row i but c, and those of them that row c of
-         * the matrix has, too. Only rows of the block are compared. */
+        /* Of a sample of rows i, each with a column c at random: columns of row i but c, and those of them
+         * that row c of the matrix has, too. Only rows of the block are compared. */
         double columns, shared;
         double changes; /**< number of rows that are not as long as the row before */
     } sum;
@@ -32,7 +32,7 @@ typedef struct sp_features {
     double longest; /**< number of entries of the longest row */
     double
         calibration; /**< which measurements the open GPU's kind asks for: an index in choose.c; 0: the default */
-    double cache;    /**< bytes of the processor's last-level cache */
+    double cache; /**< bytes of the processor's last-level cache */
 } sp_features;
 
 /** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:

@@ -42,7 +42,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
           : named_kernel(o, &kernel));
     TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     p->space = kernel->device;
-    /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes them */
+    /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes
+     * them */
     if (p->space == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count)
         p->boundary_stream = SP_STREAM_MOVE;
     return SPMM_OK;
