@@ -22,7 +22,9 @@ CHOICES = ["csr_rows", "csr_balanced", "csr_deep", "csr_clustered", "sell_rows",
 TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128", "reuse",
           "shared", "entries"]
 # A forest is as large as helps matrices that it was made without. A kernel that is MOST times slower is as bad as any.
-TREES, LEAVES, LEAST_CASES, MOST, FOLDS = 12, 40, 4, 4.0, 20
+TREES, LEAVES, LEAST_CASES, MOST, FOLDS = 8, 160, 4, 4.0, 20
+# GPUs of one kind, whose kernels compare alike: one forest for both, from the measurements of both.
+KINDS = [("H100", "H200")]
 
 
 class Case:
@@ -54,6 +56,12 @@ class Case:
         self.ratio = [self.seconds[c] / best if c in self.seconds else 10.0 for c in CHOICES]
 
 
+def kind_of(gpu):
+    """The names of the GPUs of this kind, as they are found in the names that CUDA gives."""
+    word = re.search(r"[A-Za-z]*\d\w*", gpu).group(0)  # H200 of NVIDIA H200, H100 of NVIDIA H100 80GB HBM3
+    return next((kind for kind in KINDS if word in kind), (word,))
+
+
 def read(paths):
     cases = {}
     for path in paths:
@@ -61,12 +69,12 @@ def read(paths):
             for row in csv.DictReader(file):
                 key = (row["gpu"], row["precision"], row["matrix"], row["k"])
                 cases.setdefault(key, Case(row)).add(row)
-    by_gpu = {}
+    by_kind = {}
     for (gpu, *_), case in cases.items():
         if any(c in case.seconds for c in CHOICES):
             case.finish()
-            by_gpu.setdefault(gpu, []).append(case)
-    return by_gpu
+            by_kind.setdefault(kind_of(gpu), []).append(case)
+    return by_kind
 
 
 def traits_of(cases):
@@ -108,7 +116,7 @@ def mean(values):
     return math.exp(np.mean(np.log(values)))
 
 
-def report(gpu, precision, cases):
+def report(kind, precision, cases):
     """How far the choice is from the best kernel, each matrix judged by a forest that was made without it."""
     groups, ratios, peers = [c.group for c in cases], [0.0] * len(cases), {}
     for known, judged in GroupKFold(FOLDS).split(cases, groups=groups):
@@ -119,7 +127,7 @@ def report(gpu, precision, cases):
     for what, some in ("all", range(len(cases))), ("files of .mtx", [i for i, c in enumerate(cases) if ".mtx" in c.name]):
         values = [ratios[i] for i in some]
         if values:
-            print(f"{gpu}, {precision}, {what}: {len(values)} cases, cross-validated: within 1.10 of the best "
+            print(f"{kind}, {precision}, {what}: {len(values)} cases, cross-validated: within 1.10 of the best "
                   f"{np.mean(np.array(values) <= 1.10):.0%}, mean {mean(values):.3f}", file=sys.stderr)
     for r, c in sorted(zip(ratios, cases), key=lambda pair: -pair[0])[:8]:
         print(f"    {r:.2f}  {c.name}, K = {c.k}", file=sys.stderr)
@@ -165,20 +173,19 @@ def numbers(values):
     return "{" + ", ".join(f"{v:.4g}" for v in values) + "}"
 
 
-def write(by_gpu):
+def write(by_kind):
     print("/* Decision trees of choose.c, made by bench/calibrate.py (make calibrate): do not edit. */\n/* clang-format off */\n")
     print(f"_Static_assert(CHOICES == {len(CHOICES)} && TREES == {TREES}, \"choose.c and calibrate.py agree\");\n")
     names = ", ".join(f'"{c}"' for c in CHOICES)
     print(f"static const char *const choices[CHOICES] = {{{names}}};\n")
     table = []
-    for gpu, cases in by_gpu.items():
-        word = re.search(r"[A-Za-z]*\d\w*", gpu).group(0)  # H200 of NVIDIA H200, H100 of NVIDIA H100 80GB HBM3
-        trees = []
+    for kind, cases in by_kind.items():
+        trees, word = [], "_".join(kind)
         for precision in ("f64", "f32"):
             own = [c for c in cases if c.precision == precision]
             if not own:
-                sys.exit(f"calibrate.py: no {precision} times of {gpu}")
-            report(gpu, precision, own)
+                sys.exit(f"calibrate.py: no {precision} times of {word}")
+            report(" and ".join(kind), precision, own)
             nodes, roots, leaves = flat(grow(own))
             name = f"{word.lower()}_{precision}"
             print(f"static const choice_node {name}[] = {{\n{lines(nodes)}}};")
@@ -186,7 +193,8 @@ def write(by_gpu):
             print(f"static const unsigned char {name}_time[][CHOICES] = {{\n{lines(map(numbers, leaves))}}};\n")
             trees.append(f"{{{name}, {name}_root, {name}_time}}")
         set_up = ", ".join(numbers(set_up_model(cases, c)) for c in CHOICES)
-        table.append(f'    {{"{word}", {{{", ".join(trees)}}}, {numbers(product_model(cases))},\n'
+        names_of_kind = ", ".join(f'"{name}"' for name in kind)
+        table.append(f'    {{{{{names_of_kind}}}, {{{", ".join(trees)}}}, {numbers(product_model(cases))},\n'
                      f"     {{{set_up}}}}},\n")
     print("static const calibration calibrations[] = {\n" + "".join(table) + "};")
     print("enum { CALIBRATIONS = sizeof calibrations / sizeof *calibrations };")

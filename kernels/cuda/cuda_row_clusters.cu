@@ -109,13 +109,16 @@ __device__ inline int common_columns(const int64_t *row_start, const int32_t *co
     return common;
 }
 
-/** Compares every `step`-th row with the next one, and with the owner of the column of its least hash. */
+/** Compares one of `step` rows, at random, with the next one, and with the owner of the column of its least
+ *  hash. (Every step-th row would be the first of its block in a matrix of blocks.) */
 __global__ void __launch_bounds__(THREADS)
     compare_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int64_t step,
                  const unsigned *least, const unsigned *owner, kinship *sum)
 {
     for (int64_t s = first_item(); s * step < rows; s += grid_size()) {
-        const int64_t i = s * step, length = row_start[i + 1] - row_start[i];
+        const int64_t i = s * step + sp_hash((unsigned)s, SP_SEED_SECOND) % step;
+        if (i >= rows) continue;
+        const int64_t length = row_start[i + 1] - row_start[i];
         if (length < 2 || length > SP_CHAIN) continue;
         const int64_t partner = sp_unhash(owner[sp_unhash(least[i], SP_SEED_ROWS)], SP_SEED_ROWS);
         atomicAdd(&sum->columns, length);

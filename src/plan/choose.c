@@ -20,8 +20,8 @@ typedef struct choice_node {
     int other;
 } choice_node;
 
-/** The kernels that can be chosen, and the trees of a forest. */
-enum { CHOICES = 7, TREES = 12 };
+/** The kernels that can be chosen, the trees of a forest, the most names of a kind of GPU. */
+enum { CHOICES = 7, TREES = 8, GPU_NAMES = 4 };
 
 /** Trees whose mean counts, one after another (Breiman: Random forests, Machine Learning 45, 2001). */
 typedef struct choice_forest {
@@ -34,8 +34,8 @@ typedef struct choice_forest {
 
 /** What was measured on a GPU. */
 typedef struct calibration {
-    const char *gpu;         /* part of the GPU's name */
-    choice_forest forest[2]; /* by spmm_precision */
+    const char *gpu[GPU_NAMES]; /* parts of the names of the GPUs of this kind; the rest is NULL */
+    choice_forest forest[2];    /* by spmm_precision */
     /** seconds of the fastest product: of a launch, per byte of A, per byte of X gathered, per byte of Y */
     double product[4];
     double set_up[CHOICES][3]; /**< seconds of each kernel's set-up: once, per row, per entry */
@@ -53,7 +53,8 @@ static int calibration_of_gpu(void)
     sp_device_info info;
     if (sp_device_current(&info) == SPMM_OK)
         for (int i = 0; i < CALIBRATIONS; i++)
-            if (strstr(info.name, calibrations[i].gpu)) return i;
+            for (int n = 0; n < GPU_NAMES && calibrations[i].gpu[n]; n++)
+                if (strstr(info.name, calibrations[i].gpu[n])) return i;
     return 0;
 }
 
@@ -240,9 +241,11 @@ static void compare_neighbours(const spmm_csr *a, int64_t diagonal, struct sp_fe
     enum { SAMPLES = 2048 };
     const int64_t step = a->rows / SAMPLES + 1;
     uint64_t at_random = 1;
-    for (int64_t i = 0; i < a->rows; i += step) {
-        const int64_t length = a->irp[i + 1] - a->irp[i];
+    for (int64_t s = 0; s < a->rows; s += step) {
         at_random = at_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        const int64_t i = s + (int64_t)((at_random >> 40) % (uint64_t)step);
+        if (i >= a->rows) break;
+        const int64_t length = a->irp[i + 1] - a->irp[i];
         if (length < 2 || length > SP_CHAIN) continue;
         int64_t e = (int64_t)((at_random >> 33) % (uint64_t)length);
         if (a->ja[a->irp[i] + e] - diagonal == i) e = e + 1 < length ? e + 1 : 0;
