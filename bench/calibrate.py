@@ -67,7 +67,8 @@ def read(paths):
     for path in paths:
         with open(path, newline="") as file:
             for row in csv.DictReader(file):
-                key = (row["gpu"], row["precision"], row["matrix"], row["k"])
+                # meshes of several sizes have the same names
+                key = (row["gpu"], row["precision"], row["matrix"], row["nnz"], row["k"])
                 cases.setdefault(key, Case(row)).add(row)
     by_kind = {}
     for (gpu, *_), case in cases.items():
@@ -149,7 +150,7 @@ def flat(forest):
         here = len(nodes)
         nodes.append("")
         add(tree, tree.children_left[at])
-        nodes[here] = f"{{SP_{TRAITS[tree.feature[at]].upper()}, {tree.threshold[at]:.4g}, {len(nodes)}}}"
+        nodes[here] = f"{{SP_{TRAITS[tree.feature[at]].upper()}, {tree.threshold[at]:.6g}, {len(nodes)}}}"
         add(tree, tree.children_right[at])
 
     for estimator in forest.estimators_:
