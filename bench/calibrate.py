@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes src/plan/choose_trees.h, by which `auto` chooses a CUDA kernel, from the CSV files of bench_gpu.
 
-    calibrate.py CSV... > src/plan/choose_trees.h      # a forest per GPU and precision; a report goes to stderr
+    calibrate.py CSV[.gz]... > src/plan/choose_trees.h      # a forest per GPU and precision; a report goes to stderr
 
 Needs scikit-learn. A tree compares the traits of a matrix (SP_TRAIT_LIST in src/plan/choose.h, which the CSV files have as
 columns) and says in each leaf how much slower each kernel is than the fastest one; the mean of the trees counts. The report
 judges each matrix by forests that were made without it.
 """
 import csv
+import gzip
 import math
 import re
 import sys
@@ -65,7 +66,7 @@ def kind_of(gpu):
 def read(paths):
     cases = {}
     for path in paths:
-        with open(path, newline="") as file:
+        with gzip.open(path, "rt", newline="") if path.endswith(".gz") else open(path, newline="") as file:
             for row in csv.DictReader(file):
                 # meshes of several sizes have the same names
                 key = (row["gpu"], row["precision"], row["matrix"], row["nnz"], row["k"])

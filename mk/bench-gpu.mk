@@ -29,6 +29,7 @@ CALIBRATE_SPECS = lap3d7:30 lap3d7:60 lap3d7:100 lap3d7:140 lap3d27:20 lap3d27:4
 CALIBRATE_RUN = $(B)/bench/bench_gpu --own ours --precision both \
     --columns 1,2,3,4,8,16,32,64,128 --commit '$(COMMIT)'
 calibrate:
+	$(Q)$(call deps,calibrate)
 	@+$(MAKE) $(J) $(B)/bench/bench_gpu
 	@rm -f $(B)/calibrate-*.csv
 	$(Q)$(CALIBRATE_RUN) $(CALIBRATE_SPECS) --csv $(B)/calibrate-0.csv
