@@ -1,5 +1,6 @@
 """The whole command on GPUs: as many ranks as GPUs, fewer, and more.
 limit: 900"""
+import random
 import re
 
 from command import PROGRAM, equal, finish, run, scratch, sweep, test, verified, within, skip
@@ -26,6 +27,29 @@ if gpus == 0:
 for ranks in sorted({1, 2, gpus}):  # starting CUDA takes a second or two a run
     with test(f"every matrix, CUDA kernel, K and precision is the serial product on {ranks} ranks and {gpus} GPUs"):
         sweep("cuda", ranks, KERNELS)
+
+
+
+def scattered(edge):
+    """A file: a cubic grid's points and their neighbours along the axes, the points numbered at random."""
+    n = edge ** 3
+    number = random.Random(1).sample(range(n), n)
+    lines = []
+    for p in range(n):
+        at = p // edge ** 2, p // edge % edge, p % edge
+        near = [p + sign * edge ** (2 - axis) for axis in range(3) for sign in (-1, 1) if 0 <= at[axis] + sign < edge]
+        lines += [f"{number[p] + 1} {number[q] + 1} {(p + 3 * q) % 17 - 8}" for q in [p, *near]]
+    head = f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(lines)}\n"
+    return scratch("scattered.mtx", head + "\n".join(lines) + "\n")
+
+
+with test("rows numbered at random, which kernels take in clusters, give the serial product"):
+    mesh = scattered(30)  # enough rows that clusters are sought
+    for kernel in ("csr_clustered", "sell_rows", "sell_deep", "panel_mma"):
+        for precision in ("f64", "f32"):
+            for ranks in sorted({1, gpus}):
+                result = run("-d", "cuda", "--kernel", kernel, "-p", precision, "-k", "1,3,64", mesh, ranks=ranks)
+                verified(result, f"{kernel}, {precision}, {ranks} ranks", 3)
 
 with test("ranks beyond the GPUs share them, and the report says so"):
     result = run("-d", "cuda", "-v", "lap2d5:10", ranks=gpus + 1)

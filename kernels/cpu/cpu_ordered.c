@@ -75,7 +75,9 @@ static spmm_status prepare(const sp_setup *setup, order find, void **state)
     if (status == SPMM_OK) status = copy_rows(setup->csr, row, setup->threads, &copy);
     if (status == SPMM_OK) return sp_rows_create_ordered(setup, &copy, row, state);
     sp_free(row);
-    return status;
+    if (status != SPMM_ERR_MEMORY) return status;
+    /* no room for a second A: the rows keep their order */
+    return sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, state);
 }
 
 static spmm_status prepare_clustered(const sp_setup *setup, void **state)

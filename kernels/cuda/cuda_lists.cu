@@ -312,8 +312,9 @@ spmm_status sort(lists *l)
     const int64_t rows = l->a->rows;
     uint32_t *const key = take<uint32_t>(&l->memory, rows), *const sorted_key = take<uint32_t>(&l->memory,
                                                                                                rows);
+    const uint64_t greatest = (uint64_t)((rows - 1) >> l->shift) << 8 | 0xff;
     int bits = 8;
-    while (bits < 32 && ((rows >> l->shift) + 2) << 8 >> bits) bits++;
+    while (greatest >> bits) bits++;
     int32_t *const row = take<int32_t>(&l->memory, rows);
     l->sorted = take<int32_t>(&l->memory, rows);
     size_t bytes = 0;

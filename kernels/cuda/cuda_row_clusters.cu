@@ -365,9 +365,11 @@ spmm_status find_order(const sp_matrix *a, double more, int32_t **order)
     if (a->rows == 0 || a->cols == 0) return SPMM_OK;
     const int64_t most = a->rows < a->cols ? a->rows : a->cols;
     allocate_arrays(&s, &memory, most);
-    TRY(arena_open(&memory, "clusters of rows"));
+    spmm_status status = arena_open(&memory, "clusters of rows");
+    if (status == SPMM_ERR_MEMORY && !always) return SPMM_OK; /* no room to find out */
+    TRY(status);
     allocate_arrays(&s, &memory, most);
-    spmm_status status = minima(&s);
+    status = minima(&s);
     if (status == SPMM_OK && !always) status = worth_it(&s, more, &worth);
     if (status == SPMM_OK && worth)
         status = sp_device_alloc((void **)order, a->rows * (int64_t)sizeof **order, "order of rows");
