@@ -20,6 +20,10 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
  *                       handle fewer vectors per row than the other loops do */
 int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, int grouped);
 
+/** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of X
+ *  and Y; NULL if there is none for this n or processor. */
+sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n);
+
 /** Chooses the prefetch distance in X: a row of X is prefetched this many entries of A before it is used. The
  *  choice depends on the column indices of some rows of A.
  *  \param [in] begin, end  positions of the entries of each row of A, as for sp_rows_create()

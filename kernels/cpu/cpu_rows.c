@@ -49,7 +49,9 @@ typedef struct sp_rows {
 typedef struct product {
     const sp_launch *l;
     const sp_rows *s;
+    sp_isa isa;
     const sp_width *width;
+    int one;               /* 1: one contiguous column of X and of Y, which is not streamed */
     int64_t total, blocks; /* total: vectors per row of Y; blocks: number of column blocks */
     int stream;
 } product;
@@ -185,9 +187,17 @@ static void run_loop(sp_loop loop, sp_block *b, int64_t first, int64_t last)
 
 /** Computes rows first .. last - 1 of Y, which are all in one run. Rows whose group (of SP_HEIGHT rows) lies
  *  only partly in this range are computed one by one. */
-static void run_in_run(const sp_loop *loops, sp_block *b, const sp_run *run, int64_t first, int64_t last)
+static void run_in_run(const product *p, const sp_loop *loops, sp_block *b, const sp_run *run, int64_t first,
+                       int64_t last)
 {
     const sp_loop loop = loops[run->kind];
+    const sp_loop brief = p->one && run->kind == SP_RUN_EQUAL
+                              ? sp_choose_short(p->isa, p->l->x->precision, b->end[first] - b->begin[first])
+                              : NULL;
+    if (brief && last - first > 1) {
+        run_loop(brief, b, first, last);
+        return;
+    }
     if (!loop || run->kind == SP_RUN_ANY) {
         run_loop(loops[SP_RUN_ANY], b, first, last);
         return;
@@ -246,7 +256,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
             const sp_run *run = &s->runs.run[sp_runs_at(&s->runs, from)];
             for (int64_t i = from, end; i < to; i = end, run++) {
                 end = run[1].first < to ? run[1].first : to;
-                run_in_run(loops, &b, run, i, end);
+                run_in_run(p, loops, &b, run, i, end);
             }
         }
     }
@@ -328,10 +338,12 @@ spmm_status sp_rows_run(const sp_launch *l)
     const spmm_multivector *const x = l->x, *const y = l->y;
     product p = {.l = l, .s = l->state};
     const sp_thread_ranges *const w = ranges_of(&p);
-    p.width = sp_choose_width(sp_cpu_isa(), x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
+    p.isa = sp_cpu_isa();
+    p.width = sp_choose_width(p.isa, x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
     p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
     p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
     p.stream = sp_choose_stream(y, p.width);
+    p.one = x->k == 1 && x->ld == 1 && y->ld == 1 && !p.stream;
     /* Thread t computes ranges t, t + threads, t + 2 threads, ..., so that all ranges are computed even if
      * OpenMP starts fewer threads than requested. */
 #pragma omp parallel num_threads(l->ranges->threads)

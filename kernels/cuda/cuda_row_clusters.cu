@@ -317,6 +317,7 @@ spmm_status next_level(clusters *s, int *joined)
     return sp_device_launched("clusters of clusters");
 }
 
+/** Number of bits of the numbers below n; at least 1. */
 int bits_of(int64_t n)
 {
     int bits = 1;
@@ -345,8 +346,11 @@ spmm_status sort_rows(clusters *s, int32_t *order)
 spmm_status cluster(clusters *s, int32_t *order)
 {
     TRY(first_level(s));
-    for (int more = s->count[1] > 1; more && s->levels<SP_CLUSTER_LEVELS - 1; more &= s->count[s->levels]> 1)
+    int more = s->count[1] > 1;
+    while (more && s->levels + 1 < SP_CLUSTER_LEVELS) {
         TRY(next_level(s, &more));
+        more &= s->count[s->levels] > 1;
+    }
     TRY(sort_rows(s, order));
     return sp_device_sync();
 }

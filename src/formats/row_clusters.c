@@ -187,8 +187,11 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order)
     s.hash = s.owner + a->cols;
     find_minima(&s);
     TRY_GOTO(first_level(&s), done);
-    for (int more = s.count[1] > 1; more && s.levels<SP_CLUSTER_LEVELS - 1; more &= s.count[s.levels]> 1)
+    int more = s.count[1] > 1;
+    while (more && s.levels + 1 < SP_CLUSTER_LEVELS) {
         TRY_GOTO(next_level(&s, &more), done);
+        more &= s.count[s.levels] > 1;
+    }
     int32_t *const rest = s.of_col + a->cols;
     if (s.count[1] > 0) TRY_GOTO(sort_rows(&s, rest, rest + a->rows, rest + 2 * a->rows, order), done);
 done:

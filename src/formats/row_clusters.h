@@ -62,7 +62,7 @@ enum {
 /** Returns 1 if `after` clusters, made of `before`, are worth another level. */
 SP_HOST_DEVICE static inline int sp_clusters_joined(int64_t before, int64_t after)
 {
-    return after > 0 && after <= before - before / 4;
+    return after > 0 && 4 * after <= 3 * before;
 }
 
 /** Orders the rows of a block by clusters. Rows of more than SP_CHAIN entries do not count, and have some

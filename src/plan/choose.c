@@ -136,13 +136,17 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
     return best;
 }
 
-/** Returns the CPU kernel with the given name, which has its own order of rows; NULL if it is not allowed, cannot
+/** The CPU kernels with an order of rows of their own. */
+enum { CLUSTERED, SORTED };
+static const char *const ordered_rows[] = {[CLUSTERED] = "cpu_clustered", [SORTED] = "cpu_sorted"};
+
+/** Returns the CPU kernel with the given number in ordered_rows[], which has its own order of rows; NULL if it is not allowed, cannot
  *  have so many rows, or there are fewer than `repaid` products to come: as many take the time of its set-up. */
-static const sp_kernel *ordered(const char *name, const sp_features *f, int64_t products, int64_t repaid,
+static const sp_kernel *ordered(int number, const sp_features *f, int64_t products, int64_t repaid,
                                 spmm_format format)
 {
     if ((products > 0 && products < repaid) || 2 * ratio(f->sum.rows, f->sum.blocks) > INT32_MAX) return NULL;
-    return allowed(name, SPMM_CPU, format);
+    return allowed(ordered_rows[number], SPMM_CPU, format);
 }
 
 /** Returns cpu_clustered if it pays; NULL if it does not. Rows that would share columns in a cluster are
@@ -159,7 +163,7 @@ static const sp_kernel *clustered(const sp_features *f, int64_t k, int64_t produ
     const double bytes = (double)(k * sp_value_size(precision)),
                  x = bytes * f->sum.rows / fmax(f->sum.blocks, 1);
     const double shared = sp_trait_of(f, SP_SHARED, k, precision), reuse = sp_features_reuse(f);
-    const sp_kernel *const kernel = ordered("cpu_clustered", f, products, REPAID, format);
+    const sp_kernel *const kernel = ordered(CLUSTERED, f, products, REPAID, format);
     const int scattered = shared >= LEAST_SHARED && reuse > 0 && reuse - 1 < shared / 2;
     if (!kernel || !scattered || bytes < LEAST_BYTES || x < f->cache / 2) return NULL;
     snprintf(why, n, "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries a fetched row of X",
@@ -178,7 +182,7 @@ static const sp_kernel *sorted(const sp_features *f, int64_t k, int64_t products
     enum { REPAID = 50 };
     const double changes = ratio(f->sum.changes, f->sum.rows);
     const double in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
-    const sp_kernel *const kernel = ordered("cpu_sorted", f, products, REPAID, format);
+    const sp_kernel *const kernel = ordered(SORTED, f, products, REPAID, format);
     if (!kernel || changes < LEAST_CHANGES || 2 * in_long_rows > f->sum.nnz ||
         (double)(k * sp_value_size(precision)) > MOST_BYTES)
         return NULL;
@@ -210,6 +214,8 @@ int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[
     int count = 0;
     for (int i = 0; i < CHOICES; i++)
         if ((list[count] = allowed(choices[i], device, format))) count++;
+    for (int i = 0; i < (int)(sizeof ordered_rows / sizeof *ordered_rows); i++)
+        if ((list[count] = allowed(ordered_rows[i], device, format))) count++;
     for (int f = 0; f < SP_FORMATS; f++) { /* the default kernel of each format */
         const sp_kernel *const kernel = sp_kernel_default(device, (spmm_format)f);
         int there = 0;

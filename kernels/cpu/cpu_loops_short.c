@@ -1,0 +1,47 @@
+/** Loops for products with one column of X on runs of rows of one to four entries each, where the loops of
+ *  cpu_loops_vector.h spend most of their time between the rows. In a file of its own, so that the compiler
+ *  leaves those as they are. */
+#include "kernels/cpu/cpu_choose.h"
+
+#if defined(__x86_64__)
+#include "kernels/cpu/cpu_loops_x86.h"
+
+/** Defines the loop for rows of N entries, each one chain. */
+#define SHORT(VALUE, NAME, FMA, N)                                                               \
+    AVX2 static void NAME##_##N(sp_block *b)                                                     \
+    {                                                                                            \
+        const int64_t first = b->first, at = b->begin[first], stride = b->begin[first + 1] - at; \
+        const int64_t rows = b->last - first;                                                    \
+        const int32_t *col = b->col + at;                                                        \
+        const VALUE *val = (const VALUE *)b->val + at;                                           \
+        const VALUE *const x = b->x;                                                             \
+        VALUE *const y = b->y;                                                                   \
+        for (int64_t i = 0; i < rows; i++, col += stride, val += stride) {                       \
+            VALUE sum = 0;                                                                       \
+            SP_UNROLL for (int e = 0; e < (N); e++) sum = FMA(val[e], x[col[e]], sum);           \
+            y[b->row ? b->row[first + i] : first + i] = sum;                                     \
+        }                                                                                        \
+        b->first = b->last;                                                                      \
+    }
+SHORT(double, f64, __builtin_fma, 1)
+SHORT(double, f64, __builtin_fma, 2)
+SHORT(double, f64, __builtin_fma, 3)
+SHORT(double, f64, __builtin_fma, 4)
+SHORT(float, f32, __builtin_fmaf, 1)
+SHORT(float, f32, __builtin_fmaf, 2)
+SHORT(float, f32, __builtin_fmaf, 3)
+SHORT(float, f32, __builtin_fmaf, 4)
+
+sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n)
+{
+    static const sp_loop loops[2][4] = {
+        [SPMM_F64] = {f64_1, f64_2, f64_3, f64_4}, [SPMM_F32] = {f32_1, f32_2, f32_3, f32_4}};
+    return isa == SP_ISA_GENERIC || n < 1 || n > 4 ? NULL : loops[precision][n - 1];
+}
+#else
+sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n)
+{
+    (void)isa, (void)precision, (void)n;
+    return NULL;
+}
+#endif
