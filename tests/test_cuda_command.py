@@ -29,7 +29,6 @@ for ranks in sorted({1, 2, gpus}):  # starting CUDA takes a second or two a run
         sweep("cuda", ranks, KERNELS)
 
 
-
 def scattered(edge):
     """A file: a cubic grid's points and their neighbours along the axes, the points numbered at random."""
     n = edge ** 3

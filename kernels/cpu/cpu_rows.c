@@ -112,6 +112,17 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
+/** Prepares s as *state, or destroys it on failure. */
+static spmm_status prepare_or_destroy(const sp_setup *setup, sp_rows *s, void **state)
+{
+    const spmm_status status = prepare(setup, s);
+    if (status == SPMM_OK)
+        *state = s;
+    else
+        sp_rows_destroy(s);
+    return status;
+}
+
 spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const int64_t *end, void *owned,
                            void **state)
 {
@@ -125,12 +136,7 @@ spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const in
     s->begin = begin;
     s->end = end;
     s->owned = owned;
-    status = prepare(setup, s);
-    if (status == SPMM_OK)
-        *state = s;
-    else
-        sp_rows_destroy(s);
-    return status;
+    return prepare_or_destroy(setup, s, state);
 }
 
 spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_t *row, void **state)
@@ -152,12 +158,7 @@ spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_
     sp_setup ordered = *setup;
     ordered.a = &view;
     ordered.csr = &s->copy;
-    status = prepare(&ordered, s);
-    if (status == SPMM_OK)
-        *state = s;
-    else
-        sp_rows_destroy(s);
-    return status;
+    return prepare_or_destroy(&ordered, s, state);
 }
 
 void sp_rows_destroy(void *state)

@@ -428,13 +428,6 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
 
 namespace {
 
-/** Allocates an array of m in GPU memory. */
-template <typename E> spmm_status allocate(sp_matrix *m, sp_array array, E **p, int64_t count, int64_t size)
-{
-    m->bytes[array] = count * size;
-    return sp_device_alloc((void **)p, m->bytes[array], "sliced ELLPACK");
-}
-
 /** Writes the slices and the long rows after them. */
 template <typename T>
 spmm_status fill(lists *l, const sp_short_row *row, const int64_t *long_start, int64_t slices_end,
@@ -485,13 +478,7 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
 {
     lists l = {};
     sp_sections p = {};
-    *m = {};
-    m->format = SPMM_SELL;
-    m->precision = a->precision;
-    m->space = SPMM_CUDA;
-    m->rows = a->rows;
-    m->cols = a->cols;
-    m->nnz = a->nnz;
+    *m = converted(a, SPMM_SELL);
     int32_t *order = NULL;
     spmm_status status = begin(&l, a);
     if (status == SPMM_OK) status = sp_cuda_row_order(a, SP_CLUSTERS_MORE, &order);

@@ -191,13 +191,6 @@ spmm_status sum_before(panels *s, int64_t *number)
     return sp_device_launched("sum of tiles");
 }
 
-/** Allocates an array of m in GPU memory. */
-template <typename E> spmm_status allocate(sp_matrix *m, sp_array array, E **p, int64_t count, int64_t size)
-{
-    m->bytes[array] = count * size;
-    return sp_device_alloc((void **)p, m->bytes[array], "panels");
-}
-
 spmm_status convert(panels *s, sp_matrix *m)
 {
     int64_t tiles = 0, entries = 0;
@@ -222,16 +215,11 @@ spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
     arena memory = {};
     (void)k;
     *m = {};
-    m->format = SPMM_PANEL;
-    m->precision = a->precision;
-    m->space = SPMM_CUDA;
-    m->rows = a->rows;
-    m->cols = a->cols;
-    m->nnz = a->nnz;
-    s.a = a;
-    s.count = m->groups = (a->rows + SP_PANEL - 1) / SP_PANEL;
     s.stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    *m = converted(a, SPMM_PANEL);
+    s.a = a;
+    s.count = m->groups = (a->rows + SP_PANEL - 1) / SP_PANEL;
     cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start, s.count + 1,
                                   s.stream);
     const auto take_all = [&]() {

@@ -6,6 +6,7 @@
 extern "C" {
 #include "base/memory.h"
 #include "device/device.h"
+#include "formats/matrix.h"
 }
 
 namespace {
@@ -51,6 +52,27 @@ inline void arena_close(arena *a)
 {
     sp_device_free(a->base);
     *a = {};
+}
+
+/** Returns a matrix in GPU memory of the sizes of `csr`, without arrays. */
+inline sp_matrix converted(const sp_matrix *csr, spmm_format format)
+{
+    sp_matrix m = {};
+    m.format = format;
+    m.precision = csr->precision;
+    m.space = SPMM_CUDA;
+    m.rows = csr->rows;
+    m.cols = csr->cols;
+    m.nnz = csr->nnz;
+    return m;
+}
+
+/** Allocates an array of m, of `count` elements of `size` bytes, in GPU memory.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
+template <typename E> spmm_status allocate(sp_matrix *m, sp_array array, E **p, int64_t count, int64_t size)
+{
+    m->bytes[array] = count * size;
+    return sp_device_alloc((void **)p, m->bytes[array], m->format == SPMM_SELL ? "sliced ELLPACK" : "panels");
 }
 
 } // namespace

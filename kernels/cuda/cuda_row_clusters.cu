@@ -94,21 +94,6 @@ struct kinship {
                                                 another row has which has that one in common */
 };
 
-/** Returns how many columns two rows have in common. */
-__device__ inline int common_columns(const int64_t *row_start, const int32_t *col, int64_t i, int64_t j)
-{
-    int64_t p = row_start[i], q = row_start[j];
-    const int64_t p_end = row_start[i + 1], q_end = row_start[j + 1];
-    int common = 0;
-    while (p < p_end && q < q_end) {
-        const int32_t a = col[p], b = col[q];
-        common += a == b;
-        p += a <= b;
-        q += b <= a;
-    }
-    return common;
-}
-
 /** Compares one of `step` rows, at random, with the next one, and with the owner of the column of its least
  *  hash. (Every step-th row would be the first of its block in a matrix of blocks.) */
 __global__ void __launch_bounds__(THREADS)
@@ -123,10 +108,10 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t partner = sp_unhash(owner[sp_unhash(least[i], SP_SEED_ROWS)], SP_SEED_ROWS);
         atomicAdd(&sum->columns, length);
         if (i + 1 < rows && row_start[i + 2] - row_start[i + 1] <= SP_CHAIN)
-            atomicAdd(&sum->with_next, common_columns(row_start, col, i, i + 1));
+            atomicAdd(&sum->with_next, sp_common_columns(row_start, col, i, i + 1));
         if (partner == i) continue;
         atomicAdd(&sum->others, length - 1);
-        atomicAdd(&sum->with_partner, common_columns(row_start, col, i, partner) - 1);
+        atomicAdd(&sum->with_partner, sp_common_columns(row_start, col, i, partner) - 1);
     }
 }
 
@@ -197,12 +182,12 @@ struct clusters {
     cudaStream_t stream;
     unsigned *least, *second, *owner, *hash; /* [rows], [rows], [cols], [most] */
     int32_t *of_row, *of_col;                /* cluster of each row and column */
-    int32_t *mark, *number;                  /* [max(cols, most) + 1] marked ones, and numbers of these */
+    int32_t *mark, *number;                  /* [cols + 1] marked ones, and numbers of these */
     int32_t *label[SP_CLUSTER_LEVELS];       /* [count[l]] next cluster of each row (l = 0) or cluster */
     int64_t count[SP_CLUSTER_LEVELS];        /* rows, clusters of level 1, .. */
     int levels;
-    uint64_t *key, *sorted_key; /* [rows] */
-    int32_t *item, *place[2];   /* [rows], [rows] */
+    uint64_t *key, *sorted_key;          /* [rows] */
+    int32_t *item, *sorted_item, *place; /* [rows] */
     kinship *shared;
     char *temporary;
     size_t temporary_bytes;
@@ -211,7 +196,7 @@ struct clusters {
 /** Allocates all arrays; only counts their bytes if `memory` has none yet. */
 void allocate_arrays(clusters *s, arena *memory, int64_t most)
 {
-    const int64_t rows = s->a->rows, cols = s->a->cols, marks = (cols > most ? cols : most) + 1;
+    const int64_t rows = s->a->rows, cols = s->a->cols, marks = cols + 1;
     size_t bytes = 0, scan = 0;
     s->least = take<unsigned>(memory, rows);
     s->second = take<unsigned>(memory, rows);
@@ -225,8 +210,8 @@ void allocate_arrays(clusters *s, arena *memory, int64_t most)
     s->key = take<uint64_t>(memory, rows);
     s->sorted_key = take<uint64_t>(memory, rows);
     s->item = take<int32_t>(memory, rows);
-    s->place[0] = take<int32_t>(memory, rows);
-    s->place[1] = take<int32_t>(memory, rows);
+    s->sorted_item = take<int32_t>(memory, rows);
+    s->place = take<int32_t>(memory, rows);
     s->shared = take<kinship>(memory, 1);
     cub::DeviceRadixSort::SortPairs(NULL, bytes, s->key, s->sorted_key, s->item, s->item, rows, 0, 64,
                                     s->stream);
@@ -332,13 +317,13 @@ spmm_status sort_rows(clusters *s, int32_t *order)
     for (int l = s->levels - 1; l >= 0; l--) {
         const int64_t n = s->count[l];
         const int first = l == 0 ? 16 : 0, end = (l == 0 ? 32 : 0) + bits_of(s->count[l + 1]);
-        int32_t *const sorted = l == 0 ? order : s->place[1], *const own = s->place[0];
+        int32_t *const sorted = l == 0 ? order : s->sorted_item;
         cluster_keys<<<blocks_for(n), THREADS, 0, s->stream>>>(s->label[l], place, l == 0 ? s->second : NULL,
                                                                n, s->key, s->item);
         cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, s->item,
                                         sorted, n, first, end, s->stream);
-        if (l > 0) find_places<<<blocks_for(n), THREADS, 0, s->stream>>>(sorted, n, own);
-        place = own;
+        if (l > 0) find_places<<<blocks_for(n), THREADS, 0, s->stream>>>(sorted, n, s->place);
+        place = s->place;
     }
     return sp_device_launched("order of rows");
 }

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "formats/panel.h"
+#include "formats/row_clusters.h"
 #include "formats/summation.h"
 
 /** A node of a decision tree. Its left child, for traits up to `bound`, is the next node, its right child is
@@ -140,8 +141,8 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
 enum { CLUSTERED, SORTED };
 static const char *const ordered_rows[] = {[CLUSTERED] = "cpu_clustered", [SORTED] = "cpu_sorted"};
 
-/** Returns the CPU kernel with the given number in ordered_rows[], which has its own order of rows; NULL if it is not allowed, cannot
- *  have so many rows, or there are fewer than `repaid` products to come: as many take the time of its set-up. */
+/** Returns the CPU kernel with the given number in ordered_rows[]; NULL if it is not allowed, cannot have so
+ *  many rows, or there are fewer than `repaid` products to come: as many take the time of its set-up. */
 static const sp_kernel *ordered(int number, const sp_features *f, int64_t products, int64_t repaid,
                                 spmm_format format)
 {
@@ -228,19 +229,6 @@ int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[
 
 /* ---- features ---- */
 
-/** Returns how many columns two rows have in common. */
-static int64_t common_columns(const spmm_csr *a, int64_t i, int64_t j)
-{
-    int64_t p = a->irp[i], q = a->irp[j], common = 0;
-    while (p < a->irp[i + 1] && q < a->irp[j + 1]) {
-        const int32_t c = a->ja[p], d = a->ja[q];
-        common += c == d;
-        p += c <= d;
-        q += d <= c;
-    }
-    return common;
-}
-
 /** Compares a sample of the short rows, each with the row of one of its columns. */
 static void compare_neighbours(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
 {
@@ -258,7 +246,7 @@ static void compare_neighbours(const spmm_csr *a, int64_t diagonal, struct sp_fe
         const int64_t row = a->ja[a->irp[i] + e] - diagonal;
         if (row < 0 || row >= a->rows || a->irp[row + 1] - a->irp[row] > SP_CHAIN) continue;
         sum->columns += (double)(length - 1);
-        sum->shared += fmax((double)common_columns(a, i, row) - 1, 0);
+        sum->shared += fmax((double)sp_common_columns(a->irp, a->ja, i, row) - 1, 0);
     }
 }
 
