@@ -124,18 +124,19 @@ with test("SIGTERM ends it with whole records and its run with it, and the same 
     points_run = [(r["study"]["point"], r["study"]["round"]) for r in runs_of(stopped)]
     equal((len(points_run), len(set(points_run))), (16, 16), "each once")
 
-with test("a run that SIGTERM ends just before the study, as a batch system may, is no failed run"):
-    both = scratch("both.jsonl")
-    command = [sys.executable, str(ROOT / "jobs/study"), "--program", str(PROGRAM), "--records", both,
-               "--launcher", "sh " + scratch("ended.sh", "sleep 1; exit 1\n"),
-               study_file("matrices = lap2d5:30\ndevices = cpu\nrounds = 1\n")]
-    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (os.path.exists(both) and os.path.getsize(both)):  # the environment, written before the first run
-        time.sleep(0.02)
-    time.sleep(1.3)  # the run ends after one second
-    job.send_signal(signal.SIGTERM)
-    out, err = job.communicate(timeout=30)
-    equal((job.returncode, runs_of(both)), (143, []), err)
+with test("a run that SIGTERM ends just before the study, as a batch system may, is no failed run, with a record or without"):
+    for number, before in enumerate(("", '"$@"; ')):
+        both, ended = scratch(f"both-{number}.jsonl"), scratch(f"ended-{number}")
+        script = scratch(f"ended-{number}.sh", f"{before}echo mpirun: Forwarding signal 18 to job; : >{ended}; exit 1\n")
+        command = [sys.executable, str(ROOT / "jobs/study"), "--program", str(PROGRAM), "--records", both,
+                   "--launcher", "sh " + script, study_file("matrices = lap2d5:30\ndevices = cpu\nrounds = 1\n")]
+        job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not os.path.exists(ended):
+            time.sleep(0.02)
+        time.sleep(0.3)
+        job.send_signal(signal.SIGTERM)
+        out, err = job.communicate(timeout=30)
+        equal((job.returncode, runs_of(both)), (143, []), err)
 
 with test("what a kill left of a line is cut off, and the run is made again"):
     with open(stopped, "rb+") as file:

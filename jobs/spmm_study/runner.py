@@ -40,8 +40,9 @@ class Signals:
             raise Interrupted(self.number)
 
     def await_shortly(self):
-        """After a run that ended without a word of its own: a batch system that ends a job tells all its processes, the
-        run perhaps before us, and mpirun's exit code may be any then. That is no failure of the run."""
+        """After a run that failed without a word of its own: a batch system that ends a job tells all its processes, the
+        run perhaps before us, and mpirun's exit code may be any then, even where the program has written its record
+        already. That is no failure of the run."""
         end = time.monotonic() + GRACE
         while time.monotonic() < end:
             self.check()
@@ -216,7 +217,7 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
             words = command_of(study, found[key], launcher, program, json_file)
             started = environment.now()
             record, code, error, wall = run_one(words, json_file, float(study.values["timeout"][0]), signals)
-            if code != 0 and not record and not error.startswith("spmm_mpi: error"):
+            if code != 0 and not error.startswith("spmm_mpi: error"):
                 signals.await_shortly()
             if code != 0:
                 _check_room(folder)
