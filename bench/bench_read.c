@@ -1,9 +1,11 @@
-/** Times reading a Matrix Market file into COO: sp_read_coo against the fscanf loop of the format's
- *  example program, interleaved, on the same files with a warm page cache: bench_read --help.
+/** Times reading a Matrix Market file into COO by sp_read_coo, and into CSR by sp_read_csr, as spmm_mpi does, against
+ *  the fscanf loop of the format's example program, which makes COO, interleaved, on the same files with a warm page
+ *  cache: bench_read --help.
  *
  *  Without FILEs (coordinate, plain text) three are written into DIR and removed afterwards: values of 17 digits,
  *  short values, a pattern. */
 #include <inttypes.h>
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +17,15 @@
 #include "mmio.h"
 #include "common/bench.h"
 
-enum { MAX_READERS = 8 };
+enum { MAX_READERS = 16 };
+
+typedef enum read_method { BY_FSCANF, BY_READ_COO, BY_READ_CSR } read_method;
+
+static const char *const method_name[] = {"fscanf", "sp_read_coo", "sp_read_csr"};
 
 typedef struct reader {
-    int threads; /* 0: the fscanf loop */
+    read_method by;
+    int threads;
     double seconds[MAX_REPEAT];
 } reader;
 
@@ -49,17 +56,32 @@ static int write_file(const char *path, int kind, int64_t bytes)
     return fclose(f) == 0;
 }
 
-/* ---- the two readers ---- */
+/* ---- the readers ---- */
 
-/** The loop of the NIST example, into arrays of the same types as ours. Returns the sum of all. */
-static double read_by_fscanf(const char *path, int64_t *entries)
+/** What a reader found, for comparison: the number of entries in the file; the sum of value * (1 + row + column) over
+ *  them, which does not depend on their order but for rounding, nor on whether duplicates were summed; and the sum of
+ *  these terms' magnitudes. */
+typedef struct found {
+    int64_t entries;
+    double sum, size;
+} found;
+
+static inline void add_entry(found *f, int64_t i, int64_t j, double value)
+{
+    const double term = value * (double)(1 + i + j);
+    f->sum += term;
+    f->size += fabs(term);
+}
+
+/** The loop of the NIST example, into arrays of the same types as ours. Sets *seconds to the time to read. */
+static found read_by_fscanf(const char *path, double *seconds)
 {
     MM_typecode code;
     int rows, cols, nnz;
+    found all = {-1, 0, 0};
+    const double start = omp_get_wtime();
     FILE *const f = fopen(path, "r");
-    double sum = 0;
-    *entries = -1;
-    if (!f) return 0;
+    if (!f) return all;
     if (mm_read_banner(f, &code) == 0 && mm_read_mtx_crd_size(f, &rows, &cols, &nnz) == 0) {
         int *const i = malloc((size_t)nnz * sizeof *i), *const j = malloc((size_t)nnz * sizeof *j);
         double *const v = malloc((size_t)nnz * sizeof *v);
@@ -71,34 +93,60 @@ static double read_by_fscanf(const char *path, int64_t *entries)
             i[k]--;
             j[k]--;
         }
-        for (int k = 0; k < nnz && ok; k++) sum += i[k] + j[k] + v[k];
-        *entries = ok ? nnz : -1;
+        *seconds = omp_get_wtime() - start;
+        for (int k = 0; k < nnz && ok; k++) add_entry(&all, i[k], j[k], v[k]);
+        all.entries = ok ? nnz : -1;
         free(i);
         free(j);
         free(v);
     }
     fclose(f);
-    return sum;
+    return all;
 }
 
-static double read_by_ours(const char *path, int threads, int64_t *entries, double *seconds)
+static spmm_status read_coo(const char *path, const sp_read_options *options, found *all, double *seconds)
 {
-    const sp_read_options options = {.precision = SPMM_F64, .threads = threads};
-    sp_coo coo;
-    double sum = 0;
+    sp_coo a = {0};
     const double start = omp_get_wtime();
-    *entries = -1;
-    const spmm_status status = sp_read_coo(path, &options, &coo, NULL);
+    const spmm_status status = sp_read_coo(path, options, &a, NULL);
+    const double *const v = a.val;
     *seconds = omp_get_wtime() - start;
-    if (status != SPMM_OK) {
-        fprintf(stderr, "%s\n", spmm_error_message());
-        return 0;
-    }
-    const double *const v = coo.val;
-    for (int64_t k = 0; k < coo.nnz; k++) sum += coo.I[k] + coo.J[k] + (v ? v[k] : 1);
-    *entries = coo.nnz;
-    sp_coo_destroy(&coo);
-    return sum;
+    for (int64_t k = 0; k < a.nnz; k++) add_entry(all, a.I[k], a.J[k], v ? v[k] : 1);
+    all->entries = a.nnz;
+    sp_coo_destroy(&a);
+    return status;
+}
+
+/** As read_coo(), into CSR, of which a symmetric file holds the lower triangle. */
+static spmm_status read_csr(const char *path, const sp_read_options *options, found *all, double *seconds)
+{
+    spmm_csr a = {0};
+    sp_mtx_info info;
+    const double start = omp_get_wtime();
+    const spmm_status status = sp_read_csr(path, options, &a, &info, &all->entries, NULL);
+    const double *const v = a.as;
+    const int general = strcmp(info.symmetry, "general") == 0;
+    *seconds = omp_get_wtime() - start;
+    for (int64_t i = 0; i < a.rows && status == SPMM_OK; i++)
+        for (int64_t k = a.irp[i]; k < a.irp[i + 1]; k++)
+            if (general || a.ja[k] <= i) add_entry(all, i, a.ja[k], v[k]);
+    spmm_csr_destroy(&a);
+    return status;
+}
+
+static found read_by(const reader *m, const char *path, double *seconds)
+{
+    const sp_read_options options = {.precision = SPMM_F64, .threads = m->threads};
+    found all = {-1, 0, 0};
+    if (m->by == BY_FSCANF) return read_by_fscanf(path, seconds);
+    const spmm_status status = (m->by == BY_READ_COO ? read_coo : read_csr)(path, &options, &all, seconds);
+    if (status != SPMM_OK) fprintf(stderr, "%s\n", spmm_error_message());
+    return all;
+}
+
+static int same(const found *a, const found *b)
+{
+    return a->entries >= 0 && a->entries == b->entries && fabs(a->sum - b->sum) <= 1e-9 * a->size;
 }
 
 /* ---- measuring ---- */
@@ -112,11 +160,10 @@ static void report(const settings *s, const char *label, int64_t bytes, int64_t 
     date_text(date, sizeof date, 0);
     for (int k = 0; k < readers; k++) {
         const sp_stats t = sp_stats_of(m[k].seconds, s->repeat);
-        char name[32] = "fscanf loop";
+        char name[32];
         if (k == 0) base = t.median;
-        if (k > 0)
-            snprintf(name, sizeof name, "sp_read_coo, %d thread%s", m[k].threads,
-                     m[k].threads == 1 ? "" : "s");
+        snprintf(name, sizeof name, "%s, %d thread%s", method_name[m[k].by], m[k].threads,
+                 m[k].threads == 1 ? "" : "s");
         printf("%-22.22s %-22s %8.3f %8.3f %8.3f %9.1f %10.2f %7.2f\n", label, name, t.median, t.min, t.max,
                1e-6 * (double)bytes / t.median, 1e-6 * (double)entries / t.median, base / t.median);
         if (json)
@@ -125,10 +172,19 @@ static void report(const settings *s, const char *label, int64_t bytes, int64_t 
                     ",\"entries\":%" PRId64
                     ",\"method\":\"%s\",\"threads\":%d,\"repeats\":%d,\"median_s\":%.6f,\"min_s\":%.6f,"
                     "\"max_s\":%.6f,\"ratio\":%.3f}\n",
-                    date, label, bytes, entries, k ? "sp_read_coo" : "fscanf", k ? m[k].threads : 1,
-                    s->repeat, t.median, t.min, t.max, base / t.median);
+                    date, label, bytes, entries, method_name[m[k].by], m[k].threads, s->repeat, t.median,
+                    t.min, t.max, base / t.median);
     }
     if (json) fclose(json);
+}
+
+static int add_readers(reader *m, int readers, read_method by, int threads)
+{
+    for (int t = 1; t <= threads && readers < MAX_READERS; t *= 2) {
+        m[readers].by = by;
+        m[readers++].threads = t;
+    }
+    return readers;
 }
 
 static int measure(const settings *s, const char *label, const char *path)
@@ -136,24 +192,24 @@ static int measure(const settings *s, const char *label, const char *path)
     static reader m[MAX_READERS];
     struct stat info;
     int readers = 0;
-    int64_t entries = 0, found;
+    found expected = {0};
     if (stat(path, &info) != 0) return 0;
-    for (int t = 0; t <= s->threads && readers < MAX_READERS; t = t ? 2 * t : 1) m[readers++].threads = t;
+    readers = add_readers(m, readers, BY_FSCANF, 1);
+    readers = add_readers(m, readers, BY_READ_COO, s->threads);
+    readers = add_readers(m, readers, BY_READ_CSR, s->threads);
     for (int k = -1; k < s->repeat; k++) { /* the first round warms the cache and is dropped */
-        double expected = 0, seconds;
         for (int i = 0; i < readers; i++) {
-            if (i == 0) {
-                const double start = omp_get_wtime();
-                expected = read_by_fscanf(path, &entries);
-                seconds = omp_get_wtime() - start;
-            } else if (read_by_ours(path, m[i].threads, &found, &seconds) != expected || found != entries) {
+            double seconds = 0;
+            const found here = read_by(&m[i], path, &seconds);
+            if (i == 0) expected = here;
+            if (!same(&expected, &here)) {
                 fprintf(stderr, "%s: the readers differ\n", path);
                 return 0;
             }
             if (k >= 0) m[i].seconds[k] = seconds;
         }
     }
-    report(s, label, (int64_t)info.st_size, entries, m, readers);
+    report(s, label, (int64_t)info.st_size, expected.entries, m, readers);
     return 1;
 }
 

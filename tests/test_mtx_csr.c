@@ -124,10 +124,75 @@ static void test_errors(void)
     chunk_bytes(0);
 }
 
+/* ---- files sorted by row or by column ---- */
+
+typedef struct order_kind {
+    const char *field, *symmetry, *order;
+} order_kind;
+
+/** Writes 240 entries, sorted by their major index (the row, or the column) but for the last `late` lines, which hold 1,
+ *  and for entry `swapped`, which holds the one after the next one's; returns the length. The minor indices of each major
+ *  one decrease, and the last is written twice. */
+static int text_in_order(const order_kind *kind, int late, int swapped, char *text)
+{
+    enum { N = 240, SIZE = 160 };
+    const int by_column = strcmp(kind->order, "column") == 0, skew = kind->symmetry[1] == 'k';
+    int n = sprintf(text, "%%%%MatrixMarket matrix coordinate %s %s\n%% a comment\n%d %d %d\n", kind->field,
+                    kind->symmetry, SIZE, kind->symmetry[0] == 'g' ? SIZE + 20 : SIZE, N);
+    for (int k = 0; k < N; k++) {
+        const int major = k < N - late ? 1 + (k + (k == swapped ? 12 : 0)) / 6 * 3 : 1;
+        const int minor = major + skew + 4 - (k % 6 < 5 ? k % 6 : 4);
+        n += sprintf(text + n, "%d %d", by_column ? minor : major, by_column ? major : minor);
+        n += sprintf(text + n, kind->field[0] == 'p' ? "\n" : " %d.25\n", k % 11 - 5);
+        if (k % 50 == 9) n += sprintf(text + n, "\n%% between\n");
+    }
+    return n;
+}
+
+static void test_sorted(void)
+{
+    static char text[TEXT];
+    static const order_kind orders[] = {
+        {"real", "general", "row"},        {"pattern", "general", "row"},
+        {"real", "general", "column"},     {"pattern", "general", "column"},
+        {"real", "symmetric", "row"},      {"real", "symmetric", "column"},
+        {"real", "skew-symmetric", "row"}, {"real", "skew-symmetric", "column"},
+        {"pattern", "symmetric", "column"}};
+    static const char *const but[] = {"", ", but for its last lines,", ", but for a line,"};
+    for (int t = 0; t < 27; t++) {
+        const order_kind *const kind = &orders[t / 3];
+        char name[160];
+        snprintf(name, sizeof name, "a %s %s file sorted by %s%s gives the matrix that its triplets give",
+                 kind->field, kind->symmetry, kind->order, but[t % 3]);
+        TEST(name) {
+            for (int k = 0; k < 64; k++) {
+                sp_read_options options = {.threads = threads[k % 4],
+                                           .precision = k % 8 < 4 ? SPMM_F64 : SPMM_F32};
+                spmm_csr a, b;
+                int64_t stored = -1, duplicates = -1, summed = -1;
+                write_bytes(text,
+                            (size_t)text_in_order(kind, t % 3 == 1 ? 1 + 3 * k : 0, t % 3 == 2 ? 3 * k : -1, text));
+                CHECK_INT(by_triplets(&options, &b, NULL, &summed), SPMM_OK);
+                /* from a line a chunk on, so that some chunk begins where the order ends */
+                chunk_bytes(7 + k / 4 * 7);
+                CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, &duplicates), SPMM_OK);
+                CHECK(sample_same_csr(&a, &b));
+                CHECK_INT(stored, 240);
+                CHECK_INT(duplicates, summed);
+                CHECK(summed >= 10);
+                spmm_csr_destroy(&a);
+                spmm_csr_destroy(&b);
+            }
+        }
+    }
+    chunk_bytes(0);
+}
+
 /* ---- a file that changes between the passes ---- */
 
 typedef struct change {
-    const char *text;
+    const char *text; /* [bytes] */
+    size_t bytes;
     double calls, last, wrong;
 } change;
 
@@ -139,48 +204,67 @@ static void change_file(void *context, double fraction)
     c->wrong += fraction < c->last || fraction > 1;
     c->last = fraction;
     if (c->text && fraction > 0.399) {
-        write_bytes(c->text, strlen(c->text));
+        write_bytes(c->text, c->bytes);
         c->text = NULL;
     }
 }
 
-#define HEAD "%%MatrixMarket matrix coordinate real general\n4 4 4\n"
+/** How a file changes. */
+typedef enum change_kind { SAME, OTHER_ROW, LAST_ROW, FEWER, MORE, NOTHING, OTHER_VALUES } change_kind;
+
+enum { DIAGONAL = 16 };
+
+/** Writes a symmetric file of a diagonal, changed. Its lines are in no order, so that it is read in two passes. */
+static int diagonal_text(change_kind kind, char *text)
+{
+    const int lines = kind == FEWER ? 2 : kind == MORE ? DIAGONAL + 1 : DIAGONAL;
+    int n = kind == NOTHING ? 0
+                            : sprintf(text, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n",
+                                      DIAGONAL, DIAGONAL, DIAGONAL);
+    for (int k = 0; k < lines && kind != NOTHING; k++) {
+        const int j = 1 + (k ^ 1) % DIAGONAL, i = kind == LAST_ROW              ? DIAGONAL
+                                                  : kind == OTHER_ROW && j == 2 ? 3
+                                                                                : j;
+        n += sprintf(text + n, "%d %d %d\n", i, j, kind == OTHER_VALUES ? 9 - j : j);
+    }
+    return n;
+}
 
 static void test_changed(void)
 {
-    static const char before[] = HEAD "1 1 1\n2 2 2\n3 3 3\n4 4 4\n";
+    static char before[TEXT], after[TEXT];
     static const struct {
-        const char *what, *text;
+        const char *what;
+        change_kind kind;
         spmm_status status;
         const char *message;
     } changes[] = {
-        {"other rows", HEAD "1 1 1\n2 2 2\n2 3 3\n4 4 4\n", SPMM_ERR_SYNTAX,
-         "a.mtx: found other entries than"},
-        {"all in the last row", HEAD "4 1 1\n4 2 2\n4 3 3\n4 4 4\n", SPMM_ERR_SYNTAX,
-         "a.mtx: found other entries than"},
-        {"fewer lines", HEAD "1 1 1\n2 2 2\n", SPMM_ERR_SYNTAX, "after 2 of 4 entries"},
-        {"more lines", HEAD "1 1 1\n2 2 2\n3 3 3\n4 4 4\n1 2 3\n", SPMM_ERR_SYNTAX,
-         ":7: found entry number 5"},
-        {"nothing at all", "", SPMM_ERR_SYNTAX, "after 0 of 4 entries"},
-        {"other columns and values, which only the second pass looks at", HEAD "1 4 8\n2 3 7\n3 2 6\n4 1 5\n",
-         SPMM_OK, ""},
+        {"another row", OTHER_ROW, SPMM_ERR_SYNTAX, "a.mtx: found other entries than"},
+        {"all in the last row", LAST_ROW, SPMM_ERR_SYNTAX, "a.mtx: found other entries than"},
+        {"fewer lines", FEWER, SPMM_ERR_SYNTAX, "after 2 of 16 entries"},
+        {"more lines", MORE, SPMM_ERR_SYNTAX, ":19: found entry number 17"},
+        {"nothing at all", NOTHING, SPMM_ERR_SYNTAX, "after 0 of 16 entries"},
+        {"other values, which only the second pass looks at", OTHER_VALUES, SPMM_OK, ""},
     };
+    const int n_before = diagonal_text(SAME, before);
     for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++) {
         char name[160];
         snprintf(name, sizeof name, "a file that changes between the passes, %s, is %s", changes[k].what,
                  changes[k].status == SPMM_OK ? "taken" : "refused");
+        const int n_after = diagonal_text(changes[k].kind, after);
         TEST(name) {
             for (int n = 0; n < 4; n++) {
-                change c = {.text = changes[k].text};
+                change c = {.text = after, .bytes = (size_t)n_after};
                 const sp_read_options options = {
                     .threads = threads[n], .progress = change_file, .progress_context = &c};
                 spmm_csr a;
-                write_bytes(before, sizeof before - 1);
-                chunk_bytes(5);
+                write_bytes(before, (size_t)n_before);
+                chunk_bytes(14); /* two lines */
                 CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), changes[k].status);
                 CHECK(c.text == NULL && c.wrong == 0);
                 if (changes[k].status != SPMM_OK) CHECK_TEXT(spmm_error_message(), changes[k].message);
                 CHECK((a.irp != NULL) == (changes[k].status == SPMM_OK));
+                if (a.irp) CHECK(((double *)a.as)[0] == 8);
                 spmm_csr_destroy(&a);
             }
         }
@@ -194,13 +278,13 @@ static void test_overrun(void)
     TEST("entries that have all moved to the last row are not placed beyond the matrix") {
         enum { N = 2000 };
         static char before[TEXT], after[TEXT];
-        int b = sprintf(before, "%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n", N, N, N),
+        int b = sprintf(before, "%%%%MatrixMarket matrix coordinate pattern symmetric\n%d %d %d\n", N, N, N),
             a = b;
         memcpy(after, before, (size_t)b);
-        for (int k = 1; k <= N; k++) b += sprintf(before + b, "%d %d\n", k, k);
+        for (int k = N; k >= 1; k--) b += sprintf(before + b, "%d %d\n", k, k);
         for (int k = 1; k <= N; k++) a += sprintf(after + a, "%d %d\n", N, k);
         for (int n = 0; n < 4; n++) {
-            change c = {.text = after};
+            change c = {.text = after, .bytes = (size_t)a};
             const sp_read_options options = {
                 .threads = threads[n], .progress = change_file, .progress_context = &c};
             spmm_csr m;
@@ -257,8 +341,9 @@ static int read_and_measure(const char *file)
     return 0;
 }
 
-/** \param [in] copies  of each entry */
-static void write_big(const char *symmetry, int entries, int copies)
+/** \param [in] copies  of each entry
+ *  \param [in] sorted  1: by row */
+static void write_big(const char *symmetry, int entries, int copies, int sorted)
 {
     enum { N = 200000 };
     FILE *const f = fopen(path, "w");
@@ -266,7 +351,8 @@ static void write_big(const char *symmetry, int entries, int copies)
     fprintf(f, "%%%%MatrixMarket matrix coordinate real %s\n%d %d %d\n", symmetry, N, N, entries);
     for (int k = 0; k < entries; k++) {
         const uint64_t r = sp_random(1, (uint64_t)(k / copies), 0);
-        const int i = 1 + (int)(r % N), j = 1 + (int)((r >> 20) % N);
+        const int i = 1 + (sorted ? (int)((int64_t)k * N / entries) : (int)(r % N)),
+                  j = 1 + (int)((r >> 20) % (uint64_t)(sorted ? i : N));
         fprintf(f, "%d %d %d.5\n", i > j ? i : j, i > j ? j : i, (int)(r >> 50) + k % copies);
     }
     fclose(f);
@@ -276,19 +362,23 @@ static void test_memory(const char *self)
 {
     static const struct {
         const char *symmetry;
-        int entries, copies;
-    } files[] = {{"general", 2400000, 1}, {"symmetric", 1300000, 1}, {"general", 2400000, 2}};
+        int entries, copies, sorted;
+    } files[] = {{"general", 2400000, 1, 0},
+                 {"symmetric", 1300000, 1, 0},
+                 {"general", 2400000, 2, 0},
+                 {"general", 2400000, 1, 1}};
     if (TEST_SANITIZED) {
         SKIP("a file is read within 1.25 times the CSR", "the sanitizer has memory of its own");
         return;
     }
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         char name[160], command[1400], line[100] = "";
         long long grown = 0, csr = 0, resident = 0;
-        snprintf(name, sizeof name, "a %s file is read within 1.25 times the CSR%s and 8 MiB",
-                 files[k].symmetry, files[k].copies > 1 ? " of all its entries, duplicates too," : "");
+        snprintf(name, sizeof name, "a %s file%s is read within 1.25 times the CSR%s and 8 MiB",
+                 files[k].symmetry, files[k].sorted ? " sorted by row" : "",
+                 files[k].copies > 1 ? " of all its entries, duplicates too," : "");
         TEST(name) {
-            write_big(files[k].symmetry, files[k].entries, files[k].copies);
+            write_big(files[k].symmetry, files[k].entries, files[k].copies, files[k].sorted);
             snprintf(command, sizeof command, "'%s' child '%s'", self, path);
             FILE *const f = popen(command, "r");
             CHECK(f && fgets(line, sizeof line, f) &&
@@ -309,6 +399,7 @@ int main(int argc, char **argv)
     files_begin("a.mtx");
     test_same();
     test_errors();
+    test_sorted();
     test_changed();
     test_overrun();
     test_once();

@@ -12,7 +12,7 @@
 
 #include "base/budget.h"
 
-enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, COUNTED_FROM = 1 << 20 };
+enum { LINE = 64, HUGE_PAGE = 2 << 20, HUGE_FROM = HUGE_PAGE, COUNTED_FROM = 1 << 20 };
 
 /* ---- counting against the budget ---- */
 

@@ -1,4 +1,4 @@
-/** CSR matrices: creation, checks, conversion from COO, selection and permutation of rows. */
+/** CSR matrices: creation, checks, conversion from COO, selection and permutation of rows, transposition. */
 #ifndef SP_CSR_H
 #define SP_CSR_H
 
@@ -72,5 +72,19 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
  *  \param [out] b        the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_USAGE (`a` is not square, or perm is not a permutation), SPMM_ERR_MEMORY */
 spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
+
+/** Adds a matrix and its transpose: a = own * B + mirrored * B^T, where entries on the diagonal of B are stored only once,
+ *  with the sign `own`, if that is not 0. Duplicates are kept. In each row of a, the entries of B and those of B^T keep
+ *  their order, and the latter are sorted by column; those of B come first unless B has entries above its diagonal. So
+ *  rows of a are sorted if `own` is 0, or if B is a triangle whose rows are sorted. Local.
+ *
+ *  Besides a, it needs at most as much memory as the column indices of B, for the offsets of the threads.
+ *  \param [in]  b         b->as may be NULL: all values are 1
+ *  \param [in]  own       -1, 0 or 1; if not 0, B must be square
+ *  \param [in]  mirrored  -1 or 1
+ *  \param [in]  threads   OpenMP threads, >= 1; the result is the same for any number of threads
+ *  \param [out] a         the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (a row of 2^32 entries or more, duplicates counted) */
+spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a);
 
 #endif

@@ -62,8 +62,8 @@ static void report_progress(sp_reading *r)
     const double now = omp_get_wtime();
     if (now < r->next_progress) return;
     r->next_progress = now + 0.1;
-    r->options.progress(r->options.progress_context,
-                        r->progress_from + (r->progress_to - r->progress_from) * r->worker[0].fraction);
+    r->reported = r->progress_from + (r->progress_to - r->progress_from) * r->worker[0].fraction;
+    r->options.progress(r->options.progress_context, r->reported);
 }
 
 static void free_entries(sp_worker *w)
@@ -115,7 +115,7 @@ static void parse_to_worker(sp_parse_output t, sp_worker *w, sp_triangles *first
     t.val = t.wanted != SP_WANT_ALL || t.header->field == SP_FIELD_PATTERN ? NULL : w->val;
     t.first_entry = w->chunk.first_entry;
     if (sp_parse_chunk(&t, &w->chunk, first, error) == SPMM_OK)
-        w->entries = (sp_entries){w->chunk.entries, t.I, t.J, t.val};
+        w->entries = (sp_entries){w->chunk.entries, t.I, t.J, t.val, w->chunk.first_entry};
 }
 
 /** Reads and parses the next chunk for a thread; returns 0 if there is none.
@@ -316,9 +316,10 @@ int64_t sp_reading_entries(const sp_reading *r)
     return entries;
 }
 
-void sp_reading_report_end(const sp_reading *r)
+void sp_reading_report_end(sp_reading *r)
 {
-    if (r->options.progress) r->options.progress(r->options.progress_context, r->progress_to);
+    r->reported = r->progress_to;
+    if (r->options.progress) r->options.progress(r->options.progress_context, r->reported);
 }
 
 /* ---- the file ---- */

@@ -51,6 +51,7 @@ typedef struct sp_reading {
     int64_t bytes, handed; /**< bytes: size of the regions; handed: bytes handed out in the current pass */
     double progress_from, progress_to; /**< progress to report at the start and at the end of the pass */
     double next_progress;              /**< time of the next progress report, seconds; used by thread 0 */
+    double reported;                   /**< the progress reported last; used by thread 0 */
 } sp_reading;
 
 /** Opens the file and reads its header. The caller must call sp_reading_end(), even if this function fails.
@@ -131,7 +132,7 @@ spmm_status sp_reading_next(sp_reading *r, sp_wanted wanted, int *more);
 int64_t sp_reading_entries(const sp_reading *r);
 
 /** Reports that the current pass is complete. */
-void sp_reading_report_end(const sp_reading *r);
+void sp_reading_report_end(sp_reading *r);
 
 /** Fills *info from the header and from the number of bytes of text; the text of a gzipped file must have
  *  been read. */

@@ -1,4 +1,6 @@
-/** Reads a Matrix Market file into CSR: directly, in two passes, or through COO triplets, in one pass. */
+/** Reads a Matrix Market file into CSR: in one pass if the file is sorted by row or by column, and memory suffices for
+ *  what its order needs; else in two passes; or through COO triplets, in one pass. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arguments.h"
@@ -6,6 +8,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "formats/csr.h"
+#include "formats/csr_sort.h"
 #include "io/mtx_body.h"
 
 enum {
@@ -13,8 +16,13 @@ enum {
     ROWS_PER_ENTRY = 4 /* a matrix with more than 4 rows per entry is read in one pass */
 };
 
-/* the first pass of two takes about this share of the time; for progress reports */
+/* for progress reports: of two passes the first takes about this share of the time; the pass in file order ends here,
+ * as two may have to follow it */
 #define FIRST_PASS 0.4
+#define IN_ORDER 0.99
+
+/* entries in the order of their file and the matrix made of them may take this share of the memory that is left */
+#define SHARE 0.25
 
 static spmm_status read_once(sp_reading *r, spmm_csr *a, int64_t *stored, int64_t *duplicates)
 {
@@ -58,6 +66,197 @@ static int count(void *context, const sp_entries *entries)
 
 static int place(void *context, const sp_entries *entries) { return sp_csr_builder_insert(context, entries); }
 
+/* ---- one pass, for a file sorted by row or by column ---- */
+
+/** The order of a file. Its major index is the one by which it is sorted, the other one is the minor index. */
+typedef enum file_order { ORDER_NONE, ORDER_BY_ROW, ORDER_BY_COLUMN } file_order;
+
+/** Where a chunk begins and ends: its entries, of which there is one at least, and their major indices. */
+typedef struct chunk_ends {
+    int64_t first, last;
+    int32_t first_major, last_major;
+} chunk_ends;
+
+/** A file that is read in its order. b holds its entries as they stand there: it is the CSR matrix of the entries in the
+ *  file, if it is sorted by row, or that of their transpose. b.as is NULL if all values are 1 and b is not the result. */
+typedef struct ordered {
+    file_order order;
+    sp_csr_builder fill;
+    spmm_csr b;
+    pthread_mutex_t lock; /* protects the members below */
+    chunk_ends *chunk;    /* the chunks read so far, in no particular order, [chunks] */
+    int64_t chunks, room; /* room: number of elements allocated */
+    int failed;           /* 1: the file has another order, or memory is lacking */
+} ordered;
+
+static int is_sorted(const int32_t *index, int64_t n)
+{
+    int sorted = 1;
+    for (int64_t k = 1; k < n; k++) sorted &= index[k - 1] <= index[k];
+    return sorted;
+}
+
+/** Returns the order that the beginning of a file suggests. */
+static file_order order_of(const sp_entries *e)
+{
+    const int by_row = is_sorted(e->I, e->n), by_column = is_sorted(e->J, e->n);
+    const int one_column = by_column && e->J[0] == e->J[e->n - 1] && e->I[0] != e->I[e->n - 1];
+    if (by_row && !one_column) return ORDER_BY_ROW;
+    return by_column ? ORDER_BY_COLUMN : ORDER_NONE;
+}
+
+/** Sink for sp_reading_pass(): finds the order in the first chunk, then stops the pass. */
+static int find_order(void *context, const sp_entries *entries)
+{
+    file_order *const order = context;
+    if (entries->n == 0 || entries->first > 0) return 1;
+    *order = order_of(entries);
+    return 0;
+}
+
+/** Adds a chunk's ends to o->chunk, or sets o->failed if the chunk is not sorted or memory is lacking. Returns 1 if
+ *  the file may still have the order. */
+static int note_chunk(ordered *o, const chunk_ends *chunk, int sorted)
+{
+    pthread_mutex_lock(&o->lock);
+    if (sorted && o->chunks == o->room) {
+        const int64_t room = 2 * o->room + 64;
+        chunk_ends *const more = realloc(o->chunk, (size_t)room * sizeof *more);
+        if (more) o->chunk = more;
+        if (more) o->room = room;
+        sorted = more != NULL;
+    }
+    if (sorted) o->chunk[o->chunks++] = *chunk;
+    o->failed |= !sorted;
+    const int so_far = !o->failed;
+    pthread_mutex_unlock(&o->lock);
+    return so_far;
+}
+
+/** Sink for sp_reading_pass(): counts the entries of each major index, and stores minor indices and values where they
+ *  stand in the file. */
+static int append(void *context, const sp_entries *entries)
+{
+    ordered *const o = context;
+    spmm_csr *const b = &o->b;
+    const int64_t n = entries->n, first = entries->first;
+    sp_entries e = *entries;
+    if (n == 0) return 1;
+    if (o->order == ORDER_BY_COLUMN) {
+        e.I = entries->J;
+        e.J = entries->I;
+    }
+    const chunk_ends chunk = {first, first + n - 1, e.I[0], e.I[n - 1]};
+    if (!note_chunk(o, &chunk, is_sorted(e.I, n))) return 0;
+    sp_csr_builder_count(&o->fill, &e);
+    memcpy(b->ja + first, e.J, (size_t)n * sizeof *b->ja);
+    if (e.val) sp_values_copy(b->precision, e.val, 0, n, b->as, first);
+    for (int64_t k = 0; k < n && b->as && !e.val; k++) sp_value_set(b->as, b->precision, first + k, 1.0);
+    return 1;
+}
+
+static int holds(const spmm_csr *b, int32_t major, int64_t entry)
+{
+    return b->irp[major] <= entry && entry < b->irp[major + 1];
+}
+
+/** Turns the counts into starts. Returns 1 if the file has its order: each chunk has, so that it is enough that the first
+ *  and the last entry of each one are within their major indices' entries. */
+static int order_holds(const ordered *o)
+{
+    const spmm_csr *const b = &o->b;
+    for (int64_t i = 0; i < b->rows; i++) b->irp[i + 1] += b->irp[i];
+    for (int64_t c = 0; c < o->chunks; c++) {
+        const chunk_ends *const e = &o->chunk[c];
+        if (!holds(b, e->first_major, e->first) || !holds(b, e->last_major, e->last)) return 0;
+    }
+    return 1;
+}
+
+/** Returns 1 if the CSR matrix of the entries in the file is the result. */
+static int is_result(const sp_reading *r, file_order order)
+{
+    return order == ORDER_BY_ROW && r->header.symmetry == SP_GENERAL;
+}
+
+/** Reads the file into o->b, and sets o->failed if it does not have the order. */
+static spmm_status read_in_order(sp_reading *r, ordered *o)
+{
+    const sp_header *const h = &r->header;
+    const int turned = o->order == ORDER_BY_COLUMN;
+    const int64_t entries = sp_reading_capacity(r);
+    TRY(sp_csr_builder_begin(turned ? h->cols : h->rows, turned ? h->rows : h->cols, SP_GENERAL,
+                             r->options.precision, r->options.threads, &o->b, &o->fill));
+    TRY(sp_alloc((void **)&o->b.ja, entries, sizeof *o->b.ja, "column indices"));
+    if (is_result(r, o->order) || h->field != SP_FIELD_PATTERN)
+        TRY(sp_alloc(&o->b.as, entries, sp_value_size(r->options.precision), "values"));
+    o->b.nnz = entries;
+    TRY(sp_reading_pass(r, SP_WANT_ALL, 0, append, o));
+    o->failed |= !order_holds(o);
+    return SPMM_OK;
+}
+
+/** Makes *a of o->b, which it consumes. */
+static spmm_status finish_in_order(const sp_reading *r, ordered *o, spmm_csr *a, int64_t *duplicates)
+{
+    const sp_symmetry symmetry = r->header.symmetry;
+    const int by_row = o->order == ORDER_BY_ROW, skew = symmetry == SP_SKEW;
+    if (is_result(r, o->order)) {
+        *a = o->b;
+        o->b = (spmm_csr){0};
+    } else {
+        const int own = symmetry == SP_GENERAL ? 0 : skew && !by_row ? -1 : 1;
+        TRY(sp_csr_add_transpose(&o->b, own, skew && by_row ? -1 : 1, r->options.threads, a));
+        spmm_csr_destroy(&o->b);
+    }
+    return sp_csr_sort_sum_duplicates(a, r->options.threads, duplicates);
+}
+
+/** Returns 1 if memory suffices for reading a file in its order: if it does not become the CSR matrix as it is, the
+ *  entries of the file and the matrix exist at the same time. They may take a part of what is there; two passes need
+ *  no more than the matrix. */
+static int memory_for(const sp_reading *r, file_order order)
+{
+    const sp_header *const h = &r->header;
+    const int64_t entries = sp_reading_capacity(r);
+    const sp_sizes sizes = {h->rows > h->cols ? h->rows : h->cols, h->cols, entries};
+    const double copies = h->symmetry == SP_GENERAL ? 2 : 3;
+    return is_result(r, order) ||
+           copies * sp_csr_bytes_of(&sizes, r->options.precision) <= SHARE * (double)sp_available_bytes();
+}
+
+/** Reads a file that is sorted by row or by column in one pass: its order is that of the entries of the CSR matrix or of
+ *  its transpose.
+ *  \param [out] done  0: the file is not sorted, or memory is lacking: *a is zeroed, and the file is to be read in another
+ *                     way */
+static spmm_status read_sorted(sp_reading *r, spmm_csr *a, int64_t *duplicates, int *done)
+{
+    ordered o = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    *done = 0;
+    r->progress_to = 0;
+    sp_reading_pass(r, SP_WANT_ALL, 0, find_order, &o.order);
+    if (o.order == ORDER_NONE || !memory_for(r, o.order)) return SPMM_OK;
+    r->progress_to = IN_ORDER;
+    spmm_status status = read_in_order(r, &o);
+    /* an error in the file is one in any order; the threads get the chunks of the file one after another, so that it is
+     * the first one */
+    *done = !o.failed && (status == SPMM_OK || r->error.line > 0);
+    if (status == SPMM_OK && !o.failed) {
+        status = finish_in_order(r, &o, a, duplicates);
+        *done = status == SPMM_OK;
+    }
+    free(o.chunk);
+    spmm_csr_destroy(&o.b);
+    if (*done && status == SPMM_OK) {
+        r->progress_to = 1.0;
+        sp_reading_report_end(r);
+    }
+    if (!*done) spmm_csr_destroy(a);
+    return status;
+}
+
+/* ---- two passes ---- */
+
 static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
 {
     const sp_header *const h = &r->header;
@@ -65,14 +264,23 @@ static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
     int same;
     TRY(sp_csr_builder_begin(h->rows, h->cols, h->symmetry, r->options.precision, r->options.threads, a,
                              &fill));
-    r->progress_to = FIRST_PASS;
+    r->progress_from = r->reported;
+    r->progress_to = r->progress_from + FIRST_PASS * (1.0 - r->progress_from);
     if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return sp_reading_explain(r);
     TRY(sp_csr_builder_start(&fill));
-    r->progress_from = FIRST_PASS;
+    r->progress_from = r->progress_to;
     r->progress_to = 1.0;
     if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return sp_reading_explain(r);
     TRY(sp_csr_builder_finish(&fill, &same, duplicates));
     return same ? SPMM_OK : sp_reading_changed(r);
+}
+
+/** Reads a plain coordinate file of many chunks. */
+static spmm_status read_directly(sp_reading *r, spmm_csr *a, int64_t *duplicates)
+{
+    int done;
+    const spmm_status status = read_sorted(r, a, duplicates, &done);
+    return done ? status : read_twice(r, a, duplicates);
 }
 
 spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
@@ -86,7 +294,8 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
     const int once = status == SPMM_OK && !worth_two_passes(&r);
     if (status == SPMM_OK) status = check_memory(&r, once);
     entries = r.header.entries;
-    if (status == SPMM_OK) status = once ? read_once(&r, a, &entries, &summed) : read_twice(&r, a, &summed);
+    if (status == SPMM_OK)
+        status = once ? read_once(&r, a, &entries, &summed) : read_directly(&r, a, &summed);
     if (status == SPMM_OK && info) sp_reading_describe(&r, info);
     status = sp_reading_end(&r, status);
     if (status != SPMM_OK) spmm_csr_destroy(a);

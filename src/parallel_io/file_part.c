@@ -128,7 +128,7 @@ sp_load_source sp_file_part_begin_pass(sp_file_part *p, sp_wanted wanted)
 
 spmm_status sp_file_part_end_pass(const sp_grid *grid, sp_file_part *p)
 {
-    const sp_reading *const r = &p->reading;
+    sp_reading *const r = &p->reading;
     int64_t entries = sp_reading_entries(r);
     int found[2] = {r->first.lower_line != INT64_MAX, r->first.upper_line != INT64_MAX};
     sp_reading_report_end(r);

@@ -146,7 +146,7 @@ static spmm_status next_of_block(void *context, sp_entries *entries)
         b->I[n] = (int32_t)(b->row_begin + b->row);
         b->J[n] = (int32_t)(b->col_begin + b->a->ja[b->entry++]);
     }
-    *entries = (sp_entries){n, b->I, b->J, NULL};
+    *entries = (sp_entries){.n = n, .I = b->I, .J = b->J};
     return SPMM_OK;
 }
 
@@ -289,7 +289,7 @@ static spmm_status next_of_file(void *context, sp_entries *entries)
     *entries = (sp_entries){0};
     if (c->at >= c->end) return SPMM_OK;
     TRY(sp_spmm_file_columns(c->file, c->at, end, c->threads, c->column));
-    *entries = (sp_entries){end - c->at, c->column, c->column, NULL};
+    *entries = (sp_entries){.n = end - c->at, .I = c->column, .J = c->column};
     c->at = end;
     return SPMM_OK;
 }

@@ -151,7 +151,7 @@ static int place_group(const pass *s, const char *item, int64_t count)
         if (values && f64) memcpy(&val[k], item + 8, sizeof val[k]);
         if (values && !f64) memcpy(&val_f32[k], item + 8, sizeof val_f32[k]);
     }
-    const sp_entries entries = {count, I, J, values ? val : NULL};
+    const sp_entries entries = {.n = count, .I = I, .J = J, .val = values ? val : NULL};
     return sp_csr_builder_insert(s->fill, &entries);
 }
 

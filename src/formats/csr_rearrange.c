@@ -1,0 +1,204 @@
+/** Renumbers the rows and columns of a square CSR matrix, and adds a matrix and its transpose. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/search.h"
+#include "formats/csr.h"
+#include "formats/csr_sort.h"
+
+/** Inverts a permutation: old[perm[i]] = i. Fails if perm is not a permutation of 0 .. n - 1. */
+static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
+{
+    for (int64_t i = 0; i < n; i++) old[i] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (perm[i] < 0 || perm[i] >= n || old[perm[i]] >= 0)
+            return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld%s",
+                           (long long)n, (long long)i, (long long)perm[i],
+                           perm[i] < 0 || perm[i] >= n ? "" : ", as another one does");
+        old[perm[i]] = i;
+    }
+    return SPMM_OK;
+}
+
+/** Copies the rows of `a` to b in their new order. Column indices are renumbered but not yet sorted. */
+static void move_rows(const spmm_csr *a, const int64_t *perm, const int64_t *old, int threads, spmm_csr *b)
+{
+    for (int64_t i = 0; i < b->rows; i++) b->irp[i + 1] = b->irp[i] + a->irp[old[i] + 1] - a->irp[old[i]];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < b->rows; i++) {
+        const int64_t from = a->irp[old[i]], to = b->irp[i], count = b->irp[i + 1] - to;
+        for (int64_t e = 0; e < count; e++) b->ja[to + e] = (int32_t)perm[a->ja[from + e]];
+        sp_values_copy(a->precision, a->as, from, count, b->as, to);
+    }
+}
+
+spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b)
+{
+    memset(b, 0, sizeof *b);
+    if (a->rows != a->cols)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "rows and columns renumbered alike: a %lld x %lld matrix is not square",
+                       (long long)a->rows, (long long)a->cols);
+    int64_t *old, none;
+    spmm_status status;
+    TRY(sp_alloc((void **)&old, a->rows, sizeof *old, "the inverse permutation"));
+    TRY_GOTO(invert(perm, a->rows, old), done);
+    TRY_GOTO(sp_csr_create(a->rows, a->cols, a->nnz, a->precision, b), done);
+    move_rows(a, perm, old, threads, b);
+    status = sp_csr_sort_sum_duplicates(b, threads, &none);
+    if (status != SPMM_OK) spmm_csr_destroy(b);
+done:
+    sp_free(old);
+    return status;
+}
+
+/* ---- transposes ---- */
+
+/** What becomes of entry (i, k) of b: it is stored as (i, k) with the sign `own` unless that is 0, and, unless it is a
+ *  diagonal entry that is stored already, as (k, i) with the sign `mirrored`. */
+typedef struct transposition {
+    const spmm_csr *b;
+    spmm_csr *a;
+    int own, mirrored;
+    int own_first; /* 1: in a row of a, entries of b come before mirrored ones, as where b is lower triangular */
+    int parts;     /* b is cut into parts of consecutive rows */
+    int64_t *first; /* the first row of each part, [parts + 1] */
+    uint32_t *
+        offset; /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, where the next
+                         one of the part is stored, from the beginning of the row */
+} transposition;
+
+static uint32_t *offsets_of(const transposition *t, int part) { return t->offset + part * t->a->rows; }
+
+static int64_t own_entries(const transposition *t, int64_t i)
+{
+    return t->own ? t->b->irp[i + 1] - t->b->irp[i] : 0;
+}
+
+/** Counts the mirrored entries of a part for each row of a, and returns their number. Sets *upper to 1 if an entry of the
+ *  part is above the diagonal. */
+static int64_t count_mirrored(const transposition *t, int part, int *upper)
+{
+    const int64_t *const irp = t->b->irp;
+    const int32_t *const ja = t->b->ja;
+    const int own = t->own;
+    uint32_t *const count = offsets_of(t, part);
+    int64_t mirrored = 0;
+    for (int64_t i = t->first[part]; i < t->first[part + 1]; i++)
+        for (int64_t e = irp[i]; e < irp[i + 1]; e++) {
+            const int counts = !own || ja[e] != i;
+            *upper |= ja[e] > i;
+            count[ja[e]] += counts;
+            mirrored += counts;
+        }
+    return mirrored;
+}
+
+/** Sets the row starts of a, and turns the counts into offsets. */
+static void find_offsets(const transposition *t)
+{
+    const spmm_csr *const a = t->a;
+#pragma omp parallel for schedule(static) num_threads(t->parts)
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t sum = t->own_first ? own_entries(t, i) : 0;
+        for (int part = 0; part < t->parts; part++) {
+            uint32_t *const offset = offsets_of(t, part) + i;
+            const uint32_t count = *offset;
+            *offset = (uint32_t)sum;
+            sum += count;
+        }
+        a->irp[i + 1] = t->own_first ? sum : sum + own_entries(t, i);
+    }
+    for (int64_t i = 0; i < a->rows; i++) a->irp[i + 1] += a->irp[i];
+}
+
+/* Stores the entries of a part of b in a, in both places. */
+#define STORE(name, type)                                                                       \
+    static void name(const transposition *t, int part)                                          \
+    {                                                                                           \
+        const int64_t *const irp = t->b->irp, *const start = t->a->irp;                         \
+        const int32_t *const from = t->b->ja;                                                   \
+        const type *const value = t->b->as;                                                     \
+        int32_t *const ja = t->a->ja;                                                           \
+        type *const as = t->a->as;                                                              \
+        uint32_t *const offset = offsets_of(t, part);                                           \
+        const int own = t->own, own_negated = t->own < 0, mirrored_negated = t->mirrored < 0;   \
+        for (int64_t i = t->first[part]; i < t->first[part + 1]; i++) {                         \
+            int64_t to = !own ? 0 : t->own_first ? start[i] : start[i + 1] - own_entries(t, i); \
+            for (int64_t e = irp[i]; e < irp[i + 1]; e++) {                                     \
+                const int32_t k = from[e];                                                      \
+                const type v = value ? value[e] : (type)1;                                      \
+                if (own) {                                                                      \
+                    ja[to] = k;                                                                 \
+                    as[to++] = own_negated ? -v : v;                                            \
+                    if (k == i) continue;                                                       \
+                }                                                                               \
+                const int64_t at = start[k] + offset[k]++;                                      \
+                ja[at] = (int32_t)i;                                                            \
+                as[at] = mirrored_negated ? -v : v;                                             \
+            }                                                                                   \
+        }                                                                                       \
+    }
+STORE(store_f64, double)
+STORE(store_f32, float)
+#undef STORE
+
+/** Cuts b into at most `threads` parts of about the same number of entries. */
+static spmm_status cut(transposition *t, int threads)
+{
+    const spmm_csr *const b = t->b;
+    const int64_t most = b->nnz / (t->a->rows + 1) +
+                         1; /* so that the offsets take no more memory than b's indices */
+    t->parts = threads < most ? threads : (int)most;
+    TRY(sp_alloc((void **)&t->first, t->parts + 1, sizeof *t->first, "parts of a matrix"));
+    for (int part = 0; part < t->parts; part++)
+        t->first[part] = sp_lower_bound(b->irp, 0, b->rows, sp_partition_share(b->nnz, t->parts, part));
+    t->first[0] = 0;
+    t->first[t->parts] = b->rows;
+    return sp_alloc_zero((void **)&t->offset, t->parts * t->a->rows, sizeof *t->offset,
+                         "offsets of a transpose");
+}
+
+/** Fails if a row of a has so many entries that an offset overflowed: the row starts lack some then. */
+static spmm_status check_offsets(const transposition *t, int64_t expected)
+{
+    const spmm_csr *const a = t->a;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < a->rows; i++)
+        if (a->irp[i + 1] - a->irp[i] > longest) longest = a->irp[i + 1] - a->irp[i];
+    return expected == a->irp[a->rows] && longest <= UINT32_MAX
+               ? SPMM_OK
+               : sp_fail(SPMM_ERR_LIMIT, "a row of the transpose has 2^32 entries or more");
+}
+
+static void store(const transposition *t, int part)
+{
+    (t->a->precision == SPMM_F64 ? store_f64 : store_f32)(t, part);
+}
+
+spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a)
+{
+    transposition t = {.b = b, .a = a, .own = own, .mirrored = mirrored};
+    spmm_status status;
+    int upper = 0;
+    int64_t entries = own ? b->nnz : 0;
+    *a = (spmm_csr){.rows = b->cols, .cols = b->rows, .precision = b->precision};
+    TRY_GOTO(cut(&t, threads), done);
+    TRY_GOTO(sp_alloc_zero((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts"), done);
+#pragma omp parallel for schedule(static, 1) num_threads(t.parts) reduction(| : upper) reduction(+ : entries)
+    for (int part = 0; part < t.parts; part++) entries += count_mirrored(&t, part, &upper);
+    t.own_first = own && !upper;
+    find_offsets(&t);
+    TRY_GOTO(check_offsets(&t, entries), done);
+    a->nnz = a->irp[a->rows];
+    TRY_GOTO(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"), done);
+    TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
+#pragma omp parallel for schedule(static, 1) num_threads(t.parts)
+    for (int part = 0; part < t.parts; part++) store(&t, part);
+    status = SPMM_OK;
+done:
+    sp_free(t.first);
+    sp_free(t.offset);
+    if (status != SPMM_OK) spmm_csr_destroy(a);
+    return status;
+}
