@@ -86,7 +86,21 @@ TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g
     VECTOR a[SP_TOGETHER], x[VECTORS];
     (void)mask;
     SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO;
-    for (int64_t e = from; e < to; e++) {
+    int64_t e = from;
+#if LANES == 1 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    /* with one column of X, loads are what limits the speed: here one gets two column indices */
+    for (; vectors == 1 && rows == SP_TOGETHER && lists == rows && e + 1 < to; e += 2) {
+        SP_UNROLL for (int r = 0; r < rows; r++)
+        {
+            int64_t two;
+            memcpy(&two, g.col + r * g.stride + e, sizeof two);
+            const VALUE *const val = g.val + r * g.stride + e;
+            sum[r][0] = FMA(val[0], g.x[(int32_t)two * ldx], sum[r][0]);
+            sum[r][0] = FMA(val[1], g.x[(two >> 32) * ldx], sum[r][0]);
+        }
+    }
+#endif
+    for (; e < to; e++) {
         SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD(g.val[r * g.stride + e]);
         SP_UNROLL for (int r = 0; r < rows; r++)
         {
