@@ -25,8 +25,12 @@ static void expect(const sp_features *f, int64_t k, int64_t products, const char
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
-    sp_features f = {
-        {1, rows, rows * length, rows * length * length, {0}, rows * length / reuse, 0, 0, 0}, length, 0, 0};
+    sp_features f = {.sum = {.blocks = 1,
+                             .rows = rows,
+                             .nnz = rows * length,
+                             .squares = rows * length * length,
+                             .panel_columns = rows * length / reuse},
+                     .longest = length};
     for (int b = 0; b < SP_LENGTH_BOUNDS; b++) f.sum.over[b] = length > 4 << b ? f.sum.nnz : 0;
     return f;
 }
@@ -165,6 +169,29 @@ static void test_choice(void)
                         SPMM_OK);
                     CHECK_TEXT(kernel->id, k <= 4 && changes && products > 1 ? "cpu_sorted" : "cpu_csr");
                 }
+    }
+    TEST("on a CPU long rows that reach over a large X take segments") {
+        const sp_kernel *kernel;
+        struct {
+            double length, reach;
+            int64_t k, products;
+            const char *id;
+        } cases[] = {{2000, 50000, 16, 0, "cpu_segmented"}, {2000, 50000, 16, 10, "cpu_segmented"},
+                     {2000, 50000, 16, 5, "cpu_csr"},       {2000, 50000, 8, 0, "cpu_csr"},
+                     {2000, 3000, 32, 0, "cpu_csr"},        {100, 50000, 64, 0, "cpu_csr"},
+                     {2000, 50000, 1, 0, "cpu_csr"}};
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            f = even_rows(100, cases[i].length, 1);
+            f.sum.reach = f.sum.over[SP_LENGTH_BOUNDS - 1] * cases[i].reach;
+            CHECK_INT(sp_choose(&f, cases[i].k, cases[i].products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO,
+                                &kernel, NULL, 0),
+                      SPMM_OK);
+            CHECK_TEXT(kernel->id, cases[i].id);
+        }
+        f = features_of("longrows:3000,15,2,2900");
+        /* two rows of 2900 entries of 3000 columns, and no other long one */
+        CHECK(f.sum.over[SP_LENGTH_BOUNDS - 1] == 2 * 2900 && f.sum.reach > 5800 * 2900.0 &&
+              f.sum.reach <= 5800 * 3000.0);
     }
     TEST("a trait is what its name says") {
         f = even_rows(1e6, 20, 2);

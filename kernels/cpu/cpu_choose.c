@@ -47,7 +47,7 @@ static int64_t most_blocked(const sp_width *w)
     return most;
 }
 
-int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, int grouped)
+int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int grouped)
 {
     const int64_t size = sp_value_size(l->x->precision), vector = w->lanes * size,
                   stride = sp_row_bytes(l->x);
@@ -59,7 +59,19 @@ int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, i
         const int64_t fit = L1_BYTES * l->a->rows / (l->a->nnz + 1) / vector;
         if (fit < most) most = fit > 4 ? fit : most < 4 ? most : 4;
     }
-    return ceil_div(total, most);
+    return ceil_div(ceil_div(l->x->k, w->lanes), most);
+}
+
+const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t blocks, int64_t n, sp_block *b)
+{
+    const spmm_multivector *const x = l->x, *const y = l->y;
+    const int64_t size = sp_value_size(x->precision), total = ceil_div(x->k, w->lanes);
+    const int64_t first = total * n / blocks, vectors = total * (n + 1) / blocks - first;
+    const int64_t ld = x->ld < y->ld ? x->ld : y->ld;
+    b->x = (const char *)x->data + first * w->lanes * size;
+    b->y = (char *)y->data + first * w->lanes * size;
+    b->tail = (int)(x->k - (total - 1) * w->lanes);
+    return w->loops[vectors - 1][n == blocks - 1 && total * w->lanes > ld];
 }
 
 /* ---- prefetch distance in X ---- */

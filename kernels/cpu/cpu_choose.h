@@ -14,11 +14,15 @@
  *  \param [in] ld  the smaller of the leading dimensions of X and Y, in elements */
 const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld);
 
-/** Chooses the number of column blocks into which the `total` vectors of a row of X are divided.
+/** Chooses the number of column blocks into which the vectors of a row of X are divided.
  *  \param [in] w        the vector width
  *  \param [in] grouped  1: most rows of A are in runs of kind SP_RUN_BLOCK2 or SP_RUN_BLOCK3, whose loops
  *                       handle fewer vectors per row than the other loops do */
-int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int64_t total, int grouped);
+int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int grouped);
+
+/** Points b->x and b->y to column block n of `blocks`, sets b->tail, and returns the loops for this column
+ *  block, indexed by run kind. */
+const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t blocks, int64_t n, sp_block *b);
 
 /** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of X
  *  and Y; NULL if there is none for this n or processor. */

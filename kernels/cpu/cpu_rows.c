@@ -51,8 +51,8 @@ typedef struct product {
     const sp_rows *s;
     sp_isa isa;
     const sp_width *width;
-    int one;               /* 1: one contiguous column of X and of Y, which is not streamed */
-    int64_t total, blocks; /* total: vectors per row of Y; blocks: number of column blocks */
+    int one;        /* 1: one contiguous column of X and of Y, which is not streamed */
+    int64_t blocks; /* number of column blocks */
     int stream;
 } product;
 
@@ -214,20 +214,6 @@ static void run_in_run(const product *p, const sp_loop *loops, sp_block *b, cons
     run_loop(loops[SP_RUN_ANY], b, to, last);
 }
 
-/** Points b->x and b->y to column block n, sets b->tail, and returns the loops for this column block, indexed
- *  by run kind. */
-static const sp_loop *begin_block(const product *p, int64_t n, sp_block *b)
-{
-    const spmm_multivector *const x = p->l->x, *const y = p->l->y;
-    const int64_t lanes = p->width->lanes, size = sp_value_size(x->precision);
-    const int64_t first = p->total * n / p->blocks, vectors = p->total * (n + 1) / p->blocks - first;
-    const int64_t ld = x->ld < y->ld ? x->ld : y->ld;
-    b->x = (const char *)x->data + first * lanes * size;
-    b->y = (char *)y->data + first * lanes * size;
-    b->tail = (int)(x->k - (p->total - 1) * lanes);
-    return p->width->loops[vectors - 1][n == p->blocks - 1 && p->total * lanes > ld];
-}
-
 /** Computes rows first .. last - 1 of Y, none of which is cut into parts. If there are several column
  *  blocks, the rows are computed in chunks, so that A's entries are in the cache for all column blocks except
  *  the first. */
@@ -253,7 +239,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
     for (int64_t from = first, to; from < last; from = to) {
         to = last - from < chunk ? last : from + chunk;
         for (int64_t n = 0; n < p->blocks; n++) {
-            const sp_loop *const loops = begin_block(p, n, &b);
+            const sp_loop *const loops = sp_choose_loops(p->l, p->width, p->blocks, n, &b);
             const sp_run *run = &s->runs.run[sp_runs_at(&s->runs, from)];
             for (int64_t i = from, end; i < to; i = end, run++) {
                 end = run[1].first < to ? run[1].first : to;
@@ -298,7 +284,7 @@ static void run_parts(const product *p, int64_t first, int64_t last)
                   .last_entry = s->part[s->parts + last - 1] - 1,
                   .fetched = -1}; /* A is not prefetched: the hardware does it, as there are few streams */
     for (int64_t n = 0; n < p->blocks; n++) {
-        const sp_loop *const loops = begin_block(p, n, &b);
+        const sp_loop *const loops = sp_choose_loops(p->l, p->width, p->blocks, n, &b);
         b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
         run_loop(loops[SP_RUN_ANY], &b, first, last);
     }
@@ -341,8 +327,7 @@ spmm_status sp_rows_run(const sp_launch *l)
     const sp_thread_ranges *const w = ranges_of(&p);
     p.isa = sp_cpu_isa();
     p.width = sp_choose_width(p.isa, x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
-    p.total = (x->k + p.width->lanes - 1) / p.width->lanes;
-    p.blocks = sp_choose_blocks(l, p.width, p.total, 2 * p.s->runs.blocks >= l->a->rows);
+    p.blocks = sp_choose_blocks(l, p.width, 2 * p.s->runs.blocks >= l->a->rows);
     p.stream = sp_choose_stream(y, p.width);
     p.one = x->k == 1 && x->ld == 1 && y->ld == 1 && !p.stream;
     /* Thread t computes ranges t, t + threads, t + 2 threads, ..., so that all ranges are computed even if
