@@ -178,7 +178,7 @@ static void test_choice(void)
             const char *id;
         } cases[] = {{2000, 50000, 16, 0, "cpu_segmented"}, {2000, 50000, 16, 10, "cpu_segmented"},
                      {2000, 50000, 16, 5, "cpu_csr"},       {2000, 50000, 8, 0, "cpu_csr"},
-                     {2000, 3000, 32, 0, "cpu_csr"},        {100, 50000, 64, 0, "cpu_csr"},
+                     {2000, 1500, 32, 0, "cpu_csr"},        {100, 50000, 64, 0, "cpu_csr"},
                      {2000, 50000, 1, 0, "cpu_csr"}};
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             f = even_rows(100, cases[i].length, 1);
