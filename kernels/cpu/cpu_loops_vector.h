@@ -183,6 +183,49 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
+#if LANES == 1
+/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain, and none is short: side by side up to
+ *  the end of the shortest one, so that one addition need not wait for another, then to their ends.
+ *  \return 1; 0 if it has computed nothing */
+TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, const int64_t ldx)
+{
+    const int64_t *const begin = b->begin + i, *const end = b->end + i;
+    int64_t least = end[0] - begin[0], most = least;
+    SP_UNROLL for (int r = 1; r < SP_TOGETHER; r++)
+    {
+        const int64_t n = end[r] - begin[r];
+        least = n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (least < SP_LEAST_TOGETHER || most > b->chain || most - least > least / 4) return 0;
+    const VALUE *val[SP_TOGETHER], *const x = b->x;
+    const int32_t *col[SP_TOGETHER];
+    VALUE sum[SP_TOGETHER];
+    SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
+    {
+        val[r] = (const VALUE *)b->val + begin[r];
+        col[r] = b->col + begin[r];
+        sum[r] = 0;
+    }
+    int64_t e = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (; e + 1 < least; e += 2) SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
+        {
+            int64_t two; /* as in chains() */
+            memcpy(&two, col[r] + e, sizeof two);
+            sum[r] = FMA(val[r][e], x[(int32_t)two * ldx], sum[r]);
+            sum[r] = FMA(val[r][e + 1], x[(two >> 32) * ldx], sum[r]);
+        }
+#endif
+    SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
+    {
+        for (int64_t k = e; k < end[r] - begin[r]; k++) sum[r] = FMA(val[r][k], x[col[r][k] * ldx], sum[r]);
+        NAME(store)(b, i + r, &sum[r], 1, 0, 0);
+    }
+    return 1;
+}
+#endif
+
 /** The loop for SP_RUN_ANY: computes one row at a time, up to the first row that is long if `leaves` is 0, or
  *  not long if it is 1. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
@@ -194,6 +237,14 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
         if ((n > b->chain) != leaves) break;
         if (!leaves && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
             sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
+#if LANES == 1
+        /* in their own order, rows of like lengths are too rare to look for them */
+        if (vectors == 1 && !leaves && b->row && b->last - i >= SP_TOGETHER &&
+            NAME(rows_together)(b, i, ldx)) {
+            i += SP_TOGETHER - 1;
+            continue;
+        }
+#endif
         const NAME(group) g = {.i = i,
                                .n = n,
                                .val = (const VALUE *)b->val + at,
