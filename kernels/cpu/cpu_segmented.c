@@ -1,7 +1,7 @@
 /** The kernel cpu_segmented: long rows are cut into segments (formats/summation.h), which are computed in the order of
  *  their columns, so that segments of different rows meet in the same rows of X while these are in the cache; then the
- *  segments of each row are added in the canonical order. For matrices of few, long rows, whose one row after another
- *  would pass over all of X: linear programs, set covers. */
+ *  segments of each row are added in the canonical order. For matrices of few, long rows, as of linear programs
+ *  and set covers: one row after another would pass over all of X. */
 #include <omp.h>
 #include <string.h>
 
@@ -12,9 +12,8 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    CHUNK =
-        16, /* pieces that are computed for all column blocks, one after another, while A is in the cache */
-    BUCKETS = 65536, /* at most, by which pieces are sorted */
+    CHUNK = 16,      /* pieces that are computed for one column block after another while A is in the cache */
+    BUCKETS = 65536, /* maximum number of buckets by which pieces are sorted */
     STRIP = 64       /* columns of Y for which the sums of segments are added in registers or the L1 cache */
 };
 
@@ -81,7 +80,7 @@ static void list_pieces(const spmm_csr *a, segmented *s, piece *list)
     s->first[s->long_rows] = s->segments;
 }
 
-/** Sorts pieces by their first columns, in buckets of columns, or leaves their order where these are equal.
+/** Sorts pieces by their first columns, in buckets of columns; within a bucket they keep their order.
  *  \param [in] count  [BUCKETS + 1], a workspace */
 static void sort_by_column(const spmm_csr *a, const piece *list, int64_t n, int64_t *count, piece *sorted)
 {

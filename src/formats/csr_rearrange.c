@@ -63,9 +63,9 @@ typedef struct transposition {
     int own_first; /* 1: in a row of a, entries of b come before mirrored ones, as where b is lower triangular */
     int parts;     /* b is cut into parts of consecutive rows */
     int64_t *first; /* the first row of each part, [parts + 1] */
-    uint32_t *
-        offset; /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, where the next
-                         one of the part is stored, from the beginning of the row */
+    /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, where the next one of the part
+     * is stored, from the beginning of the row */
+    uint32_t *offset;
 } transposition;
 
 static uint32_t *offsets_of(const transposition *t, int part) { return t->offset + part * t->a->rows; }
@@ -147,8 +147,8 @@ STORE(store_f32, float)
 static spmm_status cut(transposition *t, int threads)
 {
     const spmm_csr *const b = t->b;
-    const int64_t most = b->nnz / (t->a->rows + 1) +
-                         1; /* so that the offsets take no more memory than b's indices */
+    /* so that the offsets take no more memory than b's indices */
+    const int64_t most = b->nnz / (t->a->rows + 1) + 1;
     t->parts = threads < most ? threads : (int)most;
     TRY(sp_alloc((void **)&t->first, t->parts + 1, sizeof *t->first, "parts of a matrix"));
     for (int part = 0; part < t->parts; part++)
