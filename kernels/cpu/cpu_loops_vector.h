@@ -71,6 +71,23 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
     if (masked) STORE_MASKED(y + (vectors - 1) * LANES, mask, sum[vectors - 1]);
 }
 
+#if LANES == 1
+/** Adds two entries to a chain, in one column of X. Loads are what limits the speed there, so that one load gets both
+ *  column indices. */
+TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const VALUE *val, const int32_t *col,
+                                            const VALUE *x, const int64_t ldx)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    int64_t two;
+    memcpy(&two, col, sizeof two);
+    const int32_t first = (int32_t)two, second = (int32_t)(two >> 32);
+#else
+    const int32_t first = col[0], second = col[1];
+#endif
+    return FMA(val[1], x[second * ldx], FMA(val[0], x[first * ldx], sum));
+}
+#endif
+
 /** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: entries from ..
  *  to - 1 of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If
  *  `masked`, the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is
@@ -87,18 +104,10 @@ TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g
     (void)mask;
     SP_UNROLL for (int r = 0; r < rows; r++) SP_UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = ZERO;
     int64_t e = from;
-#if LANES == 1 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    /* with one column of X, loads are what limits the speed: here one gets two column indices */
-    for (; vectors == 1 && rows == SP_TOGETHER && lists == rows && e + 1 < to; e += 2) {
-        SP_UNROLL for (int r = 0; r < rows; r++)
-        {
-            int64_t two;
-            memcpy(&two, g.col + r * g.stride + e, sizeof two);
-            const VALUE *const val = g.val + r * g.stride + e;
-            sum[r][0] = FMA(val[0], g.x[(int32_t)two * ldx], sum[r][0]);
-            sum[r][0] = FMA(val[1], g.x[(two >> 32) * ldx], sum[r][0]);
-        }
-    }
+#if LANES == 1
+    for (; vectors == 1 && rows == SP_TOGETHER && lists == rows && e + 1 < to; e += 2)
+        SP_UNROLL for (int r = 0; r < rows; r++) sum[r][0] = NAME(add_two)(
+            sum[r][0], g.val + r * g.stride + e, g.col + r * g.stride + e, g.x, ldx);
 #endif
     for (; e < to; e++) {
         SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD(g.val[r * g.stride + e]);
@@ -208,15 +217,9 @@ TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, co
         sum[r] = 0;
     }
     int64_t e = 0;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    for (; e + 1 < least; e += 2) SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-        {
-            int64_t two; /* as in chains() */
-            memcpy(&two, col[r] + e, sizeof two);
-            sum[r] = FMA(val[r][e], x[(int32_t)two * ldx], sum[r]);
-            sum[r] = FMA(val[r][e + 1], x[(two >> 32) * ldx], sum[r]);
-        }
-#endif
+    for (; e + 1 < least; e += 2)
+        SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
+            sum[r] = NAME(add_two)(sum[r], val[r] + e, col[r] + e, x, ldx);
     SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
     {
         for (int64_t k = e; k < end[r] - begin[r]; k++) sum[r] = FMA(val[r][k], x[col[r][k] * ldx], sum[r]);

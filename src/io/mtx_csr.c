@@ -238,13 +238,10 @@ static spmm_status read_sorted(sp_reading *r, spmm_csr *a, int64_t *duplicates, 
     if (o.order == ORDER_NONE || !memory_for(r, o.order)) return SPMM_OK;
     r->progress_to = IN_ORDER;
     spmm_status status = read_in_order(r, &o);
-    /* an error in the file is one in any order; the threads get the chunks of the file one after another, so that it is
+    if (status == SPMM_OK && !o.failed) status = finish_in_order(r, &o, a, duplicates);
+    /* an error in a line is one in any order; the threads get the chunks of the file one after another, so that it is
      * the first one */
     *done = !o.failed && (status == SPMM_OK || r->error.line > 0);
-    if (status == SPMM_OK && !o.failed) {
-        status = finish_in_order(r, &o, a, duplicates);
-        *done = status == SPMM_OK;
-    }
     free(o.chunk);
     spmm_csr_destroy(&o.b);
     if (*done && status == SPMM_OK) {

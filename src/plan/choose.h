@@ -1,9 +1,9 @@
 /** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format,
  *  or, for a large X, cpu_clustered if the rows are numbered so that neighbours are far apart, or
  *  cpu_segmented if they are long and reach over much of it, or, for few columns, cpu_sorted if their lengths
- *  change from row to row. On a GPU a decision tree, made from
- *  measurements by bench/calibrate.py, says how the kernels compare for matrices with such features; what a
- *  kernel needs to be set up is divided by the number of products to come. */
+ *  change from row to row. On a GPU a decision tree, made from measurements by bench/calibrate.py, says how the
+ *  kernels compare for matrices with such features; what a kernel needs to be set up is divided by the number
+ *  of products to come. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 
@@ -28,8 +28,8 @@ typedef struct sp_features {
          * that row c of the matrix has, too. Only rows of the block are compared. */
         double columns, shared;
         double changes; /**< number of rows that are not as long as the row before */
-        double
-            reach; /**< sum over long rows (formats/summation.h) of entries times last column - first column + 1 */
+        /** sum over long rows (formats/summation.h) of entries times last column - first column + 1 */
+        double reach;
     } sum;
     /* Of these the greatest of all ranks counts, so that all choose alike. */
     double longest; /**< number of entries of the longest row */
