@@ -312,7 +312,7 @@ spmm_status sort(lists *l)
     const int64_t rows = l->a->rows;
     uint32_t *const key = take<uint32_t>(&l->memory, rows), *const sorted_key = take<uint32_t>(&l->memory,
                                                                                                rows);
-    const uint64_t greatest = (uint64_t)((rows - 1) >> l->shift) << 8 | 0xff;
+    const uint64_t greatest = (uint64_t)(rows > 0 ? (rows - 1) >> l->shift : 0) << 8 | 0xff;
     int bits = 8;
     while (greatest >> bits) bits++;
     int32_t *const row = take<int32_t>(&l->memory, rows);
