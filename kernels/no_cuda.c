@@ -58,6 +58,15 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
     return refuse(NULL);
 }
 
+spmm_status sp_cuda_long_rows(const sp_matrix *a, sp_sections *p)
+{
+    (void)a;
+    *p = (sp_sections){0};
+    return refuse(NULL);
+}
+
+void sp_cuda_sections_destroy(sp_sections *p) { *p = (sp_sections){0}; }
+
 spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
 {
     (void)a, (void)k;

@@ -52,9 +52,18 @@ static void check_lists(const spmm_csr *a, const sp_matrix *csr, int64_t k, cons
     sp_free(row);
     sp_sections_destroy(&sections);
     sp_device_free(gpu_row);
-    sp_device_free(gpu_sections.section);
-    sp_device_free(gpu_sections.pack);
-    sp_device_free(gpu_sections.segment);
+    sp_cuda_sections_destroy(&gpu_sections);
+}
+
+/** Checks the lists of the rows of more than SP_CHAIN entries. */
+static void check_long_rows(const spmm_csr *a, const sp_matrix *csr, const char *spec)
+{
+    sp_sections sections, gpu_sections;
+    CHECK_INT(sp_sections_create(a, SP_CHAIN, a->irp, 0, &sections), SPMM_OK);
+    CHECK_INT(sp_cuda_long_rows(csr, &gpu_sections), SPMM_OK);
+    check_sections(&sections, &gpu_sections, spec);
+    sp_sections_destroy(&sections);
+    sp_cuda_sections_destroy(&gpu_sections);
 }
 
 /** Checks the conversion to sliced ELLPACK. */
@@ -118,10 +127,11 @@ static void check_matrix(const char *spec, spmm_precision precision)
     CHECK_INT(spmm_csr_generate(spec, precision, &a), SPMM_OK);
     sp_matrix_view_csr(&a, &view);
     CHECK_INT(sp_matrix_upload(&view, &csr), SPMM_OK);
-    for (int64_t k = 1; k <= 64; k += 63) {
+    for (int64_t k = 1; k <= 64; k = k == 1 ? 4 : 16 * k) {
         check_lists(&a, &csr, k, spec);
         check_sell(&a, k, spec);
     }
+    check_long_rows(&a, &csr, spec);
     check_clusters(&a, &csr, spec);
     check_panels(&a, spec);
     sp_matrix_destroy(&csr);

@@ -116,8 +116,8 @@ static spmm_status set_up(theirs *t)
     const matrix *const m = (const matrix *)t->p.a;
     const int64_t value = (int64_t)sp_value_size(t->x.precision), x_bytes = t->x.rows * t->p.k * value;
     const int64_t y_bytes = t->y.rows * t->p.k * value;
-    TRY(sp_device_alloc(&t->x.data, x_bytes, "X"));
-    TRY(sp_device_alloc(&t->y.data, y_bytes, "Y"));
+    TRY(sp_device_alloc_exchanged(&t->x.data, x_bytes, "X"));
+    TRY(sp_device_alloc_exchanged(&t->y.data, y_bytes, "Y"));
     TRY(sp_device_zero(t->x.data, x_bytes));
     TRY(sp_device_zero(t->y.data, y_bytes));
     TRY(fill(t));

@@ -13,9 +13,7 @@ void sp_cuda_release_lists(void *state)
     sp_work_lists *const s = (sp_work_lists *)state;
     if (!s) return;
     sp_device_free(s->row);
-    sp_device_free(s->long_rows.section);
-    sp_device_free(s->long_rows.pack);
-    sp_device_free(s->long_rows.segment);
+    sp_cuda_sections_destroy(&s->long_rows);
     sp_device_free(s->partial);
     sp_device_free(s->counter);
     sp_device_free(s->col);
@@ -80,6 +78,22 @@ spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *star
     const spmm_status status = upload_lists(setup, &p, state);
     sp_sections_destroy(&p);
     return keep_on_success(status, state);
+}
+
+spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state)
+{
+    *state = NULL;
+    sp_sections p;
+    TRY(sp_cuda_long_rows(setup->a, &p));
+    if (p.count == 0) return SPMM_OK;
+    spmm_status status = sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists");
+    if (status != SPMM_OK) {
+        sp_cuda_sections_destroy(&p);
+        return status;
+    }
+    sp_work_lists *const s = (sp_work_lists *)*state;
+    s->long_rows = p;
+    return keep_on_success(allocate_sums(setup, s), state);
 }
 
 spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state)

@@ -1,11 +1,6 @@
 /** The kernel csr_rows: runs the sub-warp kernel of cuda_rows.cuh on CSR. */
 #include "kernels/cuda/cuda_rows.cuh"
 
-static spmm_status prepare(const sp_setup *s, void **state)
-{
-    return sp_cuda_prepare_long_rows(s, s->csr->irp, state);
-}
-
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_CSR>(l, "csr_rows"); }
 
-const sp_kernel_ops sp_kernel_csr_rows = {run, prepare, sp_cuda_release_lists};
+const sp_kernel_ops sp_kernel_csr_rows = {run, sp_cuda_prepare_csr, sp_cuda_release_lists};

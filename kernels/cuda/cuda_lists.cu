@@ -272,7 +272,7 @@ spmm_status compute_sizes(lists *l, int64_t k, sp_sections *p)
     statistics *const s = &l->count;
     int64_t medium_entries;
     const int64_t medium = medium_rows(s, &medium_entries);
-    l->limit = sp_short_row_limit_for(medium_entries, k, l->a->precision);
+    l->limit = k == 0 ? (int64_t)SP_CHAIN : sp_short_row_limit_for(medium_entries, l->a->nnz, k, l->a->precision);
     const bool staged = l->limit < SP_CHAIN;
     if (staged) s->of_class[SECTION_CLASSES - 1] += (unsigned long long)medium;
     p->entries = (int64_t)s->long_entries + (staged ? medium_entries : 0);
@@ -291,7 +291,8 @@ spmm_status compute_sizes(lists *l, int64_t k, sp_sections *p)
     return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: 2^31 - 1 are held", (long long)p->count);
 }
 
-/** Counts the rows, and waits for the counts. */
+/** Counts the rows, and waits for the counts.
+ *  \param [in] k  number of columns of X in later products; 0: all rows of up to SP_CHAIN entries are short */
 spmm_status count(lists *l, int64_t k, sp_sections *p)
 {
     statistics *s;
@@ -369,14 +370,6 @@ spmm_status make_short_rows(lists *l, sp_short_row *row)
     return sp_device_launched("list of short rows");
 }
 
-void free_sections(sp_sections *p)
-{
-    sp_device_free(p->section);
-    sp_device_free(p->pack);
-    sp_device_free(p->segment);
-    *p = {};
-}
-
 spmm_status begin(lists *l, const sp_matrix *a)
 {
     l->a = a;
@@ -396,6 +389,31 @@ template <typename F> spmm_status run_steps(lists *l, F steps)
 }
 
 } // namespace
+
+void sp_cuda_sections_destroy(sp_sections *p)
+{
+    sp_device_free(p->section);
+    sp_device_free(p->pack);
+    sp_device_free(p->segment);
+    *p = {};
+}
+
+spmm_status sp_cuda_long_rows(const sp_matrix *a, sp_sections *p)
+{
+    lists l = {};
+    *p = {};
+    if (a->rows == 0) return SPMM_OK;
+    TRY(begin(&l, a));
+    TRY(count(&l, 0, p));
+    l.shift = SP_WINDOW_ALL;
+    if (p->count == 0) return SPMM_OK;
+    const spmm_status status = run_steps(&l, [&]() -> spmm_status {
+        TRY(sort(&l));
+        return make_sections(&l, a->row_start, 0, p);
+    });
+    if (status != SPMM_OK) sp_cuda_sections_destroy(p);
+    return status;
+}
 
 spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
                               sp_short_row **row, int64_t *rows, sp_sections *p)
@@ -420,7 +438,7 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
     });
     if (status == SPMM_OK) return SPMM_OK;
     sp_device_free(*row);
-    free_sections(p);
+    sp_cuda_sections_destroy(p);
     *row = NULL;
     *rows = 0;
     return status;

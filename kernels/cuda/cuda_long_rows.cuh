@@ -27,6 +27,9 @@ struct sp_work_lists {
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state);
 
+/** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists them on the GPU. */
+spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
+
 /** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these
  *  to the device. */
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state);
@@ -62,8 +65,9 @@ template <typename T> struct long_row_args {
  *  per leaf, it fetches the entries of one pack together (staged_leaves). */
 template <int L, int N> struct section_shape {
     static constexpr int subwarps = BLOCK / L;
-    static constexpr int packs = L > 1 && subwarps > SECTION_LEAVES ? subwarps / SECTION_LEAVES : 1;
-    static constexpr int leaves = L > 1 ? packs *SECTION_LEAVES / subwarps : 1; /* per sub-warp */
+    static constexpr bool staged = L * N <= 2;
+    static constexpr int packs = !staged && subwarps > SECTION_LEAVES ? subwarps / SECTION_LEAVES : 1;
+    static constexpr int leaves = !staged ? packs *SECTION_LEAVES / subwarps : 1; /* per sub-warp */
     /* Sums per pack that pass through shared memory: of leaves, or of segments if a sub-warp sums some. */
     static constexpr int sums = leaves < SP_LEAVES ? SECTION_LEAVES : SP_SEGMENTS;
     static constexpr int vectors = L * N;
@@ -144,19 +148,25 @@ __device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
 template <int vectors, typename X>
 __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch)
 {
-    constexpr int groups = BLOCK / vectors; /* of threads, each of which sums a part */
+    constexpr int groups = BLOCK / vectors;  /* of threads, each of which sums a part */
+    constexpr int batch = 64 / sizeof(X);   /* loads in flight per thread */
     const int group = threadIdx.x / vectors, parts = (count - 1) / SP_SECTIONS + 1;
     X row{};
     for (int first = 0; first < parts; first += groups) {
         const int from = (first + group) * SP_SECTIONS, n = min(count - from, (int)SP_SECTIONS);
         X part{};
-#pragma unroll 8
-        for (int i = 0; i < n; i++) {
-            const X section = __ldcg(sums + (from + i) * stride);
-            if (i == 0)
-                part = section;
-            else
-                add(part, section);
+        for (int i = 0; i < n; i += batch) {
+            X section[batch];
+#pragma unroll
+            for (int j = 0; j < batch; j++)
+                if (i + j < n) section[j] = __ldcg(sums + (from + i + j) * stride);
+#pragma unroll
+            for (int j = 0; j < batch; j++) {
+                if (i + j == 0)
+                    part = section[j];
+                else if (i + j < n)
+                    add(part, section[j]);
+            }
         }
         scratch[threadIdx.x] = part;
         __syncthreads();
@@ -242,53 +252,76 @@ __device__ inline void wait_for_copies()
 #endif
 }
 
-/** The leaves of a pack in shared memory: the rows of X and the values of A that belong to their entries.
- *  Rows of the arrays are padded, so that lanes that each walk along a row meet different banks. */
-template <typename T, typename X> struct staged_leaves {
-    X x[SECTION_LEAVES][SP_LEAF + 1];
-    T val[SECTION_LEAVES][SP_LEAF + 1];
+/** Leaves of a pack in shared memory: for a part of their entries, `vectors` vectors of the rows of X, and the
+ *  values of A. Rows of the arrays are padded, so that lanes that each walk along a row meet different
+ *  banks. */
+template <typename T, typename X, int vectors> struct staged_leaves {
+    static constexpr int entries = SP_LEAF / vectors;
+    X x[vectors][SECTION_LEAVES][entries + 1];
+    T val[SECTION_LEAVES][entries + 1];
 };
 
-/** Sums the leaves of pack p for one vector of columns, where a lane per leaf would read A and X uncoalesced
- *  and wait for each entry: all threads of the block fetch the entries, and then each lane of the first warp
- *  adds one leaf. All threads of the block must call it.
- *  \param [in]  col, val, x, pitch  as in rows_args
- *  \param [out] sums  [SECTION_LEAVES] in shared memory */
-template <typename T, typename X>
-__device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col, const T *val, const char *x,
-                                  uint32_t pitch, int64_t p, staged_leaves<T, X> &stage, X *sums)
+/** Returns the first entry of part i of a leaf, as its number in the segment. A segment that is one chain fills
+ *  the parts of its four leaves in turn. */
+template <int vectors> __device__ inline int entry_of(bool chain, int leaf, int i)
 {
-    constexpr int rows = SECTION_LEAVES / BLOCK_WARPS; /* leaves per warp */
-    const int lane = threadIdx.x % WARP, first = threadIdx.x / WARP * rows;
-    int32_t c[rows];
-    int64_t at[rows];
-#pragma unroll
-    for (int u = 0; u < rows; u += SP_LEAVES) {
-        const sp_segment s = segment_of(a, p, (first + u) / SP_LEAVES);
-#pragma unroll
-        for (int leaf = 0; leaf < SP_LEAVES; leaf++) { /* which a chain fills, too */
-            const int e = leaf * SP_LEAF + lane;
-            at[u + leaf] = s.begin + e;
-            c[u + leaf] = e < s.length ? __ldcs(col + at[u + leaf]) : -1;
-        }
-    }
+    constexpr int part = SP_LEAF / vectors;
+    return chain ? i * (SP_SEGMENT / vectors) + leaf * part : leaf * (int)SP_LEAF + i * part;
+}
+
+/** Sums the leaves of pack p, where a few lanes per leaf would read A and X uncoalesced and wait for each
+ *  entry: all threads of the block fetch the entries, and then each lane of the first warps adds a vector of
+ *  a leaf. All threads of the block must call it.
+ *  \param [in]  col, val, pitch  as in rows_args
+ *  \param [in]  x     vector number threadIdx.x % vectors of row 0 of X
+ *  \param [out] sums  [SECTION_LEAVES * vectors] in shared memory, may be that of `stage` */
+template <int vectors, typename T, typename X>
+__device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col, const T *val, const char *x,
+                                  uint32_t pitch, int64_t p, staged_leaves<T, X, vectors> &stage, X *sums)
+{
+    constexpr int rows = SECTION_LEAVES / BLOCK_WARPS /* leaves per warp */, part = SP_LEAF / vectors;
+    const int lane = threadIdx.x % WARP, first = threadIdx.x / WARP * rows, entry = lane / vectors;
+    sp_segment of[rows / SP_LEAVES];
+    int32_t c[rows][vectors];
 #pragma unroll
     for (int u = 0; u < rows; u++) {
-        if (c[u] < 0) continue;
-        copy_async(&stage.x[first + u][lane], row_of(x, c[u], pitch));
-        copy_async(&stage.val[first + u][lane], val + at[u]);
+        if (u % SP_LEAVES == 0) of[u / SP_LEAVES] = segment_of(a, p, (first + u) / SP_LEAVES);
+#pragma unroll
+        for (int i = 0; i < vectors; i++) {
+            const sp_segment &s = of[u / SP_LEAVES];
+            const int e = entry_of<vectors>(s.chain, u % SP_LEAVES, i) + entry;
+            c[u][i] = e < s.length ? __ldcs(col + s.begin + e) : -1;
+        }
     }
-    const int length = leaf_length(segment_of(a, p, lane / SP_LEAVES), lane % SP_LEAVES);
-    wait_for_copies();
-    __syncthreads();
-    if (threadIdx.x >= WARP) return;
+    const char *from[1] = {x};
+    wait_for_previous(from);
+    const int leaf = lane, mine = threadIdx.x / WARP; /* the leaf and the vector that this thread adds */
+    const sp_segment s = segment_of(a, p, leaf / SP_LEAVES);
+    const int length = leaf_length(s, leaf % SP_LEAVES), most = s.chain ? SP_SEGMENT / vectors : part;
     X sum{};
-    for (int from = 0, row = lane; from < length; from += SP_LEAF, row++) {
-        const int n = min(length - from, (int)SP_LEAF);
+#pragma unroll
+    for (int i = 0; i < vectors; i++) {
+        if (i > 0) __syncthreads();
+#pragma unroll
+        for (int u = 0; u < rows; u++) {
+            if (c[u][i] < 0) continue;
+            copy_async(&stage.x[lane % vectors][first + u][entry], row_of(from[0], c[u][i], pitch));
+            const sp_segment &of_u = of[u / SP_LEAVES];
+            const int e = entry_of<vectors>(of_u.chain, u % SP_LEAVES, i) + entry;
+            if (lane % vectors == 0) copy_async(&stage.val[first + u][entry], val + of_u.begin + e);
+        }
+        wait_for_copies();
+        __syncthreads();
+        if (mine >= vectors) continue;
+        int left = min(length - i * most, most);
+        for (int row = leaf; left > 0; left -= part, row++) {
+            const int n = min(left, part);
 #pragma unroll 8
-        for (int i = 0; i < n; i++) multiply_add(sum, stage.val[row][i], stage.x[row][i]);
+            for (int j = 0; j < n; j++) multiply_add(sum, stage.val[row][j], stage.x[mine][row][j]);
+        }
     }
-    sums[lane] = sum;
+    __syncthreads();
+    if (mine < vectors) sums[leaf * vectors + mine] = sum;
 }
 
 /** Returns the number of blocks that sum `packs` packs with L lanes per leaf. */
@@ -302,8 +335,9 @@ template <typename T, typename X, int L, int N> size_t section_memory(int64_t pa
 {
     using S = section_shape<L, N>;
     const size_t sums = S::packs * S::sums * S::vectors, scratch = BLOCK;
-    const size_t staged = L == 1 ? sizeof(staged_leaves<T, X>) : 0;
-    return packs > 0 ? (sums > scratch ? sums : scratch) * sizeof(X) + staged : 0;
+    const size_t least = (sums > scratch ? sums : scratch) * sizeof(X);
+    const size_t staged = S::staged ? sizeof(staged_leaves<T, X, S::vectors>) : 0;
+    return packs == 0 ? 0 : least > staged ? least : staged;
 }
 
 /** Sets the members of a kernel's arguments that describe its long rows; `lists` may be NULL. */

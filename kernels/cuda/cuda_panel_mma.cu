@@ -188,6 +188,7 @@ __device__ inline void store_sums(const panel_args<T> &a, int64_t row, int colum
 template <typename T, int V, int NT>
 __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __grid_constant__ panel_args<T> a)
 {
+    wait_for_previous();
     const int lane = threadIdx.x % WARP, first_column = blockIdx.y * (8 * V * NT);
     const char *x[NT];
 #pragma unroll
@@ -219,7 +220,7 @@ __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __gri
 template <typename T, int V, int NT> void launch(const panel_args<T> &a, int tiles, cudaStream_t stream)
 {
     const dim3 grid(grid_of(a.panels, PANEL_WARPS), (unsigned)tiles);
-    panel_mma_kernel<T, V, NT><<<grid, PANEL_THREADS, 0, stream>>>(a);
+    launch_early(panel_mma_kernel<T, V, NT>, grid, PANEL_THREADS, 0, stream, a);
 }
 
 /** Launches panel_mma_kernel() for all columns. Divides the columns into as few tiles as possible, of about

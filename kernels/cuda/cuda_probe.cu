@@ -9,9 +9,13 @@ __global__ void probe_kernel() {}
 extern "C" const int sp_cuda_architectures[] = {__CUDA_ARCH_LIST__, 0};
 
 /** Looks in this build for code that the current GPU can run.
+ *  \param [out] architecture  the one for which that code was compiled, as compute capability x 10; it may be
+ *                             lower than the GPU's; 0 on failure
  *  \return a cudaError_t: 0 (cudaSuccess) if there is such code */
-extern "C" int sp_cuda_probe()
+extern "C" int sp_cuda_probe(int *architecture)
 {
-    cudaFuncAttributes attributes;
-    return cudaFuncGetAttributes(&attributes, probe_kernel);
+    cudaFuncAttributes attributes = {};
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, probe_kernel);
+    *architecture = error == cudaSuccess ? attributes.ptxVersion : 0;
+    return error;
 }

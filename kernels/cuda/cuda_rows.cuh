@@ -188,12 +188,13 @@ __device__ inline void add_chunk(const staged_chunk<T, C> &stage, const char *co
 
 /** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. */
 template <bool deep, typename T, int L, int N, typename X>
-__device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
+__device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *(&x)[N],
                                staged_chunk<T, shape<L, N, deep>::chunk> &stage, X (&sum)[N])
 {
     using S = shape<L, N, deep>;
     entries<T, S::per_lane> e;
     fetch<T, L>(a, span, 0, lane, e);
+    wait_for_previous(x);
     bool more = span.length > 0;
     for (unsigned p = S::chunk; __any_sync(ALL_LANES, more); p += S::chunk) {
         if constexpr (L == 1) {
@@ -224,7 +225,7 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
  *  \param [out] sums   [S::sums * S::vectors] in shared memory: the sums of the pack */
 template <bool deep, typename T, int L, int N, typename X>
 __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, int lane,
-                                  const char *const (&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
+                                  const char *(&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
                                   X *sums)
 {
     using S = section_shape<L, N>;
@@ -264,9 +265,10 @@ __device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_colum
     const int64_t p = (int64_t)blockIdx.x * S::packs + pack;
     const int first = subwarp * S::leaves % SECTION_LEAVES, lane = threadIdx.x % L;
     const block_sections sections = sections_of_block<L, N>(a);
-    if constexpr (L == 1) {
-        sum_staged(a, a.col, a.val, (const char *)(a.x + first_column), a.x_pitch, (int64_t)blockIdx.x,
-                   *(staged_leaves<T, X> *)(sums + BLOCK), sums);
+    if constexpr (S::staged) {
+        const int column = first_column + (int)threadIdx.x % S::vectors * V;
+        sum_staged<S::vectors>(a, a.col, a.val, (const char *)(a.x + (column < a.columns ? column : first_column)),
+                               a.x_pitch, (int64_t)blockIdx.x, *(staged_leaves<T, X, S::vectors> *)memory, sums);
     } else {
         const char *x[N];
 #pragma unroll
@@ -276,6 +278,7 @@ __device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_colum
         }
         sum_leaves<deep, T, L, N>(a, p, first, lane, x, stage[subwarp], sums + pack * S::sums * S::vectors);
     }
+    if (S::staged) let_next_start();
     __syncthreads();
     finish_sections<L, N>(a, sections, sums, a.y, a.ldy, first_column, a.columns);
 }
@@ -310,6 +313,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
         const row_span span = span_of<F>(a, row);
         X sum[N] = {};
         sum_row<deep, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
+        if (section_shape<L, N>::staged) let_next_start();
         if (span.row < 0) continue;
         T *const y = a.y + span.row * a.ldy;
 #pragma unroll
@@ -325,7 +329,7 @@ void launch(rows_args<T> a, int tiles, cudaStream_t stream)
     a.section_blocks = section_blocks_of<L, N>(a.packs);
     const unsigned row_blocks = a.rows > 0 ? grid_of(a.rows, BLOCK / L) : 0;
     const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    rows_kernel<F, deep, T, V, L, N><<<grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream>>>(a);
+    launch_early(rows_kernel<F, deep, T, V, L, N>, grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream, a);
 }
 
 /** Queues the product for the first columns of X and returns their number. If exactly 32 vectors of columns

@@ -42,13 +42,14 @@ __device__ inline void load_values(const sell_args<T> &a, int64_t at, int64_t en
  *  The next column indices are loaded meanwhile, and with one column of X, which takes few registers, the
  *  next values, too. */
 template <int G, typename T, typename X, int N>
-__device__ inline void sum_slice(const sell_args<T> &a, int64_t at, int64_t end, const char *const (&x)[N],
+__device__ inline void sum_slice(const sell_args<T> &a, int64_t at, int64_t end, const char *(&x)[N],
                                  X (&sum)[N])
 {
     constexpr bool ahead = sizeof(X) == sizeof(T);
     sell_group<T, G> next;
     load_columns(a, at, end, next);
     if (ahead) load_values(a, at, end, next);
+    wait_for_previous(x);
     while (at < end) {
         sell_group<T, G> g = next;
         X loaded[G][N];
@@ -98,6 +99,7 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
         const int32_t target = __ldg(a.target + r);
         X sum[N] = {};
         sum_slice<deep ? 2 * IN_FLIGHT : IN_FLIGHT>(a, start + r % SP_SLICE, end, x, sum);
+        if (section_shape<L, N>::staged) let_next_start();
         if (target == INT32_MIN) continue;
 #pragma unroll
         for (int n = 0; n < N; n++)
@@ -117,8 +119,8 @@ int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
     a.section_blocks = section_blocks_of<L, N>(a.packs);
     const unsigned blocks = a.slices > 0 ? grid_of(a.slices * SP_SLICE, BLOCK / L) : 0;
     const dim3 grid(a.section_blocks + min(blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    sell_rows_kernel<deep && L == 1, T, V, L, N>
-        <<<grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream>>>(a);
+    launch_early(sell_rows_kernel<deep && L == 1, T, V, L, N>, grid, BLOCK, section_memory<T, X, L, N>(a.packs),
+                 stream, a);
     return a.columns;
 }
 

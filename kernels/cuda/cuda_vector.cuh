@@ -27,6 +27,55 @@ inline unsigned grid_of(int64_t work, int64_t per_block)
     return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
+/** Queues a kernel that takes one argument. On GPUs of compute capability 9.0 and more, its blocks may start
+ *  before the previous kernel of the stream has completed: the kernel calls wait_for_previous(). That hides
+ *  the start of a kernel, 1 to 2 us, which is what a product of a small matrix takes next to its sums. See
+ *  the CUDA C++ Programming Guide, "Programmatic Dependent Launch". */
+template <typename A>
+void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, cudaStream_t stream, const A &a)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = sp_device_starts_early();
+    (void)cudaLaunchKernelEx(&config, kernel, a); /* sp_device_launched() asks for the error */
+}
+
+/** Lets the next kernel of the stream start its blocks when all blocks of this one have called this function
+ *  or have ended. It should be called when the sums are complete: blocks that start while many are at work
+ *  are spread unevenly over the multiprocessors, and long rows that meet on one take up to 4 times as
+ *  long. */
+__device__ inline void let_next_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/** Waits until the previous kernel of the stream has completed. Before, a kernel may read only column indices
+ *  and lists, which set-up has made and no kernel changes. */
+__device__ inline void wait_for_previous()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/** The same. The addresses are set to themselves, so that the compiler moves no load from X to before the
+ *  wait: it may move loads by __ldg() across anything else. */
+template <int N> __device__ inline void wait_for_previous(const char *(&x)[N])
+{
+    wait_for_previous();
+#pragma unroll
+    for (int n = 0; n < N; n++) asm volatile("" : "+l"(x[n])::"memory");
+}
+
 /** Queues a product of a matrix that has rows, in one precision. */
 using product_launcher = void (*)(const sp_launch *, cudaStream_t);
 

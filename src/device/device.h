@@ -47,14 +47,18 @@ spmm_status sp_device_open(int index);
 /** Waits for the GPU's streams and closes the GPU; does nothing if none is open. Ignores errors. */
 void sp_device_close(void);
 
-/** Allocates GPU memory, aligned to 256 bytes and not zeroed.
+/** Allocates GPU memory, aligned to 256 bytes and not zeroed. It may be used by what is queued in
+ *  SP_STREAM_MAIN from now on; by other streams, after these have waited for that one.
  *  \param [out] p     the memory, which the caller frees by sp_device_free(); NULL on failure, never NULL on
  *                     success, even for 0 bytes
  *  \param [in]  what  what the memory is for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY (the message has the sizes), SPMM_ERR_LIMIT (a negative size),
  *          SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
-/** Frees memory from sp_device_alloc(). Memory that is shared (sp_device_share()) is only marked as freed. */
+/** Like sp_device_alloc(), for memory that is given to other processes, by sp_device_share() or by MPI or
+ *  NCCL: these cannot be relied upon to take memory of a memory pool. Slower. */
+spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what);
+/** Frees memory from sp_device_alloc() or sp_device_alloc_exchanged(). Memory that is shared (sp_device_share()) is only marked as freed. */
 void sp_device_free(void *p);
 
 /** Which processors can access the memory at an address. SP_REACH_ANY also means "unknown", e.g. while no
@@ -173,6 +177,10 @@ spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared);
 /** Attaches another process's event. \param [out] event  the caller destroys it; NULL on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
+
+/** Returns 1 if kernels can start before the previous one of their stream has completed (compute capability
+ *  9.0, and a build with code for it), else 0. */
+int sp_device_starts_early(void);
 
 /** Checks the kernel launch that was just made. Remembers the name of the kernel for the message of an error
  *  that CUDA reports later.

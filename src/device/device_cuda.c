@@ -15,12 +15,13 @@ enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 
 /* defined in kernels/cuda/cuda_probe.cu */
 extern const int sp_cuda_architectures[];
-int sp_cuda_probe(void);
+int sp_cuda_probe(int *architecture);
 
 static struct {
     int open;
     int index;      /* number of the open GPU among the usable ones */
     int ordinal;    /* number that CUDA gives the open GPU */
+    int code;       /* architecture of the code that the open GPU runs, compute capability x 10 */
     char name[160]; /* for messages, e.g. "GPU 0 (NVIDIA H200)" */
     cudaStream_t queue[SP_STREAMS];
     cudaEvent_t order;   /* event that sp_stream_wait() uses */
@@ -192,9 +193,9 @@ spmm_status sp_device_current(sp_device_info *info)
 /* ---- opening ---- */
 
 /** Asks the driver whether the code of this build runs on the current GPU. */
-static spmm_status check_code(const sp_device_info *info)
+static spmm_status check_code(const sp_device_info *info, int *code)
 {
-    const cudaError_t error = (cudaError_t)sp_cuda_probe();
+    const cudaError_t error = (cudaError_t)sp_cuda_probe(code);
     if (error == cudaSuccess) return SPMM_OK;
     (void)cudaGetLastError();
     if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
@@ -225,7 +226,7 @@ static spmm_status create_streams(void)
 spmm_status sp_device_open(int index)
 {
     sp_device_info info = {0};
-    int ordinal = 0;
+    int ordinal = 0, code = 0;
     if (device.open && device.index == index) return sp_cuda_enter();
     if (device.open)
         return sp_fail(SPMM_ERR_USAGE, "GPU %d cannot be opened: %s is this process's", index, device.name);
@@ -237,12 +238,14 @@ spmm_status sp_device_open(int index)
         return sp_fail(SPMM_ERR_DEVICE, "GPU %d (%s) cannot be used: %s", ordinal, info.name,
                        cudaGetErrorString(error));
     }
-    TRY(check_code(&info));
+    TRY(check_code(&info, &code));
     TRY(create_streams());
     snprintf(device.name, sizeof device.name, "GPU %d (%s)", ordinal, info.name);
     device.index = index;
     device.ordinal = ordinal;
+    device.code = code;
     device.open = 1;
+    sp_cuda_open_pool(ordinal, info.memory_bytes);
     return SPMM_OK;
 }
 
@@ -265,7 +268,7 @@ void sp_device_close(void)
     (void)cudaSetDevice(device.ordinal);
     for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamSynchronize(device.queue[q]);
     free_stages();
-    sp_cuda_forget_blocks();
+    sp_cuda_close_pool();
     (void)cudaEventDestroy(device.order);
     for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamDestroy(device.queue[q]);
     (void)cudaGetLastError();
@@ -273,6 +276,10 @@ void sp_device_close(void)
 }
 
 static cudaStream_t stream_of(sp_stream stream) { return device.queue[stream]; }
+
+/* Code for older architectures has no instruction that waits for the previous kernel, even if a new GPU runs
+ * it. */
+int sp_device_starts_early(void) { return device.code >= 90; }
 
 void *sp_device_stream(sp_stream stream) { return sp_cuda_enter() == SPMM_OK ? stream_of(stream) : NULL; }
 

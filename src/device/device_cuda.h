@@ -24,9 +24,12 @@ spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what);
  *  \return SPMM_ERR_MEMORY */
 spmm_status sp_cuda_no_memory(int64_t bytes, const char *what);
 
-/** Gives the memory that sp_device_free() keeps for later back to the GPU, and forgets what is in use: for
- *  sp_device_close(). Local. */
-void sp_cuda_forget_blocks(void);
+/** Creates the memory pool of the GPU that was just opened. If that fails, memory is allocated without one.
+ *  Local. \param [in] memory_bytes  of the GPU */
+void sp_cuda_open_pool(int ordinal, int64_t memory_bytes);
+
+/** Destroys the memory pool, for sp_device_close(); memory that is in use stays valid. Local. */
+void sp_cuda_close_pool(void);
 
 /** Returns 1 and makes the open GPU current, or returns 0, without a message, if none is open. Local. */
 int sp_cuda_is_open(void);

@@ -1,103 +1,82 @@
 /** Implements sp_device_alloc() and sp_device_free(). CUDA takes 60 to 170 microseconds to allocate or to
  *  free a block of a megabyte or more (H200), as long as several products take, and plans are made with a
- *  dozen of them. So freed blocks are kept and used again: those of medium size, up to a limit. */
+ *  dozen of them. So memory comes from a memory pool, which keeps what is freed (CUDA C++ Programming Guide,
+ *  "Stream Ordered Memory Allocator"). */
 #include "base/environment.h"
 #include "base/memory.h"
 #include "device/device_cuda.h"
 
-/* A block is reused for an allocation of at least half its size. Blocks of less than SMALLEST bytes are
- * allocated fast. */
-enum { MOST_BLOCKS = 256, SMALLEST = 256 << 10, LARGEST = 64 << 20, KEPT_MB = 256 };
+/* The pool keeps at most KEPT_MB MiB, and at most one part in SHARE of the GPU's memory. */
+enum { KEPT_MB = 256, SHARE = 64 };
 
-/** A block of medium size. */
-typedef struct gpu_block {
+static cudaMemPool_t pool; /* of the open GPU; NULL: it has none, or nothing is to be kept */
+
+/** Allocates what the pool keeps, so that the first plan does not wait for it. */
+static cudaError_t fill(uint64_t bytes, cudaStream_t stream)
+{
     void *p;
-    int64_t bytes;
-    int in_use; /* 0: kept for a later allocation */
-} gpu_block;
-
-static struct {
-    gpu_block list[MOST_BLOCKS];
-    int count;
-    int64_t kept_bytes; /* in all blocks that are not in use */
-} blocks;
-
-static int is_medium(int64_t bytes) { return bytes >= SMALLEST && bytes <= LARGEST; }
-
-static void forget(gpu_block *b)
-{
-    if (!b->in_use) blocks.kept_bytes -= b->bytes;
-    *b = blocks.list[--blocks.count];
+    cudaError_t error = cudaMallocFromPoolAsync(&p, bytes, pool, stream);
+    if (error == cudaSuccess) error = cudaFreeAsync(p, stream);
+    return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 
-/** Returns the smallest kept block for `bytes` bytes; NULL if none fits. */
-static gpu_block *fitting(int64_t bytes)
+void sp_cuda_open_pool(int ordinal, int64_t memory_bytes)
 {
-    gpu_block *best = NULL;
-    for (gpu_block *b = blocks.list; b < blocks.list + blocks.count; b++)
-        if (!b->in_use && b->bytes >= bytes && b->bytes / 2 <= bytes && (!best || b->bytes < best->bytes))
-            best = b;
-    return best;
-}
-
-/** Gives the blocks that are kept back to the GPU. */
-static void free_kept(void)
-{
-    for (int i = blocks.count - 1; i >= 0; i--) {
-        if (blocks.list[i].in_use) continue;
-        (void)cudaFree(blocks.list[i].p);
-        forget(&blocks.list[i]);
-    }
+    const int64_t kept = sp_environment_number("SPMM_GPU_KEPT_MB", KEPT_MB) << 20;
+    uint64_t bytes = (uint64_t)(kept < memory_bytes / SHARE ? kept : memory_bytes / SHARE);
+    int supported = 0;
+    const struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
+                                         .location = {.type = cudaMemLocationTypeDevice, .id = ordinal}};
+    (void)cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, ordinal);
+    if (supported && bytes > 0 && cudaMemPoolCreate(&pool, &properties) != cudaSuccess) pool = NULL;
+    if (pool && (cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes) != cudaSuccess ||
+                 fill(bytes, (cudaStream_t)sp_device_stream(SP_STREAM_MAIN)) != cudaSuccess))
+        sp_cuda_close_pool();
     (void)cudaGetLastError();
 }
 
-void sp_cuda_forget_blocks(void)
+void sp_cuda_close_pool(void)
 {
-    free_kept();
-    blocks.count = 0;
+    if (pool) (void)cudaMemPoolDestroy(pool);
+    pool = NULL;
+    (void)cudaGetLastError();
 }
 
-spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
+/** Allocates memory in SP_STREAM_MAIN from the pool, if there is one and pooled is 1. */
+static cudaError_t allocate(void **p, int64_t bytes, int pooled)
+{
+    const size_t n = bytes > 0 ? (size_t)bytes : 1;
+    if (!pooled || !pool) return cudaMalloc(p, n);
+    return cudaMallocFromPoolAsync(p, n, pool, (cudaStream_t)sp_device_stream(SP_STREAM_MAIN));
+}
+
+static spmm_status alloc(void **p, int64_t bytes, int pooled, const char *what)
 {
     *p = NULL;
     if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
     TRY(sp_cuda_enter());
-    gpu_block *const kept = is_medium(bytes) ? fitting(bytes) : NULL;
-    if (kept) {
-        kept->in_use = 1;
-        blocks.kept_bytes -= kept->bytes;
-        *p = kept->p;
-        return SPMM_OK;
-    }
-    cudaError_t error = cudaMalloc(p, bytes > 0 ? (size_t)bytes : 1);
-    if (error == cudaErrorMemoryAllocation && blocks.kept_bytes > 0) {
+    cudaError_t error = allocate(p, bytes, pooled);
+    if (error == cudaErrorMemoryAllocation && pool) { /* once more, with what the pool keeps */
         (void)cudaGetLastError();
-        free_kept();
-        error = cudaMalloc(p, (size_t)bytes);
+        (void)cudaMemPoolTrimTo(pool, 0);
+        error = allocate(p, bytes, pooled);
     }
-    if (error == cudaSuccess) {
-        if (is_medium(bytes) && blocks.count < MOST_BLOCKS)
-            blocks.list[blocks.count++] = (gpu_block){*p, bytes, 1};
-        return SPMM_OK;
-    }
+    if (error == cudaSuccess) return SPMM_OK;
     *p = NULL;
     return error == cudaErrorMemoryAllocation ? sp_cuda_no_memory(bytes, what) : sp_cuda_fail(error, what);
+}
+
+spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what) { return alloc(p, bytes, 1, what); }
+
+spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what)
+{
+    return alloc(p, bytes, 0, what);
 }
 
 void sp_device_free(void *p)
 {
     if (!p || !sp_cuda_is_open() || sp_cuda_keeps(p)) return;
-    gpu_block *b = blocks.list;
-    while (b < blocks.list + blocks.count && b->p != p) b++;
-    const int known = b < blocks.list + blocks.count;
-    if (known && blocks.kept_bytes + b->bytes <= sp_environment_number("SPMM_GPU_KEPT_MB", KEPT_MB) << 20) {
-        (void)
-            cudaDeviceSynchronize(); /* as cudaFree() does: nothing that is queued uses the block any more */
-        b->in_use = 0;
-        blocks.kept_bytes += b->bytes;
-    } else {
-        (void)cudaFree(p);
-        if (known) forget(b);
-    }
+    (void)cudaDeviceSynchronize(); /* for memory of a pool, cudaFree() does not do that by itself */
+    (void)cudaFree(p);
     (void)cudaGetLastError();
 }

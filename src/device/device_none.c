@@ -29,6 +29,11 @@ spmm_status sp_device_open(int index)
 
 void sp_device_close(void) {}
 
+spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what)
+{
+    return sp_device_alloc(p, bytes, what);
+}
+
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
 {
     (void)bytes, (void)what;
@@ -74,6 +79,8 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
 }
 
 spmm_status sp_device_sync(void) { return refuse(); }
+
+int sp_device_starts_early(void) { return 0; }
 
 void *sp_device_stream(sp_stream stream) { return (void)stream, NULL; }
 

@@ -62,7 +62,7 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
     memset(v, 0, sizeof *v);
     TRY(sp_multivector_size(rows < 0 ? rows : before + rows + behind, k, precision, &bytes));
     TRY(space == SPMM_CPU ? sp_alloc(&memory, bytes, 1, "a multivector")
-                          : sp_device_alloc(&memory, bytes, "a multivector"));
+                          : sp_device_alloc_exchanged(&memory, bytes, "a multivector"));
     spmm_multivector all = sp_multivector_in(memory, 0, before + rows + behind, 0, k, precision, space);
     spmm_status status;
     if (space == SPMM_CPU)

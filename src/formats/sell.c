@@ -19,13 +19,19 @@ static int class_of(int64_t length, sp_order order)
     return length ? __builtin_clzll((unsigned long long)length) : 64;
 }
 
-int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precision)
+int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_precision precision)
 {
     /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: entries in rows of medium length that may be
      * staged: on one H200 1.3 million of them took 0.8 of the time that they take in slices, 2.6 million 1.1
-     * to 1.3 times. */
-    enum { ONE_VECTOR = 16, FEW = 2000000 };
-    return k * sp_value_size(precision) <= ONE_VECTOR && medium <= FEW ? SP_LEAF : SP_CHAIN;
+     * to 1.3 times. With two vectors 0.3 million took 0.5 to 0.9 of the time, 1.4 million 1.6 times; and if
+     * all rows are of medium length, lanes in slices do not wait for one another, and 0.3 million took 1.05
+     * to 2 times. */
+    enum { ONE_VECTOR = 16, FEW = 2000000, FEW_FOR_TWO = 500000 };
+    const int64_t bytes = k * sp_value_size(precision);
+    const int staged = bytes <= ONE_VECTOR ? medium <= FEW
+                                            : bytes <= 2 * ONE_VECTOR && medium <= FEW_FOR_TWO &&
+                                                  medium <= entries / 2;
+    return staged ? SP_LEAF : SP_CHAIN;
 }
 
 int64_t sp_short_row_limit(const spmm_csr *a, int64_t k)
@@ -33,7 +39,7 @@ int64_t sp_short_row_limit(const spmm_csr *a, int64_t k)
     int64_t medium = 0;
     for (int64_t i = 0; i < a->rows; i++)
         if (length_of(a, i) > SP_LEAF && length_of(a, i) <= SP_CHAIN) medium += length_of(a, i);
-    return sp_short_row_limit_for(medium, k, a->precision);
+    return sp_short_row_limit_for(medium, a->nnz, k, a->precision);
 }
 
 spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order order, sp_short_row **list,

@@ -19,9 +19,9 @@ typedef struct sp_short_row {
  *  takes more instructions, but no time if the sections are few. Local. */
 int64_t sp_short_row_limit(const spmm_csr *a, int64_t k);
 
-/** Like sp_short_row_limit(), for a matrix that has `medium` entries in rows of more than SP_LEAF and up to
- *  SP_CHAIN entries. */
-int64_t sp_short_row_limit_for(int64_t medium, int64_t k, spmm_precision precision);
+/** Like sp_short_row_limit(), for a matrix of `entries` entries that has `medium` of them in rows of more than
+ *  SP_LEAF and up to SP_CHAIN entries. */
+int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_precision precision);
 
 /** Order of short rows. SP_ORDER_ROWS: as in the matrix. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES:
  *  longest first, where lengths between the same powers of two count as equal. Rows of equal length stay in
@@ -94,11 +94,22 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
  *  \param [in]  window  short rows are sorted within windows of 1 << window rows of that order
  *  \param [out] row    [*rows] in GPU memory; the caller frees it by sp_device_free(); NULL on failure
  *  \param [out] rows   number of short rows
- *  \param [out] p      its arrays are in GPU memory; the caller frees each; zeroed on failure
+ *  \param [out] p      its arrays are in GPU memory; the caller frees them by sp_cuda_sections_destroy();
+ *                      zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections), SPMM_ERR_NO_DEVICE,
  *          SPMM_ERR_DEVICE */
 spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *given, int window,
                               sp_short_row **row, int64_t *rows, sp_sections *p);
+
+/** Frees the arrays in GPU memory, and zeroes *p. Local. */
+void sp_cuda_sections_destroy(sp_sections *p);
+
+/** Lists the sections of the rows of more than SP_CHAIN entries, those of several sections first: equal to what
+ *  sp_sections_create() lists. Local; complete on return.
+ *  \param [in]  a  SPMM_CSR in GPU memory
+ *  \param [out] p  as in sp_cuda_row_lists()
+ *  \return as sp_cuda_row_lists() */
+spmm_status sp_cuda_long_rows(const sp_matrix *a, sp_sections *p);
 
 /** Converts a CSR matrix to SPMM_SELL. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it

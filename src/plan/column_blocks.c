@@ -32,7 +32,7 @@ static spmm_status allocate(sp_exchange *exchange, spmm_device space, int64_t by
 {
     if (exchange && space == SPMM_CUDA) return sp_exchange_alloc(exchange, bytes, memory);
     return space == SPMM_CPU ? sp_alloc(memory, bytes, 1, "blocks of X")
-                             : sp_device_alloc(memory, bytes, "blocks of X");
+                             : sp_device_alloc_exchanged(memory, bytes, "blocks of X");
 }
 
 spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precision precision,

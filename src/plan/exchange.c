@@ -185,7 +185,7 @@ static spmm_status allocate(sp_exchange *x)
     if (!x->ops->skip) TRY(reserve_drop(x));
     if (x->space == SPMM_CPU)
         return sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send");
-    if (!x->ops->unpacked) TRY(sp_device_alloc((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
+    if (!x->ops->unpacked) TRY(sp_device_alloc_exchanged((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
     TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
     TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
     return x->ops->create ? x->ops->create(x) : SPMM_OK;
@@ -385,7 +385,7 @@ void sp_exchange_skip(sp_exchange *x)
 
 spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
 {
-    TRY(x->ops->alloc ? x->ops->alloc(x, bytes, memory) : sp_device_alloc(memory, bytes, "X"));
+    TRY(x->ops->alloc ? x->ops->alloc(x, bytes, memory) : sp_device_alloc_exchanged(memory, bytes, "X"));
     spmm_status status = sp_device_zero(*memory, bytes);
     if (status == SPMM_OK) status = sp_device_sync(); /* neighbours may write as soon as an exchange begins */
     if (status != SPMM_OK) {

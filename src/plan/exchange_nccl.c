@@ -58,8 +58,8 @@ static void skip(sp_exchange *x)
     if (x->ins + x->outs == 0) return;
     TRY_GOTO(sp_alloc(&host, out, 1, "NaNs to send"), done);
     memset(host, 0xff, (size_t)out);
-    TRY_GOTO(sp_device_alloc(&nan, out, "NaNs to send"), done);
-    TRY_GOTO(sp_device_alloc(&drop, in, "rows to drop"), done);
+    TRY_GOTO(sp_device_alloc_exchanged(&nan, out, "NaNs to send"), done);
+    TRY_GOTO(sp_device_alloc_exchanged(&drop, in, "rows to drop"), done);
     TRY_GOTO(sp_device_upload(nan, host, out), done);
     TRY_GOTO(skip_with(x, drop, nan), done);
 done:

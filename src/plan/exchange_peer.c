@@ -82,7 +82,7 @@ static spmm_status add_buffer(peer *p, int64_t bytes, void **memory)
     buffer *const more = realloc(p->buffers, (size_t)(p->buffer_count + 1) * sizeof *more);
     if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of X's that neighbours write to");
     p->buffers = more;
-    TRY(sp_device_alloc(memory, one.bytes, "X"));
+    TRY(sp_device_alloc_exchanged(memory, one.bytes, "X"));
     const spmm_status shared = sp_device_share(*memory, &one.shared);
     if (shared != SPMM_OK) {
         sp_device_free(*memory);

@@ -164,7 +164,7 @@ spmm_status sp_reduction_run(sp_reduction *r, void *y)
 static spmm_status skip_nccl(const sp_reduction *r)
 {
     void *y = NULL;
-    spmm_status status = sp_device_alloc(&y, bytes_of(r), "a partial Y");
+    spmm_status status = sp_device_alloc_exchanged(&y, bytes_of(r), "a partial Y");
     if (status == SPMM_OK) status = sp_device_nan(y, bytes_of(r));
     if (status == SPMM_OK)
         status = sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream(SP_STREAM_MAIN));
