@@ -272,7 +272,8 @@ spmm_status compute_sizes(lists *l, int64_t k, sp_sections *p)
     statistics *const s = &l->count;
     int64_t medium_entries;
     const int64_t medium = medium_rows(s, &medium_entries);
-    l->limit = k == 0 ? (int64_t)SP_CHAIN : sp_short_row_limit_for(medium_entries, l->a->nnz, k, l->a->precision);
+    l->limit = k == 0 ? (int64_t)SP_CHAIN
+                      : sp_short_row_limit_for(medium_entries, l->a->nnz, k, l->a->precision);
     const bool staged = l->limit < SP_CHAIN;
     if (staged) s->of_class[SECTION_CLASSES - 1] += (unsigned long long)medium;
     p->entries = (int64_t)s->long_entries + (staged ? medium_entries : 0);

@@ -49,7 +49,8 @@ namespace {
 constexpr int BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, SECTION_LEAVES = SP_SECTION / SP_LEAF;
 
 /** The members of a kernel's arguments that describe its long rows. `partial`, `partial_ld` and `counter` as
- *  in sp_work_lists; section_blocks: number of blocks that sum sections. */
+ *  in sp_work_lists; section_blocks: number of blocks that sum sections; staged: they do so by
+ *  sum_staged(). */
 template <typename T> struct long_row_args {
     const sp_section *section;
     const int32_t *pack;
@@ -59,15 +60,22 @@ template <typename T> struct long_row_args {
     int64_t partial_ld;
     unsigned *counter;
     unsigned section_blocks;
+    bool staged;
 };
 
-/** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. With one lane
- *  per leaf, it fetches the entries of one pack together (staged_leaves). */
-template <int L, int N> struct section_shape {
+/** Rows of X of so many vectors are few columns. */
+constexpr int FEW_VECTORS = 2;
+
+/** Whether blocks with L lanes per leaf and N vectors per lane can fetch the entries of a pack together
+ *  (staged_leaves). With one lane per leaf, they always do. */
+template <int L, int N> constexpr bool can_stage = L *N <= FEW_VECTORS;
+
+/** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. If it is
+ *  staged, it sums one pack. */
+template <int L, int N, bool staged> struct section_shape {
     static constexpr int subwarps = BLOCK / L;
-    static constexpr bool staged = L * N <= 2;
     static constexpr int packs = !staged && subwarps > SECTION_LEAVES ? subwarps / SECTION_LEAVES : 1;
-    static constexpr int leaves = !staged ? packs *SECTION_LEAVES / subwarps : 1; /* per sub-warp */
+    static constexpr int leaves = !staged ? packs * SECTION_LEAVES / subwarps : 1; /* per sub-warp */
     /* Sums per pack that pass through shared memory: of leaves, or of segments if a sub-warp sums some. */
     static constexpr int sums = leaves < SP_LEAVES ? SECTION_LEAVES : SP_SEGMENTS;
     static constexpr int vectors = L * N;
@@ -105,10 +113,9 @@ struct block_sections {
 };
 
 /** Returns the block's sections: loaded before the sums, so that these hide the wait. */
-template <int L, int N, typename T>
+template <typename S, typename T>
 __device__ inline block_sections sections_of_block(const long_row_args<T> &a)
 {
-    using S = section_shape<L, N>;
     const int64_t p = (int64_t)blockIdx.x * S::packs; /* S::packs is at most 2 */
     block_sections b = {__ldg(a.pack + p), __ldg(a.pack + min(p + 1, a.packs)), 0, {}};
     b.end = S::packs > 1 ? __ldg(a.pack + min(p + 2, a.packs)) : b.second_pack;
@@ -148,7 +155,7 @@ __device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
 template <int vectors, typename X>
 __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch)
 {
-    constexpr int groups = BLOCK / vectors;  /* of threads, each of which sums a part */
+    constexpr int groups = BLOCK / vectors; /* of threads, each of which sums a part */
     constexpr int batch = 64 / sizeof(X);   /* loads in flight per thread */
     const int group = threadIdx.x / vectors, parts = (count - 1) / SP_SECTIONS + 1;
     X row{};
@@ -197,11 +204,10 @@ __device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, in
  *  that are complete by that. All threads of the block must call it.
  *  \param sums  [packs * sums * vectors] in shared memory: in, complete; afterwards scratch for [BLOCK]
  *  \param [in] y  first column of the product in row 0 of Y; columns: number of them */
-template <int L, int N, typename T, typename X>
+template <typename S, typename T, typename X>
 __device__ inline void finish_sections(const long_row_args<T> &a, const block_sections &b, X *sums, T *y,
                                        int64_t ldy, int first_column, int columns)
 {
-    using S = section_shape<L, N>;
     __shared__ int last[S::packs * SP_SEGMENTS];
     constexpr int V = sizeof(X) / sizeof(T);
     const int v = threadIdx.x % S::vectors, column = first_column + v * V;
@@ -293,8 +299,9 @@ __device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col,
             c[u][i] = e < s.length ? __ldcs(col + s.begin + e) : -1;
         }
     }
-    const char *from[1] = {x};
-    wait_for_previous(from);
+    wait_for_previous();
+#pragma unroll
+    for (int u = 0; u < rows; u++) use_after(c[u]);
     const int leaf = lane, mine = threadIdx.x / WARP; /* the leaf and the vector that this thread adds */
     const sp_segment s = segment_of(a, p, leaf / SP_LEAVES);
     const int length = leaf_length(s, leaf % SP_LEAVES), most = s.chain ? SP_SEGMENT / vectors : part;
@@ -305,7 +312,7 @@ __device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col,
 #pragma unroll
         for (int u = 0; u < rows; u++) {
             if (c[u][i] < 0) continue;
-            copy_async(&stage.x[lane % vectors][first + u][entry], row_of(from[0], c[u][i], pitch));
+            copy_async(&stage.x[lane % vectors][first + u][entry], row_of(x, c[u][i], pitch));
             const sp_segment &of_u = of[u / SP_LEAVES];
             const int e = entry_of<vectors>(of_u.chain, u % SP_LEAVES, i) + entry;
             if (lane % vectors == 0) copy_async(&stage.val[first + u][entry], val + of_u.begin + e);
@@ -324,20 +331,37 @@ __device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col,
     if (mine < vectors) sums[leaf * vectors + mine] = sum;
 }
 
-/** Returns the number of blocks that sum `packs` packs with L lanes per leaf. */
-template <int L, int N> unsigned section_blocks_of(int64_t packs)
+/** Returns the number of blocks that sum `packs` packs. */
+template <int L, int N> unsigned section_blocks_of(int64_t packs, bool staged)
 {
-    return packs > 0 ? grid_of(packs, section_shape<L, N>::packs) : 0;
+    return packs > 0 ? grid_of(packs, staged ? 1 : section_shape<L, N, L == 1>::packs) : 0;
 }
 
-/** Returns the dynamic shared memory in bytes of blocks that sum sections; 0 if there are none. */
-template <typename T, typename X, int L, int N> size_t section_memory(int64_t packs)
+/** Returns the dynamic shared memory in bytes of blocks that sum sections. */
+template <typename T, typename X, int L, int N> size_t section_memory(bool staged)
 {
-    using S = section_shape<L, N>;
-    const size_t sums = S::packs * S::sums * S::vectors, scratch = BLOCK;
-    const size_t least = (sums > scratch ? sums : scratch) * sizeof(X);
-    const size_t staged = S::staged ? sizeof(staged_leaves<T, X, S::vectors>) : 0;
-    return packs == 0 ? 0 : least > staged ? least : staged;
+    using S = section_shape<L, N, L == 1>;
+    const size_t sums = (size_t)S::packs * S::sums * S::vectors;
+    const size_t least = (sums > BLOCK ? sums : BLOCK) * sizeof(X);
+    const size_t stage = staged ? sizeof(staged_leaves < T, X, can_stage<L, N> ? L * N : 1 >) : 0;
+    return least > stage ? least : stage;
+}
+
+/** Queues a kernel that sums `rows` short rows with L lanes each, and the sections of the long ones. */
+template <typename X, int L, int N, typename A>
+void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, cudaStream_t stream)
+{
+    /* STAGED: packs up to which leaves of two vectors are staged: on one H200, up to 0.8 million entries took
+     * 0.5 to 0.9 of the time, 2 million and more 1.1 to 1.7 times as long, since all blocks of a launch have
+     * the shared memory of the staged ones, which is taken from the L1 cache. (A launch of their own for the
+     * sections took 2 to 3 us more, and saved nothing.) */
+    static constexpr int64_t STAGED = 1000;
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(a.y)>>;
+    const unsigned row_blocks = rows > 0 ? grid_of(rows, BLOCK / L) : 0;
+    a.staged = L == 1 || (can_stage<L, N> && a.packs <= STAGED);
+    a.section_blocks = section_blocks_of<L, N>(a.packs, a.staged);
+    const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
+    launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a);
 }
 
 /** Sets the members of a kernel's arguments that describe its long rows; `lists` may be NULL. */

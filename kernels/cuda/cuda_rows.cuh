@@ -188,13 +188,14 @@ __device__ inline void add_chunk(const staged_chunk<T, C> &stage, const char *co
 
 /** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. */
 template <bool deep, typename T, int L, int N, typename X>
-__device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *(&x)[N],
+__device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
                                staged_chunk<T, shape<L, N, deep>::chunk> &stage, X (&sum)[N])
 {
     using S = shape<L, N, deep>;
     entries<T, S::per_lane> e;
     fetch<T, L>(a, span, 0, lane, e);
-    wait_for_previous(x);
+    wait_for_previous();
+    use_after(e.col);
     bool more = span.length > 0;
     for (unsigned p = S::chunk; __any_sync(ALL_LANES, more); p += S::chunk) {
         if constexpr (L == 1) {
@@ -223,12 +224,11 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
  *  All threads of the block must call it.
  *  \param [in]  first  number of the sub-warp's first leaf in pack p
  *  \param [out] sums   [S::sums * S::vectors] in shared memory: the sums of the pack */
-template <bool deep, typename T, int L, int N, typename X>
+template <typename S, bool deep, typename T, int L, int N, typename X>
 __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, int lane,
-                                  const char *(&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
+                                  const char *const (&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
                                   X *sums)
 {
-    using S = section_shape<L, N>;
     constexpr int each = SECTION_LEAVES / S::sums; /* leaves per sum */
     sp_segment s = segment_of(a, p, first / SP_LEAVES);
     for (int i = 0; i < S::leaves; i++) {
@@ -253,22 +253,23 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
 
 /** Sums the block's packs of sections. Not inlined, so that rows_kernel() has its registers for short
  *  rows. */
-template <bool deep, typename T, int L, int N, typename X>
+template <bool staged, bool deep, typename T, int L, int N, typename X>
 __device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_column,
                                           staged_chunk<T, shape<L, N, deep>::chunk> *stage)
 {
-    using S = section_shape<L, N>;
+    using S = section_shape<L, N, staged>;
     constexpr int V = sizeof(X) / sizeof(T);
     extern __shared__ uint4 memory[];
     X *const sums = (X *)memory;
     const int subwarp = threadIdx.x / (BLOCK / S::subwarps), pack = subwarp * S::leaves / SECTION_LEAVES;
     const int64_t p = (int64_t)blockIdx.x * S::packs + pack;
     const int first = subwarp * S::leaves % SECTION_LEAVES, lane = threadIdx.x % L;
-    const block_sections sections = sections_of_block<L, N>(a);
-    if constexpr (S::staged) {
+    const block_sections sections = sections_of_block<S>(a);
+    if constexpr (staged) {
         const int column = first_column + (int)threadIdx.x % S::vectors * V;
-        sum_staged<S::vectors>(a, a.col, a.val, (const char *)(a.x + (column < a.columns ? column : first_column)),
-                               a.x_pitch, (int64_t)blockIdx.x, *(staged_leaves<T, X, S::vectors> *)memory, sums);
+        sum_staged<S::vectors>(a, a.col, a.val,
+                               (const char *)(a.x + (column < a.columns ? column : first_column)), a.x_pitch,
+                               (int64_t)blockIdx.x, *(staged_leaves<T, X, S::vectors> *)memory, sums);
     } else {
         const char *x[N];
 #pragma unroll
@@ -276,11 +277,23 @@ __device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_colum
             const int column = first_column + (n * L + lane) * V;
             x[n] = (const char *)(a.x + (column < a.columns ? column : first_column));
         }
-        sum_leaves<deep, T, L, N>(a, p, first, lane, x, stage[subwarp], sums + pack * S::sums * S::vectors);
+        sum_leaves<S, deep, T, L, N>(a, p, first, lane, x, stage[subwarp],
+                                     sums + pack * S::sums * S::vectors);
     }
-    if (S::staged) let_next_start();
+    if (S::vectors <= FEW_VECTORS) let_next_start();
     __syncthreads();
-    finish_sections<L, N>(a, sections, sums, a.y, a.ldy, first_column, a.columns);
+    finish_sections<S>(a, sections, sums, a.y, a.ldy, first_column, a.columns);
+}
+
+/** Sums the block's packs of sections, staged or not. */
+template <bool deep, typename T, int L, int N, typename X>
+__device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
+                                     staged_chunk<T, shape<L, N, deep>::chunk> *stage)
+{
+    if (can_stage<L, N> && a.staged)
+        sum_sections<can_stage<L, N>, deep, T, L, N, X>(a, first_column, stage);
+    else if (L > 1)
+        sum_sections<L == 1, deep, T, L, N, X>(a, first_column, stage);
 }
 
 template <rows_source F, bool deep, typename T, int V, int L, int N>
@@ -304,7 +317,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
         x[n] = (const char *)(a.x + (column[n] < a.columns ? column[n] : first_column));
     }
     if (blockIdx.x < a.section_blocks) {
-        sum_sections<deep, T, L, N, X>(a, first_column, stage);
+        sum_long_rows<deep, T, L, N, X>(a, first_column, stage);
         return;
     }
     for (int64_t first = (int64_t)(blockIdx.x - a.section_blocks) * rows_per_block; first < a.rows;
@@ -313,7 +326,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
         const row_span span = span_of<F>(a, row);
         X sum[N] = {};
         sum_row<deep, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
-        if (section_shape<L, N>::staged) let_next_start();
+        if (L * N <= FEW_VECTORS) let_next_start();
         if (span.row < 0) continue;
         T *const y = a.y + span.row * a.ldy;
 #pragma unroll
@@ -323,13 +336,10 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
 }
 
 template <rows_source F, bool deep, typename T, int V, int L, int N>
-void launch(rows_args<T> a, int tiles, cudaStream_t stream)
+void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 {
-    using X = typename vector_of<T, V>::type;
-    a.section_blocks = section_blocks_of<L, N>(a.packs);
-    const unsigned row_blocks = a.rows > 0 ? grid_of(a.rows, BLOCK / L) : 0;
-    const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    launch_early(rows_kernel<F, deep, T, V, L, N>, grid, BLOCK, section_memory<T, X, L, N>(a.packs), stream, a);
+    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(rows_kernel<F, deep, T, V, L, N>, a,
+                                                                   a.rows, tiles, stream);
 }
 
 /** Queues the product for the first columns of X and returns their number. If exactly 32 vectors of columns

@@ -24,50 +24,57 @@ template <typename T, int G> struct sell_group {
     T val[G];
 };
 
-template <typename T, int G>
-__device__ inline void load_columns(const sell_args<T> &a, int64_t at, int64_t end, sell_group<T, G> &g)
+/** The entries of a row in a slice that are still to be added: the next one, and how many the slice has. */
+template <typename T> struct sell_rest {
+    const int32_t *col;
+    const T *val;
+    int count;
+};
+
+template <typename T, int G> __device__ inline void load_columns(const sell_rest<T> &r, sell_group<T, G> &g)
 {
 #pragma unroll
-    for (int u = 0; u < G; u++) g.col[u] = at + u * SP_SLICE < end ? __ldcs(a.col + at + u * SP_SLICE) : -1;
+    for (int u = 0; u < G; u++) g.col[u] = u < r.count ? __ldcs(r.col + u * SP_SLICE) : -1;
 }
 
-template <typename T, int G>
-__device__ inline void load_values(const sell_args<T> &a, int64_t at, int64_t end, sell_group<T, G> &g)
+template <typename T, int G> __device__ inline void load_values(const sell_rest<T> &r, sell_group<T, G> &g)
 {
 #pragma unroll
-    for (int u = 0; u < G; u++) g.val[u] = at + u * SP_SLICE < end ? __ldcs(a.val + at + u * SP_SLICE) : T(0);
+    for (int u = 0; u < G; u++) g.val[u] = u < r.count ? __ldcs(r.val + u * SP_SLICE) : T(0);
 }
 
-/** Sums this lane's row of a slice, whose next entry is at `at`, with the loads of X of G entries in flight.
- *  The next column indices are loaded meanwhile, and with one column of X, which takes few registers, the
- *  next values, too. */
-template <int G, typename T, typename X, int N>
-__device__ inline void sum_slice(const sell_args<T> &a, int64_t at, int64_t end, const char *(&x)[N],
-                                 X (&sum)[N])
+/** Sums this lane's row of a slice, with the loads of X of G entries in flight. The next column indices are
+ *  loaded meanwhile, and with one column of X, which takes few registers, the next values, too. If the kernel
+ *  waits here for the previous one (`waits`), the first entries are loaded before. */
+template <bool waits, int G, typename T, typename X, int N>
+__device__ inline void sum_slice(sell_rest<T> r, const char *const (&x)[N], uint32_t pitch, X (&sum)[N])
 {
     constexpr bool ahead = sizeof(X) == sizeof(T);
     sell_group<T, G> next;
-    load_columns(a, at, end, next);
-    if (ahead) load_values(a, at, end, next);
-    wait_for_previous(x);
-    while (at < end) {
+    load_columns(r, next);
+    if (ahead || waits) load_values(r, next);
+    if (waits) {
+        wait_for_previous();
+        use_after(next.col);
+    }
+    while (r.count > 0) {
         sell_group<T, G> g = next;
         X loaded[G][N];
-        if (!ahead) load_values(a, at, end, g);
+        if (!ahead && !waits) load_values(r, g);
 #pragma unroll
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
 #pragma unroll
-                for (int n = 0; n < N; n++)
-                    loaded[u][n] = __ldg((const X *)row_of(x[n], g.col[u], a.x_pitch));
-        at += G * SP_SLICE;
-        load_columns(a, at, end, next);
-        if (ahead) load_values(a, at, end, next);
+                for (int n = 0; n < N; n++) loaded[u][n] = __ldg((const X *)row_of(x[n], g.col[u], pitch));
+        r = {r.col + G * SP_SLICE, r.val + G * SP_SLICE, r.count - G};
+        load_columns(r, next);
+        if (ahead) load_values(r, next);
 #pragma unroll
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
 #pragma unroll
                 for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
+        if (!ahead && waits) load_values(r, next);
     }
 }
 
@@ -79,8 +86,10 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
     sell_rows_kernel(const __grid_constant__ sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
+    constexpr bool waits_early = L > 1; /* later would take registers */
     __shared__ staged_chunk<T, shape<L, N, false>::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* for long rows */
     const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
+    if (waits_early) wait_for_previous();
     int column[N];
     const char *x[N];
 #pragma unroll
@@ -89,17 +98,18 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
         x[n] = (const char *)(a.x + (column[n] < a.columns ? column[n] : first_column));
     }
     if (blockIdx.x < a.section_blocks) {
-        sum_sections<false, T, L, N, X>(a, first_column, stage);
+        sum_long_rows<false, T, L, N, X>(a, first_column, stage);
         return;
     }
     for (int64_t r = (int64_t)(blockIdx.x - a.section_blocks) * (BLOCK / L) + threadIdx.x / L;
          r < a.slices * SP_SLICE; r += (int64_t)(gridDim.x - a.section_blocks) * (BLOCK / L)) {
-        const int64_t slice = r / SP_SLICE, end = __ldg(a.slice_start + slice + 1);
-        const int64_t start = __ldg(a.slice_start + slice);
+        const int64_t slice = r / SP_SLICE, start = __ldg(a.slice_start + slice);
+        const int width = (int)(__ldg(a.slice_start + slice + 1) - start) / SP_SLICE;
         const int32_t target = __ldg(a.target + r);
         X sum[N] = {};
-        sum_slice<deep ? 2 * IN_FLIGHT : IN_FLIGHT>(a, start + r % SP_SLICE, end, x, sum);
-        if (section_shape<L, N>::staged) let_next_start();
+        const sell_rest<T> rest = {a.col + start + r % SP_SLICE, a.val + start + r % SP_SLICE, width};
+        sum_slice<!waits_early, deep ? 2 * IN_FLIGHT : IN_FLIGHT>(rest, x, a.x_pitch, sum);
+        if (L * N <= FEW_VECTORS) let_next_start();
         if (target == INT32_MIN) continue;
 #pragma unroll
         for (int n = 0; n < N; n++)
@@ -112,15 +122,11 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
 template <bool deep, typename T, int V, int L, int N>
 int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
 {
-    using X = typename vector_of<T, V>::type;
     constexpr int tile = L * N * V;
     if (tiles > MAX_TILES) tiles = MAX_TILES;
     if (a.columns > tiles * tile) a.columns = tiles * tile;
-    a.section_blocks = section_blocks_of<L, N>(a.packs);
-    const unsigned blocks = a.slices > 0 ? grid_of(a.slices * SP_SLICE, BLOCK / L) : 0;
-    const dim3 grid(a.section_blocks + min(blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    launch_early(sell_rows_kernel<deep && L == 1, T, V, L, N>, grid, BLOCK, section_memory<T, X, L, N>(a.packs),
-                 stream, a);
+    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(
+        sell_rows_kernel < deep && L == 1, T, V, L, N >, a, a.slices * SP_SLICE, tiles, stream);
     return a.columns;
 }
 

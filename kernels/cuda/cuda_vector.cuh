@@ -32,7 +32,8 @@ inline unsigned grid_of(int64_t work, int64_t per_block)
  *  the start of a kernel, 1 to 2 us, which is what a product of a small matrix takes next to its sums. See
  *  the CUDA C++ Programming Guide, "Programmatic Dependent Launch". */
 template <typename A>
-void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, cudaStream_t stream, const A &a)
+void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, cudaStream_t stream,
+                  const A &a)
 {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -58,8 +59,8 @@ __device__ inline void let_next_start()
 #endif
 }
 
-/** Waits until the previous kernel of the stream has completed. Before, a kernel may read only column indices
- *  and lists, which set-up has made and no kernel changes. */
+/** Waits until the previous kernel of the stream has completed. Before, a kernel may read only the matrix and
+ *  its lists: whoever changes these waits for the stream. */
 __device__ inline void wait_for_previous()
 {
 #if __CUDA_ARCH__ >= 900
@@ -67,13 +68,12 @@ __device__ inline void wait_for_previous()
 #endif
 }
 
-/** The same. The addresses are set to themselves, so that the compiler moves no load from X to before the
- *  wait: it may move loads by __ldg() across anything else. */
-template <int N> __device__ inline void wait_for_previous(const char *(&x)[N])
+/** Sets column indices to themselves. Called after wait_for_previous(), it keeps the compiler from loading the
+ *  rows of X before: it may move loads by __ldg() across anything but what they depend on. */
+template <int N> __device__ inline void use_after(int32_t (&col)[N])
 {
-    wait_for_previous();
 #pragma unroll
-    for (int n = 0; n < N; n++) asm volatile("" : "+l"(x[n])::"memory");
+    for (int n = 0; n < N; n++) asm volatile("" : "+r"(col[n])::"memory");
 }
 
 /** Queues a product of a matrix that has rows, in one precision. */

@@ -25,8 +25,9 @@ void sp_cuda_open_pool(int ordinal, int64_t memory_bytes)
     const int64_t kept = sp_environment_number("SPMM_GPU_KEPT_MB", KEPT_MB) << 20;
     uint64_t bytes = (uint64_t)(kept < memory_bytes / SHARE ? kept : memory_bytes / SHARE);
     int supported = 0;
-    const struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned,
-                                         .location = {.type = cudaMemLocationTypeDevice, .id = ordinal}};
+    const struct cudaMemPoolProps properties = {
+        .allocType = cudaMemAllocationTypePinned,
+        .location = {.type = cudaMemLocationTypeDevice, .id = ordinal}};
     (void)cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, ordinal);
     if (supported && bytes > 0 && cudaMemPoolCreate(&pool, &properties) != cudaSuccess) pool = NULL;
     if (pool && (cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes) != cudaSuccess ||

@@ -28,9 +28,9 @@ int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_
      * to 2 times. */
     enum { ONE_VECTOR = 16, FEW = 2000000, FEW_FOR_TWO = 500000 };
     const int64_t bytes = k * sp_value_size(precision);
-    const int staged = bytes <= ONE_VECTOR ? medium <= FEW
-                                            : bytes <= 2 * ONE_VECTOR && medium <= FEW_FOR_TWO &&
-                                                  medium <= entries / 2;
+    const int staged = bytes <= ONE_VECTOR
+                           ? medium <= FEW
+                           : bytes <= 2 * ONE_VECTOR && medium <= FEW_FOR_TWO && medium <= entries / 2;
     return staged ? SP_LEAF : SP_CHAIN;
 }
 

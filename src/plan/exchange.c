@@ -185,7 +185,8 @@ static spmm_status allocate(sp_exchange *x)
     if (!x->ops->skip) TRY(reserve_drop(x));
     if (x->space == SPMM_CPU)
         return sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send");
-    if (!x->ops->unpacked) TRY(sp_device_alloc_exchanged((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
+    if (!x->ops->unpacked)
+        TRY(sp_device_alloc_exchanged((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
     TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
     TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
     return x->ops->create ? x->ops->create(x) : SPMM_OK;
