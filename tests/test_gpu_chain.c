@@ -115,10 +115,10 @@ static void check_spec(const char *spec, spmm_precision precision)
 
 int main(void)
 {
-    /* short rows; rows of medium length and long ones; a long row of many sections; so many short rows that
-     * sections are summed by a launch of their own */
+    /* short rows; rows of medium length and long ones; a long row of many sections; many blocks; and too many
+     * entries for sections of two vectors to be staged */
     static const char *const specs[] = {"lap3d7:20", "rmat:11,40", "longrows:3000,2,3,2900",
-                                        "longrows:300000,1,3,20000"};
+                                        "longrows:300000,1,3,20000", "rmat:15,40"};
     const char *why;
     if (sp_device_count(&why) == 0) {
         SKIP("products that need each other, queued without a wait, are right", why);

@@ -351,14 +351,9 @@ template <typename T, typename X, int L, int N> size_t section_memory(bool stage
 template <typename X, int L, int N, typename A>
 void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, cudaStream_t stream)
 {
-    /* STAGED: packs up to which leaves of two vectors are staged: on one H200, up to 0.8 million entries took
-     * 0.5 to 0.9 of the time, 2 million and more 1.1 to 1.7 times as long, since all blocks of a launch have
-     * the shared memory of the staged ones, which is taken from the L1 cache. (A launch of their own for the
-     * sections took 2 to 3 us more, and saved nothing.) */
-    static constexpr int64_t STAGED = 1000;
     using T = std::remove_cv_t<std::remove_pointer_t<decltype(a.y)>>;
     const unsigned row_blocks = rows > 0 ? grid_of(rows, BLOCK / L) : 0;
-    a.staged = L == 1 || (can_stage<L, N> && a.packs <= STAGED);
+    a.staged = L == 1 || (can_stage<L, N> && a.staged);
     a.section_blocks = section_blocks_of<L, N>(a.packs, a.staged);
     const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
     launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a);
@@ -374,6 +369,7 @@ void set_long_rows(long_row_args<T> &a, const sp_work_lists *lists, const sp_mat
     a.pack = p->section ? p->pack : m->pack;
     a.segment = p->section ? p->segment : m->segment;
     a.packs = p->packs;
+    a.staged = m->nnz <= SP_STAGED_ENTRIES;
     a.partials = p->partials;
     a.partial = (T *)lists->partial;
     a.partial_ld = partial_ld(k);

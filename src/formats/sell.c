@@ -23,14 +23,13 @@ int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_
 {
     /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: entries in rows of medium length that may be
      * staged: on one H200 1.3 million of them took 0.8 of the time that they take in slices, 2.6 million 1.1
-     * to 1.3 times. With two vectors 0.3 million took 0.5 to 0.9 of the time, 1.4 million 1.6 times; and if
-     * all rows are of medium length, lanes in slices do not wait for one another, and 0.3 million took 1.05
-     * to 2 times. */
-    enum { ONE_VECTOR = 16, FEW = 2000000, FEW_FOR_TWO = 500000 };
+     * to 1.3 times. With two vectors, if most rows are of medium length, lanes in slices do not wait for one
+     * another, and 0.3 million staged took 1.05 to 2 times as long. */
+    enum { ONE_VECTOR = 16, FEW = 2000000 };
     const int64_t bytes = k * sp_value_size(precision);
     const int staged = bytes <= ONE_VECTOR
                            ? medium <= FEW
-                           : bytes <= 2 * ONE_VECTOR && medium <= FEW_FOR_TWO && medium <= entries / 2;
+                           : bytes <= 2 * ONE_VECTOR && entries <= SP_STAGED_ENTRIES && medium <= entries / 2;
     return staged ? SP_LEAF : SP_CHAIN;
 }
 

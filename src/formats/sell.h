@@ -13,6 +13,13 @@ typedef struct sp_short_row {
     int32_t row;    /**< row of Y */
 } sp_short_row;
 
+/** Entries of the largest matrices whose long rows are staged in shared memory in products of two vectors of
+ *  columns per row of X. All blocks of a launch have the shared memory of those that stage, which is taken from
+ *  the L1 cache: on one H200, matrices of up to 0.95 million entries took 0.5 to 0.9 of the time, those of 1.2
+ *  million as long, and meshes of 2 million with a few long rows 1.2 to 1.6 times as long. (A launch of its
+ *  own for the long rows takes 2 to 3 us more.) One vector takes half the memory, and is always staged. */
+enum { SP_STAGED_ENTRIES = 1 << 20 };
+
 /** Returns the number of entries of the longest rows that are listed as short ones: SP_CHAIN, but SP_LEAF for
  *  products with so few columns of X that a lane sums a row, unless many entries are in rows between the two.
  *  Such a lane would wait for each of its loads of X; in a section all threads of a block load them, which
