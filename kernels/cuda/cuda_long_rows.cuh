@@ -68,7 +68,7 @@ constexpr int FEW_VECTORS = 2;
 
 /** Whether blocks with L lanes per leaf and N vectors per lane can fetch the entries of a pack together
  *  (staged_leaves). With one lane per leaf, they always do. */
-template <int L, int N> constexpr bool can_stage = L *N <= FEW_VECTORS;
+template <int L, int N> constexpr bool can_stage = FEW_VECTORS >= L *N;
 
 /** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. If it is
  *  staged, it sums one pack. */
@@ -341,9 +341,10 @@ template <int L, int N> unsigned section_blocks_of(int64_t packs, bool staged)
 template <typename T, typename X, int L, int N> size_t section_memory(bool staged)
 {
     using S = section_shape<L, N, L == 1>;
+    constexpr int vectors = can_stage<L, N> ? L * N : 1;
     const size_t sums = (size_t)S::packs * S::sums * S::vectors;
     const size_t least = (sums > BLOCK ? sums : BLOCK) * sizeof(X);
-    const size_t stage = staged ? sizeof(staged_leaves < T, X, can_stage<L, N> ? L * N : 1 >) : 0;
+    const size_t stage = staged ? sizeof(staged_leaves<T, X, vectors>) : 0;
     return least > stage ? least : stage;
 }
 

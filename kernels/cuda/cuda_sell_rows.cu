@@ -125,8 +125,9 @@ int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
     constexpr int tile = L * N * V;
     if (tiles > MAX_TILES) tiles = MAX_TILES;
     if (a.columns > tiles * tile) a.columns = tiles * tile;
-    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(
-        sell_rows_kernel < deep && L == 1, T, V, L, N >, a, a.slices * SP_SLICE, tiles, stream);
+    constexpr bool deeper = L == 1 && deep; /* with several lanes, both kernels are sell_rows */
+    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(sell_rows_kernel<deeper, T, V, L, N>, a,
+                                                                   a.slices * SP_SLICE, tiles, stream);
     return a.columns;
 }
 

@@ -58,7 +58,8 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
 /** Like sp_device_alloc(), for memory that is given to other processes, by sp_device_share() or by MPI or
  *  NCCL: these cannot be relied upon to take memory of a memory pool. Slower. */
 spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what);
-/** Frees memory from sp_device_alloc() or sp_device_alloc_exchanged(). Memory that is shared (sp_device_share()) is only marked as freed. */
+/** Frees memory from sp_device_alloc() or sp_device_alloc_exchanged(). Memory that is shared
+ *  (sp_device_share()) is only marked as freed. */
 void sp_device_free(void *p);
 
 /** Which processors can access the memory at an address. SP_REACH_ANY also means "unknown", e.g. while no
