@@ -145,13 +145,13 @@ def flat(forest):
 
     def add(tree, at):
         if tree.children_left[at] < 0:
-            nodes.append(f"{{SP_TRAITS, 0, {len(leaves)}}}")
+            nodes.append(f"{{0, SP_TRAITS, {len(leaves)}}}")
             leaves.append([round(100 * v) for v in tree.value[at][:, 0]])
             return
         here = len(nodes)
         nodes.append("")
         add(tree, tree.children_left[at])
-        nodes[here] = f"{{SP_{TRAITS[tree.feature[at]].upper()}, {tree.threshold[at]:.6g}, {len(nodes)}}}"
+        nodes[here] = f"{{{tree.threshold[at]:.6g}, SP_{TRAITS[tree.feature[at]].upper()}, {len(nodes)}}}"
         add(tree, tree.children_right[at])
 
     for estimator in forest.estimators_:

@@ -87,7 +87,7 @@ typedef struct spmm_plan_options {
                             column block takes a multiple of 32 bytes. 1: X is not cut. 0: the library
                             chooses; it cuts X only on GPUs, and only if too few rows of Y can be computed
                             without ghost rows */
-    int64_t products; /**< number of products to come, by which the set-up of a kernel is divided where the
+    int64_t products;  /**< number of products to come, by which the set-up of a kernel is divided where the
                            library chooses one; 0: 1000 */
 } spmm_plan_options;
 

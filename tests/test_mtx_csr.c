@@ -170,8 +170,8 @@ static void test_sorted(void)
                                            .precision = k % 8 < 4 ? SPMM_F64 : SPMM_F32};
                 spmm_csr a, b;
                 int64_t stored = -1, duplicates = -1, summed = -1;
-                write_bytes(text,
-                            (size_t)text_in_order(kind, t % 3 == 1 ? 1 + 3 * k : 0, t % 3 == 2 ? 3 * k : -1, text));
+                write_bytes(text, (size_t)text_in_order(kind, t % 3 == 1 ? 1 + 3 * k : 0,
+                                                        t % 3 == 2 ? 3 * k : -1, text));
                 CHECK_INT(by_triplets(&options, &b, NULL, &summed), SPMM_OK);
                 /* from a line a chunk on, so that some chunk begins where the order ends */
                 chunk_bytes(7 + k / 4 * 7);

@@ -96,7 +96,7 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
 
 spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl)
 {
-    const MPI_Comm comm = along == SP_ALONG_ROW ? grid->row_comm : grid->col_comm;
+    MPI_Comm comm = along == SP_ALONG_ROW ? grid->row_comm : grid->col_comm;
     sp_nccl *kept;
     *nccl = NULL;
     TRY(sp_agree(grid->comm, "nccl", find(comm, &kept)));

@@ -114,10 +114,11 @@ static spmm_status consecutive(const line *l, const char *what, pick *of, range 
                            rank_of(l, i), what, (long long)r.begin, (long long)at, l->name);
         at += r.count;
     }
-    if (at == whole.begin + whole.count) return SPMM_OK;
-    return sp_fail(
-        SPMM_ERR_USAGE, "rank %d, the last of a process %s, has %s up to %lld, expected up to %lld",
-        rank_of(l, l->count - 1), l->name, what, (long long)at, (long long)(whole.begin + whole.count));
+    const int64_t end = whole.begin + whole.count;
+    if (at == end) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE,
+                   "rank %d, the last of a process %s, has %s up to %lld, expected up to %lld",
+                   rank_of(l, l->count - 1), l->name, what, (long long)at, (long long)end);
 }
 
 static spmm_status check_fit(const line *column, const line *row)

@@ -27,6 +27,7 @@ TARGET static void NAME(sum)(const sp_matrix *m, int64_t begin, int64_t end, int
         return;
     }
     for (int64_t e = begin; e < end; e += step) {
+        /* cppcheck-suppress legacyUninitvar ; `part` is written by the call */
         NAME(sum)(m, e, end - e < step ? end : e + step, level - 1, x, ldx, k, e == begin ? sum : part);
         if (e == begin) continue;
         for (int64_t j = 0; j < k; j++) sum[j] += part[j];

@@ -197,13 +197,14 @@ static spmm_status check_finite(const sp_spmm_file *f, const sp_spmm_file_range 
     if (wrong == INT64_MAX) return SPMM_OK;
     while (a->irp[row + 1] <= wrong) row++;
     const double value = sp_value_get(a->as, a->precision, wrong);
+    const int64_t in_row = r->row_begin + row + 1, in_column = r->col_begin + a->ja[wrong] + 1;
     return sp_fail(
         SPMM_ERR_SYNTAX,
         "%s: found \"%s\" in row %lld, column %lld, expected a finite value (or --allow-nonfinite)", f->path,
         isnan(value) ? "nan"
         : value > 0  ? "inf"
                      : "-inf",
-        (long long)(r->row_begin + row + 1), (long long)(r->col_begin + a->ja[wrong] + 1));
+        (long long)in_row, (long long)in_column);
 }
 
 static spmm_status allocate_entries(spmm_csr *a)

@@ -16,8 +16,8 @@
 /** A node of a decision tree. Its left child, for traits up to `bound`, is the next node, its right child is
  *  node `other`. A leaf has trait SP_TRAITS, and `other` is its number. */
 typedef struct choice_node {
-    sp_trait trait;
     double bound;
+    sp_trait trait;
     int other;
 } choice_node;
 
