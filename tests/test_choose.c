@@ -117,7 +117,7 @@ static void test_features(void)
     }
 }
 
-static void test_choice(void)
+static void test_choice_on_gpus(void)
 {
     sp_features f;
     TEST("on a GPU one column takes sliced ELLPACK, shared columns panels, long rows no panels") {
@@ -135,6 +135,11 @@ static void test_choice(void)
         expect(&f, 1, 1, "csr_rows", "");
         expect(&f, 1, 1 << 20, "sell_rows sell_deep", "");
     }
+}
+
+static void test_choice_on_cpus(void)
+{
+    sp_features f;
     TEST(
         "on a CPU a large X takes clusters, where rows that share columns are far apart and products are to come") {
         const sp_kernel *kernel;
@@ -170,6 +175,11 @@ static void test_choice(void)
                     CHECK_TEXT(kernel->id, k <= 4 && changes && products > 1 ? "cpu_sorted" : "cpu_csr");
                 }
     }
+}
+
+static void test_choice_of_segments(void)
+{
+    sp_features f;
     TEST("on a CPU long rows that reach over a large X take segments") {
         const sp_kernel *kernel;
         struct {
@@ -193,6 +203,11 @@ static void test_choice(void)
         CHECK(f.sum.over[SP_LENGTH_BOUNDS - 1] == 2 * 2900 && f.sum.reach > 5800 * 2900.0 &&
               f.sum.reach <= 5800 * 3000.0);
     }
+}
+
+static void test_extremes(void)
+{
+    sp_features f;
     TEST("a trait is what its name says") {
         f = even_rows(1e6, 20, 2);
         CHECK(sp_trait_of(&f, SP_X_BYTES, 3, SPMM_F32) == 12 && sp_trait_of(&f, SP_MEAN, 3, SPMM_F32) == 20);
@@ -212,8 +227,12 @@ static void test_choice(void)
                 CHECK(kernel && (int)kernel->device == device);
             }
     }
+}
+
+static void test_choice_of_a_format(void)
+{
     TEST("a format keeps the choice to its kernels, and one without kernels is refused") {
-        f = even_rows(1e6, 80, 6);
+        const sp_features f = even_rows(1e6, 80, 6);
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
             for (int format = SPMM_CSR; format < SP_FORMATS; format++) {
                 const sp_kernel *kernel;
@@ -261,7 +280,11 @@ static void test_candidates(void)
 int main(void)
 {
     test_features();
-    test_choice();
+    test_choice_on_gpus();
+    test_choice_on_cpus();
+    test_choice_of_segments();
+    test_extremes();
+    test_choice_of_a_format();
     test_candidates();
     return test_end();
 }

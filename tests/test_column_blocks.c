@@ -4,7 +4,7 @@
 #include "plan/column_blocks.h"
 #include "test.h"
 
-int main(void)
+static void test_numbers(void)
 {
     TEST("column blocks are of equal width and begin at multiples of 32 bytes; there are at most 16") {
         CHECK(sp_column_blocks_fit(64, SPMM_F64, 16) && !sp_column_blocks_fit(64, SPMM_F64, 32));
@@ -21,7 +21,12 @@ int main(void)
             CHECK_INT(sp_column_blocks_best(k[i], SPMM_F32), f32[i]);
         }
     }
-    const sp_halo halo = {.ghost_low = 2, .own = 3, .ghost_high = 1};
+}
+
+static const sp_halo halo = {.ghost_low = 2, .own = 3, .ghost_high = 1};
+
+static void test_places(void)
+{
     sp_column_blocks blocks;
     TEST("one column block is X itself, and needs no memory") {
         CHECK_INT(sp_column_blocks_create(&halo, 7, SPMM_F64, SPMM_CPU, NULL, 1, &blocks), SPMM_OK);
@@ -39,6 +44,11 @@ int main(void)
         sp_column_blocks_destroy(&blocks);
         CHECK(blocks.count == 0 && !blocks.memory && !blocks.x[0].data);
     }
+}
+
+static void test_contents(void)
+{
+    sp_column_blocks blocks;
     TEST("several column blocks are copied, and one is X") {
         spmm_multivector x;
         CHECK_INT(sp_multivector_create(2, 3, 1, 16, SPMM_F32, SPMM_CPU, &x), SPMM_OK);
@@ -68,5 +78,12 @@ int main(void)
         CHECK(!blocks.memory);
         sp_column_blocks_destroy(&blocks);
     }
+}
+
+int main(void)
+{
+    test_numbers();
+    test_places();
+    test_contents();
     return test_end();
 }

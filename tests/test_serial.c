@@ -49,7 +49,7 @@ static void check_all(sample_values kind)
             }
 }
 
-int main(void)
+static void test_bits(void)
 {
     TEST("products of small integers are exact") { check_all(SAMPLE_INTEGERS); }
     TEST("products of reals have the canonical order or one fma chain a row, bit for bit, in all formats") {
@@ -78,6 +78,10 @@ int main(void)
         free(y.data);
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_sums(void)
+{
     TEST("an integer product is what the sums over the dense matrix give") {
         spmm_csr a;
         sp_matrix m;
@@ -101,6 +105,10 @@ int main(void)
         free(y.data);
         spmm_csr_destroy(&a);
     }
+}
+
+static void test_bound(void)
+{
     TEST("the bound sums |a| |x| in double, and an empty row's is 0") {
         for (int p = 0; p < 2; p++) {
             spmm_csr a;
@@ -123,5 +131,12 @@ int main(void)
             spmm_csr_destroy(&a);
         }
     }
+}
+
+int main(void)
+{
+    test_bits();
+    test_sums();
+    test_bound();
     return test_end();
 }
