@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/search.h"
 #include "common/bench.h"
 #include "distribute/reorder.h"
 #include "formats/matrix.h"
@@ -159,10 +160,9 @@ static int take_units(const spmm_csr *a, const walk *w, int b, int most, cache *
             const int64_t rows = w->unit[u + 1] - i < SP_PANEL ? w->unit[u + 1] - i : SP_PANEL;
             add_panel(a, w->order + i, rows, c, p);
         }
-    const int fits = take_panels(p, most, c, r);
     empty_cache(c);
     c->step += 2; /* nothing is held from one block to the next */
-    return fits;
+    return take_panels(p, most, c, r);
 }
 
 static spmm_status simulate(const spmm_csr *a, const walk *w, const capacity *of, traffic *r, int *fits)
@@ -180,7 +180,6 @@ static spmm_status simulate(const spmm_csr *a, const walk *w, const capacity *of
         c.needed[i] = -1;
     }
     for (int s = 0; s < c.slots; s++) c.column[s] = -1;
-    empty_cache(&c);
     *r = (traffic){0};
     *fits = 1;
     for (int b = 0; b < BLOCKS && *fits; b++) *fits = take_units(a, w, b, of->panels, &c, &p, r);
@@ -198,7 +197,7 @@ static void cut_evenly(int64_t rows, walk *w)
 {
     const int64_t all = (rows + SP_PANEL - 1) / SP_PANEL;
     for (int u = 0; u <= UNITS; u++) {
-        const int64_t at = all * u / UNITS * SP_PANEL;
+        const int64_t at = sp_partition_share(all, UNITS, u) * SP_PANEL;
         w->unit[u] = at < rows ? at : rows;
     }
 }

@@ -82,18 +82,11 @@ spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *star
 
 spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state)
 {
-    *state = NULL;
-    sp_sections p;
-    TRY(sp_cuda_long_rows(setup->a, &p));
-    if (p.count == 0) return SPMM_OK;
-    spmm_status status = sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists");
-    if (status != SPMM_OK) {
-        sp_cuda_sections_destroy(&p);
-        return status;
-    }
+    TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
     sp_work_lists *const s = (sp_work_lists *)*state;
-    s->long_rows = p;
-    return keep_on_success(allocate_sums(setup, s), state);
+    spmm_status status = sp_cuda_long_rows(setup->a, &s->long_rows);
+    if (status == SPMM_OK) status = allocate_sums(setup, s);
+    return keep_on_success(status, state);
 }
 
 spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state)

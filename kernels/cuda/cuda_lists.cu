@@ -406,8 +406,8 @@ spmm_status sp_cuda_long_rows(const sp_matrix *a, sp_sections *p)
     if (a->rows == 0) return SPMM_OK;
     TRY(begin(&l, a));
     TRY(count(&l, 0, p));
-    l.shift = SP_WINDOW_ALL;
     if (p->count == 0) return SPMM_OK;
+    l.shift = SP_WINDOW_ALL;
     const spmm_status status = run_steps(&l, [&]() -> spmm_status {
         TRY(sort(&l));
         return make_sections(&l, a->row_start, 0, p);

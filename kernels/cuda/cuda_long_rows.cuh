@@ -27,7 +27,7 @@ struct sp_work_lists {
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state);
 
-/** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists them on the GPU. */
+/** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists them on the GPU. The state is NULL on failure alone. */
 spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
 
 /** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these
@@ -66,9 +66,9 @@ template <typename T> struct long_row_args {
 /** Rows of X of so many vectors are few columns. */
 constexpr int FEW_VECTORS = 2;
 
-/** Whether blocks with L lanes per leaf and N vectors per lane can fetch the entries of a pack together
+/** Whether blocks that compute so many vectors per row of X can fetch the entries of a pack together
  *  (staged_leaves). With one lane per leaf, they always do. */
-template <int L, int N> constexpr bool can_stage = FEW_VECTORS >= L *N;
+template <int vectors> constexpr bool can_stage = vectors <= FEW_VECTORS;
 
 /** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. If it is
  *  staged, it sums one pack. */
@@ -341,7 +341,7 @@ template <int L, int N> unsigned section_blocks_of(int64_t packs, bool staged)
 template <typename T, typename X, int L, int N> size_t section_memory(bool staged)
 {
     using S = section_shape<L, N, L == 1>;
-    constexpr int vectors = can_stage<L, N> ? L * N : 1;
+    constexpr int vectors = can_stage<S::vectors> ? S::vectors : 1;
     const size_t sums = (size_t)S::packs * S::sums * S::vectors;
     const size_t least = (sums > BLOCK ? sums : BLOCK) * sizeof(X);
     const size_t stage = staged ? sizeof(staged_leaves<T, X, vectors>) : 0;
@@ -354,7 +354,7 @@ void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, c
 {
     using T = std::remove_cv_t<std::remove_pointer_t<decltype(a.y)>>;
     const unsigned row_blocks = rows > 0 ? grid_of(rows, BLOCK / L) : 0;
-    a.staged = L == 1 || (can_stage<L, N> && a.staged);
+    a.staged = L == 1 || (can_stage<L * N> && a.staged);
     a.section_blocks = section_blocks_of<L, N>(a.packs, a.staged);
     const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
     launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a);

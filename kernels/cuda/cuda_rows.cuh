@@ -290,8 +290,9 @@ template <bool deep, typename T, int L, int N, typename X>
 __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
                                      staged_chunk<T, shape<L, N, deep>::chunk> *stage)
 {
-    if (can_stage<L, N> && a.staged)
-        sum_sections<can_stage<L, N>, deep, T, L, N, X>(a, first_column, stage);
+    constexpr bool can = can_stage<L * N>;
+    if (can && a.staged)
+        sum_sections<can, deep, T, L, N, X>(a, first_column, stage);
     else if (L > 1)
         sum_sections<L == 1, deep, T, L, N, X>(a, first_column, stage);
 }
