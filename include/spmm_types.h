@@ -45,13 +45,15 @@ typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 /** All storage formats, numbered from 0. Each has a name, the suffix of the object sp_format_* that
  *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest
  *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by
- *  length, and a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them. */
+ *  length, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them, and SPMM_STAGED is
+ *  panels in an order for which a GPU keeps rows of X in shared memory. */
 #define SPMM_FORMAT_LIST(F)                   \
     F(SPMM_CSR, csr, "csr")                   \
     F(SPMM_ELL, ell, "ell")                   \
     F(SPMM_ELL_NOPAD, ell_nopad, "ell-nopad") \
     F(SPMM_SELL, sell, "sell")                \
-    F(SPMM_PANEL, panel, "panel")
+    F(SPMM_PANEL, panel, "panel")             \
+    F(SPMM_STAGED, staged, "staged")
 
 /* clang-format off */
 typedef enum spmm_format {

@@ -88,6 +88,13 @@ spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
     return refuse(NULL);
 }
 
+spmm_status sp_cuda_staged_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
+{
+    (void)a, (void)k;
+    *m = (sp_matrix){0};
+    return refuse(NULL);
+}
+
 spmm_status sp_device_compare(const spmm_multivector *y, const spmm_multivector *ref, sp_difference *result)
 {
     (void)y, (void)ref;

@@ -1,13 +1,7 @@
 /** The kernel panel_mma: multiplies row panels by X on the FP64 tensor cores, with one warp per panel of 8
- *  rows of A. One mma.m8n8k4 multiplies a tile of A (8 rows, 4 columns) by four rows of X, so that each row
- *  of X, once it is fetched, is used for all rows of the panel.
- *
- *  The tensor core adds the four products of a tile to the sum one after another and rounds each time, which
- *  gives the same bits as four fma operations (measured; see docs/SURPRISES.md). The zeros of a tile are
- *  multiplied, too. This is harmless unless they meet an infinity or a NaN of X; then the sum is a NaN, and
- *  the panel is computed again entry by entry. If the precision is f32, values are widened to f64 for the
- *  product, and each sum is rounded to f32 once at the end. */
+ *  rows of A (cuda_panels.cuh). Each row of X, once it is fetched, is used for all rows of the panel. */
 #include "kernels/cuda/cuda_long_rows.cuh"
+#include "kernels/cuda/cuda_panels.cuh"
 
 namespace {
 
@@ -16,46 +10,6 @@ enum { PANEL_WARPS = 4, PANEL_THREADS = PANEL_WARPS * WARP };
 /** Number of tiles whose loads of X are in flight together: as many as the registers allow if five blocks are
  *  to run on a multiprocessor. */
 template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
-
-template <typename T> struct panel_args {
-    const int64_t *value_start, *tile_start;
-    const int32_t *target; /* NULL: the rows are in their order */
-    const int32_t *col;
-    const uint32_t *mask;
-    const T *val;
-    int64_t panels, rows;
-    const T *x;
-    T *y;
-    int64_t ldy;
-    uint32_t x_pitch; /* bytes from one row of X to the next */
-    int columns;
-};
-
-/** Computes sum += a b, where a is [8 x 4], b is [4 x 8] and sum is [8 x 8]. The matrices are distributed
- *  over the lanes of a warp: lane l holds a(l/4, l%4), b(l%4, l/4), and in sum[0] and sum[1] the elements
- *  (l/4, 2 (l%4)) and (l/4, 2 (l%4) + 1). See PTX ISA, "mma.m8n8k4 with .f64". */
-__device__ inline void multiply_tile(double (&sum)[2], double a, double b)
-{
-#if __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-        : "+d"(sum[0]), "+d"(sum[1])
-        : "d"(a), "d"(b));
-#else
-    const int lane = threadIdx.x % WARP;
-#pragma unroll
-    for (int k = 0; k < SP_TILE_COLUMNS; k++) {
-        const double ak = __shfl_sync(ALL_LANES, a, lane / 4 * 4 + k);
-        sum[0] = fma(ak, __shfl_sync(ALL_LANES, b, lane % 4 * 8 + k), sum[0]);
-        sum[1] = fma(ak, __shfl_sync(ALL_LANES, b, lane % 4 * 8 + 4 + k), sum[1]);
-    }
-#endif
-}
-
-template <typename T, int V> union pack {
-    typename vector_of<T, V>::type vector;
-    T element[V];
-    uint32_t word[V * sizeof(T) / 4];
-};
 
 /** Moves vectors of X from the lanes that loaded them to the lanes that multiply them. Lane l loads vector
  *  l%8 of row l/8 of the four rows of X, so that adjacent lanes load adjacent memory, and multiplies vector
@@ -95,7 +49,7 @@ template <typename T> struct panel_reader {
  *  flight together, while the column indices and values of the next U tiles are loaded. */
 template <typename T, int V, int NT>
 __device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT], uint32_t x_pitch,
-                                 double (&sum)[NT][V][2])
+                                 panel_sums<V, NT> &sums)
 {
     using X = typename vector_of<T, V>::type;
     constexpr int U = unroll<NT>;
@@ -124,65 +78,8 @@ __device__ inline void sum_tiles(panel_reader<T> in, const char *const (&x)[NT],
             mask[u] = in.mask_of(t + 2 * U + u);
         }
 #pragma unroll
-        for (int u = 0; u < U; u++)
-#pragma unroll
-            for (int j = 0; j < NT; j++) {
-                const pack<T, V> fragment = to_fragment(b[u][j], in.lane);
-#pragma unroll
-                for (int v = 0; v < V; v++) multiply_tile(sum[j][v], now[u], (double)fragment.element[v]);
-            }
+        for (int u = 0; u < U; u++) sums.add(now[u], [&](int j) { return to_fragment(b[u][j], in.lane); });
     }
-}
-
-/** Returns the row of Y that is number r of a panel; -1 if there is none. */
-template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
-{
-    const int64_t position = panel * SP_PANEL + r;
-    if (a.target) return __ldg(a.target + position); /* INT32_MIN: none */
-    return position < a.rows ? position : -1;
-}
-
-/** Computes `count` columns of the rows of a panel, from column `first` on, entry by entry in column order;
- *  each lane computes one element of Y at a time. This function has sums of its own: if the sums of
- *  sum_tiles() were passed to it, the compiler would not keep them in registers. */
-template <typename T>
-__device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
-{
-    for (int e = threadIdx.x % WARP; e < SP_PANEL * count; e += WARP) {
-        const int r = e / count, column = first + e % count;
-        const int64_t row = row_of_panel(a, panel, r);
-        if (row < 0 || column >= a.columns) continue;
-        const T *val = a.val + a.value_start[panel];
-        double sum = 0;
-        for (int64_t t = a.tile_start[panel]; t < a.tile_start[panel + 1]; t++) {
-            const uint32_t m = a.mask[t];
-            for (int c = 0; c < SP_TILE_COLUMNS; c++) {
-                const int bit = r * SP_TILE_COLUMNS + c;
-                if (!(m >> bit & 1)) continue;
-                const T *const x = (const T *)row_of((const char *)a.x, a.col[t * SP_TILE_COLUMNS + c],
-                                                     a.x_pitch);
-                sum = fma((double)val[__popc(m & ((1u << bit) - 1))], (double)x[column], sum);
-            }
-            val += __popc(m);
-        }
-        a.y[row * a.ldy + column] = (T)sum;
-    }
-}
-
-template <typename T, int V, int NT>
-__device__ inline void store_sums(const panel_args<T> &a, int64_t row, int column,
-                                  const double (&sum)[NT][V][2])
-{
-#pragma unroll
-    for (int j = 0; j < NT; j++)
-#pragma unroll
-        for (int n = 0; n < 2; n++) {
-            pack<T, V> out;
-#pragma unroll
-            for (int v = 0; v < V; v++) out.element[v] = (T)sum[j][v][n];
-            const int c = column + (j * 8 + n) * V;
-            if (c < a.columns) __stcs((typename vector_of<T, V>::type *)(a.y + row * a.ldy + c), out.vector);
-        }
 }
 
 template <typename T, int V, int NT>
@@ -202,18 +99,9 @@ __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __gri
         const panel_reader<T> in = {a.col + first * SP_TILE_COLUMNS + lane / 8, a.mask + first,
                                     (int)(__ldg(a.tile_start + panel + 1) - first), lane,
                                     a.val + __ldg(a.value_start + panel)};
-        double sum[NT][V][2] = {};
-        bool odd = false;
-        sum_tiles<T, V, NT>(in, x, a.x_pitch, sum);
-#pragma unroll
-        for (int j = 0; j < NT; j++)
-#pragma unroll
-            for (int v = 0; v < V; v++) odd |= isnan(sum[j][v][0]) || isnan(sum[j][v][1]);
-        const int64_t row = row_of_panel(a, panel, lane / 4);
-        if (__any_sync(ALL_LANES, odd))
-            sum_entries(a, panel, first_column, 8 * V * NT);
-        else if (row >= 0)
-            store_sums<T, V, NT>(a, row, first_column + lane % 4 * 2 * V, sum);
+        panel_sums<V, NT> sums = {};
+        sum_tiles<T, V, NT>(in, x, a.x_pitch, sums);
+        store_panel<T, V, NT>(a, panel, first_column, lane / 4, sums);
     }
 }
 
@@ -244,13 +132,7 @@ template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t strea
 
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
-    panel_args<T> a = vector_args<panel_args, T>(l);
-    a.value_start = l->a->row_start;
-    a.tile_start = l->a->tile_start;
-    a.target = l->a->target;
-    a.mask = l->a->mask;
-    a.panels = l->a->groups;
-    a.rows = l->a->rows;
+    const panel_args<T> a = panel_args_of<T>(l);
     const int width = vector_width(l, (int)sizeof(T));
     if (width == 1 || a.columns <= 8)
         launch_all<T, 1>(a, stream);

@@ -176,6 +176,71 @@ spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entri
     return count(s, m, tiles, entries);
 }
 
+enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
+
+/** Counts the distinct columns of a block's group of GROUP rows that follow one another in the order; more than
+ *  MOST_DISTINCT are not told apart. One of `step` groups is taken. */
+__global__ void __launch_bounds__(THREADS)
+    count_group(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order, int64_t step,
+                unsigned long long *sum)
+{
+    __shared__ int32_t table[TABLE];
+    __shared__ int distinct;
+    for (int i = threadIdx.x; i < TABLE; i += THREADS) table[i] = END;
+    if (threadIdx.x == 0) distinct = 0;
+    __syncthreads();
+    const int64_t first = blockIdx.x * step * GROUP;
+    for (int i = threadIdx.x / SP_PANEL; i < GROUP; i += THREADS / SP_PANEL) {
+        cursor c = start_row(row_start, col, rows, order, first + i);
+        for (int64_t e = c.at + threadIdx.x % SP_PANEL; e < c.end && distinct < MOST_DISTINCT; e += SP_PANEL) {
+            unsigned place = (unsigned)col[e] * 2654435769u % TABLE;
+            int32_t there;
+            while ((there = atomicCAS(table + place, END, col[e])) != END && there != col[e])
+                place = (place + 1) % TABLE;
+            if (there == END) atomicAdd(&distinct, 1);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(sum, (unsigned long long)distinct);
+}
+
+/** Returns in *reads how many rows of X a group of rows needs per row, on average of a sample. Waits. */
+spmm_status reads_of_groups(panels *s, const int32_t *order, double *reads)
+{
+    enum { SAMPLES = 512 };
+    unsigned long long sum;
+    const int64_t groups = (s->a->rows + GROUP - 1) / GROUP, step = (groups - 1) / SAMPLES + 1,
+                  taken = (groups - 1) / step + 1;
+    TRY(sp_device_zero(s->sum, sizeof sum));
+    count_group<<<(unsigned)taken, THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, s->a->rows, order, step,
+                                                            s->sum);
+    TRY(sp_device_launched("columns of groups"));
+    TRY(sp_device_download(&sum, s->sum, sizeof sum));
+    *reads = (double)sum / (double)(taken * GROUP);
+    return SPMM_OK;
+}
+
+/** Chooses an order in which rows that follow one another need the same rows of X: their own, or one along a
+ *  curve if that is better. Counts the tiles. */
+spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
+{
+    /* FEWEST: as sp_cuda_row_order(). GOOD: of meshes in space, with 7 to 27 entries per row and numbered along a
+     * curve, a group of 128 rows needs 2 to 3 rows of X per row. BETTER: than the own order, to be taken. */
+    enum { FEWEST = 1 << 14 };
+    static const double GOOD = 3.2, BETTER = 0.9;
+    double own, other;
+    if (s->a->rows == s->a->cols && s->a->rows >= FEWEST) {
+        TRY(reads_of_groups(s, NULL, &own));
+        if (own > GOOD) TRY(sp_cuda_lay_out_rows(s->a, &s->order));
+        if (s->order) TRY(reads_of_groups(s, s->order, &other));
+        if (s->order && other > BETTER * own) {
+            sp_device_free(s->order);
+            s->order = NULL;
+        }
+    }
+    return count(s, m, tiles, entries);
+}
+
 template <typename T> spmm_status fill(panels *s, sp_matrix *m)
 {
     fill_panels<T><<<blocks_for(s->count * SP_PANEL), THREADS, 0, s->stream>>>(
@@ -191,33 +256,33 @@ spmm_status sum_before(panels *s, int64_t *number)
     return sp_device_launched("sum of tiles");
 }
 
-spmm_status convert(panels *s, sp_matrix *m)
+/** Chooses the order of the rows and counts the tiles: choose_order() or choose_walk(). */
+using order_chooser = spmm_status (*)(panels *, sp_matrix *, int64_t *tiles, int64_t *entries);
+
+spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)
 {
     int64_t tiles = 0, entries = 0;
     TRY(allocate(m, SP_ROW_START, &m->row_start, s->count + 1, sizeof *m->row_start));
     TRY(allocate(m, SP_TILE_START, &m->tile_start, s->count + 1, sizeof *m->tile_start));
-    TRY(choose_order(s, m, &tiles, &entries));
+    TRY(choose(s, m, &tiles, &entries));
     TRY(sum_before(s, m->tile_start));
     TRY(sum_before(s, m->row_start));
     if (s->order) TRY(allocate(m, SP_TARGET, &m->target, s->count * SP_PANEL, sizeof *m->target));
     TRY(allocate(m, SP_COL, &m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col));
     TRY(allocate(m, SP_MASK, &m->mask, tiles, sizeof *m->mask));
-    TRY(allocate(m, SP_VAL, &m->val, entries, sp_value_size(m->precision)));
+    TRY(allocate(m, SP_VAL, &m->val, entries + SP_PANEL_PADDING, sp_value_size(m->precision)));
     TRY(m->precision == SPMM_F64 ? fill<double>(s, m) : fill<float>(s, m));
     return sp_device_sync();
 }
 
-} // namespace
-
-spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
+spmm_status make_panels(const sp_matrix *a, spmm_format format, order_chooser choose, sp_matrix *m)
 {
     panels s = {};
     arena memory = {};
-    (void)k;
     *m = {};
     s.stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    *m = converted(a, SPMM_PANEL);
+    *m = converted(a, format);
     s.a = a;
     s.count = m->groups = (a->rows + SP_PANEL - 1) / SP_PANEL;
     cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start, s.count + 1,
@@ -229,9 +294,23 @@ spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
     take_all();
     spmm_status status = arena_open(&memory, "panels");
     if (status == SPMM_OK) take_all();
-    if (status == SPMM_OK) status = convert(&s, m);
+    if (status == SPMM_OK) status = convert(&s, m, choose);
     arena_close(&memory);
     sp_device_free(s.order);
     if (status != SPMM_OK) sp_matrix_destroy(m);
     return status;
+}
+
+} // namespace
+
+spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
+{
+    (void)k;
+    return make_panels(a, SPMM_PANEL, choose_order, m);
+}
+
+spmm_status sp_cuda_staged_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
+{
+    (void)k;
+    return make_panels(a, SPMM_STAGED, choose_walk, m);
 }

@@ -348,7 +348,8 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
  *  Otherwise it covers all columns. blockIdx.y is the number of the tile. It varies slowest, so that while a
  *  tile runs only its columns of X compete for the L2 cache. This saves more time than it costs to read A
  *  again for each tile. (Tiles of 64 vectors were 18 % slower on lap3d7 and 8 % slower on band and R-MAT
- *  matrices, but 8 % faster on fem3.) */
+ *  matrices, but 8 % faster on fem3.) Two vectors per lane where there are more than 8: with one, a warp has
+ *  fewer bytes of X in flight (16 lanes instead of 8 at K = 32 in f64: 1.12 to 1.28 times as long). */
 template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
@@ -364,7 +365,7 @@ template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_a
                         : vectors <= 2  ? launch<F, deep, T, V, 2, 1>
                         : vectors <= 4  ? launch<F, deep, T, V, 4, 1>
                         : vectors <= 8  ? launch<F, deep, T, V, 8, 1>
-                        : vectors <= 16 ? launch<F, deep, T, V, 16, 1>
+                        : vectors <= 16 ? launch<F, deep, T, V, (deep ? 16 : 8), (deep ? 1 : 2)>
                         : vectors <= 32 ? launch<F, deep, T, V, 16, 2>
                                         : launch<F, deep, T, V, 32, 2>;
         go(a, 1, stream);

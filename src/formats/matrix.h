@@ -8,7 +8,9 @@ enum {
     SP_FORMATS = SPMM_FORMAT_COUNT,
     SP_SLICE = 32,      /**< rows per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,       /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
-    SP_TILE_COLUMNS = 4 /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
+    SP_TILE_COLUMNS = 4, /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
+    SP_PANEL_PADDING = 4 /**< elements of val of SPMM_PANEL past the last value: 16 bytes, since a GPU copies
+                              values to shared memory 16 bytes at a time */
 };
 
 /** A section of a long row (summation.h): the unit of work in which the CUDA kernels sum long rows. Sections
@@ -69,6 +71,8 @@ typedef enum sp_array {
  *                  tile, within a tile in the order of the bits, beginning at val[row_start[p]]. Rows of more
  *                  than SP_CHAIN entries are empty in their panel.
  *                  row_start, tile_start [groups+1].
+ *  SPMM_STAGED     the same, with rows in an order in which those that follow one another need the same rows
+ *                  of X, for a kernel that keeps these in shared memory.
  */
 typedef struct sp_matrix {
     spmm_format format;

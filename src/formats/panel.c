@@ -124,7 +124,7 @@ static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_m
     const int64_t tiles = m->tile_start[panels];
     TRY(sp_matrix_alloc(m, SP_COL, tiles * SP_TILE_COLUMNS, "tiles' columns"));
     TRY(sp_matrix_alloc(m, SP_MASK, tiles, "tiles' masks"));
-    return sp_matrix_alloc(m, SP_VAL, m->row_start[panels], "panels' values");
+    return sp_matrix_alloc(m, SP_VAL, m->row_start[panels] + SP_PANEL_PADDING, "panels' values");
 }
 
 static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
@@ -155,3 +155,6 @@ double sp_panel_columns(const spmm_csr *a, int64_t samples)
     }
     return entries > 0 ? columns / entries * (double)a->nnz : 0;
 }
+
+/** As SPMM_PANEL, in the rows' own order: the other one is found on a GPU. */
+const sp_format sp_format_staged = {convert, sp_cuda_staged_panels, NULL};

@@ -17,4 +17,8 @@ double sp_panel_columns(const spmm_csr *a, int64_t samples);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
 
+/** Like sp_cuda_panels(), to SPMM_STAGED: with rows along a curve through a layout of the matrix, if rows that
+ *  follow one another share more columns then. */
+spmm_status sp_cuda_staged_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
+
 #endif

@@ -1,0 +1,306 @@
+/** The kernel panel_staged: row panels on the FP64 tensor cores (cuda_panels.cuh), with the rows of X in shared
+ *  memory, where the panels that follow one another find them: a row is read from the L2 cache 1.5 to 4 times
+ *  per product, not once per panel that needs it. Which rows are there when is planned once per matrix
+ *  (cuda_staging.cuh).
+ *
+ *  A block stays on its multiprocessor and takes the steps of one sequence. Its first warps multiply, a panel
+ *  each; the last ones queue bulk copies for the step after (PTX ISA, "cp.async.bulk"). Two mbarriers per step
+ *  tell when its copies have arrived and when it has been multiplied. */
+#include "kernels/cuda/cuda_long_rows.cuh"
+#include "kernels/cuda/cuda_panels.cuh"
+#include "kernels/cuda/cuda_staging.cuh"
+
+namespace {
+
+constexpr int BARRIER_BYTES = 128, DEPTH = SP_STEP_DEPTH;
+constexpr int WARPS = SP_STEP_PANELS, PRODUCERS = 8; /* that multiply, and that copy */
+
+template <typename T> struct staged_args : panel_args<T> {
+    const sp_step *step;
+    const int32_t *steps;
+    int most_steps;
+    const uint4 *tile;
+    const sp_row_copy *load;
+    int tiles_of_columns; /* side by side: block b has sequence b / tiles_of_columns */
+    int capacity;
+};
+
+__device__ inline uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+
+__device__ inline void barrier_init(uint32_t barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+__device__ inline void barrier_arrive(uint32_t barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/** Arrives, and makes the barrier wait for so many bytes of bulk copies. */
+__device__ inline void barrier_expect(uint32_t barrier, uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+__device__ inline void barrier_wait(uint32_t barrier, uint32_t parity)
+{
+    uint32_t done;
+    do
+        asm volatile("{\n"
+                     ".reg .pred done;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, done;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+    while (!done);
+}
+
+/** Queues the copy of `bytes` bytes, a multiple of 16, to shared memory; both addresses are multiples of
+ *  16. */
+__device__ inline void bulk_copy(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier,
+                                 uint64_t policy)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], "
+                 "%2, [%3], %4;" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+                 : "memory");
+}
+
+/** Where a block's shared memory has what. */
+struct stage_memory {
+    uint32_t full, empty; /* [DEPTH] barriers */
+    unsigned char *step;  /* [DEPTH * capacity] tiles of a step, then its values */
+    unsigned char *x;     /* rows of X */
+};
+
+/** Values are copied from a multiple of 16 bytes on: this many more at the beginning. */
+template <typename T> __device__ inline int values_before(int64_t first_value)
+{
+    return (int)(first_value % (int64_t)(16 / sizeof(T)));
+}
+
+/** Queues the copies of all steps; for the warps that do that. `x` is the block's tile of columns. */
+template <typename T>
+__device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &memory, const sp_step *steps,
+                                  int count, const char *x, uint32_t row_bytes, int warp)
+{
+    constexpr int LANES = PRODUCERS * WARP;
+    const int lane = threadIdx.x % WARP, own = warp * WARP + lane;
+    uint64_t once, often;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(often));
+    const uint32_t to = shared_address(memory.x), to_step = shared_address(memory.step);
+    sp_row_copy next = {};
+    if (count > 0 && own < steps[0].loads) next = a.load[steps[0].first_load + own];
+    wait_for_previous();
+    for (int i = 0; i < count; i++) {
+        const sp_step *const s = steps + i;
+        const int at = i % DEPTH, loads = s->loads;
+        const uint32_t full = memory.full + 8 * at;
+        const sp_row_copy now = next;
+        if (i >= DEPTH) barrier_wait(memory.empty + 8 * at, (i / DEPTH - 1) & 1);
+        if (lane == 0) {
+            const int whole = loads / LANES, rest = loads % LANES - warp * WARP;
+            uint32_t bytes = (uint32_t)(whole * WARP + (rest < 0 ? 0 : rest < WARP ? rest : WARP)) * row_bytes;
+            const int before = values_before<T>(s->first_value);
+            const uint32_t tile_bytes = (uint32_t)s->tiles * 16,
+                           value_bytes = (uint32_t)((s->values + before) * sizeof(T) + 15) / 16 * 16;
+            const bool first = warp == 0 && s->tiles > 0;
+            barrier_expect(full, bytes + (first ? tile_bytes + value_bytes : 0));
+            if (first) {
+                bulk_copy(to_step + at * a.capacity, a.tile + s->first_tile, tile_bytes, full, once);
+                bulk_copy(to_step + at * a.capacity + tile_bytes, a.val + s->first_value - before, value_bytes,
+                          full, once);
+            }
+        }
+        __syncwarp();
+        if (own < loads) bulk_copy(to + now.place * 16, row_of(x, now.row, a.x_pitch), row_bytes, full, often);
+        for (int l = own + LANES; l < loads; l += LANES) {
+            const sp_row_copy more = a.load[s->first_load + l];
+            bulk_copy(to + more.place * 16, row_of(x, more.row, a.x_pitch), row_bytes, full, often);
+        }
+        if (i + 1 < count && own < s[1].loads) next = a.load[s[1].first_load + own];
+    }
+}
+
+/** Multiplies a panel by what is in shared memory: tiles [begin, end) of the step. */
+template <typename T, int V, int NT>
+__device__ inline void sum_staged_panel(const uint4 *tile, const T *val, const unsigned char *x, int begin,
+                                        int end, panel_sums<V, NT> &sums)
+{
+    const int lane = threadIdx.x % WARP;
+    const uint32_t below = (1u << lane) - 1;
+#pragma unroll 4
+    for (int t = begin; t < end; t++) {
+        const uint4 m = tile[t];
+        const uint32_t two = lane & 2 ? m.y : m.x, place = lane & 1 ? two >> 16 : two & 0xffff;
+        const unsigned char *const row = x + place * 16;
+        pack<T, V> b[NT];
+#pragma unroll
+        for (int j = 0; j < NT; j++) b[j] = *(const pack<T, V> *)(row + j * 8 * V * sizeof(T));
+        const double value = m.z >> lane & 1 ? (double)val[m.w + __popc(m.z & below)] : 0.0;
+        sums.add(value, [&](int j) { return b[j]; });
+    }
+}
+
+/** Multiplies the panels of all steps; for the warps that do that. */
+template <typename T, int V, int NT>
+__device__ inline void multiply_steps(const staged_args<T> &a, const stage_memory &memory, const sp_step *steps,
+                                      int count, int first_column, int warp)
+{
+    /* Eight lanes that load together get vectors of different banks: two of each of the four rows of a tile,
+     * 64 bytes apart. */
+    const int lane = threadIdx.x % WARP, vector = lane / 8 + 4 * (lane / 4 % 2);
+    int base = 0; /* warp that has the first panel of the step */
+    for (int i = 0; i < count; i++) {
+        const sp_step *const s = steps + i;
+        const int at = i % DEPTH, panels = s->panels;
+        int p = warp - base;
+        if (p < 0) p += WARPS;
+        base = (base + panels) % WARPS;
+        const int begin = p > 0 && p < panels ? s->end[p - 1] : 0, end = p < panels ? s->end[p] : 0;
+        const int64_t panel = s->first_panel + p;
+        const unsigned char *const step = memory.step + at * a.capacity;
+        const T *const val = (const T *)(step + s->tiles * 16) + values_before<T>(s->first_value);
+        barrier_wait(memory.full + 8 * at, i / DEPTH & 1);
+        panel_sums<V, NT> sums = {};
+        if (p < panels)
+            sum_staged_panel<T, V, NT>((const uint4 *)step, val,
+                                       memory.x + vector * VECTOR_BYTES, begin, end, sums);
+        __syncwarp();
+        if (lane == 0) barrier_arrive(memory.empty + 8 * at);
+        if (p < panels) store_panel<T, V, NT>(a, panel, first_column, vector, sums);
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__((WARPS + PRODUCERS) * WARP, 1)
+    panel_staged_kernel(const __grid_constant__ staged_args<T> a)
+{
+#if __CUDA_ARCH__ >= 900
+    extern __shared__ __align__(128) unsigned char shared[];
+    constexpr int V = VECTOR_BYTES / sizeof(T), COLUMNS = SP_STAGED_BYTES / sizeof(T), NT = COLUMNS / (8 * V);
+    const int warp = threadIdx.x / WARP, sequence = blockIdx.x / a.tiles_of_columns;
+    const int first_column = blockIdx.x % a.tiles_of_columns * COLUMNS;
+    const stage_memory memory = {shared_address(shared), shared_address(shared) + 8 * DEPTH,
+                                 shared + BARRIER_BYTES, shared + BARRIER_BYTES + DEPTH * a.capacity};
+    const sp_step *const steps = a.step + (int64_t)sequence * a.most_steps;
+    const int count = a.steps[sequence];
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < DEPTH; i++) {
+            barrier_init(memory.full + 8 * i, PRODUCERS);
+            barrier_init(memory.empty + 8 * i, WARPS);
+        }
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+    if (warp < WARPS) {
+        multiply_steps<T, V, NT>(a, memory, steps, count, first_column, warp);
+    } else {
+        const int columns = min(COLUMNS, a.columns - first_column);
+        const uint32_t row_bytes = (uint32_t)(columns * sizeof(T) + 15) / 16 * 16;
+        copy_steps<T>(a, memory, steps, count, (const char *)(a.x + first_column), row_bytes,
+                                 warp - WARPS);
+    }
+#endif
+}
+
+/** Number of tiles of columns of a row of X of so many bytes. */
+inline int tiles_of(int64_t bytes) { return (int)((bytes - 1) / SP_STAGED_BYTES + 1); }
+
+/** What prepare() makes: the lists of long rows, as for panel_mma, and the plan. */
+struct staged_state {
+    void *lists;
+    sp_staging *plan; /* NULL: products are panel_mma's */
+    int columns;      /* that the plan was made for */
+};
+
+template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
+{
+    const staged_state *const s = (const staged_state *)l->state;
+    const sp_staging *const p = s->plan;
+    staged_args<T> a = {};
+    (panel_args<T> &)a = panel_args_of<T>(l);
+    a.step = p->step;
+    a.steps = p->steps;
+    a.most_steps = p->most_steps;
+    a.tile = p->tile;
+    a.load = p->load;
+    a.capacity = p->shape.capacity;
+    a.tiles_of_columns = tiles_of((int64_t)a.columns * (int64_t)sizeof(T));
+    const size_t bytes = BARRIER_BYTES + DEPTH * (size_t)a.capacity + (size_t)p->shape.slots * SP_STAGED_PITCH;
+    (void)cudaFuncSetAttribute(panel_staged_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    launch_early(panel_staged_kernel<T>, dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
+                 (WARPS + PRODUCERS) * WARP, bytes, stream, a);
+    sp_cuda_launch_lists(l, (const sp_work_lists *)s->lists, stream);
+}
+
+spmm_status run(const sp_launch *l)
+{
+    const staged_state *const s = (const staged_state *)l->state;
+    TRY(check_pitch(l, "panel_staged"));
+    const int size = (int)sp_value_size(l->a->precision);
+    if (!s->plan || l->x->k != s->columns || vector_width(l, size) != VECTOR_BYTES / size) {
+        sp_launch other = *l;
+        other.state = s->lists;
+        return sp_kernel_panel_mma.run(&other);
+    }
+    return launch_product<run_typed<double>, run_typed<float>>(l, "panel_staged");
+}
+
+/** Chooses the shape of the plan. Returns 0 if rows of X are too short or too long, or the GPU too old. */
+int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
+{
+    /* SIDE: most tiles of columns side by side. ROOM: for the tiles and values of a step, over those of its
+     * panels if all were alike. MOST: bytes for them. */
+    enum { SIDE = 8, MOST = 30 << 10 };
+    static const double ROOM = 1.25;
+    int device, multiprocessors, shared;
+    const sp_matrix *const m = setup->a;
+    const int64_t bytes = setup->k * sp_value_size(m->precision);
+    if (!sp_device_starts_early() || bytes < SP_STAGED_BYTES || bytes > SIDE * SP_STAGED_BYTES) return 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
+        return 0;
+    const double of_matrix = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4) + (double)m->bytes[SP_VAL];
+    const double step = ROOM * SP_STEP_PANELS * of_matrix / (double)m->groups;
+    shape->sequences = multiprocessors / tiles_of(bytes);
+    shape->capacity = ((int)(step < MOST ? step : (double)MOST) / 128 + 1) * 128;
+    shape->slots = (shared - BARRIER_BYTES - DEPTH * shape->capacity) / SP_STAGED_PITCH;
+    if (shape->slots > SP_STAGED_ROWS) shape->slots = SP_STAGED_ROWS;
+    return shape->sequences > 0;
+}
+
+void release(void *state)
+{
+    staged_state *const s = (staged_state *)state;
+    if (!s) return;
+    sp_cuda_release_lists(s->lists);
+    sp_staging_free(s->plan);
+    sp_free(s);
+}
+
+spmm_status prepare(const sp_setup *setup, void **state)
+{
+    staged_state *s;
+    sp_stage_shape shape = {};
+    *state = NULL;
+    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a plan"));
+    s->columns = (int)setup->k;
+    spmm_status status = sp_cuda_prepare_copied_rows(setup, &s->lists);
+    if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape))
+        status = sp_staging_plan(setup->a, &shape, &s->plan);
+    if (status == SPMM_OK)
+        *state = s;
+    else
+        release(s);
+    return status;
+}
+
+} // namespace
+
+const sp_kernel_ops sp_kernel_panel_staged = {run, prepare, release};

@@ -1,0 +1,185 @@
+/** What the kernels on row panels have in common: the product of a tile on the FP64 tensor cores, and what is
+ *  done with its sums.
+ *
+ *  A tile of A (8 rows, 4 columns) is multiplied by 16 columns of four rows of X in one mma.m16n8k4, as
+ *  Y^T = X^T A^T: the shape m8n8k4, in which A would come first, runs at half the rate (measured; see
+ *  docs/SURPRISES.md).
+ *
+ *  The tensor core adds the four products of a tile to the sum one after another and rounds each time, which
+ *  gives the same bits as four fma operations (measured; see docs/SURPRISES.md). The zeros of a tile are
+ *  multiplied, too. This is harmless unless they meet an infinity or a NaN of X; then the sum is a NaN, and
+ *  the panel is computed again entry by entry. If the precision is f32, values are widened to f64 for the
+ *  product, and each sum is rounded to f32 once at the end. */
+#ifndef SP_CUDA_PANELS_CUH
+#define SP_CUDA_PANELS_CUH
+
+#include "kernels/cuda/cuda_vector.cuh"
+
+namespace {
+
+template <typename T> struct panel_args {
+    const int64_t *value_start, *tile_start;
+    const int32_t *target; /* NULL: the rows are in their order */
+    const int32_t *col;
+    const uint32_t *mask;
+    const T *val;
+    int64_t panels, rows;
+    const T *x;
+    T *y;
+    int64_t ldy;
+    uint32_t x_pitch; /* bytes from one row of X to the next */
+    int columns;
+};
+
+template <typename T> panel_args<T> panel_args_of(const sp_launch *l)
+{
+    panel_args<T> a = vector_args<panel_args, T>(l);
+    a.value_start = l->a->row_start;
+    a.tile_start = l->a->tile_start;
+    a.target = l->a->target;
+    a.mask = l->a->mask;
+    a.panels = l->a->groups;
+    a.rows = l->a->rows;
+    return a;
+}
+
+/** Computes sum^T += x^T a^T, where x is [4 x 16], a is [8 x 4] and sum is [8 x 16]. The matrices are
+ *  distributed over the lanes of a warp: lane l holds the columns l/4 and l/4 + 8 of row l%4 of x, a(l/4,
+ *  l%4), and of the sum the column l/4 of the rows 2 (l%4) and 2 (l%4) + 1, then column l/4 + 8 of these. See
+ *  PTX ISA, "mma.m16n8k4 with .f64". */
+__device__ inline void multiply_tile(double (&sum)[4], double x0, double x1, double a)
+{
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+        : "d"(x0), "d"(x1), "d"(a));
+#elif __CUDA_ARCH__ >= 800
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sum[0]), "+d"(sum[1])
+        : "d"(x0), "d"(a));
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(sum[2]), "+d"(sum[3])
+        : "d"(x1), "d"(a));
+#else
+    const int lane = threadIdx.x % WARP, first = lane % 4 * 2 * SP_TILE_COLUMNS;
+#pragma unroll
+    for (int k = 0; k < SP_TILE_COLUMNS; k++) {
+        const double x0k = __shfl_sync(ALL_LANES, x0, lane / 4 * 4 + k),
+                     x1k = __shfl_sync(ALL_LANES, x1, lane / 4 * 4 + k);
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const double ak = __shfl_sync(ALL_LANES, a, first + i * SP_TILE_COLUMNS + k);
+            sum[i] = fma(ak, x0k, sum[i]);
+            sum[2 + i] = fma(ak, x1k, sum[2 + i]);
+        }
+    }
+#endif
+}
+
+/** V adjacent columns of a row of X or Y. */
+template <typename T, int V> union pack {
+    typename vector_of<T, V>::type vector;
+    T element[V];
+    uint32_t word[V * sizeof(T) / 4];
+};
+
+/** The sums of a panel that a lane has, for NT groups of 8 vectors of V columns: of the two rows 2 (l%4) + r,
+ *  element v of vector l/4 of group j. Two elements are a pair, which one mma computes. */
+template <int V, int NT> struct panel_sums {
+    static constexpr int pairs = (V * NT + 1) / 2;
+    double pair[pairs][4];
+
+    __device__ double of(int r, int j, int v) const { return pair[(j * V + v) / 2][(j * V + v) % 2 * 2 + r]; }
+    __device__ bool any_nan() const
+    {
+        bool nan = false;
+#pragma unroll
+        for (int p = 0; p < pairs; p++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) nan |= isnan(pair[p][i]);
+        return nan;
+    }
+    /** Adds the product of a tile, of which this lane has the entry `a`, and of X the vectors get(j). */
+    template <typename F> __device__ void add(double a, F get)
+    {
+#pragma unroll
+        for (int j = 0; j < NT; j += V == 1 ? 2 : 1) {
+            const auto x = get(j);
+            if constexpr (V == 1) {
+                const double second = j + 1 < NT ? (double)get(j + 1 < NT ? j + 1 : j).element[0] : 0;
+                multiply_tile(pair[j / 2], (double)x.element[0], second, a);
+            } else {
+#pragma unroll
+                for (int v = 0; v < V; v += 2)
+                    multiply_tile(pair[(j * V + v) / 2], (double)x.element[v], (double)x.element[v + 1], a);
+            }
+        }
+    }
+};
+
+/** Returns the row of Y that is number r of a panel; -1 if there is none. */
+template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
+{
+    const int64_t position = panel * SP_PANEL + r;
+    if (a.target) return __ldg(a.target + position); /* INT32_MIN: none */
+    return position < a.rows ? position : -1;
+}
+
+/** Computes `count` columns of the rows of a panel, from column `first` on, entry by entry in column order;
+ *  each lane computes one element of Y at a time. This function has sums of its own: if a kernel's were passed
+ *  to it, the compiler would not keep them in registers. */
+template <typename T>
+__device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
+{
+    for (int e = threadIdx.x % WARP; e < SP_PANEL * count; e += WARP) {
+        const int r = e / count, column = first + e % count;
+        const int64_t row = row_of_panel(a, panel, r);
+        if (row < 0 || column >= a.columns) continue;
+        const T *val = a.val + a.value_start[panel];
+        double sum = 0;
+        for (int64_t t = a.tile_start[panel]; t < a.tile_start[panel + 1]; t++) {
+            const uint32_t m = a.mask[t];
+            for (int c = 0; c < SP_TILE_COLUMNS; c++) {
+                const int bit = r * SP_TILE_COLUMNS + c;
+                if (!(m >> bit & 1)) continue;
+                const T *const x = (const T *)row_of((const char *)a.x, a.col[t * SP_TILE_COLUMNS + c],
+                                                     a.x_pitch);
+                sum = fma((double)val[__popc(m & ((1u << bit) - 1))], (double)x[column], sum);
+            }
+            val += __popc(m);
+        }
+        a.y[row * a.ldy + column] = (T)sum;
+    }
+}
+
+/** Stores the sums of a panel, the columns from `first` on, or computes them again if they are NaN. All lanes
+ *  must call it.
+ *  \param vector  of each group of 8, the one whose sums this lane has */
+template <typename T, int V, int NT>
+__device__ inline void store_panel(const panel_args<T> &a, int64_t panel, int first, int vector,
+                                   const panel_sums<V, NT> &sums)
+{
+    const int lane = threadIdx.x % WARP;
+    if (__any_sync(ALL_LANES, sums.any_nan())) {
+        sum_entries(a, panel, first, 8 * V * NT);
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        const int64_t row = row_of_panel(a, panel, lane % 4 * 2 + r);
+        if (row < 0) continue;
+#pragma unroll
+        for (int j = 0; j < NT; j++) {
+            pack<T, V> out;
+#pragma unroll
+            for (int v = 0; v < V; v++) out.element[v] = (T)sums.of(r, j, v);
+            const int column = first + (j * 8 + vector) * V;
+            if (column < a.columns)
+                __stcs((typename vector_of<T, V>::type *)(a.y + row * a.ldy + column), out.vector);
+        }
+    }
+}
+
+} // namespace
+
+#endif

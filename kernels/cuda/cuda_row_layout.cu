@@ -1,0 +1,544 @@
+/** Orders rows along a curve through a layout of the matrix's graph (formats/row_clusters.h), on the GPU.
+ *
+ *  Clusters of rows are compact, but not round, and clusters that follow one another need not be neighbours. In
+ *  the plane or in space a Hilbert curve is better; so the graph is laid out in space. Chunks of CHUNK rows, in
+ *  the order of the clusters, are the vertices of a small graph. Their distances from PIVOTS of them, by
+ *  breadth-first search, give three coordinates by Pivot MDS (Brandes and Pich: Eigensolver methods for
+ *  progressive multidimensional scaling of large data, Graph Drawing 2006), which repeated means over neighbours
+ *  make smooth: of the chunks, of chunks of PIECE rows, and of the rows. Rows are sorted along the curve (Skilling:
+ *  Programming the Hilbert curve, AIP Conference Proceedings 707, 2004). */
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+#include <math.h>
+
+#include "kernels/cuda/cuda_passes.cuh"
+
+#define SP_HOST_DEVICE __host__ __device__
+extern "C" {
+#include "formats/row_clusters.h"
+}
+
+namespace {
+
+/* NEIGHBOURS: entries of a row that count for one mean; EDGES: entries of a row that count as edges of the small
+ * graph; PARTS: of the sum of the Gram matrix. */
+enum {
+    CHUNK = 64,
+    PIECE = 8,
+    PIVOTS = 32,
+    DIMENSIONS = 3,
+    NEIGHBOURS = 8,
+    EDGES = 2,
+    PARTS = 64,
+    CHUNK_PASSES = 10,
+    PIECE_PASSES = 60,
+    PASSES = 20,
+    BITS = 10, /* of a coordinate on the curve */
+    SEARCH_THREADS = 512
+};
+
+/** Where a row or chunk is. 16 bytes, which a GPU loads at once. */
+struct alignas(16) point {
+    float at[DIMENSIONS + 1];
+};
+
+struct small_graph {
+    int chunk; /* rows per vertex */
+    int32_t vertices;
+    int bits;        /* of a vertex's number */
+    uint64_t *edge;  /* both ends, sorted */
+    int64_t *start;  /* [vertices + 1] */
+    int32_t *distance; /* [PIVOTS x vertices] */
+    int32_t *queue;    /* [PIVOTS x vertices] */
+};
+
+__global__ void __launch_bounds__(THREADS) number_chunks(const int32_t *order, int64_t rows, int size, int32_t *chunk)
+{
+    for (int64_t i = first_item(); i < rows; i += grid_size()) chunk[order[i]] = (int32_t)(i / size);
+}
+
+/** Takes EDGES entries of each row, at random, as edges between chunks, in both directions. An entry within a
+ *  chunk is an edge of a vertex past the last one. */
+__global__ void __launch_bounds__(THREADS)
+    take_edges(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *chunk, small_graph g)
+{
+    for (int64_t i = first_item(); i < rows * EDGES; i += grid_size()) {
+        const int64_t row = i / EDGES, length = row_start[row + 1] - row_start[row];
+        uint64_t from = (uint64_t)g.vertices, to = from;
+        if (length > 0) {
+            const uint32_t at = sp_hash((uint32_t)i, SP_SEED_ROWS);
+            const int32_t other = chunk[col[row_start[row] + (int64_t)(at % (uint64_t)length)]];
+            if (other != chunk[row]) {
+                from = (uint64_t)chunk[row];
+                to = (uint64_t)other;
+            }
+        }
+        g.edge[2 * i] = from << g.bits | to;
+        g.edge[2 * i + 1] = to << g.bits | from;
+    }
+}
+
+/** Finds the first edge of each vertex. */
+__global__ void __launch_bounds__(THREADS) find_starts(const int64_t *edges, small_graph g)
+{
+    for (int64_t v = first_item(); v <= g.vertices; v += grid_size()) {
+        int64_t low = 0, high = *edges;
+        while (low < high) {
+            const int64_t middle = (low + high) / 2;
+            if (g.edge[middle] < (uint64_t)v << g.bits)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        g.start[v] = low;
+    }
+}
+
+/** Finds the distances of all vertices from a block's pivot, by breadth-first search. Those that cannot be
+ *  reached are a step farther than any other. */
+__global__ void __launch_bounds__(SEARCH_THREADS) search(small_graph g)
+{
+    __shared__ int end;
+    const int n = g.vertices, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int32_t *const distance = g.distance + (int64_t)blockIdx.x * n, *const queue = g.queue + (int64_t)blockIdx.x * n;
+    const int share = n / PIVOTS;
+    const int pivot = (int)((int64_t)n * blockIdx.x / PIVOTS) +
+                      (share > 0 ? (int)(sp_hash(blockIdx.x, SP_SEED_SECOND) % (unsigned)share) : 0);
+    for (int v = threadIdx.x; v < n; v += SEARCH_THREADS) distance[v] = -1;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        distance[pivot] = 0;
+        queue[0] = pivot;
+        end = 1;
+    }
+    __syncthreads();
+    int first = 0, level = 1;
+    for (int last = end; first < last; level++) {
+        __syncthreads();
+        for (int q = first + warp; q < last; q += SEARCH_THREADS / 32) {
+            const int v = queue[q];
+            for (int64_t e = g.start[v] + lane; e < g.start[v + 1]; e += 32) {
+                const int w = (int)(g.edge[e] & ((1ull << g.bits) - 1));
+                if (distance[w] < 0 && atomicCAS(distance + w, -1, level) < 0) queue[atomicAdd(&end, 1)] = w;
+            }
+        }
+        __syncthreads();
+        first = last;
+        last = end;
+    }
+    for (int v = threadIdx.x; v < n; v += SEARCH_THREADS)
+        if (distance[v] < 0) distance[v] = level;
+}
+
+__device__ inline double squared(const small_graph &g, int pivot, int v)
+{
+    const double d = g.distance[(int64_t)pivot * g.vertices + v];
+    return d * d;
+}
+
+/** Computes the mean of the squared distances from a block's pivot. */
+__global__ void __launch_bounds__(THREADS) find_means(small_graph g, double *mean)
+{
+    __shared__ double part[THREADS];
+    double sum = 0;
+    for (int v = threadIdx.x; v < g.vertices; v += THREADS) sum += squared(g, blockIdx.x, v);
+    part[threadIdx.x] = sum;
+    for (int step = THREADS / 2; step > 0; step /= 2) {
+        __syncthreads();
+        if (threadIdx.x < step) part[threadIdx.x] += part[threadIdx.x + step];
+    }
+    if (threadIdx.x == 0) mean[blockIdx.x] = part[0] / g.vertices;
+}
+
+/** Returns the squared distance from pivot `lane`, less the means of its pivot and of its vertex; a warp must
+ *  call it. */
+__device__ inline double centred(const small_graph &g, const double *mean, int v)
+{
+    const int lane = threadIdx.x % 32;
+    double value = squared(g, lane, v) - mean[lane], sum = value;
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    return value - sum / PIVOTS;
+}
+
+/** Computes the Gram matrix of the centred columns, a part per block. A warp has a row of it. */
+__global__ void __launch_bounds__(PIVOTS * 32) multiply_columns(small_graph g, const double *mean, double *part)
+{
+    __shared__ double tile[32][PIVOTS];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    double sum = 0;
+    for (int first = blockIdx.x * 32; first < g.vertices; first += PARTS * 32) {
+        const int v = first + warp;
+        tile[warp][lane] = v < g.vertices ? centred(g, mean, v) : 0; /* v is the same in a warp */
+        __syncthreads();
+        for (int i = 0; i < 32; i++) sum += tile[i][warp] * tile[i][lane];
+        __syncthreads();
+    }
+    part[((int64_t)blockIdx.x * PIVOTS + warp) * PIVOTS + lane] = sum;
+}
+
+__global__ void __launch_bounds__(THREADS) add_parts(const double *part, double *gram)
+{
+    for (int64_t i = first_item(); i < PIVOTS * PIVOTS; i += grid_size()) {
+        double sum = 0;
+        for (int p = 0; p < PARTS; p++) sum += part[(int64_t)p * PIVOTS * PIVOTS + i];
+        gram[i] = sum;
+    }
+}
+
+/** The axes: the eigenvectors of the largest eigenvalues of the Gram matrix. */
+struct axes {
+    float of[DIMENSIONS][PIVOTS];
+};
+
+__global__ void __launch_bounds__(THREADS)
+    place_vertices(small_graph g, const double *mean, const __grid_constant__ axes axis, point *at)
+{
+    const int lane = threadIdx.x % 32;
+    for (int64_t v = first_item() / 32; v < g.vertices; v += grid_size() / 32) {
+        const float value = (float)centred(g, mean, (int)v);
+        point p = {};
+        for (int d = 0; d < DIMENSIONS; d++) {
+            float sum = value * axis.of[d][lane];
+#pragma unroll
+            for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+            p.at[d] = sum;
+        }
+        if (lane == 0) at[v] = p;
+    }
+}
+
+/** Returns the mean of the points of a sub-warp of NEIGHBOURS lanes that have one, `own` if none has. */
+__device__ inline point mean_of(point p, bool has, const point &own)
+{
+    float count = has ? 1 : 0;
+    if (!has) p = {};
+#pragma unroll
+    for (int step = NEIGHBOURS / 2; step > 0; step /= 2) {
+        count += __shfl_xor_sync(~0u, count, step);
+#pragma unroll
+        for (int d = 0; d < DIMENSIONS; d++) p.at[d] += __shfl_xor_sync(~0u, p.at[d], step);
+    }
+    for (int d = 0; d < DIMENSIONS; d++) p.at[d] = count > 0 ? p.at[d] / count : own.at[d];
+    return p;
+}
+
+/** Moves each vertex to the mean of its neighbours. */
+__global__ void __launch_bounds__(THREADS) smooth_vertices(small_graph g, const point *from, point *to)
+{
+    const int64_t padded = (g.vertices + NEIGHBOURS - 1) / NEIGHBOURS * NEIGHBOURS;
+    for (int64_t v = first_item() / NEIGHBOURS; v < padded; v += grid_size() / NEIGHBOURS) {
+        const bool is = v < g.vertices;
+        point sum = {};
+        float count = 0;
+        if (is)
+            for (int64_t e = g.start[v] + threadIdx.x % NEIGHBOURS; e < g.start[v + 1]; e += NEIGHBOURS) {
+                const point p = from[g.edge[e] & ((1ull << g.bits) - 1)];
+                for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += p.at[d];
+                count++;
+            }
+        for (int d = 0; d < DIMENSIONS; d++) sum.at[d] /= fmaxf(count, 1);
+        const point mean = mean_of(sum, count > 0, is ? from[v] : sum);
+        if (is && threadIdx.x % NEIGHBOURS == 0) to[v] = mean;
+    }
+}
+
+/** Places each vertex where its first row is. */
+__global__ void __launch_bounds__(THREADS)
+    place_pieces(small_graph g, const int32_t *order, const point *row, point *at)
+{
+    for (int64_t v = first_item(); v < g.vertices; v += grid_size()) at[v] = row[order[v * g.chunk]];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    place_rows(const int32_t *chunk, const point *vertex, int64_t rows, point *at)
+{
+    for (int64_t i = first_item(); i < rows; i += grid_size()) at[i] = vertex[chunk[i]];
+}
+
+/** Moves each row to the mean of some of its columns' rows, other ones in each pass. */
+__global__ void __launch_bounds__(THREADS)
+    smooth_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int pass, const point *from,
+                point *to)
+{
+    const int lane = threadIdx.x % NEIGHBOURS;
+    const int64_t padded = (rows + NEIGHBOURS - 1) / NEIGHBOURS * NEIGHBOURS;
+    for (int64_t i = first_item() / NEIGHBOURS; i < padded; i += grid_size() / NEIGHBOURS) {
+        const int64_t begin = i < rows ? row_start[i] : 0, length = i < rows ? row_start[i + 1] - begin : 0;
+        const bool has = lane < length;
+        point p = {};
+        if (has) {
+            /* one of the lane's part of the row: at random, as entries that are alike in all rows, as in a
+             * stencil, would move all rows to one side */
+            const unsigned first = (unsigned)lane * (unsigned)length / NEIGHBOURS,
+                           next = (unsigned)(lane + 1) * (unsigned)length / NEIGHBOURS,
+                           hash = sp_hash((unsigned)i * NEIGHBOURS + (unsigned)lane, (unsigned)pass);
+            p = from[col[begin + (length <= NEIGHBOURS ? (unsigned)lane : first + hash % (next - first))]];
+        }
+        const point mean = mean_of(p, has, i < rows ? from[i] : p);
+        if (i < rows && lane == 0) to[i] = mean;
+    }
+}
+
+/** Maps floats to unsigned numbers of the same order. */
+__device__ inline unsigned ordered_bits(float f)
+{
+    const unsigned u = __float_as_uint(f);
+    return u >> 31 ? ~u : u | 1u << 31;
+}
+
+__device__ inline float from_ordered_bits(unsigned u) { return __uint_as_float(u >> 31 ? u & ~(1u << 31) : ~u); }
+
+/** The least and the largest coordinates, as ordered bits. */
+struct box {
+    unsigned low[DIMENSIONS], high[DIMENSIONS];
+};
+
+__global__ void __launch_bounds__(THREADS) find_box(const point *at, int64_t rows, box *b)
+{
+    unsigned low[DIMENSIONS], high[DIMENSIONS];
+    for (int d = 0; d < DIMENSIONS; d++) low[d] = ~0u, high[d] = 0;
+    for (int64_t i = first_item(); i < rows; i += grid_size())
+        for (int d = 0; d < DIMENSIONS; d++) {
+            low[d] = min(low[d], ordered_bits(at[i].at[d]));
+            high[d] = max(high[d], ordered_bits(at[i].at[d]));
+        }
+    for (int d = 0; d < DIMENSIONS; d++) {
+        const unsigned least = __reduce_min_sync(~0u, low[d]), most = __reduce_max_sync(~0u, high[d]);
+        if (threadIdx.x % 32 > 0) continue;
+        atomicMin(&b->low[d], least);
+        atomicMax(&b->high[d], most);
+    }
+}
+
+/** Returns the number of a cell on the Hilbert curve through the cube of 2^BITS cells per edge. */
+__device__ inline unsigned on_curve(unsigned (&x)[DIMENSIONS])
+{
+    for (unsigned q = 1u << (BITS - 1); q > 1; q >>= 1)
+        for (int i = 0; i < DIMENSIONS; i++) {
+            if (x[i] & q) {
+                x[0] ^= q - 1;
+            } else {
+                const unsigned t = (x[0] ^ x[i]) & (q - 1);
+                x[0] ^= t;
+                x[i] ^= t;
+            }
+        }
+    for (int i = 1; i < DIMENSIONS; i++) x[i] ^= x[i - 1];
+    unsigned t = 0;
+    for (unsigned q = 1u << (BITS - 1); q > 1; q >>= 1)
+        if (x[DIMENSIONS - 1] & q) t ^= q - 1;
+    unsigned key = 0;
+    for (int bit = BITS - 1; bit >= 0; bit--)
+        for (int i = 0; i < DIMENSIONS; i++) key = key << 1 | ((x[i] ^ t) >> bit & 1);
+    return key;
+}
+
+/** Sets the rows' keys, in the order of the clusters, which rows of one cell keep. */
+__global__ void __launch_bounds__(THREADS)
+    find_keys(const point *at, const int32_t *order, int64_t rows, const box *b, unsigned *key)
+{
+    float low[DIMENSIONS], edge = 0;
+    for (int d = 0; d < DIMENSIONS; d++) {
+        low[d] = from_ordered_bits(b->low[d]);
+        edge = fmaxf(edge, from_ordered_bits(b->high[d]) - low[d]);
+    }
+    const float scale = edge > 0 ? ((1 << BITS) - 1) / edge : 0;
+    for (int64_t i = first_item(); i < rows; i += grid_size()) {
+        const point p = at[order[i]];
+        unsigned x[DIMENSIONS];
+        for (int d = 0; d < DIMENSIONS; d++) x[d] = (unsigned)fmaxf((p.at[d] - low[d]) * scale, 0);
+        key[i] = on_curve(x);
+    }
+}
+
+/** What the passes share; the arrays are in GPU memory. */
+struct layout {
+    const sp_matrix *a;
+    cudaStream_t stream;
+    small_graph g;
+    int32_t *chunk;
+    uint64_t *taken; /* [2 * EDGES * rows] edges before they are unique */
+    int64_t *edges;  /* [1] */
+    double *mean, *part, *gram;
+    point *vertex[2], *row[2];
+    box *bounds;
+    unsigned *key, *sorted_key;
+    char *temporary;
+    size_t temporary_bytes;
+};
+
+int bits_of(int64_t n)
+{
+    int bits = 1;
+    while (n > (int64_t)1 << bits) bits++;
+    return bits;
+}
+
+void set_chunk(layout *s, int rows)
+{
+    s->g.chunk = rows;
+    s->g.vertices = (int32_t)((s->a->rows + rows - 1) / rows);
+    s->g.bits = bits_of(s->g.vertices + 1LL);
+}
+
+void allocate_arrays(layout *s, arena *memory)
+{
+    const int64_t rows = s->a->rows, chunks = rows / CHUNK + 1, pieces = rows / PIECE + 1, edges = 2 * EDGES * rows;
+    size_t sort = 0, pairs = 0, unique = 0;
+    s->chunk = take<int32_t>(memory, rows);
+    s->taken = take<uint64_t>(memory, edges);
+    s->g.edge = take<uint64_t>(memory, edges);
+    s->g.start = take<int64_t>(memory, pieces + 1);
+    s->g.distance = take<int32_t>(memory, PIVOTS * chunks);
+    s->g.queue = take<int32_t>(memory, PIVOTS * chunks);
+    s->edges = take<int64_t>(memory, 1);
+    s->mean = take<double>(memory, PIVOTS);
+    s->part = take<double>(memory, PARTS * PIVOTS * PIVOTS);
+    s->gram = take<double>(memory, PIVOTS * PIVOTS);
+    for (int i = 0; i < 2; i++) s->vertex[i] = take<point>(memory, pieces);
+    for (int i = 0; i < 2; i++) s->row[i] = take<point>(memory, rows);
+    s->bounds = take<box>(memory, 1);
+    s->key = take<unsigned>(memory, rows);
+    s->sorted_key = take<unsigned>(memory, rows);
+    cub::DeviceRadixSort::SortKeys(NULL, sort, s->g.edge, s->taken, edges, 0, 64, s->stream);
+    cub::DeviceRadixSort::SortPairs(NULL, pairs, s->key, s->sorted_key, s->chunk, s->chunk, rows, 0,
+                                    DIMENSIONS * BITS, s->stream);
+    cub::DeviceSelect::Unique(NULL, unique, s->taken, s->g.edge, s->edges, edges, s->stream);
+    s->temporary_bytes = sort > pairs ? sort : pairs;
+    if (unique > s->temporary_bytes) s->temporary_bytes = unique;
+    s->temporary = take<char>(memory, (int64_t)s->temporary_bytes);
+}
+
+/** Makes the graph of chunks of so many rows. */
+spmm_status make_graph(layout *s, const int32_t *order, int chunk)
+{
+    const int64_t rows = s->a->rows, edges = 2 * EDGES * rows;
+    set_chunk(s, chunk);
+    number_chunks<<<blocks_for(rows), THREADS, 0, s->stream>>>(order, rows, chunk, s->chunk);
+    take_edges<<<blocks_for(rows * EDGES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows, s->chunk,
+                                                                    s->g);
+    cub::DeviceRadixSort::SortKeys(s->temporary, s->temporary_bytes, s->g.edge, s->taken, edges, 0,
+                                   2 * s->g.bits, s->stream);
+    cub::DeviceSelect::Unique(s->temporary, s->temporary_bytes, s->taken, s->g.edge, s->edges, edges, s->stream);
+    find_starts<<<blocks_for(s->g.vertices + 1LL), THREADS, 0, s->stream>>>(s->edges, s->g);
+    return sp_device_launched("graph of chunks");
+}
+
+/** Moves the vertices of the graph to the means of their neighbours, and their rows to them. `passes` is
+ *  even. */
+spmm_status smooth_graph(layout *s, int passes)
+{
+    for (int pass = 0; pass < passes; pass++)
+        smooth_vertices<<<blocks_for(s->g.vertices * (int64_t)NEIGHBOURS), THREADS, 0, s->stream>>>(
+            s->g, s->vertex[pass % 2], s->vertex[(pass + 1) % 2]);
+    place_rows<<<blocks_for(s->a->rows), THREADS, 0, s->stream>>>(s->chunk, s->vertex[0], s->a->rows, s->row[0]);
+    return sp_device_launched("layout of chunks");
+}
+
+/** Makes the vectors of n elements orthogonal to one another, and 1 long. */
+void make_orthonormal(double (*v)[PIVOTS])
+{
+    for (int d = 0; d < DIMENSIONS; d++) {
+        for (int e = 0; e < d; e++) {
+            double dot = 0;
+            for (int i = 0; i < PIVOTS; i++) dot += v[d][i] * v[e][i];
+            for (int i = 0; i < PIVOTS; i++) v[d][i] -= dot * v[e][i];
+        }
+        double length = 0;
+        for (int i = 0; i < PIVOTS; i++) length += v[d][i] * v[d][i];
+        for (int i = 0; i < PIVOTS; i++) v[d][i] *= length > 0 ? 1 / sqrt(length) : 0;
+    }
+}
+
+/** Finds the eigenvectors of the largest eigenvalues by subspace iteration. */
+axes find_axes(const double *gram)
+{
+    enum { ITERATIONS = 50 };
+    double v[DIMENSIONS][PIVOTS], next[DIMENSIONS][PIVOTS];
+    for (int d = 0; d < DIMENSIONS; d++)
+        for (int i = 0; i < PIVOTS; i++) v[d][i] = cos((double)(d + 1) * i + d);
+    for (int n = 0; n < ITERATIONS; n++) {
+        make_orthonormal(v);
+        for (int d = 0; d < DIMENSIONS; d++)
+            for (int i = 0; i < PIVOTS; i++) {
+                next[d][i] = 0;
+                for (int j = 0; j < PIVOTS; j++) next[d][i] += gram[i * PIVOTS + j] * v[d][j];
+            }
+        memcpy(v, next, sizeof v);
+    }
+    make_orthonormal(v);
+    axes a;
+    for (int d = 0; d < DIMENSIONS; d++)
+        for (int i = 0; i < PIVOTS; i++) a.of[d][i] = (float)v[d][i];
+    return a;
+}
+
+/** Places the chunks in space. Waits. */
+spmm_status place_chunks(layout *s)
+{
+    double gram[PIVOTS * PIVOTS];
+    search<<<PIVOTS, SEARCH_THREADS, 0, s->stream>>>(s->g);
+    find_means<<<PIVOTS, THREADS, 0, s->stream>>>(s->g, s->mean);
+    multiply_columns<<<PARTS, PIVOTS * 32, 0, s->stream>>>(s->g, s->mean, s->part);
+    add_parts<<<blocks_for(PIVOTS * PIVOTS), THREADS, 0, s->stream>>>(s->part, s->gram);
+    TRY(sp_device_launched("distances of chunks"));
+    TRY(sp_device_download(gram, s->gram, sizeof gram));
+    place_vertices<<<blocks_for(s->g.vertices * 32LL), THREADS, 0, s->stream>>>(s->g, s->mean, find_axes(gram),
+                                                                               s->vertex[0]);
+    return smooth_graph(s, CHUNK_PASSES);
+}
+
+/** Smooths pieces, each of which begins where its first row is. */
+spmm_status smooth_pieces(layout *s, const int32_t *order)
+{
+    TRY(make_graph(s, order, PIECE));
+    place_pieces<<<blocks_for(s->g.vertices), THREADS, 0, s->stream>>>(s->g, order, s->row[0], s->vertex[0]);
+    return smooth_graph(s, PIECE_PASSES);
+}
+
+/** Smooths the rows, and sorts them along the curve. */
+spmm_status sort_along_curve(layout *s, const int32_t *order, int32_t *sorted)
+{
+    const int64_t rows = s->a->rows;
+    for (int pass = 0; pass < PASSES; pass++)
+        smooth_rows<<<blocks_for(rows * NEIGHBOURS), THREADS, 0, s->stream>>>(
+            s->a->row_start, s->a->col, rows, pass, s->row[pass % 2], s->row[(pass + 1) % 2]);
+    TRY(sp_device_zero(s->bounds->high, sizeof s->bounds->high));
+    TRY(sp_device_nan(s->bounds->low, sizeof s->bounds->low));
+    find_box<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->row[PASSES % 2], rows, s->bounds);
+    find_keys<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->row[PASSES % 2], order, rows, s->bounds, s->key);
+    cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, order, sorted,
+                                    rows, 0, DIMENSIONS * BITS, s->stream);
+    TRY(sp_device_launched("order along a curve"));
+    return sp_device_sync();
+}
+
+} // namespace
+
+spmm_status sp_cuda_lay_out_rows(const sp_matrix *a, int32_t **order)
+{
+    layout s = {};
+    arena memory = {};
+    int32_t *clusters;
+    *order = NULL;
+    TRY(sp_cuda_cluster_rows(a, &clusters));
+    if (!clusters) return SPMM_OK;
+    s.a = a;
+    s.stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    allocate_arrays(&s, &memory);
+    spmm_status status = arena_open(&memory, "layout of rows");
+    if (status == SPMM_OK) allocate_arrays(&s, &memory);
+    if (status == SPMM_OK)
+        status = sp_device_alloc((void **)order, a->rows * (int64_t)sizeof **order, "order of rows");
+    if (status == SPMM_OK) status = make_graph(&s, clusters, CHUNK);
+    if (status == SPMM_OK) status = place_chunks(&s);
+    if (status == SPMM_OK) status = smooth_pieces(&s, clusters);
+    if (status == SPMM_OK) status = sort_along_curve(&s, clusters, *order);
+    arena_close(&memory);
+    sp_device_free(clusters);
+    if (status == SPMM_OK) return SPMM_OK;
+    sp_device_free(*order);
+    *order = NULL;
+    return status;
+}

@@ -1,0 +1,395 @@
+/** Plans which rows of X are in shared memory when (cuda_staging.cuh). A thread block plans a sequence of
+ *  panels, as the block that will follow the plan takes them: step by step, with the rows that are held in a
+ *  hash table. A row of X stays in its slot until another one needs it; the slot used longest ago is given away
+ *  first. What the step before uses stays, since its products are computed while the rows of a step are
+ *  copied. */
+#include "kernels/cuda/cuda_staging.cuh"
+
+#include "kernels/cuda/cuda_passes.cuh"
+
+namespace {
+
+/* BUFFER: columns of the panels that may be in a step. TABLE: more than these and the rows held. */
+enum { PLANNERS = 512, MOST_SLOTS = SP_STAGED_ROWS, COLORS = 4, BUFFER = 4096, TABLE = 8192 };
+constexpr int32_t NO_ROW = -1;
+constexpr int NO_SLOT = -1, NO_COLOR = -1, NO_PANEL = SP_STEP_PANELS;
+constexpr int MISSING = 1 << 14; /* plus the number of a row of X that is to be copied */
+
+struct plan_args {
+    const int64_t *tile_start, *value_start;
+    const int32_t *col;
+    const uint32_t *mask;
+    int64_t panels;
+    int units; /* contiguous parts of the panels; sequence s has the units s, s + sequences, .. */
+    sp_stage_shape shape;
+    int value_size, most_steps;
+    sp_step *step;
+    int32_t *steps;
+    uint4 *tile;
+    sp_row_copy *load;
+    int *failed;
+};
+
+/** What a block knows while it plans. The table has the rows of X that are held, and those of the panels that may
+ *  be in the step. */
+struct state {
+    int32_t key[TABLE];   /* row of X, or NO_ROW */
+    int16_t value[TABLE]; /* its slot; NO_SLOT, and once it is missing MISSING plus its number */
+    int first[TABLE];     /* the first panel that needs it; NO_PANEL: none */
+    alignas(16) int used[COLORS][MOST_SLOTS / COLORS]; /* the step that used each slot last; slots by color */
+    int32_t held[MOST_SLOTS];                          /* row of X in each slot */
+    int16_t missing[MOST_SLOTS];                       /* places in the table */
+    int8_t color[MOST_SLOTS]; /* of the slots that missing rows should get; NO_COLOR: not chosen yet */
+    int16_t free_slot[COLORS][MOST_SLOTS / COLORS];
+    int free_count[COLORS], wanted[COLORS], taken[COLORS];
+    int16_t left[MOST_SLOTS];
+    int missing_count, left_count;
+    int more[SP_STEP_PANELS]; /* rows of X that each panel needs beside those that stay, and the panels before */
+    int panels;               /* of the step; -1: there is never room for the first one */
+    int32_t column[BUFFER];                 /* of the panels that may be in the step */
+    int64_t tile_start[SP_STEP_PANELS + 1]; /* of these panels, and of the one after them */
+    int64_t value_start[SP_STEP_PANELS + 1];
+};
+
+__device__ inline int &used_of(state &s, int slot) { return s.used[slot % COLORS][slot / COLORS]; }
+
+/** Says whether the row of X in a slot must stay in step `now`. */
+__device__ inline bool stays(state &s, int slot, int now) { return used_of(s, slot) > now - SP_STEP_DEPTH; }
+
+/** Returns the place of a row of X in the table, where it is put if it is not there. */
+__device__ inline int place_of(state &s, int32_t row)
+{
+    for (int p = (int)((uint32_t)row * 2654435769u % TABLE);; p = (p + 1) % TABLE) {
+        const int32_t there = atomicCAS(&s.key[p], NO_ROW, row);
+        if (there == NO_ROW || there == row) return p;
+    }
+}
+
+/** Returns the value of a row of X that is in the table. */
+__device__ inline int value_of(const state &s, int32_t row)
+{
+    int p = (int)((uint32_t)row * 2654435769u % TABLE);
+    while (s.key[p] != row) p = (p + 1) % TABLE;
+    return s.value[p];
+}
+
+/** Fills the table with the rows that are held. Returns how many must stay in step `now`. */
+__device__ inline int begin_step(state &s, const plan_args &a, int now)
+{
+    int stay = 0;
+    __syncthreads();
+    for (int p = threadIdx.x; p < TABLE; p += PLANNERS) {
+        s.key[p] = NO_ROW;
+        s.value[p] = NO_SLOT;
+        s.first[p] = NO_PANEL;
+    }
+    if (threadIdx.x == 0) s.missing_count = s.left_count = 0;
+    if (threadIdx.x < COLORS) s.free_count[threadIdx.x] = s.wanted[threadIdx.x] = s.taken[threadIdx.x] = 0;
+    if (threadIdx.x < SP_STEP_PANELS) s.more[threadIdx.x] = 0;
+    __syncthreads();
+    for (int first = 0; first < a.shape.slots; first += PLANNERS) {
+        const int i = first + (int)threadIdx.x;
+        const bool is = i < a.shape.slots && s.held[i] != NO_ROW;
+        if (is) s.value[place_of(s, s.held[i])] = (int16_t)i;
+        stay += __syncthreads_count(is && stays(s, i, now));
+    }
+    return stay;
+}
+
+/** Loads what is known of the panels from `first` on, before `end`. Returns how many have their columns in the
+ *  buffer. */
+__device__ inline int load_panels(state &s, const plan_args &a, int64_t first, int64_t end)
+{
+    const int most = (int)min((int64_t)SP_STEP_PANELS, end - first);
+    if ((int)threadIdx.x <= most) {
+        s.tile_start[threadIdx.x] = a.tile_start[first + threadIdx.x];
+        s.value_start[threadIdx.x] = a.value_start[first + threadIdx.x];
+    }
+    __syncthreads();
+    int count = most;
+    while (count > 0 && (s.tile_start[count] - s.tile_start[0]) * COLORS > BUFFER) count--;
+    for (int i = threadIdx.x; i < (s.tile_start[count] - s.tile_start[0]) * COLORS; i += PLANNERS)
+        s.column[i] = a.col[s.tile_start[0] * COLORS + i];
+    __syncthreads();
+    return count;
+}
+
+/** Chooses the number of panels of the step: those for which there is room, of the first `count` ones. */
+__device__ inline void choose_panels(state &s, const plan_args &a, int count, int stay, int now)
+{
+    for (int p = threadIdx.x / 32; p < count; p += PLANNERS / 32)
+        for (int64_t t = s.tile_start[p] * COLORS + threadIdx.x % 32; t < s.tile_start[p + 1] * COLORS; t += 32)
+            atomicMin(&s.first[place_of(s, s.column[t - s.tile_start[0] * COLORS])], p);
+    __syncthreads();
+    for (int p = threadIdx.x; p < TABLE; p += PLANNERS)
+        if (s.first[p] < NO_PANEL && (s.value[p] == NO_SLOT || !stays(s, s.value[p], now)))
+            atomicAdd(&s.more[s.first[p]], 1);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int held = stay, p = 0;
+        for (; p < count && held + s.more[p] <= a.shape.slots; p++) {
+            const int64_t tiles = s.tile_start[p + 1] - s.tile_start[0],
+                          values = s.value_start[p + 1] - s.value_start[0];
+            if (tiles * (int64_t)sizeof(uint4) + (values + SP_PANEL_PADDING) * a.value_size > a.shape.capacity)
+                break;
+            held += s.more[p];
+        }
+        s.panels = p > 0 || (stay > 0 && count > 0 && stay + s.more[0] > a.shape.slots) ? p : -1;
+    }
+    __syncthreads();
+}
+
+/** Notes what the panels of the step use, and lists what is missing. */
+__device__ inline void use_rows(state &s, int now)
+{
+    for (int p = threadIdx.x; p < TABLE; p += PLANNERS) {
+        if (s.first[p] >= s.panels) continue;
+        if (s.value[p] != NO_SLOT) {
+            used_of(s, s.value[p]) = now;
+            continue;
+        }
+        const int m = atomicAdd(&s.missing_count, 1);
+        s.missing[m] = (int16_t)p;
+        s.color[m] = NO_COLOR;
+        s.value[p] = (int16_t)(MISSING + m);
+    }
+    __syncthreads();
+}
+
+/** Lists the slots that may be given away, by color, the one used longest ago first. */
+__device__ inline void list_free(state &s, const plan_args &a, int now)
+{
+    for (int i = threadIdx.x; i < a.shape.slots; i += PLANNERS) {
+        const int color = i % COLORS, own = i / COLORS, last = s.used[color][own];
+        if (stays(s, i, now)) continue;
+        const int4 *const used = (const int4 *)s.used[color];
+        int before = 0;
+        for (int j = 0; j < MOST_SLOTS / COLORS / 4; j++) {
+            const int4 u = used[j];
+            before += (u.x < last || (u.x == last && 4 * j < own)) + (u.y < last || (u.y == last && 4 * j + 1 < own)) +
+                      (u.z < last || (u.z == last && 4 * j + 2 < own)) +
+                      (u.w < last || (u.w == last && 4 * j + 3 < own));
+        }
+        s.free_slot[color][before] = (int16_t)i;
+        atomicAdd(&s.free_count[color], 1);
+    }
+    __syncthreads();
+}
+
+/** Chooses the color of a missing row's slot: one that no other row of its tile has, if there is one, and that
+ *  many free slots have. */
+__device__ inline int choose_color(state &s, unsigned used)
+{
+    int best = 0, best_room = INT32_MIN;
+    for (int c = 0; c < COLORS; c++) {
+        const int room = s.free_count[c] - s.wanted[c] - (used >> c & 1) * TABLE;
+        if (room <= best_room) continue;
+        best = c;
+        best_room = room;
+    }
+    atomicAdd(&s.wanted[best], 1);
+    return best;
+}
+
+/** Chooses the colors of the slots of the missing rows of a tile: its four rows are read together, from different
+ *  banks if their slots have different colors. */
+__device__ inline void color_tile(state &s, const int32_t *column)
+{
+    int value[COLORS];
+    unsigned used = 0;
+    for (int c = 0; c < COLORS; c++) {
+        value[c] = value_of(s, column[c]);
+        const int color = value[c] < MISSING ? value[c] % COLORS : s.color[value[c] - MISSING];
+        if (color != NO_COLOR) used |= 1u << color;
+    }
+    for (int c = 0; c < COLORS; c++) {
+        if (value[c] < MISSING || s.color[value[c] - MISSING] != NO_COLOR) continue;
+        const int color = choose_color(s, used);
+        s.color[value[c] - MISSING] = (int8_t)color;
+        used |= 1u << color;
+    }
+}
+
+/** Chooses the colors for the step, panel by panel: the tiles of a panel have no row in common. One warp does
+ *  that, so that the block needs no barrier per panel. */
+__device__ inline void choose_colors(state &s)
+{
+    for (int p = 0; p < s.panels && threadIdx.x < 32; p++) {
+        for (int64_t t = s.tile_start[p] + threadIdx.x; t < s.tile_start[p + 1]; t += 32)
+            color_tile(s, s.column + (t - s.tile_start[0]) * COLORS);
+        __syncwarp();
+    }
+    __syncthreads();
+}
+
+__device__ inline int take_slot(state &s, int color)
+{
+    const int n = atomicAdd(&s.taken[color], 1);
+    return n < s.free_count[color] ? s.free_slot[color][n] : NO_SLOT;
+}
+
+__device__ inline void fill_slot(state &s, const plan_args &a, int m, int slot, int64_t first_load, int now)
+{
+    const int place = s.missing[m];
+    s.held[slot] = s.key[place];
+    used_of(s, slot) = now;
+    s.value[place] = (int16_t)slot;
+    a.load[first_load + m] = {s.key[place], slot * (SP_STAGED_PITCH / 16)};
+}
+
+/** Gives the missing rows slots: of the color they should have, or of any. */
+__device__ inline void give_slots(state &s, const plan_args &a, int64_t first_load, int now)
+{
+    for (int m = threadIdx.x; m < s.missing_count; m += PLANNERS) {
+        const int slot = take_slot(s, s.color[m]);
+        if (slot != NO_SLOT)
+            fill_slot(s, a, m, slot, first_load, now);
+        else
+            s.left[atomicAdd(&s.left_count, 1)] = (int16_t)m;
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < s.left_count; i += PLANNERS) {
+        int slot = NO_SLOT;
+        for (int color = 0; slot == NO_SLOT; color = (color + 1) % COLORS) slot = take_slot(s, color);
+        fill_slot(s, a, s.left[i], slot, first_load, now);
+    }
+    __syncthreads();
+}
+
+/** Writes the tiles of the step. */
+__device__ inline void write_tiles(const state &s, const plan_args &a)
+{
+    for (int64_t t = s.tile_start[0] + threadIdx.x; t < s.tile_start[s.panels]; t += PLANNERS) {
+        uint32_t place[COLORS];
+        for (int c = 0; c < COLORS; c++)
+            place[c] = (uint32_t)(value_of(s, s.column[(t - s.tile_start[0]) * COLORS + c]) * (SP_STAGED_PITCH / 16));
+        int p = 0;
+        while (s.tile_start[p + 1] <= t) p++;
+        uint32_t value = (uint32_t)(s.value_start[p] - s.value_start[0]);
+#pragma unroll 4
+        for (int64_t u = s.tile_start[p]; u < t; u++) value += __popc(a.mask[u]);
+        a.tile[t] = make_uint4(place[0] | place[1] << 16, place[2] | place[3] << 16, a.mask[t], value);
+    }
+}
+
+/** Plans a step from panel `first` on, before `end`. Returns the number of its panels: 0 if the rows that stay
+ *  leave no room, -1 if there is never room. */
+__device__ inline int plan_step(state &s, const plan_args &a, int64_t first, int64_t end, int now,
+                                int64_t first_load, sp_step *step)
+{
+    const int stay = begin_step(s, a, now);
+    choose_panels(s, a, load_panels(s, a, first, end), stay, now);
+    const int count = s.panels;
+    if (count < 0) return -1;
+    use_rows(s, now);
+    list_free(s, a, now);
+    choose_colors(s);
+    give_slots(s, a, first_load, now);
+    write_tiles(s, a);
+    if ((int)threadIdx.x < count)
+        step->end[threadIdx.x] = (uint16_t)(s.tile_start[threadIdx.x + 1] - s.tile_start[0]);
+    if (threadIdx.x == 0) {
+        step->first_tile = s.tile_start[0];
+        step->first_value = s.value_start[0];
+        step->first_load = first_load;
+        step->first_panel = (int32_t)first;
+        step->panels = count;
+        step->tiles = (int32_t)(s.tile_start[count] - s.tile_start[0]);
+        step->values = (int32_t)(s.value_start[count] - s.value_start[0]);
+        step->loads = s.missing_count;
+    }
+    return count;
+}
+
+__global__ void __launch_bounds__(PLANNERS, 1) plan_sequences(const __grid_constant__ plan_args a)
+{
+    extern __shared__ int4 memory[];
+    state &s = *(state *)memory;
+    const int sequence = blockIdx.x;
+    sp_step *const steps = a.step + (int64_t)sequence * a.most_steps;
+    int now = 0;
+    for (int i = threadIdx.x; i < MOST_SLOTS; i += PLANNERS) {
+        s.held[i] = NO_ROW;
+        used_of(s, i) = i < a.shape.slots ? -SP_STEP_DEPTH : INT32_MAX; /* those past the last are never free */
+    }
+    for (int u = sequence; u < a.units; u += a.shape.sequences) {
+        const int64_t begin = a.panels * u / a.units, end = a.panels * (u + 1) / a.units;
+        int64_t load = a.tile_start[begin] * COLORS;
+        for (int64_t p = begin; p < end; now++) {
+            const int count = plan_step(s, a, p, end, now, load, steps + now);
+            if (count < 0) {
+                if (threadIdx.x == 0) *a.failed = 1;
+                return;
+            }
+            load += s.missing_count;
+            p += count;
+        }
+    }
+    if (threadIdx.x == 0) a.steps[sequence] = now;
+}
+
+spmm_status allocate_plan(const sp_matrix *m, sp_staging *p, int64_t tiles)
+{
+    const int64_t steps = (int64_t)p->shape.sequences * p->most_steps;
+    TRY(sp_device_alloc((void **)&p->step, steps * (int64_t)sizeof *p->step, "steps of staged panels"));
+    TRY(sp_device_alloc((void **)&p->steps, p->shape.sequences * (int64_t)sizeof *p->steps,
+                        "steps of staged panels"));
+    TRY(sp_device_alloc((void **)&p->tile, tiles * (int64_t)sizeof *p->tile, "tiles of staged panels"));
+    (void)m;
+    return sp_device_alloc((void **)&p->load, tiles * COLORS * (int64_t)sizeof *p->load,
+                           "copies of staged panels");
+}
+
+/** Makes the plan. \param [out] failed  1: there is none */
+spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, int *failed)
+{
+    int *flag;
+    cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    TRY(allocate_plan(m, p, m->bytes[SP_MASK] / (int64_t)sizeof *m->mask));
+    TRY(sp_device_alloc((void **)&flag, sizeof *flag, "a plan"));
+    spmm_status status = sp_device_zero(flag, sizeof *flag);
+    if (status == SPMM_OK) {
+        const plan_args a = {m->tile_start, m->row_start, m->col, m->mask, m->groups, units, p->shape,
+                             (int)sp_value_size(m->precision), p->most_steps,
+                             p->step, p->steps, p->tile, p->load, flag};
+        (void)cudaFuncSetAttribute(plan_sequences, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(state));
+        plan_sequences<<<p->shape.sequences, PLANNERS, sizeof(state), stream>>>(a);
+        status = sp_device_launched("plan of staged panels");
+    }
+    if (status == SPMM_OK) status = sp_device_download(failed, flag, sizeof *failed);
+    sp_device_free(flag);
+    return status;
+}
+
+} // namespace
+
+spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_staging **plan)
+{
+    /* UNIT: panels per unit. The blocks work on neighbouring units at a time, so that what one copies is in
+     * the L2 for the other. */
+    static const int64_t UNIT = 160;
+    int failed = 0;
+    *plan = NULL;
+    sp_staging *p;
+    TRY(sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
+    p->shape = *shape;
+    const int64_t each = (m->groups + shape->sequences * UNIT / 2) / (shape->sequences * UNIT);
+    const int64_t units = shape->sequences * (each < 1 ? 1 : each);
+    p->most_steps = (int)(2 * ((m->groups + units - 1) / units) * (each < 1 ? 1 : each) + 2);
+    const spmm_status status = make_plan(m, p, (int)units, &failed);
+    if (status == SPMM_OK && !failed)
+        *plan = p;
+    else
+        sp_staging_free(p);
+    return status;
+}
+
+void sp_staging_free(sp_staging *plan)
+{
+    if (!plan) return;
+    sp_device_free(plan->step);
+    sp_device_free(plan->steps);
+    sp_device_free(plan->tile);
+    sp_device_free(plan->load);
+    sp_free(plan);
+}
