@@ -15,7 +15,8 @@
 enum { PIECE = 8 << 20, MOST_SAMPLED = 1536 };
 
 /* what `ours` means: the kernels that `auto` is made of, as far as the registry has them */
-static const char ours[] = "csr_rows,csr_balanced,csr_deep,csr_clustered,sell_rows,sell_deep,panel_mma";
+static const char ours[] = "csr_rows,csr_balanced,csr_deep,csr_clustered,sell_rows,sell_deep,panel_mma,"
+                           "panel_staged";
 
 static struct {
     sp_features features;

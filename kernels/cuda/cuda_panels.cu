@@ -271,6 +271,8 @@ spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)
     TRY(allocate(m, SP_COL, &m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col));
     TRY(allocate(m, SP_MASK, &m->mask, tiles, sizeof *m->mask));
     TRY(allocate(m, SP_VAL, &m->val, entries + SP_PANEL_PADDING, sp_value_size(m->precision)));
+    const int64_t size = sp_value_size(m->precision);
+    TRY(sp_device_zero((char *)m->val + entries * size, SP_PANEL_PADDING * size));
     TRY(m->precision == SPMM_F64 ? fill<double>(s, m) : fill<float>(s, m));
     return sp_device_sync();
 }

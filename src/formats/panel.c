@@ -2,6 +2,7 @@
 #include "formats/panel.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "formats/format.h"
@@ -136,6 +137,8 @@ static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int t
     TRY(allocate(a, panels, threads, m));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
     for (int64_t p = 0; p < panels; p++) fill_panel(a, p, m);
+    const size_t size = (size_t)sp_value_size(m->precision);
+    memset((char *)m->val + (size_t)m->row_start[panels] * size, 0, SP_PANEL_PADDING * size);
     return SPMM_OK;
 }
 
