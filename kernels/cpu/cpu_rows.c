@@ -267,7 +267,9 @@ static void run_blocks(const product *p, int64_t n, int64_t blocks, sp_block *b,
         block[m].y = b->y;
     }
     for (int64_t i = first, end; i < last; i = end, run++) {
+        const int64_t at = b->begin[run->first], length = b->end[run->first] - at;
         end = run[1].first < last ? run[1].first : last;
+        b->prefetch = sp_choose_run_prefetch(run->kind, b->col + at, length, p->s->prefetch);
         if (blocks == 1)
             run_in_run(p, block->loops, b, run, i, end);
         else if (run->kind == SP_RUN_BLOCK2 || run->kind == SP_RUN_BLOCK3)
@@ -280,9 +282,8 @@ static void run_blocks(const product *p, int64_t n, int64_t blocks, sp_block *b,
 /** Computes rows first .. last - 1 of Y, none of which is cut into parts. */
 static void run_range(const product *p, int64_t first, int64_t last)
 {
-    if (first == last) return;
     const sp_rows *const s = p->s;
-    for (int64_t n = 0; n < p->blocks; n += MOST_BLOCKS) {
+    for (int64_t n = 0; n < p->blocks && first < last; n += MOST_BLOCKS) {
         sp_block b = {.begin = s->begin,
                       .end = s->end,
                       .chain = SP_CHAIN,
@@ -291,7 +292,6 @@ static void run_range(const product *p, int64_t first, int64_t last)
                       .row = s->row,
                       .ldx = p->l->x->ld,
                       .ldy = p->l->y->ld,
-                      .prefetch = s->prefetch,
                       .last_entry = s->end[last - 1] - 1,
                       .fetched = s->fetch ? s->begin[first] : -1,
                       .newly = s->newly,
