@@ -1,5 +1,6 @@
 #include "formats/thread_ranges.h"
 #include "io/generators.h"
+#include "kernels/cpu/cpu_choose.h"
 #include "kernels/cpu/cpu_runs.h"
 #include "sample.h"
 #include "test.h"
@@ -143,6 +144,13 @@ static int64_t cost(const spmm_csr *a, const sp_thread_ranges *w, int t)
 int main(void)
 {
     test_runs();
+    TEST("X is not prefetched in runs of rows most of whose columns the row before has") {
+        static const int32_t nine[] = {0, 1, 2, 10, 11, 12, 20, 21, 22},
+                             seven[] = {0, 10, 19, 20, 21, 30, 40};
+        CHECK_INT(sp_choose_run_prefetch(SP_RUN_SHIFT, nine, 9, 36), 0);
+        CHECK_INT(sp_choose_run_prefetch(SP_RUN_SHIFT, seven, 7, 36), 36);
+        CHECK_INT(sp_choose_run_prefetch(SP_RUN_ANY, nine, 9, 36), 36);
+    }
     TEST("giant rows and the others together are shared out evenly") {
         static const int all_threads[] = {1, 2, 3, 7, 16};
         spmm_csr a;

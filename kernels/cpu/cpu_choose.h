@@ -35,6 +35,14 @@ sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n);
  *  \return the prefetch distance in entries of A; 0: X need not be prefetched */
 int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
 
+/** Chooses the prefetch distance in X within a run. Where each row of A has the columns of the previous row, each
+ *  plus 1, the hardware prefetches, too; if the loops did so for entries most of which find their row of X in the
+ *  cache, that would cost more than it gains.
+ *  \param [in] list      [n], the column indices of the run's first row
+ *  \param [in] prefetch  the distance for the whole matrix, from sp_choose_prefetch()
+ *  \return `prefetch` or 0 */
+int64_t sp_choose_run_prefetch(sp_run_kind kind, const int32_t *list, int64_t n, int64_t prefetch);
+
 /** Returns 1 if Y should be written by streaming stores: if Y has at least the size set by
  *  sp_rows_stream_from(), and is aligned for vectors of width w. */
 int sp_choose_stream(const spmm_multivector *y, const sp_width *w);

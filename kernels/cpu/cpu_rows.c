@@ -19,7 +19,9 @@
 #endif
 
 enum {
-    CHUNK_ENTRIES = 2048,   /* entries of A per chunk; a chunk is computed for all column blocks */
+    CHUNK_ENTRIES = 2048,   /* entries of A per chunk of rows in pairs or triples; see run_by_chunks() */
+    CHUNK_MULTIPLE = 6,     /* rows of a chunk are a multiple of this, so that it cuts no pair or triple */
+    MOST_BLOCKS = 32,       /* column blocks for which a row is computed before the next row */
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
     RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
@@ -55,6 +57,13 @@ typedef struct product {
     int64_t blocks; /* number of column blocks */
     int stream;
 } product;
+
+/** A column block: its loops, and X and Y at its first column. */
+typedef struct column_block {
+    const sp_loop *loops;
+    const void *x;
+    void *y;
+} column_block;
 
 /* ---- preparation ---- */
 
@@ -214,38 +223,80 @@ static void run_in_run(const product *p, const sp_loop *loops, sp_block *b, cons
     run_loop(loops[SP_RUN_ANY], b, to, last);
 }
 
-/** Computes rows first .. last - 1 of Y, none of which is cut into parts. If there are several column
- *  blocks, the rows are computed in chunks, so that A's entries are in the cache for all column blocks except
- *  the first. */
-static void run_range(const product *p, int64_t first, int64_t last)
+/** Makes b the arguments of loops in a column block, and returns these loops. */
+static const sp_loop *enter_block(const column_block *block, sp_block *b)
 {
-    if (first == last) return;
-    const sp_rows *const s = p->s;
+    b->x = block->x;
+    b->y = block->y;
+    return block->loops;
+}
+
+/** Computes rows first .. last - 1 of Y in several column blocks, row by row. Rows of X are then read from end
+ *  to end, which the hardware prefetches well, and they spread over all sets of the caches, whereas a few columns
+ *  of many rows lie in few sets if rows are a power of two apart. */
+static void run_by_rows(const column_block *block, int64_t blocks, sp_block *b, int64_t first, int64_t last)
+{
+    for (int64_t i = first; i < last; i++)
+        for (int64_t n = 0; n < blocks; n++) run_loop(enter_block(&block[n], b)[SP_RUN_ANY], b, i, i + 1);
+}
+
+/** Computes rows first .. last - 1 of Y, which are all in one run of pairs or triples, in several column
+ *  blocks. The loops for these take some time to begin, so the rows are computed in chunks, whose entries are
+ *  in the cache for all column blocks except the first. */
+static void run_by_chunks(const product *p, const column_block *block, int64_t blocks, sp_block *b,
+                          const sp_run *run, int64_t first, int64_t last)
+{
     const sp_matrix *const a = p->l->a;
-    const int64_t chunk = p->blocks == 1 ? last - first : 1 + CHUNK_ENTRIES * a->rows / (a->nnz + 1);
-    sp_block b = {.begin = s->begin,
-                  .end = s->end,
-                  .chain = SP_CHAIN,
-                  .col = s->col,
-                  .val = s->val,
-                  .row = s->row,
-                  .ldx = p->l->x->ld,
-                  .ldy = p->l->y->ld,
-                  .prefetch = s->prefetch,
-                  .last_entry = s->end[last - 1] - 1,
-                  .fetched = s->fetch ? s->begin[first] : -1,
-                  .newly = s->newly,
-                  .stream = p->stream};
+    const int64_t chunk = (CHUNK_ENTRIES * a->rows / (a->nnz + 1) / CHUNK_MULTIPLE + 1) * CHUNK_MULTIPLE;
     for (int64_t from = first, to; from < last; from = to) {
         to = last - from < chunk ? last : from + chunk;
-        for (int64_t n = 0; n < p->blocks; n++) {
-            const sp_loop *const loops = sp_choose_loops(p->l, p->width, p->blocks, n, &b);
-            const sp_run *run = &s->runs.run[sp_runs_at(&s->runs, from)];
-            for (int64_t i = from, end; i < to; i = end, run++) {
-                end = run[1].first < to ? run[1].first : to;
-                run_in_run(p, loops, &b, run, i, end);
-            }
-        }
+        for (int64_t n = 0; n < blocks; n++) run_in_run(p, enter_block(&block[n], b), b, run, from, to);
+    }
+}
+
+/** Computes rows first .. last - 1 of Y, none of which is cut into parts, in column blocks n .. n + blocks - 1,
+ *  at most MOST_BLOCKS. */
+static void run_blocks(const product *p, int64_t n, int64_t blocks, sp_block *b, int64_t first, int64_t last)
+{
+    const sp_runs *const runs = &p->s->runs;
+    const sp_run *run = &runs->run[sp_runs_at(runs, first)];
+    column_block block[MOST_BLOCKS];
+    for (int64_t m = 0; m < blocks; m++) {
+        block[m].loops = sp_choose_loops(p->l, p->width, p->blocks, n + m, b);
+        block[m].x = b->x;
+        block[m].y = b->y;
+    }
+    for (int64_t i = first, end; i < last; i = end, run++) {
+        const int64_t at = b->begin[run->first], length = b->end[run->first] - at;
+        end = run[1].first < last ? run[1].first : last;
+        b->prefetch = sp_choose_run_prefetch(run->kind, b->col + at, length, p->s->prefetch);
+        if (blocks == 1)
+            run_in_run(p, block->loops, b, run, i, end);
+        else if (run->kind == SP_RUN_BLOCK2 || run->kind == SP_RUN_BLOCK3)
+            run_by_chunks(p, block, blocks, b, run, i, end);
+        else
+            run_by_rows(block, blocks, b, i, end);
+    }
+}
+
+/** Computes rows first .. last - 1 of Y, none of which is cut into parts. */
+static void run_range(const product *p, int64_t first, int64_t last)
+{
+    const sp_rows *const s = p->s;
+    for (int64_t n = 0; n < p->blocks && first < last; n += MOST_BLOCKS) {
+        sp_block b = {.begin = s->begin,
+                      .end = s->end,
+                      .chain = SP_CHAIN,
+                      .col = s->col,
+                      .val = s->val,
+                      .row = s->row,
+                      .ldx = p->l->x->ld,
+                      .ldy = p->l->y->ld,
+                      .last_entry = s->end[last - 1] - 1,
+                      .fetched = s->fetch ? s->begin[first] : -1,
+                      .newly = s->newly,
+                      .stream = p->stream};
+        run_blocks(p, n, p->blocks - n < MOST_BLOCKS ? p->blocks - n : MOST_BLOCKS, &b, first, last);
     }
 }
 
