@@ -19,7 +19,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import GroupKFold
 
 CHOICES = ["csr_rows", "csr_balanced", "csr_deep", "csr_clustered", "sell_rows",
-           "sell_deep", "panel_mma"]
+           "sell_deep", "panel_mma", "panel_staged"]
 TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128", "reuse",
           "shared", "entries"]
 # A forest is as large as helps matrices that it was made without. A kernel that is MOST times slower is as bad as any.

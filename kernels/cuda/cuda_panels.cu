@@ -220,23 +220,45 @@ spmm_status reads_of_groups(panels *s, const int32_t *order, double *reads)
     return SPMM_OK;
 }
 
-/** Chooses an order in which rows that follow one another need the same rows of X: their own, or one along a
- *  curve if that is better. Counts the tiles. */
+/** Takes an order, which it frees if it is not better than the one that s->order has. Waits.
+ *  \param [in,out] reads  of groups in the order that s->order has */
+spmm_status take_better(panels *s, int32_t *order, double *reads)
+{
+    /* BETTER: than what it replaces, to be taken */
+    static const double BETTER = 0.9;
+    double other = *reads;
+    int32_t *worse = order;
+    const spmm_status status = reads_of_groups(s, order, &other);
+    if (status == SPMM_OK && other < BETTER * *reads) {
+        worse = s->order;
+        s->order = order;
+        *reads = other;
+    }
+    sp_device_free(worse);
+    return status;
+}
+
+/** Chooses an order in which rows that follow one another need the same rows of X: their own, in clusters, or along
+ *  a curve. Counts the tiles. */
 spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     /* FEWEST: as sp_cuda_row_order(). GOOD: of meshes in space, with 7 to 27 entries per row and numbered along a
-     * curve, a group of 128 rows needs 2 to 3 rows of X per row. BETTER: than the own order, to be taken. */
+     * curve, a group of 128 rows needs 2 to 3 rows of X per row. */
     enum { FEWEST = 1 << 14 };
-    static const double GOOD = 3.2, BETTER = 0.9;
-    double own, other;
-    if (s->a->rows == s->a->cols && s->a->rows >= FEWEST) {
-        TRY(reads_of_groups(s, NULL, &own));
-        if (own > GOOD) TRY(sp_cuda_lay_out_rows(s->a, &s->order));
-        if (s->order) TRY(reads_of_groups(s, s->order, &other));
-        if (s->order && other > BETTER * own) {
-            sp_device_free(s->order);
-            s->order = NULL;
-        }
+    static const double GOOD = 3.2;
+    double reads = 0;
+    const int may = s->a->rows == s->a->cols && s->a->rows >= FEWEST;
+    if (may) TRY(reads_of_groups(s, NULL, &reads));
+    if (reads > GOOD) {
+        int32_t *clusters, *curve = NULL;
+        TRY(sp_cuda_cluster_rows(s->a, &clusters));
+        spmm_status status = sp_cuda_lay_out_rows(s->a, clusters, &curve);
+        if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* no room to find out */
+        const spmm_status second = take_better(s, clusters, &reads),
+                          third = curve ? take_better(s, curve, &reads) : SPMM_OK;
+        TRY(status);
+        TRY(second);
+        TRY(third);
     }
     return count(s, m, tiles, entries);
 }

@@ -516,27 +516,23 @@ spmm_status sort_along_curve(layout *s, const int32_t *order, int32_t *sorted)
 
 } // namespace
 
-spmm_status sp_cuda_lay_out_rows(const sp_matrix *a, int32_t **order)
+spmm_status sp_cuda_lay_out_rows(const sp_matrix *a, const int32_t *clusters, int32_t **order)
 {
     layout s = {};
     arena memory = {};
-    int32_t *clusters;
     *order = NULL;
-    TRY(sp_cuda_cluster_rows(a, &clusters));
-    if (!clusters) return SPMM_OK;
     s.a = a;
     s.stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     allocate_arrays(&s, &memory);
-    spmm_status status = arena_open(&memory, "layout of rows");
-    if (status == SPMM_OK) allocate_arrays(&s, &memory);
-    if (status == SPMM_OK)
-        status = sp_device_alloc((void **)order, a->rows * (int64_t)sizeof **order, "order of rows");
+    TRY(arena_open(&memory, "layout of rows"));
+    allocate_arrays(&s, &memory);
+    spmm_status status = sp_device_alloc((void **)order, a->rows * (int64_t)sizeof **order, "order of rows");
     if (status == SPMM_OK) status = make_graph(&s, clusters, CHUNK);
     if (status == SPMM_OK) status = place_chunks(&s);
     if (status == SPMM_OK) status = smooth_pieces(&s, clusters);
     if (status == SPMM_OK) status = sort_along_curve(&s, clusters, *order);
     arena_close(&memory);
-    sp_device_free(clusters);
     if (status == SPMM_OK) return SPMM_OK;
     sp_device_free(*order);
     *order = NULL;

@@ -104,12 +104,13 @@ spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
 spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order);
 
 /** Orders the rows of a square block along a curve through a layout of its graph in space, on the GPU: of
- *  matrices of meshes, rows that follow one another need two thirds of the columns that they need in the order
- *  of the clusters, which it takes 3 to 10 times as long to find. Local; complete on return.
+ *  meshes numbered at random, rows that follow one another need three quarters to two thirds of the columns that
+ *  they need in clusters. Local; complete on return.
  *
- *  \param [in]  a      SPMM_CSR in GPU memory, as many columns as rows
- *  \param [out] order  as sp_cuda_cluster_rows()
+ *  \param [in]  a         SPMM_CSR in GPU memory, as many columns as rows, at least one
+ *  \param [in]  clusters  [a->rows] in GPU memory: the order from sp_cuda_cluster_rows(); the caller keeps it
+ *  \param [out] order     as sp_cuda_cluster_rows()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
-spmm_status sp_cuda_lay_out_rows(const sp_matrix *a, int32_t **order);
+spmm_status sp_cuda_lay_out_rows(const sp_matrix *a, const int32_t *clusters, int32_t **order);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct choice_node {
 } choice_node;
 
 /** The kernels that can be chosen, the trees of a forest, the most names of a kind of GPU. */
-enum { CHOICES = 7, TREES = 8, GPU_NAMES = 4 };
+enum { CHOICES = 8, TREES = 8, GPU_NAMES = 4 };
 
 /** Trees whose mean counts, one after another (Breiman: Random forests, Machine Learning 45, 2001). */
 typedef struct choice_forest {
@@ -128,7 +128,7 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
     double least = 0;
     for (int i = 0; i < CHOICES; i++) {
         const sp_kernel *const kernel = allowed(choices[i], device, format);
-        if (!kernel) continue;
+        if (!kernel || (kernel->format == SPMM_STAGED && f->unstaged > 0)) continue;
         const double seconds = seconds_of(c, i, time, f, k, precision, count);
         if (best && seconds >= least) continue;
         best = kernel;
@@ -302,6 +302,7 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_fea
     f->longest = longest;
     f->calibration = calibration_of_gpu();
     f->cache = (double)sp_last_cache_bytes();
+    f->unstaged = !sp_device_starts_early();
 }
 
 double sp_features_variation(const sp_features *f)
