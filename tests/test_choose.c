@@ -51,6 +51,7 @@ static void add(sp_features *sum, const sp_features *f)
         ((double *)&sum->sum)[i] += ((const double *)&f->sum)[i];
     if (f->longest > sum->longest) sum->longest = f->longest;
     sum->cache = f->cache;
+    sum->unstaged = f->unstaged;
 }
 
 static void test_features(void)
@@ -90,7 +91,7 @@ static void test_features(void)
         CHECK(sp_features_variation(&f) == 0 && sp_features_reuse(&f) == 0);
     }
     TEST("the facts of blocks add up to the matrix's") {
-        sp_features part, sum = {{0}, 0, 0, 0};
+        sp_features part, sum = {0};
         spmm_csr rows;
         CHECK_INT(sp_gen_csr("lap3d27:12", SPMM_F64, 1, &a), SPMM_OK);
         sp_features_of(&a, 0, 1, &f);
@@ -217,7 +218,7 @@ static void test_extremes(void)
         CHECK(sp_trait_of(&f, SP_ENTRIES, 3, SPMM_F32) == 5e6);
     }
     TEST("no matrix is without a kernel: no rows, no entries, one column") {
-        const sp_features none = {{0}, 0, 0, 0};
+        const sp_features none = {0};
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
             for (int64_t k = 1; k < 200; k += 33) {
                 const sp_kernel *kernel = NULL;

@@ -2,6 +2,7 @@
  * on the host. */
 #include "test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -120,6 +121,40 @@ static void check_clusters(const spmm_csr *a, const sp_matrix *csr, const char *
     sp_device_free(gpu_order);
 }
 
+/** Checks that staged panels have each row once, in whatever order, and all entries of the rows that are not
+ *  long. */
+static void check_staged(const char *spec)
+{
+    spmm_csr a;
+    sp_matrix m, panels;
+    int32_t *target;
+    CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &a), SPMM_OK);
+    CHECK_INT(sp_matrix_create(&a, SPMM_STAGED, SPMM_CUDA, 0, 64, 2, &m), SPMM_OK);
+    CHECK_INT(sp_matrix_create(&a, SPMM_PANEL, SPMM_CPU, 0, 64, 2, &panels), SPMM_OK);
+    CHECK(m.groups == panels.groups && m.bytes[SP_VAL] == panels.bytes[SP_VAL]);
+    printf("      %s: %lld tiles, %lld in the order of the rows%s\n", spec,
+           (long long)m.bytes[SP_MASK] / (long long)sizeof *m.mask,
+           (long long)panels.bytes[SP_MASK] / (long long)sizeof *m.mask, m.target ? "" : ", which is taken");
+    if (m.target) {
+        const int64_t places = m.groups * SP_PANEL;
+        char *seen = calloc((size_t)a.rows, 1);
+        int64_t once = 0;
+        CHECK_INT(sp_alloc((void **)&target, places, sizeof *target, "a test"), SPMM_OK);
+        CHECK_INT(sp_device_download(target, m.target, places * (int64_t)sizeof *target), SPMM_OK);
+        for (int64_t i = 0; i < places; i++) {
+            if (target[i] < 0 || target[i] >= a.rows) continue;
+            once += !seen[target[i]];
+            seen[target[i]] = 1;
+        }
+        CHECK_INT(once, a.rows);
+        sp_free(target);
+        free(seen);
+    }
+    sp_matrix_destroy(&panels);
+    sp_matrix_destroy(&m);
+    spmm_csr_destroy(&a);
+}
+
 static void check_matrix(const char *spec, spmm_precision precision)
 {
     spmm_csr a;
@@ -159,6 +194,10 @@ int main(void)
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
             for (int precision = SPMM_F64; precision <= SPMM_F32; precision++)
                 check_matrix(specs[s], (spmm_precision)precision);
+    }
+    TEST("panels in an order of their own have each row once") {
+        static const char *const staged[] = {"lap3d27:30", "fem3:18", "uniform:20000,6", "rmat:15,8", "lap3d7:10"};
+        for (size_t s = 0; s < sizeof staged / sizeof *staged; s++) check_staged(staged[s]);
     }
     sp_device_close();
     return test_end();

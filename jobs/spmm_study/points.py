@@ -23,7 +23,7 @@ DEFAULTS = {
     "columns": ("64", "K"),
     "devices": ("auto", "auto, cpu, cuda"),
     "kernels": ("auto", "auto, names of --list-kernels, or all"),
-    "formats": ("auto", "auto, csr, ell, ell-nopad, sell, panel; for kernel auto"),
+    "formats": ("auto", "auto, csr, ell, ell-nopad, sell, panel, staged; for kernel auto"),
     "precisions": ("f64", "f64, f32"),
     "ranks": ("1", "numbers of MPI processes"),
     "threads": ("0", "OpenMP threads a rank; 0: the cores it is bound to"),
@@ -37,7 +37,7 @@ DEFAULTS = {
     "timeout": ("3600", "seconds a run may take"),
 }
 # the words that these keys take
-WORDS = {"devices": ("auto", "cpu", "cuda"), "formats": ("auto", "csr", "ell", "ell-nopad", "sell", "panel"),
+WORDS = {"devices": ("auto", "cpu", "cuda"), "formats": ("auto", "csr", "ell", "ell-nopad", "sell", "panel", "staged"),
          "precisions": ("f64", "f32"), "serial": ("yes", "no"), "probe": ("yes", "no")}
 ONE_WORD = ("name", "rounds", "repeats", "warmup", "serial", "probe", "timeout")
 # whole numbers: (least, most)
