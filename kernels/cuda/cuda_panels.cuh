@@ -90,13 +90,16 @@ template <int V, int NT> struct panel_sums {
     double pair[pairs][4];
 
     __device__ double of(int r, int j, int v) const { return pair[(j * V + v) / 2][(j * V + v) % 2 * 2 + r]; }
-    __device__ bool any_nan() const
+    /** Says whether a sum of the first `count` columns is a NaN, where vector 0 of the lane begins with column
+     *  `first` of them. */
+    __device__ bool any_nan(int first, int count) const
     {
         bool nan = false;
 #pragma unroll
-        for (int p = 0; p < pairs; p++)
+        for (int j = 0; j < NT; j++)
 #pragma unroll
-            for (int i = 0; i < 4; i++) nan |= isnan(pair[p][i]);
+            for (int v = 0; v < V; v++)
+                nan |= first + j * 8 * V + v < count && (isnan(of(0, j, v)) || isnan(of(1, j, v)));
         return nan;
     }
     /** Adds the product of a tile, of which this lane has the entry `a`, and of X the vectors get(j). */
@@ -160,7 +163,7 @@ __device__ inline void store_panel(const panel_args<T> &a, int64_t panel, int fi
                                    const panel_sums<V, NT> &sums)
 {
     const int lane = threadIdx.x % WARP;
-    if (__any_sync(ALL_LANES, sums.any_nan())) {
+    if (__any_sync(ALL_LANES, sums.any_nan(first + vector * V, a.columns))) {
         sum_entries(a, panel, first, 8 * V * NT);
         return;
     }

@@ -7,6 +7,7 @@
 
 extern "C" {
 #include "formats/matrix.h"
+#include "formats/panel.h"
 }
 
 enum {
@@ -14,7 +15,6 @@ enum {
     SP_STEP_DEPTH = 2,       /**< steps whose rows of X are in shared memory together: one is multiplied, one
                                   arrives */
     SP_STAGED_ROWS = 848,    /**< most rows of X in shared memory */
-    SP_STAGED_BYTES = 256,   /**< of a row of X that a block has at a time: its tile of columns */
     SP_STAGED_PITCH = SP_STAGED_BYTES + 16 /**< from one row of X in shared memory to the next: rows whose
                                                 slots differ mod 4 are in different banks */
 };

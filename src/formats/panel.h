@@ -4,6 +4,11 @@
 
 #include "formats/matrix.h"
 
+enum {
+    SP_STAGED_BYTES = 256 /**< of a row of X that a block of panel_staged has at a time: its tile of columns. The
+                               kernel needs at least as many; those that fill up the last tile cost time, too */
+};
+
 /** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to
  *  `samples` panels spread evenly over the block. nnz divided by this sum is the mean number of entries that
  *  use a row of X once a panel has fetched the row. Local. */

@@ -114,6 +114,15 @@ static const sp_kernel *fallback(spmm_device device, spmm_format format)
     return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);
 }
 
+/** Returns for how many columns of X kernels of a format compute, over k: staged panels take whole tiles. 0: the
+ *  format is not for these columns, or not for the GPU. */
+static double computed_columns(spmm_format format, const sp_features *f, int64_t k, spmm_precision precision)
+{
+    const double tiles = (double)k * (double)sp_value_size(precision) / SP_STAGED_BYTES;
+    if (format != SPMM_STAGED) return 1;
+    return f->unstaged > 0 || tiles < 1 ? 0 : ceil(tiles) / tiles;
+}
+
 /** Returns the fastest of the allowed kernels for `products` products; NULL if none is. */
 static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                                 spmm_device device, spmm_format format, char *why, size_t n)
@@ -128,8 +137,9 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
     double least = 0;
     for (int i = 0; i < CHOICES; i++) {
         const sp_kernel *const kernel = allowed(choices[i], device, format);
-        if (!kernel || (kernel->format == SPMM_STAGED && f->unstaged > 0)) continue;
-        const double seconds = seconds_of(c, i, time, f, k, precision, count);
+        const double columns = kernel ? computed_columns(kernel->format, f, k, precision) : 0;
+        if (columns == 0) continue;
+        const double seconds = seconds_of(c, i, time, f, k, precision, count * columns);
         if (best && seconds >= least) continue;
         best = kernel;
         least = seconds;
