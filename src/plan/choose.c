@@ -132,17 +132,22 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
     for (int t = 0; t < SP_TRAITS; t++) trait[t] = sp_trait_of(f, (sp_trait)t, k, precision);
     snprintf(why, n, "%s", sp_precision_word(precision));
     estimate(&c->forest[precision], trait, time, why, n);
+    /* REPAID: staged panels, whose set-up takes milliseconds, are taken only if so many products repay it. The
+     * estimates are too uncertain for fewer to count on. */
+    static const double REPAID = 200;
     const double count = (double)(products > 0 ? products : SP_PRODUCTS_EXPECTED);
     const sp_kernel *best = NULL;
-    double least = 0;
-    for (int i = 0; i < CHOICES; i++) {
+    int number = 0; /* of the best one */
+    for (int i = 0; i < CHOICES; i++) { /* the last one is that for staged panels */
         const sp_kernel *const kernel = allowed(choices[i], device, format);
-        const double columns = kernel ? computed_columns(kernel->format, f, k, precision) : 0;
+        const double columns = kernel ? computed_columns(kernel->format, f, k, precision) : 0,
+                     expected = kernel && kernel->format == SPMM_STAGED ? fmin(count, REPAID) : count;
         if (columns == 0) continue;
-        const double seconds = seconds_of(c, i, time, f, k, precision, count * columns);
-        if (best && seconds >= least) continue;
+        if (best && seconds_of(c, i, time, f, k, precision, expected * columns) >=
+                        seconds_of(c, number, time, f, k, precision, expected))
+            continue;
         best = kernel;
-        least = seconds;
+        number = i;
     }
     return best;
 }
