@@ -196,7 +196,8 @@ int main(void)
                 check_matrix(specs[s], (spmm_precision)precision);
     }
     TEST("panels in an order of their own have each row once") {
-        static const char *const staged[] = {"lap3d27:30", "fem3:18", "uniform:20000,6", "rmat:15,8", "lap3d7:10"};
+        static const char *const staged[] = {"lap3d27:30", "fem3:18", "uniform:20000,6", "rmat:15,8",
+                                             "lap3d7:10"};
         for (size_t s = 0; s < sizeof staged / sizeof *staged; s++) check_staged(staged[s]);
     }
     sp_device_close();

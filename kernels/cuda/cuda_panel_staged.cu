@@ -40,7 +40,8 @@ __device__ inline void barrier_arrive(uint32_t barrier)
 /** Arrives, and makes the barrier wait for so many bytes of bulk copies. */
 __device__ inline void barrier_expect(uint32_t barrier, uint32_t bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
 }
 
 __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity)
@@ -63,10 +64,11 @@ __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity)
 __device__ inline void bulk_copy(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier,
                                  uint64_t policy)
 {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], "
-                 "%2, [%3], %4;" ::"r"(to),
-                 "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], "
+        "%2, [%3], %4;" ::"r"(to),
+        "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+        : "memory");
 }
 
 /** Where a block's shared memory has what. */
@@ -104,7 +106,10 @@ __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &m
         if (i >= DEPTH) barrier_wait(memory.empty + 8 * at, (i / DEPTH - 1) & 1);
         if (lane == 0) {
             const int whole = loads / LANES, rest = loads % LANES - warp * WARP;
-            uint32_t bytes = (uint32_t)(whole * WARP + (rest < 0 ? 0 : rest < WARP ? rest : WARP)) * row_bytes;
+            uint32_t bytes = (uint32_t)(whole * WARP + (rest < 0      ? 0
+                                                        : rest < WARP ? rest
+                                                                      : WARP)) *
+                             row_bytes;
             const int before = values_before<T>(s->first_value);
             const uint32_t tile_bytes = (uint32_t)s->tiles * 16,
                            value_bytes = (uint32_t)((s->values + before) * sizeof(T) + 15) / 16 * 16;
@@ -112,12 +117,13 @@ __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &m
             barrier_expect(full, bytes + (first ? tile_bytes + value_bytes : 0));
             if (first) {
                 bulk_copy(to_step + at * a.capacity, a.tile + s->first_tile, tile_bytes, full, once);
-                bulk_copy(to_step + at * a.capacity + tile_bytes, a.val + s->first_value - before, value_bytes,
-                          full, once);
+                bulk_copy(to_step + at * a.capacity + tile_bytes, a.val + s->first_value - before,
+                          value_bytes, full, once);
             }
         }
         __syncwarp();
-        if (own < loads) bulk_copy(to + now.place * 16, row_of(x, now.row, a.x_pitch), row_bytes, full, often);
+        if (own < loads)
+            bulk_copy(to + now.place * 16, row_of(x, now.row, a.x_pitch), row_bytes, full, often);
         for (int l = own + LANES; l < loads; l += LANES) {
             const sp_row_copy more = a.load[s->first_load + l];
             bulk_copy(to + more.place * 16, row_of(x, more.row, a.x_pitch), row_bytes, full, often);
@@ -148,8 +154,8 @@ __device__ inline void sum_staged_panel(const uint4 *tile, const T *val, const u
 
 /** Multiplies the panels of all steps; for the warps that do that. */
 template <typename T, int V, int NT>
-__device__ inline void multiply_steps(const staged_args<T> &a, const stage_memory &memory, const sp_step *steps,
-                                      int count, int first_column, int warp)
+__device__ inline void multiply_steps(const staged_args<T> &a, const stage_memory &memory,
+                                      const sp_step *steps, int count, int first_column, int warp)
 {
     /* Eight lanes that load together get vectors of different banks: two of each of the four rows of a tile,
      * 64 bytes apart. */
@@ -168,8 +174,8 @@ __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memor
         barrier_wait(memory.full + 8 * at, i / DEPTH & 1);
         panel_sums<V, NT> sums = {};
         if (p < panels)
-            sum_staged_panel<T, V, NT>((const uint4 *)step, val,
-                                       memory.x + vector * VECTOR_BYTES, begin, end, sums);
+            sum_staged_panel<T, V, NT>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES, begin, end,
+                                       sums);
         __syncwarp();
         if (lane == 0) barrier_arrive(memory.empty + 8 * at);
         if (p < panels) store_panel<T, V, NT>(a, panel, first_column, vector, sums);
@@ -202,8 +208,7 @@ __global__ void __launch_bounds__((WARPS + PRODUCERS) * WARP, 1)
     } else {
         const int columns = min(COLUMNS, a.columns - first_column);
         const uint32_t row_bytes = (uint32_t)(columns * sizeof(T) + 15) / 16 * 16;
-        copy_steps<T>(a, memory, steps, count, (const char *)(a.x + first_column), row_bytes,
-                                 warp - WARPS);
+        copy_steps<T>(a, memory, steps, count, (const char *)(a.x + first_column), row_bytes, warp - WARPS);
     }
 #endif
 }
@@ -231,8 +236,10 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     a.load = p->load;
     a.capacity = p->shape.capacity;
     a.tiles_of_columns = tiles_of((int64_t)a.columns * (int64_t)sizeof(T));
-    const size_t bytes = BARRIER_BYTES + DEPTH * (size_t)a.capacity + (size_t)p->shape.slots * SP_STAGED_PITCH;
-    (void)cudaFuncSetAttribute(panel_staged_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    const size_t bytes = BARRIER_BYTES + DEPTH * (size_t)a.capacity +
+                         (size_t)p->shape.slots * SP_STAGED_PITCH;
+    (void)cudaFuncSetAttribute(panel_staged_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               (int)bytes);
     launch_early(panel_staged_kernel<T>, dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
                  (WARPS + PRODUCERS) * WARP, bytes, stream, a);
     sp_cuda_launch_lists(l, (const sp_work_lists *)s->lists, stream);
@@ -254,19 +261,21 @@ spmm_status run(const sp_launch *l)
 /** Chooses the shape of the plan. Returns 0 if rows of X are too short or too long, or the GPU too old. */
 int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
 {
-    /* SIDE: most tiles of columns side by side. ROOM: for the tiles and values of a step, over those of its
+    /* ROOM: for the tiles and values of a step, over those of its
      * panels if all were alike. MOST: bytes for them. */
-    enum { SIDE = 8, MOST = 30 << 10 };
+    enum { MOST = 30 << 10 };
     static const double ROOM = 1.25;
     int device, multiprocessors, shared;
     const sp_matrix *const m = setup->a;
     const int64_t bytes = setup->k * sp_value_size(m->precision);
-    if (!sp_device_starts_early() || bytes < SP_STAGED_BYTES || bytes > SIDE * SP_STAGED_BYTES) return 0;
+    if (!sp_device_starts_early() || bytes < SP_STAGED_BYTES || bytes > SP_STAGED_TILES * SP_STAGED_BYTES)
+        return 0;
     if (cudaGetDevice(&device) != cudaSuccess ||
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
         return 0;
-    const double of_matrix = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4) + (double)m->bytes[SP_VAL];
+    const double of_matrix = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4) +
+                             (double)m->bytes[SP_VAL];
     const double step = ROOM * SP_STEP_PANELS * of_matrix / (double)m->groups;
     shape->sequences = multiprocessors / tiles_of(bytes);
     shape->capacity = ((int)(step < MOST ? step : (double)MOST) / 128 + 1) * 128;
@@ -292,8 +301,10 @@ spmm_status prepare(const sp_setup *setup, void **state)
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a plan"));
     s->columns = (int)setup->k;
     spmm_status status = sp_cuda_prepare_copied_rows(setup, &s->lists);
-    if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape))
+    if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape)) {
         status = sp_staging_plan(setup->a, &shape, &s->plan);
+        if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* without a plan, as panel_mma */
+    }
     if (status == SPMM_OK)
         *state = s;
     else

@@ -181,8 +181,8 @@ enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
 /** Counts the distinct columns of a block's group of GROUP rows that follow one another in the order; more than
  *  MOST_DISTINCT are not told apart. One of `step` groups is taken. */
 __global__ void __launch_bounds__(THREADS)
-    count_group(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order, int64_t step,
-                unsigned long long *sum)
+    count_group(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
+                int64_t step, unsigned long long *sum)
 {
     __shared__ int32_t table[TABLE];
     __shared__ int distinct;
@@ -192,7 +192,8 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t first = blockIdx.x * step * GROUP;
     for (int i = threadIdx.x / SP_PANEL; i < GROUP; i += THREADS / SP_PANEL) {
         cursor c = start_row(row_start, col, rows, order, first + i);
-        for (int64_t e = c.at + threadIdx.x % SP_PANEL; e < c.end && distinct < MOST_DISTINCT; e += SP_PANEL) {
+        for (int64_t e = c.at + threadIdx.x % SP_PANEL; e < c.end && distinct < MOST_DISTINCT;
+             e += SP_PANEL) {
             unsigned place = (unsigned)col[e] * 2654435769u % TABLE;
             int32_t there;
             while ((there = atomicCAS(table + place, END, col[e])) != END && there != col[e])
@@ -212,8 +213,8 @@ spmm_status reads_of_groups(panels *s, const int32_t *order, double *reads)
     const int64_t groups = (s->a->rows + GROUP - 1) / GROUP, step = (groups - 1) / SAMPLES + 1,
                   taken = (groups - 1) / step + 1;
     TRY(sp_device_zero(s->sum, sizeof sum));
-    count_group<<<(unsigned)taken, THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, s->a->rows, order, step,
-                                                            s->sum);
+    count_group<<<(unsigned)taken, THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, s->a->rows, order,
+                                                            step, s->sum);
     TRY(sp_device_launched("columns of groups"));
     TRY(sp_device_download(&sum, s->sum, sizeof sum));
     *reads = (double)sum / (double)(taken * GROUP);

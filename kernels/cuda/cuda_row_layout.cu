@@ -45,22 +45,23 @@ struct alignas(16) point {
 struct small_graph {
     int chunk; /* rows per vertex */
     int32_t vertices;
-    int bits;        /* of a vertex's number */
-    uint64_t *edge;  /* both ends, sorted */
-    int64_t *start;  /* [vertices + 1] */
+    int bits;          /* of a vertex's number */
+    uint64_t *edge;    /* both ends, sorted */
+    int64_t *start;    /* [vertices + 1] */
     int32_t *distance; /* [PIVOTS x vertices] */
     int32_t *queue;    /* [PIVOTS x vertices] */
 };
 
-__global__ void __launch_bounds__(THREADS) number_chunks(const int32_t *order, int64_t rows, int size, int32_t *chunk)
+__global__ void __launch_bounds__(THREADS)
+    number_chunks(const int32_t *order, int64_t rows, int size, int32_t *chunk)
 {
     for (int64_t i = first_item(); i < rows; i += grid_size()) chunk[order[i]] = (int32_t)(i / size);
 }
 
 /** Takes EDGES entries of each row, at random, as edges between chunks, in both directions. An entry within a
  *  chunk is an edge of a vertex past the last one. */
-__global__ void __launch_bounds__(THREADS)
-    take_edges(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *chunk, small_graph g)
+__global__ void __launch_bounds__(THREADS) take_edges(const int64_t *row_start, const int32_t *col,
+                                                      int64_t rows, const int32_t *chunk, small_graph g)
 {
     for (int64_t i = first_item(); i < rows * EDGES; i += grid_size()) {
         const int64_t row = i / EDGES, length = row_start[row + 1] - row_start[row];
@@ -100,7 +101,8 @@ __global__ void __launch_bounds__(SEARCH_THREADS) search(small_graph g)
 {
     __shared__ int end;
     const int n = g.vertices, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int32_t *const distance = g.distance + (int64_t)blockIdx.x * n, *const queue = g.queue + (int64_t)blockIdx.x * n;
+    int32_t *const distance = g.distance + (int64_t)blockIdx.x * n, *const queue = g.queue +
+                                                                                   (int64_t)blockIdx.x * n;
     const int share = n / PIVOTS;
     const int pivot = (int)((int64_t)n * blockIdx.x / PIVOTS) +
                       (share > 0 ? (int)(sp_hash(blockIdx.x, SP_SEED_SECOND) % (unsigned)share) : 0);
@@ -162,7 +164,8 @@ __device__ inline double centred(const small_graph &g, const double *mean, int v
 }
 
 /** Computes the Gram matrix of the centred columns, a part per block. A warp has a row of it. */
-__global__ void __launch_bounds__(PIVOTS * 32) multiply_columns(small_graph g, const double *mean, double *part)
+__global__ void __launch_bounds__(PIVOTS * 32)
+    multiply_columns(small_graph g, const double *mean, double *part)
 {
     __shared__ double tile[32][PIVOTS];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -257,9 +260,8 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /** Moves each row to the mean of some of its columns' rows, other ones in each pass. */
-__global__ void __launch_bounds__(THREADS)
-    smooth_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int pass, const point *from,
-                point *to)
+__global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start, const int32_t *col,
+                                                       int64_t rows, int pass, const point *from, point *to)
 {
     const int lane = threadIdx.x % NEIGHBOURS;
     const int64_t padded = (rows + NEIGHBOURS - 1) / NEIGHBOURS * NEIGHBOURS;
@@ -287,7 +289,10 @@ __device__ inline unsigned ordered_bits(float f)
     return u >> 31 ? ~u : u | 1u << 31;
 }
 
-__device__ inline float from_ordered_bits(unsigned u) { return __uint_as_float(u >> 31 ? u & ~(1u << 31) : ~u); }
+__device__ inline float from_ordered_bits(unsigned u)
+{
+    return __uint_as_float(u >> 31 ? u & ~(1u << 31) : ~u);
+}
 
 /** The least and the largest coordinates, as ordered bits. */
 struct box {
@@ -384,7 +389,8 @@ void set_chunk(layout *s, int rows)
 
 void allocate_arrays(layout *s, arena *memory)
 {
-    const int64_t rows = s->a->rows, chunks = rows / CHUNK + 1, pieces = rows / PIECE + 1, edges = 2 * EDGES * rows;
+    const int64_t rows = s->a->rows, chunks = rows / CHUNK + 1, pieces = rows / PIECE + 1,
+                  edges = 2 * EDGES * rows;
     size_t sort = 0, pairs = 0, unique = 0;
     s->chunk = take<int32_t>(memory, rows);
     s->taken = take<uint64_t>(memory, edges);
@@ -416,11 +422,12 @@ spmm_status make_graph(layout *s, const int32_t *order, int chunk)
     const int64_t rows = s->a->rows, edges = 2 * EDGES * rows;
     set_chunk(s, chunk);
     number_chunks<<<blocks_for(rows), THREADS, 0, s->stream>>>(order, rows, chunk, s->chunk);
-    take_edges<<<blocks_for(rows * EDGES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows, s->chunk,
-                                                                    s->g);
+    take_edges<<<blocks_for(rows * EDGES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows,
+                                                                    s->chunk, s->g);
     cub::DeviceRadixSort::SortKeys(s->temporary, s->temporary_bytes, s->g.edge, s->taken, edges, 0,
                                    2 * s->g.bits, s->stream);
-    cub::DeviceSelect::Unique(s->temporary, s->temporary_bytes, s->taken, s->g.edge, s->edges, edges, s->stream);
+    cub::DeviceSelect::Unique(s->temporary, s->temporary_bytes, s->taken, s->g.edge, s->edges, edges,
+                              s->stream);
     find_starts<<<blocks_for(s->g.vertices + 1LL), THREADS, 0, s->stream>>>(s->edges, s->g);
     return sp_device_launched("graph of chunks");
 }
@@ -432,7 +439,8 @@ spmm_status smooth_graph(layout *s, int passes)
     for (int pass = 0; pass < passes; pass++)
         smooth_vertices<<<blocks_for(s->g.vertices * (int64_t)NEIGHBOURS), THREADS, 0, s->stream>>>(
             s->g, s->vertex[pass % 2], s->vertex[(pass + 1) % 2]);
-    place_rows<<<blocks_for(s->a->rows), THREADS, 0, s->stream>>>(s->chunk, s->vertex[0], s->a->rows, s->row[0]);
+    place_rows<<<blocks_for(s->a->rows), THREADS, 0, s->stream>>>(s->chunk, s->vertex[0], s->a->rows,
+                                                                  s->row[0]);
     return sp_device_launched("layout of chunks");
 }
 
@@ -484,8 +492,8 @@ spmm_status place_chunks(layout *s)
     add_parts<<<blocks_for(PIVOTS * PIVOTS), THREADS, 0, s->stream>>>(s->part, s->gram);
     TRY(sp_device_launched("distances of chunks"));
     TRY(sp_device_download(gram, s->gram, sizeof gram));
-    place_vertices<<<blocks_for(s->g.vertices * 32LL), THREADS, 0, s->stream>>>(s->g, s->mean, find_axes(gram),
-                                                                               s->vertex[0]);
+    place_vertices<<<blocks_for(s->g.vertices * 32LL), THREADS, 0, s->stream>>>(
+        s->g, s->mean, find_axes(gram), s->vertex[0]);
     return smooth_graph(s, CHUNK_PASSES);
 }
 
@@ -507,7 +515,8 @@ spmm_status sort_along_curve(layout *s, const int32_t *order, int32_t *sorted)
     TRY(sp_device_zero(s->bounds->high, sizeof s->bounds->high));
     TRY(sp_device_nan(s->bounds->low, sizeof s->bounds->low));
     find_box<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->row[PASSES % 2], rows, s->bounds);
-    find_keys<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->row[PASSES % 2], order, rows, s->bounds, s->key);
+    find_keys<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->row[PASSES % 2], order, rows, s->bounds,
+                                                           s->key);
     cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, order, sorted,
                                     rows, 0, DIMENSIONS * BITS, s->stream);
     TRY(sp_device_launched("order along a curve"));

@@ -44,8 +44,9 @@ struct state {
     int free_count[COLORS], wanted[COLORS], taken[COLORS];
     int16_t left[MOST_SLOTS];
     int missing_count, left_count;
-    int more[SP_STEP_PANELS]; /* rows of X that each panel needs beside those that stay, and the panels before */
-    int panels;               /* of the step; -1: there is never room for the first one */
+    int more
+        [SP_STEP_PANELS]; /* rows of X that each panel needs beside those that stay, and the panels before */
+    int panels;           /* of the step; -1: there is never room for the first one */
     int32_t column[BUFFER];                 /* of the panels that may be in the step */
     int64_t tile_start[SP_STEP_PANELS + 1]; /* of these panels, and of the one after them */
     int64_t value_start[SP_STEP_PANELS + 1];
@@ -118,7 +119,8 @@ __device__ inline int load_panels(state &s, const plan_args &a, int64_t first, i
 __device__ inline void choose_panels(state &s, const plan_args &a, int count, int stay, int now)
 {
     for (int p = threadIdx.x / 32; p < count; p += PLANNERS / 32)
-        for (int64_t t = s.tile_start[p] * COLORS + threadIdx.x % 32; t < s.tile_start[p + 1] * COLORS; t += 32)
+        for (int64_t t = s.tile_start[p] * COLORS + threadIdx.x % 32; t < s.tile_start[p + 1] * COLORS;
+             t += 32)
             atomicMin(&s.first[place_of(s, s.column[t - s.tile_start[0] * COLORS])], p);
     __syncthreads();
     for (int p = threadIdx.x; p < TABLE; p += PLANNERS)
@@ -130,7 +132,8 @@ __device__ inline void choose_panels(state &s, const plan_args &a, int count, in
         for (; p < count && held + s.more[p] <= a.shape.slots; p++) {
             const int64_t tiles = s.tile_start[p + 1] - s.tile_start[0],
                           values = s.value_start[p + 1] - s.value_start[0];
-            if (tiles * (int64_t)sizeof(uint4) + (values + SP_PANEL_PADDING) * a.value_size > a.shape.capacity)
+            if (tiles * (int64_t)sizeof(uint4) + (values + SP_PANEL_PADDING) * a.value_size >
+                a.shape.capacity)
                 break;
             held += s.more[p];
         }
@@ -166,7 +169,8 @@ __device__ inline void list_free(state &s, const plan_args &a, int now)
         int before = 0;
         for (int j = 0; j < MOST_SLOTS / COLORS / 4; j++) {
             const int4 u = used[j];
-            before += (u.x < last || (u.x == last && 4 * j < own)) + (u.y < last || (u.y == last && 4 * j + 1 < own)) +
+            before += (u.x < last || (u.x == last && 4 * j < own)) +
+                      (u.y < last || (u.y == last && 4 * j + 1 < own)) +
                       (u.z < last || (u.z == last && 4 * j + 2 < own)) +
                       (u.w < last || (u.w == last && 4 * j + 3 < own));
         }
@@ -262,7 +266,8 @@ __device__ inline void write_tiles(const state &s, const plan_args &a)
     for (int64_t t = s.tile_start[0] + threadIdx.x; t < s.tile_start[s.panels]; t += PLANNERS) {
         uint32_t place[COLORS];
         for (int c = 0; c < COLORS; c++)
-            place[c] = (uint32_t)(value_of(s, s.column[(t - s.tile_start[0]) * COLORS + c]) * (SP_STAGED_PITCH / 16));
+            place[c] = (uint32_t)(value_of(s, s.column[(t - s.tile_start[0]) * COLORS + c]) *
+                                  (SP_STAGED_PITCH / 16));
         int p = 0;
         while (s.tile_start[p + 1] <= t) p++;
         uint32_t value = (uint32_t)(s.value_start[p] - s.value_start[0]);
@@ -310,7 +315,8 @@ __global__ void __launch_bounds__(PLANNERS, 1) plan_sequences(const __grid_const
     int now = 0;
     for (int i = threadIdx.x; i < MOST_SLOTS; i += PLANNERS) {
         s.held[i] = NO_ROW;
-        used_of(s, i) = i < a.shape.slots ? -SP_STEP_DEPTH : INT32_MAX; /* those past the last are never free */
+        used_of(s, i) = i < a.shape.slots ? -SP_STEP_DEPTH
+                                          : INT32_MAX; /* those past the last are never free */
     }
     for (int u = sequence; u < a.units; u += a.shape.sequences) {
         const int64_t begin = a.panels * u / a.units, end = a.panels * (u + 1) / a.units;
@@ -328,14 +334,13 @@ __global__ void __launch_bounds__(PLANNERS, 1) plan_sequences(const __grid_const
     if (threadIdx.x == 0) a.steps[sequence] = now;
 }
 
-spmm_status allocate_plan(const sp_matrix *m, sp_staging *p, int64_t tiles)
+spmm_status allocate_plan(sp_staging *p, int64_t tiles)
 {
     const int64_t steps = (int64_t)p->shape.sequences * p->most_steps;
     TRY(sp_device_alloc((void **)&p->step, steps * (int64_t)sizeof *p->step, "steps of staged panels"));
     TRY(sp_device_alloc((void **)&p->steps, p->shape.sequences * (int64_t)sizeof *p->steps,
                         "steps of staged panels"));
     TRY(sp_device_alloc((void **)&p->tile, tiles * (int64_t)sizeof *p->tile, "tiles of staged panels"));
-    (void)m;
     return sp_device_alloc((void **)&p->load, tiles * COLORS * (int64_t)sizeof *p->load,
                            "copies of staged panels");
 }
@@ -345,14 +350,16 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, int *failed)
 {
     int *flag;
     cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
-    TRY(allocate_plan(m, p, m->bytes[SP_MASK] / (int64_t)sizeof *m->mask));
+    TRY(allocate_plan(p, m->bytes[SP_MASK] / (int64_t)sizeof *m->mask));
     TRY(sp_device_alloc((void **)&flag, sizeof *flag, "a plan"));
     spmm_status status = sp_device_zero(flag, sizeof *flag);
     if (status == SPMM_OK) {
-        const plan_args a = {m->tile_start, m->row_start, m->col, m->mask, m->groups, units, p->shape,
-                             (int)sp_value_size(m->precision), p->most_steps,
-                             p->step, p->steps, p->tile, p->load, flag};
-        (void)cudaFuncSetAttribute(plan_sequences, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(state));
+        const plan_args a = {m->tile_start, m->row_start, m->col,   m->mask,
+                             m->groups,     units,        p->shape, (int)sp_value_size(m->precision),
+                             p->most_steps, p->step,      p->steps, p->tile,
+                             p->load,       flag};
+        (void)cudaFuncSetAttribute(plan_sequences, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   sizeof(state));
         plan_sequences<<<p->shape.sequences, PLANNERS, sizeof(state), stream>>>(a);
         status = sp_device_launched("plan of staged panels");
     }

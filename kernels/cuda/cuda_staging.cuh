@@ -11,10 +11,10 @@ extern "C" {
 }
 
 enum {
-    SP_STEP_PANELS = 16,     /**< most panels per step */
-    SP_STEP_DEPTH = 2,       /**< steps whose rows of X are in shared memory together: one is multiplied, one
+    SP_STEP_PANELS = 16,  /**< most panels per step */
+    SP_STEP_DEPTH = 2,    /**< steps whose rows of X are in shared memory together: one is multiplied, one
                                   arrives */
-    SP_STAGED_ROWS = 848,    /**< most rows of X in shared memory */
+    SP_STAGED_ROWS = 848, /**< most rows of X in shared memory */
     SP_STAGED_PITCH = SP_STAGED_BYTES + 16 /**< from one row of X in shared memory to the next: rows whose
                                                 slots differ mod 4 are in different banks */
 };

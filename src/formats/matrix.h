@@ -6,8 +6,8 @@
 
 enum {
     SP_FORMATS = SPMM_FORMAT_COUNT,
-    SP_SLICE = 32,      /**< rows per slice of SPMM_SELL: as many as a warp has lanes */
-    SP_PANEL = 8,       /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
+    SP_SLICE = 32,       /**< rows per slice of SPMM_SELL: as many as a warp has lanes */
+    SP_PANEL = 8,        /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4, /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
     SP_PANEL_PADDING = 4 /**< elements of val of SPMM_PANEL past the last value: 16 bytes, since a GPU copies
                               values to shared memory 16 bytes at a time */

@@ -5,8 +5,10 @@
 #include "formats/matrix.h"
 
 enum {
-    SP_STAGED_BYTES = 256 /**< of a row of X that a block of panel_staged has at a time: its tile of columns. The
-                               kernel needs at least as many; those that fill up the last tile cost time, too */
+    SP_STAGED_BYTES = 256, /**< of a row of X that a block of panel_staged has at a time: its tile of columns.
+                                The kernel needs at least as many; those that fill up the last tile cost time,
+                                too */
+    SP_STAGED_TILES = 8    /**< most tiles of columns of panel_staged; from more on it does as panel_mma */
 };
 
 /** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to

@@ -120,7 +120,7 @@ static double computed_columns(spmm_format format, const sp_features *f, int64_t
 {
     const double tiles = (double)k * (double)sp_value_size(precision) / SP_STAGED_BYTES;
     if (format != SPMM_STAGED) return 1;
-    return f->unstaged > 0 || tiles < 1 ? 0 : ceil(tiles) / tiles;
+    return f->unstaged > 0 || tiles < 1 || tiles > SP_STAGED_TILES ? 0 : ceil(tiles) / tiles;
 }
 
 /** Returns the fastest of the allowed kernels for `products` products; NULL if none is. */
@@ -137,7 +137,7 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
     static const double REPAID = 200;
     const double count = (double)(products > 0 ? products : SP_PRODUCTS_EXPECTED);
     const sp_kernel *best = NULL;
-    int number = 0; /* of the best one */
+    int number = 0;                     /* of the best one */
     for (int i = 0; i < CHOICES; i++) { /* the last one is that for staged panels */
         const sp_kernel *const kernel = allowed(choices[i], device, format);
         const double columns = kernel ? computed_columns(kernel->format, f, k, precision) : 0,

@@ -35,8 +35,9 @@ typedef struct sp_features {
     double longest; /**< number of entries of the longest row */
     double
         calibration; /**< which measurements the open GPU's kind asks for: an index in choose.c; 0: the default */
-    double cache;     /**< bytes of the processor's last-level cache */
-    double unstaged;  /**< 1: the open GPU cannot keep rows of X in shared memory as panel_staged does, or none is open;
+    double cache; /**< bytes of the processor's last-level cache */
+    double
+        unstaged; /**< 1: the open GPU cannot keep rows of X in shared memory as panel_staged does, or none is open;
                          else 0 */
 } sp_features;
 
