@@ -25,26 +25,29 @@ template <typename T> struct staged_args : panel_args<T> {
     int capacity;
 };
 
-__device__ inline uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+[[maybe_unused]] __device__ inline uint32_t shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
 
-__device__ inline void barrier_init(uint32_t barrier, int arrivals)
+[[maybe_unused]] __device__ inline void barrier_init(uint32_t barrier, int arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
 
-__device__ inline void barrier_arrive(uint32_t barrier)
+[[maybe_unused]] __device__ inline void barrier_arrive(uint32_t barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 /** Arrives, and makes the barrier wait for so many bytes of bulk copies. */
-__device__ inline void barrier_expect(uint32_t barrier, uint32_t bytes)
+[[maybe_unused]] __device__ inline void barrier_expect(uint32_t barrier, uint32_t bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                  : "memory");
 }
 
-__device__ inline void barrier_wait(uint32_t barrier, uint32_t parity)
+[[maybe_unused]] __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity)
 {
     uint32_t done;
     do
@@ -61,8 +64,8 @@ __device__ inline void barrier_wait(uint32_t barrier, uint32_t parity)
 
 /** Queues the copy of `bytes` bytes, a multiple of 16, to shared memory; both addresses are multiples of
  *  16. */
-__device__ inline void bulk_copy(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier,
-                                 uint64_t policy)
+[[maybe_unused]] __device__ inline void bulk_copy(uint32_t to, const void *from, uint32_t bytes,
+                                                  uint32_t barrier, uint64_t policy)
 {
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], "

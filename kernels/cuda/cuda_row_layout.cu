@@ -309,10 +309,14 @@ __global__ void __launch_bounds__(THREADS) find_box(const point *at, int64_t row
             high[d] = max(high[d], ordered_bits(at[i].at[d]));
         }
     for (int d = 0; d < DIMENSIONS; d++) {
-        const unsigned least = __reduce_min_sync(~0u, low[d]), most = __reduce_max_sync(~0u, high[d]);
+#pragma unroll
+        for (int step = 16; step > 0; step /= 2) {
+            low[d] = min(low[d], __shfl_xor_sync(~0u, low[d], step));
+            high[d] = max(high[d], __shfl_xor_sync(~0u, high[d], step));
+        }
         if (threadIdx.x % 32 > 0) continue;
-        atomicMin(&b->low[d], least);
-        atomicMax(&b->high[d], most);
+        atomicMin(&b->low[d], low[d]);
+        atomicMax(&b->high[d], high[d]);
     }
 }
 
