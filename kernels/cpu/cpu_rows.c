@@ -118,6 +118,10 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     s->newly = a->cols * setup->k * size >= LARGE_X;
     s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
+    for (sp_run *run = s->runs.run; run < s->runs.run + s->runs.count; run++) {
+        const int64_t at = s->begin[run->first], length = s->end[run->first] - at;
+        run->prefetch = sp_choose_run_prefetch(run->kind, s->col + at, length, s->prefetch) > 0;
+    }
     return SPMM_OK;
 }
 
@@ -267,9 +271,8 @@ static void run_blocks(const product *p, int64_t n, int64_t blocks, sp_block *b,
         block[m].y = b->y;
     }
     for (int64_t i = first, end; i < last; i = end, run++) {
-        const int64_t at = b->begin[run->first], length = b->end[run->first] - at;
         end = run[1].first < last ? run[1].first : last;
-        b->prefetch = sp_choose_run_prefetch(run->kind, b->col + at, length, p->s->prefetch);
+        b->prefetch = run->prefetch ? p->s->prefetch : 0;
         if (blocks == 1)
             run_in_run(p, block->loops, b, run, i, end);
         else if (run->kind == SP_RUN_BLOCK2 || run->kind == SP_RUN_BLOCK3)

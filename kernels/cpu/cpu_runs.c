@@ -81,7 +81,7 @@ static int64_t blocks_end(const rows *r, int64_t i, int64_t height, int shift, i
 static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
 {
     int64_t end = chain_end(r, i, SHIFT_1, most);
-    *run = (sp_run){i, SP_RUN_SHIFT, 1};
+    *run = (sp_run){.first = i, .kind = SP_RUN_SHIFT, .shifted = 1};
     if (end - i >= LEAST) return end;
     const int64_t same = same_rows(r, i), height = same % 3 == 0 || same % 2 ? 3 : 2;
     run->kind = height == 3 ? SP_RUN_BLOCK3 : SP_RUN_BLOCK2;
@@ -129,7 +129,7 @@ static void list_runs(const rows *r, sp_runs *runs)
         else if (count == 0 || list[count - 1].kind != SP_RUN_ANY)
             count++;
     }
-    list[count] = (sp_run){r->count, SP_RUN_ANY, 0};
+    list[count] = (sp_run){.first = r->count, .kind = SP_RUN_ANY};
     runs->count = count;
 }
 

@@ -11,7 +11,9 @@ typedef struct sp_run {
     sp_run_kind kind;
     /** 1: row i has the column indices of row `first`, each plus i - first; in a run of SP_RUN_BLOCK2 or
      *  SP_RUN_BLOCK3 this holds for the first row i of each pair or triple. */
-    int shifted;
+    uint8_t shifted;
+    uint8_t prefetch; /**< 1: X is prefetched in this run. Set by the kernel's preparation, not by
+                           sp_runs_find() */
 } sp_run;
 
 /** All runs of a matrix, ordered by row. */
