@@ -15,7 +15,8 @@ spmm_status sp_plan_features(MPI_Comm comm, const spmm_block *block, int threads
 {
     sp_features_of(&block->csr, block->row_begin - block->col_begin, threads_of(threads), f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
-    return sp_slowest(comm, &f->longest, 4); /* and what follows it */
+    /* of the members after the sums, all double, the greatest counts */
+    return sp_slowest(comm, &f->longest, (sizeof *f - sizeof f->sum) / sizeof(double));
 }
 
 /* ---- set-up ---- */
