@@ -264,8 +264,8 @@ spmm_status run(const sp_launch *l)
 /** Chooses the shape of the plan. Returns 0 if rows of X are too short or too long, or the GPU too old. */
 int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
 {
-    /* ROOM: for the tiles and values of a step, over those of its
-     * panels if all were alike. MOST: bytes for them. */
+    /* ROOM: for the tiles and values of a step, over those of its panels if all were alike. MOST: bytes for
+     * them. */
     enum { MOST = 30 << 10 };
     static const double ROOM = 1.25;
     int device, multiprocessors, shared;

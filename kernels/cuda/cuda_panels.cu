@@ -194,11 +194,9 @@ __global__ void __launch_bounds__(THREADS)
         cursor c = start_row(row_start, col, rows, order, first + i);
         for (int64_t e = c.at + threadIdx.x % SP_PANEL; e < c.end && distinct < MOST_DISTINCT;
              e += SP_PANEL) {
-            unsigned place = (unsigned)col[e] * 2654435769u % TABLE;
-            int32_t there;
-            while ((there = atomicCAS(table + place, END, col[e])) != END && there != col[e])
-                place = (place + 1) % TABLE;
-            if (there == END) atomicAdd(&distinct, 1);
+            bool added;
+            table_place(table, col[e], END, &added);
+            if (added) atomicAdd(&distinct, 1);
         }
     }
     __syncthreads();
@@ -243,12 +241,11 @@ spmm_status take_better(panels *s, int32_t *order, double *reads)
  *  a curve. Counts the tiles. */
 spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* FEWEST: as sp_cuda_row_order(). GOOD: of meshes in space, with 7 to 27 entries per row and numbered along a
+    /* GOOD: of meshes in space, with 7 to 27 entries per row and numbered along a
      * curve, a group of 128 rows needs 2 to 3 rows of X per row. */
-    enum { FEWEST = 1 << 14 };
     static const double GOOD = 3.2;
     double reads = 0;
-    const int may = s->a->rows == s->a->cols && s->a->rows >= FEWEST;
+    const int may = s->a->rows == s->a->cols && s->a->rows >= SP_ORDERED_ROWS;
     if (may) TRY(reads_of_groups(s, NULL, &reads));
     if (reads > GOOD) {
         int32_t *clusters, *curve = NULL;
@@ -293,8 +290,8 @@ spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)
     if (s->order) TRY(allocate(m, SP_TARGET, &m->target, s->count * SP_PANEL, sizeof *m->target));
     TRY(allocate(m, SP_COL, &m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col));
     TRY(allocate(m, SP_MASK, &m->mask, tiles, sizeof *m->mask));
-    TRY(allocate(m, SP_VAL, &m->val, entries + SP_PANEL_PADDING, sp_value_size(m->precision)));
     const int64_t size = sp_value_size(m->precision);
+    TRY(allocate(m, SP_VAL, &m->val, entries + SP_PANEL_PADDING, size));
     TRY(sp_device_zero((char *)m->val + entries * size, SP_PANEL_PADDING * size));
     TRY(m->precision == SPMM_F64 ? fill<double>(s, m) : fill<float>(s, m));
     return sp_device_sync();

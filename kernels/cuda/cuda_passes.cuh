@@ -25,6 +25,33 @@ inline unsigned blocks_for(int64_t n)
     return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
 }
 
+/** Returns where the search for a key begins in a hash table of N places (Knuth: The Art of Computer Programming,
+ *  volume 3, multiplicative hashing). */
+template <int N> __device__ inline int table_start(int32_t key)
+{
+    return (int)((uint32_t)key * 2654435769u % N);
+}
+
+/** Returns the place of a key in a hash table, where it is put if it is not there; it is not `none`, which is in
+ *  empty places. The table must not become full. \param [out] added  whether this call has put it there */
+template <int N>
+__device__ inline int table_place(int32_t (&table)[N], int32_t key, int32_t none, bool *added)
+{
+    for (int p = table_start<N>(key);; p = (p + 1) % N) {
+        const int32_t there = atomicCAS(&table[p], none, key);
+        *added = there == none;
+        if (*added || there == key) return p;
+    }
+}
+
+/** Returns the number of bits that hold the numbers below n; at least 1. */
+inline int bits_of(int64_t n)
+{
+    int bits = 1;
+    while (n > (int64_t)1 << bits) bits++;
+    return bits;
+}
+
 /** Temporary GPU memory that is allocated at once. Its arrays are taken twice: first to count their bytes,
  *  and after arena_open() to have them. */
 struct arena {

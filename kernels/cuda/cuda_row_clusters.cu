@@ -302,14 +302,6 @@ spmm_status next_level(clusters *s, int *joined)
     return sp_device_launched("clusters of clusters");
 }
 
-/** Number of bits of the numbers below n; at least 1. */
-int bits_of(int64_t n)
-{
-    int bits = 1;
-    while (bits < 32 && n > (int64_t)1 << bits) bits++;
-    return bits;
-}
-
 /** Sorts the rows by the clusters of all levels, from the highest on. */
 spmm_status sort_rows(clusters *s, int32_t *order)
 {
@@ -376,8 +368,6 @@ spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order) { return f
 
 spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order)
 {
-    /* FEWEST: rows of smaller matrices are found in the caches in any order. */
-    enum { FEWEST = 1 << 14 };
     *order = NULL;
-    return a->rows < FEWEST ? SPMM_OK : find_order(a, more, order);
+    return a->rows < SP_ORDERED_ROWS ? SPMM_OK : find_order(a, more, order);
 }

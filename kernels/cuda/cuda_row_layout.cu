@@ -377,13 +377,6 @@ struct layout {
     size_t temporary_bytes;
 };
 
-int bits_of(int64_t n)
-{
-    int bits = 1;
-    while (n > (int64_t)1 << bits) bits++;
-    return bits;
-}
-
 void set_chunk(layout *s, int rows)
 {
     s->g.chunk = rows;

@@ -60,16 +60,14 @@ __device__ inline bool stays(state &s, int slot, int now) { return used_of(s, sl
 /** Returns the place of a row of X in the table, where it is put if it is not there. */
 __device__ inline int place_of(state &s, int32_t row)
 {
-    for (int p = (int)((uint32_t)row * 2654435769u % TABLE);; p = (p + 1) % TABLE) {
-        const int32_t there = atomicCAS(&s.key[p], NO_ROW, row);
-        if (there == NO_ROW || there == row) return p;
-    }
+    bool added;
+    return table_place(s.key, row, NO_ROW, &added);
 }
 
 /** Returns the value of a row of X that is in the table. */
 __device__ inline int value_of(const state &s, int32_t row)
 {
-    int p = (int)((uint32_t)row * 2654435769u % TABLE);
+    int p = table_start<TABLE>(row);
     while (s.key[p] != row) p = (p + 1) % TABLE;
     return s.value[p];
 }

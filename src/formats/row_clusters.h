@@ -19,7 +19,12 @@
 
 #include "formats/matrix.h"
 
-enum { SP_CLUSTER_LEVELS = 24 /**< most levels of clusters */ };
+enum {
+    SP_CLUSTER_LEVELS = 24, /**< most levels of clusters */
+    SP_ORDERED_ROWS =
+        1 << 14 /**< fewest rows of a matrix for which an order is looked for: rows of X of smaller
+                                   ones are found in the caches in any order */
+};
 
 /* What the functions below are besides inline; a .cu file defines it before. */
 #ifndef SP_HOST_DEVICE
