@@ -5,6 +5,11 @@
 # Ports, sockets, keys, state and logs are its own: a SLURM or munge of the machine is neither used nor seen.
 
 cluster= # its folder
+# by what srun starts ranks of the machine's MPI: Open MPI speaks PMIx (whose library comes with it), MPICH PMI-2, which Debian's SLURM has itself
+case $(mpirun --version 2>&1) in
+*HYDRA*) CLUSTER_MPI=pmi2 ;;
+*) CLUSTER_MPI=pmix ;;
+esac
 cluster_pids=()
 
 cluster_start() {
@@ -81,7 +86,7 @@ SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,bf_interval=2,sched_interval=2
 SlurmdParameters=config_overrides
 GresTypes=gpu
-MpiDefault=pmix
+MpiDefault=$CLUSTER_MPI
 EnforcePartLimits=ALL
 ReturnToService=2
 KillWait=5
