@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "device/device_ops.h"
 #include "device/difference.h"
+#include "formats/grid_order.h"
 #include "formats/panel.h"
 #include "formats/row_clusters.h"
 #include "formats/sell.h"
@@ -75,6 +76,13 @@ spmm_status sp_cuda_sell(const sp_matrix *a, int64_t k, sp_matrix *m)
 }
 
 spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order)
+{
+    (void)a;
+    *order = NULL;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_grid_order(const sp_matrix *a, int32_t **order)
 {
     (void)a;
     *order = NULL;

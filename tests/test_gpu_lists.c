@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
+#include "formats/grid_order.h"
 #include "formats/row_clusters.h"
 #include "formats/sell.h"
 
@@ -121,6 +122,34 @@ static void check_clusters(const spmm_csr *a, const sp_matrix *csr, const char *
     sp_device_free(gpu_order);
 }
 
+/** Checks sp_cuda_grid_order(): the order has each row where the grid puts it, and there is none without a grid. */
+static void check_grid(const char *spec)
+{
+    spmm_csr a;
+    sp_matrix view, csr;
+    sp_grid grid;
+    int32_t *order, *gpu_order;
+    sp_grid_sample *const sample = malloc(SP_GRID_SAMPLES * sizeof *sample);
+    CHECK_INT(spmm_csr_generate(spec, SPMM_F32, &a), SPMM_OK);
+    sp_matrix_view_csr(&a, &view);
+    CHECK_INT(sp_matrix_upload(&view, &csr), SPMM_OK);
+    for (int i = 0; i < SP_GRID_SAMPLES; i++)
+        sp_grid_ask(a.irp, a.ja, a.rows, sp_grid_sampled_row(a.rows, i, SP_GRID_SAMPLES), 0, 1, sample + i);
+    const int found = a.rows >= SP_ORDERED_ROWS && sp_grid_find(sample, SP_GRID_SAMPLES, a.rows, &grid);
+    CHECK_INT(sp_cuda_grid_order(&csr, &gpu_order), SPMM_OK);
+    CHECK_INT(gpu_order != NULL, found);
+    if (found && gpu_order) {
+        CHECK_INT(sp_alloc((void **)&order, a.rows, sizeof *order, "a test"), SPMM_OK);
+        for (int64_t row = 0; row < a.rows; row++) order[sp_grid_position(&grid, row)] = (int32_t)row;
+        check_same(order, gpu_order, a.rows * (int64_t)sizeof *order, "a grid's order", spec);
+        sp_free(order);
+    }
+    sp_device_free(gpu_order);
+    sp_matrix_destroy(&csr);
+    spmm_csr_destroy(&a);
+    free(sample);
+}
+
 /** Checks that staged panels have each row once, in whatever order, and all entries of the rows that are not
  *  long. */
 static void check_staged(const char *spec)
@@ -199,6 +228,11 @@ int main(void)
         static const char *const staged[] = {"lap3d27:30", "fem3:18", "uniform:20000,6", "rmat:15,8",
                                              "lap3d7:10"};
         for (size_t s = 0; s < sizeof staged / sizeof *staged; s++) check_staged(staged[s]);
+    }
+    TEST("the rows of a grid have the order of the host") {
+        static const char *const grids[] = {"lap2d5:131", "lap3d7:27", "lap3d27:31",
+                                            "fem3:19",    "lap3d7:20", "uniform:20000,6"};
+        for (size_t s = 0; s < sizeof grids / sizeof *grids; s++) check_grid(grids[s]);
     }
     sp_device_close();
     return test_end();

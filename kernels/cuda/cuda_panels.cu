@@ -6,6 +6,7 @@
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
+#include "formats/grid_order.h"
 #include "formats/panel.h"
 #include "formats/row_clusters.h"
 #include "formats/summation.h"
@@ -154,26 +155,35 @@ spmm_status count(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
     return SPMM_OK;
 }
 
-/** Counts the tiles in the order of the rows, and in clusters where these may save some, and keeps the better
- *  one. */
+/** Finds clusters of rows for panels, where these are worth it. */
+spmm_status cluster_for_panels(const sp_matrix *a, int32_t **order)
+{
+    /* see sp_cuda_row_order(); the next row is a poor guide to panels of 8 rows, so it is asked little */
+    static const double MORE = 0.5;
+    return sp_cuda_row_order(a, MORE, order);
+}
+
+/** Counts the tiles in the order of the rows, in that of a grid, and in clusters, until one of these saves some. */
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. MORE: see
-     * sp_cuda_row_order(); the next row is a poor guide to panels of 8 rows, so it is asked little.
-     * CLUSTERED of OWN: clusters must save so many tiles. */
-    static const double MORE = 0.5;
-    enum { ENOUGH = 16, CLUSTERED = 7, OWN = 8 };
+    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. ORDERED of OWN:
+     * an order must save so many tiles. */
+    enum { ENOUGH = 16, ORDERED = 7, OWN = 8 };
+    spmm_status (*const find[])(const sp_matrix *, int32_t **) = {sp_cuda_grid_order, cluster_for_panels};
     int64_t own;
+    int counted = 1; /* in the order of the rows */
     TRY(count(s, m, &own, entries));
     *tiles = own;
-    if (*entries >= own * ENOUGH) return SPMM_OK;
-    TRY(sp_cuda_row_order(s->a, MORE, &s->order));
-    if (!s->order) return SPMM_OK;
-    TRY(count(s, m, tiles, entries));
-    if (*tiles * OWN <= own * CLUSTERED) return SPMM_OK;
-    sp_device_free(s->order);
-    s->order = NULL;
-    return count(s, m, tiles, entries);
+    for (int i = 0; i < 2 && *entries < own * ENOUGH; i++) {
+        TRY(find[i](s->a, &s->order));
+        if (!s->order) continue;
+        TRY(count(s, m, tiles, entries));
+        if (*tiles * OWN <= own * ORDERED) return SPMM_OK;
+        sp_device_free(s->order);
+        s->order = NULL;
+        counted = 0;
+    }
+    return counted ? SPMM_OK : count(s, m, tiles, entries);
 }
 
 enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
@@ -237,26 +247,34 @@ spmm_status take_better(panels *s, int32_t *order, double *reads)
     return status;
 }
 
-/** Chooses an order in which rows that follow one another need the same rows of X: their own, in clusters, or along
- *  a curve. Counts the tiles. */
+/** Takes the rows in clusters, or along a curve, if that is better. Waits. \param [in,out] reads  as take_better() */
+spmm_status try_clusters_and_curve(panels *s, double *reads)
+{
+    int32_t *clusters, *curve = NULL;
+    TRY(sp_cuda_cluster_rows(s->a, &clusters));
+    spmm_status status = sp_cuda_lay_out_rows(s->a, clusters, &curve);
+    if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* no room to find out */
+    const spmm_status second = take_better(s, clusters, reads),
+                      third = curve ? take_better(s, curve, reads) : SPMM_OK;
+    TRY(status);
+    TRY(second);
+    return third;
+}
+
+/** Chooses an order in which rows that follow one another need the same rows of X: their own, that of a grid, in
+ *  clusters, or along a curve. Counts the tiles. */
 spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     /* GOOD: of meshes in space, with 7 to 27 entries per row and numbered along a
      * curve, a group of 128 rows needs 2 to 3 rows of X per row. */
     static const double GOOD = 3.2;
-    double reads = 0;
-    const int may = s->a->rows == s->a->cols && s->a->rows >= SP_ORDERED_ROWS;
-    if (may) TRY(reads_of_groups(s, NULL, &reads));
-    if (reads > GOOD) {
-        int32_t *clusters, *curve = NULL;
-        TRY(sp_cuda_cluster_rows(s->a, &clusters));
-        spmm_status status = sp_cuda_lay_out_rows(s->a, clusters, &curve);
-        if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* no room to find out */
-        const spmm_status second = take_better(s, clusters, &reads),
-                          third = curve ? take_better(s, curve, &reads) : SPMM_OK;
-        TRY(status);
-        TRY(second);
-        TRY(third);
+    if (s->a->rows >= SP_ORDERED_ROWS) {
+        double reads;
+        int32_t *grid;
+        TRY(reads_of_groups(s, NULL, &reads));
+        TRY(sp_cuda_grid_order(s->a, &grid));
+        if (grid) TRY(take_better(s, grid, &reads));
+        if (!s->order && reads > GOOD && s->a->rows == s->a->cols) TRY(try_clusters_and_curve(s, &reads));
     }
     return count(s, m, tiles, entries);
 }

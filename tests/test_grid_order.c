@@ -1,0 +1,171 @@
+/** Grids are recognised by their stencils, and their order takes every row once, in bricks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/grid_order.h"
+#include "formats/panel.h"
+#include "io/generators.h"
+#include "test.h"
+
+/** A grid to be made: points in x, y and z, unknowns per point, how far the stencil reaches, and whether only along
+ *  the axes. */
+typedef struct made {
+    int points[3], unknowns, reach, star;
+} made;
+
+/** Says whether a stencil has the point that is so far away. */
+static int has(const made *g, const int *away)
+{
+    int directions = 0;
+    for (int d = 0; d < 3; d++) {
+        if (abs(away[d]) > g->reach || (g->points[d] == 1 && away[d] != 0)) return 0;
+        directions += away[d] != 0;
+    }
+    return !g->star || directions < 2;
+}
+
+/** Makes the matrix of a grid; boundary rows have fewer entries. */
+static void make_grid(const made *g, spmm_csr *a)
+{
+    const int64_t rows = (int64_t)g->points[0] * g->points[1] * g->points[2] * g->unknowns;
+    const int edge = 2 * g->reach + 1;
+    *a = (spmm_csr){.rows = rows, .cols = rows, .precision = SPMM_F64};
+    CHECK_INT(sp_alloc((void **)&a->irp, rows + 1, sizeof *a->irp, "a test"), SPMM_OK);
+    CHECK_INT(sp_alloc((void **)&a->ja, rows * edge * edge * edge * g->unknowns, sizeof *a->ja, "a test"),
+              SPMM_OK);
+    a->irp[0] = 0;
+    for (int64_t row = 0; row < rows; row++) {
+        const int point = (int)(row / g->unknowns),
+                  at[3] = {point % g->points[0], point / g->points[0] % g->points[1],
+                           point / g->points[0] / g->points[1]};
+        int64_t n = a->irp[row];
+        for (int i = 0; i < edge * edge * edge; i++) {
+            const int away[3] = {i % edge - g->reach, i / edge % edge - g->reach, i / edge / edge - g->reach};
+            int inside = has(g, away), to[3];
+            for (int d = 0; d < 3; d++) {
+                to[d] = at[d] + away[d];
+                inside = inside && to[d] >= 0 && to[d] < g->points[d];
+            }
+            for (int u = 0; inside && u < g->unknowns; u++)
+                a->ja[n++] = ((to[2] * g->points[1] + to[1]) * g->points[0] + to[0]) * g->unknowns + u;
+        }
+        a->irp[row + 1] = n;
+    }
+    a->nnz = a->irp[rows];
+}
+
+static int find(const spmm_csr *a, sp_grid *grid)
+{
+    static sp_grid_sample sample[SP_GRID_SAMPLES];
+    for (int i = 0; i < SP_GRID_SAMPLES; i++)
+        sp_grid_ask(a->irp, a->ja, a->rows, sp_grid_sampled_row(a->rows, i, SP_GRID_SAMPLES), 0, 1,
+                    sample + i);
+    return sp_grid_find(sample, SP_GRID_SAMPLES, a->rows, grid);
+}
+
+/** Checks that every row has a position of its own. Returns the order, which the caller frees. */
+static int32_t *check_positions(const sp_grid *grid, int64_t rows)
+{
+    int32_t *order;
+    CHECK_INT(sp_alloc((void **)&order, rows, sizeof *order, "a test"), SPMM_OK);
+    memset(order, -1, (size_t)rows * sizeof *order);
+    for (int64_t row = 0; row < rows; row++) {
+        const int64_t position = sp_grid_position(grid, row);
+        CHECK(position >= 0 && position < rows && order[position] < 0);
+        if (position >= 0 && position < rows) order[position] = (int32_t)row;
+    }
+    return order;
+}
+
+static void test_found(void)
+{
+    static const made grids[] = {
+        {{30, 20, 25}, 1, 1, 0}, {{17, 33, 19}, 1, 1, 1}, {{16, 12, 10}, 3, 1, 0}, {{20, 14, 15}, 2, 1, 1},
+        {{25, 21, 23}, 1, 2, 1}, {{24, 22, 26}, 1, 2, 0}, {{90, 70, 1}, 1, 1, 0},  {{101, 77, 1}, 1, 2, 1},
+        {{40, 30, 1}, 4, 1, 0},  {{150, 8, 11}, 1, 1, 1}, {{9, 100, 9}, 1, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        const made *const g = grids + i;
+        spmm_csr a;
+        sp_grid grid;
+        make_grid(g, &a);
+        CHECK(find(&a, &grid));
+        CHECK_INT(grid.unknowns, g->unknowns);
+        for (int d = 0; d < 3; d++) CHECK_INT(grid.points[d], g->points[d]);
+        sp_free(check_positions(&grid, a.rows));
+        spmm_csr_destroy(&a);
+    }
+}
+
+/** Grids with bricks that do not divide them, and of a single point in a direction. */
+static void test_any_shape(void)
+{
+    for (int x = 1; x <= 9; x += 2)
+        for (int y = 1; y <= 10; y += 3)
+            for (int z = 1; z <= 5; z++)
+                for (int bricks = 1; bricks <= 4; bricks++) {
+                    const sp_grid grid = {1 + z % 3, {x, y, z}, {bricks, 1 + y / 4}};
+                    sp_free(check_positions(&grid, (int64_t)x * y * z * grid.unknowns));
+                }
+}
+
+/** Returns the mean number of distinct columns per group of so many rows, which follow one another in the order. */
+static double group_columns(const spmm_csr *a, const int32_t *order, int group)
+{
+    int32_t *last;
+    int64_t sum = 0;
+    CHECK_INT(sp_alloc((void **)&last, a->cols, sizeof *last, "a test"), SPMM_OK);
+    memset(last, -1, (size_t)a->cols * sizeof *last);
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = a->irp[order[i]]; e < a->irp[order[i] + 1]; e++) {
+            sum += last[a->ja[e]] != (int32_t)(i / group);
+            last[a->ja[e]] = (int32_t)(i / group);
+        }
+    sp_free(last);
+    return (double)sum * group / (double)a->rows;
+}
+
+static void test_shared(void)
+{
+    /* of a panel of 8 rows, and of 128: 4 x 4 x 4 points with their 27 neighbours have 64, 10 x 10 x 4 have 400 */
+    spmm_csr a;
+    sp_grid grid;
+    CHECK_INT(sp_gen_csr("lap3d27:40", SPMM_F64, 2, &a), SPMM_OK);
+    CHECK(find(&a, &grid));
+    CHECK(grid.bricks[0] == 5 && grid.bricks[1] == 5);
+    int32_t *const order = check_positions(&grid, a.rows);
+    CHECK(group_columns(&a, order, 8) < 64);
+    CHECK(group_columns(&a, order, 128) < 400);
+    sp_free(order);
+    spmm_csr_destroy(&a);
+}
+
+static void test_none(void)
+{
+    static const char *const specs[] = {"rmat:12,8", "uniform:5000,7", "band:5000,5,40", "lap3d27:40"};
+    for (int s = 0; s < 4; s++) {
+        spmm_csr a;
+        sp_grid grid;
+        CHECK_INT(sp_gen_csr(specs[s], SPMM_F64, 2, &a), SPMM_OK);
+        if (s == 3) a.rows--; /* no whole planes */
+        CHECK(!find(&a, &grid));
+        if (s == 3) a.rows++;
+        spmm_csr_destroy(&a);
+    }
+    sp_grid grid;
+    sp_grid_sample empty[4] = {0};
+    CHECK(!sp_grid_find(empty, 4, 64, &grid));
+    CHECK(!sp_grid_find(empty, 0, 0, &grid));
+}
+
+int main(void)
+{
+    TEST(
+        "grids of two and three dimensions are recognised, with any number of unknowns, and taken row by row")
+        test_found();
+    TEST("each row has a position of its own in grids and bricks of any shape") test_any_shape();
+    TEST("rows of X that a group of rows needs are few") test_shared();
+    TEST("graphs, bands and parts of planes are no grids") test_none();
+    return test_end();
+}
