@@ -5,7 +5,11 @@
  *
  *  A block stays on its multiprocessor and takes the steps of one sequence. Its first warps multiply, a panel
  *  each; the last ones queue bulk copies for the step after (PTX ISA, "cp.async.bulk"). Two mbarriers per step
- *  tell when its copies have arrived and when it has been multiplied. */
+ *  tell when its copies have arrived and when it has been multiplied.
+ *
+ *  The values of A are copied to shared memory, too, but for dense panels: there they would fill the memory that a
+ *  step needs for its rows of X, and most warps would wait for a panel. They are fetched into the L2 cache ahead, and
+ *  loaded by the warps that multiply. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_panels.cuh"
 #include "kernels/cuda/cuda_staging.cuh"
@@ -87,8 +91,15 @@ template <typename T> __device__ inline int values_before(int64_t first_value)
     return (int)(first_value % (int64_t)(16 / sizeof(T)));
 }
 
-/** Queues the copies of all steps; for the warps that do that. `x` is the block's tile of columns. */
-template <typename T>
+/** Queues the fetching of `bytes` bytes into the L2 cache; both are multiples of 16. */
+[[maybe_unused]] __device__ inline void bulk_prefetch(const void *from, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
+/** Queues the copies of all steps; for the warps that do that. `x` is the block's tile of columns. VALUES: those of A
+ *  are copied. */
+template <typename T, bool VALUES>
 __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &memory, const sp_step *steps,
                                   int count, const char *x, uint32_t row_bytes, int warp)
 {
@@ -117,11 +128,14 @@ __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &m
             const uint32_t tile_bytes = (uint32_t)s->tiles * 16,
                            value_bytes = (uint32_t)((s->values + before) * sizeof(T) + 15) / 16 * 16;
             const bool first = warp == 0 && s->tiles > 0;
-            barrier_expect(full, bytes + (first ? tile_bytes + value_bytes : 0));
+            barrier_expect(full, bytes + (first ? tile_bytes + (VALUES ? value_bytes : 0) : 0));
             if (first) {
+                const T *const value = a.val + s->first_value - before;
                 bulk_copy(to_step + at * a.capacity, a.tile + s->first_tile, tile_bytes, full, once);
-                bulk_copy(to_step + at * a.capacity + tile_bytes, a.val + s->first_value - before,
-                          value_bytes, full, once);
+                if (VALUES)
+                    bulk_copy(to_step + at * a.capacity + tile_bytes, value, value_bytes, full, once);
+                else
+                    bulk_prefetch(value, value_bytes);
             }
         }
         __syncwarp();
@@ -135,8 +149,9 @@ __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &m
     }
 }
 
-/** Multiplies a panel by what is in shared memory: tiles [begin, end) of the step. */
-template <typename T, int V, int NT>
+/** Multiplies a panel by the rows of X in shared memory: tiles [begin, end) of the step. VALUES: those of A are
+ *  there, too. */
+template <typename T, int V, int NT, bool VALUES>
 __device__ inline void sum_staged_panel(const uint4 *tile, const T *val, const unsigned char *x, int begin,
                                         int end, panel_sums<V, NT> &sums)
 {
@@ -150,13 +165,14 @@ __device__ inline void sum_staged_panel(const uint4 *tile, const T *val, const u
         pack<T, V> b[NT];
 #pragma unroll
         for (int j = 0; j < NT; j++) b[j] = *(const pack<T, V> *)(row + j * 8 * V * sizeof(T));
-        const double value = m.z >> lane & 1 ? (double)val[m.w + __popc(m.z & below)] : 0.0;
+        const T *const at = val + m.w + __popc(m.z & below);
+        const double value = m.z >> lane & 1 ? (double)(VALUES ? *at : __ldcs(at)) : 0.0;
         sums.add(value, [&](int j) { return b[j]; });
     }
 }
 
 /** Multiplies the panels of all steps; for the warps that do that. */
-template <typename T, int V, int NT>
+template <typename T, int V, int NT, bool VALUES>
 __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memory &memory,
                                       const sp_step *steps, int count, int first_column, int warp)
 {
@@ -173,19 +189,20 @@ __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memor
         const int begin = p > 0 && p < panels ? s->end[p - 1] : 0, end = p < panels ? s->end[p] : 0;
         const int64_t panel = s->first_panel + p;
         const unsigned char *const step = memory.step + at * a.capacity;
-        const T *const val = (const T *)(step + s->tiles * 16) + values_before<T>(s->first_value);
+        const T *const val = VALUES ? (const T *)(step + s->tiles * 16) + values_before<T>(s->first_value)
+                                    : a.val + s->first_value;
         barrier_wait(memory.full + 8 * at, i / DEPTH & 1);
         panel_sums<V, NT> sums = {};
         if (p < panels)
-            sum_staged_panel<T, V, NT>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES, begin, end,
-                                       sums);
+            sum_staged_panel<T, V, NT, VALUES>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES,
+                                               begin, end, sums);
         __syncwarp();
         if (lane == 0) barrier_arrive(memory.empty + 8 * at);
         if (p < panels) store_panel<T, V, NT>(a, panel, first_column, vector, sums);
     }
 }
 
-template <typename T>
+template <typename T, bool VALUES>
 __global__ void __launch_bounds__((WARPS + PRODUCERS) * WARP, 1)
     panel_staged_kernel(const __grid_constant__ staged_args<T> a)
 {
@@ -207,11 +224,12 @@ __global__ void __launch_bounds__((WARPS + PRODUCERS) * WARP, 1)
     }
     __syncthreads();
     if (warp < WARPS) {
-        multiply_steps<T, V, NT>(a, memory, steps, count, first_column, warp);
+        multiply_steps<T, V, NT, VALUES>(a, memory, steps, count, first_column, warp);
     } else {
         const int columns = min(COLUMNS, a.columns - first_column);
         const uint32_t row_bytes = (uint32_t)(columns * sizeof(T) + 15) / 16 * 16;
-        copy_steps<T>(a, memory, steps, count, (const char *)(a.x + first_column), row_bytes, warp - WARPS);
+        copy_steps<T, VALUES>(a, memory, steps, count, (const char *)(a.x + first_column), row_bytes,
+                              warp - WARPS);
     }
 #endif
 }
@@ -225,6 +243,16 @@ struct staged_state {
     sp_staging *plan; /* NULL: products are panel_mma's */
     int columns;      /* that the plan was made for */
 };
+
+/** Queues the kernel, for sequences of steps whose values it copies to shared memory, or not. */
+template <typename T, bool VALUES>
+void launch_steps(const sp_staging *p, const staged_args<T> &a, size_t bytes, cudaStream_t stream)
+{
+    (void)cudaFuncSetAttribute(panel_staged_kernel<T, VALUES>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               (int)bytes);
+    launch_early(panel_staged_kernel<T, VALUES>, dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
+                 (WARPS + PRODUCERS) * WARP, bytes, stream, a);
+}
 
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
@@ -241,10 +269,10 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     a.tiles_of_columns = tiles_of((int64_t)a.columns * (int64_t)sizeof(T));
     const size_t bytes = BARRIER_BYTES + DEPTH * (size_t)a.capacity +
                          (size_t)p->shape.slots * SP_STAGED_PITCH;
-    (void)cudaFuncSetAttribute(panel_staged_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               (int)bytes);
-    launch_early(panel_staged_kernel<T>, dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
-                 (WARPS + PRODUCERS) * WARP, bytes, stream, a);
+    if (p->shape.value_bytes > 0)
+        launch_steps<T, true>(p, a, bytes, stream);
+    else
+        launch_steps<T, false>(p, a, bytes, stream);
     sp_cuda_launch_lists(l, (const sp_work_lists *)s->lists, stream);
 }
 
@@ -265,8 +293,8 @@ spmm_status run(const sp_launch *l)
 int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
 {
     /* ROOM: for the tiles and values of a step, over those of its panels if all were alike. MOST: bytes for
-     * them. */
-    enum { MOST = 30 << 10 };
+     * them. FEWEST: panels per step for which there must be room beside their values. */
+    enum { MOST = 30 << 10, FEWEST = SP_STEP_PANELS / 2 };
     static const double ROOM = 1.25;
     int device, multiprocessors, shared;
     const sp_matrix *const m = setup->a;
@@ -277,9 +305,11 @@ int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
         return 0;
-    const double of_matrix = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4) +
-                             (double)m->bytes[SP_VAL];
-    const double step = ROOM * SP_STEP_PANELS * of_matrix / (double)m->groups;
+    /* bytes per panel */
+    const double tiles = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4) / (double)m->groups,
+                 values = (double)m->bytes[SP_VAL] / (double)m->groups;
+    shape->value_bytes = FEWEST * (tiles + values) <= MOST ? (int)sp_value_size(m->precision) : 0;
+    const double step = ROOM * SP_STEP_PANELS * (tiles + (shape->value_bytes > 0 ? values : 0));
     shape->sequences = multiprocessors / tiles_of(bytes);
     shape->capacity = ((int)(step < MOST ? step : (double)MOST) / 128 + 1) * 128;
     shape->slots = (shared - BARRIER_BYTES - DEPTH * shape->capacity) / SP_STAGED_PITCH;

@@ -261,6 +261,28 @@ spmm_status try_clusters_and_curve(panels *s, double *reads)
     return third;
 }
 
+/** Brings rows that share columns into one panel, if that saves tiles. Waits. \param [in,out] tiles  counted */
+spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
+{
+    /* LEAST: one of so many tiles must be saved */
+    enum { LEAST = 32 };
+    const int64_t before = *tiles;
+    int32_t *const order = s->order, *regrouped;
+    spmm_status status = sp_cuda_regroup_rows(s->a, order, &regrouped);
+    if (status == SPMM_ERR_MEMORY || (status == SPMM_OK && !regrouped)) return SPMM_OK;
+    TRY(status);
+    s->order = regrouped;
+    status = count(s, m, tiles, entries);
+    if (status == SPMM_OK && *tiles <= before - before / LEAST) {
+        sp_device_free(order);
+        return SPMM_OK;
+    }
+    sp_device_free(regrouped);
+    s->order = order;
+    TRY(status);
+    return count(s, m, tiles, entries);
+}
+
 /** Chooses an order in which rows that follow one another need the same rows of X: their own, that of a grid, in
  *  clusters, or along a curve. Counts the tiles. */
 spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
@@ -274,9 +296,11 @@ spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entrie
         TRY(reads_of_groups(s, NULL, &reads));
         TRY(sp_cuda_grid_order(s->a, &grid));
         if (grid) TRY(take_better(s, grid, &reads));
-        if (!s->order && reads > GOOD && s->a->rows == s->a->cols) TRY(try_clusters_and_curve(s, &reads));
+        if (s->order) return count(s, m, tiles, entries); /* of whole cells */
+        if (reads > GOOD && s->a->rows == s->a->cols) TRY(try_clusters_and_curve(s, &reads));
     }
-    return count(s, m, tiles, entries);
+    TRY(count(s, m, tiles, entries));
+    return regroup(s, m, tiles, entries);
 }
 
 template <typename T> spmm_status fill(panels *s, sp_matrix *m)

@@ -32,8 +32,10 @@ enum {
     PARTS = 64,
     CHUNK_PASSES = 10,
     PIECE_PASSES = 60,
-    PASSES = 20,
-    BITS = 10, /* of a coordinate on the curve */
+    PASSES = 10,
+    WHOLE_PASSES = 2, /* the last ones of these, over all entries */
+    UNKNOWNS = 8,     /* most rows alike that are placed together */
+    BITS = 10,        /* of a coordinate on the curve */
     SEARCH_THREADS = 512
 };
 
@@ -259,7 +261,28 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = first_item(); i < rows; i += grid_size()) at[i] = vertex[chunk[i]];
 }
 
-/** Moves each row to the mean of some of its columns' rows, other ones in each pass. */
+/** Returns the mean of the rows of a sub-warp's entries from `begin` on: of all of them. */
+__device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t length, const point *from,
+                                    const point &own)
+{
+    point sum = {};
+    float count = 0;
+    for (int64_t e = threadIdx.x % NEIGHBOURS; e < length; e += NEIGHBOURS) {
+        const point p = from[col[begin + e]];
+        for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += p.at[d];
+        count++;
+    }
+#pragma unroll
+    for (int step = NEIGHBOURS / 2; step > 0; step /= 2) {
+        count += __shfl_xor_sync(~0u, count, step);
+#pragma unroll
+        for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += __shfl_xor_sync(~0u, sum.at[d], step);
+    }
+    for (int d = 0; d < DIMENSIONS; d++) sum.at[d] = count > 0 ? sum.at[d] / count : own.at[d];
+    return sum;
+}
+
+/** Moves each row to the mean of its columns' rows: of some, other ones in each pass, or of all. */
 __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start, const int32_t *col,
                                                        int64_t rows, int pass, const point *from, point *to)
 {
@@ -267,17 +290,24 @@ __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start,
     const int64_t padded = (rows + NEIGHBOURS - 1) / NEIGHBOURS * NEIGHBOURS;
     for (int64_t i = first_item() / NEIGHBOURS; i < padded; i += grid_size() / NEIGHBOURS) {
         const int64_t begin = i < rows ? row_start[i] : 0, length = i < rows ? row_start[i + 1] - begin : 0;
-        const bool has = lane < length;
-        point p = {};
-        if (has) {
-            /* one of the lane's part of the row: at random, as entries that are alike in all rows, as in a
-             * stencil, would move all rows to one side */
-            const unsigned first = (unsigned)lane * (unsigned)length / NEIGHBOURS,
-                           next = (unsigned)(lane + 1) * (unsigned)length / NEIGHBOURS,
-                           hash = sp_hash((unsigned)i * NEIGHBOURS + (unsigned)lane, (unsigned)pass);
-            p = from[col[begin + (length <= NEIGHBOURS ? (unsigned)lane : first + hash % (next - first))]];
+        const point own = i < rows ? from[i] : point();
+        point mean;
+        if (pass >= PASSES - WHOLE_PASSES) {
+            mean = mean_of_row(col, begin, length, from, own);
+        } else {
+            const bool has = lane < length;
+            point p = {};
+            if (has) {
+                /* one of the lane's part of the row: at random, as entries that are alike in all rows, as in
+                 * a stencil, would move all rows to one side */
+                const unsigned first = (unsigned)lane * (unsigned)length / NEIGHBOURS,
+                               next = (unsigned)(lane + 1) * (unsigned)length / NEIGHBOURS,
+                               hash = sp_hash((unsigned)i * NEIGHBOURS + (unsigned)lane, (unsigned)pass);
+                p = from[col[begin +
+                             (length <= NEIGHBOURS ? (unsigned)lane : first + hash % (next - first))]];
+            }
+            mean = mean_of(p, has, own);
         }
-        const point mean = mean_of(p, has, i < rows ? from[i] : p);
         if (i < rows && lane == 0) to[i] = mean;
     }
 }
@@ -343,9 +373,20 @@ __device__ inline unsigned on_curve(unsigned (&x)[DIMENSIONS])
     return key;
 }
 
-/** Sets the rows' keys, in the order of the clusters, which rows of one cell keep. */
+/** Says whether two rows seem to have the same columns. */
+__device__ inline bool alike(const int64_t *row_start, const int32_t *col, int64_t i, int64_t j)
+{
+    const int64_t length = row_start[i + 1] - row_start[i];
+    return length > 0 && row_start[j + 1] - row_start[j] == length &&
+           col[row_start[i]] == col[row_start[j]] &&
+           col[row_start[i] + length - 1] == col[row_start[j] + length - 1];
+}
+
+/** Sets the rows' keys, in the order of the clusters, which rows of one cell keep. Rows with the same columns, the
+ *  unknowns of a point, follow one another in that order, and stay together. */
 __global__ void __launch_bounds__(THREADS)
-    find_keys(const point *at, const int32_t *order, int64_t rows, const box *b, unsigned *key)
+    find_keys(const int64_t *row_start, const int32_t *col, const point *at, const int32_t *order,
+              int64_t rows, const box *b, unsigned *key)
 {
     float low[DIMENSIONS], edge = 0;
     for (int d = 0; d < DIMENSIONS; d++) {
@@ -354,7 +395,11 @@ __global__ void __launch_bounds__(THREADS)
     }
     const float scale = edge > 0 ? ((1 << BITS) - 1) / edge : 0;
     for (int64_t i = first_item(); i < rows; i += grid_size()) {
-        const point p = at[order[i]];
+        int64_t leader = i;
+        while (leader > 0 && i - leader < UNKNOWNS - 1 &&
+               alike(row_start, col, order[leader - 1], order[leader]))
+            leader--;
+        const point p = at[order[leader]];
         unsigned x[DIMENSIONS];
         for (int d = 0; d < DIMENSIONS; d++) x[d] = (unsigned)fmaxf((p.at[d] - low[d]) * scale, 0);
         key[i] = on_curve(x);
@@ -512,8 +557,8 @@ spmm_status sort_along_curve(layout *s, const int32_t *order, int32_t *sorted)
     TRY(sp_device_zero(s->bounds->high, sizeof s->bounds->high));
     TRY(sp_device_nan(s->bounds->low, sizeof s->bounds->low));
     find_box<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->row[PASSES % 2], rows, s->bounds);
-    find_keys<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->row[PASSES % 2], order, rows, s->bounds,
-                                                           s->key);
+    find_keys<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, s->row[PASSES % 2],
+                                                           order, rows, s->bounds, s->key);
     cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, order, sorted,
                                     rows, 0, DIMENSIONS * BITS, s->stream);
     TRY(sp_device_launched("order along a curve"));

@@ -22,7 +22,7 @@ struct plan_args {
     int64_t panels;
     int units; /* contiguous parts of the panels; sequence s has the units s, s + sequences, .. */
     sp_stage_shape shape;
-    int value_size, most_steps;
+    int most_steps;
     sp_step *step;
     int32_t *steps;
     uint4 *tile;
@@ -130,7 +130,7 @@ __device__ inline void choose_panels(state &s, const plan_args &a, int count, in
         for (; p < count && held + s.more[p] <= a.shape.slots; p++) {
             const int64_t tiles = s.tile_start[p + 1] - s.tile_start[0],
                           values = s.value_start[p + 1] - s.value_start[0];
-            if (tiles * (int64_t)sizeof(uint4) + (values + SP_PANEL_PADDING) * a.value_size >
+            if (tiles * (int64_t)sizeof(uint4) + (values + SP_PANEL_PADDING) * a.shape.value_bytes >
                 a.shape.capacity)
                 break;
             held += s.more[p];
@@ -352,10 +352,8 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, int *failed)
     TRY(sp_device_alloc((void **)&flag, sizeof *flag, "a plan"));
     spmm_status status = sp_device_zero(flag, sizeof *flag);
     if (status == SPMM_OK) {
-        const plan_args a = {m->tile_start, m->row_start, m->col,   m->mask,
-                             m->groups,     units,        p->shape, (int)sp_value_size(m->precision),
-                             p->most_steps, p->step,      p->steps, p->tile,
-                             p->load,       flag};
+        const plan_args a = {m->tile_start, m->row_start, m->col,   m->mask, m->groups, units, p->shape,
+                             p->most_steps, p->step,      p->steps, p->tile, p->load,   flag};
         (void)cudaFuncSetAttribute(plan_sequences, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    sizeof(state));
         plan_sequences<<<p->shape.sequences, PLANNERS, sizeof(state), stream>>>(a);

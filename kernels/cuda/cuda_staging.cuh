@@ -34,9 +34,10 @@ struct sp_row_copy {
 
 /** The shape of a plan. */
 struct sp_stage_shape {
-    int slots;     /* rows of X in shared memory */
-    int capacity;  /* bytes for the tiles and values of a step */
-    int sequences; /* of steps: each is one block's, or one block's per tile of columns */
+    int slots;       /* rows of X in shared memory */
+    int capacity;    /* bytes for the tiles and values of a step */
+    int value_bytes; /* per value in shared memory; 0: only tiles are there */
+    int sequences;   /* of steps: each is one block's, or one block's per tile of columns */
 };
 
 /** A plan, in GPU memory. */
