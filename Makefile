@@ -43,6 +43,7 @@ check-slurm:
 ## asan           build with address and undefined-behaviour sanitizers, in build/asan
 ## check-asan     run the C tests on that build, and on one by clang where clang is (TESTS= for others)
 ## check-tsan     run the C tests on a build with clang's thread sanitizer (TESTS= for others)
+## check-emulated build the CUDA code for a GPU that is emulated on the CPU, and run tests of it there (slow; TESTS= for others)
 ## check-toolchains  build with gcc and clang, Open MPI and MPICH, run the C tests and a sweep on each (TOOLCHAINS= for some)
 include mk/checks.mk
 

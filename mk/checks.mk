@@ -1,6 +1,6 @@
-# Builds that are made for their tests alone: by sanitizers, and by every compiler with every MPI.
+# Builds that are made for their tests alone: by sanitizers, by every compiler with every MPI, and for an emulated GPU.
 
-.PHONY: asan check-asan check-tsan check-toolchains check-unit
+.PHONY: asan check-asan check-tsan check-toolchains check-unit check-emulated
 
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
@@ -47,6 +47,29 @@ check-toolchains:
 	@$(if $(unknown_toolchains),echo 'TOOLCHAINS=$(strip $(unknown_toolchains)): there are $(known_toolchains)' >&2; exit 2)
 	$(Q)$(call deps,build test $(filter clang openmpi mpich,$(subst -, ,$(TOOLCHAINS))))
 	@+status=0; $(foreach t,$(TOOLCHAINS),$(call run_toolchain,$(t))) exit $$status
+
+# --- the CUDA code without a GPU: a toolkit whose nvcc compiles for an emulated one (tests/emulated_gpu/emulated_gpu.cpp)
+
+EMULATED := $(BUILDDIR)/emulated
+TOOLKIT := $(abspath $(EMULATED))/toolkit
+# those that take no more than a minute or two there
+EMULATED_TESTS ?= test_gpu test_gpu_lists test_gpu_reduce test_gpu_plan test_gpu_exchange
+# a new toolkit: all that was made with the old one is made again
+$(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f)
+	$(Q)rm -rf $(EMULATED)/cuda $(TOOLKIT)
+	$(Q)mkdir -p $(TOOLKIT)/bin $(TOOLKIT)/lib64
+	$(Q)ln -s $(CURDIR)/tests/emulated_gpu/include $(TOOLKIT)/include
+	$(Q)cp tests/emulated_gpu/nvcc $(TOOLKIT)/bin/nvcc
+	$(call say,CXX,tests/emulated_gpu/emulated_gpu.cpp)
+	$(Q)g++ -std=c++17 -O2 -g -Wall -Wextra -fPIC -ffp-contract=off -isystem $(TOOLKIT)/include \
+	    -c tests/emulated_gpu/emulated_gpu.cpp -o $(TOOLKIT)/lib64/emulated_gpu.o
+	$(Q)ar rcs $@ $(TOOLKIT)/lib64/emulated_gpu.o
+check-emulated: deps
+	$(Q)$(if $(filter x86_64,$(shell uname -m)),,echo 'check-emulated: the emulated GPU is written for x86-64' >&2; exit 1)
+	$(Q)command -v g++ >/dev/null || { echo 'check-emulated: needs g++' >&2; exit 1; }
+	@+$(MAKE) $(TOOLKIT)/lib64/libcudart_static.a
+	@+$(MAKE) $(J) CUDA=1 NVCC=$(TOOLKIT)/bin/nvcc GPU_ARCH=90 NCCL=0 SERIES=0 BASELINE=0 SANITIZE=0 BUILDDIR=$(EMULATED) build build-tests
+	$(Q)$(RUN_TESTS) $(EMULATED)/cuda $(if $(TESTS),$(TESTS),$(EMULATED_TESTS))
 
 # Open MPI's ranks leave their core to others by a setting (tests/env.sh), MPICH's by this
 YIELD := $(if $(OPEN_MPI),,$(B)/yield.so)
