@@ -55,7 +55,9 @@ TOOLKIT := $(abspath $(EMULATED))/toolkit
 # those that take no more than a minute or two there
 EMULATED_TESTS ?= test_gpu test_gpu_lists test_gpu_reduce test_gpu_plan test_gpu_exchange
 # a new toolkit: all that was made with the old one is made again
-$(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f)
+$(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | deps
+	$(Q)[ "$$(uname -m)" = x86_64 ] || { echo 'check-emulated: the emulated GPU is written for x86-64' >&2; exit 1; }
+	$(Q)command -v g++ >/dev/null || { echo 'check-emulated: needs g++' >&2; exit 1; }
 	$(Q)rm -rf $(EMULATED)/cuda $(TOOLKIT)
 	$(Q)mkdir -p $(TOOLKIT)/bin $(TOOLKIT)/lib64
 	$(Q)ln -s $(CURDIR)/tests/emulated_gpu/include $(TOOLKIT)/include
@@ -64,10 +66,7 @@ $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f)
 	$(Q)g++ -std=c++17 -O2 -g -Wall -Wextra -fPIC -ffp-contract=off -isystem $(TOOLKIT)/include \
 	    -c tests/emulated_gpu/emulated_gpu.cpp -o $(TOOLKIT)/lib64/emulated_gpu.o
 	$(Q)ar rcs $@ $(TOOLKIT)/lib64/emulated_gpu.o
-check-emulated: deps
-	$(Q)$(if $(filter x86_64,$(shell uname -m)),,echo 'check-emulated: the emulated GPU is written for x86-64' >&2; exit 1)
-	$(Q)command -v g++ >/dev/null || { echo 'check-emulated: needs g++' >&2; exit 1; }
-	@+$(MAKE) $(TOOLKIT)/lib64/libcudart_static.a
+check-emulated: deps $(TOOLKIT)/lib64/libcudart_static.a
 	@+$(MAKE) $(J) CUDA=1 NVCC=$(TOOLKIT)/bin/nvcc GPU_ARCH=90 NCCL=0 SERIES=0 BASELINE=0 SANITIZE=0 BUILDDIR=$(EMULATED) build build-tests
 	$(Q)$(RUN_TESTS) $(EMULATED)/cuda $(if $(TESTS),$(TESTS),$(EMULATED_TESTS))
 

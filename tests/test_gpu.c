@@ -1,6 +1,6 @@
 /* The GPU: device.h, device matrices and multivectors, and every CUDA kernel against the serial product.
  * Where there is no GPU the tests are skipped, and what the functions say then is tested.
- * limit: 300 */
+ * limit: 600 */
 #include "test.h"
 
 #include <float.h>

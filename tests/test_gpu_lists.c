@@ -1,5 +1,5 @@
 /* Work lists, orders of rows, sliced ELLPACK and panels that are made on the GPU equal those that are made
- * on the host. */
+ * on the host. limit: 300 */
 #include "test.h"
 
 #include <stdlib.h>

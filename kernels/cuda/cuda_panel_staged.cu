@@ -244,14 +244,10 @@ struct staged_state {
     int columns;      /* that the plan was made for */
 };
 
-/** Queues the kernel, for sequences of steps whose values it copies to shared memory, or not. */
-template <typename T, bool VALUES>
-void launch_steps(const sp_staging *p, const staged_args<T> &a, size_t bytes, cudaStream_t stream)
+/** The kernel for plans whose steps have values in shared memory, or not. */
+template <typename T> auto kernel_for(const sp_stage_shape &shape)
 {
-    (void)cudaFuncSetAttribute(panel_staged_kernel<T, VALUES>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               (int)bytes);
-    launch_early(panel_staged_kernel<T, VALUES>, dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
-                 (WARPS + PRODUCERS) * WARP, bytes, stream, a);
+    return shape.value_bytes > 0 ? panel_staged_kernel<T, true> : panel_staged_kernel<T, false>;
 }
 
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
@@ -269,10 +265,8 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     a.tiles_of_columns = tiles_of((int64_t)a.columns * (int64_t)sizeof(T));
     const size_t bytes = BARRIER_BYTES + DEPTH * (size_t)a.capacity +
                          (size_t)p->shape.slots * SP_STAGED_PITCH;
-    if (p->shape.value_bytes > 0)
-        launch_steps<T, true>(p, a, bytes, stream);
-    else
-        launch_steps<T, false>(p, a, bytes, stream);
+    launch_early(kernel_for<T>(p->shape), dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
+                 (WARPS + PRODUCERS) * WARP, bytes, stream, a);
     sp_cuda_launch_lists(l, (const sp_work_lists *)s->lists, stream);
 }
 
@@ -287,6 +281,20 @@ spmm_status run(const sp_launch *l)
         return sp_kernel_panel_mma.run(&other);
     }
     return launch_product<run_typed<double>, run_typed<float>>(l, "panel_staged");
+}
+
+/** Lets the kernel have all the shared memory of the GPU: another plan for it may need more. Returns 0 if that is
+ *  refused. */
+template <typename T> int allow_shared_memory(const sp_stage_shape &shape)
+{
+    int device, shared;
+    if (cudaGetDevice(&device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess &&
+        cudaFuncSetAttribute(kernel_for<T>(shape), cudaFuncAttributeMaxDynamicSharedMemorySize, shared) ==
+            cudaSuccess)
+        return 1;
+    (void)cudaGetLastError();
+    return 0;
 }
 
 /** Chooses the shape of the plan. Returns 0 if rows of X are too short or too long, or the GPU too old. */
@@ -334,7 +342,8 @@ spmm_status prepare(const sp_setup *setup, void **state)
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a plan"));
     s->columns = (int)setup->k;
     spmm_status status = sp_cuda_prepare_copied_rows(setup, &s->lists);
-    if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape)) {
+    if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape) &&
+        (setup->a->precision == SPMM_F64 ? allow_shared_memory<double> : allow_shared_memory<float>)(shape)) {
         status = sp_staging_plan(setup->a, &shape, &s->plan);
         if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* without a plan, as panel_mma */
     }
