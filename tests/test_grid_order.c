@@ -159,6 +159,19 @@ static void test_none(void)
     CHECK(!sp_grid_find(empty, 0, 0, &grid));
 }
 
+/** Columns as far apart as they can be. */
+static void test_far(void)
+{
+    enum { FAR = 1 << 30 };
+    sp_grid_sample sample = {5, 0, {0, FAR - 1, FAR, FAR + 1, INT32_MAX}};
+    sp_grid grid;
+    CHECK(!sp_grid_find(&sample, 1, INT32_MAX, &grid)); /* not the same to both sides */
+    sample.col[0] = 1;
+    CHECK(!sp_grid_find(&sample, 1, INT32_MAX, &grid)); /* no whole lines */
+    CHECK(sp_grid_find(&sample, 1, FAR - 1, &grid));
+    CHECK(grid.points[0] == FAR - 1 && grid.points[1] == 1);
+}
+
 int main(void)
 {
     TEST(
@@ -166,6 +179,7 @@ int main(void)
         test_found();
     TEST("each row has a position of its own in grids and bricks of any shape") test_any_shape();
     TEST("rows of X that a group of rows needs are few") test_shared();
+    TEST("distances may be as large as numbers of columns") test_far();
     TEST("graphs, bands and parts of planes are no grids") test_none();
     return test_end();
 }

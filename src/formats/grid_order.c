@@ -56,12 +56,12 @@ static int find_distances(const sp_grid_sample *row, int32_t unknowns, stencil *
     return 1;
 }
 
-/** Returns the multiple of `unit` nearest to the middle of [low, high] that divides `all`; 0 if there is none. */
-static int32_t find_stride(int32_t low, int32_t high, int32_t unit, int64_t all)
+/** Returns the multiple of `unit` in [low, high], low > 0, nearest to the middle of [low, high] that divides `all`; 0 if there is none. */
+static int64_t find_stride(int64_t low, int64_t high, int64_t unit, int64_t all)
 {
-    int32_t best = 0;
-    for (int32_t stride = (low + unit - 1) / unit * unit; stride <= high; stride += unit)
-        if (all % stride == 0 && (best == 0 || abs(2 * stride - low - high) < abs(2 * best - low - high)))
+    int64_t best = 0;
+    for (int64_t stride = (low + unit - 1) / unit * unit; stride <= high; stride += unit)
+        if (all % stride == 0 && (best == 0 || llabs(2 * stride - low - high) < llabs(2 * best - low - high)))
             best = stride;
     return best;
 }
@@ -86,7 +86,7 @@ static int find_directions(stencil *s, int64_t points, sp_grid *g)
         if (i == s->count && direction == 2) break; /* a grid of the plane */
         if (i == s->count) return 0;
         const int n = direction == 0 ? 1 : count_until(s, i, d[i] + 2 * width);
-        const int32_t next = direction == 0 ? 1 : find_stride(d[i], d[i + n - 1], (int32_t)stride, points);
+        const int64_t next = direction == 0 ? 1 : find_stride(d[i], d[i + n - 1], stride, points);
         if (next == 0 || d[i] <= width || d[i] < next - width || d[i + n - 1] > next + width) return 0;
         if (direction > 0) g->points[direction - 1] = (int32_t)(next / stride);
         stride = next;

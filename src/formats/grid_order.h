@@ -27,8 +27,8 @@ enum {
 /** What is asked of a row. */
 typedef struct sp_grid_sample {
     int32_t length; /**< its entries; 0 if it has more than SP_GRID_ENTRIES */
-    int32_t alike;  /**< rows that follow it with as many entries, from the same column on; at most
-                                       SP_GRID_UNKNOWNS */
+    int32_t alike;  /**< how many rows follow it with as many entries, from the same column on; at most
+                         SP_GRID_UNKNOWNS */
     int32_t col[SP_GRID_ENTRIES]; /**< its columns */
 } sp_grid_sample;
 
@@ -54,7 +54,8 @@ SP_HOST_DEVICE static inline int64_t sp_grid_sampled_row(int64_t rows, int i, in
     return row < rows ? row : rows - 1;
 }
 
-/** Asks a row. On a GPU `lanes` threads do that together, of which this is number `lane`; else 0 of 1. */
+/** Asks a row of a CSR matrix whose columns ascend in each row. On a GPU `lanes` threads do that together, of which this is
+ *  number `lane`; elsewhere it is number 0 of 1. */
 SP_HOST_DEVICE static inline void sp_grid_ask(const int64_t *row_start, const int32_t *col, int64_t rows,
                                               int64_t row, int lane, int lanes, sp_grid_sample *sample)
 {
@@ -74,8 +75,8 @@ SP_HOST_DEVICE static inline void sp_grid_ask(const int64_t *row_start, const in
 SP_HOST_DEVICE static inline int32_t sp_grid_brick_begin(int32_t points, int32_t bricks, int32_t b)
 {
     const int64_t cells = (points + SP_GRID_CELL - 1) / SP_GRID_CELL;
-    const int32_t begin = (int32_t)(cells * b / bricks) * SP_GRID_CELL;
-    return begin < points ? begin : points;
+    const int64_t begin = cells * b / bricks * SP_GRID_CELL;
+    return (int32_t)(begin < points ? begin : points);
 }
 
 /** Returns the brick that has a point. */
