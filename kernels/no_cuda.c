@@ -3,10 +3,10 @@
 #include "base/status.h"
 #include "device/device_ops.h"
 #include "device/difference.h"
-#include "formats/grid_order.h"
 #include "formats/panel.h"
 #include "formats/row_clusters.h"
 #include "formats/sell.h"
+#include "kernels/grid_order.h"
 #include "kernels/kernel.h"
 
 static spmm_status refuse(const sp_launch *l)

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "device/device.h"
-#include "formats/grid_order.h"
+#include "kernels/grid_order.h"
 #include "formats/row_clusters.h"
 #include "formats/sell.h"
 
@@ -127,20 +127,22 @@ static void check_grid(const char *spec)
 {
     spmm_csr a;
     sp_matrix view, csr;
-    sp_grid grid;
+    sp_stencil_grid grid;
     int32_t *order, *gpu_order;
-    sp_grid_sample *const sample = malloc(SP_GRID_SAMPLES * sizeof *sample);
+    sp_stencil_sample *const sample = malloc(SP_STENCIL_SAMPLES * sizeof *sample);
     CHECK_INT(spmm_csr_generate(spec, SPMM_F32, &a), SPMM_OK);
     sp_matrix_view_csr(&a, &view);
     CHECK_INT(sp_matrix_upload(&view, &csr), SPMM_OK);
-    for (int i = 0; i < SP_GRID_SAMPLES; i++)
-        sp_grid_ask(a.irp, a.ja, a.rows, sp_grid_sampled_row(a.rows, i, SP_GRID_SAMPLES), 0, 1, sample + i);
-    const int found = a.rows >= SP_ORDERED_ROWS && sp_grid_find(sample, SP_GRID_SAMPLES, a.rows, &grid);
+    for (int i = 0; i < SP_STENCIL_SAMPLES; i++)
+        sp_stencil_ask(a.irp, a.ja, a.rows, sp_stencil_sampled_row(a.rows, i, SP_STENCIL_SAMPLES), 0, 1,
+                       sample + i);
+    const int found = a.rows >= SP_ORDERED_ROWS &&
+                      sp_stencil_grid_find(sample, SP_STENCIL_SAMPLES, a.rows, &grid);
     CHECK_INT(sp_cuda_grid_order(&csr, &gpu_order), SPMM_OK);
     CHECK_INT(gpu_order != NULL, found);
     if (found && gpu_order) {
         CHECK_INT(sp_alloc((void **)&order, a.rows, sizeof *order, "a test"), SPMM_OK);
-        for (int64_t row = 0; row < a.rows; row++) order[sp_grid_position(&grid, row)] = (int32_t)row;
+        for (int64_t row = 0; row < a.rows; row++) order[sp_stencil_grid_position(&grid, row)] = (int32_t)row;
         check_same(order, gpu_order, a.rows * (int64_t)sizeof *order, "a grid's order", spec);
         sp_free(order);
     }

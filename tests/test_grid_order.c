@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/grid_order.h"
+#include "kernels/grid_order.h"
 #include "formats/panel.h"
 #include "io/generators.h"
 #include "test.h"
@@ -55,23 +55,23 @@ static void make_grid(const made *g, spmm_csr *a)
     a->nnz = a->irp[rows];
 }
 
-static int find(const spmm_csr *a, sp_grid *grid)
+static int find(const spmm_csr *a, sp_stencil_grid *grid)
 {
-    static sp_grid_sample sample[SP_GRID_SAMPLES];
-    for (int i = 0; i < SP_GRID_SAMPLES; i++)
-        sp_grid_ask(a->irp, a->ja, a->rows, sp_grid_sampled_row(a->rows, i, SP_GRID_SAMPLES), 0, 1,
-                    sample + i);
-    return sp_grid_find(sample, SP_GRID_SAMPLES, a->rows, grid);
+    static sp_stencil_sample sample[SP_STENCIL_SAMPLES];
+    for (int i = 0; i < SP_STENCIL_SAMPLES; i++)
+        sp_stencil_ask(a->irp, a->ja, a->rows, sp_stencil_sampled_row(a->rows, i, SP_STENCIL_SAMPLES), 0, 1,
+                       sample + i);
+    return sp_stencil_grid_find(sample, SP_STENCIL_SAMPLES, a->rows, grid);
 }
 
 /** Checks that every row has a position of its own. Returns the order, which the caller frees. */
-static int32_t *check_positions(const sp_grid *grid, int64_t rows)
+static int32_t *check_positions(const sp_stencil_grid *grid, int64_t rows)
 {
     int32_t *order;
     CHECK_INT(sp_alloc((void **)&order, rows, sizeof *order, "a test"), SPMM_OK);
     memset(order, -1, (size_t)rows * sizeof *order);
     for (int64_t row = 0; row < rows; row++) {
-        const int64_t position = sp_grid_position(grid, row);
+        const int64_t position = sp_stencil_grid_position(grid, row);
         CHECK(position >= 0 && position < rows && order[position] < 0);
         if (position >= 0 && position < rows) order[position] = (int32_t)row;
     }
@@ -88,7 +88,7 @@ static void test_found(void)
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
         const made *const g = grids + i;
         spmm_csr a;
-        sp_grid grid;
+        sp_stencil_grid grid;
         make_grid(g, &a);
         CHECK(find(&a, &grid));
         CHECK_INT(grid.unknowns, g->unknowns);
@@ -105,7 +105,7 @@ static void test_any_shape(void)
         for (int y = 1; y <= 10; y += 3)
             for (int z = 1; z <= 5; z++)
                 for (int bricks = 1; bricks <= 4; bricks++) {
-                    const sp_grid grid = {1 + z % 3, {x, y, z}, {bricks, 1 + y / 4}};
+                    const sp_stencil_grid grid = {1 + z % 3, {x, y, z}, {bricks, 1 + y / 4}};
                     sp_free(check_positions(&grid, (int64_t)x * y * z * grid.unknowns));
                 }
 }
@@ -130,7 +130,7 @@ static void test_shared(void)
 {
     /* of a panel of 8 rows, and of 128: 4 x 4 x 4 points with their 27 neighbours have 64, 10 x 10 x 4 have 400 */
     spmm_csr a;
-    sp_grid grid;
+    sp_stencil_grid grid;
     CHECK_INT(sp_gen_csr("lap3d27:40", SPMM_F64, 2, &a), SPMM_OK);
     CHECK(find(&a, &grid));
     CHECK(grid.bricks[0] == 5 && grid.bricks[1] == 5);
@@ -146,29 +146,29 @@ static void test_none(void)
     static const char *const specs[] = {"rmat:12,8", "uniform:5000,7", "band:5000,5,40", "lap3d27:40"};
     for (int s = 0; s < 4; s++) {
         spmm_csr a;
-        sp_grid grid;
+        sp_stencil_grid grid;
         CHECK_INT(sp_gen_csr(specs[s], SPMM_F64, 2, &a), SPMM_OK);
         if (s == 3) a.rows--; /* no whole planes */
         CHECK(!find(&a, &grid));
         if (s == 3) a.rows++;
         spmm_csr_destroy(&a);
     }
-    sp_grid grid;
-    sp_grid_sample empty[4] = {0};
-    CHECK(!sp_grid_find(empty, 4, 64, &grid));
-    CHECK(!sp_grid_find(empty, 0, 0, &grid));
+    sp_stencil_grid grid;
+    sp_stencil_sample empty[4] = {0};
+    CHECK(!sp_stencil_grid_find(empty, 4, 64, &grid));
+    CHECK(!sp_stencil_grid_find(empty, 0, 0, &grid));
 }
 
 /** Columns as far apart as they can be. */
 static void test_far(void)
 {
     enum { FAR = 1 << 30 };
-    sp_grid_sample sample = {5, 0, {0, FAR - 1, FAR, FAR + 1, INT32_MAX}};
-    sp_grid grid;
-    CHECK(!sp_grid_find(&sample, 1, INT32_MAX, &grid)); /* not the same to both sides */
+    sp_stencil_sample sample = {5, 0, {0, FAR - 1, FAR, FAR + 1, INT32_MAX}};
+    sp_stencil_grid grid;
+    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, &grid)); /* not the same to both sides */
     sample.col[0] = 1;
-    CHECK(!sp_grid_find(&sample, 1, INT32_MAX, &grid)); /* no whole lines */
-    CHECK(sp_grid_find(&sample, 1, FAR - 1, &grid));
+    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, &grid)); /* no whole lines */
+    CHECK(sp_stencil_grid_find(&sample, 1, FAR - 1, &grid));
     CHECK(grid.points[0] == FAR - 1 && grid.points[1] == 1);
 }
 

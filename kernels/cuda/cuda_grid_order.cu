@@ -1,11 +1,11 @@
-/** Orders the rows of a structured grid's matrix in bricks (formats/grid_order.h), on the GPU: a sample of rows is
+/** Orders the rows of a structured grid's matrix in bricks (kernels/grid_order.h), on the GPU: a sample of rows is
  *  asked there and looked at on the host. */
 #include "kernels/cuda/cuda_passes.cuh"
 
 #define SP_HOST_DEVICE __host__ __device__
 extern "C" {
-#include "formats/grid_order.h"
 #include "formats/row_clusters.h"
+#include "kernels/grid_order.h"
 }
 
 namespace {
@@ -13,32 +13,32 @@ namespace {
 constexpr int WARP_THREADS = 32;
 
 __global__ void __launch_bounds__(WARP_THREADS)
-    ask_rows(const int64_t *row_start, const int32_t *col, int64_t rows, sp_grid_sample *sample)
+    ask_rows(const int64_t *row_start, const int32_t *col, int64_t rows, sp_stencil_sample *sample)
 {
-    sp_grid_ask(row_start, col, rows, sp_grid_sampled_row(rows, (int)blockIdx.x, SP_GRID_SAMPLES),
-                (int)threadIdx.x, WARP_THREADS, sample + blockIdx.x);
+    sp_stencil_ask(row_start, col, rows, sp_stencil_sampled_row(rows, (int)blockIdx.x, SP_STENCIL_SAMPLES),
+                   (int)threadIdx.x, WARP_THREADS, sample + blockIdx.x);
 }
 
 __global__ void __launch_bounds__(THREADS)
-    place_rows(const __grid_constant__ sp_grid grid, int64_t rows, int32_t *order)
+    place_rows(const __grid_constant__ sp_stencil_grid grid, int64_t rows, int32_t *order)
 {
     for (int64_t row = first_item(); row < rows; row += grid_size())
-        order[sp_grid_position(&grid, row)] = (int32_t)row;
+        order[sp_stencil_grid_position(&grid, row)] = (int32_t)row;
 }
 
 /** Looks for a grid. Waits. \param [out] found  0: there is none */
-spmm_status find_grid(const sp_matrix *a, cudaStream_t stream, sp_grid *grid, int *found)
+spmm_status find_grid(const sp_matrix *a, cudaStream_t stream, sp_stencil_grid *grid, int *found)
 {
-    sp_grid_sample *gpu, *host;
-    const int64_t bytes = SP_GRID_SAMPLES * (int64_t)sizeof *host;
-    TRY(sp_alloc((void **)&host, SP_GRID_SAMPLES, sizeof *host, "a sample of rows"));
+    sp_stencil_sample *gpu, *host;
+    const int64_t bytes = SP_STENCIL_SAMPLES * (int64_t)sizeof *host;
+    TRY(sp_alloc((void **)&host, SP_STENCIL_SAMPLES, sizeof *host, "a sample of rows"));
     spmm_status status = sp_device_alloc((void **)&gpu, bytes, "a sample of rows");
     if (status == SPMM_OK) {
-        ask_rows<<<SP_GRID_SAMPLES, WARP_THREADS, 0, stream>>>(a->row_start, a->col, a->rows, gpu);
+        ask_rows<<<SP_STENCIL_SAMPLES, WARP_THREADS, 0, stream>>>(a->row_start, a->col, a->rows, gpu);
         status = sp_device_launched("sample of rows");
     }
     if (status == SPMM_OK) status = sp_device_download(host, gpu, bytes);
-    *found = status == SPMM_OK && sp_grid_find(host, SP_GRID_SAMPLES, a->rows, grid);
+    *found = status == SPMM_OK && sp_stencil_grid_find(host, SP_STENCIL_SAMPLES, a->rows, grid);
     sp_device_free(gpu);
     sp_free(host);
     return status;
@@ -48,7 +48,7 @@ spmm_status find_grid(const sp_matrix *a, cudaStream_t stream, sp_grid *grid, in
 
 spmm_status sp_cuda_grid_order(const sp_matrix *a, int32_t **order)
 {
-    sp_grid grid;
+    sp_stencil_grid grid;
     int found;
     *order = NULL;
     if (a->rows < SP_ORDERED_ROWS) return SPMM_OK;

@@ -6,10 +6,10 @@
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
-#include "formats/grid_order.h"
 #include "formats/panel.h"
 #include "formats/row_clusters.h"
 #include "formats/summation.h"
+#include "kernels/grid_order.h"
 }
 
 namespace {

@@ -1,16 +1,16 @@
-#include "formats/grid_order.h"
+#include "kernels/grid_order.h"
 
 #include <stdlib.h>
 
 /** The stencil of most sampled rows. */
 typedef struct stencil {
-    int32_t distance[SP_GRID_ENTRIES]; /* of its points from the middle one, ascending, in points */
+    int32_t distance[SP_STENCIL_ENTRIES]; /* of its points from the middle one, ascending, in points */
     int32_t count;
     int32_t reach[3]; /* in points along x, lines, and planes */
 } stencil;
 
 /** Says whether two rows have their columns at the same distances from one another. */
-static int same_distances(const sp_grid_sample *a, const sp_grid_sample *b)
+static int same_distances(const sp_stencil_sample *a, const sp_stencil_sample *b)
 {
     if (a->length != b->length) return 0;
     for (int i = 1; i < a->length; i++)
@@ -20,9 +20,9 @@ static int same_distances(const sp_grid_sample *a, const sp_grid_sample *b)
 
 /** Returns the sample whose distances most samples have (Boyer and Moore: MJRTY, a fast majority vote algorithm,
  *  1991), NULL if less than half of them have the same. \param [out] unknowns  per point */
-static const sp_grid_sample *find_majority(const sp_grid_sample *sample, int samples, int32_t *unknowns)
+static const sp_stencil_sample *find_majority(const sp_stencil_sample *sample, int samples, int32_t *unknowns)
 {
-    const sp_grid_sample *most = NULL;
+    const sp_stencil_sample *most = NULL;
     int votes = 0, same = 0;
     for (int i = 0; i < samples; i++) {
         if (votes == 0) most = sample + i;
@@ -39,7 +39,7 @@ static const sp_grid_sample *find_majority(const sp_grid_sample *sample, int sam
 
 /** Finds the distances of points from those of columns. Returns 0 if the columns are not those of whole points, or
  *  not the same to both sides. */
-static int find_distances(const sp_grid_sample *row, int32_t unknowns, stencil *s)
+static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stencil *s)
 {
     s->count = row->length / unknowns;
     if (row->length % unknowns != 0 || s->count % 2 == 0) return 0;
@@ -75,7 +75,7 @@ static int count_until(const stencil *s, int i, int64_t high)
 }
 
 /** Finds the points per line and per plane in the distances to one side. Returns 0 if they are no grid's. */
-static int find_directions(stencil *s, int64_t points, sp_grid *g)
+static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
 {
     const int32_t *const d = s->distance;
     int64_t stride = 1, width = 0; /* of this direction; how far the directions before it reach */
@@ -104,18 +104,18 @@ static int find_directions(stencil *s, int64_t points, sp_grid *g)
 
 /** Chooses the cross-section of the bricks: as large as the rows of X for two layers and their neighbours, which a
  *  layer needs and the next one needs again, have room in shared memory. */
-static void choose_bricks(const stencil *s, sp_grid *g)
+static void choose_bricks(const stencil *s, sp_stencil_grid *g)
 {
     /* ROOM: of some 630 to 850 rows of X. WIDEST: points; from then on it gains little */
     enum { ROOM = 650, WIDEST = 64, LAYERS = 2 };
     const int plane = g->points[2] == 1;
-    int64_t edge[2] = {SP_GRID_CELL, plane ? LAYERS * SP_GRID_CELL : SP_GRID_CELL};
-    const int64_t depth = plane ? 1 : LAYERS * SP_GRID_CELL + 2 * s->reach[2];
+    int64_t edge[2] = {SP_STENCIL_CELL, plane ? LAYERS * SP_STENCIL_CELL : SP_STENCIL_CELL};
+    const int64_t depth = plane ? 1 : LAYERS * SP_STENCIL_CELL + 2 * s->reach[2];
     for (int grown = 1; grown;) {
         grown = 0;
         for (int d = 0; d < (plane ? 1 : 2); d++) {
             int64_t of[2] = {edge[0], edge[1]};
-            of[d] += SP_GRID_CELL;
+            of[d] += SP_STENCIL_CELL;
             if (of[d] > WIDEST || edge[d] >= g->points[d]) continue;
             if ((of[0] + 2 * s->reach[0]) * (of[1] + 2 * s->reach[1]) * depth * g->unknowns > ROOM) continue;
             edge[d] = of[d];
@@ -129,11 +129,11 @@ static void choose_bricks(const stencil *s, sp_grid *g)
     }
 }
 
-int sp_grid_find(const sp_grid_sample *sample, int samples, int64_t rows, sp_grid *grid)
+int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t rows, sp_stencil_grid *grid)
 {
     stencil s;
-    const sp_grid_sample *const row = samples > 0 ? find_majority(sample, samples, &grid->unknowns) : NULL;
-    if (!row || row->length == 0 || grid->unknowns > SP_GRID_UNKNOWNS || rows % grid->unknowns != 0 ||
+    const sp_stencil_sample *const row = samples > 0 ? find_majority(sample, samples, &grid->unknowns) : NULL;
+    if (!row || row->length == 0 || grid->unknowns > SP_STENCIL_UNKNOWNS || rows % grid->unknowns != 0 ||
         rows > INT32_MAX || !find_distances(row, grid->unknowns, &s) ||
         !find_directions(&s, rows / grid->unknowns, grid))
         return 0;
