@@ -7,9 +7,9 @@
 
 #include "base/memory.h"
 #include "device/device.h"
-#include "kernels/grid_order.h"
 #include "formats/row_clusters.h"
 #include "formats/sell.h"
+#include "kernels/grid_order.h"
 
 /** Checks that an array in GPU memory has the same bytes as one in host memory. */
 static void check_same(const void *host, const void *device, int64_t bytes, const char *what,

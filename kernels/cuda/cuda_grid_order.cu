@@ -57,10 +57,13 @@ spmm_status sp_cuda_grid_order(const sp_matrix *a, int32_t **order)
     TRY(find_grid(a, stream, &grid, &found));
     if (!found) return SPMM_OK;
     int32_t *rows;
-    const spmm_status status = sp_device_alloc((void **)&rows, a->rows * (int64_t)sizeof *rows,
-                                               "order of rows");
+    spmm_status status = sp_device_alloc((void **)&rows, a->rows * (int64_t)sizeof *rows, "order of rows");
     if (status != SPMM_OK) return status;
     place_rows<<<blocks_for(a->rows), THREADS, 0, stream>>>(grid, a->rows, rows);
-    *order = rows;
-    return sp_device_launched("order of a grid's rows");
+    status = sp_device_launched("order of a grid's rows");
+    if (status == SPMM_OK)
+        *order = rows;
+    else
+        sp_device_free(rows);
+    return status;
 }

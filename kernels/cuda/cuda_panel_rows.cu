@@ -140,6 +140,10 @@ spmm_status sp_cuda_regroup_rows(const sp_matrix *a, const int32_t *order, int32
     TRY(sp_device_alloc((void **)&rows, a->rows * (int64_t)sizeof *rows, "order of rows"));
     regroup_window<<<(unsigned)((a->rows + ROWS - 1) / ROWS), WARP, 0, stream>>>(a->row_start, a->col,
                                                                                  a->rows, order, rows);
-    *regrouped = rows;
-    return sp_device_launched("rows of panels");
+    const spmm_status status = sp_device_launched("rows of panels");
+    if (status == SPMM_OK)
+        *regrouped = rows;
+    else
+        sp_device_free(rows);
+    return status;
 }

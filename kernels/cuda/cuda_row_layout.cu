@@ -213,19 +213,18 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Returns the mean of the points of a sub-warp of NEIGHBOURS lanes that have one, `own` if none has. */
-__device__ inline point mean_of(point p, bool has, const point &own)
+/** Returns the mean of the points of a sub-warp of NEIGHBOURS lanes, of which each has the sum of `count`, `own` if
+ *  there are none. */
+__device__ inline point mean_of(point sum, float count, const point &own)
 {
-    float count = has ? 1 : 0;
-    if (!has) p = {};
 #pragma unroll
     for (int step = NEIGHBOURS / 2; step > 0; step /= 2) {
         count += __shfl_xor_sync(~0u, count, step);
 #pragma unroll
-        for (int d = 0; d < DIMENSIONS; d++) p.at[d] += __shfl_xor_sync(~0u, p.at[d], step);
+        for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += __shfl_xor_sync(~0u, sum.at[d], step);
     }
-    for (int d = 0; d < DIMENSIONS; d++) p.at[d] = count > 0 ? p.at[d] / count : own.at[d];
-    return p;
+    for (int d = 0; d < DIMENSIONS; d++) sum.at[d] = count > 0 ? sum.at[d] / count : own.at[d];
+    return sum;
 }
 
 /** Moves each vertex to the mean of its neighbours. */
@@ -243,7 +242,7 @@ __global__ void __launch_bounds__(THREADS) smooth_vertices(small_graph g, const 
                 count++;
             }
         for (int d = 0; d < DIMENSIONS; d++) sum.at[d] /= fmaxf(count, 1);
-        const point mean = mean_of(sum, count > 0, is ? from[v] : sum);
+        const point mean = mean_of(sum, count > 0 ? 1 : 0, is ? from[v] : sum);
         if (is && threadIdx.x % NEIGHBOURS == 0) to[v] = mean;
     }
 }
@@ -272,14 +271,7 @@ __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t l
         for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += p.at[d];
         count++;
     }
-#pragma unroll
-    for (int step = NEIGHBOURS / 2; step > 0; step /= 2) {
-        count += __shfl_xor_sync(~0u, count, step);
-#pragma unroll
-        for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += __shfl_xor_sync(~0u, sum.at[d], step);
-    }
-    for (int d = 0; d < DIMENSIONS; d++) sum.at[d] = count > 0 ? sum.at[d] / count : own.at[d];
-    return sum;
+    return mean_of(sum, count, own);
 }
 
 /** Moves each row to the mean of its columns' rows: of some, other ones in each pass, or of all. */
@@ -306,7 +298,7 @@ __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start,
                 p = from[col[begin +
                              (length <= NEIGHBOURS ? (unsigned)lane : first + hash % (next - first))]];
             }
-            mean = mean_of(p, has, own);
+            mean = mean_of(p, has ? 1 : 0, own);
         }
         if (i < rows && lane == 0) to[i] = mean;
     }
