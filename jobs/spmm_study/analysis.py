@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import lines, output, records, schema, series, steps, tables
+from . import lines, outcome, output, pythons, records, schema, sentences, series, steps, tables
 
 
 def _ranks(text):
@@ -41,8 +41,8 @@ def drawing(program):
         from . import plots  # pylint: disable=import-outside-toplevel
         return plots
     except ImportError as error:
-        print(f"{program}: no plots: {error} ({sys.executable}); Debian and Ubuntu have it in the package "
-              "python3-matplotlib", file=sys.stderr)
+        print(f"{program}: no plots: {error} ({pythons.tried()}); Debian and Ubuntu have it in the package "
+              "python3-matplotlib, and PyPI as matplotlib", file=sys.stderr)
         return None
 
 
@@ -71,11 +71,13 @@ class Analysis:
         self.points = sorted(found.points, key=_order)
         # an empty matrix has times, and no rates
         working = [p for p in self.points if p.flop > 0]
-        self.strong, self.weak = series.strong(working), series.weak(working)
+        self.strong = series.with_predictions(series.strong(working), found.predictions)
+        self.weak = series.weak(working)
         self.threaded, self.sweeps = series.threaded(working), series.sweeps(working)
         self.rooflines = series.rooflines(working)
         self.steps = steps.measurements(found.steps)
         self.step_groups = [group for m in self.steps for group in steps.strong(m)]
+        self.outcomes = outcome.of(self)
 
     @property
     def measured(self):
@@ -86,12 +88,22 @@ class Analysis:
         """In flop/s; None where nobody said. The last one given counts."""
         return next((flops for name, flops in reversed(self.peaks) if name.lower() in machine.lower()), None)
 
+    def sentences(self):
+        """What came out, in words."""
+        return sentences.of(self, self.outcomes)
+
     # ---- tables by section ----
+
+    def outcome_tables(self):
+        return [outcome.table(self.outcomes)] if self.outcomes else []
+
+    def step_outcome_tables(self):
+        return [outcome.steps_table(self.steps)] if self.steps else []
 
     def strong_tables(self, groups=None):
         found = []
         for group in self.strong if groups is None else groups:
-            found += [tables.strong_table(group), tables.fits_table(group, self.predict)]
+            found += [tables.strong_table(group), tables.fits_table(group, self.predict), tables.predictions_table(group)]
         return _filled(found)
 
     def threads_tables(self):
@@ -100,11 +112,11 @@ class Analysis:
     def weak_tables(self, groups=None):
         return [tables.weak_table(group) for group in (self.weak if groups is None else groups)]
 
-    def model_tables(self):
-        return _filled(tables.models_table(group, self.points) for group in self.strong)
+    def model_tables(self, groups=None):
+        return _filled(tables.models_table(g, self.points) for g in (self.strong if groups is None else groups))
 
-    def kernel_tables(self):
-        return [tables.sweep_table(s) for s in self.sweeps]
+    def kernel_tables(self, sweeps=None):
+        return [tables.sweep_table(s) for s in (self.sweeps if sweeps is None else sweeps)]
 
     def phase_tables(self):
         return _filled([tables.phases_table(self.points)])
@@ -126,11 +138,12 @@ class Analysis:
 
     def sections(self):
         """(heading, tables) of all that the records have something for."""
-        every = [("Points", [tables.points_table(self.points)] if self.points else []),
+        every = [("Outcome", self.outcome_tables()), ("Points", [tables.points_table(self.points)] if self.points else []),
                  ("Strong scaling", self.strong_tables()), ("Scaling over threads", self.threads_tables()),
                  ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables()),
                  ("GFLOP/s over K", self.kernel_tables()), ("Phases", self.phase_tables()),
-                 ("Roofline", self.roofline_tables()), ("Steps of series", self.step_tables()),
+                 ("Roofline", self.roofline_tables()), ("Steps of series: outcome", self.step_outcome_tables()),
+                 ("Steps of series", self.step_tables()),
                  ("Steps of series over ranks", self.step_scaling_tables()), ("Failed runs", self.failure_tables())]
         return [(heading, found) for heading, found in every if found]
 
@@ -138,9 +151,13 @@ class Analysis:
         """The tables of a terminal, a text each."""
         found = [f"== {heading} ==\n\n" + "\n\n".join(tables.text(t) for t in made)
                  for heading, made in self.sections()]
-        return found or ["no points"]
+        return (["\n".join(self.sentences())] if self.measured else []) + found or ["no points"]
 
     # ---- figures by section: (caption, figure) ----
+
+    def outcome_figures(self, plots):
+        made = plots.outcome(self.outcomes, self.sweeps)
+        return _drawn([(made.title, made)] if made else [])
 
     def strong_figures(self, plots, groups=None):
         made = []
@@ -154,17 +171,24 @@ class Analysis:
         return self.strong_figures(plots, self.threaded)
 
     def _predicted(self, group):
-        fitted = [one for one in group.series if one.fit]
+        fitted = [one for one in group.series if one.fit and one.fit.is_free]
         return (self.predict or tables.default_ranks(fitted)[:2]) if fitted else []
 
     def weak_figures(self, plots, groups=None):
-        return [(f"Weak scaling: {g.title}", plots.weak(g)) for g in (self.weak if groups is None else groups)]
+        return _drawn((f"Weak scaling: {g.title}", plots.weak(g)) for g in (self.weak if groups is None else groups))
 
-    def model_figures(self, plots):
-        return _drawn((f"Cost models: {g.title}", plots.models(g, self.points)) for g in self.strong)
+    def model_figures(self, plots, groups=None):
+        return _drawn((f"Cost models: {g.title}", plots.models(g, self.points))
+                      for g in (self.strong if groups is None else groups))
 
-    def kernel_figures(self, plots):
-        return _drawn((f"GFLOP/s over K: {s.title}", plots.kernels(s)) for s in self.sweeps)
+    def kernel_figures(self, plots, sweeps=None):
+        made = []
+        for s in self.sweeps if sweeps is None else sweeps:
+            # where nothing scales, the first figure has the shares
+            heat = plots.heat(s) if any(o.speedup for o in self.outcomes) else None
+            made += [(f"Share of the best: {s.title}", heat), (f"GFLOP/s of each kernel: {s.title}", plots.dots(s)),
+                     (f"GFLOP/s over K: {s.title}", plots.rates(s))]
+        return _drawn(made)
 
     def phase_figures(self, plots):
         """Of each machine and problem."""
@@ -190,7 +214,7 @@ class Analysis:
         return self.strong_figures(plots, self.step_groups if groups is None else groups)
 
     def write_csv(self, path):
-        """A row a point into the file; steps of series have other columns, and where there are both, a file of their
+        """A row per point into the file; steps of series have other columns, and where there are both, a file of their
         own. Returns the names of files that nobody asked for."""
         own = path if not self.points else "-series".join(os.path.splitext(path))
         if self.points or not self.steps:
@@ -207,7 +231,7 @@ class Analysis:
         """All figures into the folder. Returns the names of the files."""
         os.makedirs(folder, exist_ok=True)
         made, names = [], set()
-        for figures in (self.strong_figures, self.threads_figures, self.weak_figures, self.model_figures,
+        for figures in (self.outcome_figures, self.strong_figures, self.threads_figures, self.weak_figures, self.model_figures,
                         self.kernel_figures, self.phase_figures, self.roofline_figures, self.step_figures,
                         self.step_scaling_figures):
             for caption, figure in figures(plots):

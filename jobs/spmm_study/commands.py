@@ -5,6 +5,7 @@ import sys
 
 from .conversions import ConversionError
 from .lines import RecordsError
+from .names import CollectionError
 from .points import StudyError
 from .recorder import RecordError
 
@@ -27,6 +28,8 @@ def run(name):
         return _said(name, error, BAD_OUTPUT)
     except ConversionError as error:
         return _said(name, error, FAILED)
+    except CollectionError as error:
+        return _said(name, f"error: {error}", error.code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD_OUTPUT

@@ -85,7 +85,7 @@ def table(records):
 
 
 def figure(records):
-    """A panel a conversion: bars of each algorithm, a group a matrix, logarithmic."""
+    """A panel per conversion: bars of each algorithm, a group per matrix, logarithmic."""
     from . import plots  # matplotlib
 
     @plots.styled

@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 
-from . import conversions, output
+from . import conversions, output, pythons, schema
 from .recorder import RecordError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -37,7 +37,7 @@ def measure(o):
                 if sum(r["matrix"] == matrix for r in records) > n:
                     continue
                 record = conversions.measure(o.program, o.launcher, matrix)
-                output.append(fd, json.dumps({"conversions": record}).encode() + b"\n")
+                output.append(fd, json.dumps({"schema": schema.newest(), "conversions": record}).encode() + b"\n")
                 records.append(record)
                 print(f"round {n + 1} of {o.rounds}: {os.path.basename(matrix)}", flush=True)
     finally:
@@ -47,6 +47,7 @@ def measure(o):
 
 def main():
     o = options()
+    pythons.can_draw()
     try:
         records = measure(o)
     except OSError as error:
@@ -55,7 +56,7 @@ def main():
     try:
         from . import plots
     except ImportError:
-        print("no plot: python3-matplotlib is not installed")
+        print(f"no plot: none of {pythons.tried()} has matplotlib (python3-matplotlib in Debian and Ubuntu)")
     else:
         print("plot: " + ", ".join(plots.save(conversions.figure(records), o.out)))
     return 0 if all(same for *_, same in conversions.combined(records)) else 1

@@ -9,26 +9,40 @@ import shutil
 import socket
 import subprocess
 
+from . import schema
+
 VARIABLES = re.compile(r"^(OMP_|GOMP_|KMP_|OMPI_MCA_|PRTE_MCA_|UCX_|NCCL_|CUDA_VISIBLE_DEVICES|SPMM_)")
 SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES", "SLURM_NTASKS",
          "SLURM_CPUS_PER_TASK",
          "SLURM_GPUS_ON_NODE", "SLURM_ARRAY_TASK_ID")
+GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 
 
 def now():
     return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def first_line(*command):
-    """Of what a command prints; "" where there is no such command."""
+def _lines(*command):
+    """What a command prints, without blank lines; none where there is no such command."""
     if not shutil.which(command[0]):
-        return ""
+        return []
     try:
         result = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=20,
                                 check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return next((line.strip() for line in (result.stdout + result.stderr).splitlines() if line.strip()), "")
+        return []
+    return [line.strip() for line in (result.stdout + result.stderr).splitlines() if line.strip()]
+
+
+def first_line(*command):
+    """Of what a command prints; "" where there is no such command."""
+    return next(iter(_lines(*command)), "")
+
+
+def _nvcc():
+    """The line that names the release: the first one is the same for all."""
+    printed = _lines("nvcc", "--version")
+    return next((line for line in printed if "release" in line), next(iter(printed), ""))
 
 
 def _cpu():
@@ -43,6 +57,23 @@ def _memory():
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError):
+        return None
+
+
+def _governor():
+    """What decides on the frequency of core 0; None where the system does not say, as most virtual machines."""
+    try:
+        with open(GOVERNOR, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def load_average():
+    """Of the last minute; None where the system does not say."""
+    try:
+        return os.getloadavg()[0]
+    except (OSError, AttributeError):
         return None
 
 
@@ -65,12 +96,14 @@ def _commit(folder):
 
 
 def describe(study, program, root):
-    """The record; its id is the same for the same surroundings, whenever it is made."""
+    """The record; its id is the same for the same surroundings, whenever it is made. What changes from run to run, as
+    the load does, is no part of it: see runner.py."""
     facts = {"study": study, "host": socket.gethostname(), "system": platform.platform(), "cpu": _cpu(),
-             "cores": len(os.sched_getaffinity(0)), "memory_bytes": _memory(), "gpus": _gpus(),
+             "cores": len(os.sched_getaffinity(0)), "governor": _governor(), "memory_bytes": _memory(), "gpus": _gpus(),
              "mpi": first_line("mpirun", "--version"), "compiler": first_line("cc", "--version"),
-             "nvcc": first_line("nvcc", "--version"), "commit": _commit(root), "program": first_line(program, "--version"),
+             "nvcc": _nvcc(), "commit": _commit(root), "program": first_line(program, "--version"),
              "variables": {k: v for k, v in sorted(os.environ.items()) if VARIABLES.match(k)},
              "slurm": {k: os.environ[k] for k in SLURM if k in os.environ}}
     text = json.dumps({k: v for k, v in facts.items() if k != "slurm"}, sort_keys=True)
-    return {"environment": {"id": hashlib.sha256(text.encode()).hexdigest()[:8], "started": now(), **facts}}
+    name = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return {"schema": schema.newest(), "environment": {"id": name, "started": now(), **facts}}

@@ -53,6 +53,8 @@ def karp_flatt(speed_up, p):
 
 # ---- Amdahl with overhead ----
 
+# points beside p = 1 that a law is drawn through, or its parameters told for
+LEAST_FREE = 3
 # p - 1: a rank that talks to all others, one after another, or a root that does; log2 p: trees, as in barriers and sums
 OVERHEADS = {"p-1": lambda p: p - 1.0, "log2 p": math.log2}
 
@@ -67,6 +69,11 @@ class Fit:
     residual: float
     points: int
     other_residual: float = None
+
+    @property
+    def is_free(self):
+        """Are there enough points beside T1 to speak of a law? One gives a, and two any a and c."""
+        return self.points >= LEAST_FREE
 
     def seconds(self, p):
         return self.first * (self.serial + (1 - self.serial) / p) + self.overhead * OVERHEADS[self.form](p)
@@ -88,7 +95,7 @@ class Fit:
     @property
     def determined(self):
         """More points than parameters, and one form clearly the better."""
-        return self.points > 2 and (self.other_residual is None or self.other_residual > 1.1 * self.residual + 1e-12)
+        return self.is_free and (self.other_residual is None or self.other_residual > 1.1 * self.residual + 1e-12)
 
 
 def _solve(rows):

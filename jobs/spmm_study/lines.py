@@ -118,7 +118,7 @@ def parse(line):
         raise RecordsError(f"{line.where}: {error}") from None
     except json.JSONDecodeError as error:
         kind = CutOff if text.lstrip().startswith("{") and not line.ended else RecordsError
-        raise kind(f"{line.where}: not JSON: column {error.colno}: {error.msg}; expected an object a line") from None
+        raise kind(f"{line.where}: not JSON: column {error.colno}: {error.msg}; expected one object per line") from None
     except RecursionError:
         deep = True
     if deep:
@@ -126,6 +126,18 @@ def parse(line):
     if not isinstance(found, dict):
         raise RecordsError(f"{line.where}: found {shown(found)}, expected an object")
     return found
+
+
+def whole_file(path, most, expected, kind):
+    """The bytes of a file. Raises kind where it cannot be read, or has more than `most` bytes."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise kind(f"{path}: {error.strerror}") from error
+    if len(data) > most:
+        raise kind(f"{path}: found more than {most} bytes, expected {expected}")
+    return data
 
 
 def read(path):

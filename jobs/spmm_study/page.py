@@ -1,29 +1,13 @@
-"""One self-contained HTML page of an analysis: tables and inline SVG; no script, nothing from elsewhere."""
-import html
+"""One self-contained HTML page of an analysis: what came out in sentences, a table and a figure; then the details."""
+import re
+import shlex
 
-from . import series, steps, tables
+from . import markup, series, steps, tables
+from .markup import escape
 
 # more figures of one kind than anybody looks at; jobs/scaling --out draws them all
 MOST_FIGURES = 12
-
-CSS = """
-body { font: 15px/1.45 Georgia, "Times New Roman", serif; color: #111; max-width: 62em; margin: 2em auto;
-  padding: 0 1em }
-h1 { font-size: 1.6em; margin-bottom: .2em } h2 { font-size: 1.25em; border-bottom: 1px solid #999; margin-top: 2em }
-.scroll { overflow-x: auto; margin: 1em 0 }
-table { border-collapse: collapse; font: 12px/1.35 "DejaVu Sans", Verdana, sans-serif; white-space: nowrap }
-caption { text-align: left; font-weight: bold; padding: .2em 0 }
-th, td { padding: .15em .6em; text-align: right } th { border-top: 1.5px solid; border-bottom: 1px solid }
-tbody tr:last-child td { border-bottom: 1.5px solid } .left { text-align: left }
-td.text { white-space: normal; min-width: 14em }
-.remark { font-size: .87em; color: #333; margin: .1em 0 } figure { margin: 1.2em 0; break-inside: avoid }
-figure svg { max-width: 100%; height: auto } figcaption { font-size: .9em }
-nav { font-size: .9em } code { font-size: .9em }
-@media print { body { max-width: none; margin: 0; font-size: 10pt } nav { display: none } .scroll { overflow: visible }
-  figure { display: inline-block; width: 49%; margin: .6em 0; vertical-align: top }
-  table { font-size: 6.5pt } th, td { padding: .1em .35em } tr { break-inside: avoid } h2 { break-after: avoid }
-  @page { size: A4 landscape; margin: 14mm } }
-"""
+MOST_COMMANDS = 500
 
 EXPLAINED = {
     "strong": "Time of one product of a fixed problem. S abs.: speed-up over the serial product; S rel.: over one rank "
@@ -39,7 +23,7 @@ EXPLAINED = {
     "kernels": "GFLOP/s: 2 nnz K over the median time.",
     "phases": "Each phase is the slowest rank's.",
     "roofline": "Flop per byte of the least DRAM traffic: nnz (s + 4) + 8 (m + 1) + s K (rows of X touched + m) bytes, "
-                "s bytes a number.",
+                "s bytes per number.",
     "series": "Steps of series_mpi: times of one step, and what it makes of the bandwidth that a copy has. Speed-up: "
               "over the sequential program. Roofline: flop per byte of the least that a step moves, under the fastest "
               "copy measured; the flat line is the peak that was given, or the best measured.",
@@ -50,72 +34,60 @@ EXPLAINED = {
 }
 
 
-def escape(text):
-    """Text for HTML. What is no character (bytes of a broken log) becomes a mark."""
-    clean = "".join(c if c in "\t\n" or c >= " " else "\ufffd" for c in str(text))
-    return html.escape(clean.encode("utf-8", "replace").decode("utf-8"))
-
-
-def table_html(table):
-    def row(cells, tag):
-        made = []
-        for name, cell in zip(table.heading, cells):
-            names = ["left"] if name in table.left else []
-            names += ["text"] if tag == "td" and len(cell) > 60 else []
-            kind = f' class="{" ".join(names)}"' if names else ""
-            made.append(f"<{tag}{kind}>{escape(cell)}</{tag}>")
-        return "<tr>" + "".join(made) + "</tr>"
-    body = "\n".join(row(cells, "td") for cells in table.rows)
-    remarks = "\n".join(f'<p class="remark">{escape(r)}</p>' for r in table.remarks)
-    return (f'<div class="scroll"><table><caption>{escape(table.title)}</caption>\n<thead>{row(table.heading, "th")}'
-            f"</thead>\n<tbody>{body}</tbody></table></div>\n{remarks}")
-
-
 class Page:
     """Sections in order, and the names of those that had nothing to say."""
 
-    def __init__(self, title, plots):
-        self.title, self.plots = title, plots
-        self.parts, self.contents, self.missing, self.figures = [], [], [], 0
+    def __init__(self, plots):
+        self.plots = plots
+        self.parts, self.contents, self.missing, self.figures, self.tables = [], [], [], 0, 0
 
-    def figure_html(self, caption, figure):
-        self.figures += 1
-        name = f"figure{self.figures}"
-        drawn = self.plots.svg(figure, name).replace("<svg ", f'<svg id="{name}" role="img" '
-                                                     f'aria-label="{escape(caption)}" ', 1)
-        return f"<figure>{drawn}<figcaption>Figure {self.figures}. {escape(caption)}.</figcaption></figure>"
-
-    def figures_html(self, draw, room):
+    def _figures(self, draw, room):
         """The first figures, as many as there is room for, and how many were drawn."""
-        figures = draw(self.plots) if self.plots and room > 0 else []
-        drawn = "".join(self.figure_html(c, f) for c, f in figures[:room])
-        return (f'<div class="figures">{drawn}</div>' if drawn else ""), min(len(figures), room)
+        found = draw(self.plots)[:room] if self.plots and room > 0 else []
+        made = []
+        for caption, picture in found:
+            self.figures += 1
+            made.append(markup.figure_html(self.plots, caption, picture, self.figures))
+        return made, len(found)
 
-    def section(self, name, heading, blocks, why="", lead=""):
-        """blocks: (tables, function that gives [(caption, figure)] or None). Without anything: left out, and why."""
-        body, room = [lead] if lead else [], MOST_FIGURES
+    def _tables(self, found):
+        """Tables, and their lines of the contents."""
+        made, lines = [], []
+        for table in found:
+            self.tables += 1
+            made.append(markup.table_html(table, f"table{self.tables}"))
+            lines.append(f'<li><a href="#table{self.tables}">{escape(table.title)}</a></li>')
+        return made, lines
+
+    def section(self, name, heading, blocks, why="", lead="", more=""):
+        """blocks: (tables, function that gives [(caption, picture)] or None). lead stands before, more after them.
+        Without anything: left out, and why."""
+        body, lines, room = [], [], MOST_FIGURES
         for found, draw in blocks:
-            drawn, count = self.figures_html(draw, room) if draw else ("", 0)
+            drawn, count = self._figures(draw, room) if draw else ([], 0)
             room -= count
-            body += [part for part in (drawn, *map(table_html, found)) if part]
-        if not body:
+            made, told = self._tables(found)
+            lines += told
+            body += made + drawn
+        if not body and not lead and not more:
             self.missing.append(f"{heading} ({why})" if why else heading)
             return
         if self.plots and room <= 0:
             body.append(f'<p class="remark">No more than {MOST_FIGURES} figures of a section are shown; jobs/scaling '
                         "--out draws all.</p>")
         intro = f"<p>{escape(EXPLAINED[name])}</p>" if name in EXPLAINED else ""
-        self.contents.append(f'<a href="#{name}">{escape(heading)}</a>')
-        self.parts.append("\n".join([f'<section id="{name}"><h2>{escape(heading)}</h2>', intro, *body, "</section>"]))
+        inner = f"<ul>{''.join(lines)}</ul>" if len(lines) > 1 else ""
+        self.contents.append(f'<li><a href="#{name}">{escape(heading)}</a>{inner}</li>')
+        self.parts.append("\n".join([f'<section id="{name}"><h2>{escape(heading)}{markup.anchor(name, "section")}</h2>',
+                                     lead, intro, *body, more, "</section>"]))
 
-    def html(self, lead):
+    def html(self, title, how):
+        """how: a paragraph after the first section, about all that follow."""
         left_out = ("<p>Left out, without data: " + escape("; ".join(self.missing)) + ".</p>") if self.missing else ""
         no_plots = "" if self.plots else "<p>Without figures: matplotlib (package python3-matplotlib) was missing.</p>"
-        return "\n".join(['<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8">',
-                          '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                          f"<title>{escape(self.title)}</title>", f"<style>{CSS}</style></head><body>",
-                          f"<h1>{escape(self.title)}</h1>", lead, f"<nav>{' · '.join(self.contents)}</nav>",
-                          *self.parts, no_plots, left_out, "</body></html>", ""])
+        contents = f"<nav><details><summary>Contents</summary><ul>{''.join(self.contents)}</ul></details></nav>"
+        return markup.document(title, [f"<h1>{escape(title)}</h1>", *self.parts[:1], contents, how, *self.parts[1:],
+                                       no_plots, left_out])
 
 
 # ---- what is of the page alone ----
@@ -125,7 +97,7 @@ def _distinct(values):
 
 
 def overview_table(study):
-    """What was run where: a row a machine and matrix."""
+    """What was run where: a row per machine and matrix."""
     found = {}
     for p in study.points:
         found.setdefault((p.machine, p.name, p.rows, p.nnz), []).append(p)
@@ -138,7 +110,7 @@ def overview_table(study):
 
 
 def series_overview_table(study):
-    """A row a machine and shape of series."""
+    """A row per machine and shape of series."""
     found = series.by_key([p for m in study.steps for p in m.points], lambda p: (p.machine, steps.shape_text(p)))
     rows = [[machine, shape, _distinct(p.step for p in points), _distinct(sorted({p.precision for p in points})),
              _distinct(sorted({p.ranks for p in points})), _distinct(sorted({p.kernel for p in points})),
@@ -157,7 +129,7 @@ def _flat(value):
 
 
 def environment_tables(environments):
-    """A row a fact, a column an environment."""
+    """A row per fact, a column per environment."""
     if not environments:
         return []
     found = list(environments.values())
@@ -173,22 +145,37 @@ def _memory(value):
 
 
 def settings_table(study):
-    """What each study asked for: the values of every setting, and one command in full."""
-    asked, command = {}, {}
+    """What each study asked for: the values of every setting."""
+    asked = {}
     for p in study.measured:
         for r in p.runs:
             of = r.get("study") or {}
             name = str(of.get("name") or "runs without a study")
             for key, value in (of.get("settings") or {}).items():
                 asked.setdefault(name, {}).setdefault(key, set()).add(str(value))
-            if of.get("command"):
-                command.setdefault(name, " ".join(map(str, of["command"])))
-    rows = []
-    for name, settings in asked.items():
-        rows += [[name, key, ", ".join(sorted(values, key=lambda v: (len(v), v)))] for key, values in settings.items()]
-        rows += [[name, "a command", command[name]]] if name in command else []
+    rows = [[name, key, ", ".join(sorted(values, key=lambda v: (len(v), v)))] for name, settings in asked.items()
+            for key, values in settings.items()]
     heading = ("study", "setting", "values")
     return [tables.Table("Settings", list(heading), rows, heading)] if rows else []
+
+
+def _commands(study):
+    """The command of every point, once each, in the order in which they ran."""
+    runs = sorted((r.get("study") or {} for p in study.measured for r in p.runs), key=lambda s: str(s.get("started")))
+    return list(dict.fromkeys(shlex.join(map(str, s["command"])) for s in runs if s.get("command")))
+
+
+def repeat_html(study, name):
+    """The records, and how to measure them again."""
+    parts = [markup.records_html(study.records.lines, name)] if study.records.lines else []
+    commands = _commands(study)
+    if commands:
+        commits = _distinct(e["commit"] for e in study.records.environments.values() if e.get("commit"))
+        of = f", of commit {escape(commits)}" if commits else ""
+        more = f"\n# and {len(commands) - MOST_COMMANDS} more" if len(commands) > MOST_COMMANDS else ""
+        parts.append(f"<details><summary>The {len(commands)} commands, one per point{of}</summary><pre>"
+                     f"{escape(chr(10).join(commands[:MOST_COMMANDS]) + more)}</pre></details>")
+    return "\n".join(parts)
 
 
 def failure_lines(failures):
@@ -200,7 +187,7 @@ def failure_lines(failures):
     return f"<p>Commands of the failed runs:</p><ul>{items}</ul>"
 
 
-def _lead(study):
+def _how_to_read(study):
     found = study.records
     started = sorted(str((r.get("study") or {}).get("started") or "") for p in study.measured for r in p.runs)
     started = [s for s in started if s]
@@ -210,41 +197,65 @@ def _lead(study):
         (", or step" if study.steps else "")
     return (f"<p>{len(study.measured)} points, {found.runs} runs, {len(found.failures)} of them failed{escape(when)}. "
             f"Times are of one {what}, in ms: median over rounds, its 95 % interval, mean ± "
-            f"standard deviation of all samples, least and greatest.</p>{remarks}")
+            f"standard deviation of all samples, least and greatest. A click on a heading sorts its table.</p>{remarks}")
 
 
-def _by_group(groups, make_tables, make_figures):
-    """Blocks of a section: each problem's figures stand by its tables."""
-    return [(make_tables([g]), lambda plots, g=g: make_figures(plots, [g])) for g in groups]
+def _sentences_html(study):
+    # (a number and its per cent sign stay in one line)
+    found = "".join("<li>{}</li>".format(escape(text).replace(" %", "&nbsp;%")) for text in study.sentences()) \
+        if study.measured else ""
+    return f'<ul class="outcome">{found}</ul>' if found else "<p>There are no points in the records.</p>"
+
+
+def _joined(groups, make_tables, name, value):
+    """Tables of groups that differ in one thing alone, as one for each kind of table."""
+    kinds = series.by_key([(str(value(g)), g, table) for g in groups for table in make_tables([g])],
+                          lambda found: tuple(found[2].heading))
+    made = []
+    for members in kinds.values():
+        of, g, table = members[0]
+        title = table.title.replace(g.title, g.common_title)
+        made.append(tables.joined(title, name, [(of, table) for of, _, table in members]))
+    return made
+
+
+def _by_problem(groups, make_tables, make_figures, name="K", value=lambda g: g.k):
+    """Blocks of a section: each problem's figures stand by its tables. value: of what its groups differ in, `name`."""
+    return [(_joined(members, make_tables, name, value), lambda plots, members=members: make_figures(plots, members))
+            for members in series.by_key(groups, lambda g: (g.machine, g.matrix, g.precision)).values()]
 
 
 def _product_sections(page, study):
     p = study.points
-    page.section("strong", "Strong scaling", _by_group(study.strong, study.strong_tables, study.strong_figures),
+    page.section("strong", "Strong scaling", _by_problem(study.strong, study.strong_tables, study.strong_figures),
                  "no problem was run on two numbers of ranks")
     page.section("threads", "Scaling over threads",
-                 _by_group(study.threaded, study.strong_tables, study.strong_figures),
+                 _by_problem(study.threaded, study.strong_tables, study.strong_figures),
                  "nothing was run with two numbers of threads on the same ranks")
-    page.section("weak", "Weak scaling", _by_group(study.weak, study.weak_tables, study.weak_figures),
+    page.section("weak", "Weak scaling", _by_problem(study.weak, study.weak_tables, study.weak_figures),
                  "no problem grows with the ranks")
-    page.section("models", "Distributions and cost models", [(study.model_tables(), study.model_figures)],
+    page.section("models", "Distributions and cost models", _by_problem(study.strong, study.model_tables, study.model_figures),
                  "neither a probe nor one rank")
-    page.section("kernels", "Kernels over K", [(study.kernel_tables(), study.kernel_figures)], "one point")
+    page.section("kernels", "Kernels over K",
+                 _by_problem(study.sweeps, study.kernel_tables, study.kernel_figures, "ranks", lambda s: s.ranks), "one point")
     page.section("phases", "Phases", [(study.phase_tables(), study.phase_figures)])
     page.section("roofline", "Roofline", [(study.roofline_tables(), study.roofline_figures)])
     page.section("errors", "Errors", [([tables.errors_table(p)], None)] if p else [])
 
 
 def _series_sections(page, study):
-    page.section("series", "Steps of series", _by_group(study.steps, study.step_tables, study.step_figures))
+    page.section("series", "Steps of series",
+                 [(study.step_tables([m]), lambda plots, m=m: study.step_figures(plots, [m])) for m in study.steps])
     page.section("series-ranks", "Steps of series over ranks",
-                 _by_group(study.step_groups, study.step_scaling_tables, study.step_scaling_figures),
+                 _by_problem(study.step_groups, study.step_scaling_tables, study.step_scaling_figures),
                  "no step was run on two numbers of ranks")
 
 
 def report(study, title, plots):
     """The page's text."""
-    page, p = Page(title, plots), study.points
+    page, p = Page(plots), study.points
+    page.section("outcome", "Outcome", [(study.outcome_tables() + study.step_outcome_tables(), study.outcome_figures)],
+                 lead=_sentences_html(study))
     overview = ([overview_table(study)] if p else []) + ([series_overview_table(study)] if study.steps else [])
     page.section("what", "What was run where", [(overview, None)])
     if p or not study.steps:
@@ -252,12 +263,17 @@ def report(study, title, plots):
     if study.steps:
         _series_sections(page, study)
     page.section("failed", "Failed runs", [(study.failure_tables(), None)], "none failed",
-                 failure_lines(study.records.failures))
+                 more=failure_lines(study.records.failures))
     if p or not study.steps:
         page.section("points", "Every point", [([tables.points_table(p)], None)] if p else [])
     page.section("environment", "Environments", [(environment_tables(study.records.environments), None)])
     page.section("settings", "Settings", [(settings_table(study), None)])
-    return page.html(_lead(study))
+    page.section("repeat", "Records and commands", [], more=repeat_html(study, _slug(title)))
+    return page.html(title, _how_to_read(study))
+
+
+def _slug(text):
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:80] or "records"
 
 
 def title_of(study):

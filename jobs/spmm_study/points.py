@@ -15,24 +15,27 @@ from collections import namedtuple
 from functools import lru_cache
 
 from . import lines
+from .names import LISTED, NAMED, CollectionError, check_name, list_path, read_list
 
 # key: (default, what it is)
 DEFAULTS = {
     "name": ("", "of the study; the file's name"),
-    "matrices": ("", "files and generators; {expression} in one grows with `ranks` and `threads`"),
+    "matrices": ("", "files, generators, name:GROUP/NAME of the SuiteSparse Collection, list:NAME of matrices/lists; "
+                 "{expression} in a generator grows with `ranks` and `threads`"),
     "columns": ("64", "K"),
     "devices": ("auto", "auto, cpu, cuda"),
     "kernels": ("auto", "auto, names of --list-kernels, or all"),
     "formats": ("auto", "auto, csr, ell, ell-nopad, sell, panel, staged; for kernel auto"),
     "precisions": ("f64", "f64, f32"),
     "ranks": ("1", "numbers of MPI processes"),
-    "threads": ("0", "OpenMP threads a rank; 0: the cores it is bound to"),
+    "threads": ("0", "OpenMP threads per rank; 0: the cores it is bound to"),
     "grids": ("Px1", "Px1 rows, 1xQ columns, square (as near as can be), auto, or numbers such as 2x2"),
     "rounds": ("3", "how often each point is run, all of them in turn"),
     "repeats": ("10", "timed products of a run"),
     "warmup": ("2", "products before those"),
     "serial": ("no", "yes: the serial product of each matrix, K and precision, too, for absolute speed-up"),
     "probe": ("no", "yes: measure latency, bandwidth and the time of an operation, for the cost models"),
+    "machines": ("", "machine files: times are predicted by them for each point before the runs"),
     "options": ("", "further words for spmm_mpi"),
     "timeout": ("3600", "seconds a run may take"),
 }
@@ -48,8 +51,10 @@ MOST_WORD = 4096  # characters
 MOST_RUNS = 1_000_000
 SETTINGS = ("matrix", "k", "device", "kernel", "format", "precision", "ranks", "threads", "grid")
 
-# values: {key: words}; places: {key: FILE:LINE}, of those that the file has
-Study = namedtuple("Study", "name path values places")
+# values: {key: words}; places: {key: FILE:LINE}, of those that the file has; pins: names.Items of its lists; files: of its
+# matrices by name, once they are there, {word: File}; name: GROUP/NAME
+Study = namedtuple("Study", "name path values places pins files", defaults=((), {}))
+File = namedtuple("File", "path name")
 Kernel = namedtuple("Kernel", "name device format")
 
 
@@ -82,19 +87,39 @@ def read(path, changes=()):
         values[key], places[key] = values_of_key, where
     if not values["matrices"]:
         raise StudyError(f"{path}: there is no line `matrices = ...`")
+    values["matrices"], pins = _with_lists(values["matrices"], places["matrices"])
     name = values["name"][0] if values["name"] else re.sub(r"^.*/|\.study$", "", path)
-    return Study(name, path, values, places)
+    return Study(name, path, values, places, pins)
+
+
+def _with_lists(words, where):
+    """(the words, with the names of each list: in its place, Items of the lists)"""
+    found, items = [], []
+    try:
+        for word in words:
+            if word.startswith(LISTED):
+                listed = read_list(list_path(word[len(LISTED):]))
+                found += [NAMED + item.name for item in listed]
+                items += listed
+            else:
+                if word.startswith(NAMED):
+                    check_name(word[len(NAMED):])
+                found.append(word)
+    except CollectionError as error:
+        raise StudyError(f"{where}: {error}") from None
+    if not found:
+        raise StudyError(f"{where}: matrices = has lists without a name")
+    return list(dict.fromkeys(found)), items
+
+
+def names(study):
+    """Of matrices of the collection, as the study file asks for them."""
+    return [word[len(NAMED):] for word in study.values["matrices"] if word.startswith(NAMED)]
 
 
 def _text(path):
     """Of a study file."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise StudyError(f"{path}: {error.strerror}") from error
-    if len(data) > MOST_BYTES:
-        raise StudyError(f"{path}: found more than {MOST_BYTES} bytes, expected a study file")
+    data = lines.whole_file(path, MOST_BYTES, "a study file", StudyError)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -24,6 +24,11 @@ def own(path, kind_of):
             yield record, line.end
 
 
+def _kind_of(record):
+    """Of a line of a study, by the names of schema.KINDS."""
+    return next((kind for kind in ("environment", "prediction") if kind in record), "own")
+
+
 class Recorder:
     """The file, open and locked for this process. done: {(point, round): exit code} of what it holds. Raises
     RecordError, and RecordsError for lines that no study wrote."""
@@ -52,7 +57,7 @@ class Recorder:
     def _load(self, write):
         whole = 0
         try:
-            for record, whole in own(self.path, lambda r: "environment" if "environment" in r else "own"):
+            for record, whole in own(self.path, _kind_of):
                 self._note(record)
         except OSError as error:
             raise RecordError(f"{self.path}: {error.strerror}") from error
@@ -62,7 +67,7 @@ class Recorder:
     def _note(self, record):
         if "environment" in record:
             self.environments.add(record["environment"]["id"])
-        else:
+        elif "prediction" not in record:
             study = record["study"]
             self.done[study["point"], study["round"]] = study["code"]
             self.walls.setdefault(study["point"], []).append(study["wall_seconds"])

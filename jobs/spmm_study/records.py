@@ -1,6 +1,6 @@
 """Reads the records of studies (JSON Lines) and combines the rounds of a point.
 
-A line is an environment, a run as `spmm_mpi --json` writes it, with or without the group `study` that says which
+A line is an environment, a prediction as `spmm_mpi --dry-run --machine` writes it, a run as `spmm_mpi --json` writes it, with or without the group `study` that says which
 point of which study it is, a failed run, which has that group alone, or a step as `series_mpi --json` writes it.
 """
 import json
@@ -35,6 +35,11 @@ class Spread:
     @property
     def deviation(self):
         return None if self.variance is None else self.variance ** 0.5
+
+    @property
+    def width(self):
+        """Of the interval, in parts of the median; None where there is no interval."""
+        return (self.high - self.low) / self.median if self.low is not None and self.median > 0 else None
 
     def bounds(self):
         """What an error bar spans: the interval of the median where it is known, else all that was measured."""
@@ -108,6 +113,17 @@ class Measured:
         """What the study asked for, where that is more than a default; else what was run."""
         value = self.settings.get(name)
         return self.run(name) if value in (None, "", "all") else value
+
+    @property
+    def library(self):
+        """The other library whose kernel it is, with its version; "" of ours."""
+        return (self.runs[0].get("library") or {}).get("version") or ""
+
+    @property
+    def loads(self):
+        """Load averages of the machine when the rounds began, of those that say."""
+        found = [(r.get("study") or {}).get("load_average") for r in self.runs]
+        return [load for load in found if isinstance(load, (int, float)) and not isinstance(load, bool)]
 
     @property
     def ranks(self):
@@ -273,7 +289,8 @@ class StepPoint(Measured):
 
 @dataclass
 class Failure:
-    """A run without a result that counts."""
+    """A run without a result that counts. wrong: it has a result, and verification found it wrong. record: what the
+    program left of it, if anything."""
     name: str
     settings: dict
     code: int
@@ -281,6 +298,32 @@ class Failure:
     command: list
     started: str
     round: int
+    wrong: bool = False
+    record: dict = field(default_factory=dict)
+
+
+@dataclass
+class Prediction:
+    """Of one number of ranks on one machine, as `spmm_mpi --dry-run --machine` writes it."""
+    source: str
+    values: dict
+
+    @property
+    def ranks(self):
+        return self.values["ranks"]
+
+    @property
+    def seconds(self):
+        return self.values["seconds"]
+
+    @property
+    def problem(self):
+        """What points have in common with it that it may be held against."""
+        return self.source, self.values["k"], self.values["precision"], self.values["device"]
+
+    @property
+    def machine(self):
+        return self.values["machine"]
 
 
 @dataclass
@@ -291,10 +334,28 @@ class Records:
     remarks: list
     runs: int
     steps: list = field(default_factory=list)
+    predictions: list = field(default_factory=list)
+    lines: list = field(default_factory=list)  # of the files, as they were read: bytes with a newline each
 
 
-def _lines(path, remarks):
-    """(where, kind, record) of each line; a last line that a killed job cut off is remarked upon, and left out."""
+# {older name: the name since}, in the record or a group of it
+RENAMED = {None: {"floor_share": "dram_bound_share"},
+           "moved": {"still_seconds": "no_exchange_seconds", "slices": "column_blocks"}}
+
+
+def _renamed(record):
+    """With today's names."""
+    for group, names in RENAMED.items():
+        of = record if group is None else record.get(group)
+        for old, new in names.items() if isinstance(of, dict) else ():
+            if old in of:
+                of.setdefault(new, of.pop(old))
+    return record
+
+
+def _lines(path, remarks, kept):
+    """(where, kind, record) of each line; a last line that a killed job cut off is remarked upon, and left out. kept
+    takes the lines as they are."""
     found = None
     try:
         for line in lines.read(path):
@@ -304,7 +365,8 @@ def _lines(path, remarks):
                 remarks.append(f"{line.where}: the last line is cut off, and left out")
                 return
             kind = schema.kind_of(found)
-            schema.check(found, line.where, kind)
+            schema.check(_renamed(found), line.where, kind)
+            kept.append(line.data.rstrip(b"\r\n") + b"\n")
             yield line.where, kind, lines.clean(found)
     except OSError as error:
         raise RecordsError(f"{path}: {error.strerror}") from None
@@ -333,10 +395,17 @@ def _key(settings, machine, run):
     return json.dumps([settings, machine, ran], sort_keys=True, default=str)
 
 
-def _failure(study, error):
+def _is_wrong(record):
+    """Was a product or a step verified, and found wrong? What was not verified has not passed, and is not wrong."""
+    # of a failed run the group `study` alone has been checked
+    check, error, run = (record.get(n) if isinstance(record.get(n), dict) else {} for n in ("check", "error", "run"))
+    return bool(check.get("wrong")) or error.get("passed") is False and run.get("verify") != "none"
+
+
+def _failure(study, error, record):
     return Failure(study.get("point") or study.get("name") or "", study.get("settings") or {},
                    study.get("code"), error, study.get("command") or [], study.get("started") or "",
-                   study.get("round"))
+                   study.get("round"), _is_wrong(record), record)
 
 
 def _turn(study):
@@ -386,7 +455,7 @@ def _read_step(found, where, study, result, points):
     if check["wrong"] > 0:
         name = f"{found['step']} {found['kernel']}, {run['precision']}, {run['device']}"
         result.failures.append(_failure({"code": 1, "point": name, **study, "settings": study.get("settings") or run},
-                                        f"{check['wrong']} of {check['checked']} checked are wrong"))
+                                        f"{check['wrong']} of {check['checked']} checked are wrong", found))
     if not _is_timed(found["seconds"]):
         result.remarks.append(f"{where}: no time was measured, and the step is left out")
         return
@@ -394,9 +463,9 @@ def _read_step(found, where, study, result, points):
 
 
 def _read_run(found, where, study, result, points):
-    if (found.get("error") or {}).get("passed") is False:
+    if _is_wrong(found):
         result.failures.append(_failure({"code": 1, "point": short_name(found["matrix"]["source"]), **study,
-                                         "settings": study.get("settings") or found["run"]}, "wrong elements"))
+                                         "settings": study.get("settings") or found["run"]}, "wrong elements", found))
     elif not _is_timed(found["apply"]):
         result.remarks.append(f"{where}: no time was measured, and the run is left out")
     else:
@@ -408,11 +477,13 @@ def read(paths):
     remarks, environments, points, steps, failures, runs = [], {}, {}, {}, [], []
     result, unread = Records([], failures, environments, remarks, 0), 0
     for path in paths:
-        for where, kind, found in _lines(path, remarks):
+        for where, kind, found in _lines(path, remarks, result.lines):
             if kind == "environment":
                 environments[found["environment"]["id"]] = found["environment"]
             elif kind == "accuracy":
                 unread += 1
+            elif kind == "prediction":
+                result.predictions.append(Prediction(found["matrix"]["source"], found["prediction"]))
             else:
                 runs.append((where, kind, found, found.get("study") or {}))
     if unread:
@@ -424,7 +495,7 @@ def read(paths):
         elif kind == "run":
             _read_run(found, where, study, result, points)
         elif _turn(study) not in done:  # else it was tried again, and went well
-            failures.append(_failure(study, study.get("error") or ""))
+            failures.append(_failure(study, study.get("error") or "", found))
     for point in points.values():
         point.spread = combine([r["apply"] for r in point.runs])
     for point in steps.values():

@@ -1,14 +1,14 @@
-"""One self-contained HTML page of the records of a study: what was run where, scaling, kernels, phases, roofline,
-errors, failures, environments and settings.
+"""One self-contained HTML page of the records of a study: its outcome in sentences, a table and a figure; then what
+was run where, scaling, kernels, phases, roofline, errors, failures, environments and settings, and the records.
 
     jobs/report strong.jsonl weak.jsonl -o page.html
     jobs/report strong.jsonl -o page.html --title "SpMM on one node" --peak H200=34000
 
-Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
+Without matplotlib the page has no figures. Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
 """
 import argparse
 
-from . import analysis, output, page
+from . import analysis, output, page, pythons
 
 
 def options():
@@ -21,6 +21,7 @@ def options():
 
 def main():
     o = options()
+    pythons.can_draw()
     study = analysis.start("report", o)
     text = page.report(study, o.title or page.title_of(study), analysis.drawing("report"))
     output.write(o.output, text)

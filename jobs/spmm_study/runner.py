@@ -11,6 +11,7 @@ import time
 from . import environment, lines, schema
 from .points import schedule
 from .recorder import RecordError
+from .records import SERIAL
 
 GRACE = 1  # seconds between a signal to a run and the same to us, at most
 PATIENCE = 10  # seconds between SIGTERM and SIGKILL of a run
@@ -63,7 +64,7 @@ def command_of(study, settings, launcher, program, json_file):
     words += ["--kernel", s["kernel"]] if s["kernel"] != "auto" else ["-f", s["format"]]
     words += ["-t", str(s["threads"])] if s["threads"] else []
     words += ["--probe"] if v["probe"] == ["yes"] else []
-    return words + v["options"] + [s["matrix"]]
+    return words + v["options"] + [study.files[s["matrix"]].path if s["matrix"] in study.files else s["matrix"]]
 
 
 def _end(process):
@@ -101,8 +102,8 @@ def _wait(process, seconds, signals):
     return process.returncode
 
 
-def run_one(words, json_file, timeout, signals):
-    """(record of spmm_mpi or {}, exit code, last line, wall seconds). Raises RecordError where nothing could start."""
+def run_one(words, json_file, timeout, signals, kind="run"):
+    """(last record of spmm_mpi or {}, exit code, last line, wall seconds). Raises RecordError where nothing could start."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:
         try:
@@ -117,19 +118,19 @@ def run_one(words, json_file, timeout, signals):
             return {}, 124, f"ran longer than {timeout:.0f} s", time.monotonic() - start
         wall, last = time.monotonic() - start, _said(output)
     code = 128 - code if code < 0 else code
-    record, why = _record_of(json_file)
+    record, why = _record_of(json_file, kind)
     if not record:
         return {}, code or 1, why if code == 0 else last or why, wall
     return record, code, "" if code == 0 else last, wall
 
 
-def _record_of(json_file):
-    """(the last record of a run, ""), or ({}, why there is none)."""
+def _record_of(json_file, kind):
+    """(the last record of a run or of predictions, ""), or ({}, why there is none)."""
     record, why = {}, "it wrote no record"
     try:
         for line in lines.read(json_file):
             record = lines.parse(line)
-            schema.check(record, "its record", "run")
+            schema.check(record, "its record", kind)
     except (OSError, lines.RecordsError) as error:
         return {}, why if isinstance(error, OSError) else str(error)
     return record, why
@@ -195,6 +196,47 @@ def duration(seconds):
     return f"{seconds:.0f} s"
 
 
+def _foreseen(study, found):
+    """{settings of a prediction, as words of spmm_mpi: its numbers of ranks}, and the matrix's name in records."""
+    wanted, names = {}, {}
+    for settings in found.values():
+        matrix = settings["matrix"]
+        file = study.files.get(matrix)
+        words = ["-k", str(settings["k"]), "-d", settings["device"], "-p", settings["precision"]]
+        words += ["--kernel", settings["kernel"]] if settings["kernel"] not in ("auto", "all") else ["-f", settings["format"]]
+        key = (*words, *study.values["options"], file.path if file else matrix)
+        if not settings["kernel"].startswith(SERIAL):
+            wanted.setdefault(key, set()).add(settings["ranks"])
+            names[key] = file.name if file else matrix
+    return wanted, names
+
+
+def predict(study, found, recorder, launcher, program, folder, signals):
+    """Appends predictions by each machine file of the study. One that fails is told, and no failure of the study."""
+    wanted, names = _foreseen(study, found)
+    for machine in study.values["machines"]:
+        for number, (words, ranks) in enumerate(wanted.items()):
+            json_file = os.path.join(folder, f"prediction-{number}.json")
+            plan = ["--dry-run", "--machine", machine, "--plan-ranks", ",".join(map(str, sorted(ranks))), "--json", json_file]
+            made, error = _predictions([*launcher_words(launcher, 1, 1), program, *plan, *words], json_file,
+                                       float(study.values["timeout"][0]), signals)
+            print(f"predicted by {machine}: {names[words]}" + (f": FAILED: {error}" if error else f", {len(made)} numbers of ranks"),
+                  flush=True)
+            for record in made:
+                record["matrix"]["source"] = names[words]
+                recorder.append(record)
+
+
+def _predictions(words, json_file, timeout, signals):
+    """(records, "") or ([], why there are none)"""
+    _, code, error, _ = run_one(words, json_file, timeout, signals, "prediction")
+    try:
+        return ([], error) if code else ([lines.parse(line) for line in lines.read(json_file)], "")
+    finally:
+        if os.path.exists(json_file):
+            os.remove(json_file)
+
+
 def missing(study, found, recorder, retry_failed=False):
     """(round, key) of the runs that the records lack, in order."""
     runs = schedule(found, int(study.values["rounds"][0]))
@@ -211,11 +253,14 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
     if todo and surroundings["environment"]["id"] not in recorder.environments:
         recorder.append(surroundings)
     with _temporary_folder() as folder:
+        if todo:
+            predict(study, found, recorder, launcher, program, folder, signals)
         for n, (round_number, key) in enumerate(todo):
             signals.check()
             json_file = os.path.join(folder, f"{n}.json")
             words = command_of(study, found[key], launcher, program, json_file)
             started = environment.now()
+            load = environment.load_average()
             record, code, error, wall = run_one(words, json_file, float(study.values["timeout"][0]), signals)
             if code != 0 and not error.startswith("spmm_mpi: error"):
                 signals.await_shortly()
@@ -224,12 +269,16 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
             elif record["run"]["ranks"] != found[key]["ranks"]:
                 code, error = 1, (f"ran on {record['run']['ranks']} ranks, not {found[key]['ranks']}: the launcher does "
                                   "not fit the program's MPI")
+            record = record or {"schema": schema.newest()}
+            # where the program and the cache of matrices lie is nobody else's business
+            own, named = {program: os.path.basename(program)}, study.files.get(found[key]["matrix"])
+            if named:
+                own[named.path] = found[key]["matrix"]
+                record.get("matrix", {}).update(source=named.name)
             record["study"] = {"name": study.name, "point": key, "round": round_number, "settings": found[key],
-                               # where the program lies is nobody else's business
-                               "command": [os.path.basename(w) if w == program else w for w in words
-                                           if w not in ("--json", json_file)],
+                               "command": [own.get(w, w) for w in words if w not in ("--json", json_file)],
                                "environment": surroundings["environment"]["id"], "started": started,
-                               "wall_seconds": round(wall, 3), "code": code, "error": error}
+                               "load_average": load, "wall_seconds": round(wall, 3), "code": code, "error": error}
             recorder.append(record)
             failed += code != 0
             progress.say(round_number, found[key], record, error, todo[n + 1:])

@@ -3,23 +3,27 @@
     jobs/scaling strong.jsonl
     jobs/scaling strong.jsonl weak.jsonl --out figures --csv points.csv --predict 64,128 --peak 3500
 
-Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
+Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output, or no matplotlib for the plots of --out.
 """
 import argparse
 
-from . import analysis
+from . import analysis, pythons
+
+NOT_DRAWN = 4
 
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", metavar="DIR", help="draw the plots there, as SVG and PNG")
-    parser.add_argument("--csv", metavar="FILE", help="a row a point; steps of series_mpi beside products: FILE-series")
+    parser.add_argument("--csv", metavar="FILE", help="a row per point; steps of series_mpi beside products: FILE-series")
     analysis.add_options(parser)
     return parser.parse_args()
 
 
 def main():
     o = options()
+    if o.out:
+        pythons.can_draw()
     study = analysis.start("scaling", o)
     print("\n\n".join(study.text()))
     if o.csv:
@@ -27,6 +31,8 @@ def main():
             print(path)
     if o.out:
         plots = analysis.drawing("scaling")
-        for path in study.draw(plots, o.out) if plots else []:
+        if not plots:
+            return NOT_DRAWN
+        for path in study.draw(plots, o.out):
             print(path)
     return 0

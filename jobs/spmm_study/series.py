@@ -5,6 +5,14 @@ from dataclasses import dataclass, field
 from . import laws
 
 ORDER = {"rows": 0, "columns": 1, "blocks": 2}
+# part of a measured time by which a model may be wrong before that is marked as a miss
+MISS = 0.25
+
+
+def ratio_of(reference, point, factor=1.0):
+    """(quotient of the medians, how small, how large both their intervals let it be), times the factor."""
+    (a, a_low, a_high), (b, b_low, b_high) = ((s.median, *s.bounds()) for s in (reference.spread, point.spread))
+    return factor * a / b, factor * a_low / b_high, factor * a_high / b_low
 
 
 @dataclass
@@ -35,6 +43,17 @@ class Strong:
     def relative(self, point):
         return laws.speedup(self.first.spread.median, point.spread.median) if self.first else None
 
+    def ratio(self, point):
+        """relative(), and how small and large it may be."""
+        return (1.0, 1.0, 1.0) if point is self.first else ratio_of(self.first, point)
+
+    def ratios(self):
+        return [self.ratio(p) for p in self.points]
+
+    def ideal(self, point):
+        """Seconds of perfect scaling."""
+        return self.first.spread.median / self.size(point)
+
 
 @dataclass
 class Weak:
@@ -44,10 +63,18 @@ class Weak:
     points: list
     serial: object = None
     share: float = None
+    over = "ranks"
+
+    def size(self, point):
+        return point.ranks
 
     @property
     def first(self):
         return self.points[0] if self.points[0].ranks == 1 else None
+
+    @property
+    def most(self):
+        return self.points[-1].ranks
 
     def work_ratio(self, point):
         return point.flop / self.first.flop
@@ -55,6 +82,19 @@ class Weak:
     def scaled(self, point):
         """Against one rank."""
         return self._scaled(self.first, point)
+
+    relative = scaled
+
+    def ratio(self, point):
+        """scaled(), and how small and large it may be."""
+        return (1.0, 1.0, 1.0) if point is self.first else ratio_of(self.first, point, self.work_ratio(point))
+
+    def ratios(self):
+        return [self.ratio(p) for p in self.points]
+
+    def ideal(self, point):
+        """Seconds of perfect scaling."""
+        return self.first.spread.median * self.work_ratio(point) / point.ranks
 
     def scaled_absolute(self, point):
         """Against the serial product of the problem of one rank."""
@@ -77,6 +117,7 @@ class Group:
     k: int
     precision: str
     series: list = field(default_factory=list)
+    predictions: list = field(default_factory=list)  # of this problem over ranks
 
     @property
     def over(self):
@@ -86,6 +127,11 @@ class Group:
     @property
     def title(self):
         return f"{self.matrix}, K = {self.k}, {self.precision}, {self.machine}"
+
+    @property
+    def common_title(self):
+        """Of all K together."""
+        return f"{self.matrix}, {self.precision}, {self.machine}"
 
     @property
     def serial_label(self):
@@ -103,7 +149,12 @@ class Sweep:
 
     @property
     def title(self):
-        return (f"{self.matrix}, {self.precision}, {self.ranks} rank{'s' * (self.ranks != 1)}, {self.machine}")
+        return f"{self.matrix}, {self.precision}, {self.ranks} rank{'s' * (self.ranks != 1)}, {self.machine}"
+
+    @property
+    def common_title(self):
+        """Of all numbers of ranks together."""
+        return f"{self.matrix}, {self.precision}, {self.machine}"
 
     @property
     def columns(self):
@@ -181,6 +232,17 @@ def strong(points):
     return list(groups.values())
 
 
+def with_predictions(groups, predictions):
+    """Gives each group over ranks the predictions of its problem, one for each machine file and number of ranks: the last
+    one counts."""
+    for group in groups:
+        p = group.series[0].points[0]
+        key = p.source, p.k, p.precision, p.device
+        last = {(one.machine, one.ranks): one for one in predictions if one.problem == key}
+        group.predictions = [last[place] for place in sorted(last)]
+    return groups
+
+
 def threaded(points):
     """Groups with series of at least two numbers of threads on the same ranks: one process, above all."""
     groups = {}
@@ -243,6 +305,19 @@ def sweeps(points):
     return found
 
 
+def shares_of_best(sweep):
+    """{label: {K: GFLOP/s over those of the fastest of that K}}"""
+    rates = {label: {p.k: p.gflops for p in points} for label, points in sweep.lines.items()}
+    best = {k: max(of[k] for of in rates.values() if k in of) for k in sweep.columns}
+    return {label: {k: rate / best[k] for k, rate in of.items()} for label, of in rates.items()}
+
+
+def rates_of(point):
+    """(GFLOP/s of the median, of the upper and of the lower end of its interval)"""
+    low, high = point.spread.bounds()
+    return point.gflops, point.flop / 1e9 / high, point.flop / 1e9 / low
+
+
 # ---- what a point moves, and could reach ----
 
 def traffic(point):
@@ -290,7 +365,7 @@ def for_bars(points, most):
 # ---- cost models ----
 
 def probed(points, point):
-    """(latency, seconds a byte, seconds a flop) by the probe on this point's machine: medians of the records; None
+    """(latency, seconds per byte, seconds per flop) by the probe on this point's machine: medians of the records; None
     without. An operation's time depends on the matrix and K: it is of those alone."""
     def middle(members, name):
         found = [v for v in (p.middle("probe", name) for p in members) if v is not None]
@@ -307,6 +382,10 @@ class Models:
     notes_probe: float = None
     notes_one_rank: float = None
     complete: float = None
+
+    def missed(self, point):
+        """Is the full model wrong by more than MISS of the measured time?"""
+        return self.complete is not None and abs(self.complete / point.spread.median - 1) > MISS
 
 
 def _reduce_kind(point):

@@ -120,7 +120,7 @@ def strong(measurement):
 # ---- roofline ----
 
 def roofline_points(measurement):
-    """Of each step and kernel the run with the most flop/s a device; those that count neither bytes nor flops have no
+    """Of each step and kernel the run with the most flop/s per device; those that count neither bytes nor flops have no
     place."""
     best = {}
     for p in measurement.right:
@@ -201,7 +201,7 @@ def _cells(measurement, p):
 
 
 def write_csv(file, found, groups):
-    """A row a step, kernel and number of ranks."""
+    """A row per step, kernel and number of ranks."""
     line_of = tables.series_of(groups)
     tables.write_rows(file, CSV_HEADING, (
         {**_cells(m, p), **(tables.strong_values(p, line_of[id(p)]) if id(p) in line_of else {})}

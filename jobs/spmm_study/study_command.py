@@ -4,8 +4,9 @@ records (JSON Lines). Started again it runs only what is missing.
     jobs/study jobs/studies/strong.study
     jobs/study --records results/strong.jsonl --only ranks=4 jobs/studies/strong.study
 
-Exit codes: 0 done; 1 some runs failed (they are recorded, and named); 2 usage; 3 study file, or records that no study
-wrote; 4 program, launcher, or no room for records and temporary files: nothing is recorded of a run that failed for that;
+Exit codes: 0 done; 1 some runs failed (they are recorded, and named); 2 usage, or a name that several groups have; 3 study
+file, records that no study wrote, or no such matrix in the collection; 4 program, launcher, network, or no room for records and
+temporary files: nothing is recorded of a run that failed for that;
 128 + n when signal n ended it: what was measured is whole, and the same command goes on.
 """
 import argparse
@@ -15,7 +16,7 @@ import subprocess
 import sys
 
 from . import runner
-from .points import DEFAULTS, Kernel, StudyError, points, read, select
+from .points import DEFAULTS, Kernel, StudyError, names, points, read, select
 from .recorder import Recorder, RecordError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -64,6 +65,9 @@ def main():
         runner.list_points(study, found, recorder)
         return 0
     try:
+        if names(study):
+            from . import collection  # not before it is needed: what HTTP takes has to be imported
+            study = collection.with_files(study, found)
         failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed)
     except runner.Interrupted as signal:
         print(f"interrupted; what was measured is in {records}, and the same command goes on", file=sys.stderr)

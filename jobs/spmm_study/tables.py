@@ -79,6 +79,28 @@ def text(table):
     return "\n".join(lines + ["  " + remark for remark in table.remarks])
 
 
+def without_empty(table):
+    """Without the columns in which nobody has anything."""
+    kept = [i for i in range(len(table.heading)) if not table.rows or any(row[i] != NONE for row in table.rows)]
+    return Table(table.title, [table.heading[i] for i in kept], [[row[i] for i in kept] for row in table.rows], table.left,
+                 table.remarks)
+
+
+def joined(title, column, parts):
+    """Tables of the same columns as one, with a column that says which each row is of. parts: [(that, table)]. A remark
+    of all stands once; of others it is said whose it is."""
+    if len(parts) == 1:
+        return parts[0][1]
+    first = parts[0][1]
+    rows = [[of] + row for of, table in parts for row in table.rows]
+    whose = {}
+    for of, table in parts:
+        for remark in table.remarks:
+            whose.setdefault(remark, []).append(of)
+    remarks = [remark if len(of) == len(parts) else f"{column} = {', '.join(of)}: {remark}" for remark, of in whose.items()]
+    return Table(title, [column] + first.heading, rows, first.left, remarks)
+
+
 # ---- every point ----
 
 def points_table(points):
@@ -135,19 +157,34 @@ def strong_remarks(group):
         found = [group.unserial]
     if any(not one.first for one in group.series):
         found.append(f"where one {group.over[:-1]} was not run: no relative speed-up, no fit")
+    if any(one.fit and not one.fit.is_free for one in group.series):
+        found.append(f"no law where fewer than {laws.LEAST_FREE} numbers of {group.over} were run beside one")
     if group.over == "ranks" and any(len({p.threads for p in one.points}) > 1 for one in group.series):
-        found.append("threads a rank differ: ranks are not all that grows or shrinks")
+        found.append("threads per rank differ: ranks are not all that grows or shrinks")
     return found
+
+
+def predictions_table(group):
+    """Predicted times beside the fastest measured one on as many ranks; None without predictions."""
+    measured = {}
+    for p in (p for one in group.series for p in one.points):
+        measured[p.ranks] = min(p.spread.median, measured.get(p.ranks, p.spread.median))
+    rows = []
+    for one in group.predictions:
+        values, found = one.values, measured.get(one.ranks)
+        parts = [ms(values.get(f"{name}_seconds")) for name in ("kernel", "exchange", "reduce", "barrier")]
+        rows.append([one.machine, str(one.ranks), "x".join(map(str, values["grid"])), values.get("exchange") or NONE,
+                     ms(one.seconds), *parts, ms(found), number(one.seconds / found if found else None)])
+    heading = ["predicted for", "ranks", "grid", "exchange", "product ms", "kernel", "exchange ms", "reduce", "barrier",
+               "measured ms", "predicted / measured"]
+    return Table(f"Predictions: {group.title}", heading, rows, ("predicted for",),
+                 ["measured: the fastest on as many ranks"]) if rows else None
 
 
 def fit_note(fit):
     """How far the fit can be trusted."""
     if fit.residual > POOR:
         return "poor: the law does not describe these times"
-    if fit.points < 2:
-        return "one point beside p = 1: a alone"
-    if fit.points < 3:
-        return "two points beside p = 1: the residual says nothing"
     return "" if fit.determined else "both forms of g fit about equally"
 
 
@@ -158,8 +195,8 @@ def default_ranks(series_list):
 
 
 def fits_table(group, ranks):
-    """Amdahl's law with overhead and what it says of other p; None where nothing could be fitted."""
-    fitted = [s for s in group.series if s.fit]
+    """Amdahl's law with overhead and what it says of other p; None where no series has points enough for it."""
+    fitted = [s for s in group.series if s.fit and s.fit.is_free]
     if not fitted:
         return None
     wanted = ranks or default_ranks(fitted)
@@ -200,9 +237,9 @@ def weak_remarks(group):
     if not group.series[0].serial:
         found.append("no serial product of the matrix of one rank was run: no absolute scaled speed-up")
     found += [f"{one.label}: Gustafson's SS(p) = p - s (p - 1) with s = {one.share:.4f}, least squares"
-              for one in group.series if one.share is not None]
+              for one in group.series if one.share is not None and len(one.points) > laws.LEAST_FREE]
     if any(len({p.threads for p in one.points}) > 1 for one in group.series):
-        found.append("threads a rank differ: ranks are not all that grows or shrinks")
+        found.append("threads per rank differ: ranks are not all that grows or shrinks")
     return found
 
 
@@ -224,12 +261,15 @@ def models_table(group, points):
             kind = p.distribution if p.ranks > 1 else "one rank"
             rows.append([kind, str(p.ranks), grid(p), one.label, ms(p.spread.median), interval(p.spread),
                          ms(made.notes_probe), ms(made.notes_one_rank), ms(made.complete),
-                         _quotient(p.spread.median, made.complete)])
+                         _quotient(p.spread.median, made.complete) + " missed" * made.missed(p)])
     if not any(used):
         return None
     heading = ["distribution", "ranks", "grid", "what ran", "measured ms", "95 % of it", "model, probe",
                "model, 1 rank", "with the rest", "measured / that"]
-    return Table(group.title, heading, rows, ("distribution", "what ran"), models_remarks(group, points))
+    remarks = models_remarks(group, points)
+    if any("missed" in row[-1] for row in rows):
+        remarks.append(f"missed: the model with the rest is wrong by more than {100 * series.MISS:.0f} % of the measured time")
+    return Table(group.title, heading, rows, ("distribution", "what ran"), remarks)
 
 
 def models_remarks(group, points):
@@ -238,22 +278,29 @@ def models_remarks(group, points):
         return ["no probe in the records: T_com is unknown, so columns, blocks and what the model leaves out are not "
                 "modelled"]
     probe = [f"{name} {value:.3g} s{unit}" for name, value, unit in
-             (("latency", latency, ""), ("T_com", byte, " a byte"), ("T_calc", flop, " a flop")) if value is not None]
+             (("latency", latency, ""), ("T_com", byte, " per byte"), ("T_calc", flop, " per flop")) if value is not None]
     return ["probe: " + ", ".join(probe)]
 
 
 # ---- kernels over K ----
 
 def sweep_table(sweep):
-    """GFLOP/s of the medians, and how far the times of a point lie apart."""
-    columns = sweep.columns
+    """GFLOP/s of the medians, and how far the times of a point lie apart; the kernel that is on average nearest to the
+    best on top."""
+    columns, shares = sweep.columns, series.shares_of_best(sweep)
     rows = []
-    for label, points in sweep.lines.items():
+    for label, points in sorted(sweep.lines.items(), key=lambda line: -sum(shares[line[0]].values()) / len(line[1])):
         of = {p.k: p for p in points}
         cells = [f"{significant(of[k].gflops, 3)} ({_apart(of[k].spread)})" if k in of else NONE for k in columns]
         rows.append([label] + cells)
     return Table(sweep.title, ["kernel"] + [f"K = {k}" for k in columns], rows, ("kernel",),
-                 ["GFLOP/s of the median; in brackets the spread, (max - min) / median"])
+                 ["GFLOP/s of the median; in brackets the spread, (max - min) / median", *theirs_remarks(sweep)])
+
+
+def theirs_remarks(sweep):
+    """Which lines are of other libraries' kernels."""
+    found = sorted({(p.kernel, p.library) for points in sweep.lines.values() for p in points if p.library})
+    return ["of other libraries: " + "; ".join(f"{kernel} is {library}" for kernel, library in found)] if found else []
 
 
 def _apart(spread):
@@ -281,15 +328,15 @@ def phases_table(points):
     found = [p for p in points if p.middle("seconds", "kernel") is not None]
     if not found:
         return None
-    heading = ["matrix", "K", "kernel", "ranks", "grid"] + [f"{name} ms" for name in SETUP_PHASES] + \
-        ["one product ms", "kernel", "sum", "rest", "exchange alone", "hidden"]
+    heading = ["matrix", "K", "kernel", "ranks", "grid", *SETUP_PHASES, "one product", "its kernel", "sum", "rest", "exchange alone",
+               "hidden"]
     rows = []
     for p in found:
         hidden = p.middle("moved", "hidden")
         rows.append([p.name, str(p.k), p.kernel, str(p.ranks), grid(p)] + [ms(s) for s in setup_phases(p)] +
                     [ms(p.spread.median)] + [ms(s) for s in product_phases(p)] +
                     [ms(p.middle("seconds", "exchange")), NONE if hidden is None else f"{100 * hidden:.0f} %"])
-    return Table("Phases, the slowest rank's", heading, rows, ("matrix", "kernel"),
+    return Table("Phases in ms, the slowest rank's", heading, rows, ("matrix", "kernel"),
                  ["rest: what kernel and sum leave of the product's median: exchange that is not hidden, and waiting"])
 
 
@@ -343,7 +390,7 @@ def errors_table(points):
 CSV_SPREAD = ["rounds", "samples", "median_s", "median_low_s", "median_high_s", "mean_s", "variance_s2", "stddev_s",
               "min_s", "max_s"]
 CSV_STRONG = ["speedup_absolute", "efficiency_absolute", "speedup_relative", "efficiency_relative", "karp_flatt",
-              "amdahl_a", "amdahl_overhead_s", "amdahl_form", "amdahl_fit_s"]
+              "amdahl_a", "amdahl_overhead_s", "amdahl_form", "amdahl_fit_s", "amdahl_points"]
 CSV_HEADING = [
     "machine", "cpu", "source", "weak", "rows", "cols", "nnz", "k", "precision", "device", "kernel_asked", "kernel",
     "format", "ranks", "grid_p", "grid_q", "threads", "extras", *CSV_SPREAD, "gflops", *CSV_STRONG[:5],
@@ -361,7 +408,8 @@ def strong_values(point, one):
         cells["karp_flatt"] = laws.karp_flatt(relative, size)
     if one.fit:
         f = one.fit
-        cells.update(amdahl_a=f.serial, amdahl_overhead_s=f.overhead, amdahl_form=f.form, amdahl_fit_s=f.seconds(size))
+        cells.update(amdahl_a=f.serial, amdahl_overhead_s=f.overhead, amdahl_form=f.form, amdahl_fit_s=f.seconds(size),
+                     amdahl_points=f.points)
     return cells
 
 
@@ -418,7 +466,7 @@ def write_rows(file, heading, rows):
 
 
 def write_csv(file, points, strong_groups, weak_groups):
-    """A row a point."""
+    """A row per point."""
     strong_of, weak_of = series_of(strong_groups), series_of(weak_groups)
     write_rows(file, CSV_HEADING, (
         {**_point_cells(p), **_law_values(p, strong_of.get(id(p)), weak_of.get(id(p)), points)} for p in points))

@@ -1,0 +1,296 @@
+"""Two sets of records, point by point: what became slower, faster, wrong, or was measured in one of them alone.
+
+Points are matched by what was asked for: the settings of a study, or, of records without a study, how spmm_mpi and
+series_mpi were run. The machine counts where a file has more than one.
+"""
+import json
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from . import compare_intervals as intervals
+from .lines import RecordsError
+from .records import UNSAID, short_name
+
+SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
+VERDICTS = (SLOWER, FASTER, UNKNOWN, SAME)
+DEFAULT_TOLERANCE = 0.05  # without --fail-over
+RUN_NAMES = ("k", "device", "kernel", "format", "precision", "ranks", "threads")
+STEP_NAMES = ("device", "precision", "ranks", "threads", "block")
+# of an environment: what names this run of the study, and not what it ran on
+NO_FACTS = ("id", "started", "study", "slurm")
+LOADED = 1.0  # a load average that differs by as much may matter
+
+
+# ---- what was asked for ----
+
+def asked(record):
+    """{name: value} of what a record was asked for; what was left at its default says nothing."""
+    study = record.get("study") or {}
+    if study.get("settings"):
+        found = study["settings"]
+    elif study.get("code") not in (None, 0):
+        found = {"point": study.get("point") or study.get("name")}
+    elif "series" in record:
+        found = {"matrix": record["series"]["source"], "step": record["step"], "kernel": record["kernel"],
+                 **{n: record["series"][n] for n in ("count", "length", "layout")},
+                 **{n: record["run"].get(n) for n in STEP_NAMES}}
+    else:
+        found = {"matrix": record["matrix"]["source"], **{n: record["run"][n] for n in RUN_NAMES},
+                 "grid": "{}x{}".format(*record["run"]["grid"])}
+    return {n: v for n, v in found.items() if v not in UNSAID}
+
+
+def _text(*parts):
+    return json.dumps(parts, sort_keys=True, default=str)
+
+
+def _by_short_name(found):
+    return {**found, "matrix": short_name(str(found.get("matrix", "")))}
+
+
+def _ran(point):
+    return [point.run("kernel") or point.runs[0].get("kernel")] + [point.run(n) for n in ("format", "threads", "grid")]
+
+
+def _has_study(point):
+    return bool((point.runs[0].get("study") or {}).get("settings"))
+
+
+def _without_kernel(point):
+    """Of a run without a study, whose kernel may have been chosen; None: of another point."""
+    if _has_study(point) or "apply" not in point.runs[0]:
+        return None
+    found = _by_short_name(asked(point.runs[0]))
+    return _text({n: v for n, v in found.items() if n not in ("kernel", "format")})
+
+
+# from the most that two points can share to the least
+KEYS = (lambda p: _text(asked(p.runs[0]), p.machine, _ran(p)),
+        lambda p: _text(asked(p.runs[0]), p.machine),
+        lambda p: _text(asked(p.runs[0])),
+        lambda p: _text(_by_short_name(asked(p.runs[0]))),
+        _without_kernel)
+
+
+def matched(old, new):
+    """([(old point, new point)], [old points alone], [new points alone]). By each key in turn: points that are the
+    only ones of theirs in their files are one another's."""
+    pairs, taken = [], set()
+    for key in KEYS:
+        groups = defaultdict(lambda: ([], []))
+        for side, points in enumerate((old, new)):
+            for point in points:
+                groups[key(point)][side].append(point)
+        groups.pop(None, None)
+        found = [(a[0], b[0]) for a, b in groups.values() if len(a) == len(b) == 1]
+        pairs += [(a, b) for a, b in found if id(a) not in taken and id(b) not in taken]
+        taken = {id(p) for pair in pairs for p in pair}
+    return pairs, *([p for p in points if id(p) not in taken] for points in (old, new))
+
+
+# ---- a point in both ----
+
+def label(found):
+    """What was asked for, in the order in which people say it."""
+    first = ("matrix", "point", "step", "count", "length", "layout", "k", "kernel", "format", "precision", "ranks",
+             "grid", "threads", "device")
+    rest = [n for n in found if n not in first and n != "weak"]
+    words = []
+    for name in [*first, *sorted(rest)]:
+        if name in found:
+            value = found[name]
+            bare = name in ("point", "step", "kernel", "format", "precision", "grid", "device", "layout")
+            words.append(short_name(str(value)) if name == "matrix" else str(value) if bare else f"{name}={value}")
+    return " ".join(words)
+
+
+def _is_verified(point):
+    return all((r.get("error") or r.get("check") or {}).get("passed") is True for r in point.runs)
+
+
+def _chosen(point):
+    """What the program chose, or was told."""
+    run = point.runs[0]["run"]
+    grid = run.get("grid")
+    return {"kernel": run.get("kernel") or point.kernel, "grid": grid and "{}x{}".format(*grid),
+            **{n: run.get(n) for n in ("format", "threads", "transport")}}
+
+
+@dataclass
+class Pair:
+    """A point that both files have. ratio: of the times, new / old, with its interval. chosen: {name: (old, new)} of
+    what was run differently."""
+    old: object
+    new: object
+    tolerance: float
+    fail_over: float = None
+    label: str = ""
+    sides: tuple = ()
+    ratio: intervals.Ratio = None
+    chosen: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.label = label(asked(self.new.runs[0]))
+        self.sides = tuple(intervals.Side([r.get("apply") or r["seconds"] for r in p.runs])
+                           for p in (self.old, self.new))
+        before, after = _chosen(self.old), _chosen(self.new)
+        self.chosen = {n: (before[n], after[n]) for n in before if before[n] != after[n]}
+
+    @property
+    def is_single(self):
+        """One round on either side."""
+        return all(side.rounds == 1 for side in self.sides)
+
+    @property
+    def verdict(self):
+        r, more = self.ratio, 1 + self.tolerance
+        if r.low is None:
+            return UNKNOWN
+        if r.low > 1:
+            return SLOWER
+        if r.high < 1:
+            return FASTER
+        return SAME if 1 / more <= r.low and r.high <= more else UNKNOWN
+
+    @property
+    def fails(self):
+        """Slower by more than --fail-over allows, and beyond noise."""
+        return self.fail_over is not None and self.verdict == SLOWER and self.ratio.value > 1 + self.fail_over
+
+    @property
+    def differently(self):
+        return ", ".join(f"{n} {a or '-'} → {b or '-'}" for n, (a, b) in self.chosen.items())
+
+
+# ---- everything ----
+
+def _failed(failure):
+    """What a failed run was asked for, and how to say it."""
+    found = asked(failure.record or {"study": {"code": 1, "point": failure.name}})
+    return _text(_by_short_name(found)), label(found) or failure.name
+
+
+def _values(environments, records):
+    """{fact: its values} of all environments; without any, of the records themselves."""
+    found = defaultdict(set)
+
+    def add(name, value):
+        if value not in (None, "", [], {}):
+            found[name].add(value if isinstance(value, str) else json.dumps(value))
+    for environment in environments.values():
+        for name, value in environment.items():
+            if value is None:
+                continue
+            if name == "variables":
+                for variable, text in value.items():
+                    add(variable, text)
+            elif name == "gpus":
+                add("gpus", ", ".join(" ".join(str(g[n]) for n in ("name", "driver", "memory") if g.get(n))
+                                      for g in value))
+            elif name not in NO_FACTS:
+                add(name, value)
+    for record in records:
+        add("version", record.get("version"))
+        for name in ("gpu", "host") if not environments else ():
+            add(name, record["run"].get(name))
+    return found
+
+
+def _load(records):
+    loads = [(r.get("study") or {}).get("load_average") for r in records]
+    loads = [load for load in loads if load is not None]
+    return statistics.median(loads) if loads else None
+
+
+class Comparison:
+    """old, new: records.Records. tolerance: what "the same" may differ by; fail_over: by how much a point may become
+    slower, None: by any. Raises RecordsError where the files have nothing in common."""
+
+    def __init__(self, old, new, fail_over=None, confidence=0.95):
+        self.old, self.new, self.fail_over, self.confidence = old, new, fail_over, confidence
+        self.tolerance = fail_over or DEFAULT_TOLERANCE
+        # steps that are wrong are among the failures, too
+        before, after = ([*r.points, *(s for s in r.steps if not s.is_wrong)] for r in (old, new))
+        pairs, self.only_old, self.only_new = matched(before, after)
+        self.pairs = [Pair(a, b, self.tolerance, fail_over) for a, b in pairs]
+        among = intervals.scatter([p.sides[1].mean - p.sides[0].mean for p in self.pairs if p.is_single])
+        for pair in self.pairs:
+            pair.ratio = intervals.ratio(*pair.sides, confidence, among)
+        self.pairs.sort(key=lambda p: (not p.fails, VERDICTS.index(p.verdict), -p.ratio.value, p.label))
+        self._judge_failures(before)
+        if not self.pairs and not self.failed:
+            raise RecordsError("the two files have no point in common: nothing was compared")
+
+    def _judge_failures(self, before):
+        """wrong: results that became wrong; broken: runs that failed, and did not before; mended: the other way round;
+        still: those that failed in both, or were not there before. Texts."""
+        self.wrong, self.broken, self.mended, self.still = [], [], [], []
+        past, now = {}, {}  # {what was asked for: was it wrong?}
+        for failure in self.old.failures:
+            key = _failed(failure)[0]
+            past[key] = past.get(key, False) or failure.wrong
+        ran = {_text(_by_short_name(asked(p.runs[0]))) for p in before}
+        for failure in sorted(self.new.failures, key=lambda f: not f.wrong):
+            key, text = _failed(failure)
+            if key in now:
+                continue
+            now[key] = failure.wrong
+            news = failure.wrong and not past.get(key) or key in ran and key not in past
+            where = self.still if not news else self.wrong if failure.wrong else self.broken
+            where.append(f"{text}: {failure.error}" if failure.error else text)
+        self.mended = sorted({text for key, text in map(_failed, self.old.failures) if key not in now})
+        self.only_old = [p for p in self.only_old if _text(_by_short_name(asked(p.runs[0]))) not in now]
+
+    def of(self, verdict):
+        return [p for p in self.pairs if p.verdict == verdict]
+
+    @property
+    def regressions(self):
+        return [p for p in self.pairs if p.fails]
+
+    @property
+    def failed(self):
+        return bool(self.wrong or self.broken or self.regressions)
+
+    @property
+    def mean(self):
+        return intervals.geometric_mean([p.ratio.value for p in self.pairs], self.confidence)
+
+    def differences(self):
+        """[(fact, before, after)] of what the two ran on and with, where it differs."""
+        sides = []
+        for found in (self.old, self.new):
+            runs = [r for p in [*found.points, *found.steps] for r in p.runs]
+            sides.append((_values(found.environments, runs), _load(runs)))
+        (before, load_before), (after, load_after) = sides
+        rows = [(name, *("; ".join(sorted(side.get(name, ()))) or "-" for side in (before, after)))
+                for name in [*before, *(n for n in after if n not in before)]
+                if before.get(name) != after.get(name) and (before.get(name) or name in after)]
+        if load_before is not None and load_after is not None and abs(load_before - load_after) >= LOADED:
+            rows.append(("load average", f"{load_before:.2f}", f"{load_after:.2f}"))
+        return rows
+
+    def remarks(self):
+        """What to know of the ratios."""
+        found = [*self.old.remarks, *self.new.remarks]
+        single = sum(p.is_single for p in self.pairs)
+        if single == 1:
+            found.append("1 point has one round on either side: its interval knows the noise within a run, and not "
+                         "that from run to run")
+        elif single:
+            found.append(f"{single} points have one round on either side: the noise from run to run is taken from how "
+                         "their ratios scatter")
+        told = sum(p.ratio.low is not None for p in self.pairs)
+        by_chance = told * (1 - self.confidence) / 2
+        if by_chance >= 0.5 and self.of(SLOWER):
+            found.append(f"by chance alone {by_chance:.0f} of {told} points without a change would be called slower at "
+                         f"{100 * self.confidence:g} %, and as many faster")
+        unverified = sum(_is_verified(p.old) and not _is_verified(p.new) for p in self.pairs)
+        if unverified:
+            found.append(f"{unverified} points were verified in OLD, and are not in NEW")
+        changed = sum(bool(p.chosen) for p in self.pairs)
+        if changed:
+            found.append(f"{changed} points ran with another kernel, format, grid, transport or number of threads than "
+                         "before")
+        return found

@@ -1,0 +1,111 @@
+"""Gets matrices of the SuiteSparse Matrix Collection (https://sparse.tamu.edu) by their names, into a cache, unpacked.
+
+    matrices/get Janna/ML_Laplace cage9        a name alone where one group has it
+    matrices/get --list fem --dry-run          what matrices/lists/fem.txt names, and how much is to come
+    mpirun -np 4 ./spmm_mpi $(matrices/get --print Janna/ML_Laplace)
+
+What was cut off goes on where it stopped. Study files take the same names: matrices = name:Janna/ML_Laplace list:fem
+
+Exit codes: 0 done; 2 usage, or a name that several groups have; 3 no such matrix, or one that is damaged or another
+than before; 4 no network, no room, no access.
+"""
+import argparse
+import os
+import sys
+
+from . import collection, download, lines, names, points
+from .names import CollectionError
+
+
+def _whole(text):
+    value = lines.whole(text, 1, 1000)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"found {text}, expected a whole number from 1 to 1000")
+    return value
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="matrices/get", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", metavar="NAME", nargs="*", help="GROUP/NAME, or NAME where one group alone has it")
+    parser.add_argument("--list", metavar="LIST", action="append", default=[],
+                        help="the names in matrices/lists/LIST.txt, or in a file by its path")
+    parser.add_argument("--study", metavar="FILE", action="append", default=[],
+                        help="the names that a study file asks for")
+    parser.add_argument("--to", metavar="FOLDER", help="also have NAME.mtx there (a hard link, or a copy)")
+    parser.add_argument("--dry-run", action="store_true", help="print the sizes, get nothing but the index")
+    parser.add_argument("--offline", action="store_true", help="take what is in the cache, ask no server")
+    parser.add_argument("--print", action="store_true", help="print the paths and nothing else")
+    parser.add_argument("--check", action="store_true", help="compute the checksums of what is in the cache, too")
+    parser.add_argument("--from", metavar="URL", dest="server",
+                        help=f"another server with /MM/GROUP/NAME.tar.gz and /files/{collection.INDEX} (default: "
+                             f"SPMM_COLLECTION, or {collection.SERVER})")
+    parser.add_argument("--cache", metavar="FOLDER",
+                        help="default: SPMM_MATRICES, or spmm_mpi/matrices in XDG_CACHE_HOME or ~/.cache")
+    parser.add_argument("--timeout", metavar="SECONDS", type=_whole, default=30,
+                        help="of silence (default %(default)s)")
+    parser.add_argument("--tries", metavar="N", type=_whole, default=5,
+                        help="attempts when a server is busy or a connection ends (default %(default)s)")
+    found = parser.parse_args()
+    if not found.names + found.list + found.study:
+        parser.error("which matrices? NAME, --list or --study")
+    return found
+
+
+def _wanted(o):
+    """(names as they were asked for, Items of the lists)"""
+    items = [item for word in o.list for item in names.read_list(names.list_path(word))]
+    asked = o.names + [item.name for item in items]
+    for path in o.study:
+        study = points.read(path)
+        asked += points.names(study)
+        items += study.pins
+    for name in asked:
+        names.check_name(name)
+    return list(dict.fromkeys(asked)), items
+
+
+class _All:
+    """What is asked for, one after another; what one lacks does not keep the others away."""
+
+    def __init__(self, o, cache):
+        self.o, self.cache, self.code, self.total = o, cache, 0, 0
+
+    def each(self, asked, one):
+        """The exit code of the first that failed. Without a network or room the others would fail, too."""
+        for name in asked:
+            try:
+                one(self.cache.full_name(name))
+            except CollectionError as error:
+                self.code = self.code or error.code
+                if error.code == names.RESOURCES:
+                    raise
+                print(f"get: error: {error}", file=sys.stderr)
+        return self.code
+
+    def get(self, name):
+        path = self.cache.path(name, self.o.check, (lambda text: None) if self.o.print else collection.say)
+        path = collection.place(path, self.o.to) if self.o.to else path
+        print(path if self.o.print else f"{name}: {path}, {download.size_text(os.path.getsize(path))}", flush=True)
+
+    def show(self, name):
+        size, entry = self.cache.download_size(name), self.cache.index().get(name)
+        what = f", {entry.rows} x {entry.cols}, {entry.nnz} entries" if entry else ""
+        come = "in the cache" if size == 0 else f"{download.size_text(size)} to come" if size else \
+            "not in the cache" if self.o.offline else "to come, of unknown size"
+        print(f"{name}{what}: {come}", flush=True)
+        self.total += size or 0
+
+
+def main():
+    o = options()
+    asked, items = _wanted(o)
+    server = download.Server(o.server or collection.server_address(), o.timeout, o.tries)
+    cache = collection.Cache(o.cache and os.path.abspath(o.cache), server, o.offline, items)
+    found = _All(o, cache)
+    if not o.dry_run:
+        return found.each(asked, found.get)
+    code = found.each(asked, found.show)
+    print(f"{len(asked)} matri{'x' if len(asked) == 1 else 'ces'}, {download.size_text(found.total)} to come, packed; "
+          f"in {cache.folder}")
+    return code

@@ -1,0 +1,165 @@
+"""What came out of a study, in sentences made of its outcomes."""
+from . import series, tables
+from .outcome import GAIN, causes, fastest_steps, noise
+
+# an efficiency of which much is lost has its cause told
+LITTLE = 0.5
+MOST_SENTENCES = 8
+
+
+def _list(words):
+    words = list(map(str, words))
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _span(values, form="{:.2f}"):
+    low, high = form.format(min(values)), form.format(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _reason(found):
+    """Why the first of these scales badly; "" where the record does not tell."""
+    worst, told = min(found, key=lambda o: o.speedup), []
+    if (worst.waiting_rows or 0) > 0.5:
+        told.append(f"{100 * worst.waiting_rows:.0f} % of its rows wait for received ones")
+    at = f" at K = {worst.k}" if len(found) > 1 else ""
+    told += [f"{100 * part:.0f} % of the time{at} goes to {cause}" for cause, part in causes(worst)[:1]]
+    return ": " + ", and ".join(told) if told else ", and the records do not say why"
+
+
+def _from_what(o):
+    return f"the second {o.over[:-1]}" if o.size == 2 else f"{o.place} over one"
+
+
+def _at(found):
+    return f"K = {_list(o.k for o in found)}"
+
+
+def _strong_sentence(problem, found):
+    stuck = [o for o in found if o.speedup <= GAIN]
+    faster = [o for o in found if o.speedup > GAIN]
+    last = found[-1]
+    if not stuck:
+        text = (f"{problem} is {_span([o.speedup for o in found])} times as fast on {last.place} as on one ({_at(found)}; "
+                f"efficiency {_span([o.efficiency for o in found])})")
+        bad = [o for o in found if o.efficiency < LITTLE]
+        return text + (_reason(bad) if bad else "")
+    slower = all(o.speedup < 1 / GAIN for o in stuck)
+    what = f"is slower on {last.place} than on one" if slower else f"gains nothing from {_from_what(last)}"
+    text = f"{problem} {what} at {_at(stuck)} ({_span([o.speedup for o in stuck])} times as fast){_reason(stuck)}"
+    return text + (f"; at {_at(faster)} it is {_span([o.speedup for o in faster])} times as fast" if faster else "")
+
+
+def _weak_sentence(problem, found):
+    text = (f"{problem}, which grows with the ranks, keeps {_span([100 * o.efficiency for o in found], '{:.0f}')} % of its "
+            f"speed per rank on {found[-1].place} ({_at(found)})")
+    bad = [o for o in found if o.efficiency < LITTLE]
+    return text + (_reason(bad) if bad else "")
+
+
+def _scaling(outcomes):
+    scaled = [o for o in outcomes if o.speedup is not None and o.size > 1]
+    groups = series.by_key(scaled, lambda o: (o.machine, o.problem, o.precision, o.size, o.over))
+    several = len({(machine, precision) for machine, _, precision, _, _ in groups}) > 1
+    found = []
+    for (machine, problem, precision, *_), members in groups.items():
+        name = f"{problem} ({precision}, {machine})" if several else problem
+        found.append((_weak_sentence if members[0].is_weak else _strong_sentence)(name, members))
+    return found
+
+
+def _winners(sweep):
+    """{kernel: the K at which it is the fastest}"""
+    shares = series.shares_of_best(sweep)
+    found = {}
+    for k in sweep.columns:
+        found.setdefault(next(name for name, of in shares.items() if of.get(k) == 1), []).append(k)
+    return found
+
+
+def _steady(sweep):
+    """(kernel, its least share of the best) of those that ran at every K, the one that is never far from the best."""
+    shares = series.shares_of_best(sweep)
+    whole = {name: min(of.values()) for name, of in shares.items() if len(of) == len(sweep.columns)}
+    return max(whole.items(), key=lambda item: item[1], default=None)
+
+
+def _compared(sweeps):
+    """Of sweeps on the most ranks, in which some K was run by several kernels beside the serial product."""
+    groups = series.by_key([s for s in sweeps if max(
+        len({p.kernel for line in s.lines.values() for p in line if p.k == k and not p.is_serial}) for k in s.columns) > 1],
+        lambda s: (s.machine, s.matrix, s.precision))
+    return [max(members, key=lambda s: s.ranks) for members in groups.values()]
+
+
+def _kernels(sweeps):
+    found = []
+    for s in _compared(sweeps):
+        rates = {(name, p.k): p.gflops for name, line in s.lines.items() for p in line}
+        winners = "; ".join(f"{name} at K = {_list(ks)} ({_list(tables.significant(rates[name, k]) for k in ks)} GFLOP/s)"
+                            for name, ks in _winners(s).items())
+        text = f"{s.matrix} ({s.precision}, {s.ranks} rank{'s' * (s.ranks != 1)}): the fastest " \
+               f"{'are' if len(_winners(s)) > 1 else 'is'} {winners}"
+        steady = _steady(s)
+        if steady and len(_winners(s)) > 1:
+            text += f"; {steady[0]} has at least {100 * steady[1]:.0f} % of the best at every K"
+        found.append(text)
+    return found
+
+
+def _rates(outcomes):
+    """Of problems of which nothing else can be said."""
+    found = []
+    for (problem, precision, machine), members in series.by_key(
+            outcomes, lambda o: (o.problem, o.precision, o.machine)).items():
+        best = max(members, key=lambda o: o.point.gflops)
+        found.append(f"{problem}, {precision}: at most {tables.significant(best.point.gflops)} GFLOP/s, at K = {best.k} by "
+                     f"{best.point.kernel} on {best.place} of {machine}")
+    return found
+
+
+def _steps(measurements):
+    """A sentence per measurement."""
+    found = []
+    for m in measurements:
+        best = fastest_steps(m)
+        if not best:
+            continue
+        told = [f"{p.step} takes {tables.ms(p.spread.median)} ms by {p.kernel}" + (f" on {p.ranks} ranks" if p.ranks > 1 else "")
+                for p in best]
+        faster = [m.speedup(p) for p in best]
+        than = f"; that is {_list(tables.significant(s, 3) for s in faster)} times as fast as the sequential program" \
+            if all(faster) else ""
+        found.append(f"{m.title}: " + _list(told) + than)
+    return found
+
+
+def missed_points(study):
+    """(points that the full cost model misses, points that it was held against): of more than one rank, once each."""
+    found = {id(p): (p, series.models(one, p, study.points)) for g in study.strong for one in g.series
+             for p in one.points if p.ranks > 1}
+    told = [(p, made) for p, made in found.values() if made.complete is not None]
+    return sum(made.missed(p) for p, made in told), len(told)
+
+
+def of(study, outcomes):
+    """What came out, the results first; then what is to be known about them."""
+    found = _scaling(outcomes)
+    compared = _kernels(study.sweeps) if len(found) < MOST_SENTENCES else []
+    found += compared
+    if not found:
+        found = _rates(outcomes)
+    found += _steps(study.steps)
+    left = len(found) - MOST_SENTENCES
+    found = [text + "." for text in found[:MOST_SENTENCES]]
+    if left > 0:
+        found.append(f"{left} more results are in the table{'s' if study.steps else ''}.")
+    missed, told = missed_points(study)
+    if missed:
+        found.append(f"The cost model misses {missed} of {told} times on several ranks by more than "
+                     f"{100 * series.MISS:.0f} %; they are marked.")
+    found.append(noise(study.measured))
+    failed, runs = len(study.records.failures), study.records.runs
+    found.append(f"Failed runs: {failed} of {runs}; they count for nothing here." if failed else
+                 f"None of the {runs} runs failed." if runs else None)
+    return [text for text in found if text]
