@@ -1,0 +1,713 @@
+! The module of libspmm: include/spmm.h for Fortran 2008 and later, with communicators of mpi_f08.
+!
+! A program is compiled with MPI's wrapper, either against the module that was installed with the library,
+!     mpifort solver.f90 -o solver $(pkg-config --cflags --libs spmm-fortran)
+! or, by a compiler that cannot read that one's .mod file, with this file before its own:
+!     mpifort $(pkg-config --variable=source spmm) solver.f90 -o solver $(pkg-config --libs spmm)
+!
+! What a function does is said in spmm.h (man 3 spmm). Here is what differs:
+! - Functions that return an spmm_status in C are subroutines whose argument `status` it becomes. Outputs come before it,
+!   what may be left out after it.
+! - Fortran does not tell small letters from capitals, and spmm_csr is a type: the constants of formats are called
+!   SPMM_FORMAT_CSR, SPMM_FORMAT_ELL and so on.
+! - Indices are 0-based as in C: those in arrays, and members such as row_begin.
+! - A multivector is row-major [rows x k]. Fortran's arrays are column-major, so that it is an array (ld, rows) here: row i + 1 of the
+!   multivector is x(1:k, i + 1), which lies in one piece. spmm_multivector_pointer() gives a pointer to it in host memory. A
+!   program that has its own array x(ld, rows) fills in the type: v%data = c_loc(x), v%ld = size(x, 1). An array x(ld, k) in Fortran's
+!   own order is a multivector with v%layout = SPMM_COLUMN_MAJOR.
+! - Small dense matrices are row-major, too: g(j, i) of spmm_multivector_dot() is the inner product of column i of X with column j of
+!   Y, and r(j, i) of spmm_multivector_times() is what column i of X contributes to column j of Y. An array that is too small is
+!   SPMM_ERR_USAGE.
+! - spmm_plan_view() prints on standard output. (What the program has written there itself comes before it only after a flush.)
+! - There is no SPMM_VERSION, which would be spmm_version(), the version of the library.
+! - Names and messages are characters; trailing blanks of a name do not count.
+! - Types start as zeros. A block must outlive its plan, as in C: give it the attribute target or save.
+module spmm
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+  use mpi_f08, only: MPI_Comm
+  implicit none
+  private
+
+  ! spmm_status
+  integer(c_int), parameter, public :: SPMM_OK = 0, SPMM_ERR_VERIFY = 1, SPMM_ERR_USAGE = 2, SPMM_ERR_OPEN = 3, &
+    SPMM_ERR_SYNTAX = 4, SPMM_ERR_UNSUPPORTED = 5, SPMM_ERR_MEMORY = 6, SPMM_ERR_LIMIT = 7, SPMM_ERR_NO_DEVICE = 8, &
+    SPMM_ERR_DEVICE = 9, SPMM_ERR_MPI = 10, SPMM_ERR_OUTPUT = 11, SPMM_ERR_INTERNAL = 12, SPMM_STATUS_COUNT = 13
+  ! spmm_precision
+  integer(c_int), parameter, public :: SPMM_F64 = 0, SPMM_F32 = 1
+  ! spmm_device
+  integer(c_int), parameter, public :: SPMM_CPU = 0, SPMM_CUDA = 1
+  ! spmm_layout
+  integer(c_int), parameter, public :: SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1
+  ! spmm_format
+  integer(c_int), parameter, public :: SPMM_FORMAT_AUTO = -1, SPMM_FORMAT_CSR = 0, SPMM_FORMAT_ELL = 1, &
+    SPMM_FORMAT_ELL_NOPAD = 2, SPMM_FORMAT_SELL = 3, SPMM_FORMAT_PANEL = 4, SPMM_FORMAT_STAGED = 5, SPMM_FORMAT_COUNT = 6
+  ! spmm_exchange
+  integer(c_int), parameter, public :: SPMM_EXCHANGE_AUTO = 0, SPMM_EXCHANGE_HALO = 1, SPMM_EXCHANGE_BCAST = 2, &
+    SPMM_EXCHANGE_JOINT = 3
+  ! spmm_transport
+  integer(c_int), parameter, public :: SPMM_TRANSPORT_AUTO = 0, SPMM_TRANSPORT_MPI = 1, SPMM_TRANSPORT_STAGED = 2, &
+    SPMM_TRANSPORT_CUDA_AWARE = 3, SPMM_TRANSPORT_NCCL = 4, SPMM_TRANSPORT_PEER = 5, SPMM_TRANSPORT_SHARED = 6
+  ! spmm_reduce
+  integer(c_int), parameter, public :: SPMM_REDUCE_AUTO = 0, SPMM_REDUCE_LINEAR = 1, SPMM_REDUCE_TREE = 2, &
+    SPMM_REDUCE_BUTTERFLY = 3, SPMM_REDUCE_MPI = 4, SPMM_REDUCE_NCCL = 5
+
+  ! The members are those of C's structs, in their order.
+  type, bind(c), public :: spmm_csr
+    integer(c_int64_t) :: rows = 0, cols = 0
+    integer(c_int64_t) :: nnz = 0
+    integer(c_int) :: precision = 0
+    type(c_ptr) :: irp = c_null_ptr ! spmm_csr_pointers() gives arrays
+    type(c_ptr) :: ja = c_null_ptr
+    type(c_ptr) :: as = c_null_ptr
+  end type spmm_csr
+
+  type, bind(c), public :: spmm_multivector
+    integer(c_int64_t) :: rows = 0, k = 0
+    integer(c_int64_t) :: ld = 0
+    integer(c_int) :: precision = 0
+    integer(c_int) :: space = 0
+    type(c_ptr) :: data = c_null_ptr ! spmm_multivector_pointer() gives an array
+    integer(c_int64_t) :: ghost_low = 0, ghost_high = 0
+    integer(c_int) :: layout = 0
+  end type spmm_multivector
+
+  type, bind(c), public :: spmm_block
+    type(spmm_csr) :: csr
+    integer(c_int64_t) :: rows = 0, cols = 0
+    integer(c_int64_t) :: row_begin = 0, col_begin = 0
+    integer(c_int64_t) :: x_begin = 0, x_rows = 0
+    integer(c_int) :: p = 0, q = 0
+    integer(c_int) :: borrowed = 0
+  end type spmm_block
+
+  type, bind(c), public :: spmm_plan_options
+    integer(c_int) :: device = 0
+    integer(c_int) :: format = 0
+    type(c_ptr) :: kernel = c_null_ptr ! left alone: spmm_plan_create() has an argument `kernel`
+    integer(c_int) :: threads = 0
+    real(c_double) :: ell_limit = 0
+    integer(c_int) :: block_size = 0
+    integer(c_int) :: subwarp = 0
+    integer(c_int) :: exchange = 0
+    integer(c_int) :: transport = 0
+    integer(c_int) :: reduce = 0
+    integer(c_int) :: no_overlap = 0
+    integer(c_int) :: column_blocks = 0
+    integer(c_int) :: any_order = 0
+    integer(c_int) :: quick_plan = 0
+    integer(c_int64_t) :: products = 0
+    type(c_ptr) :: stream = c_null_ptr ! with CUDA Fortran: transfer(stream, c_null_ptr) of an integer(cuda_stream_kind)
+  end type spmm_plan_options
+
+  ! A plan: opaque; copies of it are the same plan.
+  type, public :: spmm_plan
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type spmm_plan
+
+  public :: spmm_version, spmm_status_string, spmm_error_message
+  public :: spmm_csr_read, spmm_csr_generate, spmm_csr_from_triplets, spmm_csr_destroy, spmm_csr_pointers
+  public :: spmm_csr_scatter, spmm_block_destroy
+  public :: spmm_device_open, spmm_device_close
+  public :: spmm_multivector_create, spmm_multivector_destroy, spmm_multivector_copy, spmm_multivector_pointer
+  public :: spmm_multivector_dot, spmm_multivector_norms, spmm_multivector_times, spmm_multivector_axpby, spmm_multivector_scale
+  public :: spmm_plan_create, spmm_plan_destroy, spmm_plan_kernel, spmm_plan_view, spmm_plan_x_create, spmm_plan_y_create
+  public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
+
+  ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows of a multivector
+  ! in host memory, without ghost rows; SPMM_ERR_USAGE, and p is null, if the multivector has other elements or lies on a GPU. Local.
+  interface spmm_multivector_pointer
+    module procedure multivector_pointer_f64, multivector_pointer_f32
+  end interface
+
+  ! call spmm_csr_pointers(a, irp, ja, as, status): arrays irp(rows + 1), ja(nnz) and as(nnz) of a matrix; SPMM_ERR_USAGE, and they
+  ! are null, if it has other values. Local.
+  interface spmm_csr_pointers
+    module procedure csr_pointers_f64, csr_pointers_f32
+  end interface
+
+  interface
+    function c_strlen(s) bind(c, name="strlen") result(n)
+      import
+      type(c_ptr), value :: s
+      integer(c_size_t) :: n
+    end function
+    function c_usage(message) bind(c, name="spmm_fortran_usage") result(status)
+      import
+      character(kind=c_char), intent(in) :: message(*)
+      integer(c_int) :: status
+    end function
+    function c_version(major, minor, patch) bind(c, name="spmm_version") result(s)
+      import
+      integer(c_int), intent(out), optional :: major, minor, patch
+      type(c_ptr) :: s
+    end function
+    function c_status_string(status) bind(c, name="spmm_status_string") result(s)
+      import
+      integer(c_int), value :: status
+      type(c_ptr) :: s
+    end function
+    function c_error_message() bind(c, name="spmm_error_message") result(s)
+      import
+      type(c_ptr) :: s
+    end function
+    function c_csr_read(path, precision, a) bind(c, name="spmm_csr_read") result(status)
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int), value :: precision
+      type(spmm_csr), intent(out) :: a
+      integer(c_int) :: status
+    end function
+    function c_csr_generate(spec, precision, a) bind(c, name="spmm_csr_generate") result(status)
+      import
+      character(kind=c_char), intent(in) :: spec(*)
+      integer(c_int), value :: precision
+      type(spmm_csr), intent(out) :: a
+      integer(c_int) :: status
+    end function
+    function c_csr_from_triplets(rows, cols, nnz, row_index, col_index, val, precision, a) &
+        bind(c, name="spmm_csr_from_triplets") result(status)
+      import
+      integer(c_int64_t), value :: rows, cols, nnz
+      type(c_ptr), value :: row_index, col_index, val
+      integer(c_int), value :: precision
+      type(spmm_csr), intent(out) :: a
+      integer(c_int) :: status
+    end function
+    subroutine c_csr_destroy(a) bind(c, name="spmm_csr_destroy")
+      import
+      type(spmm_csr), intent(inout) :: a
+    end subroutine
+    function c_csr_scatter(comm, root, a, p, q, block) bind(c, name="spmm_fortran_csr_scatter") result(status)
+      import
+      integer(c_int), value :: comm
+      integer(c_int), value :: root, p, q
+      type(spmm_csr), intent(in) :: a
+      type(spmm_block), intent(out) :: block
+      integer(c_int) :: status
+    end function
+    subroutine c_block_destroy(block) bind(c, name="spmm_block_destroy")
+      import
+      type(spmm_block), intent(inout) :: block
+    end subroutine
+    function c_device_open(comm) bind(c, name="spmm_fortran_device_open") result(status)
+      import
+      integer(c_int), value :: comm
+      integer(c_int) :: status
+    end function
+    subroutine c_device_close() bind(c, name="spmm_device_close")
+    end subroutine
+    function c_multivector_create(rows, k, precision, space, v) bind(c, name="spmm_multivector_create") result(status)
+      import
+      integer(c_int64_t), value :: rows, k
+      integer(c_int), value :: precision, space
+      type(spmm_multivector), intent(out) :: v
+      integer(c_int) :: status
+    end function
+    subroutine c_multivector_destroy(v) bind(c, name="spmm_multivector_destroy")
+      import
+      type(spmm_multivector), intent(inout) :: v
+    end subroutine
+    function c_multivector_copy(src, dst) bind(c, name="spmm_multivector_copy") result(status)
+      import
+      type(spmm_multivector), intent(in) :: src
+      type(spmm_multivector), intent(inout) :: dst
+      integer(c_int) :: status
+    end function
+    function c_multivector_dot(comm, x, y, g, ldg) bind(c, name="spmm_fortran_multivector_dot") result(status)
+      import
+      integer(c_int), value :: comm
+      type(spmm_multivector), intent(in) :: x, y
+      type(c_ptr), value :: g
+      integer(c_int64_t), value :: ldg
+      integer(c_int) :: status
+    end function
+    function c_multivector_norms(comm, x, norm) bind(c, name="spmm_fortran_multivector_norms") result(status)
+      import
+      integer(c_int), value :: comm
+      type(spmm_multivector), intent(in) :: x
+      type(c_ptr), value :: norm
+      integer(c_int) :: status
+    end function
+    function c_multivector_times(alpha, x, r, ldr, beta, y) bind(c, name="spmm_multivector_times") result(status)
+      import
+      real(c_double), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(c_ptr), value :: r
+      integer(c_int64_t), value :: ldr
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
+    function c_multivector_axpby(alpha, x, beta, y) bind(c, name="spmm_multivector_axpby") result(status)
+      import
+      real(c_double), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
+    function c_multivector_scale(factor, x) bind(c, name="spmm_multivector_scale") result(status)
+      import
+      type(c_ptr), value :: factor
+      type(spmm_multivector), intent(inout) :: x
+      integer(c_int) :: status
+    end function
+    function c_plan_create(comm, block, k, options, plan) bind(c, name="spmm_fortran_plan_create") result(status)
+      import
+      integer(c_int), value :: comm
+      type(spmm_block), intent(in) :: block
+      integer(c_int64_t), value :: k
+      type(spmm_plan_options), intent(in) :: options
+      type(c_ptr), intent(out) :: plan
+      integer(c_int) :: status
+    end function
+    subroutine c_plan_destroy(plan) bind(c, name="spmm_plan_destroy")
+      import
+      type(c_ptr), value :: plan
+    end subroutine
+    function c_plan_kernel(plan) bind(c, name="spmm_plan_kernel") result(s)
+      import
+      type(c_ptr), value :: plan
+      type(c_ptr) :: s
+    end function
+    function c_plan_view(plan) bind(c, name="spmm_fortran_plan_view") result(status)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int) :: status
+    end function
+    function c_plan_x_create(plan, x) bind(c, name="spmm_plan_x_create") result(status)
+      import
+      type(c_ptr), value :: plan
+      type(spmm_multivector), intent(out) :: x
+      integer(c_int) :: status
+    end function
+    function c_plan_y_create(plan, y) bind(c, name="spmm_plan_y_create") result(status)
+      import
+      type(c_ptr), value :: plan
+      type(spmm_multivector), intent(out) :: y
+      integer(c_int) :: status
+    end function
+    function c_apply(plan, alpha, x, beta, y) bind(c, name="spmm_apply") result(status)
+      import
+      type(c_ptr), value :: plan
+      real(c_double), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
+    function c_apply_begin(plan, alpha, x, beta, y) bind(c, name="spmm_apply_begin") result(status)
+      import
+      type(c_ptr), value :: plan
+      real(c_double), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
+    function c_apply_end(plan) bind(c, name="spmm_apply_end") result(status)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int) :: status
+    end function
+    function c_apply_transposed(plan, alpha, x, beta, y) bind(c, name="spmm_apply_transposed") result(status)
+      import
+      type(c_ptr), value :: plan
+      real(c_double), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
+    function c_plan_update_values(plan) bind(c, name="spmm_plan_update_values") result(status)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int) :: status
+    end function
+  end interface
+
+  ! what pointers without elements point to
+  real(real64), target, save :: nothing_f64(1) = 0
+  real(real32), target, save :: nothing_f32(1) = 0
+
+contains
+
+  ! ---- texts ----
+
+  ! A zero-terminated text of C as a character.
+  function text_of(s) result(text)
+    type(c_ptr), intent(in) :: s
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: letters(:)
+    integer :: i
+    call c_f_pointer(s, letters, [c_strlen(s)])
+    allocate (character(size(letters)) :: text)
+    do i = 1, size(letters)
+      text(i:i) = letters(i)
+    end do
+  end function
+
+  function spmm_version(major, minor, patch) result(text)
+    integer(c_int), intent(out), optional :: major, minor, patch
+    character(:), allocatable :: text
+    text = text_of(c_version(major, minor, patch))
+  end function
+
+  function spmm_status_string(status) result(text)
+    integer(c_int), intent(in) :: status
+    character(:), allocatable :: text
+    text = text_of(c_status_string(status))
+  end function
+
+  function spmm_error_message() result(text)
+    character(:), allocatable :: text
+    text = text_of(c_error_message())
+  end function
+
+  ! ---- matrices ----
+
+  subroutine spmm_csr_read(path, precision, a, status)
+    character(*), intent(in) :: path
+    integer(c_int), intent(in) :: precision
+    type(spmm_csr), intent(out) :: a
+    integer(c_int), intent(out) :: status
+    status = c_csr_read(trim(path) // c_null_char, precision, a)
+  end subroutine
+
+  subroutine spmm_csr_generate(spec, precision, a, status)
+    character(*), intent(in) :: spec
+    integer(c_int), intent(in) :: precision
+    type(spmm_csr), intent(out) :: a
+    integer(c_int), intent(out) :: status
+    status = c_csr_generate(trim(spec) // c_null_char, precision, a)
+  end subroutine
+
+  ! As many triplets as row_index has elements; without val all values are 1.
+  subroutine spmm_csr_from_triplets(rows, cols, row_index, col_index, precision, a, status, val)
+    integer(c_int64_t), intent(in) :: rows, cols
+    integer(c_int64_t), intent(in), contiguous, target :: row_index(:), col_index(:)
+    integer(c_int), intent(in) :: precision
+    type(spmm_csr), intent(out) :: a
+    integer(c_int), intent(out) :: status
+    real(c_double), intent(in), contiguous, target, optional :: val(:)
+    type(c_ptr) :: values
+    logical :: as_many
+    as_many = size(col_index) == size(row_index)
+    values = c_null_ptr
+    if (present(val)) then
+      as_many = as_many .and. size(val) == size(row_index)
+      if (size(val) > 0) values = c_loc(val)
+    end if
+    if (as_many) then
+      status = c_csr_from_triplets(rows, cols, size(row_index, kind=c_int64_t), address(row_index), address(col_index), &
+                                   values, precision, a)
+    else
+      status = usage("spmm_csr_from_triplets: row_index, col_index and val differ in size, expected one for each triplet")
+    end if
+  end subroutine
+
+  ! (c_loc() wants an element)
+  function address(index) result(p)
+    integer(c_int64_t), intent(in), contiguous, target :: index(:)
+    type(c_ptr) :: p
+    integer(c_int64_t), target, save :: none(1) = 0
+    if (size(index) > 0) then
+      p = c_loc(index)
+    else
+      p = c_loc(none)
+    end if
+  end function
+
+  subroutine spmm_csr_destroy(a)
+    type(spmm_csr), intent(inout) :: a
+    call c_csr_destroy(a)
+  end subroutine
+
+  subroutine csr_pointers_f64(a, irp, ja, as, status)
+    type(spmm_csr), intent(in) :: a
+    integer(c_int64_t), pointer, intent(out) :: irp(:)
+    integer(c_int32_t), pointer, intent(out) :: ja(:)
+    real(real64), pointer, intent(out) :: as(:)
+    integer(c_int), intent(out) :: status
+    nullify (as)
+    call csr_indices(a, SPMM_F64, "real64", irp, ja, status)
+    if (status == SPMM_OK) call c_f_pointer(a%as, as, [a%nnz])
+  end subroutine
+
+  subroutine csr_pointers_f32(a, irp, ja, as, status)
+    type(spmm_csr), intent(in) :: a
+    integer(c_int64_t), pointer, intent(out) :: irp(:)
+    integer(c_int32_t), pointer, intent(out) :: ja(:)
+    real(real32), pointer, intent(out) :: as(:)
+    integer(c_int), intent(out) :: status
+    nullify (as)
+    call csr_indices(a, SPMM_F32, "real32", irp, ja, status)
+    if (status == SPMM_OK) call c_f_pointer(a%as, as, [a%nnz])
+  end subroutine
+
+  subroutine csr_indices(a, precision, kind, irp, ja, status)
+    type(spmm_csr), intent(in) :: a
+    integer(c_int), intent(in) :: precision
+    character(*), intent(in) :: kind
+    integer(c_int64_t), pointer, intent(out) :: irp(:)
+    integer(c_int32_t), pointer, intent(out) :: ja(:)
+    integer(c_int), intent(out) :: status
+    nullify (irp, ja)
+    status = SPMM_OK
+    if (.not. c_associated(a%irp)) then
+      status = usage("spmm_csr_pointers: a has no arrays, expected a matrix")
+    else if (a%precision /= precision) then
+      status = usage("spmm_csr_pointers: as is a pointer to " // kind // ", a has other values")
+    else
+      call c_f_pointer(a%irp, irp, [a%rows + 1])
+      call c_f_pointer(a%ja, ja, [a%nnz])
+    end if
+  end subroutine
+
+  function usage(message) result(status)
+    character(*), intent(in) :: message
+    integer(c_int) :: status
+    status = c_usage(message // c_null_char)
+  end function
+
+  ! a is looked at on rank `root` alone; elsewhere it may be a matrix of nothing.
+  subroutine spmm_csr_scatter(comm, root, a, p, q, block, status)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in) :: root
+    type(spmm_csr), intent(in) :: a
+    integer(c_int), intent(in) :: p, q
+    type(spmm_block), intent(out) :: block
+    integer(c_int), intent(out) :: status
+    status = c_csr_scatter(int(comm%MPI_VAL, c_int), root, a, p, q, block)
+  end subroutine
+
+  subroutine spmm_block_destroy(block)
+    type(spmm_block), intent(inout) :: block
+    call c_block_destroy(block)
+  end subroutine
+
+  ! ---- the GPU ----
+
+  subroutine spmm_device_open(comm, status)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(out) :: status
+    status = c_device_open(int(comm%MPI_VAL, c_int))
+  end subroutine
+
+  subroutine spmm_device_close()
+    call c_device_close()
+  end subroutine
+
+  ! ---- multivectors ----
+
+  subroutine spmm_multivector_create(rows, k, precision, space, v, status)
+    integer(c_int64_t), intent(in) :: rows, k
+    integer(c_int), intent(in) :: precision, space
+    type(spmm_multivector), intent(out) :: v
+    integer(c_int), intent(out) :: status
+    status = c_multivector_create(rows, k, precision, space, v)
+  end subroutine
+
+  subroutine spmm_multivector_destroy(v)
+    type(spmm_multivector), intent(inout) :: v
+    call c_multivector_destroy(v)
+  end subroutine
+
+  subroutine spmm_multivector_copy(src, dst, status)
+    type(spmm_multivector), intent(in) :: src
+    type(spmm_multivector), intent(inout) :: dst
+    integer(c_int), intent(out) :: status
+    status = c_multivector_copy(src, dst)
+  end subroutine
+
+  ! g(ky, kx) or larger, [in, out] because what lies between its columns stays
+  subroutine spmm_multivector_dot(comm, x, y, g, status)
+    type(MPI_Comm), intent(in) :: comm
+    type(spmm_multivector), intent(in) :: x, y
+    real(c_double), intent(inout), target, contiguous :: g(:, :)
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: place
+    place = c_null_ptr ! refused on all ranks
+    if (size(g, 2, c_int64_t) >= x%k .and. size(g) > 0) place = c_loc(g)
+    status = c_multivector_dot(int(comm%MPI_VAL, c_int), x, y, place, size(g, 1, c_int64_t))
+  end subroutine
+
+  subroutine spmm_multivector_norms(comm, x, norm, status)
+    type(MPI_Comm), intent(in) :: comm
+    type(spmm_multivector), intent(in) :: x
+    real(c_double), intent(inout), target, contiguous :: norm(:)
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: place
+    place = c_null_ptr
+    if (size(norm, kind=c_int64_t) >= x%k .and. size(norm) > 0) place = c_loc(norm)
+    status = c_multivector_norms(int(comm%MPI_VAL, c_int), x, place)
+  end subroutine
+
+  ! r(L, K) or larger
+  subroutine spmm_multivector_times(alpha, x, r, beta, y, status)
+    real(c_double), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    real(c_double), intent(in), target, contiguous :: r(:, :)
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: place
+    place = c_null_ptr
+    if (size(r, 2, c_int64_t) >= x%k .and. size(r) > 0) place = c_loc(r)
+    status = c_multivector_times(alpha, x, place, size(r, 1, c_int64_t), beta, y)
+  end subroutine
+
+  subroutine spmm_multivector_axpby(alpha, x, beta, y, status)
+    real(c_double), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    status = c_multivector_axpby(alpha, x, beta, y)
+  end subroutine
+
+  subroutine spmm_multivector_scale(factor, x, status)
+    real(c_double), intent(in), target, contiguous :: factor(:)
+    type(spmm_multivector), intent(inout) :: x
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: place
+    place = c_null_ptr
+    if (size(factor, kind=c_int64_t) >= x%k .and. size(factor) > 0) place = c_loc(factor)
+    status = c_multivector_scale(place, x)
+  end subroutine
+
+  subroutine multivector_pointer_f64(v, p, status)
+    type(spmm_multivector), intent(in) :: v
+    real(real64), pointer, intent(out) :: p(:, :)
+    integer(c_int), intent(out) :: status
+    nullify (p)
+    status = pointable(v, SPMM_F64, "real64")
+    if (status /= SPMM_OK) return
+    if (v%rows == 0) then
+      p(1:v%ld, 1:0) => nothing_f64
+    else
+      call c_f_pointer(v%data, p, [v%ld, v%rows])
+    end if
+  end subroutine
+
+  subroutine multivector_pointer_f32(v, p, status)
+    type(spmm_multivector), intent(in) :: v
+    real(real32), pointer, intent(out) :: p(:, :)
+    integer(c_int), intent(out) :: status
+    nullify (p)
+    status = pointable(v, SPMM_F32, "real32")
+    if (status /= SPMM_OK) return
+    if (v%rows == 0) then
+      p(1:v%ld, 1:0) => nothing_f32
+    else
+      call c_f_pointer(v%data, p, [v%ld, v%rows])
+    end if
+  end subroutine
+
+  function pointable(v, precision, kind) result(status)
+    type(spmm_multivector), intent(in) :: v
+    integer(c_int), intent(in) :: precision
+    character(*), intent(in) :: kind
+    integer(c_int) :: status
+    status = SPMM_OK
+    if (v%space /= SPMM_CPU) then
+      status = usage("spmm_multivector_pointer: v is not in host memory; spmm_multivector_copy() copies it there")
+    else if (v%precision /= precision) then
+      status = usage("spmm_multivector_pointer: p is a pointer to " // kind // ", v has other elements")
+    else if (v%rows > 0 .and. .not. c_associated(v%data)) then
+      status = usage("spmm_multivector_pointer: v has no data")
+    end if
+  end function
+
+  ! ---- plans ----
+
+  ! options, kernel: those that are left out have their defaults; kernel is the name of one.
+  subroutine spmm_plan_create(comm, block, k, plan, status, options, kernel)
+    type(MPI_Comm), intent(in) :: comm
+    type(spmm_block), intent(in), target :: block
+    integer(c_int64_t), intent(in) :: k
+    type(spmm_plan), intent(out) :: plan
+    integer(c_int), intent(out) :: status
+    type(spmm_plan_options), intent(in), optional :: options
+    character(*), intent(in), optional :: kernel
+    type(spmm_plan_options) :: o
+    character(kind=c_char), allocatable, target :: name(:)
+    integer :: i
+    if (present(options)) o = options
+    if (present(kernel)) then
+      name = [(kernel(i:i), i=1, len_trim(kernel)), c_null_char]
+      o%kernel = c_loc(name)
+    end if
+    status = c_plan_create(int(comm%MPI_VAL, c_int), block, k, o, plan%handle)
+  end subroutine
+
+  subroutine spmm_plan_destroy(plan)
+    type(spmm_plan), intent(inout) :: plan
+    call c_plan_destroy(plan%handle)
+    plan%handle = c_null_ptr
+  end subroutine
+
+  function spmm_plan_kernel(plan) result(name)
+    type(spmm_plan), intent(in) :: plan
+    character(:), allocatable :: name
+    name = text_of(c_plan_kernel(plan%handle))
+  end function
+
+  subroutine spmm_plan_view(plan, status)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int), intent(out) :: status
+    status = c_plan_view(plan%handle)
+  end subroutine
+
+  subroutine spmm_plan_x_create(plan, x, status)
+    type(spmm_plan), intent(in) :: plan
+    type(spmm_multivector), intent(out) :: x
+    integer(c_int), intent(out) :: status
+    status = c_plan_x_create(plan%handle, x)
+  end subroutine
+
+  subroutine spmm_plan_y_create(plan, y, status)
+    type(spmm_plan), intent(in) :: plan
+    type(spmm_multivector), intent(out) :: y
+    integer(c_int), intent(out) :: status
+    status = c_plan_y_create(plan%handle, y)
+  end subroutine
+
+  subroutine spmm_plan_update_values(plan, status)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int), intent(out) :: status
+    status = c_plan_update_values(plan%handle)
+  end subroutine
+
+  ! Y := alpha A X + beta Y
+  subroutine spmm_apply(plan, alpha, x, beta, y, status)
+    type(spmm_plan), intent(in) :: plan
+    real(c_double), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    status = c_apply(plan%handle, alpha, x, beta, y)
+  end subroutine
+
+  ! begins Y := alpha A X + beta Y; x and y stay as they are until spmm_apply_end(): give what they describe the attribute
+  ! asynchronous (the types themselves may go)
+  subroutine spmm_apply_begin(plan, alpha, x, beta, y, status)
+    type(spmm_plan), intent(in) :: plan
+    real(c_double), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    status = c_apply_begin(plan%handle, alpha, x, beta, y)
+  end subroutine
+
+  subroutine spmm_apply_end(plan, status)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int), intent(out) :: status
+    status = c_apply_end(plan%handle)
+  end subroutine
+
+  ! Y := alpha A^T X + beta Y
+  subroutine spmm_apply_transposed(plan, alpha, x, beta, y, status)
+    type(spmm_plan), intent(in) :: plan
+    real(c_double), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(out) :: status
+    status = c_apply_transposed(plan%handle, alpha, x, beta, y)
+  end subroutine
+end module spmm

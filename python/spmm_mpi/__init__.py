@@ -1,0 +1,23 @@
+"""Distributed sparse-matrix x multivector products Y := alpha A X + beta Y by libspmm, on mpi4py's communicators.
+
+    from mpi4py import MPI
+    import spmm_mpi
+
+    with spmm_mpi.Plan(MPI.COMM_WORLD, A if rank == 0 else None, k=8) as plan:
+        Y = plan @ X[plan.x_range]          # this rank's rows of X and of Y
+
+A is a sparse matrix [m, n] of SciPy, whole on rank 0 or by rows on all ranks. X [n, K] and Y [m, K] are distributed by rows;
+a rank passes and gets its own rows, as arrays of NumPy or, with device="cuda", of CuPy or PyTorch. Errors are spmm_mpi.Error,
+TypeError and ValueError. Plan has the details, docs/PYTHON.md of the sources the prices.
+
+What block solvers need between products, on the same arrays: dot(comm, X, Y), norms(comm, X), times(X, R), axpby(alpha, X, beta, out),
+scale(factor, X).
+"""
+from ._arrays import DeviceArray
+from ._library import Error, Status, device_open, library_path
+from ._multivectors import axpby, dot, norms, scale, times
+from ._plan import Plan
+from ._version import VERSION as __version__
+
+__all__ = ["DeviceArray", "Error", "Plan", "Status", "__version__", "axpby", "device_open", "dot", "library_path", "norms", "scale",
+           "times"]

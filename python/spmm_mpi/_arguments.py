@@ -1,0 +1,41 @@
+"""Numbers and communicators that callers pass."""
+import operator
+
+import numpy as np
+
+INT_MAX, INT64_MAX = 2 ** 31 - 1, 2 ** 63 - 1
+
+
+def whole_number(name, value, least, most):
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {value!r}, expected a whole number")
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {number}, expected {least} to {most}")
+    return number
+
+
+def real_number(name, value):
+    if type(value) in (float, int) and -INT64_MAX < value < INT64_MAX:
+        return float(value)
+    if isinstance(value, (str, bytes, complex, np.complexfloating)) or np.ndim(value):
+        raise TypeError(f"{name} is {value!r}, expected a real number")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} is {value!r}, expected a real number of f64") from None
+
+
+def check_comm(comm):
+    """A wrong communicator is an error of this rank alone: by it no others can be told."""
+    from mpi4py import MPI
+    if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
+        raise ValueError("comm is MPI.COMM_NULL, expected a communicator that this rank is in")
+    if not isinstance(comm, MPI.Intracomm):
+        what = "an inter-communicator" if isinstance(comm, MPI.Intercomm) else f"a {type(comm).__name__}"
+        raise TypeError(f"comm is {what}, expected a communicator of mpi4py such as MPI.COMM_WORLD")
+    if MPI.Is_finalized():
+        raise ValueError("MPI has been finalized")

@@ -1,0 +1,347 @@
+"""Arrays of NumPy, CuPy and PyTorch as multivectors of libspmm, and multivectors of libspmm as arrays.
+
+An operand is looked at in two steps. examine() reads its shape, type and address and refuses what is wrong, without communication:
+its Operand says whether libspmm may read or write the memory as it is ("direct"), or needs a copy in memory of its own."""
+import ctypes
+import sys
+import weakref
+
+import numpy as np
+
+from . import _library as c
+
+NUMPY, TORCH_CPU, CUPY, TORCH, DEVICE = range(5)
+
+
+# ---- memory of libspmm ----
+
+class Memory:
+    """A multivector that libspmm allocated: spmm_multivector_destroy() frees it when nobody refers to it any more."""
+
+    def __init__(self, struct):
+        self.struct = struct
+        self.reference = ctypes.byref(struct)
+        self.dtype = np.dtype(np.float32 if struct.precision == c.F32 else np.float64)
+        self.shape = (struct.rows, struct.k)
+        self.strides = (struct.ld * self.dtype.itemsize, self.dtype.itemsize)
+        if struct.data:
+            known[struct.data] = self
+        weakref.finalize(self, c.loaded().spmm_multivector_destroy, ctypes.byref(struct)).atexit = False
+
+    @property
+    def interface(self):
+        """What __array_interface__ and __cuda_array_interface__ have in common."""
+        return {"shape": self.shape, "strides": self.strides, "typestr": self.dtype.str, "data": (self.struct.data or 0, False),
+                "version": 3}
+
+
+class HostMemory(Memory):
+    @property
+    def __array_interface__(self):
+        return self.interface
+
+    def array(self):
+        """As an array of NumPy, whose rows lie ld apart and which keeps the memory alive."""
+        return np.asarray(self) if self.struct.data and self.struct.rows else np.empty(self.shape, self.dtype)
+
+
+class DeviceArray(Memory):
+    """Rows of X or Y in GPU memory: what a plan with device="cuda" allocates.
+
+    cupy.asarray(a) and torch.as_tensor(a, device="cuda") show the same memory without a copy; so does everything that
+    reads __cuda_array_interface__. shape: (rows, K); dtype: float64 or float32; strides: bytes."""
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.interface
+
+    def array(self):
+        return self
+
+    def get(self):
+        """Returns a copy [rows, K] in host memory, as an array of NumPy. Local."""
+        host = np.empty(self.shape, self.dtype)
+        copy(self.reference, ctypes.byref(described(host)))
+        return host
+
+    def set(self, values):
+        """Copies an array of NumPy of this shape and dtype into the GPU's memory. Local. TypeError, ValueError."""
+        operand = examine(values, "values", self.shape[0], self.dtype, c.CPU)
+        if operand.k != self.shape[1] or operand.kind != NUMPY:
+            raise ValueError(f"values have {operand.k} columns, expected an array of NumPy with {self.shape[1]}")
+        source = np.ascontiguousarray(operand.array).reshape(self.shape)
+        copy(ctypes.byref(described(source)), self.reference)
+
+    def __repr__(self):
+        return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
+
+
+# address of the first element -> memory of libspmm there
+known = weakref.WeakValueDictionary()
+
+
+def allocated(create, space):
+    """The multivector that create(struct) allocates, as Memory."""
+    struct = c.Multivector()
+    c.loaded().check(create(ctypes.byref(struct)))
+    return (HostMemory if space == c.CPU else DeviceArray)(struct)
+
+
+def copy(source, target):
+    lib = c.loaded()
+    lib.check(lib.spmm_multivector_copy(source, target))
+
+
+def described(array):
+    """A C-contiguous array of NumPy [rows, k] as an spmm_multivector."""
+    precision = c.F32 if array.dtype == np.float32 else c.F64
+    return c.Multivector(array.shape[0], array.shape[1], max(array.shape[1], 1), precision, c.CPU,
+                         array.ctypes.data, 0, 0)
+
+
+# ---- arrays of others ----
+
+class Operand:
+    """What examine_rows() and examine() found. array: as it was given (of a CPU tensor: its memory as an array of NumPy); direct: its
+    memory is rows of k elements that lie ld apart, or with `columns` columns that do (of examine(): and libspmm may touch what lies
+    between them); memory: the Memory that it is all of, or None."""
+    __slots__ = ("array", "kind", "like", "dtype", "rows", "k", "vector", "address", "strides", "ld", "direct", "columns", "writable",
+                 "memory")
+
+    def __init__(self, array, kind, like, dtype, shape, address, strides, ld, direct, writable):
+        self.array, self.kind, self.like, self.dtype = array, kind, like, dtype
+        self.vector = len(shape) == 1
+        self.rows, self.k = shape[0], 1 if self.vector else shape[1]
+        self.address, self.strides, self.ld, self.direct, self.writable, self.memory = address, strides, ld, direct, writable, None
+        self.columns = c.ROW_MAJOR
+
+    def matrix(self):
+        """An array in host memory as one of two dimensions."""
+        return self.array[:, None] if self.vector else self.array
+
+
+def torch_tensor(x):
+    """torch, if x is a tensor of it; a program that has no torch has no tensors."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and isinstance(x, torch.Tensor) else None
+
+
+def kind_of(x, name):
+    """What x is an array of, and how to reach its memory. TypeError."""
+    if isinstance(x, np.ndarray):
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError(f"{name} is a masked array, and a product has no masks: {name}.filled(0)")
+        return NUMPY, np.asarray(x)
+    if torch_tensor(x):
+        if x.requires_grad:
+            raise TypeError(f"{name} is a tensor that requires a gradient, which libspmm does not compute: {name}.detach()")
+        if x.layout is not torch_tensor(x).strided:
+            raise TypeError(f"{name} is a tensor of layout {x.layout}, expected a dense one: {name}.to_dense()")
+        if x.device.type == "cpu":
+            return TORCH_CPU, x.numpy()
+        if x.device.type != "cuda":
+            raise TypeError(f"{name} is a tensor on device {x.device}, expected cpu or cuda")
+        return TORCH, x
+    if hasattr(x, "__cuda_array_interface__"):
+        return (CUPY if type(x).__module__.partition(".")[0] == "cupy" else DEVICE), x
+    raise TypeError(f"{name} is a {type(x).__name__}, expected an array of NumPy, CuPy or PyTorch (numpy.asarray, "
+                    f".toarray() of a sparse one)")
+
+
+def layout(x, kind, name, dtype):
+    """(element type, shape, strides in bytes or None, address, whether it may be written). TypeError where the element type is
+    another; dtype: None takes all that libspmm has."""
+    if kind in (NUMPY, TORCH_CPU):
+        check_type(name, x.dtype, dtype)
+        return x.dtype, x.shape, x.strides, x.ctypes.data, x.flags.writeable
+    interface = x.__cuda_array_interface__
+    found = np.dtype(interface["typestr"])
+    check_type(name, found, dtype)
+    if interface.get("mask") is not None:
+        raise TypeError(f"{name} is a masked array, and a product has no masks")
+    address, read_only = interface["data"]
+    return found, tuple(interface["shape"]), interface.get("strides"), address, not read_only
+
+
+TYPES = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def check_type(name, found, expected):
+    if expected is None and found not in TYPES:
+        raise TypeError(f"{name} is {found}, expected float64 or float32: {name}.astype(numpy.float64)")
+    if expected is not None and found != expected:
+        raise TypeError(wrong_type(name, found, expected))
+
+
+def wrong_type(name, found, expected):
+    return f"{name} is {found}, expected {expected}: {name}.astype(numpy.{expected})"
+
+
+def check_shape(shape, name, rows, whose):
+    if len(shape) not in (1, 2):
+        any_ = "rows" if rows is None else rows
+        raise ValueError(f"{name} has {len(shape)} dimensions, expected [{any_}, K] or a vector [{any_}]")
+    if rows is not None and shape[0] != rows:
+        raise ValueError(f"{name} has {shape[0]} rows, expected {rows}, {whose}")
+    if len(shape) == 2 and shape[1] < 1:
+        raise ValueError(f"{name} has no columns, expected at least 1")
+
+
+def examine_rows(x, name, rows=None, dtype=None):
+    """The Operand of rows that functions of multivectors use: they touch nothing between rows. TypeError, ValueError. Local.
+
+    rows, dtype: those of X, which it has to fit; None: any, float64 or float32."""
+    return operand_of(x, *kind_of(x, name), name, rows, dtype, "as X has")
+
+
+def operand_of(x, kind, reached, name, rows, dtype, whose):
+    found, shape, strides, address, writable = layout(reached, kind, name, dtype)
+    check_shape(shape, name, rows, whose)
+    size = found.itemsize
+    k = 1 if len(shape) == 1 else shape[1]
+    between = k * size if strides is None or shape[0] <= 1 else strides[0]
+    ld, rest = divmod(between, size)
+    unit = strides is None or k == 1 or strides[1] == size
+    direct = unit and rest == 0 and ld >= k and address % size == 0
+    return Operand(reached, kind, x, found, shape, address, strides, ld, direct, writable)
+
+
+def examine(x, name, rows, dtype, space):
+    """The Operand of a product, an array of `rows` rows. TypeError, ValueError. Local.
+
+    space: where the plan computes; with CPU an array on a GPU is refused."""
+    kind, reached = kind_of(x, name)
+    if kind >= CUPY and space == c.CPU:
+        raise TypeError(f'{name} is on a GPU, and the plan computes on the CPU: Plan(..., device="cuda")')
+    operand = operand_of(x, kind, reached, name, rows, dtype, "those that this rank owns")
+    if not operand.direct and has_columns(operand):
+        operand.ld, operand.direct, operand.columns = operand.strides[1] // operand.dtype.itemsize, True, c.COLUMN_MAJOR
+        return operand
+    memory, k, ld = known.get(operand.address), operand.k, operand.ld
+    if (memory is not None and operand.direct and memory.shape == (rows, k) and memory.dtype == dtype and
+            memory.struct.ld == ld):
+        operand.memory = memory
+    elif kind >= CUPY:
+        check_rows_on_gpu(operand, name)
+        operand.direct = ld == k  # a part of another array is copied
+    elif operand.direct and ld != k:
+        operand.direct = owns_padding(operand, rows, dtype.itemsize)
+    return operand
+
+
+def has_columns(operand):
+    """Whether elements of a column are consecutive, and columns lie apart, as in Fortran's order; libspmm converts these."""
+    strides, size = operand.strides, operand.dtype.itemsize
+    return (operand.k > 1 and strides is not None and operand.address % size == 0 and strides[0] == size and strides[1] % size == 0 and
+            strides[1] >= max(operand.rows, 1) * size and c.loaded().spmm_apply_begin is not None)  # an older libspmm knows no layouts
+
+
+def check_rows_on_gpu(operand, name):
+    """On a GPU rows of consecutive elements are asked for."""
+    if not operand.direct:
+        raise ValueError(f"{name} is not row-major, nor column-major: on a GPU the elements of a row or column must be consecutive: "
+                         f"cupy.ascontiguousarray({name}), {name}.contiguous()")
+
+
+def owns_padding(operand, rows, size):
+    """Whether what lies after the last row, as between rows, is memory of the array of which x is a part: libspmm may read it."""
+    whole = operand.array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    return operand.address + rows * operand.ld * size <= bounds(whole)[1]
+
+
+try:
+    bounds = np.lib.array_utils.byte_bounds
+except AttributeError:  # before NumPy 2
+    bounds = np.byte_bounds
+
+
+def check_out(operand, out, rows, k, vector):
+    """What is more to be asked of an array that is written. What lies between rows is not its own, so that only rows
+    without anything between are direct, or all of a multivector of libspmm."""
+    if not operand.writable:
+        raise ValueError("out is read-only")
+    if operand.k != k or operand.vector != vector:
+        expected = f"[{rows}]" if vector else f"[{rows}, {k}]"
+        raise ValueError(f"out has the shape {list(out.shape)}, expected {expected} as of X")
+    if operand.memory is None and operand.ld != k and not operand.columns:
+        if operand.kind >= CUPY:
+            raise ValueError("out is a part of another array on the GPU, expected one of its own (contiguous)")
+        operand.direct = False
+
+
+def empty(operand, shape, dtype, create):
+    """An array of that shape, of the kind of an operand; create(): a DeviceArray."""
+    if operand.kind == NUMPY:
+        return np.empty(shape, dtype)
+    like = operand.like
+    if operand.kind == CUPY:
+        with like.device:
+            return sys.modules["cupy"].empty(shape, dtype)
+    if operand.kind in (TORCH, TORCH_CPU):
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=like.dtype, device=like.device)
+    return create()
+
+
+# ---- streams of a GPU ----
+
+_driver = None
+
+
+def driver():
+    """libcuda.so.1; False: there is none, as without a GPU."""
+    global _driver
+    if _driver is None:
+        try:
+            _driver = ctypes.CDLL("libcuda.so.1")
+            _driver.cuStreamSynchronize.argtypes = [ctypes.c_void_p]
+            _driver.cuPointerGetAttribute.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64]
+        except (OSError, AttributeError):
+            _driver = False
+    return _driver
+
+
+def wait_for(operand):
+    """Waits until what was queued for an array on a GPU is done: libspmm computes in streams of its own. Of a tensor: the
+    current stream of PyTorch; of others: the stream that the array names."""
+    if operand.kind == TORCH:
+        sys.modules["torch"].cuda.current_stream(operand.like.device).synchronize()
+    elif operand.kind in (CUPY, DEVICE):
+        stream = operand.array.__cuda_array_interface__.get("stream")
+        if stream is not None and driver():
+            failed = driver().cuStreamSynchronize(stream)
+            if failed:
+                raise c.Error(f"the stream of an array could not be waited for: error {failed} of CUDA's driver")
+
+
+ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+
+
+def gpu_of(address):
+    """The number of the GPU whose memory that is; None: unknown."""
+    number = ctypes.c_int(-1)
+    if not address or not driver() or driver().cuPointerGetAttribute(ctypes.byref(number), ORDINAL, address):
+        return None
+    return number.value
+
+
+_opened_gpu = None
+
+
+def opened_gpu():
+    """The number of the GPU that libspmm has opened; None: unknown. Error where none is open."""
+    global _opened_gpu
+    if _opened_gpu is None:
+        lib = c.loaded()
+        probe = allocated(lambda struct: lib.spmm_multivector_create(1, 1, c.F64, c.CUDA, struct), c.CUDA)
+        _opened_gpu = gpu_of(probe.struct.data)
+    return _opened_gpu
+
+
+def check_gpu(operand, name):
+    """Refuses an array on another GPU than the one that libspmm has opened, whose memory its kernels may not reach."""
+    gpu, found = opened_gpu(), gpu_of(operand.address)
+    if found is not None and gpu is not None and found != gpu:
+        raise ValueError(f"{name} is on GPU {found}, and libspmm computes on GPU {gpu}: copy it there")

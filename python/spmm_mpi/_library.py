@@ -1,0 +1,315 @@
+"""libspmm.so by ctypes: where it is found, the mirror of include/spmm_types.h and spmm.h, errors.
+
+tests/test_python.py holds sizes, offsets and numbers against what a C compiler says."""
+import ctypes
+import ctypes.util
+import enum
+import os
+import re
+import subprocess
+import sys
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+
+from ._version import VERSION
+
+# before 1.0 a minor version is an interface of its own, as in the soname
+INTERFACE = VERSION.rsplit(".", 1)[0]
+SONAME = f"libspmm.so.{INTERFACE}"
+
+# ---- types ----
+
+
+class Status(enum.IntEnum):
+    """spmm_status: what a function of libspmm returned."""
+    OK = 0
+    VERIFY = 1
+    USAGE = 2
+    OPEN = 3
+    SYNTAX = 4
+    UNSUPPORTED = 5
+    MEMORY = 6
+    LIMIT = 7
+    NO_DEVICE = 8
+    DEVICE = 9
+    MPI = 10
+    OUTPUT = 11
+    INTERNAL = 12
+
+
+class Error(RuntimeError):
+    """A failure of libspmm, or of another rank, as a sentence.
+
+    status: the Status that libspmm returned; None: it was not libspmm that failed (it was not found, another rank was given
+    wrong arguments)."""
+
+    def __init__(self, message, status=None):
+        super().__init__(message)
+        self.status = status
+
+
+F64, F32 = 0, 1
+CPU, CUDA = 0, 1
+ROW_MAJOR, COLUMN_MAJOR = 0, 1
+
+
+class Csr(Structure):
+    """spmm_csr."""
+    _fields_ = [("rows", c_int64), ("cols", c_int64), ("nnz", c_int64), ("precision", c_int), ("irp", c_void_p),
+                ("ja", c_void_p), ("as", c_void_p)]
+
+
+class Multivector(Structure):
+    """spmm_multivector."""
+    _fields_ = [("rows", c_int64), ("k", c_int64), ("ld", c_int64), ("precision", c_int), ("space", c_int),
+                ("data", c_void_p), ("ghost_low", c_int64), ("ghost_high", c_int64), ("layout", c_int)]
+
+
+class Block(Structure):
+    """spmm_block."""
+    _fields_ = [("csr", Csr), ("rows", c_int64), ("cols", c_int64), ("row_begin", c_int64), ("col_begin", c_int64),
+                ("x_begin", c_int64), ("x_rows", c_int64), ("p", c_int), ("q", c_int), ("borrowed", c_int)]
+
+
+class Options(Structure):
+    """spmm_plan_options."""
+    _fields_ = [("device", c_int), ("format", c_int), ("kernel", c_char_p), ("threads", c_int), ("ell_limit", c_double),
+                ("block_size", c_int), ("subwarp", c_int), ("exchange", c_int), ("transport", c_int), ("reduce", c_int),
+                ("no_overlap", c_int), ("column_blocks", c_int), ("any_order", c_int), ("quick_plan", c_int),
+                ("products", c_int64), ("stream", c_void_p)]
+
+
+# the words of the program's options, with the numbers of the enumerations
+WORDS = {
+    "device": {"cpu": CPU, "cuda": CUDA},
+    "format": {"auto": -1, "csr": 0, "ell": 1, "ell-nopad": 2, "sell": 3, "panel": 4, "staged": 5},
+    "exchange": {"auto": 0, "halo": 1, "bcast": 2, "joint": 3},
+    "transport": {"auto": 0, "mpi": 1, "staged": 2, "cuda-aware": 3, "nccl": 4, "peer": 5, "shared": 6},
+    "reduce": {"auto": 0, "linear": 1, "tree": 2, "butterfly": 3, "mpi": 4, "nccl": 5},
+    "reproducible": {"on": 0, "off": 1},
+    "plan": {"timed": 0, "quick": 1},
+}
+
+# ---- functions ----
+
+
+def prototypes(comm):
+    """Function -> (its result, its arguments); comm: the C type of MPI_Comm."""
+    multivector = POINTER(Multivector)
+    return {
+        "spmm_csr_scatter": (c_int, [comm, c_int, POINTER(Csr), c_int, c_int, POINTER(Block)]),
+        "spmm_block_destroy": (None, [POINTER(Block)]),
+        "spmm_device_open": (c_int, [comm]),
+        "spmm_plan_create": (c_int, [comm, POINTER(Block), c_int64, POINTER(Options), POINTER(c_void_p)]),
+        "spmm_plan_x_create": (c_int, [c_void_p, multivector]),
+        "spmm_plan_y_create": (c_int, [c_void_p, multivector]),
+        "spmm_apply": (c_int, [c_void_p, c_double, multivector, c_double, multivector]),
+        "spmm_plan_kernel": (c_char_p, [c_void_p]),
+        "spmm_plan_destroy": (None, [c_void_p]),
+        "spmm_error_message": (c_char_p, []),
+        "spmm_multivector_create": (c_int, [c_int64, c_int64, c_int, c_int, multivector]),
+        "spmm_multivector_copy": (c_int, [multivector, multivector]),
+        "spmm_multivector_destroy": (None, [multivector]),
+    }
+
+
+# what an older libspmm of the same interface may lack
+NEWER = {
+    "spmm_apply_transposed": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
+    "spmm_apply_begin": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
+    "spmm_apply_end": (c_int, [c_void_p]),
+    "spmm_plan_update_values": (c_int, [c_void_p]),
+    "spmm_plan_view": (c_int, [c_void_p, c_void_p]),
+    "spmm_multivector_times": (c_int, [c_double, POINTER(Multivector), c_void_p, c_int64, c_double, POINTER(Multivector)]),
+    "spmm_multivector_axpby": (c_int, [c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
+    "spmm_multivector_scale": (c_int, [c_void_p, POINTER(Multivector)]),
+}
+
+
+def newer(comm):
+    """NEWER, and what of it takes a communicator."""
+    multivector = POINTER(Multivector)
+    return {**NEWER,
+            "spmm_multivector_dot": (c_int, [comm, multivector, multivector, c_void_p, c_int64]),
+            "spmm_multivector_norms": (c_int, [comm, multivector, c_void_p])}
+
+
+def comm_type():
+    """The C type of MPI_Comm in mpi4py's MPI: a pointer (Open MPI) or an int (MPICH)."""
+    from mpi4py import MPI
+    return c_void_p if MPI._sizeof(MPI.Comm) == ctypes.sizeof(c_void_p) else c_int
+
+
+def comm_handle(comm):
+    """The MPI_Comm of a communicator of mpi4py."""
+    from mpi4py import MPI
+    return comm_type().from_address(MPI._addressof(comm))
+
+
+# ---- finding it ----
+
+HOW = (f"build it by `make`, install it by `make install PREFIX=DIR`, and set SPMM_LIBRARY to DIR/lib or to the file "
+       f"({SONAME})")
+
+
+def named_by_environment():
+    """The file that SPMM_LIBRARY names; None: it is not set."""
+    told = os.environ.get("SPMM_LIBRARY")
+    if not told:
+        return None
+    files = [told] if not os.path.isdir(told) else [os.path.join(told, name) for name in (SONAME, "libspmm.so")]
+    for file in files:
+        if os.path.isfile(file):
+            return os.path.abspath(file)
+    raise Error(f"SPMM_LIBRARY={told}: there is no {' and no '.join(files)}; {HOW}")
+
+
+def pkg_config_folder():
+    try:
+        done = subprocess.run(["pkg-config", "--variable=libdir", "spmm"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, universal_newlines=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def places():
+    """Files and names to try, in this order."""
+    folder = pkg_config_folder()
+    if folder:
+        yield os.path.join(folder, SONAME)
+    yield SONAME  # the loader's own search: LD_LIBRARY_PATH, ldconfig's list
+    found = ctypes.util.find_library("spmm")
+    if found:
+        yield found
+    for prefix in (sys.prefix, os.environ.get("CONDA_PREFIX"), os.path.expanduser("~/.local"), "/usr/local"):
+        if prefix:
+            yield os.path.join(prefix, "lib", SONAME)
+
+
+def check_interface(file):
+    """Refuses a file whose name, links resolved, says another interface: its structures may be others."""
+    version = re.search(r"libspmm\.so\.(\d+\.\d+)", os.path.basename(os.path.realpath(file)))
+    if version and version[1] != INTERFACE:
+        raise Error(f"{file} has interface {version[1]}, and this spmm_mpi {VERSION} needs {INTERFACE}; {HOW}")
+
+
+def open_library():
+    """The first library that is found and its name. A file of SPMM_LIBRARY is the only one that is tried."""
+    told = named_by_environment()
+    why = []
+    for file in [told] if told else places():
+        if os.sep in file and not os.path.exists(file):
+            continue
+        try:
+            check_interface(file)
+            return ctypes.CDLL(file), file
+        except (OSError, Error) as error:
+            why.append(str(error))
+    because = f" ({'; '.join(dict.fromkeys(why))})" if why else ""
+    raise Error(f"libspmm was not found{because}: {HOW}")
+
+
+def check_mpi(lib, file):
+    """Refuses a libspmm that was linked to another MPI than mpi4py, whose communicators it could not read.
+
+    A function looked up by the library's handle is the one of the MPI that the library itself was linked to."""
+    from mpi4py import MPI
+    try:
+        version = lib.MPI_Get_library_version
+    except AttributeError:
+        return
+    text, length = ctypes.create_string_buffer(8192), c_int()
+    version(text, ctypes.byref(length))
+    theirs, ours = text.value.decode(errors="replace"), MPI.Get_library_version().rstrip("\0")
+    if theirs.strip() != ours.strip():
+        raise Error(f"{file} was built with {theirs.splitlines()[0]}, and mpi4py with {ours.splitlines()[0]}: build one of them "
+                    f"with the other's MPI (pip install --no-binary mpi4py mpi4py, with MPICC set)")
+
+
+class Library:
+    """The functions of libspmm, found and opened at the first use."""
+
+    def __init__(self):
+        lib, self.file = open_library()
+        check_mpi(lib, self.file)
+        comm = comm_type()
+        try:
+            for name, prototype in prototypes(comm).items():
+                self.declare(lib, name, prototype)
+        except AttributeError as error:
+            raise Error(f"{self.file} is no libspmm {INTERFACE}: {error}; {HOW}") from None
+        for name, prototype in newer(comm).items():
+            try:
+                self.declare(lib, name, prototype)
+            except AttributeError:
+                setattr(self, name, None)
+
+    def declare(self, lib, name, prototype):
+        function = getattr(lib, name)
+        function.restype, function.argtypes = prototype
+        setattr(self, name, function)
+
+    def need(self, name):
+        """A function of newer(); an Error where this library lacks it."""
+        function = getattr(self, name)
+        if function is None:
+            raise Error(f"{self.file} has no function {name}: it is older than this; {HOW}")
+        return function
+
+    def check(self, status):
+        """Raises the Error of a status that is not SPMM_OK."""
+        if status:
+            raise Error(self.spmm_error_message().decode(errors="replace") or Status(status).name, Status(status))
+
+
+_loaded = None
+
+
+def loaded():
+    """The one Library of this process."""
+    global _loaded
+    if _loaded is None:
+        _loaded = Library()
+    return _loaded
+
+
+def library_path():
+    """Returns the file of the libspmm that is used. Local. Raises Error where none is found."""
+    return loaded().file
+
+
+# ---- the GPU ----
+
+gpu_is_open = False
+
+
+def device_open(comm):
+    """Opens a GPU for this rank: number (rank within its node) modulo (number of visible GPUs). Collective over comm.
+
+    The first Plan with device="cuda" does so by itself over its communicator. A program whose plans have different
+    communicators calls this first, with one that has all ranks. Raises Error with status NO_DEVICE on every rank where some
+    rank sees no usable GPU."""
+    global gpu_is_open
+    lib = loaded()
+    lib.check(lib.spmm_device_open(comm_handle(comm)))
+    gpu_is_open = True
+
+
+# ---- text that C writes to a FILE ----
+
+def written(write):
+    """What write(FILE*) wrote, and what it returned."""
+    libc = ctypes.CDLL(None)
+    libc.open_memstream.restype = c_void_p
+    libc.open_memstream.argtypes = [POINTER(c_void_p), POINTER(c_size_t)]
+    libc.fclose.argtypes = [c_void_p]
+    libc.free.argtypes = [c_void_p]
+    text, size = c_void_p(), c_size_t()
+    stream = libc.open_memstream(ctypes.byref(text), ctypes.byref(size))
+    if not stream:
+        raise MemoryError("no memory for a text")
+    status = write(stream)
+    libc.fclose(stream)
+    said = ctypes.string_at(text, size.value).decode(errors="replace")
+    libc.free(text)
+    return said, status

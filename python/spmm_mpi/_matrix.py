@@ -1,0 +1,155 @@
+"""SciPy's matrices as blocks of libspmm."""
+import ctypes
+
+import numpy as np
+
+from . import _library as c
+
+PRECISIONS = {np.dtype(np.float64): c.F64, np.dtype(np.float32): c.F32}
+MOST_COLUMNS = 2 ** 31 - 1
+
+
+class Entries:
+    """A matrix in CSR as libspmm wants it: row starts of int64, column indices of int32 that increase strictly in a row."""
+
+    def __init__(self, shape, indptr, indices, data):
+        self.shape, self.indptr, self.indices, self.data = shape, indptr, indices, data
+
+    @property
+    def dtype(self):
+        return self.data.dtype
+
+    def csr(self):
+        """As an spmm_csr, which this object keeps alive."""
+        return c.Csr(self.shape[0], self.shape[1], len(self.data), PRECISIONS[self.dtype], self.indptr.ctypes.data,
+                     self.indices.ctypes.data, self.data.ctypes.data)
+
+    def same_pattern(self, other):
+        return (self.shape == other.shape and np.array_equal(self.indptr, other.indptr) and
+                np.array_equal(self.indices, other.indices))
+
+
+def check_indices(a):
+    """Refuses a matrix whose indices are not in its shape, before SciPy's or libspmm's loops read by them."""
+    for index, size, name in (((a.row, a.shape[0], "row"), (a.col, a.shape[1], "column")) if a.format == "coo" else ()):
+        if len(index) and (index.min() < 0 or index.max() >= size):
+            raise ValueError(f"A has a {name} index outside 0 to {size - 1}")
+    if a.format == "csr":
+        check_csr(a.shape, a.indptr, a.indices, a.data)
+    if a.format in ("csc", "bsr"):
+        a.check_format(full_check=True)
+
+
+def check_csr(shape, indptr, indices, data):
+    if indptr.ndim != 1 or len(indptr) != shape[0] + 1:
+        raise ValueError(f"A.indptr has {indptr.size} row starts, expected {shape[0] + 1} for {shape[0]} rows")
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise ValueError("A.indptr does not begin with 0, or decreases")
+    if indptr[-1] > min(len(indices), len(data)):
+        raise ValueError(f"A.indptr ends with {indptr[-1]}, and there are {len(indices)} column indices and {len(data)} values")
+    used = indices[:indptr[-1]]
+    if len(used) and (used.min() < 0 or used.max() >= shape[1]):
+        raise ValueError(f"A has a column index outside 0 to {shape[1] - 1}")
+
+
+def increases_in_rows(indptr, indices):
+    """Whether the column indices of each row increase strictly. (SciPy's own flags are what it was told, not what is there.)"""
+    back = indices[1:] <= indices[:-1]
+    starts = indptr[1:-1]
+    back[starts[(starts > 0) & (starts < len(indices))] - 1] = False
+    return not back.any()
+
+
+def entries(a, copy):
+    """The entries of SciPy matrix a, duplicates summed. TypeError, ValueError.
+
+    copy: the arrays are the result's own; else they may be those of a."""
+    import scipy.sparse
+    if not scipy.sparse.issparse(a):
+        raise TypeError(f"A is a {type(a).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array)")
+    if len(a.shape) != 2:
+        raise ValueError(f"A has {len(a.shape)} dimension, expected 2")
+    if a.dtype not in PRECISIONS:
+        raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: A.astype(numpy.float64)")
+    if a.shape[1] > MOST_COLUMNS:
+        raise ValueError(f"A has {a.shape[1]} columns, and a column index of libspmm holds {MOST_COLUMNS} at most")
+    check_indices(a)
+    ours = a
+    if a.format != "csr":
+        ours = a.tocsr()
+    nnz = int(ours.indptr[-1])
+    if not increases_in_rows(ours.indptr, ours.indices[:nnz]):
+        ours = scipy.sparse.csr_matrix((ours.data[:nnz].copy(), ours.indices[:nnz].copy(), ours.indptr.copy()), shape=a.shape)
+        ours.sum_duplicates()
+        nnz = int(ours.indptr[-1])
+    own = copy and ours is a
+    return Entries(tuple(map(int, a.shape)), np.array(ours.indptr, np.int64, copy=True),
+                   own_array(ours.indices[:nnz], np.int32, own), own_array(ours.data[:nnz], a.dtype, own))
+
+
+def own_array(array, dtype, copy):
+    """Contiguous, aligned and of that type; copy: in any case one of its own."""
+    return np.array(array, dtype, order="C") if copy else np.require(array, dtype, ["C", "A"])
+
+
+def even_ranges(n, parts):
+    """Boundaries of n rows in even parts, the first ones a row longer: [parts + 1]."""
+    part = np.arange(parts + 1)
+    return part * (n // parts) + np.minimum(part, n % parts)
+
+
+class RankBlock:
+    """This rank's block of A: an spmm_block, and who owns its arrays."""
+
+    def __init__(self):
+        self.struct = c.Block()
+        self.held = None  # Entries whose arrays the struct points to; None: those are libspmm's
+
+    @classmethod
+    def scattered(cls, comm, whole, grid):
+        """Of a matrix on rank 0, on a grid of ranks. Collective; the same Error on every rank."""
+        block, lib = cls(), c.loaded()
+        csr = None if whole is None else ctypes.byref(whole.csr())
+        lib.check(lib.spmm_csr_scatter(c.comm_handle(comm), 0, csr, grid[0], grid[1], ctypes.byref(block.struct)))
+        return block
+
+    @classmethod
+    def of_rows(cls, comm, mine, rows):
+        """Of this rank's rows of a matrix; rows: how many each rank has. Local."""
+        block = cls()
+        m, n, ranks, rank = sum(rows), mine.shape[1], comm.size, comm.rank
+        row = np.concatenate([[0], np.cumsum(rows)])
+        x = row if m == n else even_ranges(n, ranks)
+        block.held = mine
+        block.struct = c.Block(mine.csr(), m, n, int(row[rank]), 0, int(x[rank]), int(x[rank + 1] - x[rank]), ranks, 1, 0)
+        return block
+
+    def array(self, member, dtype, size):
+        """One of the arrays of csr, in place."""
+        address = getattr(self.struct.csr, member)
+        if not size or not address:
+            return np.empty(0, dtype)
+        memory = (ctypes.c_char * (size * np.dtype(dtype).itemsize)).from_address(address)
+        return np.frombuffer(memory, dtype)
+
+    @property
+    def dtype(self):
+        return np.dtype(np.float32 if self.struct.csr.precision == c.F32 else np.float64)
+
+    @property
+    def values(self):
+        """The values [nnz] of the block, in place: valid until release()."""
+        return self.array("as", self.dtype, self.struct.csr.nnz)
+
+    def entries(self):
+        """The block in place: valid until release()."""
+        csr = self.struct.csr
+        return Entries((csr.rows, csr.cols), self.array("irp", np.int64, csr.rows + 1), self.array("ja", np.int32, csr.nnz),
+                       self.values)
+
+    def release(self):
+        """Frees what libspmm allocated. Local."""
+        if self.held is None:
+            c.loaded().spmm_block_destroy(ctypes.byref(self.struct))
+        self.held = None
+        self.struct = c.Block()

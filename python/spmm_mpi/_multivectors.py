@@ -1,0 +1,174 @@
+"""What block solvers compute between products: X^T Y, norms of columns, X R, sums and scaled columns of multivectors.
+
+They are functions of arrays and need no plan. X, Y and out are this rank's rows [rows, K] of float64 or float32, or vectors [rows],
+which count as one column: arrays of NumPy, multivectors of plan.x_zeros() and y_zeros(), or where a GPU is open (by device_open() or
+a plan with device="cuda") arrays of CuPy and PyTorch. All of one call lie in one memory, the host's or the GPU's."""
+import ctypes
+
+import numpy as np
+
+from . import _arrays as arrays
+from . import _library as c
+from ._arguments import check_comm, real_number
+
+
+# ---- operands ----
+
+class Rows:
+    """An array as an spmm_multivector. What libspmm cannot read or write in place is a copy: finish() copies a result back."""
+
+    def __init__(self, x, name, like=None, k=None, written=False, read=True):
+        """like: the Rows that it has to fit; k: the columns that it has to have; written: whether libspmm writes it; read: whether
+        it reads it. TypeError, ValueError."""
+        self.operand = o = arrays.examine_rows(x, name, *((like.rows, like.dtype) if like else (None, None)))
+        self.rows, self.k, self.dtype = o.rows, o.k, o.dtype
+        self.on_gpu = o.kind >= arrays.CUPY
+        self.check(name, like, k, written)
+        self.copy = None
+        address, ld = o.address, max(o.ld, o.k)
+        if self.on_gpu:
+            arrays.wait_for(o)
+            arrays.check_gpu(o, name)
+        elif not o.direct:
+            self.copy = np.empty((o.rows, o.k), o.dtype)
+            if read:
+                np.copyto(self.copy, o.matrix())
+            address, ld = self.copy.ctypes.data, o.k
+        self.struct = c.Multivector(o.rows, o.k, ld, c.F32 if o.dtype == np.float32 else c.F64, c.CUDA if self.on_gpu else c.CPU,
+                                    address, 0, 0)
+        self.reference = ctypes.byref(self.struct)
+
+    def check(self, name, like, k, written):
+        if like and self.on_gpu != like.on_gpu:
+            places = ("the host's memory", "a GPU's")
+            raise TypeError(f"{name} is in {places[self.on_gpu]}, and X in {places[like.on_gpu]}, expected both in one")
+        if k is not None and self.k != k:
+            raise ValueError(f"{name} has {self.k} column{'s' * (self.k != 1)}, expected {k}")
+        if self.on_gpu:
+            arrays.check_rows_on_gpu(self.operand, name)
+        if written and not self.operand.writable:
+            raise ValueError(f"{name} is read-only")
+
+    def finish(self):
+        if self.copy is not None:
+            np.copyto(self.operand.matrix(), self.copy)
+
+
+def small_matrix(name, value, shape):
+    """A matrix or vector that libspmm reads in host memory, as float64; None in the shape: any size. TypeError, ValueError."""
+    if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
+        raise TypeError(f"{name} is on a GPU, expected an array in host memory: {name}.get(), {name}.cpu()")
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{name} is no array of real numbers: {error}") from None
+    if found.dtype.kind not in "fiu":
+        raise TypeError(f"{name} is {found.dtype}, expected an array of real numbers")
+    if found.ndim != len(shape) or any(n is not None and n != here for n, here in zip(shape, found.shape)) or 0 in found.shape:
+        expected = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(f"{name} has the shape {list(found.shape)}, expected [{expected}]")
+    return np.ascontiguousarray(found, np.float64)
+
+
+# ---- over all ranks ----
+
+def dot(comm, X, Y=None):
+    """Returns G = X^T Y over the rows of all ranks [kx, ky]: an array of NumPy of float64, the same bits on every rank.
+
+    comm: a communicator of mpi4py. X: this rank's rows [rows, kx]; Y: [rows, ky] of the same dtype; None: X itself, which takes half of the
+    time. Products are summed in float64 also for float32, in an order that depends on the numbers of rows alone.
+    Collective. TypeError, ValueError: an argument of this rank is wrong; Error on the other ranks then. Error: libspmm failed, kx
+    or dtype differ between ranks, or no GPU is open."""
+    check_comm(comm)
+    lib = c.loaded()
+    function, handle = lib.need("spmm_multivector_dot"), c.comm_handle(comm)
+    try:
+        x = Rows(X, "X")
+        y = x if Y is None or Y is X else Rows(Y, "Y", like=x)
+        g = np.empty((x.k, y.k))
+    except BaseException:
+        function(handle, None, None, None, 0)  # so that no rank waits
+        raise
+    lib.check(function(handle, x.reference, y.reference, g.ctypes.data, y.k))
+    return g
+
+
+def norms(comm, X):
+    """Returns the Euclidean norms of the columns of X over the rows of all ranks [k]: an array of NumPy of float64, the same bits
+    on every rank.
+
+    comm: a communicator of mpi4py. X: this rank's rows [rows, k]. Collective; errors as of dot()."""
+    check_comm(comm)
+    lib = c.loaded()
+    function, handle = lib.need("spmm_multivector_norms"), c.comm_handle(comm)
+    try:
+        x = Rows(X, "X")
+        found = np.empty(x.k)
+    except BaseException:
+        function(handle, None, None)
+        raise
+    lib.check(function(handle, x.reference, found.ctypes.data))
+    return found
+
+
+# ---- of one rank ----
+
+def times(X, R, *, out=None, alpha=1.0, beta=0.0):
+    """Computes out := alpha X R + beta out, and returns out.
+
+    X: rows [rows, K]; R: a small matrix [K, L] in host memory, the same on every rank where the rows of the results shall fit
+    together; out: [rows, L] of X's dtype; None: a new array of the kind of X, and beta must be 0. With beta = 0 out is not read. It
+    may be X itself, or other columns of the same array. Computed in X's dtype, to which R, alpha and beta are rounded.
+    Local. TypeError, ValueError: an argument is wrong; Error: libspmm failed, X and out overlap otherwise, no GPU is open."""
+    lib = c.loaded()
+    function = lib.need("spmm_multivector_times")
+    x = Rows(X, "X")
+    r = small_matrix("R", R, (x.k, None))
+    alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
+    if out is None:
+        if beta != 0:
+            raise ValueError(f"beta is {beta}, and there is no out that it could multiply")
+        out = made(x, r.shape[1])
+    y = Rows(out, "out", like=x, k=r.shape[1], written=True, read=beta != 0)
+    lib.check(function(alpha, x.reference, r.ctypes.data, r.shape[1], beta, y.reference))
+    y.finish()
+    return out
+
+
+def made(x, k):
+    """An array [rows, k] of the kind of X; of GPU memory that is nobody's array, a DeviceArray."""
+    def create():
+        lib = c.loaded()
+        return arrays.allocated(lambda struct: lib.spmm_multivector_create(x.rows, k, x.struct.precision, c.CUDA, struct), c.CUDA)
+    return arrays.empty(x.operand, (x.rows, k), x.dtype, create)
+
+
+def axpby(alpha, X, beta, out):
+    """Computes out := alpha X + beta out, and returns out.
+
+    alpha, beta: real numbers; with beta = 0 out is not read. X, out: [rows, K] of the same dtype; out may be X itself, or other
+    columns of the same array. Local; errors as of times()."""
+    lib = c.loaded()
+    function = lib.need("spmm_multivector_axpby")
+    alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
+    x = Rows(X, "X")
+    y = Rows(out, "out", like=x, k=x.k, written=True, read=beta != 0)
+    lib.check(function(alpha, x.reference, beta, y.reference))
+    y.finish()
+    return out
+
+
+def scale(factor, X):
+    """Multiplies column j of X by factor[j], in place, and returns X.
+
+    factor: an array [K] in host memory, or one real number for all columns, rounded to X's dtype. X: [rows, K].
+    Local; errors as of times()."""
+    lib = c.loaded()
+    function = lib.need("spmm_multivector_scale")
+    x = Rows(X, "X", written=True)
+    if np.ndim(factor) == 0:
+        factor = np.full(x.k, real_number("factor", factor))
+    factor = small_matrix("factor", factor, (x.k,))
+    lib.check(function(factor.ctypes.data, x.reference))
+    x.finish()
+    return X

@@ -1,0 +1,730 @@
+"""Plans: the products of one matrix."""
+import ctypes
+import warnings
+
+import numpy as np
+
+from . import _arrays as arrays
+from . import _library as c
+from . import _matrix as matrix
+from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
+
+# ---- agreement of the ranks ----
+
+RAISED = {kind.__name__: kind for kind in (TypeError, ValueError, MemoryError, c.Error)}
+
+
+def agree(comm, error, facts=None):
+    """Every rank's facts; where a rank has an error, all raise the same one: that of the lowest such rank. Collective."""
+    said = comm.allgather((error and (type(error).__name__, str(error)), facts))
+    for rank, (failed, _) in enumerate(said):
+        if failed:
+            kind, text = failed
+            text = text if comm.size == 1 else f"rank {rank}: {text}"
+            raise (RAISED[kind](text) if kind in RAISED else c.Error(f"{text} ({kind})")) from error
+    return [fact for _, fact in said]
+
+
+def attempt(function, *arguments):
+    """(what the function returned, None), or (None, its exception): for what one rank does before all agree."""
+    try:
+        return function(*arguments), None
+    except Exception as error:  # every exception has to reach the other ranks
+        return None, error
+
+
+def check_alike(said, names):
+    """Refuses arguments that differ between ranks; said: a tuple for each rank. ValueError, the same on every rank."""
+    for rank, facts in enumerate(said):
+        for name, first, here in zip(names, said[0], facts):
+            if here != first:
+                raise ValueError(f"{name} is {first!r} on rank 0 and {here!r} on rank {rank}, expected the same on all ranks")
+
+
+# ---- arguments ----
+
+def word(name, value):
+    words = c.WORDS[name]
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(f"{name} is {value!r}, expected {', '.join(words)}")
+    return words[value]
+
+
+MOST_K = 2 ** 24  # as in the program
+
+
+def columns_of(k):
+    """The numbers of columns that plans are made of at once, and whether there shall be no others."""
+    if k is None:
+        return (), False
+    if isinstance(k, (list, tuple)):
+        return tuple(dict.fromkeys(whole_number("k", one, 1, MOST_K) for one in k)), False
+    return (whole_number("k", k, 1, MOST_K),), True
+
+
+LEGACY = 1  # cudaStreamLegacy: the default stream, which 0 stands for elsewhere
+
+
+def stream_of(stream):
+    """The cudaStream_t of a stream of PyTorch or CuPy, or of a number; None: libspmm's own."""
+    if stream is None:
+        return None
+    handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))
+    try:
+        return whole_number("stream", handle, 0, 2 ** 64 - 1) or LEGACY
+    except TypeError:
+        raise TypeError(f"stream is {stream!r}, expected a stream of PyTorch or CuPy, or the number of a cudaStream_t") from None
+
+
+def options_of(given):
+    """spmm_plan_options of the keywords; device: "auto" is left to the caller."""
+    if given["kernel"] is not None and not isinstance(given["kernel"], str):
+        raise TypeError(f"kernel is {given['kernel']!r}, expected a name of spmm_mpi --list-kernels, or auto")
+    o = c.Options()
+    o.device = c.CUDA if given["device"] == "auto" else word("device", given["device"])
+    for name in ("format", "exchange", "transport", "reduce"):
+        setattr(o, name, word(name, given[name]))
+    o.any_order, o.quick_plan = word("reproducible", given["reproducible"]), word("plan", given["plan"])
+    if given["kernel"] not in (None, "auto"):
+        o.kernel = given["kernel"].encode()
+    for name in ("threads", "block_size", "subwarp", "column_blocks"):
+        setattr(o, name, whole_number(name, given[name], 0, INT_MAX))
+    o.products = whole_number("products", given["products"], 0, INT64_MAX)
+    o.ell_limit = real_number("ell_limit", given["ell_limit"])
+    o.no_overlap = bool(given["no_overlap"])
+    o.stream = stream_of(given["stream"])
+    return o
+
+
+def grid_of(grid, rows, ranks):
+    if grid is None:
+        return (ranks, 1)
+    try:
+        p, q = grid
+    except (TypeError, ValueError):
+        raise TypeError(f"grid is {grid!r}, expected (P, Q)") from None
+    p, q = whole_number("P", p, 1, INT_MAX), whole_number("Q", q, 1, INT_MAX)
+    if p * q != ranks:
+        raise ValueError(f"grid is {p} x {q}, expected as many places as there are ranks, {ranks}")
+    if rows == "distributed" and q != 1:
+        raise ValueError(f'grid is {p} x {q}: with rows="distributed" it is {ranks} x 1')
+    return (p, q)
+
+
+# ---- the products of one K ----
+
+addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+
+
+class Usual:
+    """Arrays of NumPy that are rows of X (side 0) or Y (side 1) and need neither a closer look nor a copy: contiguous ones, and
+    those of x_zeros() and y_zeros(). What Operand takes ten times as long for is done once here, in advance."""
+
+    def __init__(self, product, side):
+        rows = product.rows[side]
+        self.dtype, self.shape = product.dtype, (rows, product.k)
+        self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
+        self.struct = product.described(rows, product.k, None, c.CPU)
+        self.reference = ctypes.byref(self.struct)
+
+    def take(self, x, written):
+        """The array as an argument, valid until the next call; None: it is not of the usual ones, or wrong."""
+        if type(x) is not np.ndarray or x.dtype is not self.dtype or x.shape not in self.shapes:
+            return None
+        memory = x.base
+        if type(memory) is arrays.HostMemory and x.strides == memory.strides and x.shape == memory.shape:
+            return memory.reference
+        flags = x.flags
+        if not (flags.c_contiguous and flags.aligned) or written and not flags.writeable:
+            return None
+        # (x.ctypes.data takes twice as long, but knows arrays that are read-only or empty, too)
+        self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
+        return self.reference
+
+
+class Product:
+    """An spmm_plan, and what its calls pass again and again."""
+
+    def __init__(self, plan, k):
+        self.lib, self.plan, self.k = c.loaded(), plan, k
+        self.handle = ctypes.c_void_p()
+        handle = plan._handle()
+        self.lib.check(self.lib.spmm_plan_create(handle, ctypes.byref(plan._block.struct), k, ctypes.byref(plan._options),
+                                                 ctypes.byref(self.handle)))
+        self.spares = {}
+        self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device
+        self.y_rows = plan._own_y_rows(self)
+        self.rows = (plan._x_range.stop - plan._x_range.start, self.y_rows)
+        # made once, since making them takes longer than a small product: side, and whether it is written -> the shapes and
+        # an spmm_multivector of contiguous arrays
+        self.usual = {(side, written): Usual(self, side) for side in (0, 1) for written in (False, True)}
+
+    def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
+        return c.Multivector(rows, self.k, ld, self.precision, space, address, 0, 0, layout)
+
+    def create(self, side):
+        """A multivector like X (side 0) or Y (side 1), zeroed. Local."""
+        function = (self.lib.spmm_plan_x_create, self.lib.spmm_plan_y_create)[side]
+        return arrays.allocated(lambda struct: function(self.handle, struct), self.space)
+
+    def spare(self, side):
+        """The multivector that X or Y is copied into, or out of, if it cannot be used as it is."""
+        if side not in self.spares:
+            self.spares[side] = self.create(side)
+        return self.spares[side]
+
+    def place(self, operand, side, name):
+        """(the operand as libspmm can use it, the spare that it is a copy in, or None); side: 0 with rows of X, 1 of Y."""
+        if operand.kind >= arrays.CUPY:
+            if not self.plan._options.stream:
+                arrays.wait_for(operand)
+            arrays.check_gpu(operand, name)
+        memory = operand.memory
+        if memory is not None and memory.struct.space == self.space:
+            return memory.reference, None
+        here = operand.kind >= arrays.CUPY or self.space == c.CPU
+        if operand.direct and here:
+            ld = operand.ld if operand.columns else max(operand.ld, self.k)
+            return self.described(self.rows[side], ld, operand.address, self.space, operand.columns), None
+        spare = self.spare(side)
+        return spare.reference, spare
+
+    def fill(self, operand, spare):
+        """Copies the operand's elements into the spare."""
+        if operand.kind < arrays.CUPY and self.space == c.CPU:
+            np.copyto(spare.array(), operand.matrix())
+        elif operand.kind < arrays.CUPY:
+            host = np.ascontiguousarray(operand.matrix())
+            arrays.copy(arrays.described(host), spare.reference)
+        else:
+            arrays.copy(self.described(spare.shape[0], operand.ld, operand.address, c.CUDA), spare.reference)
+
+    def empty(self, operand, spare):
+        """Copies the spare's elements into the operand, in host memory."""
+        target = operand.matrix()
+        if self.space == c.CPU:
+            np.copyto(target, spare.array())
+            return
+        host = target if target.flags.c_contiguous and target.flags.aligned else np.empty(target.shape, target.dtype)
+        arrays.copy(spare.reference, arrays.described(host))
+        if host is not target:
+            np.copyto(target, host)
+
+    def run(self, function, x, y, sides, alpha, beta):
+        """Y := alpha A X + beta Y, or with A^T; sides: whose rows x and y have. Collective, like function."""
+        try:
+            source, copied = self.place(x, sides[0], "X")
+            target, result = self.place(y, sides[1], "out")
+            if copied is not None:
+                self.fill(x, copied)
+            if result is not None and beta != 0:
+                self.fill(y, result)
+        except BaseException:
+            self.tell(function)
+            raise
+        status = function(self.handle, alpha, source, beta, target)
+        if status:
+            self.lib.check(status)
+        if result is not None:
+            self.empty(y, result)
+
+    def quick(self, source, target, alpha, beta, out):
+        """run() for what Usual took, where nothing can go wrong before libspmm is called."""
+        status = self.lib.spmm_apply(self.handle, alpha, source, beta, target)
+        if status:
+            self.lib.check(status)
+        self.plan._last = self.k
+        return out
+
+    def tell(self, function):
+        """Takes the place of a product on a rank that cannot take part, so that its neighbours do not wait: they fail, too."""
+        function(self.handle, 1.0, None, 0.0, None)
+
+    def destroy(self):
+        """Collective over the plan's communicator, but after MPI_Finalize."""
+        self.spares.clear()
+        self.lib.spmm_plan_destroy(self.handle)
+
+
+# ---- plans ----
+
+class Plan:
+    """Repeated products Y := alpha A X + beta Y with one sparse matrix A [m, n], distributed over the ranks of comm.
+
+    Plan(comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0, exchange="auto",
+         transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on", plan="timed", block_size=0,
+         subwarp=0, ell_limit=0, products=0, stream=None)
+
+    comm: a communicator of mpi4py; the plan has a duplicate of it.
+    A: a sparse matrix of SciPy in any format, of float64 or float32; the plan has a copy of it. Entries that are stored more
+        than once are summed. rows="root": the whole matrix on rank 0, and None on the others. rows="distributed": each rank its
+        rows [own rows, n], in the order of the ranks.
+    k: columns of X. One number: products have that K and no other, and a product waits for the neighbours alone. Several, or
+        None: a product has any K, its plan is made at its first product (and kept, with a converted copy of A where the format
+        is not CSR) or by prepare(), and each product begins with an MPI_Allreduce by which the ranks agree on K.
+    grid: (P, Q), how A is cut into blocks of rows and of columns; None: (ranks, 1).
+    device: cpu, cuda, or auto (a GPU where the library and all ranks have one).
+    stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default stream), that lives as long
+        as the plan: products come after what was queued in it before and before what is queued afterwards, and arrays on the GPU are not
+        complete on return, where libspmm need not wait (spmm_apply in spmm.h says when). None: products are complete on return.
+    The other keywords and their words are the options of the program (spmm_mpi --help, man spmm_mpi); 0 stands for their
+    defaults. They must be the same on all ranks, but for threads, the OpenMP threads of this rank.
+
+    Collective over comm: all ranks raise the same exception, if one of them was given something wrong. TypeError, ValueError: an
+    argument; Error: libspmm refused or failed, its status says why (MEMORY, NO_DEVICE, ..), or it was not found.
+
+    A plan is to be closed by close(), collectively, or used as a context manager: `with Plan(...) as plan`. After an exception
+    the context manager does not close it, because the other ranks may be elsewhere. One that is never closed keeps its memory
+    until the process ends. Not for several threads at a time.
+    """
+
+    __array_ufunc__ = None  # X @ plan and plan * X are no products: NumPy must not make arrays of plans of them
+
+    def __init__(self, comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
+                 exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
+                 plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
+        self._products, self._block, self._closed, self._quick = {}, None, True, False
+        check_comm(comm)
+        given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
+                 "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
+                 "reproducible": reproducible, "plan": plan, "block_size": block_size, "subwarp": subwarp,
+                 "ell_limit": ell_limit, "products": products, "stream": stream}
+        found, error = attempt(self._examine, comm, A, k, rows, grid, given)
+        mine, facts = found or (None, None)
+        said = agree(comm, error, facts)
+        check_alike([fact["alike"] for fact in said], ("rows", "grid", "k", "device", "A.dtype", "the number of columns of A",
+                                                       "whether a GPU is open"))
+        self._rank = comm.rank
+        self._comm = comm.Dup()
+        try:
+            self._open(device)
+            self._block = (matrix.RankBlock.of_rows(comm, mine, [fact["rows"] for fact in said]) if rows == "distributed"
+                           else matrix.RankBlock.scattered(self._comm, mine, self._grid))
+            self._describe(rows)
+            self._closed = False
+            for one in self._columns:
+                self._products[one] = Product(self, one)
+        except BaseException:
+            self._release()
+            raise
+        self._last = next(iter(self._products), None)
+        # in host memory most products need no closer look: see Usual
+        self._quick = self._options.device == c.CPU
+
+    # ---- set-up ----
+
+    def _examine(self, comm, A, k, rows, grid, given):
+        """What of the arguments this rank can judge alone; with rows="distributed" its rows, else the matrix of rank 0. Local."""
+        c.loaded()
+        if rows not in ("root", "distributed"):
+            raise ValueError(f"rows is {rows!r}, expected root or distributed")
+        self._columns, self._only = columns_of(k)
+        self._options = options_of(given)
+        self._grid = grid_of(grid, rows, comm.size)
+        mine = None
+        if rows == "distributed":
+            mine = matrix.entries(A, copy=True)
+        elif comm.rank == 0:
+            mine = matrix.entries(A, copy=False)
+        elif A is not None:
+            raise TypeError(f'A is a {type(A).__name__}, expected None: rank 0 has the matrix (or rows="distributed")')
+        of_all = (str(mine.dtype), mine.shape[1]) if rows == "distributed" else (None, None)
+        open_gpu = c.gpu_is_open if self._options.device == c.CUDA else None
+        return mine, {"rows": mine.shape[0] if mine else 0,
+                      "alike": (rows, self._grid, (self._columns, self._only), given["device"], *of_all, open_gpu)}
+
+    def _open(self, device):
+        """Opens a GPU for this rank, if one is asked for and none is open. Collective."""
+        if self._options.device == c.CUDA and not c.gpu_is_open:
+            try:
+                c.device_open(self._comm)
+            except c.Error as error:
+                if device != "auto" or error.status != c.Status.NO_DEVICE:
+                    raise
+                self._options.device, self._options.stream = c.CPU, None
+
+    def _describe(self, rows):
+        block = self._block.struct
+        self._shape, self._dtype = (block.rows, block.cols), self._block.dtype
+        self._x_range = slice(block.x_begin, block.x_begin + block.x_rows)
+        self._block_rows = slice(block.row_begin, block.row_begin + block.csr.rows)
+        self._distributed = rows == "distributed"
+        self._said, self._max = np.zeros((2, 3), np.int64), maximum()
+
+    def _handle(self):
+        return c.comm_handle(self._comm)
+
+    def _own_y_rows(self, product):
+        """This rank's rows of Y; of a process row the first rank has them, or by that product's way of summing all."""
+        if self._rank % self._grid[1] == 0:
+            return self._block_rows.stop - self._block_rows.start
+        return product.create(1).shape[0] if product else 0
+
+    def _rows(self, side, product):
+        """This rank's rows of X (side 0) or of Y (side 1)."""
+        if side == 0:
+            return self._x_range.stop - self._x_range.start
+        return product.y_rows if product else self._own_y_rows(None)
+
+    # ---- what it is ----
+
+    @property
+    def shape(self):
+        """(m, n), rows and columns of the whole A."""
+        return self._shape
+
+    @property
+    def dtype(self):
+        """The element type of A, X and Y: float64 or float32."""
+        return self._dtype
+
+    @property
+    def comm(self):
+        """The plan's own communicator (mpi4py), a duplicate of that of the constructor."""
+        return self._comm
+
+    @property
+    def x_range(self):
+        """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's."""
+        return self._x_range
+
+    @property
+    def y_range(self):
+        """The rows of Y that this rank has, as a slice. With a P x 1 grid and a square A they are x_range."""
+        begin = self._block_rows.start
+        return slice(begin, begin + self._rows(1, self._products.get(self._last)))
+
+    @property
+    def kernels(self):
+        """The names of the kernels of the plans that there are: K -> name."""
+        return {k: self._name(product) for k, product in self._products.items()}
+
+    @property
+    def kernel(self):
+        """The name of the kernel for the K that was used last; None: no plan of a K has been made."""
+        return self.kernels.get(self._last)
+
+    def _name(self, product):
+        return product.lib.spmm_plan_kernel(product.handle).decode()
+
+    @property
+    def device(self):
+        """Where it computes: cpu or cuda."""
+        return "cuda" if self._options.device == c.CUDA else "cpu"
+
+    def block(self):
+        """Returns a copy of this rank's entries: a scipy.sparse.csr_matrix [rows of the block, columns of the block]. On P x 1
+        grids these are the rows y_range of A. The order of its `data` is the one that update_values() takes."""
+        import scipy.sparse
+        self._check_open()
+        here = self._block.entries()
+        return scipy.sparse.csr_matrix((here.data.copy(), here.indices.copy(), here.indptr.copy()), shape=here.shape)
+
+    def view(self):
+        """Returns a text on rank 0 that describes the plan of the K that was used last; "" on the others. Collective. Error: no K was used yet, or
+        libspmm has no spmm_plan_view."""
+        self._check_open()
+        product = self._products.get(self._last)
+        if product is None:
+            raise c.Error("the plan has had no product: prepare(k) makes one for K columns")
+        function = product.lib.need("spmm_plan_view")
+        text, status = c.written(lambda stream: function(product.handle, stream))
+        product.lib.check(status)
+        return text
+
+    def __repr__(self):
+        if self._closed:
+            return "<spmm_mpi.Plan, closed>"
+        return f"<spmm_mpi.Plan of {self.shape[0]} x {self.shape[1]} {self.dtype} on {self.device}, K: {list(self._products)}>"
+
+    def __reduce__(self):
+        raise TypeError("a plan cannot be copied or pickled: it belongs to its communicator")
+
+    # ---- multivectors ----
+
+    def prepare(self, k):
+        """Makes the plan for K columns, if there is none yet. Collective. ValueError: k differs between ranks, or the plan was
+        made for one other K."""
+        self._check_open()
+        k, error = attempt(whole_number, "k", k, 1, MOST_K)
+        check_alike([(k,) for k in agree(self._comm, error, k)], ("k",))
+        self._product(k)
+
+    def x_zeros(self, k=None):
+        """Returns this rank's rows of X [x rows, K], zeroed, in memory of libspmm with room for other ranks' rows: a product
+        needs no copy of such an X. An array of NumPy whose rows lie apart (strides), or with device="cuda" a DeviceArray. Local.
+
+        k: needed if there are plans for several K. ValueError: there is no plan for that K (prepare() makes one).
+        Where Y is distributed like X, such an array can be `out`, too, so that X and Y change places."""
+        return self._zeros(k, 0)
+
+    def y_zeros(self, k=None):
+        """Returns this rank's rows of Y [y rows, K], zeroed, in memory of libspmm. Else like x_zeros()."""
+        return self._zeros(k, 1)
+
+    def _zeros(self, k, side):
+        self._check_open()
+        if k is None and len(self._products) == 1:
+            k = next(iter(self._products))
+        if k not in self._products:
+            raise ValueError(f"there is no plan for k = {k}, but for {list(self._products) or 'none'}: prepare(k) makes one")
+        return self._products[k].create(side).array()
+
+    # ---- products ----
+
+    def __matmul__(self, X):
+        """Returns Y = A X, this rank's rows [y rows, K], or [y rows] of a vector, as an array of the kind of X.
+
+        X: this rank's rows [x rows, K], of the plan's dtype; an array of NumPy, or with device="cuda" one of CuPy or PyTorch
+        that stays where it is. Every layout of a NumPy array is taken; see apply() for which are copied. Collective: every rank
+        calls it. TypeError, ValueError: X is wrong; ranks that wait for this one then raise Error. Error: libspmm failed."""
+        product = self._quick and self._products.get(columns_in(X))
+        if product:
+            source = product.usual[0, False].take(X, False)
+            if source is not None:
+                if not self._only:
+                    self._agree_on_k(product.k, None)
+                out = np.empty((product.y_rows,) + X.shape[1:], product.dtype)
+                return product.quick(source, product.usual[1, True].take(out, True), 1.0, 0.0, out)
+        return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
+
+    def apply(self, X, *, out, alpha=1.0, beta=0.0):
+        """Computes out := alpha A X + beta out, and returns out; allocates nothing from the second call on.
+
+        X, out: as for `plan @ X`, and `out` like its result; they may not overlap. alpha, beta: real numbers; with beta = 0 `out`
+        is not read. X is used in place if its rows are consecutive elements in C order or parts of such rows within one array,
+        converted by libspmm if its columns are (F order), and else copied, as is on more than one rank by libspmm what x_zeros() did not make; out is written in place if it is
+        contiguous or of y_zeros(), or by libspmm in F order. On a GPU, NumPy's arrays travel there and back, and others must have consecutive elements in
+        a row (`out`: be contiguous) or in a column. An array of CuPy or PyTorch is complete on return; what was queued before, in
+        PyTorch's current stream or in the stream that the array names, is waited for first.
+        Collective. TypeError, ValueError: see `plan @ X`; Error: libspmm failed, or another rank has."""
+        product = self._quick and self._products.get(columns_in(X))
+        if product and type(alpha) is float and type(beta) is float:
+            source, target = product.usual[0, False].take(X, False), product.usual[1, True].take(out, True)
+            if source is not None and target is not None and X.ndim == out.ndim:
+                if not self._only:
+                    self._agree_on_k(product.k, None)
+                return product.quick(source, target, alpha, beta, out)
+        return self._multiply("spmm_apply", (0, 1), X, (out,), alpha, beta)
+
+    @property
+    def T(self):
+        """The transposed matrix: plan.T @ Y, plan.T.apply(Y, out=X)."""
+        return Transposed(self)
+
+    def apply_transposed(self, X, *, out, alpha=1.0, beta=0.0):
+        """Computes out := alpha A^T X + beta out, and returns out: X has this rank's rows of Y [y rows, K], out those of X
+        [x rows, K]. Else like apply(). Error on every rank: libspmm has no spmm_apply_transposed."""
+        return self._multiply("spmm_apply_transposed", (1, 0), X, (out,), alpha, beta)
+
+    def _multiply(self, name, sides, X, out, alpha, beta):
+        """out: a tuple of one, or None where it is to be made."""
+        self._check_open()
+        lib = c.loaded()
+        function = lib.spmm_apply if name == "spmm_apply" else lib.need(name)
+        if self._only:
+            product = self._products[self._last]
+            try:
+                x, y = self._operands(product, sides, X, out)
+                alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
+                if y is None:
+                    y = self._made(product, x, sides[1])
+            except BaseException:
+                product.tell(function)
+                raise
+        else:
+            product, x, y, alpha, beta = self._agreed(function, sides, X, out, alpha, beta)
+        product.run(function, x, y, sides, alpha, beta)
+        return y.like
+
+    def _operands(self, product, sides, X, out):
+        """X and out as Operands (None: out is to be made). product: that of the only K, or None."""
+        space = self._options.device
+        x = arrays.examine(X, "X", self._rows(sides[0], product), self._dtype, space)
+        if product is not None:
+            self._check_k(x.k)
+        if out is None:
+            return x, None
+        product = product or self._products.get(x.k)
+        y = arrays.examine(out[0], "out", self._rows(sides[1], product), self._dtype, space)
+        arrays.check_out(y, out[0], self._rows(sides[1], product), x.k, x.vector)
+        return x, y
+
+    def _made(self, product, x, side):
+        rows = self._rows(side, product)
+        shape = (rows,) if x.vector else (rows, x.k)
+        made = arrays.empty(x, shape, self._dtype, lambda: product.create(side))
+        return arrays.examine(made, "out", rows, self._dtype, self._options.device)
+
+    def _agreed(self, function, sides, X, out, alpha, beta):
+        """The operands of a product whose K the ranks agree on first: if one rank was given something wrong, all raise."""
+        def examined():
+            return (*self._operands(None, sides, X, out), real_number("alpha", alpha), real_number("beta", beta))
+        found, error = attempt(examined)
+        self._agree_on_k(found[0].k if found else 0, error)
+        x, y, alpha, beta = found
+        product = self._product(x.k)
+        if y is None:
+            y, error = attempt(self._made, product, x, sides[1])
+            if error is not None:
+                product.tell(function)
+                raise error
+        return product, x, y, alpha, beta
+
+    def _agree_on_k(self, k, error):
+        """Raises the error of this rank, of another, or of K that differ. Collective."""
+        mine, all_of = self._said
+        mine[:] = (k, -k, 0) if error is None else (0, -MOST_K - 1, 1)
+        self._comm.Allreduce(mine, all_of, op=self._max)
+        if error is not None:
+            raise error
+        if all_of[2]:
+            raise c.Error("another rank was given a wrong X, out, alpha or beta: its exception says what")
+        if all_of[0] != -all_of[1]:
+            raise ValueError(f"X has {k} columns here, and between {-all_of[1]} and {all_of[0]} on the ranks, expected as many "
+                             f"on all")
+
+    def _check_k(self, k):
+        if k != self._last:
+            raise ValueError(f"X has {k} column{'s' * (k != 1)}, and the plan was made for k = {self._last}: Plan(comm, A) without "
+                             f"k takes any")
+
+    def _product(self, k):
+        """The Product of K columns, made if need be. Collective if it is made."""
+        if k not in self._products:
+            if self._only:
+                self._check_k(k)
+            self._products[k] = Product(self, k)
+        self._last = k
+        return self._products[k]
+
+    # ---- new values ----
+
+    def update_values(self, values):
+        """Gives A new values; its pattern stays. Products of every K then use them. Collective.
+
+        values: a matrix as in the constructor, with the same pattern (with rows="root" on rank 0, and None on the others); or on
+        each rank an array [entries of the rank] with the values of the rank's own entries, in the order of block().data.
+        TypeError, ValueError on every rank: one was given something wrong, and no value has changed. Error: libspmm failed, or
+        has no spmm_plan_update_values."""
+        self._check_open()
+        update = c.loaded().need("spmm_plan_update_values")
+        mine, error = attempt(self._new_values, values)
+        kinds = agree(self._comm, error, "values" if isinstance(mine, np.ndarray) else "matrix")
+        if len(set(kinds)) != 1:
+            raise ValueError(f"values are an array on some ranks and a matrix or None on others: {', '.join(kinds)}")
+        if kinds[0] == "matrix":
+            mine = self._scattered_values(mine)
+        self._block.values[:] = mine
+        for product in self._products.values():
+            c.loaded().check(update(product.handle))
+
+    def _new_values(self, values):
+        """This rank's new values, or the Entries of rank 0's whole matrix. Local."""
+        if isinstance(values, np.ndarray):
+            here = self._block.values
+            if values.dtype != here.dtype:
+                raise TypeError(arrays.wrong_type("values", values.dtype, here.dtype))
+            if values.shape != here.shape:
+                raise ValueError(f"values have the shape {list(values.shape)}, expected [{len(here)}], one for each entry of "
+                                 f"block()")
+            return np.array(values)
+        if self._distributed:
+            return self._same_pattern(matrix.entries(values, copy=False), self._block.entries()).data
+        if self._rank != 0:
+            if values is not None:
+                raise TypeError(f"values are a {type(values).__name__}, expected None: rank 0 has the matrix")
+            return None
+        whole = matrix.entries(values, copy=False)
+        if (whole.shape, whole.dtype) != (self._shape, self._dtype):
+            raise ValueError(f"the new matrix is {whole.shape[0]} x {whole.shape[1]} {whole.dtype}, expected {self._shape[0]} x "
+                             f"{self._shape[1]} {self._dtype} as before")
+        return whole
+
+    def _scattered_values(self, whole):
+        """This rank's part of the new values of a matrix on rank 0. Collective."""
+        new = matrix.RankBlock.scattered(self._comm, whole, self._grid)
+        try:
+            mine, error = attempt(self._same_pattern, new.entries(), self._block.entries())
+            agree(self._comm, error)
+            return mine.data.copy()
+        finally:
+            new.release()
+
+    def _same_pattern(self, new, old):
+        if new.dtype != old.dtype or not new.same_pattern(old):
+            raise ValueError("the new matrix has another pattern or dtype than the old one, expected the same: make a new Plan")
+        return new
+
+    # ---- the end ----
+
+    def close(self):
+        """Frees the plan. Collective; nothing happens the second time. After MPI_Finalize it only frees memory. Arrays of
+        x_zeros() and y_zeros() stay valid."""
+        if not self._closed:
+            self._release()
+
+    def _release(self):
+        from mpi4py import MPI
+        self._closed, self._quick = True, False
+        for product in self._products.values():
+            product.destroy()
+        self._products.clear()
+        if self._block is not None:
+            self._block.release()
+        if not MPI.Is_finalized():
+            self._comm.Free()
+
+    def _check_open(self):
+        if self._closed:
+            raise ValueError("the plan is closed")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self.close()
+
+    def __del__(self):
+        # to free it is collective, and ranks collect their garbage at other times: so it stays until the process ends
+        if not getattr(self, "_closed", True):
+            warnings.warn("a spmm_mpi.Plan was not closed: its memory is lost until the process ends", ResourceWarning)
+
+
+class Transposed:
+    """The transposed matrix of a plan, which stays the plan's: see Plan.apply_transposed."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, plan):
+        self.T = plan
+
+    @property
+    def shape(self):
+        """(n, m)."""
+        return self.T.shape[::-1]
+
+    @property
+    def dtype(self):
+        return self.T.dtype
+
+    def __matmul__(self, X):
+        """Returns A^T X, this rank's rows [x rows, K] of it; X: this rank's rows [y rows, K]. Else like `plan @ X`."""
+        return self.T._multiply("spmm_apply_transposed", (1, 0), X, None, 1, 0)
+
+    def apply(self, X, *, out, alpha=1.0, beta=0.0):
+        """See Plan.apply_transposed."""
+        return self.T.apply_transposed(X, out=out, alpha=alpha, beta=beta)
+
+
+def columns_in(x):
+    """K of an array of NumPy; 0: x is none."""
+    if type(x) is not np.ndarray:
+        return 0
+    return x.shape[1] if x.ndim == 2 else 1
+
+
+def maximum():
+    from mpi4py import MPI
+    return MPI.MAX
