@@ -1,5 +1,6 @@
 #include "kernels/grid_order.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /** The stencil of most sampled rows. */
@@ -102,34 +103,113 @@ static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
     return i == s->count;
 }
 
-/** Chooses the cross-section of the bricks: as large as the rows of X for two layers and their neighbours, which a
- *  layer needs and the next one needs again, have room in shared memory. */
-static void choose_bricks(const stencil *s, sp_stencil_grid *g)
+/** How columns could be: strips of the cross-section, columns, and parts of a column; no parts if blocks take any rows
+ *  that follow one another. */
+typedef struct division {
+    int64_t strips, columns, parts;
+} division;
+
+/** A grid that is to be divided. */
+typedef struct site {
+    sp_stencil_box box;
+    int64_t cells, layers, blocks, unknowns, room;
+    int64_t reach[3]; /* along, across, and up the columns */
+} site;
+
+/** Says whether every column fills its strip from edge to edge. */
+static int is_aligned(const site *s, division d)
 {
-    /* ROOM: of some 630 to 850 rows of X. WIDEST: points; from then on it gains little */
-    enum { ROOM = 650, WIDEST = 64, LAYERS = 2 };
-    const int plane = g->points[2] == 1;
-    int64_t edge[2] = {SP_STENCIL_CELL, plane ? LAYERS * SP_STENCIL_CELL : SP_STENCIL_CELL};
-    const int64_t depth = plane ? 1 : LAYERS * SP_STENCIL_CELL + 2 * s->reach[2];
-    for (int grown = 1; grown;) {
-        grown = 0;
-        for (int d = 0; d < (plane ? 1 : 2); d++) {
-            int64_t of[2] = {edge[0], edge[1]};
-            of[d] += SP_STENCIL_CELL;
-            if (of[d] > WIDEST || edge[d] >= g->points[d]) continue;
-            if ((of[0] + 2 * s->reach[0]) * (of[1] + 2 * s->reach[1]) * depth * g->unknowns > ROOM) continue;
-            edge[d] = of[d];
-            grown = 1;
-        }
-    }
-    if (plane) edge[1] = g->points[1];
-    for (int d = 0; d < 2; d++) {
-        g->bricks[d] = (int32_t)((g->points[d] + edge[d] / 2) / edge[d]);
-        if (g->bricks[d] < 1) g->bricks[d] = 1;
+    return s->cells % d.columns == 0 && s->box.cells[1] % d.strips == 0 &&
+           s->cells / d.columns % (s->box.cells[1] / d.strips) == 0;
+}
+
+/** Returns what a product takes by an estimate, in rows of X and Y that are moved per row of the matrix; INFINITY if
+ *  shared memory has no room for the rows of X that a layer needs and the next one needs again. */
+static double cost_of(const site *s, division d)
+{
+    /* MOVED: rows of X and Y that are moved anyway. AGAIN: cost of a row of X that is read from memory again, over that
+     * of one that is in the L2. LOOSE: what is lost where blocks do not climb at the same pace. UNIT: rows that a block
+     * takes at a time then. */
+    enum { LAYERS = 2, MOVED = 2, AGAIN = 2, UNIT = 1280 };
+    static const double LOOSE = 1.06;
+    const int plane = s->box.depth == 1;
+    const double cells = (double)s->cells / (double)d.columns,
+                 across = (double)s->box.cells[1] / (double)d.strips, unknowns = (double)s->unknowns,
+                 up = 2 * (double)s->reach[2];
+    /* in points; a column that is not aligned is longer */
+    const double along = SP_STENCIL_CELL *
+                         (is_aligned(s, d) ? cells / across : (cells + across - 1) / across),
+                 deep = plane ? 1 : SP_STENCIL_CELL * across, points = cells * (plane ? 2 : 4),
+                 around = 2 * (along * (double)s->reach[1] + deep * (double)s->reach[0]) +
+                          4 * (double)(s->reach[0] * s->reach[1]);
+    if ((along * deep + around) * (LAYERS * SP_STENCIL_CELL + up) * unknowns > (double)s->room && cells > 1)
+        return INFINITY;
+    const double height = d.parts > 0 ? (double)s->box.height / (double)d.parts : UNIT / (points * unknowns),
+                 reads = (1 + around / points) * (1 + up / height) + MOVED;
+    if (d.parts == 0) return reads * LOOSE;
+    /* columns that are not climbed at the same time share nothing; the block that has most ends last */
+    const double units = (double)(d.columns * d.parts), blocks = (double)s->blocks,
+                 rounds = ceil(units / blocks), front = blocks / (double)d.parts * points,
+                 edge = rounds > 1 ? 2 * (double)(plane ? s->reach[0] : s->reach[1] * s->box.width) / front
+                                   : 0,
+                 high = (double)s->layers / (double)d.parts,
+                 uneven = (ceil(cells) / cells * ceil(high) / high - 1) / rounds;
+    return (reads + AGAIN * edge) * rounds * blocks / units * (1 + uneven);
+}
+
+static void take_cheaper(const site *s, division d, division *best, double *least)
+{
+    if (d.columns < 1 || d.columns > s->cells) return;
+    const double cost = cost_of(s, d);
+    if (cost >= *least) return;
+    *best = d;
+    *least = cost;
+}
+
+/** Tries columns of whole cells that fill their strips, and as many columns as are units for all blocks. */
+static void try_strips(const site *s, int64_t strips, division *best, double *least)
+{
+    enum { MOST_PARTS = 16, ROUNDS = 3, LONGEST = 32 /* cells */ };
+    const int64_t across = (s->box.cells[1] + strips - 1) / strips;
+    int64_t longest = 1;
+    while (longest < LONGEST && longest * across < s->cells &&
+           cost_of(s, (division){strips, s->cells / ((longest + 1) * across), 0}) < INFINITY)
+        longest++;
+    for (int64_t parts = 0; parts <= MOST_PARTS && parts <= s->layers; parts++) {
+        for (int64_t along = (longest + 1) / 2; along <= longest; along++)
+            take_cheaper(s, (division){strips, s->cells / (along * across), parts}, best, least);
+        const int64_t fewest = s->cells * parts / (longest * across * s->blocks);
+        for (int64_t rounds = fewest; parts > 0 && rounds <= fewest + ROUNDS; rounds++)
+            take_cheaper(s, (division){strips, rounds * s->blocks / parts, parts}, best, least);
     }
 }
 
-int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t rows, sp_stencil_grid *grid)
+/** Divides a grid into columns. */
+static void choose_columns(const stencil *s, int64_t blocks, sp_stencil_grid *g)
+{
+    /* ROOM: rows of X that shared memory may have, beside tiles and values, which take less of it where rows have
+     * FEW entries */
+    enum { ROOM = 720, MORE_ROOM = 800, FEW = 16, WIDEST = 16 /* strips, in cells */ };
+    const int plane = g->points[2] == 1;
+    const sp_stencil_box box = sp_stencil_box_of(g);
+    const site whole = {box,
+                        box.cells[0] * box.cells[1],
+                        sp_stencil_cells(box.height),
+                        blocks,
+                        g->unknowns,
+                        s->count * g->unknowns <= FEW ? MORE_ROOM : ROOM,
+                        {s->reach[0], plane ? 0 : s->reach[1], s->reach[plane ? 1 : 2]}};
+    division best = {box.cells[1], whole.cells, 1};
+    double least = INFINITY;
+    for (int64_t across = 1; across <= WIDEST && across <= box.cells[1]; across++)
+        try_strips(&whole, (box.cells[1] + across / 2) / across, &best, &least);
+    g->strips = (int32_t)best.strips;
+    g->columns = (int32_t)best.columns;
+    g->parts = (int32_t)best.parts;
+}
+
+int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t rows, int blocks,
+                         sp_stencil_grid *grid)
 {
     stencil s;
     const sp_stencil_sample *const row = samples > 0 ? find_majority(sample, samples, &grid->unknowns) : NULL;
@@ -137,6 +217,6 @@ int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t r
         rows > INT32_MAX || !find_distances(row, grid->unknowns, &s) ||
         !find_directions(&s, rows / grid->unknowns, grid))
         return 0;
-    choose_bricks(&s, grid);
+    choose_columns(&s, blocks, grid);
     return 1;
 }

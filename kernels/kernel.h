@@ -43,6 +43,14 @@ typedef struct sp_launch {
     void *stream; /**< the cudaStream_t to launch in; NULL on the CPU */
 } sp_launch;
 
+enum { SP_MOST_COPIES = 2 };
+
+/** An array of a kernel's state that has values of the matrix, in the matrix's memory and precision. */
+typedef struct sp_value_copy {
+    void *val;
+    int64_t count;
+} sp_value_copy;
+
 /** Operations of a kernel. The source file of the kernel named ID defines them in a variable sp_kernel_ID. */
 typedef struct sp_kernel_ops {
     spmm_status (*run)(const sp_launch *launch); /**< computes one product; on a GPU queues it */
@@ -50,6 +58,11 @@ typedef struct sp_kernel_ops {
      *  on failure. The member is NULL if products need nothing more. */
     spmm_status (*prepare)(const sp_setup *setup, void **state);
     void (*release)(void *state); /**< frees the state from prepare(); accepts a NULL state. May be NULL */
+    /** Lists the arrays of a state that have values of the matrix besides the matrix's own, so that new values
+     *  can be written there. NULL: there are none. Accepts a NULL state.
+     *  \param [out] copies  [SP_MOST_COPIES]
+     *  \return their number; -1: the state does not know them, and has to be made anew for new values */
+    int (*values)(void *state, sp_value_copy *copies);
 } sp_kernel_ops;
 
 /** Whether a kernel's Y equals the serial product bit for bit: whether each element of Y is summed in the
@@ -69,17 +82,29 @@ typedef struct sp_kernel {
     sp_exactness exact;
     const char *what; /**< description for --list-kernels */
     const sp_kernel_ops *ops;
+    const char *library; /**< the library whose kernel it is, e.g. "MKL"; NULL: ours */
 } sp_kernel;
 
 #define KERNEL(id, device, format, exact, what) extern const sp_kernel_ops sp_kernel_##id;
 #include "kernels/kernels.def"
 #undef KERNEL
 
-/** Returns the registry, *count kernels in the order of kernels.def. In a build without CUDA it lists the
- *  CUDA kernels, too; their run() returns SPMM_ERR_NO_DEVICE. Local. */
+enum { SP_MOST_ADDED = 8 };
+
+/** Returns the registry of our kernels, *count kernels in the order of kernels.def. In a build without CUDA
+ *  it lists the CUDA kernels, too; their run() returns SPMM_ERR_NO_DEVICE. Local. */
 const sp_kernel *sp_kernels(int *count);
 
-/** Returns the kernel whose name is `id`; NULL if there is none. Local. */
+/** Adds a kernel of another library, which sp_kernel_find() then finds; nothing chooses it by itself. Local;
+ *  before other threads use the registry. A kernel beyond SP_MOST_ADDED is ignored.
+ *  \param [in] kernel  is copied; its texts and operations stay the caller's and must stay valid */
+void sp_kernels_add(const sp_kernel *kernel);
+
+/** Returns the registry with what was added: our kernels, as sp_kernels() has them, and the added ones after
+ *  them, *count together. Local. */
+const sp_kernel *sp_kernels_all(int *count);
+
+/** Returns the kernel whose name is `id`, be it ours or added; NULL if there is none. Local. */
 const sp_kernel *sp_kernel_find(const char *id);
 
 /** Returns 1 if `id` is the name of a baseline kernel and this build was made without them (make BASELINE=0),

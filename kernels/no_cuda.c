@@ -16,7 +16,7 @@ static spmm_status refuse(const sp_launch *l)
 }
 
 #define CPU(id)
-#define CUDA(id) const sp_kernel_ops sp_kernel_##id = {refuse, NULL, NULL};
+#define CUDA(id) const sp_kernel_ops sp_kernel_##id = {refuse, NULL, NULL, NULL};
 #define KERNEL(id, backend, format, exact, what) backend(id)
 #include "kernels/kernels.def"
 #undef KERNEL
@@ -25,6 +25,20 @@ spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int32_t *list, 
                          void *stream)
 {
     (void)x, (void)row_bytes, (void)list, (void)count, (void)out, (void)stream;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_multivector *s, spmm_multivector *y,
+                             void *stream)
+{
+    (void)sums, (void)s, (void)y, (void)stream;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int size, const void *values, void *to,
+                           void *stream)
+{
+    (void)from, (void)count, (void)size, (void)values, (void)to, (void)stream;
     return refuse(NULL);
 }
 
@@ -46,6 +60,31 @@ spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, 
                           void *stream)
 {
     (void)alpha, (void)x, (void)beta, (void)y, (void)stream;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *stream)
+{
+    (void)factor, (void)x, (void)stream;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g)
+{
+    (void)x, (void)y, (void)g;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum)
+{
+    (void)x, (void)sum;
+    return refuse(NULL);
+}
+
+spmm_status sp_cuda_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,
+                          const spmm_multivector *y)
+{
+    (void)alpha, (void)x, (void)r, (void)ldr, (void)beta, (void)y;
     return refuse(NULL);
 }
 
@@ -82,9 +121,9 @@ spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order)
     return refuse(NULL);
 }
 
-spmm_status sp_cuda_grid_order(const sp_matrix *a, int32_t **order)
+spmm_status sp_cuda_grid_order(const sp_matrix *a, sp_stencil_grid *grid, int32_t **order)
 {
-    (void)a;
+    (void)a, (void)grid;
     *order = NULL;
     return refuse(NULL);
 }

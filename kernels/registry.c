@@ -1,4 +1,5 @@
-/** Builds the table of all kernels from kernels.def, and looks kernels up in the table. */
+/** Builds the table of our kernels from kernels.def, followed by those that are added, and looks kernels up
+ *  in it. */
 #include "kernels/kernel.h"
 
 #include <stddef.h>
@@ -6,14 +7,20 @@
 
 #include "base/status.h"
 
-static const sp_kernel registry[] = {
+#define KERNEL(id, device, format, exact, what) +1
+enum {
+    KERNELS = 0
+#include "kernels/kernels.def"
+};
+#undef KERNEL
+
+static sp_kernel registry[KERNELS + SP_MOST_ADDED] = {
 #define KERNEL(id, device, format, exact, what) \
-    {#id, SPMM_##device, SPMM_##format, SP_EXACT_##exact, what, &sp_kernel_##id},
+    {#id, SPMM_##device, SPMM_##format, SP_EXACT_##exact, what, &sp_kernel_##id, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
 };
-
-enum { KERNELS = sizeof registry / sizeof *registry };
+static int added;
 
 const sp_kernel *sp_kernels(int *count)
 {
@@ -21,9 +28,20 @@ const sp_kernel *sp_kernels(int *count)
     return registry;
 }
 
+const sp_kernel *sp_kernels_all(int *count)
+{
+    *count = KERNELS + added;
+    return registry;
+}
+
+void sp_kernels_add(const sp_kernel *kernel)
+{
+    if (added < SP_MOST_ADDED) registry[KERNELS + added++] = *kernel;
+}
+
 const sp_kernel *sp_kernel_find(const char *id)
 {
-    for (int i = 0; i < KERNELS; i++)
+    for (int i = 0; i < KERNELS + added; i++)
         if (strcmp(registry[i].id, id) == 0) return &registry[i];
     return NULL;
 }

@@ -50,4 +50,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_adaptive_subblocks = {run, baseline_prepare<fill>, baseline_release};
+const sp_kernel_ops sp_kernel_csr_adaptive_subblocks = {run, baseline_prepare<fill>, baseline_release, NULL};

@@ -44,6 +44,6 @@ template <bool shuffle> spmm_status run(const sp_launch *l)
 } // namespace
 
 const sp_kernel_ops sp_kernel_csr_vector_by_row = {run<false>, baseline_prepare<fill<false>>,
-                                                   baseline_release};
+                                                   baseline_release, NULL};
 const sp_kernel_ops sp_kernel_csr_vector_by_row_shuffle = {run<true>, baseline_prepare<fill<true>>,
-                                                           baseline_release};
+                                                           baseline_release, NULL};

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "device/topology.h"
 #include "formats/multivector.h"
 #include "kernels/cpu/cpu_rows.h"
 

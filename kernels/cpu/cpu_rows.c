@@ -188,6 +188,14 @@ void sp_rows_destroy(void *state)
     sp_free(s);
 }
 
+int sp_rows_values(void *state, sp_value_copy *copies)
+{
+    const sp_rows *const s = state;
+    if (!s || !s->copy.as) return 0;
+    copies[0] = (sp_value_copy){s->copy.as, s->copy.nnz};
+    return 1;
+}
+
 /* ---- computing Y := A X ---- */
 
 /** Runs a loop on rows first .. last - 1. Their number must be a multiple of the number of rows that the loop

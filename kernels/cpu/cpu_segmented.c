@@ -164,6 +164,14 @@ static spmm_status prepare(const sp_setup *setup, void **state)
     return status;
 }
 
+static int values(void *state, sp_value_copy *copies)
+{
+    const segmented *const s = state;
+    if (!s || s->plain) return 0;
+    copies[0] = (sp_value_copy){s->val, s->start[s->pieces]};
+    return 1;
+}
+
 /* ---- computing Y := A X ---- */
 
 /** Computes pieces first .. last - 1, which are all segments or all rows. */
@@ -255,4 +263,4 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-const sp_kernel_ops sp_kernel_cpu_segmented = {run, prepare, destroy};
+const sp_kernel_ops sp_kernel_cpu_segmented = {run, prepare, destroy, values};

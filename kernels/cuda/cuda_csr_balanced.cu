@@ -21,6 +21,14 @@ void sp_cuda_release_lists(void *state)
     sp_free(s);
 }
 
+int sp_cuda_list_values(void *state, sp_value_copy *copies)
+{
+    const sp_work_lists *const s = (const sp_work_lists *)state;
+    if (!s || !s->val) return 0;
+    copies[0] = {s->val, s->entries};
+    return 1;
+}
+
 /** Allocates the sums of sections of setup->k columns, and their counters. */
 static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
@@ -117,6 +125,7 @@ static spmm_status copy_rows(const sp_setup *setup, const sp_sections *p, void *
         sp_work_lists *const lists = (sp_work_lists *)*state;
         TRY_GOTO(copy_to_device((void **)&lists->col, col, of_columns, "long rows"), done);
         TRY_GOTO(copy_to_device(&lists->val, val, p->entries * size, "long rows"), done);
+        lists->entries = p->entries;
     }
 done:
     sp_free(col);
@@ -202,8 +211,8 @@ static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_
 
 static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
 
-const sp_kernel_ops sp_kernel_csr_balanced = {run_balanced, prepare, sp_cuda_release_lists};
+const sp_kernel_ops sp_kernel_csr_balanced = {run_balanced, prepare, sp_cuda_release_lists, NULL};
 static spmm_status run_clustered(const sp_launch *l) { return run<false>(l, "csr_clustered"); }
 
-const sp_kernel_ops sp_kernel_csr_clustered = {run_clustered, prepare_clustered, sp_cuda_release_lists};
-const sp_kernel_ops sp_kernel_csr_deep = {run_deep, prepare, sp_cuda_release_lists};
+const sp_kernel_ops sp_kernel_csr_clustered = {run_clustered, prepare_clustered, sp_cuda_release_lists, NULL};
+const sp_kernel_ops sp_kernel_csr_deep = {run_deep, prepare, sp_cuda_release_lists, NULL};

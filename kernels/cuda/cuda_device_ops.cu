@@ -126,6 +126,33 @@ void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push 
     }
 }
 
+/* A block transposes tiles of TILE x TILE elements through shared memory, whose lines are one element longer, so that the threads
+ * of a warp, which read a column of it, are in different banks. */
+constexpr int TILE = 32, TILE_LINES = 8, MOST_TILES = 1 << 20;
+
+/** Computes y := alpha x^T + beta y; x is row-major [lines x length], y [length x lines]. */
+template <typename T>
+__global__ void __launch_bounds__(TILE *TILE_LINES)
+    transpose(T alpha, const T *x, int64_t ldx, T beta, T *y, int64_t ldy, int64_t lines, int64_t length)
+{
+    __shared__ T tile[TILE][TILE + 1];
+    const int64_t wide = (length - 1) / TILE + 1, all = ((lines - 1) / TILE + 1) * wide;
+    for (int64_t t = blockIdx.x; t < all; t += gridDim.x) {
+        const int64_t line = t / wide * TILE, at = t % wide * TILE;
+        for (int r = threadIdx.y; r < TILE; r += TILE_LINES)
+            if (line + r < lines && at + threadIdx.x < length)
+                tile[r][threadIdx.x] = alpha * x[(line + r) * ldx + at + threadIdx.x];
+        __syncthreads();
+        for (int r = threadIdx.y; r < TILE; r += TILE_LINES)
+            if (at + r < length && line + threadIdx.x < lines) {
+                T *const to = y + (at + r) * ldy + line + threadIdx.x;
+                const T ax = tile[threadIdx.x][r];
+                *to = beta == 0 ? ax : fma(beta, *to, ax);
+            }
+        __syncthreads();
+    }
+}
+
 template <typename T>
 __global__ void __launch_bounds__(BLOCK)
     axpby(T alpha, const T *x, int64_t ldx, T beta, T *y, int64_t ldy, int64_t rows, int64_t k)
@@ -139,7 +166,41 @@ __global__ void __launch_bounds__(BLOCK)
     }
 }
 
+template <typename T>
+__global__ void __launch_bounds__(BLOCK)
+    add_rows(sp_row_sums sums, const T *s, int64_t lds, T *y, int64_t ldy, int64_t k)
+{
+    const int64_t all = sums.count * k;
+    for (int64_t e = blockIdx.x * (int64_t)BLOCK + threadIdx.x; e < all; e += gridDim.x * (int64_t)BLOCK) {
+        const int64_t n = e / k, j = e - n * k;
+        T *const to = y + sums.row[n] * ldy + j;
+        T sum = *to;
+        for (int64_t a = sums.start[n]; a < sums.start[n + 1]; a++) sum += s[sums.addend[a] * lds + j];
+        *to = sum;
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(BLOCK) gather(const uint32_t *from, int64_t count, const T *values, T *to)
+{
+    for (int64_t i = blockIdx.x * (int64_t)BLOCK + threadIdx.x; i < count; i += gridDim.x * (int64_t)BLOCK)
+        if (from[i] != UINT32_MAX) to[i] = values[from[i]];
+}
+
 } // namespace
+
+extern "C" spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int size, const void *values,
+                                      void *to, void *stream)
+{
+    if (count == 0) return SPMM_OK;
+    if (size == 8)
+        gather<<<blocks_for(count), BLOCK, 0, (cudaStream_t)stream>>>(from, count, (const uint64_t *)values,
+                                                                      (uint64_t *)to);
+    else
+        gather<<<blocks_for(count), BLOCK, 0, (cudaStream_t)stream>>>(from, count, (const uint32_t *)values,
+                                                                      (uint32_t *)to);
+    return sp_device_launched("gather");
+}
 
 extern "C" spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t count,
                                     void *out, void *stream)
@@ -150,6 +211,21 @@ extern "C" spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int3
                                              : launch_pack<uint32_t>;
     launch(x, row_bytes, list, count, out, (cudaStream_t)stream);
     return sp_device_launched("pack");
+}
+
+extern "C" spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_multivector *s,
+                                        spmm_multivector *y, void *stream)
+{
+    const unsigned blocks = blocks_for(sums->count * y->k);
+    const int64_t ghost = s->ghost_low * s->ld;
+    if (sums->count == 0) return SPMM_OK;
+    if (y->precision == SPMM_F64)
+        add_rows<double><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*sums, (const double *)s->data - ghost,
+                                                                     s->ld, (double *)y->data, y->ld, y->k);
+    else
+        add_rows<float><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*sums, (const float *)s->data - ghost,
+                                                                    s->ld, (float *)y->data, y->ld, y->k);
+    return sp_device_launched("add_rows");
 }
 
 extern "C" spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *list,
@@ -174,11 +250,30 @@ extern "C" spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t row
     return sp_device_launched("split");
 }
 
+/** Launches transpose() for y := alpha x + beta y, of which one is column-major: for x as a row-major matrix of `lines` lines. */
+template <typename T>
+void launch_transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
+                      cudaStream_t stream)
+{
+    const int by_columns = x->layout == SPMM_COLUMN_MAJOR;
+    const int64_t lines = by_columns ? x->k : x->rows, length = by_columns ? x->rows : x->k;
+    const int64_t tiles = ((lines - 1) / TILE + 1) * ((length - 1) / TILE + 1);
+    transpose<T><<<(unsigned)std::min(tiles, (int64_t)MOST_TILES), dim3(TILE, TILE_LINES), 0, stream>>>(
+        (T)alpha, (const T *)x->data, x->ld, (T)beta, (T *)y->data, y->ld, lines, length);
+}
+
 extern "C" spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta,
                                      spmm_multivector *y, void *stream)
 {
     const unsigned blocks = blocks_for(y->rows * y->k);
     if (y->rows == 0) return SPMM_OK;
+    if (x->layout != y->layout) {
+        if (y->precision == SPMM_F64)
+            launch_transpose<double>(alpha, x, beta, y, (cudaStream_t)stream);
+        else
+            launch_transpose<float>(alpha, x, beta, y, (cudaStream_t)stream);
+        return sp_device_launched("transpose");
+    }
     if (y->precision == SPMM_F64)
         axpby<double><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(alpha, (const double *)x->data, x->ld, beta,
                                                                   (double *)y->data, y->ld, y->rows, y->k);

@@ -1,5 +1,6 @@
-/** Orders the rows of a structured grid's matrix in bricks (kernels/grid_order.h), on the GPU: a sample of rows is
+/** Orders the rows of a structured grid's matrix in columns (kernels/grid_order.h), on the GPU: a sample of rows is
  *  asked there and looked at on the host. */
+#include "kernels/cuda/cuda_block.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 
 #define SP_HOST_DEVICE __host__ __device__
@@ -30,6 +31,10 @@ __global__ void __launch_bounds__(THREADS)
 spmm_status find_grid(const sp_matrix *a, cudaStream_t stream, sp_stencil_grid *grid, int *found)
 {
     sp_stencil_sample *gpu, *host;
+    int device, blocks;
+    TRY(cuda_check(cudaGetDevice(&device), "the current GPU"));
+    TRY(cuda_check(cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, device),
+                   "multiprocessors"));
     const int64_t bytes = SP_STENCIL_SAMPLES * (int64_t)sizeof *host;
     TRY(sp_alloc((void **)&host, SP_STENCIL_SAMPLES, sizeof *host, "a sample of rows"));
     spmm_status status = sp_device_alloc((void **)&gpu, bytes, "a sample of rows");
@@ -38,7 +43,7 @@ spmm_status find_grid(const sp_matrix *a, cudaStream_t stream, sp_stencil_grid *
         status = sp_device_launched("sample of rows");
     }
     if (status == SPMM_OK) status = sp_device_download(host, gpu, bytes);
-    *found = status == SPMM_OK && sp_stencil_grid_find(host, SP_STENCIL_SAMPLES, a->rows, grid);
+    *found = status == SPMM_OK && sp_stencil_grid_find(host, SP_STENCIL_SAMPLES, a->rows, blocks, grid);
     sp_device_free(gpu);
     sp_free(host);
     return status;
@@ -46,20 +51,19 @@ spmm_status find_grid(const sp_matrix *a, cudaStream_t stream, sp_stencil_grid *
 
 } // namespace
 
-spmm_status sp_cuda_grid_order(const sp_matrix *a, int32_t **order)
+spmm_status sp_cuda_grid_order(const sp_matrix *a, sp_stencil_grid *grid, int32_t **order)
 {
-    sp_stencil_grid grid;
     int found;
     *order = NULL;
     if (a->rows < SP_ORDERED_ROWS) return SPMM_OK;
     cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
-    TRY(find_grid(a, stream, &grid, &found));
+    TRY(find_grid(a, stream, grid, &found));
     if (!found) return SPMM_OK;
     int32_t *rows;
     spmm_status status = sp_device_alloc((void **)&rows, a->rows * (int64_t)sizeof *rows, "order of rows");
     if (status != SPMM_OK) return status;
-    place_rows<<<blocks_for(a->rows), THREADS, 0, stream>>>(grid, a->rows, rows);
+    place_rows<<<blocks_for(a->rows), THREADS, 0, stream>>>(*grid, a->rows, rows);
     status = sp_device_launched("order of a grid's rows");
     if (status == SPMM_OK)
         *order = rows;

@@ -18,6 +18,7 @@ struct sp_work_lists {
     unsigned *counter;     /* [partials x ...]: zero between products */
     int32_t *col;          /* copy of the entries of the long rows; NULL: they are read in the matrix */
     void *val;
+    int64_t entries; /* of the copy */
 };
 
 /** Lists the sections of the long rows of a matrix, as prepare(). Local.
@@ -40,6 +41,9 @@ spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state);
 
 /** Frees work lists; accepts NULL. Local. */
 void sp_cuda_release_lists(void *state);
+
+/** Lists the copied values of long rows, as the values() of a kernel. */
+int sp_cuda_list_values(void *state, sp_value_copy *copies);
 
 /** Queues the sums of the rows and sections in `lists`. Does nothing if `lists` is NULL. Local. */
 void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream);

@@ -151,4 +151,5 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_panel_mma = {run, sp_cuda_prepare_copied_rows, sp_cuda_release_lists};
+const sp_kernel_ops sp_kernel_panel_mma = {run, sp_cuda_prepare_copied_rows, sp_cuda_release_lists,
+                                           sp_cuda_list_values};

@@ -69,6 +69,7 @@ __device__ inline void add_columns(window &w, const int64_t *row_start, const in
                                    uint32_t *in_panel)
 {
     const int64_t begin = w.row[i] < 0 ? 0 : row_start[w.row[i]];
+    __syncwarp(); /* all lanes have read the columns of the row before */
     if (threadIdx.x == 0) w.added_count = 0;
     __syncwarp();
     for (int e = threadIdx.x; e < w.length[i]; e += WARP) {

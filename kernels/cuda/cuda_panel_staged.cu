@@ -5,11 +5,7 @@
  *
  *  A block stays on its multiprocessor and takes the steps of one sequence. Its first warps multiply, a panel
  *  each; the last ones queue bulk copies for the step after (PTX ISA, "cp.async.bulk"). Two mbarriers per step
- *  tell when its copies have arrived and when it has been multiplied.
- *
- *  The values of A are copied to shared memory, too, but for dense panels: there they would fill the memory that a
- *  step needs for its rows of X, and most warps would wait for a panel. They are fetched into the L2 cache ahead, and
- *  loaded by the warps that multiply. */
+ *  tell when its copies have arrived and when it has been multiplied. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_panels.cuh"
 #include "kernels/cuda/cuda_staging.cuh"
@@ -17,7 +13,9 @@
 namespace {
 
 constexpr int BARRIER_BYTES = 128, DEPTH = SP_STEP_DEPTH;
-constexpr int WARPS = SP_STEP_PANELS, PRODUCERS = 8; /* that multiply, and that copy */
+constexpr int WARPS = SP_STEP_PANELS; /* that multiply */
+/** Warps that copy. Meshes of f64 need more than eight, which takes registers from those that multiply; f32 lacks these. */
+template <typename T> constexpr int PRODUCERS = sizeof(T) == sizeof(double) ? 12 : 8;
 
 template <typename T> struct staged_args : panel_args<T> {
     const sp_step *step;
@@ -91,19 +89,12 @@ template <typename T> __device__ inline int values_before(int64_t first_value)
     return (int)(first_value % (int64_t)(16 / sizeof(T)));
 }
 
-/** Queues the fetching of `bytes` bytes into the L2 cache; both are multiples of 16. */
-[[maybe_unused]] __device__ inline void bulk_prefetch(const void *from, uint32_t bytes)
-{
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-}
-
-/** Queues the copies of all steps; for the warps that do that. `x` is the block's tile of columns. VALUES: those of A
- *  are copied. */
-template <typename T, bool VALUES>
+/** Queues the copies of all steps; for the warps that do that. `x` is the block's tile of columns. */
+template <typename T>
 __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &memory, const sp_step *steps,
                                   int count, const char *x, uint32_t row_bytes, int warp)
 {
-    constexpr int LANES = PRODUCERS * WARP;
+    constexpr int LANES = PRODUCERS<T> * WARP;
     const int lane = threadIdx.x % WARP, own = warp * WARP + lane;
     uint64_t once, often;
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(once));
@@ -128,14 +119,11 @@ __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &m
             const uint32_t tile_bytes = (uint32_t)s->tiles * 16,
                            value_bytes = (uint32_t)((s->values + before) * sizeof(T) + 15) / 16 * 16;
             const bool first = warp == 0 && s->tiles > 0;
-            barrier_expect(full, bytes + (first ? tile_bytes + (VALUES ? value_bytes : 0) : 0));
+            barrier_expect(full, bytes + (first ? tile_bytes + value_bytes : 0));
             if (first) {
                 const T *const value = a.val + s->first_value - before;
                 bulk_copy(to_step + at * a.capacity, a.tile + s->first_tile, tile_bytes, full, once);
-                if (VALUES)
-                    bulk_copy(to_step + at * a.capacity + tile_bytes, value, value_bytes, full, once);
-                else
-                    bulk_prefetch(value, value_bytes);
+                bulk_copy(to_step + at * a.capacity + tile_bytes, value, value_bytes, full, once);
             }
         }
         __syncwarp();
@@ -149,9 +137,8 @@ __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &m
     }
 }
 
-/** Multiplies a panel by the rows of X in shared memory: tiles [begin, end) of the step. VALUES: those of A are
- *  there, too. */
-template <typename T, int V, int NT, bool VALUES>
+/** Multiplies a panel by the rows of X in shared memory: tiles [begin, end) of the step. */
+template <typename T, int V, int NT>
 __device__ inline void sum_staged_panel(const uint4 *tile, const T *val, const unsigned char *x, int begin,
                                         int end, panel_sums<V, NT> &sums)
 {
@@ -166,13 +153,13 @@ __device__ inline void sum_staged_panel(const uint4 *tile, const T *val, const u
 #pragma unroll
         for (int j = 0; j < NT; j++) b[j] = *(const pack<T, V> *)(row + j * 8 * V * sizeof(T));
         const T *const at = val + m.w + __popc(m.z & below);
-        const double value = m.z >> lane & 1 ? (double)(VALUES ? *at : __ldcs(at)) : 0.0;
+        const double value = m.z >> lane & 1 ? (double)*at : 0.0;
         sums.add(value, [&](int j) { return b[j]; });
     }
 }
 
 /** Multiplies the panels of all steps; for the warps that do that. */
-template <typename T, int V, int NT, bool VALUES>
+template <typename T, int V, int NT>
 __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memory &memory,
                                       const sp_step *steps, int count, int first_column, int warp)
 {
@@ -189,21 +176,21 @@ __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memor
         const int begin = p > 0 && p < panels ? s->end[p - 1] : 0, end = p < panels ? s->end[p] : 0;
         const int64_t panel = s->first_panel + p;
         const unsigned char *const step = memory.step + at * a.capacity;
-        const T *const val = VALUES ? (const T *)(step + s->tiles * 16) + values_before<T>(s->first_value)
-                                    : a.val + s->first_value;
+        const T *const val = (const T *)(step + s->tiles * 16) + values_before<T>(s->first_value);
         barrier_wait(memory.full + 8 * at, i / DEPTH & 1);
         panel_sums<V, NT> sums = {};
         if (p < panels)
-            sum_staged_panel<T, V, NT, VALUES>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES,
-                                               begin, end, sums);
-        __syncwarp();
-        if (lane == 0) barrier_arrive(memory.empty + 8 * at);
+            sum_staged_panel<T, V, NT>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES, begin, end,
+                                       sums);
+        /* every lane for itself: compute-sanitizer's racecheck does not see that one of them speaks for all after
+         * __syncwarp(), which would take 0 to 1 % less time */
+        barrier_arrive(memory.empty + 8 * at);
         if (p < panels) store_panel<T, V, NT>(a, panel, first_column, vector, sums);
     }
 }
 
-template <typename T, bool VALUES>
-__global__ void __launch_bounds__((WARPS + PRODUCERS) * WARP, 1)
+template <typename T>
+__global__ void __launch_bounds__((WARPS + PRODUCERS<T>)*WARP, 1)
     panel_staged_kernel(const __grid_constant__ staged_args<T> a)
 {
 #if __CUDA_ARCH__ >= 900
@@ -217,19 +204,18 @@ __global__ void __launch_bounds__((WARPS + PRODUCERS) * WARP, 1)
     const int count = a.steps[sequence];
     if (threadIdx.x == 0) {
         for (int i = 0; i < DEPTH; i++) {
-            barrier_init(memory.full + 8 * i, PRODUCERS);
-            barrier_init(memory.empty + 8 * i, WARPS);
+            barrier_init(memory.full + 8 * i, PRODUCERS<T>);
+            barrier_init(memory.empty + 8 * i, WARPS * WARP);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();
     if (warp < WARPS) {
-        multiply_steps<T, V, NT, VALUES>(a, memory, steps, count, first_column, warp);
+        multiply_steps<T, V, NT>(a, memory, steps, count, first_column, warp);
     } else {
         const int columns = min(COLUMNS, a.columns - first_column);
         const uint32_t row_bytes = (uint32_t)(columns * sizeof(T) + 15) / 16 * 16;
-        copy_steps<T, VALUES>(a, memory, steps, count, (const char *)(a.x + first_column), row_bytes,
-                              warp - WARPS);
+        copy_steps<T>(a, memory, steps, count, (const char *)(a.x + first_column), row_bytes, warp - WARPS);
     }
 #endif
 }
@@ -243,12 +229,6 @@ struct staged_state {
     sp_staging *plan; /* NULL: products are panel_mma's */
     int columns;      /* that the plan was made for */
 };
-
-/** The kernel for plans whose steps have values in shared memory, or not. */
-template <typename T> auto kernel_for(const sp_stage_shape &shape)
-{
-    return shape.value_bytes > 0 ? panel_staged_kernel<T, true> : panel_staged_kernel<T, false>;
-}
 
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
@@ -265,8 +245,8 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     a.tiles_of_columns = tiles_of((int64_t)a.columns * (int64_t)sizeof(T));
     const size_t bytes = BARRIER_BYTES + DEPTH * (size_t)a.capacity +
                          (size_t)p->shape.slots * SP_STAGED_PITCH;
-    launch_early(kernel_for<T>(p->shape), dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
-                 (WARPS + PRODUCERS) * WARP, bytes, stream, a);
+    launch_early(panel_staged_kernel<T>, dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
+                 (WARPS + PRODUCERS<T>)*WARP, bytes, stream, a);
     sp_cuda_launch_lists(l, (const sp_work_lists *)s->lists, stream);
 }
 
@@ -285,24 +265,39 @@ spmm_status run(const sp_launch *l)
 
 /** Lets the kernel have all the shared memory of the GPU: another plan for it may need more. Returns 0 if that is
  *  refused. */
-template <typename T> int allow_shared_memory(const sp_stage_shape &shape)
+template <typename T> int allow_shared_memory(void)
 {
     int device, shared;
     if (cudaGetDevice(&device) == cudaSuccess &&
         cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess &&
-        cudaFuncSetAttribute(kernel_for<T>(shape), cudaFuncAttributeMaxDynamicSharedMemorySize, shared) ==
+        cudaFuncSetAttribute(panel_staged_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared) ==
             cudaSuccess)
         return 1;
     (void)cudaGetLastError();
     return 0;
 }
 
-/** Chooses the shape of the plan. Returns 0 if rows of X are too short or too long, or the GPU too old. */
+/** Bytes per panel of its tiles and values, as a plan has them. */
+double panel_bytes(const sp_matrix *m)
+{
+    const double tiles = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4);
+    return (tiles + (double)m->bytes[SP_VAL]) / (double)m->groups;
+}
+
+/** Divides the shared memory between the tiles and values of a step and rows of X. */
+void divide_room(sp_stage_shape *shape, double capacity)
+{
+    shape->capacity = ((int)capacity / 128 + 1) * 128;
+    shape->slots = (shape->room - DEPTH * shape->capacity) / SP_STAGED_PITCH;
+    if (shape->slots > SP_STAGED_ROWS) shape->slots = SP_STAGED_ROWS;
+}
+
+/** Chooses the shape of a first plan. Returns 0 if rows of X are too short or too long, or the GPU too old. */
 int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
 {
     /* ROOM: for the tiles and values of a step, over those of its panels if all were alike. MOST: bytes for
-     * them. FEWEST: panels per step for which there must be room beside their values. */
-    enum { MOST = 30 << 10, FEWEST = SP_STEP_PANELS / 2 };
+     * them. */
+    enum { MOST = 30 << 10 };
     static const double ROOM = 1.25;
     int device, multiprocessors, shared;
     const sp_matrix *const m = setup->a;
@@ -313,16 +308,51 @@ int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
         return 0;
-    /* bytes per panel */
-    const double tiles = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4) / (double)m->groups,
-                 values = (double)m->bytes[SP_VAL] / (double)m->groups;
-    shape->value_bytes = FEWEST * (tiles + values) <= MOST ? (int)sp_value_size(m->precision) : 0;
-    const double step = ROOM * SP_STEP_PANELS * (tiles + (shape->value_bytes > 0 ? values : 0));
+    const double step = ROOM * SP_STEP_PANELS * panel_bytes(m);
+    shape->value_bytes = (int)sp_value_size(m->precision);
     shape->sequences = multiprocessors / tiles_of(bytes);
-    shape->capacity = ((int)(step < MOST ? step : (double)MOST) / 128 + 1) * 128;
-    shape->slots = (shared - BARRIER_BYTES - DEPTH * shape->capacity) / SP_STAGED_PITCH;
-    if (shape->slots > SP_STAGED_ROWS) shape->slots = SP_STAGED_ROWS;
+    shape->room = shared - BARRIER_BYTES;
+    divide_room(shape, step < MOST ? step : (double)MOST);
     return shape->sequences > 0;
+}
+
+/** Returns the capacity of steps with which another plan is likely to be better; 0: this one is good. A product is
+ *  fastest where steps are long and their room is nearly full: with less of it, tiles and values run out of
+ *  room before rows of X do, with more it is the other way round (docs/KERNELS.md has the times). */
+double better_capacity(const sp_matrix *m, const sp_staging *p)
+{
+    /* LONG: panels per step that are enough. FULL: share of the room that is filled at best; it is too large below
+     * LOOSE, and may be too small above TIGHT. LIVE: rows of X that a panel holds while its step and the next one
+     * are there, over those that are copied for it. GROWTH: less is not worth another plan. */
+    enum { LONG = 13 };
+    static const double FULL = 0.88, LOOSE = 0.83, TIGHT = 0.86, LIVE = 2.15, GROWTH = 1.1;
+    const double panels = (double)m->groups, bytes = panel_bytes(m), steps = (double)p->all_steps,
+                 filled = bytes * panels / steps, share = filled / p->shape.capacity;
+    if (panels >= LONG * steps) return 0;
+    if (share < LOOSE) return filled / FULL;
+    const double rows = LIVE * (double)p->copies / panels * SP_STAGED_PITCH,
+                 balanced = p->shape.room / (DEPTH * (1 + FULL * rows / bytes));
+    return share > TIGHT && balanced > GROWTH * p->shape.capacity ? balanced : 0;
+}
+
+/** Makes the plan, and another one where that is likely to be better. *plan is NULL where there is none. */
+spmm_status make_plans(const sp_matrix *m, sp_stage_shape shape, sp_staging **plan)
+{
+    sp_staging *other = NULL;
+    spmm_status status = sp_staging_plan(m, &shape, plan);
+    const double capacity = status == SPMM_OK && *plan ? better_capacity(m, *plan) : 0;
+    if (capacity > 0) {
+        const int grows = capacity > shape.capacity;
+        divide_room(&shape, capacity);
+        status = sp_staging_plan(m, &shape, &other);
+        if (other && (!grows || other->all_steps < (*plan)->all_steps)) {
+            sp_staging *const first = *plan;
+            *plan = other;
+            other = first;
+        }
+        sp_staging_free(other);
+    }
+    return status == SPMM_ERR_MEMORY ? SPMM_OK : status; /* without a plan, as panel_mma */
 }
 
 void release(void *state)
@@ -334,6 +364,12 @@ void release(void *state)
     sp_free(s);
 }
 
+int values(void *state, sp_value_copy *copies)
+{
+    const staged_state *const s = (const staged_state *)state;
+    return s ? sp_cuda_list_values(s->lists, copies) : 0;
+}
+
 spmm_status prepare(const sp_setup *setup, void **state)
 {
     staged_state *s;
@@ -343,9 +379,8 @@ spmm_status prepare(const sp_setup *setup, void **state)
     s->columns = (int)setup->k;
     spmm_status status = sp_cuda_prepare_copied_rows(setup, &s->lists);
     if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape) &&
-        (setup->a->precision == SPMM_F64 ? allow_shared_memory<double> : allow_shared_memory<float>)(shape)) {
-        status = sp_staging_plan(setup->a, &shape, &s->plan);
-        if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* without a plan, as panel_mma */
+        (setup->a->precision == SPMM_F64 ? allow_shared_memory<double> : allow_shared_memory<float>)()) {
+        status = make_plans(setup->a, shape, &s->plan);
     }
     if (status == SPMM_OK)
         *state = s;
@@ -356,4 +391,4 @@ spmm_status prepare(const sp_setup *setup, void **state)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_panel_staged = {run, prepare, release};
+const sp_kernel_ops sp_kernel_panel_staged = {run, prepare, release, values};

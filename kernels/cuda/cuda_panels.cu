@@ -134,7 +134,8 @@ __global__ void __launch_bounds__(THREADS)
 struct panels {
     const sp_matrix *a;
     cudaStream_t stream;
-    int32_t *order; /* of the rows, in GPU memory; NULL: their own */
+    int32_t *order;       /* of the rows, in GPU memory; NULL: their own */
+    sp_stencil_grid grid; /* that the order comes of; no parts: it has no units */
     int64_t count;
     unsigned long long *sum; /* of tiles and of entries */
     char *temporary;
@@ -163,27 +164,46 @@ spmm_status cluster_for_panels(const sp_matrix *a, int32_t **order)
     return sp_cuda_row_order(a, MORE, order);
 }
 
+/** Takes an order, if that saves at least one of `least` tiles; frees it, or the one that it replaces. Waits.
+ *  \param [in,out] tiles, entries  counted for the order that s->order has */
+spmm_status take_fewer(panels *s, sp_matrix *m, int32_t *order, int64_t least, int64_t *tiles,
+                       int64_t *entries)
+{
+    const int64_t before = *tiles;
+    int32_t *const own = s->order;
+    s->order = order;
+    const spmm_status status = count(s, m, tiles, entries);
+    if (status == SPMM_OK && *tiles <= before - before / least) {
+        sp_device_free(own);
+        return SPMM_OK;
+    }
+    sp_device_free(order);
+    s->order = own;
+    TRY(status);
+    return count(s, m, tiles, entries);
+}
+
+/** Finds the order of a grid, where the rows are those of one. */
+spmm_status order_grid(const sp_matrix *a, int32_t **order)
+{
+    sp_stencil_grid grid;
+    return sp_cuda_grid_order(a, &grid, order);
+}
+
 /** Counts the tiles in the order of the rows, in that of a grid, and in clusters, until one of these saves some. */
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. ORDERED of OWN:
-     * an order must save so many tiles. */
-    enum { ENOUGH = 16, ORDERED = 7, OWN = 8 };
-    spmm_status (*const find[])(const sp_matrix *, int32_t **) = {sp_cuda_grid_order, cluster_for_panels};
-    int64_t own;
-    int counted = 1; /* in the order of the rows */
-    TRY(count(s, m, &own, entries));
-    *tiles = own;
-    for (int i = 0; i < 2 && *entries < own * ENOUGH; i++) {
-        TRY(find[i](s->a, &s->order));
-        if (!s->order) continue;
-        TRY(count(s, m, tiles, entries));
-        if (*tiles * OWN <= own * ORDERED) return SPMM_OK;
-        sp_device_free(s->order);
-        s->order = NULL;
-        counted = 0;
+    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. LEAST: one of so
+     * many tiles must be saved. */
+    enum { ENOUGH = 16, LEAST = 8 };
+    spmm_status (*const find[])(const sp_matrix *, int32_t **) = {order_grid, cluster_for_panels};
+    TRY(count(s, m, tiles, entries));
+    for (int i = 0; i < 2 && !s->order && *entries < *tiles * ENOUGH; i++) {
+        int32_t *order;
+        TRY(find[i](s->a, &order));
+        if (order) TRY(take_fewer(s, m, order, LEAST, tiles, entries));
     }
-    return counted ? SPMM_OK : count(s, m, tiles, entries);
+    return SPMM_OK;
 }
 
 enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
@@ -264,23 +284,14 @@ spmm_status try_clusters_and_curve(panels *s, double *reads)
 /** Brings rows that share columns into one panel, if that saves tiles. Waits. \param [in,out] tiles  counted */
 spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* LEAST: one of so many tiles must be saved */
-    enum { LEAST = 32 };
-    const int64_t before = *tiles;
-    int32_t *const order = s->order, *regrouped;
-    spmm_status status = sp_cuda_regroup_rows(s->a, order, &regrouped);
+    /* one of so many tiles must be saved: with a twentieth fewer a product took 3 % longer, presumably
+     * as rows of Y are stored in smaller pieces */
+    enum { LEAST = 12 };
+    int32_t *regrouped;
+    const spmm_status status = sp_cuda_regroup_rows(s->a, s->order, &regrouped);
     if (status == SPMM_ERR_MEMORY || (status == SPMM_OK && !regrouped)) return SPMM_OK;
     TRY(status);
-    s->order = regrouped;
-    status = count(s, m, tiles, entries);
-    if (status == SPMM_OK && *tiles <= before - before / LEAST) {
-        sp_device_free(order);
-        return SPMM_OK;
-    }
-    sp_device_free(regrouped);
-    s->order = order;
-    TRY(status);
-    return count(s, m, tiles, entries);
+    return take_fewer(s, m, regrouped, LEAST, tiles, entries);
 }
 
 /** Chooses an order in which rows that follow one another need the same rows of X: their own, that of a grid, in
@@ -294,9 +305,10 @@ spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entrie
         double reads;
         int32_t *grid;
         TRY(reads_of_groups(s, NULL, &reads));
-        TRY(sp_cuda_grid_order(s->a, &grid));
+        TRY(sp_cuda_grid_order(s->a, &s->grid, &grid));
         if (grid) TRY(take_better(s, grid, &reads));
         if (s->order) return count(s, m, tiles, entries); /* of whole cells */
+        s->grid.parts = 0;
         if (reads > GOOD && s->a->rows == s->a->cols) TRY(try_clusters_and_curve(s, &reads));
     }
     TRY(count(s, m, tiles, entries));
@@ -318,6 +330,23 @@ spmm_status sum_before(panels *s, int64_t *number)
     return sp_device_launched("sum of tiles");
 }
 
+/** Stores where the units of a grid begin, in panels. */
+spmm_status make_units(const sp_stencil_grid *grid, sp_matrix *m)
+{
+    const int64_t units = sp_stencil_units(grid);
+    int32_t *start;
+    TRY(sp_alloc((void **)&start, units + 1, sizeof *start, "units of panels"));
+    for (int64_t u = 0; u <= units; u++)
+        start[u] = (int32_t)(u < units ? sp_stencil_unit_begin(grid, u) / SP_PANEL : m->groups);
+    for (int64_t u = 0; u < units; u++)
+        if (start[u + 1] - start[u] > m->unit_groups) m->unit_groups = start[u + 1] - start[u];
+    m->units = units;
+    spmm_status status = allocate(m, SP_UNIT_START, &m->unit_start, units + 1, sizeof *start);
+    if (status == SPMM_OK) status = sp_device_upload(m->unit_start, start, m->bytes[SP_UNIT_START]);
+    sp_free(start);
+    return status;
+}
+
 /** Chooses the order of the rows and counts the tiles: choose_order() or choose_walk(). */
 using order_chooser = spmm_status (*)(panels *, sp_matrix *, int64_t *tiles, int64_t *entries);
 
@@ -330,6 +359,7 @@ spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)
     TRY(sum_before(s, m->tile_start));
     TRY(sum_before(s, m->row_start));
     if (s->order) TRY(allocate(m, SP_TARGET, &m->target, s->count * SP_PANEL, sizeof *m->target));
+    if (s->grid.parts > 0) TRY(make_units(&s->grid, m));
     TRY(allocate(m, SP_COL, &m->col, tiles * SP_TILE_COLUMNS, sizeof *m->col));
     TRY(allocate(m, SP_MASK, &m->mask, tiles, sizeof *m->mask));
     const int64_t size = sp_value_size(m->precision);

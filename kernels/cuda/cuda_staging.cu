@@ -15,11 +15,18 @@ constexpr int32_t NO_ROW = -1;
 constexpr int NO_SLOT = -1, NO_COLOR = -1, NO_PANEL = SP_STEP_PANELS;
 constexpr int MISSING = 1 << 14; /* plus the number of a row of X that is to be copied */
 
+/** What all sequences of a plan come to. */
+struct plan_sums {
+    unsigned long long failed; /* 1: a panel does not fit */
+    unsigned long long steps, copies;
+};
+
 struct plan_args {
     const int64_t *tile_start, *value_start;
     const int32_t *col;
     const uint32_t *mask;
     int64_t panels;
+    const int32_t *unit_start; /* NULL: the units are equal */
     int units; /* contiguous parts of the panels; sequence s has the units s, s + sequences, .. */
     sp_stage_shape shape;
     int most_steps;
@@ -27,7 +34,7 @@ struct plan_args {
     int32_t *steps;
     uint4 *tile;
     sp_row_copy *load;
-    int *failed;
+    plan_sums *sums;
 };
 
 /** What a block knows while it plans. The table has the rows of X that are held, and those of the panels that may
@@ -311,25 +318,31 @@ __global__ void __launch_bounds__(PLANNERS, 1) plan_sequences(const __grid_const
     const int sequence = blockIdx.x;
     sp_step *const steps = a.step + (int64_t)sequence * a.most_steps;
     int now = 0;
+    unsigned long long copies = 0;
     for (int i = threadIdx.x; i < MOST_SLOTS; i += PLANNERS) {
         s.held[i] = NO_ROW;
         used_of(s, i) = i < a.shape.slots ? -SP_STEP_DEPTH
                                           : INT32_MAX; /* those past the last are never free */
     }
     for (int u = sequence; u < a.units; u += a.shape.sequences) {
-        const int64_t begin = a.panels * u / a.units, end = a.panels * (u + 1) / a.units;
+        const int64_t begin = a.unit_start ? a.unit_start[u] : a.panels * u / a.units,
+                      end = a.unit_start ? a.unit_start[u + 1] : a.panels * (u + 1) / a.units;
         int64_t load = a.tile_start[begin] * COLORS;
         for (int64_t p = begin; p < end; now++) {
             const int count = plan_step(s, a, p, end, now, load, steps + now);
             if (count < 0) {
-                if (threadIdx.x == 0) *a.failed = 1;
+                if (threadIdx.x == 0) a.sums->failed = 1;
                 return;
             }
             load += s.missing_count;
+            copies += s.missing_count;
             p += count;
         }
     }
-    if (threadIdx.x == 0) a.steps[sequence] = now;
+    if (threadIdx.x > 0) return;
+    a.steps[sequence] = now;
+    atomicAdd(&a.sums->steps, (unsigned long long)now);
+    atomicAdd(&a.sums->copies, copies);
 }
 
 spmm_status allocate_plan(sp_staging *p, int64_t tiles)
@@ -343,24 +356,27 @@ spmm_status allocate_plan(sp_staging *p, int64_t tiles)
                            "copies of staged panels");
 }
 
-/** Makes the plan. \param [out] failed  1: there is none */
-spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, int *failed)
+/** Makes the plan. \param [out] sums  of its steps */
+spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, plan_sums *sums)
 {
-    int *flag;
+    plan_sums *of_all;
     cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     TRY(allocate_plan(p, m->bytes[SP_MASK] / (int64_t)sizeof *m->mask));
-    TRY(sp_device_alloc((void **)&flag, sizeof *flag, "a plan"));
-    spmm_status status = sp_device_zero(flag, sizeof *flag);
+    TRY(sp_device_alloc((void **)&of_all, sizeof *of_all, "a plan"));
+    spmm_status status = sp_device_zero(of_all, sizeof *of_all);
     if (status == SPMM_OK) {
-        const plan_args a = {m->tile_start, m->row_start, m->col,   m->mask, m->groups, units, p->shape,
-                             p->most_steps, p->step,      p->steps, p->tile, p->load,   flag};
+        const plan_args a = {m->tile_start, m->row_start, m->col,   m->mask,       m->groups,
+                             m->unit_start, units,        p->shape, p->most_steps, p->step,
+                             p->steps,      p->tile,      p->load,  of_all};
         (void)cudaFuncSetAttribute(plan_sequences, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    sizeof(state));
         plan_sequences<<<p->shape.sequences, PLANNERS, sizeof(state), stream>>>(a);
         status = sp_device_launched("plan of staged panels");
     }
-    if (status == SPMM_OK) status = sp_device_download(failed, flag, sizeof *failed);
-    sp_device_free(flag);
+    if (status == SPMM_OK) status = sp_device_download(sums, of_all, sizeof *sums);
+    sp_device_free(of_all);
+    p->all_steps = (int64_t)sums->steps;
+    p->copies = (int64_t)sums->copies;
     return status;
 }
 
@@ -368,19 +384,20 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, int *failed)
 
 spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_staging **plan)
 {
-    /* UNIT: panels per unit. The blocks work on neighbouring units at a time, so that what one copies is in
-     * the L2 for the other. */
+    /* UNIT: panels per unit, where the matrix has none. The blocks work on neighbouring units at a time, so that what
+     * one copies is in the L2 for the other. */
     static const int64_t UNIT = 160;
-    int failed = 0;
+    plan_sums sums = {};
     *plan = NULL;
     sp_staging *p;
     TRY(sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
     p->shape = *shape;
     const int64_t each = (m->groups + shape->sequences * UNIT / 2) / (shape->sequences * UNIT);
-    const int64_t units = shape->sequences * (each < 1 ? 1 : each);
-    p->most_steps = (int)(2 * ((m->groups + units - 1) / units) * (each < 1 ? 1 : each) + 2);
-    const spmm_status status = make_plan(m, p, (int)units, &failed);
-    if (status == SPMM_OK && !failed)
+    const int64_t units = m->units > 0 ? m->units : shape->sequences * (each < 1 ? 1 : each),
+                  largest = m->units > 0 ? m->unit_groups : (m->groups + units - 1) / units;
+    p->most_steps = (int)(2 * largest * ((units + shape->sequences - 1) / shape->sequences) + 2);
+    const spmm_status status = make_plan(m, p, (int)units, &sums);
+    if (status == SPMM_OK && !sums.failed)
         *plan = p;
     else
         sp_staging_free(p);

@@ -34,18 +34,20 @@ struct sp_row_copy {
 
 /** The shape of a plan. */
 struct sp_stage_shape {
+    int room;        /* bytes of shared memory for SP_STEP_DEPTH steps and the slots */
     int slots;       /* rows of X in shared memory */
     int capacity;    /* bytes for the tiles and values of a step */
-    int value_bytes; /* per value in shared memory; 0: only tiles are there */
+    int value_bytes; /* per value */
     int sequences;   /* of steps: each is one block's, or one block's per tile of columns */
 };
 
 /** A plan, in GPU memory. */
 struct sp_staging {
     sp_stage_shape shape;
-    int most_steps;    /* per sequence */
-    sp_step *step;     /* [sequences * most_steps]: those of sequence s begin at s * most_steps */
-    int32_t *steps;    /* [sequences] */
+    int most_steps;            /* per sequence */
+    int64_t all_steps, copies; /* of all sequences; rows of X that they copy */
+    sp_step *step;             /* [sequences * most_steps]: those of sequence s begin at s * most_steps */
+    int32_t *steps;            /* [sequences] */
     uint4 *tile;       /* [tiles] places of four rows of X in 16 bits each, the mask, and the first value,
                           counted from the step's */
     sp_row_copy *load; /* [4 * tiles], where the steps say */

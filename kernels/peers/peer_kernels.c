@@ -1,0 +1,291 @@
+/** Makes kernels of adaptors to other libraries: an adaptor's matrix and product for each block of rows. */
+#include "kernels/peers/peer_kernels.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device.h"
+#include "formats/multivector.h"
+#include "kernels/peers/peer_load.h"
+
+/* A way is tried by some products, after one that warms it up, but for no longer than that many seconds. On
+ * a GPU several are queued at a time, as starting one takes as long as a small product. */
+enum { ROUNDS = 3, QUEUED = 8 };
+static const double TRIAL = 0.2;
+
+typedef struct peer_state {
+    const peer_adaptor *peer;
+    void *matrix;   /* the adaptor's; the first member is a peer_matrix */
+    void *product;  /* the adaptor's, of the way that was the fastest; the first member is a peer_product */
+    int32_t *start; /* row starts in 32 bits; on a GPU in both memories */
+    void *gpu_start;
+    char way[64];
+    /* A block without entries is no case for a library: the format's own kernel multiplies it. */
+    const sp_kernel *own;
+    void *own_state;
+} peer_state;
+
+/* ---- what an adaptor for GPUs uses of its driver ---- */
+
+static const char *line_of(spmm_status status) { return status == SPMM_OK ? NULL : spmm_error_message(); }
+static const char *gpu_alloc(void **p, int64_t bytes)
+{
+    return line_of(sp_device_alloc(p, bytes, "another library's kernel"));
+}
+static const char *gpu_upload(void *to, const void *from, int64_t bytes)
+{
+    return line_of(sp_device_upload(to, from, bytes));
+}
+static const char *gpu_wait(void) { return line_of(sp_device_sync()); }
+
+static const peer_gpu gpu = {gpu_alloc, sp_device_free, gpu_upload, gpu_wait};
+
+/* ---- set-up ---- */
+
+static spmm_status refused(const peer_state *s, const char *line)
+{
+    return sp_fail(SPMM_ERR_LIMIT, "%s: %s", s->peer->package, line ? line : "it has no product of these");
+}
+
+/** Gives the adaptor its matrix: our arrays, but for the row starts. */
+static spmm_status load_matrix(peer_state *s, const sp_setup *setup)
+{
+    const spmm_csr *const csr = setup->csr;
+    const int on_gpu = setup->a->space == SPMM_CUDA;
+    if (csr->nnz > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%s takes up to 2^31 - 1 entries, and a block of rows has %lld: use more ranks",
+                       s->peer->package, (long long)csr->nnz);
+    TRY(sp_alloc((void **)&s->start, csr->rows + 1, sizeof *s->start, "row starts in 32 bits"));
+#pragma omp parallel for schedule(static) num_threads(setup->threads)
+    for (int64_t i = 0; i <= csr->rows; i++) s->start[i] = (int32_t)csr->irp[i];
+    if (on_gpu) {
+        const int64_t bytes = (csr->rows + 1) * (int64_t)sizeof *s->start;
+        TRY(sp_device_alloc(&s->gpu_start, bytes, "row starts in 32 bits"));
+        TRY(sp_device_upload(s->gpu_start, s->start, bytes));
+    }
+    TRY(sp_alloc_zero(&s->matrix, 1, s->peer->matrix_bytes + sizeof(peer_matrix),
+                      "another library's matrix"));
+    *(peer_matrix *)s->matrix = (peer_matrix){.f32 = csr->precision == SPMM_F32,
+                                              .rows = csr->rows,
+                                              .cols = csr->cols,
+                                              .nnz = csr->nnz,
+                                              .row_start = s->start,
+                                              .col = csr->ja,
+                                              .val = csr->as,
+                                              .all_rows = csr->rows,
+                                              .x_rows = csr->cols,
+                                              .gpu = on_gpu ? &gpu : NULL,
+                                              .gpu_row_start = s->gpu_start,
+                                              .gpu_col = on_gpu ? setup->a->col : NULL,
+                                              .gpu_val = on_gpu ? setup->a->val : NULL};
+    const char *const line = s->peer->load ? s->peer->load(s->matrix) : NULL;
+    return line ? refused(s, line) : SPMM_OK;
+}
+
+/** Seconds of a product, the least of some. \return NULL or what went wrong */
+static const char *time_product(const peer_state *s, void *product, int on_gpu, double *seconds)
+{
+    const int queued = on_gpu ? QUEUED : 1;
+    const double begin = omp_get_wtime();
+    const char *line = s->peer->run(product);
+    if (!line && on_gpu) line = gpu_wait();
+    *seconds = omp_get_wtime() - begin;
+    for (int round = 0; round < ROUNDS && !line && omp_get_wtime() - begin < TRIAL; round++) {
+        const double start = omp_get_wtime();
+        for (int i = 0; i < queued && !line; i++) line = s->peer->run(product);
+        if (!line && on_gpu) line = gpu_wait();
+        const double one = (omp_get_wtime() - start) / queued;
+        if (one < *seconds) *seconds = one;
+    }
+    return line;
+}
+
+static void end_product(const peer_state *s, void *product)
+{
+    if (product && s->peer->end) s->peer->end(product);
+    sp_free(product);
+}
+
+/** 1 if products of this matrix and K can be of the form: rows of X and Y follow one another, which with K =
+ *  1 is a column, too. */
+static int fits(const peer_form *form, const sp_setup *setup)
+{
+    return (setup->csr->precision == SPMM_F32 ? form->f32 : form->f64) && form->threads <= 1 &&
+           !form->distributed && (form->layout == PEER_ROW || setup->k == 1);
+}
+
+/** Tries a way on the X and Y of *like, and keeps it if it is the fastest so far.
+ *  \param [in,out] least    seconds of the fastest one
+ *  \param [out]    problem  [SP_MESSAGE_BYTES] why it is left out, where it is */
+static spmm_status try_form(peer_state *s, const peer_form *form, const peer_product *like, double *least,
+                            char *problem)
+{
+    void *product = NULL;
+    double seconds = 0;
+    TRY(sp_alloc_zero(&product, 1, s->peer->product_bytes + sizeof *like, "another library's product"));
+    peer_product *const q = product;
+    *q = *like;
+    q->form = form;
+    if (form->layout == PEER_COLUMN) q->ldx = q->a->cols, q->ldy = q->a->rows;
+    const char *line = s->peer->begin(product);
+    const int left_out = line || q->left_out;
+    if (!left_out) line = time_product(s, product, q->a->gpu != NULL, &seconds);
+    if (line) snprintf(problem, SP_MESSAGE_BYTES, "%s", line);
+    if (left_out || line || (s->product && seconds >= *least)) {
+        end_product(s, product);
+        return SPMM_OK;
+    }
+    end_product(s, s->product);
+    s->product = product;
+    *least = seconds;
+    const char *const way = s->peer->way ? s->peer->way(product) : form->contender;
+    snprintf(s->way, sizeof s->way, "%s", way);
+    return SPMM_OK;
+}
+
+static spmm_status try_forms(peer_state *s, const sp_setup *setup, const peer_product *like)
+{
+    char problem[SP_MESSAGE_BYTES] = "";
+    double least = 0;
+    for (int i = 0; i < s->peer->form_count; i++)
+        if (fits(&s->peer->forms[i], setup)) TRY(try_form(s, &s->peer->forms[i], like, &least, problem));
+    return s->product ? SPMM_OK : refused(s, problem[0] ? problem : NULL);
+}
+
+/** X and Y of zeros, for the trials: of the size, and on a CPU in the pages, that products will have. */
+static spmm_status make_operands(const sp_setup *setup, spmm_multivector *x, spmm_multivector *y)
+{
+    const spmm_csr *const a = setup->csr;
+    TRY(spmm_multivector_create(a->cols, setup->k, a->precision, setup->a->space, x));
+    TRY(spmm_multivector_create(a->rows, setup->k, a->precision, setup->a->space, y));
+    if (x->space == SPMM_CPU) memset(x->data, 0, (size_t)sp_multivector_bytes(x)); /* pages of its own */
+    return SPMM_OK;
+}
+
+static spmm_status choose_way(peer_state *s, const sp_setup *setup)
+{
+    spmm_multivector x = {0}, y = {0};
+    spmm_status status = make_operands(setup, &x, &y);
+    const peer_product like = {.a = s->matrix,
+                               .k = setup->k,
+                               .x = x.data,
+                               .y = y.data,
+                               .ldx = x.ld,
+                               .ldy = y.ld,
+                               .stream = x.space == SPMM_CUDA ? sp_device_stream(SP_STREAM_MAIN) : NULL};
+    if (status == SPMM_OK) status = try_forms(s, setup, &like);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    return status;
+}
+
+static spmm_status set_up(const char *name, const sp_setup *setup, peer_state *s)
+{
+    const sp_kernel *const own = sp_kernel_default(setup->a->space, SPMM_CSR);
+    TRY(sp_peer_open(name, setup->threads, &s->peer, NULL));
+    if (!s->peer->rebinds) return refused(s, "its adaptor does not let X and Y change");
+    if (setup->csr->nnz > 0) {
+        TRY(load_matrix(s, setup));
+        return choose_way(s, setup);
+    }
+    if (own->ops->prepare) TRY(own->ops->prepare(setup, &s->own_state));
+    s->own = own;
+    return SPMM_OK;
+}
+
+static void release(void *state)
+{
+    peer_state *const s = state;
+    if (!s) return;
+    end_product(s, s->product);
+    if (s->matrix && s->peer->unload) s->peer->unload(s->matrix);
+    sp_free(s->matrix);
+    sp_free(s->start);
+    sp_device_free(s->gpu_start);
+    if (s->own && s->own->ops->release) s->own->ops->release(s->own_state);
+    sp_free(s);
+}
+
+static spmm_status prepare(const char *name, const sp_setup *setup, void **state)
+{
+    peer_state *s = NULL;
+    *state = NULL;
+    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "another library's kernel"));
+    const spmm_status status = set_up(name, setup, s);
+    if (status == SPMM_OK)
+        *state = s;
+    else
+        release(s);
+    return status;
+}
+
+/** The library may have made anything of the values. */
+static int values(void *state, sp_value_copy *copies)
+{
+    (void)state, (void)copies;
+    return -1;
+}
+
+/* ---- products ---- */
+
+static spmm_status run(const sp_launch *launch)
+{
+    const peer_state *const s = launch->state;
+    if (s->own) {
+        sp_launch own = *launch;
+        own.state = s->own_state;
+        return s->own->ops->run(&own);
+    }
+    peer_product *const q = s->product;
+    const int row = q->form->layout == PEER_ROW;
+    if (!row && (launch->x->ld != 1 || launch->y->ld != 1))
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: a vector with a leading dimension other than 1",
+                       s->peer->package);
+    q->x = launch->x->data;
+    q->y = launch->y->data;
+    if (row) q->ldx = launch->x->ld, q->ldy = launch->y->ld;
+    q->stream = launch->stream;
+    const char *const line = s->peer->run(q);
+    return line ? sp_fail(SPMM_ERR_DEVICE, "%s: %.400s", s->peer->package, line) : SPMM_OK;
+}
+
+/* ---- the registry ---- */
+
+#define PEER(id, device, library, what)                                  \
+    static spmm_status prepare_##id(const sp_setup *setup, void **state) \
+    {                                                                    \
+        return prepare(#id, setup, state);                               \
+    }                                                                    \
+    static const sp_kernel_ops id##_ops = {run, prepare_##id, release, values};
+#include "kernels/peers/peers.def"
+#undef PEER
+
+void sp_peer_kernels_add(void)
+{
+    static const sp_kernel kernels[] = {
+#define PEER(id, device, library, what) {#id, SPMM_##device, SPMM_CSR, SP_EXACT_NO, what, &id##_ops, library},
+#include "kernels/peers/peers.def"
+#undef PEER
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) sp_kernels_add(&kernels[i]);
+}
+
+int sp_peer_kernel_found(const sp_kernel *kernel, char *path, size_t size)
+{
+    return sp_peer_find(kernel->id, path, size);
+}
+
+spmm_status sp_peer_kernel_open(const sp_kernel *kernel, int threads, const char **version)
+{
+    const peer_adaptor *p;
+    return sp_peer_open(kernel->id, threads, &p, version);
+}
+
+const char *sp_peer_kernel_way(const void *state)
+{
+    const peer_state *const s = state;
+    return !s ? "" : s->own ? s->own->id : s->way;
+}
