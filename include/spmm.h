@@ -27,6 +27,7 @@
 #define SPMM_H
 
 #include <mpi.h>
+#include <stdio.h>
 
 #include "spmm_types.h"
 
@@ -63,7 +64,7 @@ void spmm_block_destroy(spmm_block *block);
 spmm_status spmm_device_open(MPI_Comm comm);
 
 /** Options of a plan. Zero-initialize the struct, then set the members that shall differ from their
- *  defaults. All members except `threads` must be the same on every rank. */
+ *  defaults. All members except `threads` and `stream` must be the same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA only after spmm_device_open() */
     spmm_format format; /**< storage format of A; default SPMM_CSR. SPMM_FORMAT_AUTO: the format of the named
@@ -87,8 +88,19 @@ typedef struct spmm_plan_options {
                             column block takes a multiple of 32 bytes. 1: X is not cut. 0: the library
                             chooses; it cuts X only on GPUs, and only if too few rows of Y can be computed
                             without ghost rows */
-    int64_t products;  /**< number of products to come, by which the set-up of a kernel is divided where the
+    int any_order; /**< 0: each element of Y is summed in the one order that depends on nothing but the number
+                            of entries in the row (on P x 1 grids, with a kernel that does): its bits are the
+                            same on any number of ranks. 1: with SPMM_EXCHANGE_AUTO the joint exchange may be
+                            taken where it is faster */
+    int quick_plan;   /**< 0: where there are several ways of moving rows between ranks, those that may be the
+                            fastest are timed for a few products (if 100 or more are to come). 1: the numbers of
+                            rows decide */
+    int64_t products; /**< number of products to come, by which the set-up of a kernel is divided where the
                            library chooses one; 0: 1000 */
+    void *
+        stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU that products are queued in (see spmm_apply()), which
+                       outlives the plan; may differ from rank to rank, but not in being NULL. CUDA's default stream is
+                       cudaStreamLegacy. NULL: the library's own stream, and products are complete on return */
 } spmm_plan_options;
 
 /** A plan: all data that repeated products with one matrix and one K need; opaque. */
@@ -106,7 +118,10 @@ typedef struct spmm_plan spmm_plan;
  *  and all options except threads are the same; blocks agree along process rows and process columns; and the
  *  ranges of rows, of columns and of rows of X follow one another without gap or overlap.
  *  \param [in]  block    this rank's block of A; may have 0 rows or columns. The caller keeps it, and it
- *                        must outlive the plan (a CSR plan on the CPU reads it in place); it is not changed
+ *                        must outlive the plan (a CSR plan on the CPU reads it in place); it is not changed. With
+ *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU, where the plan's stream, or the
+ *                        caller, has to have written them; planning then takes a copy in host memory, which the
+ *                        plan keeps
  *  \param [in]  k        columns of X, >= 1
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
@@ -120,8 +135,9 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
 /** Allocates this rank's rows of X, zeroed, in the memory of the plan's device, with space for the ghost
  *  rows that spmm_apply() receives. If X and Y are distributed alike, this multivector can also serve as Y,
  *  so that X and Y can be swapped from product to product. Local. The caller destroys the multivector,
- *  before or after the plan; with SPMM_TRANSPORT_PEER the plan keeps the multivector's memory for reuse
- *  until the plan is destroyed.
+ *  before or after the plan. With SPMM_TRANSPORT_SHARED, which SPMM_TRANSPORT_AUTO is on CPUs where ranks
+ *  share a node, other ranks read these rows in place during spmm_apply(). With SPMM_TRANSPORT_PEER the plan
+ *  keeps the multivector's memory for reuse until the plan is destroyed.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
 
@@ -130,20 +146,39 @@ spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 
-/** Computes Y := alpha A X + beta Y; complete on return.
+/** Computes Y := alpha A X + beta Y; complete on return, unless the plan has a stream.
+ *
+ *  With spmm_plan_options.stream, products come after what was queued in that stream before, and what is queued
+ *  there afterwards comes after them, on any transport. A product is queued, and the function returns, where no
+ *  host has a part in it: nothing is exchanged, or rows travel by SPMM_TRANSPORT_NCCL or by SPMM_TRANSPORT_PEER
+ *  ordered by the GPUs' streams (which the plan prefers then), and partial sums, where Q > 1, by
+ *  SPMM_REDUCE_NCCL. (Hosts of neighbors wait for one another even so, if one is products ahead; and a product
+ *  that is the first to need a certain buffer waits for the stream.) Otherwise the product is complete on
+ *  return; spmm_plan_view() says which. What fails in the GPU after it was queued is an error of a later call,
+ *  or of spmm_apply_end(); a GPU that fails in the middle of an exchange can leave its neighbors' streams
+ *  waiting until such a call. The functions without a plan do not know of the stream: they come after products
+ *  that were queued, but not after other work in the stream, and what they compute is complete on return.
+ *
+ *  Such products can be captured in a CUDA graph, by all ranks or by none: call this function while the stream
+ *  is being captured. One product with the same x and y, alpha and beta must have been computed before, which
+ *  allocates what is needed. A graph is launched by all ranks, in the same order among their products by the
+ *  plan, and not twice at a time; it is valid until the plan, x or y is destroyed. What cannot be captured is
+ *  SPMM_ERR_USAGE, which leaves the capture sound; ranks have to agree on that before they launch. While it
+ *  lasts, the only functions of the library to be called are products in that stream.
  *
  *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. A call
  *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls
  *  reuse the buffer.
  *  \param [in,out] plan  reusable
  *  \param [in]     x     this rank's rows of X, [x_rows x k], in the memory of the plan's device; the ghost
- *                        rows of x are overwritten. If x has fewer ghost rows than the plan needs, or
- *                        another leading dimension than spmm_plan_x_create() gives, each call
- *                        copies x. With SPMM_TRANSPORT_PEER, each call also copies an x that
- *                        spmm_plan_x_create() did not create for this plan
+ *                        rows of x are overwritten. Each call copies a column-major x of several columns. If x
+ *                        has fewer ghost rows than the plan needs, or another leading dimension than
+ *                        spmm_plan_x_create() gives, each call copies x. With SPMM_TRANSPORT_PEER and _SHARED,
+ *                        each call also copies an x that spmm_plan_x_create() did not create for this plan
  *  \param [in,out] y     this rank's rows of Y, shaped as by spmm_plan_y_create(); not read if beta is 0;
  *                        padding columns are overwritten; must not overlap x, ghost rows and padding
- *                        included
+ *                        included. A column-major y is written from a row-major one of the plan's, and what lies
+ *                        between its columns stays as it is; its bits are those of a row-major y
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's,
  *          a leading dimension is below k, x and y overlap, or an argument is NULL; the other ranks are
  *          told, unless plan is NULL or MPI has been finalized), _MEMORY, _DEVICE, _MPI (also: a neighbor
@@ -154,12 +189,102 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y);
 
+/** Begins to compute Y := alpha A X + beta Y, and returns without waiting for what other ranks or a GPU do, so that the
+ *  program can do something else meanwhile; spmm_apply() is this and spmm_apply_end(). On CPUs the exchange begins, and
+ *  spmm_apply_end() multiplies. On a GPU all of the product is queued, or what comes before the host's part in it: the
+ *  messages of a transport, or a sum over the process row.
+ *
+ *  Collective as spmm_apply() is. spmm_apply_end() must follow on every rank, after a failure, too: only there are other
+ *  ranks told of it. Until then X and Y, with ghost rows and padding, must stay as they are and where they are (the structs
+ *  may go), and of the functions of this plan only spmm_plan_x_create(), spmm_plan_y_create(), spmm_plan_kernel() and
+ *  spmm_plan_view() can be called; other plans' products may be computed, in the same order on all ranks.
+ *  spmm_plan_destroy() ends the product.
+ *  \param [in,out] plan  as of spmm_apply(), as are the other parameters
+ *  \return this rank's status so far: as spmm_apply(). SPMM_ERR_USAGE without effect, so that no end belongs to it, if
+ *          plan is NULL or a product of the plan has begun already */
+spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                             spmm_multivector *y);
+
+/** Ends the product that spmm_apply_begin() began; Y is complete on return, with a stream, too. Collective as spmm_apply() is.
+ *  \return the product's status, as of spmm_apply(); SPMM_ERR_USAGE if no product of the plan has begun */
+spmm_status spmm_apply_end(spmm_plan *plan);
+
+/** Computes Y := alpha A^T X + beta Y with the plan's matrix; complete on return.
+ *
+ *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums of rows that other ranks own travel
+ *  where the rows of X come from in spmm_apply(), and are added in the order of the ranks. The result is the same in every
+ *  run on the same grid; its last bits depend on the number of ranks. The first call transposes the block and chooses
+ *  a kernel for it, which takes about as long as spmm_plan_create() and as much memory as the plan again.
+ *
+ *  Collective over the plan's communicator, as spmm_apply() is; the first call, and each call on a grid with Q > 1,
+ *  wait for all ranks, or for the process row.
+ *  \param [in,out] plan  reusable
+ *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the plan's device
+ *  \param [in,out] y     [n x k]: this rank's rows, shaped as by spmm_plan_x_create(), whose ghost rows are neither
+ *                        read nor written; not read if beta is 0; must not overlap x
+ *  \return as spmm_apply(); and, from the first call, SPMM_ERR_MEMORY, _LIMIT (a block has 2^31 rows or more) on all
+ *          ranks */
+spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                                  spmm_multivector *y);
+
+/** Takes over new values of A: the plan computes with those that the array csr.as of its block has now. The pattern, that
+ *  is csr.irp and csr.ja, must be as it was. Kernels that read the block in place need nothing but this call; others have
+ *  copies of the values, in another order. The first call finds out that order, which takes about as long as the
+ *  conversion in spmm_plan_create() and leaves 4 bytes per copied value; later calls copy the values. (A kernel
+ *  of another library is prepared anew by each call.) Where the CSR is in GPU memory values are copied within the GPU, unless the
+ *  exchange is SPMM_EXCHANGE_JOINT or there was a product with the transpose: then they go by the host. They have to be
+ *  there before the call, by what was queued in the plan's stream or else complete.
+ *
+ *  Collective over the plan's communicator. Not while a product is computed.
+ *  \param [in,out] plan  reusable
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _DEVICE, _MPI. On error, the values
+ *          that the plan computes with are undefined, and the call may be repeated */
+spmm_status spmm_plan_update_values(spmm_plan *plan);
+
 /** Returns the name of the kernel that the plan runs, in static storage; "" if plan is NULL. Local. */
 const char *spmm_plan_kernel(const spmm_plan *plan);
+
+/** Prints what the plan is and how long its products took, for people: the matrix and its distribution, the kernel and why
+ *  it was chosen, how rows travel, by what, how many, and what else was compared, the time of the set-up, and the number
+ *  of products so far with their times, each that of the slowest rank. A plan that has computed products with the
+ *  transpose prints the same of these. The text may change from version to version.
+ *
+ *  Collective over the plan's communicator; rank 0 writes.
+ *  \param [in] f  open for writing on rank 0; ignored on other ranks (may be NULL)
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _OUTPUT (f reports an error), _MPI */
+spmm_status spmm_plan_view(const spmm_plan *plan, FILE *f);
 
 /** Frees the plan; accepts NULL if all ranks pass NULL. Collective over the plan's communicator; after
  *  MPI_Finalize it only frees memory. */
 void spmm_plan_destroy(spmm_plan *plan);
+
+/** Computes the inner products of all columns of X with all columns of Y, G := X^T Y, on every rank.
+ *
+ *  Collective over comm: each rank passes its rows, 0 of them if it has none, e.g. of multivectors of
+ *  spmm_plan_x_create(). Neither ghost rows nor padding columns are read. Products and sums are in f64 also where x
+ *  and y are f32, whose products f64 holds exactly. The order of summation is fixed: a rank cuts its rows into sections
+ *  by their number alone, and the ranks' sums are added in the order of the ranks. So every rank gets the same bits,
+ *  and they are the same from run to run with the same rows on each rank, for any number of threads and any MPI
+ *  library; with other numbers of rows on the ranks, or on GPUs, they may differ by rounding errors.
+ *  \param [in]  x, y  [rows x kx] and [rows x ky]: on a rank the same rows, precision and space, on all ranks the same
+ *                     columns and precision. They may be the same, which takes half of the time and gives an exactly
+ *                     symmetric G, or overlap in any way
+ *  \param [out] g     in host memory, [kx x ky], row-major: element (i, j) is g[i * ldg + j]. Must not overlap
+ *                     x or y
+ *  \param [in]  ldg   leading dimension of g, >= ky; what lies between its rows is left as it is
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (kx * ky > 2^30), _NO_DEVICE,
+ *          _DEVICE, _MPI. On failure g is undefined */
+spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
+                                 double *g, int64_t ldg);
+
+/** Computes the Euclidean norms of the columns of X on every rank, in f64: the square roots of the diagonal of X^T X,
+ *  up to rounding. Squares beyond the range of f64 become infinite or 0.
+ *
+ *  Collective over comm, with the same fixed order of summation as spmm_multivector_dot().
+ *  \param [in]  x     [rows x k]; on all ranks the same columns and precision
+ *  \param [out] norm  in host memory, [k]
+ *  \return the same status on every rank: as spmm_multivector_dot() */
+spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm);
 
 #ifdef __cplusplus
 }

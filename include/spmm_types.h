@@ -12,7 +12,11 @@
 extern "C" {
 #endif
 
-#define SPMM_VERSION "0.1.0"
+/** The version of this header; before 1.0 a minor version may change the interface. spmm_version() is the library's. */
+#define SPMM_VERSION "0.2.0"
+#define SPMM_VERSION_MAJOR 0
+#define SPMM_VERSION_MINOR 2
+#define SPMM_VERSION_PATCH 0
 
 /** All status codes. Each has a name, the exit code of the program spmm_mpi, and a text. */
 #define SPMM_STATUS_LIST(S)                                                     \
@@ -66,6 +70,10 @@ typedef enum spmm_format {
 } spmm_format;
 /* clang-format on */
 
+/** Returns the version of the library that the program runs with, in static storage, and its three numbers. Local.
+ *  \param [out] major, minor, patch  each may be NULL */
+const char *spmm_version(int *major, int *minor, int *patch);
+
 /** Returns the text for a status code, in static storage; never NULL. Local. */
 const char *spmm_status_string(spmm_status status);
 
@@ -73,8 +81,8 @@ const char *spmm_status_string(spmm_status status);
  *  failed. The library owns the text, which is valid until the next failure in this thread. Local. */
 const char *spmm_error_message(void);
 
-/** A sparse matrix in compressed sparse row format, in host memory. Column indices increase strictly within
- *  a row. Programs may read the members; spmm_csr_destroy() frees the arrays. */
+/** A sparse matrix in compressed sparse row format, in host memory; in the block of a plan on a GPU also in GPU memory, all three
+ *  arrays. Column indices increase strictly within a row. Programs may read the members; spmm_csr_destroy() frees the arrays. */
 typedef struct spmm_csr {
     int64_t rows, cols;       /**< numbers of rows and columns, m x n; n <= 2^31 - 1 */
     int64_t nnz;              /**< number of stored entries, = irp[rows] */
@@ -84,18 +92,24 @@ typedef struct spmm_csr {
     void *as;                 /**< values, [nnz] of double or float */
 } spmm_csr;
 
-/** A dense multivector [rows x k], row-major: element (i, j) is data[i * ld + j]. To describe memory of its
+/** How the elements of a multivector lie in memory: element (i, j) is data[i * ld + j], or data[j * ld + i]. */
+typedef enum spmm_layout { SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1 } spmm_layout;
+
+/** A dense multivector [rows x k]. To describe memory of its
  *  own, a program may fill in this struct, with ghost_low and ghost_high 0; it must not call
  *  spmm_multivector_destroy() then. */
 typedef struct spmm_multivector {
     int64_t rows, k;
-    int64_t ld;                    /**< leading dimension in elements, >= k */
+    int64_t ld;                    /**< leading dimension in elements, >= k, or column-major >= rows */
     spmm_precision precision;      /**< element type of data */
     spmm_device space;             /**< where `data` lies: host memory (SPMM_CPU) or GPU memory (SPMM_CUDA) */
-    void *data;                    /**< [rows * ld] */
+    void *data;                    /**< [rows * ld], or column-major [(k - 1) * ld + rows] */
     int64_t ghost_low, ghost_high; /**< ghost_low: number of ghost rows before data; ghost_high: number of
                                         ghost rows after the last row. spmm_apply() receives other ranks' rows
                                         of X there, see spmm_plan_x_create() */
+    spmm_layout layout; /**< column-major multivectors, without ghost rows, are for spmm_apply(), _begin() and
+                                        _transposed(), which convert them, and spmm_multivector_copy(), which
+                                        converts, too */
 } spmm_multivector;
 
 /** One rank's block of a distributed matrix. A program may fill in this struct itself, by these rules:
@@ -113,7 +127,7 @@ typedef struct spmm_block {
                                   block */
 } spmm_block;
 
-/** Reads a Matrix Market file (plain or gzipped) with all OpenMP threads of the process.
+/** Reads a Matrix Market file (plain, or compressed by gzip, and by xz or zstd where the library was built with liblzma or libzstd) with all OpenMP threads of the process.
  *
  *  Local. Accepts real, integer and pattern (values 1.0) matrices that are general, symmetric or
  *  skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing order of value
@@ -170,20 +184,55 @@ spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision prec
 /** Frees the memory, ghost rows included, and zeroes *v; accepts NULL and zeroed objects. Local. */
 void spmm_multivector_destroy(spmm_multivector *v);
 
-/** Copies the elements of src to dst. Both must have the same rows, k and precision; their spaces and
- *  leading dimensions may differ. Ghost rows are not copied. Local; complete on return. The memory of src
+/** Copies the elements of src to dst. Both must have the same rows, k and precision; their leading dimensions may differ, and
+ *  their spaces or their layouts, but not both. Ghost rows are not copied. Local; complete on return. The memory of src
  *  and that of dst, ghost rows and padding included, must not overlap. If the leading dimensions are equal
  *  and a GPU is involved, the padding columns of dst are overwritten.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
+/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalise X or to combine its columns
+ *  anew. Local; complete on return. x [rows x K] and y [rows x L] have the same rows, precision and space. Computed in
+ *  their precision, to which alpha, beta and R are rounded. The bits of a row of y do not depend on the number of
+ *  rows, threads or ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding columns are read or
+ *  written.
+ *
+ *  y may be x itself, or other columns of the same memory: with the leading dimension of x, x->data for
+ *  Y := alpha X R + beta Y in place, or an address that is at least K (or, before x, L) elements away within a row. In
+ *  any other case the memory from the first to the last element of x must not overlap that of y. In place on a GPU more
+ *  than 64 columns take temporary memory of the size of y.
+ *  \param [in]     r    in host memory, [K x L], row-major: element (i, j) is r[i * ldr + j]; R is the same on every
+ *                       rank if the rows of Y are to fit together. Must not overlap y
+ *  \param [in]     ldr  leading dimension of r, >= L
+ *  \param [in,out] y    not read if beta is 0
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
+                                   double beta, spmm_multivector *y);
+
+/** Computes Y := alpha X + beta Y. Local; complete on return. x and y have the same rows, columns, precision and space,
+ *  and overlap only as in spmm_multivector_times(). Neither ghost rows nor padding columns are read or written. To
+ *  copy columns into other columns of the same memory, alpha is 1 and beta 0.
+ *  \param [in,out] y  not read if beta is 0
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
+spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y);
+
+/** Multiplies column j of x by factor[j], rounded to the precision of x. Local; complete on return. Neither ghost
+ *  rows nor padding columns are read or written.
+ *  \param [in]     factor  in host memory, [k]
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);
+
 /** Which rows of X are sent to which rank. */
 typedef enum spmm_exchange {
-    SPMM_EXCHANGE_AUTO = 0, /**< SPMM_EXCHANGE_HALO if it moves clearly fewer rows, else
+    SPMM_EXCHANGE_AUTO = 0,  /**< SPMM_EXCHANGE_HALO if it moves clearly fewer rows, else
                                  SPMM_EXCHANGE_BCAST */
-    SPMM_EXCHANGE_HALO = 1, /**< each rank gets only the rows of X that its block needs */
-    SPMM_EXCHANGE_BCAST = 2 /**< each rank of a process column gets all rows of X that correspond to its
+    SPMM_EXCHANGE_HALO = 1,  /**< each rank gets only the rows of X that its block needs */
+    SPMM_EXCHANGE_BCAST = 2, /**< each rank of a process column gets all rows of X that correspond to its
                                  columns */
+    SPMM_EXCHANGE_JOINT =
+        3 /**< per pair of ranks, rows of X in one direction or partial sums of rows of Y in the
+                                 other, the fewest that serve all entries; sums leave the canonical order, so that Y
+                                 depends in its last bits on the number of ranks, but not on the run */
 } spmm_exchange;
 
 /** What carries the rows of X between ranks. */
@@ -194,7 +243,9 @@ typedef enum spmm_transport {
                                         overlap */
     SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, if the MPI library reports that it can do that */
     SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, if the build has it */
-    SPMM_TRANSPORT_PEER = 5        /**< GPUs of one node write into each other's memory (CUDA IPC) */
+    SPMM_TRANSPORT_PEER = 5,       /**< GPUs of one node write into each other's memory (CUDA IPC) */
+    SPMM_TRANSPORT_SHARED = 6      /**< CPU ranks of one node read each other's rows in common memory; rows of
+                                        other nodes come by MPI, once for each node */
 } spmm_transport;
 
 /** How the ranks of a process row add their partial sums of Y (Q > 1). Every method adds in a fixed order. */

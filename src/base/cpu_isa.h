@@ -1,8 +1,6 @@
-/** What the CPU kernels ask about the processor: its vector instruction set and its last cache. */
+/** What the CPU kernels ask about the processor: its vector instruction set. */
 #ifndef SP_CPU_ISA_H
 #define SP_CPU_ISA_H
-
-#include <stdint.h>
 
 typedef enum sp_isa { SP_ISA_GENERIC = 0, SP_ISA_AVX2 = 1, SP_ISA_AVX512 = 2 } sp_isa;
 
@@ -13,10 +11,6 @@ sp_isa sp_machine_isa(void);
  *  names: generic, avx2 or avx512 (for tests). Other values are ignored here; sp_environment_check() refuses
  *  them. The results of the kernels are bitwise the same with every instruction set. Local. */
 sp_isa sp_cpu_isa(void);
-
-/** Returns the size in bytes of the last-level cache, of which a processor may have several; 32 MiB if the
- *  system does not say. Local. */
-int64_t sp_last_cache_bytes(void);
 
 /** Returns the name of an instruction set, "generic", "avx2" or "avx512", in static storage. Local. */
 const char *sp_isa_name(sp_isa isa);

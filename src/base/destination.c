@@ -216,14 +216,29 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd)
 
 /* ---- all outputs of a program ---- */
 
+/** Checks that the folder of a destination takes a new file. The file has no name where the file system can do that, so
+ *  that nothing is left even if this process is killed meanwhile. */
+static spmm_status try_folder(const sp_destination *to)
+{
+    char part[PATH_MAX];
+    int fd = open(folder_of(to->target, part), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        close(fd);
+        return SPMM_OK;
+    }
+    TRY(sp_destination_part(to, part, &fd));
+    close(fd);
+    unlink(part);
+    sp_writing_end();
+    return SPMM_OK;
+}
+
 /** Determines what the name of a file denotes and, for an output, checks that it can be written.
  *  \param [out] known  1: the name denotes a regular file (or one to be created), which other names may
  *                      denote too; 0: it does not */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
 {
     struct stat s;
-    char part[PATH_MAX];
-    int fd = -1;
     *known = 0;
     if (!file->path) return SPMM_OK;
     if (file->use == SP_READ) {
@@ -233,12 +248,7 @@ static spmm_status examine(const sp_named_file *file, sp_destination *to, int *k
     }
     TRY(sp_destination_find(file->path, to));
     *known = to->kind != SP_TO_STREAM;
-    if (!*known || (to->kind == SP_TO_OLD && file->use == SP_APPENDED)) return SPMM_OK;
-    TRY(sp_destination_part(to, part, &fd));
-    close(fd);
-    unlink(part);
-    sp_writing_end();
-    return SPMM_OK;
+    return !*known || (to->kind == SP_TO_OLD && file->use == SP_APPENDED) ? SPMM_OK : try_folder(to);
 }
 
 static int same_target(sp_destination *a, sp_destination *b)

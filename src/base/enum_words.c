@@ -8,6 +8,7 @@ const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
 #define WORD(name, object, word) word,
 const char *const sp_format_words[] = {"auto", SPMM_FORMAT_LIST(WORD) NULL};
 #undef WORD
-const char *const sp_exchange_words[] = {"auto", "halo", "bcast", NULL};
-const char *const sp_transport_words[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", "peer", NULL};
+const char *const sp_exchange_words[] = {"auto", "halo", "bcast", "joint", NULL};
+const char *const sp_transport_words[] = {"auto", "mpi",  "staged", "cuda-aware",
+                                          "nccl", "peer", "shared", NULL};
 const char *const sp_reduce_words[] = {"auto", "linear", "tree", "butterfly", "mpi", "nccl", NULL};

@@ -17,6 +17,8 @@ extern const char *const sp_precision_words[], *const sp_device_words[], *const 
 static inline const char *sp_precision_word(spmm_precision p) { return sp_precision_words[p]; }
 /** Returns the word for a device, "cpu" or "cuda". */
 static inline const char *sp_device_word(spmm_device d) { return sp_device_words[1 + (int)d]; }
+/** Returns the name of a device's memory in messages, "host" or "GPU". */
+static inline const char *sp_memory_word(spmm_device d) { return d == SPMM_CPU ? "host" : "GPU"; }
 /** Returns the word for a format, e.g. "csr"; "auto" for SPMM_FORMAT_AUTO. */
 static inline const char *sp_format_word(spmm_format f) { return sp_format_words[1 + (int)f]; }
 /** Returns the word for an exchange, e.g. "halo". */

@@ -61,6 +61,8 @@ static const struct {
     {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL},      /* GPU memory that is kept for later allocations: see
                                                     device_cuda_memory.c */
     {"SPMM_FAULT", 0, 0, check_fault},           /* fault injection for tests: see comm.h */
+    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL},       /* the only backend of exchanges on GPUs: see
+                                                    exchange_backend.h */
     {"SPMM_TUNE_CACHE", 0, 0, NULL},             /* name of the file with tuning results: see tune.h */
 };
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -30,10 +30,9 @@ static spmm_status refuse(double bytes, const char *what, double room)
         sp_bytes_text(wanted, sizeof wanted, bytes), what, sp_bytes_text(there, sizeof there, room));
 }
 
-/** Takes `bytes` bytes from the memory budget; requests of less than COUNTED_FROM bytes are not counted.
- *  Linux grants more memory than there is and kills a process that then uses it; the budget turns that into
- *  an error message. */
-static spmm_status take(int64_t bytes, const char *what)
+/* Requests of less than COUNTED_FROM bytes are not counted. Linux grants more memory than there is and kills a
+ * process that then uses it; the budget turns that into an error message. */
+spmm_status sp_memory_take(int64_t bytes, const char *what)
 {
     int64_t room;
     if (bytes < COUNTED_FROM) return SPMM_OK;
@@ -42,6 +41,11 @@ static spmm_status take(int64_t bytes, const char *what)
     else if (!sp_budget_take(bytes, &room))
         return refuse((double)bytes, what, (double)room);
     return SPMM_OK;
+}
+
+void sp_memory_give(int64_t bytes)
+{
+    if (bytes >= COUNTED_FROM) sp_budget_give(bytes);
 }
 
 /** Ends of allocations that sp_release_tail() has returned to the system; an entry stays in this list until
@@ -105,7 +109,7 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what)
     if (count < 0 || __builtin_mul_overflow(count, (int64_t)size, &bytes) || bytes > INT64_MAX - HUGE_PAGE)
         return sp_fail(SPMM_ERR_LIMIT, "%s: %lld elements of %zu bytes do not fit a 64-bit count", what,
                        (long long)count, size);
-    TRY(take(bytes, what));
+    TRY(sp_memory_take(bytes, what));
     const size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : LINE;
     const size_t rounded = ((size_t)bytes + align) / align * align; /* more than `bytes`, so never 0 */
     *p = aligned_alloc(align, rounded);

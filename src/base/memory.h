@@ -27,6 +27,15 @@ spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what
  *  \return SPMM_OK, SPMM_ERR_MEMORY (the message has the sizes) */
 spmm_status sp_memory_needs(double bytes, const char *what);
 
+/** Counts `bytes` bytes of memory that sp_alloc() does not allocate against the memory budget, which refuses
+ *  them as sp_alloc() would; sp_memory_give() takes them off again. Local.
+ *  \param [in] what  what the memory is for, in the error message
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_memory_take(int64_t bytes, const char *what);
+
+/** Ends what sp_memory_take() began; `bytes` is the same number. Local. */
+void sp_memory_give(int64_t bytes);
+
 /** Returns the unused end of an allocation to the system: all whole pages after the first `used` bytes. Does
  *  nothing if the system refuses. The contents of these pages are lost; p and its alignment do not change.
  *  Local.

@@ -18,6 +18,14 @@ static const struct {
 
 static int known(spmm_status status) { return (int)status >= 0 && status < SPMM_STATUS_COUNT; }
 
+const char *spmm_version(int *major, int *minor, int *patch)
+{
+    if (major) *major = SPMM_VERSION_MAJOR;
+    if (minor) *minor = SPMM_VERSION_MINOR;
+    if (patch) *patch = SPMM_VERSION_PATCH;
+    return SPMM_VERSION;
+}
+
 const char *spmm_status_string(spmm_status status)
 {
     return known(status) ? table[status].text : "unknown status";

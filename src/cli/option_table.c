@@ -74,14 +74,21 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
     return SPMM_OK;
 }
 
+/** Returns 1 if the option may stand without its argument. */
+static int is_optional(const sp_option_row *row) { return row->argument && row->argument[0] == '['; }
+
 void sp_option_help(const sp_option_table *table, FILE *out)
 {
     fprintf(out, "Options:\n");
     for (const sp_option_row *row = table->rows; row < table->rows + table->count; row++) {
         char form[64], letter[8] = "    ";
+        if (!row->help) continue;
         if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
-        snprintf(form, sizeof form, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
-                 row->argument ? row->argument : "");
+        if (is_optional(row))
+            snprintf(form, sizeof form, "%s--%s[=%s", letter, row->name, row->argument + 1);
+        else
+            snprintf(form, sizeof form, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+                     row->argument ? row->argument : "");
         fprintf(out, "  %-30s %s\n", form, row->help);
     }
     fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
@@ -138,7 +145,7 @@ static void note_overridden(reader *r, int index, const char *text)
 {
     char line[320];
     const sp_option_row *const rows = r->table->rows, *const row = &rows[index];
-    if (text && r->given[index] && strcmp(r->given[index], text) != 0) {
+    if (text && r->given[index] && r->given[index] != row->name && strcmp(r->given[index], text) != 0) {
         snprintf(line, sizeof line, "--%s is given twice: %s counts, and not %s", row->name, SHOWN(text),
                  SHOWN(r->given[index]));
         note(r, line);
@@ -158,7 +165,7 @@ static spmm_status apply(reader *r, int index, const char *text)
 {
     const sp_option_row *const row = &r->table->rows[index];
     note_overridden(r, index, text);
-    r->given[index] = row->argument ? text : row->name;
+    r->given[index] = text ? text : row->name;
     return set(row, r->options, text);
 }
 
@@ -168,7 +175,7 @@ static spmm_status apply(reader *r, int index, const char *text)
 static spmm_status argument_of(reader *r, int index, const char *word, const char *same, const char **text)
 {
     *text = same;
-    if (same) return SPMM_OK;
+    if (same || is_optional(&r->table->rows[index])) return SPMM_OK;
     if (r->at >= r->argc)
         return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", word, r->table->rows[index].argument);
     *text = r->argv[r->at++];
@@ -263,7 +270,7 @@ static spmm_status read_cluster(reader *r, const char *word)
         const int index = find_letter(r->table, *p);
         const char *argument = NULL;
         if (index < 0 || *p == '-') return unknown_letter(r->table, *p);
-        if (!r->table->rows[index].argument) {
+        if (!r->table->rows[index].argument || is_optional(&r->table->rows[index])) {
             TRY(apply(r, index, NULL));
             continue;
         }

@@ -22,8 +22,11 @@ typedef enum sp_option_kind {
 } sp_option_kind;
 
 typedef struct sp_option_row {
-    char letter;                                          /**< short option, e.g. 'k' for -k; 0: none */
-    const char *name, *argument, *help;                   /**< argument: NULL if the option takes none */
+    char letter; /**< short option, e.g. 'k' for -k; 0: none */
+    const char *name,
+        *argument;    /**< argument: NULL if the option takes none; "[FILE]" with brackets: it may be left
+                                      out, and is otherwise in the same word, --NAME=FILE */
+    const char *help; /**< NULL: --help does not list the option, an older name of another one */
     spmm_status (*call)(void *options, const char *text); /**< errors of call() should name the option */
     const char *const *words;                             /**< for SP_OPTION_WORD: the words, then NULL */
     size_t field;                                         /**< byte offset in the program's options struct */

@@ -101,6 +101,8 @@ void sp_writer_pair(sp_writer *s, const char *name, const char *first, const cha
     }
 }
 
+void sp_writer_schema(sp_writer *s) { sp_writer_int(s, "schema", SP_RECORD_SCHEMA); }
+
 void sp_writer_stats(sp_writer *s, const sp_stats *stats)
 {
     sp_writer_int(s, "n", stats->n);

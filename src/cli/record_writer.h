@@ -8,13 +8,17 @@
 #include "base/stats.h"
 #include "base/status.h"
 
+/** The version of docs/record.schema.json that the records follow: its $defs/schema has the same number. It grows when a
+ *  field is removed or gets another name, meaning or unit, and not when one is added. */
+enum { SP_RECORD_SCHEMA = 1 };
+
 /** A record writer: receives the fields of a record and writes a JSON object, a CSV header or a CSV row. */
 typedef struct sp_writer sp_writer;
 
 /** A function that passes every field of a record to the writer `sink`, by calls of the functions below. It
  *  must pass the same fields in the same order for every record, since the CSV header is written only once,
  *  with the first record. New fields belong at the end, so that the existing CSV columns keep their
- *  positions. */
+ *  positions. docs/record.schema.json describes every field. */
 typedef void (*sp_writer_visit)(sp_writer *sink, const void *record);
 
 /* The following functions write one field each. `name` is the name of the field in JSON and of the column in
@@ -31,6 +35,10 @@ void sp_writer_double(sp_writer *s, const char *name, double value);
 
 /** Writes a field that is true or false. */
 void sp_writer_bool(sp_writer *s, const char *name, int value);
+
+/** Writes the version of the records' description as the field "schema". Every record has it once, after the fields
+ *  that were there before it. */
+void sp_writer_schema(sp_writer *s);
 
 /** Writes *stats as the fields n, median, mean, stddev, variance, min, max, median_low and median_high. */
 void sp_writer_stats(sp_writer *s, const sp_stats *stats);

@@ -81,7 +81,40 @@ spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp
     return sp_node_sharers(comm, binding->gpu.pci, &which, &binding->gpu_sharers);
 }
 
+spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding)
+{
+    sp_far_ranks *const far = &binding->far;
+    int rank, mine;
+    if (binding->device != SPMM_CUDA) return SPMM_OK;
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    TRY(SP_MPI(MPI_Comm_size(comm, &far->of)));
+    sp_topology_near(binding->gpu.pci, &far->near);
+    TRY(SP_MPI(MPI_Allreduce(&far->near.far, &far->count, 1, MPI_INT, MPI_SUM, comm)));
+    mine = far->near.far ? rank : far->of;
+    TRY(SP_MPI(MPI_Allreduce(&mine, &far->first, 1, MPI_INT, MPI_MIN, comm)));
+    return far->count == 0 ? SPMM_OK : sp_bcast(comm, far->first, &far->near, sizeof far->near);
+}
+
 static const char *plural(int count) { return count == 1 ? "" : "s"; }
+
+const char *sp_cores_text(char *text, size_t n, const sp_binding *binding)
+{
+    const int cores = sp_topology_cores();
+    if (cores > 0 && cores < binding->cores)
+        snprintf(text, n, "%d hardware threads of %d core%s", binding->cores, cores, plural(cores));
+    else
+        snprintf(text, n, "%d core%s", binding->cores, plural(binding->cores));
+    return text;
+}
+
+static void print_far_ranks(FILE *out, const sp_far_ranks *far)
+{
+    fprintf(
+        out,
+        "           far from their GPU: %d of %d rank%s; rank %d is on cores %s, its GPU near cores %s (NUMA "
+        "%s); bind ranks near the GPUs of --list-devices\n",
+        far->count, far->of, plural(far->of), far->first, far->near.bound, far->near.cores, far->near.numa);
+}
 
 void sp_binding_print(FILE *out, const sp_binding *binding)
 {
@@ -89,14 +122,14 @@ void sp_binding_print(FILE *out, const sp_binding *binding)
         fprintf(out, "device     cuda: %s", binding->gpu.name);
         if (binding->gpu_sharers > 1) fprintf(out, ", shared by %d ranks", binding->gpu_sharers);
         fprintf(out, "\n");
+        if (binding->far.count > 0) print_far_ranks(out, &binding->far);
     } else {
+        char cores[64];
         const int threads = binding->threads * binding->core_sharers;
-        fprintf(out, "device     cpu: %d thread%s a rank (%d core%s shared by %d rank%s)", binding->threads,
-                plural(binding->threads), binding->cores, plural(binding->cores), binding->core_sharers,
-                plural(binding->core_sharers));
-        if (threads > binding->cores)
-            fprintf(out, ", oversubscribed: %d threads on %d core%s", threads, binding->cores,
-                    plural(binding->cores));
+        sp_cores_text(cores, sizeof cores, binding);
+        fprintf(out, "device     cpu: %d thread%s per rank (%s shared by %d rank%s)", binding->threads,
+                plural(binding->threads), cores, binding->core_sharers, plural(binding->core_sharers));
+        if (threads > binding->cores) fprintf(out, ", oversubscribed: %d threads on %s", threads, cores);
         fprintf(out, "\n");
     }
 }

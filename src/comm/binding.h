@@ -6,6 +6,7 @@
 
 #include "comm/comm.h"
 #include "device/device.h"
+#include "device/topology.h"
 
 /** The value of --device: an spmm_device, or SP_DEVICE_AUTO: GPUs if every rank sees one, else CPUs. */
 typedef enum sp_device_choice {
@@ -14,18 +15,26 @@ typedef enum sp_device_choice {
     SP_DEVICE_CUDA = SPMM_CUDA
 } sp_device_choice;
 
+/** The ranks that are bound to cores that are all far from their GPU. */
+typedef struct sp_far_ranks {
+    int count, of;    /**< number of these ranks, and of all; the members below are set only if count > 0 */
+    int first;        /**< the first of them */
+    sp_nearness near; /**< of that one */
+} sp_far_ranks;
+
 /** The binding of one rank. The struct is plain data without pointers, so that rank 0 can gather the
  *  bindings of all ranks. */
 typedef struct sp_binding {
     char host[64];
-    int cores;        /**< number of cores that this rank may use at a time; `core_sharers` ranks share
-                           them */
+    int cores;        /**< number of cores, or of hardware threads where cores have several, that this rank
+                           may use at a time; `core_sharers` ranks share them */
     int core_sharers; /**< number of ranks of this node bound to the same cores, this rank included */
     int threads;      /**< number of OpenMP threads of this rank */
     spmm_device device;
     sp_device_info gpu; /**< the GPU of this rank; set only if device is SPMM_CUDA */
     int gpu_sharers;    /**< number of ranks of this node on the same GPU, this rank included; 0 if device is
                              SPMM_CPU */
+    sp_far_ranks far;   /**< set by sp_find_far_ranks() */
 } sp_binding;
 
 /** Chooses the device and the number of threads of each rank, and opens the GPU.
@@ -42,8 +51,20 @@ typedef struct sp_binding {
  *          GPU; the message says why), SPMM_ERR_DEVICE, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_binding *binding);
 
-/** Prints the line "device" of a report: the GPU, or the numbers of threads and cores, and how many ranks
- *  share them. Local. */
+/** Finds the ranks that are bound to cores that are all far from their GPU, as far as sp_topology_near() knows.
+ *
+ *  Collective over comm; does nothing without GPUs.
+ *  \param [in,out] binding  of sp_bind_rank()
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding);
+
+/** Returns the number of cores that the binding has and the word for them, e.g. "8 cores", or "16 hardware threads
+ *  of 8 cores"; to be called by a thread of that rank. Local.
+ *  \param [out] text  [n] what is returned */
+const char *sp_cores_text(char *text, size_t n, const sp_binding *binding);
+
+/** Prints the line "device" of a report: the GPU and, where ranks are far from theirs, a line that says so; or the
+ *  numbers of threads and cores, and how many ranks share them. Local. */
 void sp_binding_print(FILE *out, const sp_binding *binding);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
@@ -100,7 +101,13 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     if (rank > 0) fprintf(stderr, "rank %d: ", rank); /* the same prefix as in the messages of sp_agree() */
     fprintf(stderr, "%s\n", spmm_error_message());
     fflush(stderr);
-    MPI_Abort(comm, sp_exit_code(status));
+    /* MPICH's mpiexec may end before it has read the message */
+    static const struct timespec moment = {.tv_nsec = 100000000};
+    (void)nanosleep(&moment, NULL);
+    /* MPICH 4.0 ends the processes of any other communicator by messages, and waits for a stopped rank forever */
+    int same = MPI_UNEQUAL;
+    MPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
+    MPI_Abort(same == MPI_UNEQUAL ? comm : MPI_COMM_WORLD, sp_exit_code(status));
 }
 
 enum { MOST_CHUNK_BYTES = 1 << 30 };
@@ -194,15 +201,20 @@ spmm_status sp_collect_everywhere(MPI_Comm comm, const void *mine, int bytes, vo
     return SP_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm));
 }
 
-spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common *list, int count)
+/** Sets most[0 .. 2 * count - 1] to numbers whose maxima over the ranks tell_difference() looks at. */
+static void set_extremes(const sp_common *list, int count, int64_t *most)
 {
-    int64_t most[2 * SP_MOST_COMMON];
     for (int i = 0; i < count; i++) {
         most[i] = list[i].value;
         most[count + i] = ~list[i].value; /* the maximum of ~value gives the minimum of value; ~ cannot
                                              overflow, unlike - */
     }
-    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2 * count, MPI_INT64_T, MPI_MAX, comm)));
+}
+
+/** \return SPMM_OK; SPMM_ERR_USAGE if an argument's greatest value is not its least */
+static spmm_status tell_difference(const char *function, const sp_common *list, int count,
+                                   const int64_t *most)
+{
     for (int i = 0; i < count; i++) {
         const long long greatest = most[i], least = ~most[count + i];
         if (least == greatest) continue;
@@ -214,6 +226,28 @@ spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common
                        list[i].name, least, greatest);
     }
     return SPMM_OK;
+}
+
+spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common *list, int count)
+{
+    int64_t most[2 * SP_MOST_COMMON];
+    set_extremes(list, count, most);
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2 * count, MPI_INT64_T, MPI_MAX, comm)));
+    return tell_difference(function, list, count, most);
+}
+
+spmm_status sp_agree_common(MPI_Comm comm, const char *stage, spmm_status local, const char *function,
+                            const sp_common *list, int count)
+{
+    int rank;
+    int64_t most[2 * SP_MOST_COMMON + 1];
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    local = with_fault(stage, rank, local);
+    set_extremes(list, count, most);
+    most[2 * count] = local;
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2 * count + 1, MPI_INT64_T, MPI_MAX, comm)));
+    return most[2 * count] == SPMM_OK ? tell_difference(function, list, count, most)
+                                      : sp_agree(comm, stage, local);
 }
 
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count)
@@ -287,20 +321,40 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
     return status;
 }
 
-/** Allocates an integer, initially 0, in memory that all ranks of comm share; it lies in rank 0's part of
- *  the window. Collective over comm, whose error handler becomes MPI_ERRORS_RETURN. */
-static spmm_status share_number(MPI_Comm comm, MPI_Win *window, int64_t **number)
+spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *memory)
 {
-    int rank, unit;
-    int64_t *mine;
+    MPI_Comm own;
+    void *mine;
+    *memory = (sp_node_memory){0};
+    TRY(SP_MPI(MPI_Comm_dup(comm, &own)));
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN); /* the MPI library may have no shared windows */
+    const spmm_status status = SP_MPI(
+        MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, own, &mine, &memory->window));
+    memory->made = status == SPMM_OK;
+    if (status == SPMM_OK) memset(mine, 0, (size_t)bytes);
+    int all = 0;
+    const spmm_status told = sp_all(own, memory->made, &all);
+    MPI_Comm_free(&own);
+    if (told != SPMM_OK || !all) memory->made = 0; /* what some ranks have is lost: to free it takes all */
+    TRY(status);
+    TRY(told);
+    return all ? SPMM_OK : sp_fail(SPMM_ERR_MPI, "a rank of this node has no memory that ranks share");
+}
+
+void *sp_node_memory_of(const sp_node_memory *memory, int rank)
+{
     MPI_Aint bytes;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    TRY(SP_MPI(MPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)sizeof *mine : 0, 1, MPI_INFO_NULL, comm, &mine,
-                                       window)));
-    TRY(SP_MPI(MPI_Win_shared_query(*window, 0, &bytes, &unit, number)));
-    if (rank == 0) **number = 0;
-    return SP_MPI(MPI_Barrier(comm));
+    int unit;
+    void *part = NULL;
+    if (!memory->made || MPI_Win_shared_query(memory->window, rank, &bytes, &unit, &part) != MPI_SUCCESS)
+        return NULL;
+    return part;
+}
+
+void sp_node_memory_destroy(sp_node_memory *memory)
+{
+    if (memory->made) MPI_Win_free(&memory->window);
+    memory->made = 0;
 }
 
 spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
@@ -317,8 +371,9 @@ spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
     MPI_Comm_free(&node);
     TRY(split);
     MPI_Comm_size(alike, &sharers);
-    const int made = sharers > 1 && share_number(alike, &memory->window, &taken) == SPMM_OK;
-    const spmm_status status = sp_all(alike, made, &memory->shared);
+    if (sharers > 1 && sp_node_memory_create(alike, sizeof *taken, &memory->counter) == SPMM_OK)
+        taken = sp_node_memory_of(&memory->counter, 0);
+    const spmm_status status = sp_all(alike, taken != NULL, &memory->shared);
     MPI_Comm_free(&alike);
     TRY(status);
     sp_budget_share(memory->shared ? taken : NULL, sharers);
@@ -329,7 +384,7 @@ spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
 void sp_unshare_memory(sp_shared_memory *memory)
 {
     sp_budget_share(NULL, 1);
-    if (memory->shared) MPI_Win_free(&memory->window);
+    sp_node_memory_destroy(&memory->counter);
     memory->shared = 0;
 }
 

@@ -68,6 +68,7 @@ typedef enum sp_tag {
     SP_TAG_GATHER_AS,     /* gather: values of a block of A */
     SP_TAG_ROW_COUNTS,    /* parallel reading: number of entries per row */
     SP_TAG_HALO_LIST,     /* halo: list of the rows of X that the sender of the list needs */
+    SP_TAG_JOINT,         /* joint exchange: entries of A that the receiver is to multiply */
     SP_TAG_ROWS,          /* halo exchange: rows of X */
     SP_TAG_PEER_SETUP,    /* peer exchange: handshake between two ranks */
     SP_TAG_PEER_READY,    /* peer exchange: ready messages */
@@ -149,6 +150,13 @@ enum { SP_MOST_COMMON = 32 };
  *          differs), _MPI */
 spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common *list, int count);
 
+/** Does the work of sp_agree() and, if no rank failed, of sp_check_common() in a single reduction, for functions that
+ *  solvers call often. Collective over comm.
+ *  \param [in] local  this rank's status; if it is not SPMM_OK, the values of the list do not matter
+ *  \return the same status on every rank, as sp_agree() and sp_check_common() */
+spmm_status sp_agree_common(MPI_Comm comm, const char *stage, spmm_status local, const char *function,
+                            const sp_common *list, int count);
+
 /** Replaces each of the `count` values, e.g. times in seconds, by its maximum over all ranks, on every rank.
  *  Collective over comm. */
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count);
@@ -177,11 +185,29 @@ spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers);
 
+/** Memory that ranks of a node share: each of them has a part, which the others can read and write. A zeroed object
+ *  has none. */
+typedef struct sp_node_memory {
+    int made; /**< 1: `window` exists */
+    MPI_Win window;
+} sp_node_memory;
+
+/** Allocates zeroed memory that the ranks of comm share. Collective over comm, whose ranks are on one node.
+ *  \param [in]  bytes   of this rank's part; a multiple of 64 on every rank, for parts that begin at one
+ *  \param [out] memory  sp_node_memory_destroy() frees it, also after a failure
+ *  \return SPMM_OK, SPMM_ERR_MPI (on all ranks, also if the MPI library has no such memory) */
+spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *memory);
+/** Returns the address of a rank's part in this process; NULL without memory. Local. */
+void *sp_node_memory_of(const sp_node_memory *memory, int rank);
+/** Frees the memory; accepts a zeroed object. Collective over the communicator of its creation. */
+void sp_node_memory_destroy(sp_node_memory *memory);
+
 /** The shared counter with which ranks of a node count their allocations together. A zeroed object has no
  *  counter. */
 typedef struct sp_shared_memory {
-    int shared;     /**< 1: `window` exists */
-    MPI_Win window; /**< holds the counter: the number of bytes that the ranks have allocated together */
+    int shared; /**< 1: the ranks count together */
+    /** Rank 0's part is the counter: the number of bytes that the ranks have allocated together. */
+    sp_node_memory counter;
 } sp_shared_memory;
 
 /** Makes the ranks that share a node and its memory limit count their allocations together (budget.h), so

@@ -1,6 +1,6 @@
-/** The device interface: plain C without CUDA types. In builds with CUDA, device_cuda.c and
- *  device_cuda_ipc.c are linked; in builds without, device_none.c, where sp_device_count() returns 0 and
- *  operations return SPMM_ERR_NO_DEVICE.
+/** The device interface: plain C without CUDA types. In builds with CUDA, device_cuda*.c are
+ *  linked; in builds without, device_none.c, where sp_device_count() returns 0 and operations return
+ *  SPMM_ERR_NO_DEVICE.
  *
  *  All functions are local. Unless stated otherwise they return SPMM_OK, SPMM_ERR_NO_DEVICE (no GPU is open)
  *  or SPMM_ERR_DEVICE (CUDA reports an error), and destroy and free functions accept NULL. */
@@ -98,12 +98,29 @@ typedef enum sp_stream { SP_STREAM_MAIN, SP_STREAM_MOVE, SP_STREAMS } sp_stream;
  *  \return the stream, a cudaStream_t for kernel launches; NULL if no GPU is open */
 void *sp_device_stream(sp_stream stream);
 
+/** Makes SP_STREAM_MAIN stand for a stream of the caller's, a cudaStream_t of the open GPU, until
+ *  sp_device_return_stream(). What waits for SP_STREAM_MAIN then waits for that stream. */
+spmm_status sp_device_take_stream(void *stream);
+/** Makes SP_STREAM_MAIN the library's own stream again. What is queued there from now on comes after what was queued in the
+ *  caller's stream, unless that is being captured. Does nothing if no stream was taken. */
+spmm_status sp_device_return_stream(void);
+/** Asks whether what is queued in a stream, a cudaStream_t, goes into a CUDA graph instead of being run.
+ *  \param [out] captured  1 if it does; 0 if not, and on failure */
+spmm_status sp_device_captures(void *stream, int *captured);
+/** Checks that a cudaStream_t is one of the open GPU, and is not being captured. What is no cudaStream_t at all is not
+ *  noticed. \return SPMM_OK, SPMM_ERR_USAGE, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_device_check_stream(void *stream);
+
 /** Makes all work queued in the stream `later` from now on wait for all work queued in `earlier` so far.
  *  Does not block the host. */
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier);
 
 /** Blocks the host until all work queued in the stream is done; reports errors of kernels. */
 spmm_status sp_stream_sync(sp_stream stream);
+
+/** Asks whether the stream has completed all that was queued in it; does not wait. Reports errors of kernels.
+ *  \param [out] done  1 if it has; 0 if it has not, and on failure */
+spmm_status sp_stream_done(sp_stream stream, int *done);
 
 /** Queues a copy in the stream, in any direction between host and GPU memory. Host memory should come from
  *  sp_device_host_alloc(), otherwise the call may block. */
@@ -178,6 +195,24 @@ spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared);
 /** Attaches another process's event. \param [out] event  the caller destroys it; NULL on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
+
+/** An operation of a stream on a flag: a number of 32 bits in GPU memory of this process or, attached, of another
+ *  one. Flags count up and wrap around: a flag has reached a value if (int32_t)(flag - value) >= 0. */
+typedef struct sp_flag_op {
+    uint32_t *flag;
+    uint32_t value;
+    /** 0: sets the flag to the value. Whoever sees that also sees what the stream wrote before, in whichever GPU's
+     *  memory. 1: what is queued from now on waits until the flag has reached the value; no kernel runs meanwhile */
+    int waits;
+} sp_flag_op;
+/** Returns why streams cannot set flags and wait for them, in static storage; NULL: they can. */
+const char *sp_flags_missing(void);
+/** Queues operations on flags in the stream, one after another. A stream that waits for a flag which nobody sets
+ *  can only be helped by sp_flag_set(): the host must not wait for such a stream by other means.
+ *  \param [in] op  [count], copied */
+spmm_status sp_stream_flags(const sp_flag_op *op, int count, sp_stream stream);
+/** Sets a flag, beside all streams; done on return. */
+spmm_status sp_flag_set(uint32_t *flag, uint32_t value);
 
 /** Returns 1 if kernels can start before the previous one of their stream has completed (compute capability
  *  9.0, and a build with code for it), else 0. */

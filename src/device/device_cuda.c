@@ -24,6 +24,7 @@ static struct {
     int code;       /* architecture of the code that the open GPU runs, compute capability x 10 */
     char name[160]; /* for messages, e.g. "GPU 0 (NVIDIA H200)" */
     cudaStream_t queue[SP_STREAMS];
+    cudaStream_t own;    /* SP_STREAM_MAIN, while queue[SP_STREAM_MAIN] is the caller's; else NULL */
     cudaEvent_t order;   /* event that sp_stream_wait() uses */
     const char *kernel;  /* name of the kernel launched last */
     void *stage[STAGES]; /* pinned staging buffers of PIECE bytes, allocated when they are first needed */
@@ -268,6 +269,7 @@ void sp_device_close(void)
     (void)cudaSetDevice(device.ordinal);
     for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamSynchronize(device.queue[q]);
     free_stages();
+    sp_cuda_close_flags();
     sp_cuda_close_pool();
     (void)cudaEventDestroy(device.order);
     for (int q = 0; q < SP_STREAMS; q++) (void)cudaStreamDestroy(device.queue[q]);
@@ -283,6 +285,49 @@ int sp_device_starts_early(void) { return device.code >= 90; }
 
 void *sp_device_stream(sp_stream stream) { return sp_cuda_enter() == SPMM_OK ? stream_of(stream) : NULL; }
 
+spmm_status sp_device_take_stream(void *stream)
+{
+    TRY(sp_cuda_enter());
+    if (!device.own) device.own = device.queue[SP_STREAM_MAIN];
+    device.queue[SP_STREAM_MAIN] = stream;
+    return SPMM_OK;
+}
+
+spmm_status sp_device_return_stream(void)
+{
+    cudaStream_t stream = device.queue[SP_STREAM_MAIN];
+    int captured;
+    if (!device.own) return SPMM_OK;
+    device.queue[SP_STREAM_MAIN] = device.own;
+    device.own = NULL;
+    TRY(sp_device_captures(stream, &captured));
+    if (captured) return SPMM_OK;
+    CUDA(cudaEventRecord(device.order, stream), "ordering streams");
+    CUDA(cudaStreamWaitEvent(device.queue[SP_STREAM_MAIN], device.order, 0), "ordering streams");
+    return SPMM_OK;
+}
+
+spmm_status sp_device_captures(void *stream, int *captured)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    *captured = 0;
+    TRY(sp_cuda_enter());
+    CUDA(cudaStreamIsCapturing(stream, &status), "asking whether a stream is captured");
+    *captured = status != cudaStreamCaptureStatusNone;
+    return SPMM_OK;
+}
+
+spmm_status sp_device_check_stream(void *stream)
+{
+    int captured;
+    TRY(sp_device_captures(stream, &captured));
+    if (captured) return sp_fail(SPMM_ERR_USAGE, "the stream is being captured in a CUDA graph");
+    /* events and streams of different GPUs do not go together */
+    if (cudaEventRecord(device.order, stream) == cudaSuccess) return SPMM_OK;
+    (void)cudaGetLastError();
+    return sp_fail(SPMM_ERR_USAGE, "the stream is not one of %s", device.name);
+}
+
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {
     TRY(sp_cuda_enter());
@@ -296,6 +341,20 @@ spmm_status sp_stream_sync(sp_stream stream)
     TRY(sp_cuda_enter());
     const cudaError_t error = cudaStreamSynchronize(stream_of(stream));
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "waiting");
+}
+
+spmm_status sp_stream_done(sp_stream stream, int *done)
+{
+    *done = 0;
+    TRY(sp_cuda_enter());
+    const cudaError_t error = cudaStreamQuery(stream_of(stream));
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* it is no error, but would look like one of the next launch */
+        return SPMM_OK;
+    }
+    if (error != cudaSuccess) return sp_cuda_wait_fail(error, "waiting");
+    *done = 1;
+    return SPMM_OK;
 }
 
 spmm_status sp_device_launched(const char *kernel)

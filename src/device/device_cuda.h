@@ -1,4 +1,4 @@
-/** Helpers of device_cuda.c and device_cuda_ipc.c, which implement device.h with the CUDA runtime. */
+/** Helpers of the files device_cuda*.c, which implement device.h with the CUDA runtime. */
 #ifndef SP_DEVICE_CUDA_H
 #define SP_DEVICE_CUDA_H
 
@@ -30,6 +30,9 @@ void sp_cuda_open_pool(int ordinal, int64_t memory_bytes);
 
 /** Destroys the memory pool, for sp_device_close(); memory that is in use stays valid. Local. */
 void sp_cuda_close_pool(void);
+
+/** Frees what flags need, for sp_device_close(). Local. */
+void sp_cuda_close_flags(void);
 
 /** Returns 1 and makes the open GPU current, or returns 0, without a message, if none is open. Local. */
 int sp_cuda_is_open(void);

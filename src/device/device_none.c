@@ -84,6 +84,27 @@ int sp_device_starts_early(void) { return 0; }
 
 void *sp_device_stream(sp_stream stream) { return (void)stream, NULL; }
 
+spmm_status sp_device_take_stream(void *stream)
+{
+    (void)stream;
+    return refuse();
+}
+
+spmm_status sp_device_return_stream(void) { return SPMM_OK; }
+
+spmm_status sp_device_captures(void *stream, int *captured)
+{
+    (void)stream;
+    *captured = 0;
+    return refuse();
+}
+
+spmm_status sp_device_check_stream(void *stream)
+{
+    (void)stream;
+    return refuse();
+}
+
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {
     (void)later, (void)earlier;
@@ -174,6 +195,27 @@ spmm_status sp_device_attach(const sp_shared *shared, void **p)
 }
 
 void sp_device_detach(void *p) { (void)p; }
+
+const char *sp_flags_missing(void) { return "this build was made without CUDA"; }
+
+spmm_status sp_stream_flags(const sp_flag_op *op, int count, sp_stream stream)
+{
+    (void)op, (void)count, (void)stream;
+    return refuse();
+}
+
+spmm_status sp_flag_set(uint32_t *flag, uint32_t value)
+{
+    (void)flag, (void)value;
+    return refuse();
+}
+
+spmm_status sp_stream_done(sp_stream stream, int *done)
+{
+    (void)stream;
+    *done = 0;
+    return refuse();
+}
 
 spmm_status sp_device_launched(const char *kernel)
 {

@@ -1,5 +1,5 @@
-/** Operations on rows in device memory: packing for the exchange of X, and sums of Y. Each function queues a
- *  kernel in the given stream and does not wait for it. */
+/** Operations on rows in device memory: packing for the exchange of X, sums of Y, and products of multivectors with
+ *  small matrices. A function with a parameter `stream` queues a kernel in it and does not wait for it. */
 #ifndef SP_DEVICE_OPS_H
 #define SP_DEVICE_OPS_H
 
@@ -14,6 +14,30 @@
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t count, void *out,
                          void *stream);
+
+/** Sums of rows: for each n, the rows addend[start[n] .. start[n + 1] - 1] are added to row row[n]. */
+typedef struct sp_row_sums {
+    int64_t count;
+    const int32_t *row;    /**< [count], without repetition */
+    const int64_t *start;  /**< [count + 1] */
+    const int32_t *addend; /**< [start[count]] */
+} sp_row_sums;
+
+/** Adds rows of s to rows of y, those of each row in their order. Local.
+ *  \param [in]     sums    its arrays are in device memory
+ *  \param [in]     s       `addend` counts its ghost rows: 0 is the first of them
+ *  \param [in,out] y       of the same precision and number of columns
+ *  \param [in]     stream  a cudaStream_t
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_multivector *s, spmm_multivector *y,
+                             void *stream);
+
+/** Copies elements: to[i] := values[from[i]], unless from[i] is UINT32_MAX. Local.
+ *  \param [in] from   [count], in device memory, as values and to
+ *  \param [in] size   bytes of an element: 4 or 8
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int size, const void *values, void *to,
+                           void *stream);
 
 /** Rows of x to be sent to one neighbor: rows list[0 .. rows-1] or, if list is NULL, rows first ..
  *  first+rows-1. */
@@ -43,9 +67,36 @@ spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int coun
                           int64_t slice_bytes, void *stream);
 
 /** Computes y := alpha x + beta y for all rows and the k columns of y; y is not read if beta is 0. x and y
- *  are in device memory, have the same precision, and may be the same multivector. Local.
+ *  are in device memory, have the same precision, and may be the same multivector, or of different layouts. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                           void *stream);
+
+/** Multiplies column j of x, in device memory, by factor[j]. Local.
+ *  \param [in] factor  in device memory, [x->k]
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *stream);
+
+/* What follows runs in SP_STREAM_MAIN and is complete on return. */
+
+/** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device memory
+ *  and have the same rows and precision. The order of summation depends on the shapes alone. Local.
+ *  \param [out] g  in host memory, [x->k x y->k]
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g);
+
+/** Computes the sums of the squares of the columns of x in f64, in an order that depends on the shape alone. Local.
+ *  \param [out] sum  in host memory, [x->k]
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum);
+
+/** Computes y := alpha x r + beta y in the precision of x and y, which are in device memory and have the same rows;
+ *  y is not read if beta is 0. y may be columns 0 .. y->k - 1 of x; with more than 64 columns that takes memory
+ *  for another y. Local.
+ *  \param [in] r    in host memory, [x->k x y->k], row-major
+ *  \param [in] ldr  leading dimension of r
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,
+                          const spmm_multivector *y);
 
 #endif

@@ -6,10 +6,11 @@
 
 #include "base/memory.h"
 #include "distribute/block.h"
+#include "distribute/column_set.h"
+#include "distribute/joint.h"
 #include "formats/csr.h"
 
-/* WORD: bits per word of the bitmap of needed columns; ROWS: rows that a thread scans at a time */
-enum { WORD = 64, ROWS = 1024 };
+enum { ROWS = 1024 }; /* rows that a thread scans at a time */
 
 /** A halo exchange is worth its packing and renumbering if it moves less than this fraction of the rows of X
  *  that a broadcast moves. */
@@ -18,7 +19,8 @@ static const double WORTH = 0.9;
 /** Temporary data of sp_halo_create(). */
 typedef struct setup {
     const sp_grid *grid;
-    const spmm_block *block;
+    const spmm_block *block; /* or `rest` */
+    spmm_block rest;         /* the block without what the joint exchange leaves to other ranks */
     int parts;               /* number of ranks in the process column */
     int64_t *first;          /* [parts + 1], first row of X of each rank, from sp_blocks_fit() */
     uint64_t *needed;        /* bitmap: bit j is 1 if column j has an entry and belongs to another rank */
@@ -29,13 +31,6 @@ typedef struct setup {
 } setup;
 
 /* ---- which columns are needed ---- */
-
-static void mark(setup *s, int64_t j)
-{
-    const uint64_t bit = UINT64_C(1) << (j % WORD);
-    uint64_t *const word = &s->needed[j / WORD];
-    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
-}
 
 /** Marks in s->needed the columns of the block's entries that other ranks own. Also checks all column
  *  indices, because this is the first pass over them.
@@ -53,8 +48,8 @@ static int mark_needed(setup *s, int threads)
         const int32_t *const ja = a->ja + a->irp[i];
         sound &= sp_columns_sound(ja, n, a->cols);
         if (!sound) continue;
-        for (int64_t e = 0; e < n && ja[e] < low; e++) mark(s, ja[e]);
-        for (int64_t e = n; e > 0 && ja[e - 1] >= high; e--) mark(s, ja[e - 1]);
+        for (int64_t e = 0; e < n && ja[e] < low; e++) sp_set_add(s->needed, ja[e]);
+        for (int64_t e = n; e > 0 && ja[e - 1] >= high; e--) sp_set_add(s->needed, ja[e - 1]);
     }
     return sound;
 }
@@ -62,19 +57,24 @@ static int mark_needed(setup *s, int threads)
 /** Returns the number of needed columns (marked in s->needed) before column j. */
 static int64_t rank_of(const setup *s, int64_t j)
 {
-    const uint64_t low = s->needed[j / WORD] & ((UINT64_C(1) << (j % WORD)) - 1);
-    return s->before[j / WORD] + __builtin_popcountll(low);
+    return sp_set_before(s->needed, s->before[j / SP_SET_WORD], j);
+}
+
+static void count_needed(setup *s)
+{
+    const int64_t words = sp_set_words(s->block->csr.cols);
+    s->before[0] = 0;
+    for (int64_t w = 0; w < words; w++) s->before[w + 1] = s->before[w] + __builtin_popcountll(s->needed[w]);
+    for (int p = 0; p < s->parts; p++) s->receive[p] = rank_of(s, s->first[p + 1]) - rank_of(s, s->first[p]);
 }
 
 static spmm_status find_needed(setup *s, int threads)
 {
-    const int64_t words = s->block->csr.cols / WORD + 1;
+    const int64_t words = sp_set_words(s->block->csr.cols);
     TRY(sp_alloc_zero((void **)&s->needed, words, sizeof *s->needed, "columns of the halo"));
     TRY(sp_alloc((void **)&s->before, words + 1, sizeof *s->before, "columns of the halo"));
     if (!mark_needed(s, threads)) return sp_csr_check(&s->block->csr);
-    s->before[0] = 0;
-    for (int64_t w = 0; w < words; w++) s->before[w + 1] = s->before[w] + __builtin_popcountll(s->needed[w]);
-    for (int p = 0; p < s->parts; p++) s->receive[p] = rank_of(s, s->first[p + 1]) - rank_of(s, s->first[p]);
+    count_needed(s);
     return SPMM_OK;
 }
 
@@ -133,12 +133,12 @@ static spmm_status exchange_lists(setup *s, sp_halo *h)
 /** Lists in s->wanted the rows of X that this rank needs, each numbered from the first row of its owner. */
 static void list_wanted(setup *s)
 {
-    const int64_t words = s->block->csr.cols / WORD + 1;
+    const int64_t words = sp_set_words(s->block->csr.cols);
     int64_t n = 0;
     int p = 0;
     for (int64_t w = 0; w < words; w++)
         for (uint64_t bits = s->needed[w]; bits; bits &= bits - 1) {
-            const int64_t j = w * WORD + __builtin_ctzll(bits);
+            const int64_t j = w * SP_SET_WORD + __builtin_ctzll(bits);
             while (j >= s->first[p + 1]) p++;
             s->wanted[n++] = (int32_t)(j - s->first[p]);
         }
@@ -221,6 +221,21 @@ static spmm_status list_neighbours(const setup *s, sp_halo *h)
     return SPMM_OK;
 }
 
+/** Replaces s->block by the entries that this rank multiplies in the joint exchange, and finds the columns that they
+ *  need. Collective. */
+static spmm_status make_joint(setup *s, int threads, sp_halo *h)
+{
+    TRY(sp_joint_create(s->grid, s->block, s->first, threads, &h->joint));
+    s->rest = *s->block;
+    s->rest.csr = h->joint->rest;
+    s->block = &s->rest;
+    sp_free(s->needed);
+    sp_free(s->before);
+    s->needed = NULL;
+    s->before = NULL;
+    return sp_agree(s->grid->comm, "halo", find_needed(s, threads));
+}
+
 static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
 {
     const int me = s->grid->coords[0];
@@ -232,6 +247,7 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
     TRY(sp_blocks_fit(s->grid, s->block, s->first));
     h->own = s->first[me + 1] - s->first[me];
     TRY(sp_agree(s->grid->comm, "halo", find_needed(s, threads)));
+    if (kind == SPMM_EXCHANGE_JOINT && s->parts > 1) TRY(make_joint(s, threads, h));
     TRY(decide(s, kind, h));
     if (h->kind == SPMM_EXCHANGE_BCAST)
         all_columns(s);
@@ -240,7 +256,7 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
     status = list_neighbours(s, h);
     h->local = s->block->csr;
     h->local.cols = sp_halo_rows(h);
-    if (status == SPMM_OK && h->kind == SPMM_EXCHANGE_HALO && s->parts > 1) status = renumber(s, threads, h);
+    if (status == SPMM_OK && h->kind != SPMM_EXCHANGE_BCAST && s->parts > 1) status = renumber(s, threads, h);
     return sp_agree(s->grid->comm, "halo", status);
 }
 
@@ -261,6 +277,35 @@ spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_ex
     return status;
 }
 
+int64_t sp_halo_all_moved(const sp_halo *halo)
+{
+    return halo->all_moved + (halo->joint ? halo->joint->moves.all_moved : 0);
+}
+
+spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int64_t *first, uint64_t *needed,
+                               sp_halo *halo)
+{
+    setup s = {.grid = grid, .block = block, .parts = grid->dims[0], .first = first, .needed = needed};
+    memset(halo, 0, sizeof *halo);
+    spmm_status status = sp_alloc((void **)&s.receive, s.parts, 8, "neighbours");
+    if (status == SPMM_OK) status = sp_alloc((void **)&s.send, s.parts, 8, "neighbours");
+    if (status == SPMM_OK)
+        status = sp_alloc((void **)&s.before, sp_set_words(block->csr.cols) + 1, sizeof *s.before, "columns");
+    status = sp_agree(grid->comm, "halo", status);
+    if (status == SPMM_OK) {
+        count_needed(&s);
+        status = swap_lists(&s, halo);
+    }
+    if (status == SPMM_OK) status = sp_agree(grid->comm, "halo", list_neighbours(&s, halo));
+    sp_free(s.receive);
+    sp_free(s.send);
+    sp_free(s.before);
+    sp_free(s.wanted);
+    sp_free(s.request);
+    if (status != SPMM_OK) sp_halo_destroy(halo);
+    return status;
+}
+
 void sp_halo_destroy(sp_halo *halo)
 {
     if (!halo) return;
@@ -268,5 +313,6 @@ void sp_halo_destroy(sp_halo *halo)
     sp_free(halo->target);
     sp_free(halo->list);
     if (halo->renumbered) sp_free(halo->local.ja);
+    sp_joint_destroy(halo->joint);
     memset(halo, 0, sizeof *halo);
 }

@@ -21,12 +21,15 @@ typedef struct sp_halo_send {
     int64_t first, rows;
 } sp_halo_send;
 
+/** What the joint exchange adds, see distribute/joint.h. */
+typedef struct sp_joint sp_joint;
+
 /** The halo of a block. The local numbering of X has `ghost_low` rows of other ranks, then this rank's `own`
  *  rows, then `ghost_high` rows of other ranks, all in the order of their global indices. Renumbering the
  *  columns therefore keeps the order of a row's entries, and the sums that a kernel computes stay the same to
  *  the bit. */
 typedef struct sp_halo {
-    spmm_exchange kind; /**< SPMM_EXCHANGE_HALO or _BCAST, never _AUTO */
+    spmm_exchange kind; /**< SPMM_EXCHANGE_HALO, _BCAST or _JOINT, never _AUTO */
     int64_t ghost_low, own, ghost_high;
     int sources, targets; /**< numbers of ranks: to receive from (sources), to send to (targets) */
     sp_halo_recv *source;
@@ -35,9 +38,14 @@ typedef struct sp_halo {
     int64_t packed;
     int64_t sent; /**< number of rows of X sent, summed over all targets */
     int64_t all_moved,
-        all_bcast;  /**< total number of rows received: all_moved by `kind`, all_bcast by a broadcast */
-    spmm_csr local; /**< the block with local column indices; shares the block's row starts and values */
-    int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
+        all_bcast; /**< total number of rows received: all_moved by `kind`, all_bcast by a broadcast */
+    spmm_csr
+        local; /**< the block with local column indices; shares the block's row starts and values, or, of the
+                          joint exchange, those of joint->rest */
+    int renumbered;  /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
+    sp_joint *joint; /**< NULL unless `kind` is SPMM_EXCHANGE_JOINT and there are several ranks in the process
+                          column: the entries that this rank does not multiply, and those that it does for others */
+    const struct sp_node_rows *node; /**< common memory of this node's ranks (node_rows.h); NULL: none */
 } sp_halo;
 
 /** Determines which rows of X this rank receives from each owner and which rows it sends to each rank, and
@@ -47,13 +55,26 @@ typedef struct sp_halo {
  *  Collective over grid->comm.
  *  \param [in]  block    must outlive the halo
  *  \param [in]  kind     SPMM_EXCHANGE_AUTO: a halo exchange if it moves clearly fewer rows of X than a
- *                        broadcast, summed over all ranks; otherwise a broadcast
+ *                        broadcast, summed over all ranks; otherwise a broadcast; never the joint exchange
  *  \param [in]  threads  OpenMP threads of this rank
  *  \param [out] halo     the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a block is invalid, or the blocks do not
  *          fit together), _MEMORY, _MPI */
 spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
                            sp_halo *halo);
+
+/** Returns how many rows all ranks together receive by the exchange: of X, and partial rows of Y. Local. */
+int64_t sp_halo_all_moved(const sp_halo *halo);
+
+/** Makes the lists of messages for the rows that each rank of a process column wants to receive, whatever its
+ *  block needs: sources, targets, their rows, and the sum of those sent. Rows to receive are numbered as if X had
+ *  them and the own rows alone. The other members of *halo are zero. Collective over grid->comm.
+ *  \param [in] first   first row of X of each rank of the process column, [P + 1]; not changed
+ *  \param [in] needed  bitmap of the columns of the block to receive, none of them this rank's; not changed
+ *  \param [out] halo   the caller destroys it
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
+spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int64_t *first, uint64_t *needed,
+                               sp_halo *halo);
 
 /** Frees the lists and the renumbered column indices of *halo; accepts NULL and zeroed objects. Local. */
 void sp_halo_destroy(sp_halo *halo);

@@ -6,7 +6,7 @@
 #include "base/arguments.h"
 #include "base/memory.h"
 #include "base/search.h"
-#include "distribute/partition.h"
+#include "partition/partition.h"
 #include "formats/multivector.h"
 
 /* PACK: entries of a column block that are sent at a time, so that root packs in bounded memory */
@@ -395,8 +395,11 @@ static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, i
         status = sp_fail(SPMM_ERR_USAGE, "%s: root is %d, expected a rank of comm, 0 to %d", function, root,
                          size - 1);
     if (status == SPMM_OK && rank == root) status = sp_given(function, "a", a, "the matrix, on root");
-    if (status == SPMM_OK && rank == root && sp_csr_check(a) != SPMM_OK)
+    int on_gpu = 0;
+    if (status == SPMM_OK && rank == root &&
+        (sp_csr_on_gpu(a, &on_gpu) != SPMM_OK || (!on_gpu && sp_csr_check(a) != SPMM_OK)))
         status = sp_fail(SPMM_ERR_USAGE, "%s: %s", function, spmm_error_message());
+    if (on_gpu) status = sp_fail(SPMM_ERR_USAGE, "%s: a is in GPU memory, expected host memory", function);
     TRY(sp_agree(comm, "scatter", status));
     return sp_check_common(comm, function, common, 3);
 }

@@ -6,6 +6,7 @@
 #include "base/arguments.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "device/device.h"
 
 spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a)
 {
@@ -25,6 +26,38 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
            (size_t)(rows + 1) * sizeof *a->irp); /* last, so that a failed allocation touches no page */
 done:
     if (status != SPMM_OK) spmm_csr_destroy(a);
+    return status;
+}
+
+spmm_status sp_csr_on_gpu(const spmm_csr *a, int *on_gpu)
+{
+    const void *const array[] = {a->irp, a->nnz > 0 ? a->ja : NULL, a->nnz > 0 ? a->as : NULL};
+    static const char *const name[] = {"irp", "ja", "as"};
+    int first = -1;
+    *on_gpu = 0;
+    for (int i = 0; i < 3; i++) {
+        const int here = array[i] && sp_device_reach(array[i]) == SP_REACH_GPU;
+        if (!array[i]) continue;
+        if (first >= 0 && here != *on_gpu)
+            return sp_fail(SPMM_ERR_USAGE,
+                           "csr.%s is in %s memory, and csr.%s is not: expected the arrays in the same",
+                           name[here ? i : first], "GPU", name[here ? first : i]);
+        if (first < 0) first = i;
+        *on_gpu = here;
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_csr_download(const spmm_csr *a, spmm_csr *b)
+{
+    spmm_status status;
+    TRY(sp_csr_create(a->rows, a->cols, a->nnz, a->precision, b));
+    TRY_GOTO(sp_device_download(b->irp, a->irp, (a->rows + 1) * (int64_t)sizeof *a->irp), failed);
+    TRY_GOTO(sp_device_download(b->ja, a->ja, a->nnz * (int64_t)sizeof *a->ja), failed);
+    TRY_GOTO(sp_device_download(b->as, a->as, a->nnz * sp_value_size(a->precision)), failed);
+    return SPMM_OK;
+failed:
+    spmm_csr_destroy(b);
     return status;
 }
 
@@ -177,4 +210,32 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
         return status;
     }
     return sp_csr_from_coo(&coo, sp_threads_default(), a, NULL);
+}
+
+/* Values of a row lie together, and rows anywhere: what is read AHEAD places later is asked for now, as no processor
+ * foresees it. */
+#define GATHER(T)                                                                                         \
+    enum { AHEAD = 64 };                                                                                  \
+    const int64_t last = count - 1;                                                                       \
+    _Pragma("omp parallel for schedule(static) num_threads(threads)") for (int64_t i = 0; i < count; i++) \
+    {                                                                                                     \
+        const sp_value_place next = place[i + AHEAD < count ? i + AHEAD : last];                          \
+        if (next != SP_NOWHERE) __builtin_prefetch((const T *)from + next);                               \
+        if (place[i] != SP_NOWHERE) ((T *)to)[i] = ((const T *)from)[place[i]];                           \
+    }
+
+static void gather_f64(const void *from, const sp_value_place *place, int64_t count, int threads, void *to)
+{
+    GATHER(double)
+}
+
+static void gather_f32(const void *from, const sp_value_place *place, int64_t count, int threads, void *to)
+{
+    GATHER(float)
+}
+
+void sp_values_gather(spmm_precision p, const void *from, const sp_value_place *place, int64_t count,
+                      int threads, void *to)
+{
+    (p == SPMM_F64 ? gather_f64 : gather_f32)(from, place, count, threads, to);
 }

@@ -45,6 +45,16 @@ spmm_status sp_csr_check_starts(const spmm_csr *a, int threads);
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is wrong, and where) */
 spmm_status sp_csr_check(const spmm_csr *a);
 
+/** Tells whether the arrays of `a` are in GPU memory; those that have no elements may be anywhere. Reads none of them. Local.
+ *  \param [out] on_gpu  1: all are; 0: none is, or no GPU is open
+ *  \return SPMM_OK, SPMM_ERR_USAGE (some are) */
+spmm_status sp_csr_on_gpu(const spmm_csr *a, int *on_gpu);
+
+/** Copies a matrix from GPU memory to host memory, in SP_STREAM_MAIN. Local.
+ *  \param [out] b  the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_USAGE (a negative size), SPMM_ERR_LIMIT, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_csr_download(const spmm_csr *a, spmm_csr *b);
+
 /** Returns the total size in bytes of the three arrays of `a`. Local. */
 int64_t sp_csr_bytes(const spmm_csr *a);
 
@@ -86,5 +96,16 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
  *  \param [out] a         the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (a row of 2^32 entries or more, duplicates counted) */
 spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a);
+
+/** Where a value of an array comes from: the number of an entry. */
+typedef uint32_t sp_value_place;
+
+#define SP_NOWHERE UINT32_MAX /**< the sp_value_place of padding, which stays as it is */
+
+/** Sets to[i] = from[place[i]], by `threads` threads; `to` and `from` are arrays of values of precision p in host memory
+ *  that do not overlap. Local.
+ *  \param [in] place  [count] */
+void sp_values_gather(spmm_precision p, const void *from, const sp_value_place *place, int64_t count,
+                      int threads, void *to);
 
 #endif

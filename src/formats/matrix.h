@@ -44,6 +44,7 @@ typedef enum sp_array {
     SP_PACKED,
     SP_TILE_START,
     SP_MASK,
+    SP_UNIT_START,
     SP_ARRAYS
 } sp_array;
 
@@ -72,7 +73,9 @@ typedef enum sp_array {
  *                  than SP_CHAIN entries are empty in their panel.
  *                  row_start, tile_start [groups+1].
  *  SPMM_STAGED     the same, with rows in an order in which those that follow one another need the same rows
- *                  of X, for a kernel that keeps these in shared memory.
+ *                  of X, for a kernel that keeps these in shared memory. Where the order comes of a grid, it has
+ *                  units: panels [unit_start[u], unit_start[u+1]) are to be taken by one thread block, one unit after
+ *                  another by all blocks at a time; unit_start [units+1].
  */
 typedef struct sp_matrix {
     spmm_format format;
@@ -85,6 +88,8 @@ typedef struct sp_matrix {
     int64_t sections;    /**< SPMM_SELL: number of sections of long rows */
     int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several */
     int64_t packs;       /**< SPMM_SELL: number of packs of sections */
+    int64_t units;       /**< SPMM_STAGED: number of units; 0: any panels that follow one another are as good */
+    int64_t unit_groups; /**< SPMM_STAGED: number of panels of the largest unit */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
     int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
@@ -96,6 +101,7 @@ typedef struct sp_matrix {
     sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */
     int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
     uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
+    int32_t *unit_start; /**< SPMM_STAGED: first panel of each unit; NULL without units */
     int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for those that the format lacks */
 } sp_matrix;
 

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "device/device.h"
 #include "device/device_ops.h"
+#include "device/node_memory.h"
 #include "mmio.h"
 
 enum { SECTOR_BYTES = 32 };
@@ -49,7 +50,8 @@ spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precisio
 spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
                                    spmm_precision precision, spmm_device space)
 {
-    spmm_multivector v = {rows, k, sp_multivector_ld(k, precision), precision, space, memory, before, behind};
+    spmm_multivector v = {
+        rows, k, sp_multivector_ld(k, precision), precision, space, memory, before, behind, SPMM_ROW_MAJOR};
     v.data = sp_row(&v, before);
     return v;
 }
@@ -69,6 +71,7 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
         zero_rows(&all);
     else
         TRY_GOTO(sp_device_zero(memory, bytes), failed);
+    if (space == SPMM_CUDA) TRY_GOTO(sp_device_sync(), failed); /* other streams may be the next to use it */
     *v = sp_multivector_in(memory, before, rows, behind, k, precision, space);
     return SPMM_OK;
 failed:
@@ -91,9 +94,15 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
     if (v->rows < 0 || v->k < 1)
         return sp_fail(SPMM_ERR_USAGE, "%s: %s is %lld x %lld, expected rows >= 0 and k >= 1", function, name,
                        (long long)v->rows, (long long)v->k);
-    if (v->ld < v->k)
-        return sp_fail(SPMM_ERR_USAGE, "%s: %s has leading dimension %lld, expected at least k = %lld",
-                       function, name, (long long)v->ld, (long long)v->k);
+    TRY(sp_among(function, "layout", (int)v->layout, "spmm_layout", SPMM_ROW_MAJOR, SPMM_COLUMN_MAJOR));
+    const int by_columns = v->layout == SPMM_COLUMN_MAJOR;
+    const int64_t least = by_columns ? v->rows : v->k;
+    if (v->ld < least || v->ld < 1)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s has leading dimension %lld, expected at least %s = %lld",
+                       function, name, (long long)v->ld, by_columns ? "rows" : "k", (long long)least);
+    if (by_columns && (v->ghost_low != 0 || v->ghost_high != 0))
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s is column-major and has ghost rows, expected none", function,
+                       name);
     if (v->ghost_low < 0 || v->ghost_high < 0)
         return sp_fail(SPMM_ERR_USAGE,
                        "%s: %s has room for %lld rows before and %lld behind, expected 0 or more", function,
@@ -106,6 +115,10 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
 static int extent(const spmm_multivector *v, int64_t *bytes)
 {
     int64_t rows;
+    if (v->layout == SPMM_COLUMN_MAJOR)
+        return !__builtin_mul_overflow(v->k - 1, v->ld, &rows) &&
+               !__builtin_add_overflow(rows, v->rows, &rows) &&
+               !__builtin_mul_overflow(v->rows > 0 ? rows : 0, sp_value_size(v->precision), bytes);
     return !__builtin_add_overflow(v->ghost_low, v->ghost_high, &rows) &&
            !__builtin_add_overflow(rows, v->rows, &rows) && !__builtin_mul_overflow(rows, v->ld, &rows) &&
            !__builtin_mul_overflow(rows, sp_value_size(v->precision), bytes);
@@ -116,12 +129,25 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
 static spmm_status check_space(const spmm_multivector *v, const char *function, const char *name)
 {
     const int on_gpu = v->space == SPMM_CUDA;
-    if (sp_device_reach(v->data) != (on_gpu ? SP_REACH_HOST : SP_REACH_GPU)) return SPMM_OK;
+    /* without own rows, `data` may point past the end of the memory, after the ghost rows */
+    if (sp_device_reach(v->rows > 0 ? v->data : sp_row(v, -v->ghost_low)) !=
+        (on_gpu ? SP_REACH_HOST : SP_REACH_GPU))
+        return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is in %s memory, and %s.space is %s", function, name,
                    on_gpu ? "host" : "GPU", name, on_gpu ? "SPMM_CUDA" : "SPMM_CPU");
 }
 
 spmm_status sp_multivector_check(const spmm_multivector *v, const char *function, const char *name)
+{
+    TRY(sp_given(function, name, v, "a multivector"));
+    if (v->layout == SPMM_COLUMN_MAJOR)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: %s is column-major, expected row-major: spmm_multivector_copy() converts",
+                       function, name);
+    return sp_multivector_check_any(v, function, name);
+}
+
+spmm_status sp_multivector_check_any(const spmm_multivector *v, const char *function, const char *name)
 {
     int64_t bytes;
     TRY(sp_given(function, name, v, "a multivector"));
@@ -161,11 +187,52 @@ void spmm_multivector_destroy(spmm_multivector *v)
 {
     if (!v) return;
     void *const start = v->data ? sp_row(v, -v->ghost_low) : NULL;
-    if (v->space == SPMM_CPU)
-        sp_free(start);
-    else
+    if (v->space == SPMM_CUDA)
         sp_device_free(start);
+    else if (!sp_node_memory_return(start))
+        sp_free(start);
     memset(v, 0, sizeof *v);
+}
+
+enum { TILE = 32 };
+
+/* Computes a tile of y := alpha x + beta y in the element type T: lines [along, along_end) of x become columns of y. Lines of either are
+ * read and written in one piece, by way of a buffer: those of a column-major multivector often lie a multiple of 4096 bytes apart,
+ * so that no cache keeps many of them at a time. */
+#define TRANSPOSE(T)                                                               \
+    {                                                                              \
+        T tile[TILE][TILE + 1];                                                    \
+        for (int64_t i = along; i < along_end; i++)                                \
+            for (int64_t j = across; j < across_end; j++)                          \
+                tile[i - along][j - across] = ((const T *)x->data)[i * x->ld + j]; \
+        for (int64_t j = across; j < across_end; j++)                              \
+            for (int64_t i = along; i < along_end; i++) {                          \
+                const T ax = (T)alpha * tile[i - along][j - across];               \
+                T *const to = (T *)y->data + j * y->ld + i;                        \
+                *to = beta == 0 ? ax : (T)beta * *to + ax;                         \
+            }                                                                      \
+    }
+
+/** axpby of multivectors of different layouts, in tiles that fit into the first cache. */
+static void transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y, int threads)
+{
+    /* x as a row-major matrix of `lines` x `length` */
+    const int by_columns = x->layout == SPMM_COLUMN_MAJOR;
+    const int64_t lines = by_columns ? x->k : x->rows, length = by_columns ? x->rows : x->k;
+    const int64_t tiles = (lines + TILE - 1) / TILE, all = tiles * ((length + TILE - 1) / TILE);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t t = 0; t < all; t++) {
+        /* threads share the rows of the multivectors, and tiles of the same rows follow one another */
+        const int64_t wide = by_columns ? tiles : all / tiles;
+        const int64_t of_row = t / wide * TILE, of_column = t % wide * TILE;
+        const int64_t along = by_columns ? of_column : of_row, across = by_columns ? of_row : of_column;
+        const int64_t along_end = along + TILE < lines ? along + TILE : lines;
+        const int64_t across_end = across + TILE < length ? across + TILE : length;
+        if (y->precision == SPMM_F64)
+            TRANSPOSE(double)
+        else
+            TRANSPOSE(float)
+    }
 }
 
 /* Computes row i of y := alpha x + beta y in the element type T. */
@@ -180,6 +247,10 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
                                  int threads)
 {
     if (y->space == SPMM_CUDA) return sp_cuda_axpby(alpha, x, beta, y, sp_device_stream(SP_STREAM_MAIN));
+    if (x->layout != y->layout) {
+        transpose(alpha, x, beta, y, threads);
+        return SPMM_OK;
+    }
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < y->rows; i++) {
         if (y->precision == SPMM_F64)
@@ -190,17 +261,14 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
     return SPMM_OK;
 }
 
-spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
+static const char *layout_word(spmm_layout layout)
 {
-    TRY(sp_multivector_check(src, __func__, "src"));
-    TRY(sp_multivector_check(dst, __func__, "dst"));
-    if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision)
-        return sp_fail(
-            SPMM_ERR_USAGE,
-            "%s: src is %lld x %lld %s and dst %lld x %lld %s, expected the same shape and precision",
-            __func__, (long long)src->rows, (long long)src->k, sp_precision_word(src->precision),
-            (long long)dst->rows, (long long)dst->k, sp_precision_word(dst->precision));
-    TRY(sp_multivector_apart(src, dst, __func__, "src", "dst"));
+    return layout == SPMM_COLUMN_MAJOR ? "column-major" : "row-major";
+}
+
+/** Copies row-major multivectors of the same shape. */
+static spmm_status copy(const spmm_multivector *src, spmm_multivector *dst)
+{
     const int64_t size = sp_value_size(src->precision);
     if (src->space == SPMM_CPU && dst->space == SPMM_CPU) {
         for (int64_t i = 0; i < src->rows; i++)
@@ -217,6 +285,44 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
     if (kind == 0) return sp_device_upload(dst->data, src->data, bytes);
     return kind == 1 ? sp_device_download(dst->data, src->data, bytes)
                      : sp_device_copy(dst->data, src->data, bytes);
+}
+
+/** Returns a column-major multivector as the row-major one of its transpose. */
+static spmm_multivector transposed(const spmm_multivector *v)
+{
+    spmm_multivector t = *v;
+    t.rows = v->k;
+    t.k = v->rows;
+    t.layout = SPMM_ROW_MAJOR;
+    return t;
+}
+
+spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
+{
+    TRY(sp_multivector_check_any(src, __func__, "src"));
+    TRY(sp_multivector_check_any(dst, __func__, "dst"));
+    if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "%s: src is %lld x %lld %s and dst %lld x %lld %s, expected the same shape and precision",
+            __func__, (long long)src->rows, (long long)src->k, sp_precision_word(src->precision),
+            (long long)dst->rows, (long long)dst->k, sp_precision_word(dst->precision));
+    TRY(sp_multivector_apart(src, dst, __func__, "src", "dst"));
+    if (src->layout != dst->layout && src->space != dst->space)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "%s: src is %s in %s memory and dst %s in %s memory, expected the same layout or the same memory",
+            __func__, layout_word(src->layout), sp_memory_word(src->space), layout_word(dst->layout),
+            sp_memory_word(dst->space));
+    if (src->rows == 0) return SPMM_OK;
+    if (src->layout == SPMM_ROW_MAJOR && dst->layout == SPMM_ROW_MAJOR) return copy(src, dst);
+    if (src->layout == dst->layout) {
+        const spmm_multivector from = transposed(src);
+        spmm_multivector to = transposed(dst);
+        return copy(&from, &to);
+    }
+    TRY(sp_multivector_axpby(1, src, 0, dst, sp_threads_default()));
+    return dst->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,

@@ -42,6 +42,9 @@ spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_multivector_check(const spmm_multivector *v, const char *function, const char *name);
 
+/** The same for either layout; sp_multivector_check() refuses column-major ones. */
+spmm_status sp_multivector_check_any(const spmm_multivector *v, const char *function, const char *name);
+
 /** Checks that two multivectors, ghost rows included, do not overlap in memory. Both must have passed
  *  sp_multivector_check(). Local.
  *  \param [in] function, name_a, name_b  the public function and its arguments, for the message
@@ -67,7 +70,7 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
                                   spmm_precision precision, spmm_device space, spmm_multivector *v);
 
 /** Computes y := alpha x + beta y; if beta is 0, y is not read. x and y have the same shape, precision and
- *  space, and may be the same multivector. On a GPU the operation is queued in SP_STREAM_MAIN. Local.
+ *  space, and may be the same multivector. At most one of them is column-major. On a GPU the operation is queued in SP_STREAM_MAIN. Local.
  *  \param [in] threads  OpenMP threads; not used on a GPU
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
@@ -93,7 +96,7 @@ static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, in
 /** Returns the size in bytes of a row of v, padding included. Local. */
 static inline int64_t sp_row_bytes(const spmm_multivector *v) { return v->ld * sp_value_size(v->precision); }
 
-/** Returns the address of row i of v, in the memory that v->space names: own rows from 0 on, with ghost rows
+/** Returns the address of row i of v, which is row-major, in the memory that v->space names: own rows from 0 on, with ghost rows
  *  before and after them, from -v->ghost_low to v->rows + v->ghost_high - 1. Local. */
 static inline void *sp_row(const spmm_multivector *v, int64_t i)
 {

@@ -4,7 +4,7 @@
 
 #include "io/mtx_read.h"
 
-/** Reads series from a plain or gzipped CSV file. Each line is one series; commas, semicolons or tabs
+/** Reads series from a plain or compressed CSV file. Each line is one series; commas, semicolons or tabs
  *  separate its values, and blanks around a value are skipped. The whole file has one separator: the first
  *  comma or semicolon in its first series. If that series has neither, the separator is the tab; otherwise,
  *  tabs count as blanks. Decimal commas are refused: 1,5;2,5 is an error and is never read as the three

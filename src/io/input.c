@@ -1,41 +1,60 @@
-/** Reads plain files with pread() and gzipped files through zlib, as one stream of text. */
+/** Reads plain files with pread() and compressed files through a codec, as one stream of text. */
 #include "io/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "base/memory.h"
 #include "base/words.h"
 #include "io/input_kind.h"
 
-enum { PACKED_BYTES = 64 << 10, DEFLATE_RATIO = 1032, GZIP_ONLY = 16, WINDOW_BITS = 15 };
+enum {
+    PACKED_BYTES = 64 << 10, /* compressed bytes that are read from the file at a time */
+    TEXT_BYTES = 64 << 10,   /* text that is decompressed at a time */
+    MEMORY_SHARE = 4         /* a decoder's window may take this part of the memory that is left */
+};
+
+/** What decompresses a file. A decoder is always given the same sequence of buffers, whatever sizes the source is read
+ *  in: how much text precedes damage must not depend on them. */
+typedef struct unpacking {
+    const sp_codec *codec;
+    void *state;
+    int inside;                /* 1: inside a member of the compressed data */
+    const unsigned char *next; /* the compressed bytes that were read but not used yet, [left], in packed */
+    int64_t left;
+    int64_t text_begin, text_end;
+    unsigned char packed[PACKED_BYTES];
+    unsigned char text[TEXT_BYTES]; /* [text_begin, text_end) was decompressed but not handed out yet */
+} unpacking;
 
 struct sp_input {
     const char *path;
     int fd;
-    int gzip;
     int64_t file_bytes; /* length of the file when it was opened */
     int64_t position;   /* offset of the next byte to read from the file */
     int64_t limit;      /* the file is read only up to this offset */
-    z_stream z;
-    int inflating; /* 1: inside a gzip member */
-    int finished;  /* 1: at the end of the text, or reading has failed */
+    unpacking *unpack;  /* NULL: the file is plain */
+    int finished;       /* 1: at the end of the file, or reading has failed */
     spmm_status failed;
     char error[256];
-    unsigned char packed[PACKED_BYTES]; /* compressed bytes read from the file; z.next_in points into them */
 };
 
-static spmm_status source_fail(sp_input *s, const char *text)
+static spmm_status source_fail(sp_input *s, spmm_status status, const char *format, ...) SP_PRINTF(3, 4);
+static spmm_status source_fail(sp_input *s, spmm_status status, const char *format, ...)
 {
-    snprintf(s->error, sizeof s->error, "%s", text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(s->error, sizeof s->error, format, args);
+    va_end(args);
     s->finished = 1;
-    s->failed = SPMM_ERR_OPEN;
-    return s->failed;
+    s->failed = status;
+    return status;
 }
 
 /** Calls pread() until `bytes` bytes have been read, or until the end of the file or s->limit is reached. */
@@ -46,12 +65,9 @@ static spmm_status read_fully(sp_input *s, void *buffer, int64_t bytes, int64_t 
     while (*got < bytes) {
         const ssize_t n = pread(s->fd, (char *)buffer + *got, (size_t)(bytes - *got), (off_t)s->position);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) {
-            char text[200];
-            snprintf(text, sizeof text, "found an error when reading: %s, expected more of the file",
-                     strerror(errno));
-            return source_fail(s, text);
-        }
+        if (n < 0)
+            return source_fail(s, SPMM_ERR_OPEN, "found an error when reading: %s, expected more of the file",
+                               strerror(errno));
         if (n == 0) break;
         *got += n;
         s->position += n;
@@ -93,99 +109,155 @@ static spmm_status check_file(sp_input *s)
     return SPMM_OK;
 }
 
-static spmm_status detect_gzip(sp_input *s)
+/* ---- compressed files ---- */
+
+static spmm_status start_decoder(sp_input *s, const sp_codec *codec)
 {
+    unpacking *const u = malloc(sizeof *u);
+    if (!u) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", s->path);
+    u->codec = codec;
+    u->state = codec->ops->create(sp_available_bytes() / MEMORY_SHARE);
+    if (!u->state) {
+        free(u);
+        return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate what unpacks %s data", s->path, codec->name);
+    }
+    u->inside = 1;
+    u->left = u->text_begin = u->text_end = 0;
+    s->unpack = u;
+    return SPMM_OK;
+}
+
+/** Finds out whether the file is compressed. */
+static spmm_status detect_codec(sp_input *s)
+{
+    unsigned char head[SP_CODEC_HEAD];
     int64_t got;
-    if (read_fully(s, s->packed, 2, &got) != SPMM_OK)
+    if (read_fully(s, head, SP_CODEC_HEAD, &got) != SPMM_OK)
         return sp_fail(SPMM_ERR_OPEN, "%s: %s", s->path, s->error);
     s->position = 0;
-    s->gzip = got == 2 && s->packed[0] == 0x1f && s->packed[1] == 0x8b;
-    if (!s->gzip) return SPMM_OK;
-    if (inflateInit2(&s->z, WINDOW_BITS + GZIP_ONLY) != Z_OK)
-        return sp_fail(SPMM_ERR_MEMORY, "%s: cannot start zlib", s->path);
-    s->inflating = 1;
-    return SPMM_OK;
+    const sp_codec *const codec = sp_codec_of(head, got);
+    return codec && codec->ops->create ? start_decoder(s, codec) : SPMM_OK;
 }
 
-/** Reads compressed bytes from the file if none are left in s->packed; s->z.avail_in stays 0 at the end of
- *  the file. */
-static spmm_status refill(sp_input *s)
+/** Reads compressed bytes from the file until there are `wanted`, unless the file ends before. */
+static spmm_status refill(sp_input *s, int64_t wanted)
 {
+    unpacking *const u = s->unpack;
     int64_t got;
-    if (s->z.avail_in > 0) return SPMM_OK;
-    TRY(read_fully(s, s->packed, PACKED_BYTES, &got));
-    s->z.next_in = s->packed;
-    s->z.avail_in = (uInt)got;
+    if (u->left >= wanted) return SPMM_OK;
+    if (u->left > 0) memmove(u->packed, u->next, (size_t)u->left);
+    u->next = u->packed;
+    TRY(read_fully(s, u->packed + u->left, PACKED_BYTES - u->left, &got));
+    u->left += got;
     return SPMM_OK;
 }
 
-/** Begins the next gzip member, if there is one. First skips zero bytes: gzip files from tapes or disks may
- *  be padded with zeros to a whole block. */
+/** Begins the next member, if there is one. First skips zero bytes: files from tapes or disks may be padded with
+ *  zeros to a whole block. */
 static spmm_status next_member(sp_input *s)
 {
-    for (;;) {
-        TRY(refill(s));
-        if (s->z.avail_in == 0) {
+    unpacking *const u = s->unpack;
+    for (;; u->next++, u->left--) {
+        TRY(refill(s, 1));
+        if (u->left == 0) {
             s->finished = 1;
             return SPMM_OK;
         }
-        if (*s->z.next_in != 0) break;
-        s->z.next_in++;
-        s->z.avail_in--;
+        if (*u->next != 0) break;
     }
-    if (*s->z.next_in != 0x1f)
-        return source_fail(s, "found other bytes behind the gzip data, expected the end of the file");
-    inflateReset(&s->z);
-    s->inflating = 1;
+    TRY(refill(s, SP_CODEC_HEAD));
+    if (!sp_codec_may_begin(u->codec, u->next, u->left))
+        return source_fail(s, SPMM_ERR_OPEN,
+                           "found other bytes behind the %s data, expected the end of the file",
+                           u->codec->name);
+    if (!u->codec->ops->restart(u->state))
+        return source_fail(s, SPMM_ERR_MEMORY, "cannot allocate what unpacks %s data", u->codec->name);
+    u->inside = 1;
     return SPMM_OK;
 }
 
-static spmm_status inflate_some(sp_input *s)
+static spmm_status fail_for_memory(sp_input *s)
 {
-    const uInt room = s->z.avail_out;
-    const int code = inflate(&s->z, Z_NO_FLUSH);
-    if (code == Z_STREAM_END) {
-        s->inflating = 0;
-        return SPMM_OK;
-    }
-    if (code == Z_OK) return SPMM_OK;
-    if (code == Z_BUF_ERROR) {
-        if (s->z.avail_in == 0 && s->z.avail_out == room)
-            return source_fail(
-                s, "found the end of the file inside the gzip data, expected more: it is cut short");
-        return SPMM_OK;
-    }
-    char text[200];
-    snprintf(text, sizeof text, "found damaged gzip data (%s), expected an intact file",
-             s->z.msg ? s->z.msg : "zlib error");
-    return source_fail(s, text);
+    const sp_codec *const codec = s->unpack->codec;
+    char text[32];
+    return source_fail(
+        s, SPMM_ERR_MEMORY,
+        "found %s data that take more than %s of memory to unpack, expected no more than that, a quarter of "
+        "what is left: unpack the file first (%s FILE)",
+        codec->name, sp_bytes_text(text, sizeof text, (double)sp_available_bytes() / MEMORY_SHARE),
+        codec->unpack);
 }
 
-static spmm_status read_gzip(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
+/** Decompresses what the bytes at hand give. */
+static spmm_status unpack_some(sp_input *s, sp_codec_buffers *b)
 {
-    const uInt piece = bytes < (1 << 30) ? (uInt)bytes : (uInt)1 << 30;
+    unpacking *const u = s->unpack;
+    const char *const name = u->codec->name, *why = "";
+    const int64_t room = b->out_bytes;
+    TRY(refill(s, 1));
+    const int at_end = u->left == 0;
+    b->in = u->next;
+    b->in_bytes = u->left;
+    const sp_codec_result result = u->codec->ops->step(u->state, b, &why);
+    u->next = b->in;
+    u->left = b->in_bytes;
+    switch (result) {
+    case SP_CODEC_GOES_ON: break;
+    case SP_CODEC_ENDS: u->inside = 0; return SPMM_OK;
+    case SP_CODEC_MEMORY: return fail_for_memory(s);
+    case SP_CODEC_DAMAGED:
+        return source_fail(s, SPMM_ERR_OPEN, "found damaged %s data (%s), expected an intact file", name,
+                           why);
+    }
+    if (at_end && b->out_bytes == room)
+        return source_fail(s, SPMM_ERR_OPEN,
+                           "found the end of the file inside the %s data, expected more: it is cut short",
+                           name);
+    return SPMM_OK;
+}
+
+/** Decompresses up to TEXT_BYTES bytes of text. Returns their number; there are fewer only at the end of the text, or
+ *  where reading fails (s->failed). */
+static int64_t unpack_text(sp_input *s, void *text)
+{
+    sp_codec_buffers b = {.out = text, .out_bytes = TEXT_BYTES};
     spmm_status status = SPMM_OK;
-    s->z.next_out = (unsigned char *)buffer;
-    s->z.avail_out = piece;
-    while (status == SPMM_OK && s->z.avail_out > 0 && !s->finished) {
-        if (!s->inflating) {
-            status = next_member(s);
+    while (status == SPMM_OK && b.out_bytes > 0 && !s->finished)
+        status = s->unpack->inside ? unpack_some(s, &b) : next_member(s);
+    return TEXT_BYTES - b.out_bytes;
+}
+
+static void read_packed(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
+{
+    unpacking *const u = s->unpack;
+    while (*got < bytes && (u->text_begin < u->text_end || !s->finished)) {
+        const int64_t room = bytes - *got;
+        if (u->text_begin == u->text_end && room >= TEXT_BYTES) {
+            *got += unpack_text(s, buffer + *got);
             continue;
         }
-        status = refill(s);
-        if (status == SPMM_OK) status = inflate_some(s);
+        if (u->text_begin == u->text_end) {
+            u->text_begin = 0;
+            u->text_end = unpack_text(s, u->text);
+        }
+        const int64_t there = u->text_end - u->text_begin, n = there < room ? there : room;
+        memcpy(buffer + *got, u->text + u->text_begin, (size_t)n);
+        u->text_begin += n;
+        *got += n;
     }
-    *got = (int64_t)(piece - s->z.avail_out);
-    return *got > 0 ? SPMM_OK : status;
 }
+
+/* ---- any file ---- */
 
 spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
 {
     *got = 0;
-    if (s->finished || bytes <= 0) return s->failed;
-    if (s->gzip) return read_gzip(s, buffer, bytes, got);
-    const spmm_status status = read_fully(s, buffer, bytes, got);
-    return *got > 0 ? SPMM_OK : status;
+    if (bytes <= 0) return s->failed;
+    if (s->unpack)
+        read_packed(s, buffer, bytes, got);
+    else if (!s->finished)
+        read_fully(s, buffer, bytes, got);
+    return *got > 0 ? SPMM_OK : s->failed;
 }
 
 /** Refuses a file whose first bytes show that it is not text. Ignores read errors: they will occur again, and
@@ -196,7 +268,7 @@ static spmm_status check_kind(sp_input *s)
     int64_t n = 0;
     for (int64_t got = 1; got > 0 && n < SP_KIND_BYTES; n += got)
         if (sp_input_read(s, head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
-    const char *const kind = sp_foreign_kind((const unsigned char *)head, n);
+    const char *const kind = sp_foreign_kind((const unsigned char *)head, n, sp_input_codec(s));
     sp_input_go_back(s, 0);
     return kind ? sp_fail(SPMM_ERR_UNSUPPORTED, "%s: %s", s->path, kind) : SPMM_OK;
 }
@@ -211,7 +283,7 @@ spmm_status sp_input_open(const char *path, sp_input **source)
     /* O_NONBLOCK: otherwise open() of a named pipe, which is refused below, would first wait for a writer */
     s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     spmm_status status = s->fd < 0 ? cannot_open(path) : check_file(s);
-    if (status == SPMM_OK) status = detect_gzip(s);
+    if (status == SPMM_OK) status = detect_codec(s);
     if (status == SPMM_OK) status = check_kind(s);
     if (status != SPMM_OK) {
         sp_input_close(s);
@@ -230,14 +302,15 @@ int64_t sp_input_bytes_left_at_most(const sp_input *s)
 {
     const int64_t end = s->file_bytes < s->limit ? s->file_bytes : s->limit;
     const int64_t left = end > s->position ? end - s->position : 0;
-    if (!s->gzip) return left;
-    /* PACKED_BYTES + 1 covers what zlib already holds: unread input and pending output */
-    return left > INT64_MAX / DEFLATE_RATIO - PACKED_BYTES - WINDOW_BITS
-               ? INT64_MAX
-               : (left + PACKED_BYTES + 1) * DEFLATE_RATIO;
+    if (!s->unpack) return left;
+    /* PACKED_BYTES + 1 covers what was read but not handed out yet: compressed bytes here and in the decoder, and text */
+    const int64_t ratio = s->unpack->codec->ratio;
+    return left > INT64_MAX / ratio - PACKED_BYTES - 1 ? INT64_MAX : (left + PACKED_BYTES + 1) * ratio;
 }
 
-int sp_input_repeatable(const sp_input *s) { return !s->gzip; }
+int sp_input_repeatable(const sp_input *s) { return !s->unpack; }
+
+const sp_codec *sp_input_codec(const sp_input *s) { return s->unpack ? s->unpack->codec : NULL; }
 
 spmm_status sp_input_dup(const sp_input *source, sp_input **other)
 {
@@ -262,24 +335,27 @@ void sp_input_go_back(sp_input *s, int64_t position)
     s->finished = 0;
     s->failed = SPMM_OK;
     s->error[0] = '\0';
-    if (!s->gzip) return;
-    inflateReset(&s->z);
-    s->z.avail_in = 0;
-    s->inflating = 1;
+    unpacking *const u = s->unpack;
+    if (!u) return;
+    u->left = u->text_begin = u->text_end = 0;
+    u->inside = 1;
+    if (!u->codec->ops->restart(u->state))
+        source_fail(s, SPMM_ERR_MEMORY, "cannot allocate what unpacks %s data", u->codec->name);
 }
 
 void sp_input_limit(sp_input *s, int64_t limit) { s->limit = limit; }
 
 double sp_input_fraction(const sp_input *s)
 {
-    const int64_t done = s->position - (s->gzip ? (int64_t)s->z.avail_in : 0);
+    const int64_t done = s->position - (s->unpack ? s->unpack->left : 0);
     return s->file_bytes > 0 ? (done < s->file_bytes ? (double)done / (double)s->file_bytes : 1.0) : 1.0;
 }
 
 void sp_input_close(sp_input *s)
 {
     if (!s) return;
-    if (s->gzip) inflateEnd(&s->z);
+    if (s->unpack) s->unpack->codec->ops->destroy(s->unpack->state);
+    free(s->unpack);
     if (s->fd >= 0) close(s->fd);
     free(s);
 }

@@ -1,36 +1,41 @@
-/** Reads the text of a plain or gzipped file as a stream of bytes. */
+/** Reads the text of a plain or compressed file as a stream of bytes. */
 #ifndef SP_INPUT_H
 #define SP_INPUT_H
 
 #include "base/status.h"
+#include "codec/codec.h"
 
 typedef struct sp_input sp_input;
 
-/** Opens a regular file that contains text, plain or gzipped. The first bytes of the file, not its name,
- *  decide whether it is gzipped and whether it is text.
+/** Opens a regular file that contains text, plain or compressed in a way that this build can read (codec.h). The
+ *  first bytes of the file, not its name, decide whether it is compressed and whether it is text.
  *  \param [in]  path    must remain valid until sp_input_close()
  *  \param [out] source  closed by sp_input_close()
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (the file is not text; the message says what it is
  *          and what to do), SPMM_ERR_MEMORY */
 spmm_status sp_input_open(const char *path, sp_input **source);
 
-/** Reads up to `bytes` bytes of text into `buffer`. If a gzip file is damaged, all text that can be inflated
- *  is returned first, so that errors in that text are found before the damage is reported.
+/** Reads up to `bytes` bytes of text into `buffer`. If a compressed file is damaged, the text before the damage is
+ *  returned first, as far as the codec gives it, so that errors in that text are found before the damage is
+ *  reported. How far that is does not depend on the sizes that the source is read in.
  *  \param [out] got  number of bytes read; on success, 0 only at the end of the text
- *  \return SPMM_OK; SPMM_ERR_OPEN if the file cannot be read or inflated: every later call then also returns
- *          SPMM_ERR_OPEN, and sp_input_error() says why */
+ *  \return SPMM_OK; SPMM_ERR_OPEN if the file cannot be read or decompressed, SPMM_ERR_MEMORY if decompressing it takes too
+ *          much memory: every later call then returns the same, and sp_input_error() says why */
 spmm_status sp_input_read(sp_input *source, char *buffer, int64_t bytes, int64_t *got);
 
 /** Returns the message of the last failed sp_input_read(), "found ..., expected ..."; owned by the source. */
 const char *sp_input_error(const sp_input *source);
 
 /** Returns an upper bound on the number of bytes of text still to be read. It follows from the length of the
- *  file alone, because deflate compresses by a factor of at most 1032. */
+ *  file alone, because no codec compresses by more than a known factor (sp_codec.ratio). */
 int64_t sp_input_bytes_left_at_most(const sp_input *source);
 
 /** Returns 1 if the text is repeatable, i.e. can be read again from any byte; else 0. The text of a plain
- *  file is repeatable; a gzipped file can only be read again from the beginning. */
+ *  file is repeatable; a compressed file can only be read again from the beginning. */
 int sp_input_repeatable(const sp_input *source);
+
+/** Returns what the file is compressed by; NULL if it is plain. */
+const sp_codec *sp_input_codec(const sp_input *source);
 
 /** Opens a second source for the same open file (not for the path, which may name another file by now). The
  *  second source starts at byte 0 and has no limit (sp_input_limit()). The text must be repeatable:
@@ -47,7 +52,7 @@ void sp_input_go_back(sp_input *source, int64_t position);
  *  be repeatable: sp_input_repeatable(). */
 void sp_input_limit(sp_input *source, int64_t limit);
 
-/** Returns the fraction of the file that has been read, 0 to 1; for a gzipped file, the fraction of its
+/** Returns the fraction of the file that has been read, 0 to 1; for a compressed file, the fraction of its
  *  compressed bytes. */
 double sp_input_fraction(const sp_input *source);
 

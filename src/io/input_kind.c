@@ -9,17 +9,14 @@
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
 
-/** The known file types that are not text. gzip is one of them because inflated data may be gzipped again. */
+/** The known file types that are not text, beside those of codec.h. */
 static const struct {
     const char *what, *do_what;
     int at, bytes;
     const char *magic;
 } kinds[] = {
-    {"gzip data inside of gzip data", UNPACK("zcat FILE > OTHER.gz"), 0, 2, "\x1F\x8B"},
-    {"xz data", UNPACK("xz -dk FILE"), 0, 6, "\3757zXZ\0"},
     {"lzma data", UNPACK("xz -dk --format=lzma FILE"), 0, 3, "\x5D\0\0"},
     {"bzip2 data", UNPACK("bzip2 -dk FILE"), 0, 3, "BZh"},
-    {"zstd data", UNPACK("zstd -d FILE"), 0, 4, "\x28\xB5\x2F\xFD"},
     {"lz4 data", UNPACK("lz4 -d FILE"), 0, 4, "\x04\x22\x4D\x18"},
     {"lzip data", UNPACK("lzip -dk FILE"), 0, 4, "LZIP"},
     {"compress data", UNPACK("zcat FILE > OTHER"), 0, 2, "\x1F\x9D"},
@@ -41,14 +38,33 @@ static const struct {
     {"a PDF", "give the matrix itself", 0, 5, "%PDF-"},
 };
 
-const char *sp_foreign_kind(const unsigned char *head, int64_t n)
+/** Says what to do with a compressed file that is not decompressed here.
+ *  \param [in] outer  NULL: this build cannot; else it has been decompressed once */
+static void describe_packed(const sp_codec *packed, const sp_codec *outer, char *text, size_t n)
+{
+    if (outer)
+        snprintf(text, n, "found %s data inside of %s data, expected text in it: " UNPACK("%s FILE"),
+                 packed->name, outer->name, outer->unpack);
+    else
+        snprintf(text, n,
+                 "found %s data, which this build cannot read, expected text, plain or compressed by %s:"
+                 " " UNPACK("%s FILE") ", or build with %s",
+                 packed->name, sp_codec_names(), packed->unpack, packed->library);
+}
+
+const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer)
 {
     static _Thread_local char text[256];
+    const sp_codec *const packed = sp_codec_of(head, n);
+    if (packed) {
+        describe_packed(packed, outer, text, sizeof text);
+        return text;
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (n < kinds[i].at + kinds[i].bytes) continue;
         if (memcmp(head + kinds[i].at, kinds[i].magic, (size_t)kinds[i].bytes) != 0) continue;
-        snprintf(text, sizeof text, "found %s, expected text, plain or gzipped: %s", kinds[i].what,
-                 kinds[i].do_what);
+        snprintf(text, sizeof text, "found %s, expected text, plain or compressed by %s: %s", kinds[i].what,
+                 sp_codec_names(), kinds[i].do_what);
         return text;
     }
     return NULL;

@@ -159,6 +159,18 @@ static void check_whole(sp_reading *r)
             (long long)entries, (long long)r->header.entries, (long long)r->header.size_line);
 }
 
+/** Moves a compressed file to the beginning of its body, which takes reading the header once more. */
+static void rewind_to_body(sp_reading *r)
+{
+    sp_text *const s = &r->whole.stream;
+    const char *line = "", *end;
+    if (sp_text_position(s) == r->header.body) return;
+    sp_text_go_back(s, 0, 0);
+    while (line && s->lines < r->header.size_line && sp_text_line(s, &line, &end, &r->error) == SPMM_OK)
+        continue;
+    r->stop = r->error.status != SPMM_OK;
+}
+
 static void start_pass(sp_reading *r, sp_region *region, int regions)
 {
     r->region = region;
@@ -174,6 +186,7 @@ static void start_pass(sp_reading *r, sp_region *region, int regions)
             sp_text_go_back(&region[k].stream, region[k].begin,
                             region == &r->whole ? r->header.size_line : 0);
     }
+    if (!sp_reading_repeatable(r)) rewind_to_body(r);
 }
 
 /** Returns the number of threads that read `bytes` bytes: r->options.threads, but at most one per chunk. */

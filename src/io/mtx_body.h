@@ -17,9 +17,10 @@ typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
 /** A contiguous range of the body of a file, which the threads read chunk by chunk. */
 typedef struct sp_region {
     sp_text stream;
-    int64_t begin;        /**< offset in bytes of the region's first line */
-    pthread_mutex_t lock; /**< not an OpenMP lock, which would spin while another thread inflates a chunk */
-    int done;             /**< 1: the region has no more chunks to hand out */
+    int64_t begin; /**< offset in bytes of the region's first line */
+    pthread_mutex_t
+        lock; /**< not an OpenMP lock, which would spin while another thread decompresses a chunk */
+    int done; /**< 1: the region has no more chunks to hand out */
 } sp_region;
 
 /** A thread's buffers: a chunk of text and the entries parsed from it. */
@@ -69,7 +70,8 @@ spmm_status sp_reading_status(const sp_reading *r, spmm_status status);
  *  sp_reading_status() returns. */
 spmm_status sp_reading_end(sp_reading *r, spmm_status status);
 
-/** Returns 1 if the body can be read again, which is so unless the file is gzipped; else 0. */
+/** Returns 1 if the body can be read again from anywhere, which is so unless the file is compressed; else 0: each pass
+ *  then decompresses it from its beginning. */
 int sp_reading_repeatable(const sp_reading *r);
 
 /** Returns an upper bound on the number of entries in the body: the number in the size line, or fewer if the
@@ -95,7 +97,7 @@ spmm_status sp_reading_coo(sp_reading *r, sp_coo *coo);
  *
  *  \param [in] wanted    which numbers of a line (indices, value) the sink needs
  *  \param [in] anywhere  0: chunks are read in file order. 1: each thread starts in a region of its own, so
- *                        that threads do not work on the same rows at once; a gzipped file is nevertheless
+ *                        that threads do not work on the same rows at once; a compressed file is nevertheless
  *                        read in order. With 1, r->error need not be the first error of the file, and
  *                        r->error.line says only whether a line causes the error (0: none does).
  *  \param [in] context   passed to the sink
@@ -134,7 +136,7 @@ int64_t sp_reading_entries(const sp_reading *r);
 /** Reports that the current pass is complete. */
 void sp_reading_report_end(sp_reading *r);
 
-/** Fills *info from the header and from the number of bytes of text; the text of a gzipped file must have
+/** Fills *info from the header and from the number of bytes of text; the text of a compressed file must have
  *  been read. */
 void sp_reading_describe(const sp_reading *r, sp_mtx_info *info);
 

@@ -280,6 +280,18 @@ static spmm_status read_directly(sp_reading *r, spmm_csr *a, int64_t *duplicates
     return done ? status : read_twice(r, a, duplicates);
 }
 
+/** Reads a compressed coordinate file. If it is not sorted it is decompressed once more, and not twice, which would take
+ *  longer than the triplets do. */
+static spmm_status read_compressed(sp_reading *r, spmm_csr *a, int64_t *stored, int64_t *duplicates)
+{
+    int done;
+    const spmm_status status = read_sorted(r, a, duplicates, &done);
+    if (done) return status;
+    r->progress_from = r->reported;
+    r->progress_to = 1.0;
+    return read_once(r, a, stored, duplicates);
+}
+
 spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                         int64_t *stored, int64_t *duplicates)
 {
@@ -291,8 +303,12 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
     const int once = status == SPMM_OK && !worth_two_passes(&r);
     if (status == SPMM_OK) status = check_memory(&r, once);
     entries = r.header.entries;
-    if (status == SPMM_OK)
-        status = once ? read_once(&r, a, &entries, &summed) : read_directly(&r, a, &summed);
+    if (status == SPMM_OK && !once)
+        status = read_directly(&r, a, &summed);
+    else if (status == SPMM_OK && !r.header.array && !sp_reading_repeatable(&r))
+        status = read_compressed(&r, a, &entries, &summed);
+    else if (status == SPMM_OK)
+        status = read_once(&r, a, &entries, &summed);
     if (status == SPMM_OK && info) sp_reading_describe(&r, info);
     status = sp_reading_end(&r, status);
     if (status != SPMM_OK) spmm_csr_destroy(a);

@@ -15,7 +15,7 @@ typedef struct sp_header {
     int64_t entries;    /**< number of entries that the body must hold */
     int64_t size_line;  /**< line number of the size line */
     int64_t body;       /**< offset in bytes of the body: the lines after the size line */
-    int64_t bytes;      /**< size of the body in bytes; of a gzipped file, an upper bound */
+    int64_t bytes;      /**< size of the body in bytes; of a compressed file, an upper bound */
 } sp_header;
 
 /** Reads a Matrix Market file from its beginning up to and including the size line, and sets *header.

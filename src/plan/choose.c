@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cpu_isa.h"
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/topology.h"
 #include "formats/panel.h"
 #include "formats/row_clusters.h"
 #include "formats/summation.h"
@@ -132,10 +132,10 @@ static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t product
     for (int t = 0; t < SP_TRAITS; t++) trait[t] = sp_trait_of(f, (sp_trait)t, k, precision);
     snprintf(why, n, "%s", sp_precision_word(precision));
     estimate(&c->forest[precision], trait, time, why, n);
-    /* REPAID: staged panels, whose set-up takes milliseconds, are taken only if so many products repay it. The
-     * estimates are too uncertain for fewer to count on. */
-    static const double REPAID = 200;
-    const double count = (double)(products > 0 ? products : SP_PRODUCTS_EXPECTED);
+    /* REPAID: staged panels, whose set-up takes milliseconds, are taken only if so many products repay it by these
+     * estimates. By measurement it can be several times as many (docs/PERFORMANCE.md). */
+    static const double REPAID = 130;
+    const double count = (double)sp_products_of(products);
     const sp_kernel *best = NULL;
     int number = 0;                     /* of the best one */
     for (int i = 0; i < CHOICES; i++) { /* the last one is that for staged panels */
@@ -183,7 +183,8 @@ static const sp_kernel *clustered(const sp_features *f, int64_t k, int64_t produ
     const sp_kernel *const kernel = ordered(CLUSTERED, f, products, REPAID, format);
     const int scattered = shared >= LEAST_SHARED && reuse > 0 && reuse - 1 < shared / 2;
     if (!kernel || !scattered || bytes < LEAST_BYTES || x < f->cache / 2) return NULL;
-    snprintf(why, n, "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries a fetched row of X",
+    snprintf(why, n,
+             "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries per fetched row of X",
              x * 1e-6, shared, reuse);
     return kernel;
 }

@@ -53,7 +53,7 @@ typedef struct sp_features {
     F(SP_OVER_32, "over_32", "of the entries in rows beyond 32")     \
     F(SP_OVER_64, "over_64", "of the entries in rows beyond 64")     \
     F(SP_OVER_128, "over_128", "of the entries in rows beyond 128")  \
-    F(SP_REUSE, "reuse", "entries a fetched row of X")               \
+    F(SP_REUSE, "reuse", "entries per fetched row of X")             \
     F(SP_SHARED, "shared", "of its columns a neighbour shares")      \
     F(SP_ENTRIES, "entries", "entries per block")
 #define SP_TRAIT_NAME(id, column, phrase) id,
@@ -79,6 +79,9 @@ double sp_features_variation(const sp_features *f);
 double sp_features_reuse(const sp_features *f);
 
 enum { SP_PRODUCTS_EXPECTED = 1000 };
+
+/** Returns the number of products to come; asked <= 0: the usual one. Local. */
+static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked : SP_PRODUCTS_EXPECTED; }
 
 /** Chooses the kernel for products with k columns. Local.
  *

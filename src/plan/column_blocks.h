@@ -5,7 +5,7 @@
 #define SP_COLUMN_BLOCKS_H
 
 #include "device/device.h"
-#include "plan/exchange.h"
+#include "exchange/exchange.h"
 
 enum { SP_MOST_COLUMN_BLOCKS = 16 };
 

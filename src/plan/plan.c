@@ -1,13 +1,19 @@
 /** Creates plans for the product Y := alpha A X + beta Y distributed over all ranks; apply.c computes the
  *  products. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arguments.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "device/device.h"
+#include "distribute/joint.h"
+#include "formats/csr.h"
 #include "formats/multivector.h"
 #include "plan/plan_check.h"
 #include "plan/plan_struct.h"
+#include "plan/share_x.h"
+#include "plan/variants.h"
 
 static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
 
@@ -39,7 +45,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     TRY(sp_shape_check(p->shape));
     const int blocks = p->column_blocks.count;
     const int64_t k = p->k / blocks; /* number of columns that one kernel launch computes */
-    TRY(f ? sp_choose(f, k, o->products, p->precision, o->device, o->format, &kernel, NULL, 0)
+    snprintf(p->why, sizeof p->why, "named");
+    TRY(f ? sp_choose(f, k, o->products, p->precision, o->device, o->format, &kernel, p->why, sizeof p->why)
           : named_kernel(o, &kernel));
     TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     p->space = kernel->device;
@@ -52,8 +59,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
 
 /** Determines the row blocks and the number of column blocks, which is the same on all ranks. Collective over
  *  the grid. If o->column_blocks is not 0, X is split into that many column blocks. If it is 0, X is not
- *  split on CPUs. On GPUs X is split into sp_column_blocks_best() column blocks if rows of X are exchanged,
- *  overlap is not disabled, and fewer than half of the rows of all ranks' blocks are interior. */
+ *  split on CPUs. On GPUs X is split into sp_column_blocks_best() column blocks if rows of X are exchanged (but not by
+ *  the joint exchange), overlap is not disabled, and fewer than half of the rows of all ranks' blocks are interior. */
 static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 {
     spmm_status status = SPMM_OK;
@@ -64,10 +71,14 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
             SPMM_ERR_USAGE,
             "%d column blocks of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes",
             o->column_blocks, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
+    if (o->column_blocks > 1 && p->halo->joint)
+        status = sp_fail(SPMM_ERR_USAGE, "%d column blocks: the joint exchange moves whole rows, expected 1",
+                         o->column_blocks);
     TRY(sp_agree(p->grid->comm, "plan", status));
     if (o->column_blocks > 0) p->column_blocks.count = o->column_blocks;
     sp_row_blocks_find(p->halo, !o->no_overlap && o->column_blocks < 2, &p->parts);
-    if (o->column_blocks > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0)
+    if (o->column_blocks > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0 ||
+        p->halo->joint)
         return SPMM_OK;
     rows[0] = (double)sp_row_blocks_interior_rows(&p->parts);
     rows[1] = (double)p->halo->local.rows;
@@ -87,13 +98,17 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
                               sp_value_size(p->precision);
     const int moves = p->halo->all_moved > 0;
     /* even if no row is exchanged, it is an error to request a transport that is not available */
-    if (moves || o->transport != SPMM_TRANSPORT_AUTO)
-        TRY(sp_exchange_create(p->grid, p->halo, row_bytes, p->space, o->transport, p->threads,
-                               &p->exchange));
-    if (!moves) {
+    const int named = o->transport != SPMM_TRANSPORT_AUTO &&
+                      (o->transport != SPMM_TRANSPORT_SHARED || p->space != SPMM_CPU);
+    if (!p->exchange && (moves || named))
+        TRY(sp_exchange_create(p->grid, p->halo, row_bytes, p->space, o->transport, o->stream != NULL,
+                               p->threads, &p->exchange));
+    if (!moves && !sp_exchange_shares(p->exchange)) {
         sp_exchange_destroy(p->exchange);
         p->exchange = NULL;
     }
+    if (p->halo->joint && p->halo->joint->moves.all_moved > 0)
+        TRY(sp_partial_rows_create(p->grid, p->halo, o, p->k, p->threads, &p->partial));
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
                             &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
@@ -109,12 +124,17 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
 {
     sp_features f;
     p->grid = grid;
-    p->halo = halo;
+    p->halo = p->given = halo;
+    p->block = block;
+    p->options = *o;
+    p->function = "spmm_apply";
+    p->product = "Y := A X";
     p->k = k;
     p->precision = block->csr.precision;
     p->shape = (sp_shape){o->block_size, o->subwarp};
     p->threads = threads_of(o->threads);
     if (!o->kernel) TRY(sp_plan_features(grid->comm, block, o->threads, &f));
+    TRY(sp_share_x(block, o, p));
     TRY(find_parts(o, p));
     TRY(sp_agree(grid->comm, "convert", build(o, o->kernel ? NULL : &f, p)));
     return connect(o, p);
@@ -135,49 +155,154 @@ spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const s
     return SPMM_OK;
 }
 
+static void destroy_own(sp_plan_own *own)
+{
+    if (!own) return;
+    sp_halo_destroy(&own->halo);
+    sp_halo_destroy(&own->joint);
+    spmm_csr_destroy(&own->host.csr);
+    sp_grid_destroy(&own->grid);
+    sp_free(own);
+}
+
+/** Copies a block whose CSR is in GPU memory to host memory, where planning looks at it. */
+static spmm_status fetch(const spmm_block *block, const spmm_plan_options *o, sp_plan_own *own)
+{
+    int on_gpu;
+    TRY(sp_precision_check("block.csr", block->csr.precision));
+    TRY(sp_csr_on_gpu(&block->csr, &on_gpu));
+    if (!on_gpu) return SPMM_OK;
+    if (o->device == SPMM_CPU)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "block.csr is in GPU memory, expected host memory with options.device SPMM_CPU");
+    own->host = *block;
+    own->host.csr = (spmm_csr){0};
+    if (o->stream) TRY(sp_device_take_stream(o->stream));
+    const spmm_status status = sp_csr_download(&block->csr, &own->host.csr);
+    if (o->stream) TRY(sp_device_return_stream());
+    own->on_gpu = status == SPMM_OK ? block : NULL;
+    return status;
+}
+
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan)
 {
     static const spmm_plan_options defaults;
     const spmm_plan_options *o = options ? options : &defaults;
-    spmm_plan *p = NULL;
+    const double start = MPI_Wtime();
+    sp_plan_own *own = NULL;
     spmm_status status;
     if (plan) *plan = NULL;
     TRY(sp_comm_check(comm, __func__));
     TRY(sp_plan_check(comm, block, k, o, plan));
-    TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan")));
-    TRY_GOTO(sp_grid_create(comm, block->p, block->q, &p->own_grid), failed);
-    TRY_GOTO(sp_halo_create(&p->own_grid, block, o->exchange, threads_of(o->threads), &p->own_halo), failed);
-    TRY_GOTO(create(&p->own_grid, block, &p->own_halo, k, o, p), failed);
-    *plan = p;
+    TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&own, 1, sizeof *own, "a plan")));
+    TRY_GOTO(sp_agree(comm, "plan", fetch(block, o, own)), failed);
+    if (own->on_gpu) block = &own->host;
+    TRY_GOTO(sp_grid_create(comm, block->p, block->q, &own->grid), failed);
+    TRY_GOTO(sp_halo_create(&own->grid, block, o->exchange, threads_of(o->threads), &own->halo), failed);
+    TRY_GOTO(sp_joint_halo_create(&own->grid, block, &own->halo, o, &own->joint), failed);
+    TRY_GOTO(sp_plan_create_fastest(&own->grid, block, &own->halo, own->joint.joint ? &own->joint : NULL, k,
+                                    o, plan),
+             failed);
+    (*plan)->own = own;
+    if (o->stream)
+        (void)sp_device_sync();  /* products do not wait for what was queued here, and report errors */
+    (*plan)->stream = o->stream; /* trials were waited for */
+    (*plan)->times = (sp_plan_times){.created = MPI_Wtime() - start}; /* without the products of trials */
     return SPMM_OK;
 failed:
-    spmm_plan_destroy(p);
+    destroy_own(own);
     return status == SPMM_ERR_USAGE ? sp_fail(status, "%s: %s", __func__, spmm_error_message()) : status;
 }
 
 void spmm_plan_destroy(spmm_plan *p)
 {
     if (!p) return;
+    if (p->pending.open && sp_mpi_runs()) (void)sp_plan_end(p);
+    if (sp_mpi_runs()) (void)sp_plan_wait(p);
+    sp_transposed_plan_destroy(p->transposed);
     sp_exchange_destroy(p->exchange);
+    sp_partial_rows_destroy(p->partial);
     sp_reduction_destroy(p->reduction);
     sp_row_blocks_destroy(&p->parts);
     sp_phases_destroy(&p->phases);
     sp_column_blocks_destroy(&p->column_blocks);
     spmm_multivector_destroy(&p->x);
     spmm_multivector_destroy(&p->y);
-    sp_halo_destroy(&p->own_halo);
-    sp_grid_destroy(&p->own_grid);
+    sp_node_rows_destroy(&p->node);
+    destroy_own(p->own);
     sp_free(p);
 }
 
 const char *spmm_plan_kernel(const spmm_plan *plan) { return plan ? plan->parts.kernel->id : ""; }
 
+/* ---- new values ---- */
+
+spmm_status sp_plan_refresh(sp_plan_own *own)
+{
+    const spmm_csr *const to = &own->host.csr;
+    if (!own->stale) return SPMM_OK;
+    TRY(sp_device_download(to->as, own->on_gpu->csr.as, to->nnz * sp_value_size(to->precision)));
+    own->stale = 0;
+    return SPMM_OK;
+}
+
+/** Finds out whether values travel from the caller's CSR to the kernels' arrays on the GPU, and else brings them to the host. \param [out]
+ * values  the caller's; NULL: those of the host are to be used */
+static spmm_status find_values(spmm_plan *p, const void **values)
+{
+    int all = 0;
+    *values = NULL;
+    if (!p->own || !p->own->on_gpu) return SPMM_OK;
+    p->own->stale = 1;
+    if (!p->given->joint && !p->transposed) TRY(sp_row_blocks_map(&p->parts, &all));
+    if (!all) return sp_plan_refresh(p->own);
+    *values = p->own->on_gpu->csr.as;
+    return SPMM_OK;
+}
+
+static spmm_status update(spmm_plan *p, const void *values)
+{
+    TRY(sp_row_blocks_update(&p->parts, values));
+    TRY(sp_partial_rows_update(p->partial));
+    return p->transposed ? sp_transposed_plan_update(p->transposed) : SPMM_OK;
+}
+
+spmm_status spmm_plan_update_values(spmm_plan *p)
+{
+    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
+    TRY(sp_comm_check(p->grid->comm, __func__));
+    const void *values = NULL;
+    spmm_status status = sp_plan_check_idle(p, __func__);
+    if (status == SPMM_OK) status = sp_plan_wait(p);
+    if (status == SPMM_OK) status = find_values(p, &values);
+    TRY(sp_agree(p->grid->comm, "convert", status));
+    if (p->given->joint) TRY(sp_joint_update(p->grid, p->block, p->given->joint));
+    status = update(p, values);
+    if (status == SPMM_OK && p->stream) status = sp_device_sync();
+    return sp_agree(p->grid->comm, "convert", status);
+}
+
+/* ---- facts ---- */
+
+spmm_transport sp_plan_transport(const spmm_plan *p)
+{
+    if (p->exchange) return sp_exchange_transport(p->exchange);
+    return p->partial ? sp_partial_rows_transport(p->partial) : SPMM_TRANSPORT_AUTO;
+}
+
 void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 {
-    *facts = (sp_plan_facts){
-        p->parts.kernel, p->exchange ? sp_exchange_transport(p->exchange) : SPMM_TRANSPORT_AUTO,
-        sp_reduction_method(p->reduction), sp_row_blocks_interior_rows(&p->parts), p->column_blocks.count};
+    const int64_t partial = p->partial ? p->halo->joint->moves.all_moved : 0;
+    *facts = (sp_plan_facts){p->parts.kernel,
+                             sp_plan_transport(p),
+                             sp_reduction_method(p->reduction),
+                             (p->exchange ? p->halo->all_moved : 0) + partial,
+                             sp_row_blocks_interior_rows(&p->parts),
+                             p->column_blocks.count,
+                             p->given,
+                             &p->variants,
+                             p->parts.count > 0 ? p->parts.part[0].state : NULL};
 }
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
@@ -185,15 +310,7 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
     TRY(sp_given(__func__, "x", x, "a place for the multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
-    const sp_halo *const h = p->halo;
-    if (!p->exchange || p->column_blocks.count > 1 || p->space == SPMM_CPU)
-        return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, p->k, p->precision, p->space, x);
-    void *memory = NULL;
-    int64_t bytes = 0;
-    TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
-    TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
-    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CUDA);
-    return SPMM_OK;
+    return sp_plan_x_create(p, 0, x);
 }
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)

@@ -21,7 +21,8 @@ spmm_status sp_plan_apply(spmm_plan *plan, double alpha, const spmm_multivector 
 
 /** Seconds that the phases of one product took on this rank. */
 typedef struct sp_apply_seconds {
-    double kernel;   /**< all kernels: interior + boundary, or their joint span if they run concurrently */
+    double
+        kernel; /**< all kernels: interior + boundary and, of the joint exchange, partial rows; or their joint span if they run concurrently */
     double interior; /**< kernels for the interior rows; 0 with column blocks */
     double boundary; /**< kernels for the rows that are not interior; with column blocks, for all rows */
     double reduce;   /**< the sum over the process row, including the time spent waiting */
@@ -54,13 +55,38 @@ void sp_plan_skip(spmm_plan *plan);
  *  message. Collective as sp_plan_exchange() is. */
 void sp_plan_skip_exchange(spmm_plan *plan);
 
+/** A way in which a plan can move rows between ranks. */
+typedef struct sp_variant {
+    spmm_exchange exchange; /**< never SPMM_EXCHANGE_AUTO */
+    int column_blocks;
+    int overlap;     /**< 1: interior rows are computed during the exchange */
+    double modelled; /**< seconds of a product by the model; NaN: it was not needed */
+    double
+        measured; /**< seconds of a product, least of a few, slowest rank; NaN: not timed; infinity: there was not
+                          enough memory */
+} sp_variant;
+
+enum { SP_MOST_VARIANTS = 6 };
+
+/** The variants that a plan was chosen from. */
+typedef struct sp_variants {
+    int count;  /**< 0: the plan was made as the options say */
+    int chosen; /**< number of the plan's variant */
+    sp_variant variant[SP_MOST_VARIANTS];
+} sp_variants;
+
 /** The decisions made for a plan. */
 typedef struct sp_plan_facts {
     const sp_kernel *kernel;
-    spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: there is no row of X to exchange */
+    spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
     spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
-    int64_t interior_rows;    /**< number of this rank's rows that are computed during the exchange */
-    int column_blocks;        /**< number of column blocks that X is split into; 1: X is not split */
+    int64_t
+        message_rows; /**< number of rows of X and partial Y that all ranks receive by messages; equal on all ranks */
+    int64_t interior_rows;       /**< number of this rank's rows that are computed during the exchange */
+    int column_blocks;           /**< number of column blocks that X is split into; 1: X is not split */
+    const sp_halo *halo;         /**< which rows are exchanged */
+    const sp_variants *variants; /**< what the plan was chosen from; valid as long as the plan */
+    const void *state; /**< the kernel's state of this rank's first row block; NULL if there is none */
 } sp_plan_facts;
 
 /** Reports the decisions made for a plan. Local. */

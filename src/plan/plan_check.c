@@ -7,6 +7,7 @@
 #include "base/arguments.h"
 #include "base/environment.h"
 #include "base/threads.h"
+#include "device/device.h"
 #include "kernels/kernel.h"
 
 static const char function[] = "spmm_plan_create";
@@ -18,14 +19,22 @@ static spmm_status check_options(const spmm_plan_options *o)
     TRY(sp_among(function, "options.format", (int)o->format, "spmm_format", SPMM_FORMAT_AUTO,
                  SP_FORMATS - 1));
     TRY(sp_among(function, "options.exchange", (int)o->exchange, "spmm_exchange", SPMM_EXCHANGE_AUTO,
-                 SPMM_EXCHANGE_BCAST));
+                 SPMM_EXCHANGE_JOINT));
     TRY(sp_among(function, "options.transport", (int)o->transport, "spmm_transport", SPMM_TRANSPORT_AUTO,
-                 SPMM_TRANSPORT_PEER));
+                 SPMM_TRANSPORT_SHARED));
     TRY(sp_among(function, "options.reduce", (int)o->reduce, "spmm_reduce", SPMM_REDUCE_AUTO,
                  SPMM_REDUCE_NCCL));
     if (!(o->ell_limit >= 0)) /* unlike ell_limit < 0, this also refuses NaN */
         return sp_fail(SPMM_ERR_USAGE, "%s: options.ell_limit is %g, expected 0 or more", function,
                        o->ell_limit);
+    if (o->stream && o->device == SPMM_CPU)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: options.stream is given, expected NULL with options.device SPMM_CPU", function);
+    if (o->stream) {
+        const spmm_status status = sp_device_check_stream(o->stream);
+        if (status != SPMM_OK)
+            return sp_fail(status, "%s: options.stream: %s", function, spmm_error_message());
+    }
     snprintf(threads, sizeof threads, "%s: options.threads = %d", function, o->threads);
     if (o->threads != 0) TRY(sp_threads_check(threads, o->threads));
     return SPMM_OK;
@@ -73,6 +82,10 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"options.reduce", o->reduce, 1},
         {"options.no_overlap", o->no_overlap != 0, 1},
         {"options.column_blocks", o->column_blocks, 1},
+        {"options.products", o->products, 1},
+        {"options.any_order", o->any_order != 0, 1},
+        {"options.stream", o->stream != NULL, 1},
+        {"options.quick_plan", o->quick_plan != 0, 1},
     };
     return sp_check_common(comm, function, all, sizeof all / sizeof *all);
 }

@@ -78,7 +78,8 @@ void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts)
 {
     row_run interior[SP_MOST_INTERIOR];
     const int64_t rows = halo->local.rows;
-    const int alone = halo->sources == 0;
+    /* with rows in common, sources are those of messages, and there may be none */
+    const int alone = halo->sources == 0 && !halo->node;
     const int runs = overlap && !alone ? interior_runs(halo, interior) : 0;
     memset(parts, 0, sizeof *parts);
     if (runs == 0) {
@@ -105,7 +106,7 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
         part->borrowed = 1;
         return SPMM_OK;
     }
-    const int64_t at = a->irp[part->first];
+    const int64_t at = part->entry = a->irp[part->first];
     part->csr = (spmm_csr){
         part->rows, a->cols,    a->irp[part->first + part->rows] - at,           a->precision,
         NULL,       a->ja + at, (char *)a->as + at * sp_value_size(a->precision)};
@@ -114,23 +115,37 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
     return SPMM_OK;
 }
 
-static spmm_status create_part(const sp_kernel *kernel, int64_t k, double ell_limit, int threads,
-                               sp_shape shape, sp_row_block *part)
+spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
 {
-    TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, ell_limit, k, threads, &part->a));
+    const sp_kernel *const kernel = parts->kernel;
+    const int threads = parts->threads;
+    TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->ell_limit, parts->k, threads,
+                         &part->a));
     if (kernel->device == SPMM_CPU)
         TRY(sp_thread_ranges_create(part->csr.irp, part->rows, threads, &part->work));
-    const sp_setup setup = {&part->a, &part->csr, k, threads, shape};
+    const sp_setup setup = {&part->a, &part->csr, parts->k, threads, parts->shape};
     return kernel->ops->prepare ? kernel->ops->prepare(&setup, &part->state) : SPMM_OK;
+}
+
+void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part)
+{
+    if (parts->kernel && parts->kernel->ops->release) parts->kernel->ops->release(part->state);
+    part->state = NULL;
+    sp_matrix_destroy(&part->a);
+    sp_thread_ranges_destroy(&part->work);
 }
 
 spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,
                                  int threads, sp_shape shape, sp_row_blocks *parts)
 {
     parts->kernel = kernel;
+    parts->k = k;
+    parts->ell_limit = ell_limit;
+    parts->threads = threads;
+    parts->shape = shape;
     for (int i = 0; i < parts->count; i++) {
         TRY(cut_out(&halo->local, &parts->part[i]));
-        TRY(create_part(kernel, k, ell_limit, threads, shape, &parts->part[i]));
+        TRY(sp_row_block_convert(parts, &parts->part[i]));
     }
     return SPMM_OK;
 }
@@ -139,9 +154,8 @@ void sp_row_blocks_destroy(sp_row_blocks *parts)
 {
     for (int i = 0; i < parts->count; i++) {
         sp_row_block *const p = &parts->part[i];
-        if (parts->kernel && parts->kernel->ops->release) parts->kernel->ops->release(p->state);
-        sp_matrix_destroy(&p->a);
-        sp_thread_ranges_destroy(&p->work);
+        sp_row_block_release(parts, p);
+        sp_value_maps_destroy(p->maps);
         if (!p->borrowed) sp_free(p->csr.irp);
     }
     memset(parts, 0, sizeof *parts);
@@ -154,6 +168,9 @@ spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp
     for (int i = begin; i < end; i++) {
         const sp_row_block *const p = &parts->part[i];
         spmm_multivector rows = *y;
+        if (p->lost)
+            return sp_fail(SPMM_ERR_USAGE, "the plan lost its matrix when spmm_plan_update_values() failed: "
+                                           "call it again, or destroy the plan");
         rows.rows = p->rows;
         rows.data = sp_row(y, p->first);
         const sp_launch launch = {.a = &p->a,

@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "distribute/partition.h"
+#include "partition/partition.h"
 #include "formats/multivector.h"
 #include "io/csv.h"
 #include "io/input.h"
@@ -60,8 +60,8 @@ void sp_series_free(spmm_device device, void *p)
 
 /* ---- reading the series from a file ---- */
 
-/** Returns 1 if the file starts with the banner of Matrix Market files. The file may be gzipped:
- *  sp_input_read() inflates it. */
+/** Returns 1 if the file starts with the banner of Matrix Market files. The file may be compressed:
+ *  sp_input_read() decompresses it. */
 static int is_matrix_market(const char *path)
 {
     static const char banner[] = "%%MatrixMarket";

@@ -161,13 +161,13 @@ static const sp_option_row rows[] = {
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      AUTO_WORDS(sp_device_words, device)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
-    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
+    {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1)},
     {0, "steps", "LIST", "measured: of generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
-    {0, "kernel", "LIST", "names of --list-kernels, one or more a step, or all (compared in a table)",
+    {0, "kernel", "LIST", "names of --list-kernels, one or more per step, or all (compared in a table)",
      CALL(set_kernel)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      CALL(set_block_size)},
-    {'r', "repeat", "N", "timed runs a step (default 10; at least 3 of a step that takes over a second)",
+    {'r', "repeat", "N", "timed runs per step (default 10; at least 3 of a step that takes over a second)",
      COUNT(repeat, 1)},
     {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0)},
     {0, "top", "K", "pairs to name, of the most and of the least alike (default 5)", COUNT(top, 0)},
@@ -180,9 +180,9 @@ static const sp_option_row rows[] = {
     {0, "tolerance", "LIST", "of --accuracy: differences that count as equal (default 0.1,0.01,0.001)",
      CALL(set_tolerance)},
     {'o', "output", "FILE", "write all coefficients as a Matrix Market array file", TEXT(output)},
-    {0, "json", "FILE", "append one JSON object a step and kernel", TEXT(json)},
-    {0, "csv", "FILE", "append one row a step and kernel, with a header when the file is new", TEXT(csv)},
-    {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait for ever)",
+    {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json)},
+    {0, "csv", "FILE", "append one row per step and kernel, with a header when the file is new", TEXT(csv)},
+    {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
      COUNT(timeout, 1)},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
@@ -198,7 +198,7 @@ void sp_series_options_help(FILE *out)
         "Usage: mpirun -np N series_mpi [OPTIONS] [FILE]\n\n"
         "How alike are series of measurements? Their means, deviations and Pearson's coefficient of every pair,\n"
         "on N ranks, each on its cores or its GPU, checked against the sequential program.\n\n"
-        "FILE is a Matrix Market array, a column a series, or CSV, a line a series; plain or gzipped. Without\n"
+        "FILE is a Matrix Market array, one column per series, or CSV, one line per series; plain or compressed. Without\n"
         "one series are generated, each value the one before changed by a random share.\n\n");
     sp_option_help(&table, out);
 }

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "formats/multivector.h"
-#include "plan/exchange.h"
+#include "exchange/exchange.h"
 #include "series_mpi/pearson_internal.h"
 
 /** Edge of a tile, which is square: GPU_EDGE on a GPU, CPU_EDGE on a CPU. If there is not enough memory, the
@@ -73,15 +73,15 @@ static spmm_status create_exchange(sp_pearson *p, int d)
     const int64_t row_bytes = sp_row_bytes(&p->z);
     TRY(sp_agree(p->grid->comm, "pearson", step_halo(p, d, &p->halo[d])));
     if (p->space == SPMM_CPU)
-        return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CPU, SPMM_TRANSPORT_AUTO, p->threads,
-                                  &p->exchange[d]);
+        return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CPU, SPMM_TRANSPORT_AUTO, 0,
+                                  p->threads, &p->exchange[d]);
     if (p->transport == SPMM_TRANSPORT_NCCL &&
-        sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_NCCL, p->threads,
+        sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_NCCL, 0, p->threads,
                            &p->exchange[d]) == SPMM_OK)
         return SPMM_OK;
     p->transport = SPMM_TRANSPORT_STAGED;
-    return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_STAGED, p->threads,
-                              &p->exchange[d]);
+    return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_STAGED, 0,
+                              p->threads, &p->exchange[d]);
 }
 
 static spmm_status allocate(sp_pearson *p, const sp_series *x)

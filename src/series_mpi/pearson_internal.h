@@ -2,7 +2,7 @@
 #ifndef SP_SERIES_MPI_PEARSON_INTERNAL_H
 #define SP_SERIES_MPI_PEARSON_INTERNAL_H
 
-#include "plan/exchange.h"
+#include "exchange/exchange.h"
 #include "series_mpi/pearson.h"
 
 struct sp_pearson {

@@ -239,6 +239,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_double(s, "q95", sp_histogram_quantile(t, 0.95));
     sp_writer_double(s, "max", pairs_there ? t->high : NAN);
     sp_writer_close(s);
+    sp_writer_schema(s);
 }
 
 spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r)

@@ -69,6 +69,7 @@ static void visit(sp_writer *s, const void *record)
         snprintf(name, sizeof name, "means_within_%g", o->tolerance[t]);
         sp_writer_double(s, name, b->means[t]);
     }
+    sp_writer_schema(s);
 }
 
 static spmm_status show(const bench *b)

@@ -7,6 +7,7 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "distribute/joint.h"
 #include "io/generators.h"
 #include "io/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
@@ -187,19 +188,33 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
     return buf;
 }
 
-/** Stores the communication of a product and the load imbalance. Collective. */
-static spmm_status note_halo(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                             sp_record *record)
+/** Returns the number of ranks that this rank receives rows of X or partial rows of Y from. */
+static int neighbours(const sp_halo *h)
 {
-    const double entries = (double)block->csr.nnz;
-    double all = entries, most[3] = {(double)(halo->ghost_low + halo->ghost_high), halo->sources, entries};
+    const sp_halo *const other = h->joint ? &h->joint->moves : NULL;
+    int count = h->sources;
+    for (int i = 0, j = 0; other && i < other->sources; i++) {
+        while (j < h->sources && h->source[j].rank < other->source[i].rank) j++;
+        count += j == h->sources || h->source[j].rank != other->source[i].rank;
+    }
+    return count;
+}
+
+spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record)
+{
+    const sp_halo *const partial = halo->joint ? &halo->joint->moves : NULL;
+    const int64_t rows = partial ? partial->ghost_low + partial->ghost_high : 0;
+    double all = (double)(halo->local.nnz + (partial ? partial->local.nnz : 0));
+    double most[3] = {(double)(halo->ghost_low + halo->ghost_high + rows), neighbours(halo), all};
     TRY(sp_slowest(grid->comm, most, 3));
     TRY(sp_sum(grid->comm, &all, 1));
+    record->imbalance = all > 0 ? most[2] * grid->size / all : 1;
     record->moved.rows = (int64_t)most[0];
     record->moved.neighbours = (int)most[1];
-    record->moved.all_rows = halo->all_moved;
+    record->moved.all_rows = sp_halo_all_moved(halo);
+    record->moved.partial_rows = partial ? partial->all_moved : 0;
     record->moved.bcast_rows = halo->all_bcast;
-    record->imbalance = all > 0 ? most[2] * grid->size / all : 1;
+    record->run.exchange = record->moved.all_rows > 0 ? sp_exchange_word(halo->kind) : "none";
     return SPMM_OK;
 }
 
@@ -207,7 +222,6 @@ static void note_run(const sp_job *job, sp_record *r)
 {
     static char x[48];
     const sp_options *const o = &job->options;
-    const sp_halo *const halo = &job->dist.halo;
     r->matrix = job->input.facts;
     r->matrix.source = o->matrix;
     r->matrix.field = job->input.info.field;
@@ -219,7 +233,6 @@ static void note_run(const sp_job *job, sp_record *r)
     r->run.warmup = o->warmup;
     r->run.precision = sp_precision_word(o->precision);
     r->run.partition = sp_partition_word(o->partition);
-    r->run.exchange = halo->all_moved > 0 ? sp_exchange_word(halo->kind) : "none";
     r->run.overlap = !o->no_overlap;
     r->run.x = x_text(o, x, sizeof x);
     r->run.verify = sp_verify_words[job->reference.mode];
@@ -244,10 +257,11 @@ spmm_status sp_job_preamble(const sp_job *job, sp_record *record)
                               halo->targets};
     sp_rank_row *all = NULL;
     note_run(job, record);
-    TRY(note_halo(grid, block, halo, record));
+    TRY(sp_job_note_halo(grid, halo, record));
     TRY(sp_job_slowest(grid, &record->seconds));
     spmm_status status = SPMM_OK;
-    if (sp_is_root(&job->place)) status = sp_alloc((void **)&all, grid->size, sizeof *all, "a row a rank");
+    if (sp_is_root(&job->place))
+        status = sp_alloc((void **)&all, grid->size, sizeof *all, "one row per rank");
     TRY(sp_agree(grid->comm, "report", status));
     status = sp_collect(grid->comm, &mine, sizeof mine, all);
     if (status == SPMM_OK && job->place.verbosity >= 0) {
@@ -293,6 +307,7 @@ void sp_job_destroy(sp_job *job)
 {
     sp_distribution *const d = &job->dist;
     sp_halo_destroy(&d->halo);
+    sp_halo_destroy(&d->joint);
     spmm_block_destroy(&d->block); /* before input.a, whose arrays the block may share */
     sp_ranges_destroy(&d->ranges);
     sp_free(d->perm);

@@ -27,6 +27,7 @@ typedef struct sp_distribution {
     spmm_block block; /**< this rank's block of A */
     sp_halo halo;     /**< which rows of X are exchanged in a product */
     int64_t *perm;    /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
+    sp_halo joint;    /**< the joint exchange's, if that may be chosen; else zeroed */
     int64_t *x_old;   /**< --partition graph and generated X: indices that this rank's rows of X had before
                            renumbering; else NULL */
 } sp_distribution;
@@ -140,12 +141,16 @@ spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds);
  *  has chosen one, the transport. Local. */
 spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *binding);
 
+/** Stores what a product by a plan with that halo exchanges, and the imbalance of the entries that ranks multiply. Collective over the grid. */
+spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record);
+
 /** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not wanted. */
 typedef struct sp_job_times {
     double *apply;                        /**< from a barrier before the product to a barrier after it;
                                                includes delays of ranks that share a core */
     double *kernel;                       /**< time in kernels, see sp_apply_seconds */
     double *interior, *boundary, *reduce; /**< parts of the product, see sp_apply_seconds */
+    double *all_kernels;                  /**< time in kernels, sum over the ranks */
 } sp_job_times;
 
 /** Makes `warmup` untimed and then `repeat` timed products Y := A X.

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "distribute/gather.h"
 #include "io/spmm_file.h"
-#include "parallel_io/parallel_read.h"
+#include "distribute/parallel_read.h"
 #include "spmm_mpi/job.h"
 
 /** Copies the row and column blocks from *l to *r, and derives the owners of the rows of X. Collective. */

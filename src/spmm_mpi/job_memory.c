@@ -82,11 +82,13 @@ static double reading_bytes(const outlook *l, const sp_options *o, int ranks)
 }
 
 /** Returns the number of bytes needed during the products. */
-static double product_bytes(const outlook *l, spmm_device device)
+static double product_bytes(const outlook *l, const sp_options *o, spmm_device device)
 {
     const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
     const double of_x = device == SPMM_CPU ? rows_bytes(l, rows + cols) : 0;
-    return l->share * (blocks_bytes(l) + of_x) + l->x_file;
+    /* the joint exchange divides the blocks anew, and keeps them */
+    const int copies = o->exchange == SPMM_EXCHANGE_JOINT && l->p > 1 ? 2 : 1;
+    return l->share * (copies * blocks_bytes(l) + of_x) + l->x_file;
 }
 
 spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place)
@@ -104,5 +106,5 @@ spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place)
     if (o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
     snprintf(what, sizeof what, "a multivector X, a multivector Y (K = %lld) and %.300s", (long long)l.k,
              o->matrix);
-    return sp_memory_needs(product_bytes(&l, place->binding.device), what);
+    return sp_memory_needs(product_bytes(&l, o, place->binding.device), what);
 }

@@ -6,10 +6,13 @@
 #include "base/destination.h"
 #include "base/enum_words.h"
 #include "base/words.h"
-#include "distribute/reorder.h"
+#include "cli/machine.h"
+#include "distribute/node_rows.h"
 #include "io/generators.h"
 #include "io/input.h"
-#include "plan/exchange.h"
+#include "partition/reorder.h"
+#include "kernels/peers/peer_kernels.h"
+#include "exchange/exchange.h"
 #include "plan/reduce.h"
 #include "spmm_mpi/job.h"
 
@@ -19,9 +22,27 @@ static spmm_status check_ways(const sp_options *o, spmm_device device)
 {
     const char *why = o->transport == SPMM_TRANSPORT_AUTO ? NULL : sp_transport_missing(o->transport, device);
     if (why) return sp_fail(SPMM_ERR_USAGE, "--transport %s: %s", sp_transport_word(o->transport), why);
+    if (o->transport == SPMM_TRANSPORT_SHARED && o->column_blocks > 1)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--transport shared: X is cut into blocks of columns (--column-blocks %d)",
+                       o->column_blocks);
     why = sp_reduce_missing(o->reduce, device);
     if (why) return sp_fail(SPMM_ERR_USAGE, "--reduce %s: %s", sp_reduce_word(o->reduce), why);
     return o->partition == SP_PARTITION_GRAPH ? sp_graph_ready() : SPMM_OK;
+}
+
+/** Checks that the library of --kernel is here, if it is another's. */
+static spmm_status check_library(const sp_options *o, int threads)
+{
+    char path[SP_MESSAGE_BYTES];
+    const char *version;
+    const sp_kernel *const kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
+    if (!kernel || !kernel->library) return SPMM_OK;
+    if (!sp_peer_kernel_found(kernel, path, sizeof path))
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--kernel %s: this build has no adaptor to %s, %.400s: install %s, then make",
+                       kernel->id, kernel->library, path, kernel->library);
+    return sp_peer_kernel_open(kernel, threads, &version);
 }
 
 static spmm_status check_kernels(const sp_options *o, spmm_device device)
@@ -49,6 +70,14 @@ static spmm_status check_planned_grid(const sp_options *o, int running)
                    (long long)ranks, (long long)ranks);
 }
 
+/** Checks --transport shared: the ranks of a node must be consecutive in their process column. Collective. */
+static spmm_status check_common_memory(const sp_grid *g)
+{
+    int consecutive, shared;
+    TRY(sp_node_ranks_check(g, &consecutive, &shared));
+    return consecutive ? SPMM_OK : sp_fail(SPMM_ERR_USAGE, "--transport shared: %s", SP_NOT_CONSECUTIVE);
+}
+
 /** Checks that the hardware suits --transport and --reduce: peer needs all ranks of a process column on one
  *  node, NCCL needs one GPU per rank.
  *
@@ -58,7 +87,9 @@ static spmm_status check_neighbours(const sp_options *o, const sp_grid *g, const
 {
     int which, on_node = g->dims[0], in_column = 1, in_row = 1;
     spmm_status column = SPMM_OK, row = SPMM_OK;
-    if (binding->device == SPMM_CPU || o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
+    if (o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
+    if (o->transport == SPMM_TRANSPORT_SHARED) return check_common_memory(g);
+    if (binding->device == SPMM_CPU) return SPMM_OK;
     if (o->transport == SPMM_TRANSPORT_PEER) column = sp_node_rank(g->col_comm, &which, &on_node);
     if (o->transport == SPMM_TRANSPORT_NCCL)
         column = sp_node_sharers(g->col_comm, binding->gpu.pci, &which, &in_column);
@@ -83,6 +114,20 @@ static spmm_status check_matrix(const char *matrix)
     return sp_fail(SPMM_ERR_OPEN, "%s: no such file, and no such generator%s", SHOWN(matrix), meant);
 }
 
+/** Checks the machine file, and that the machine has the ranks that are planned. */
+static spmm_status check_machine(const sp_options *o, int running)
+{
+    sp_machine machine;
+    if (!o->machine) return SPMM_OK;
+    TRY(sp_machine_read(o->machine, &machine));
+    int64_t most = o->plan_count == 0 ? running : 0;
+    for (int i = 0; i < o->plan_count; i++)
+        if (o->plan_ranks[i] > most) most = o->plan_ranks[i];
+    if (most <= sp_machine_ranks(&machine)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "--machine %s: %lld ranks are planned, and the machine has %d nodes of %d",
+                   SHOWN(o->machine), (long long)most, machine.nodes, machine.ranks_per_node);
+}
+
 /** Checks that the file of -x can be opened: it is read after the matrix, so an error would come late. */
 static spmm_status check_x(const char *path)
 {
@@ -104,7 +149,9 @@ static spmm_status check_outputs(const sp_options *o)
     const sp_named_file files[] = {
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},
+        {"--machine", o->machine, SP_READ},
         {"--cache", o->cache, SP_REPLACED},
+        {"--probe", o->probe_file, SP_REPLACED},
         {"--output", o->action == SP_ACTION_MULTIPLY ? o->output : NULL, SP_REPLACED},
         {"--json", o->json, SP_APPENDED},
         {"--csv", o->csv, SP_APPENDED},
@@ -112,8 +159,9 @@ static spmm_status check_outputs(const sp_options *o)
     return sp_outputs_check(files, sizeof files / sizeof *files);
 }
 
-static spmm_status check_files(const sp_options *o)
+static spmm_status check_files(const sp_options *o, int running)
 {
+    TRY(check_machine(o, running));
     TRY(check_matrix(o->matrix));
     TRY(check_x(o->x_file));
     return check_outputs(o);
@@ -123,9 +171,10 @@ static spmm_status check(const sp_options *o, const sp_place *place)
 {
     TRY(check_ways(o, place->binding.device));
     TRY(check_kernels(o, place->binding.device));
+    TRY(check_library(o, place->binding.threads));
     TRY(check_planned_grid(o, place->grid.size));
     if (!sp_is_root(place)) return SPMM_OK;
-    TRY(check_files(o));
+    TRY(check_files(o, place->grid.size));
     return sp_job_check_memory(o, place);
 }
 

@@ -9,7 +9,9 @@
 #include "distribute/gather.h"
 #include "formats/multivector.h"
 #include "formats/summation.h"
+#include "kernels/peers/peer_kernels.h"
 #include "plan/plan.h"
+#include "plan/variants.h"
 #include "spmm_mpi/dram_bound.h"
 #include "spmm_mpi/probe.h"
 
@@ -18,12 +20,13 @@
 /** What the runs have in common. */
 typedef struct session {
     const sp_job *job;
-    spmm_transport transport; /* that of --transport; if that is auto, the choice of the first plan */
-    int64_t touched;          /* number of nonempty columns of the block; set with copy_bandwidth */
-    double copy_bandwidth;    /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
-    int64_t peak_bytes;       /* peak resident set before measure_dram_bound() resets the peak */
-    sp_record record;         /* the last run's; before the first run what is known by then */
-    int runs, failed;         /* runs: runs made; failed: runs whose verification failed */
+    spmm_transport transport;    /* that of --transport; if that is auto, the choice of the first plan */
+    int64_t touched;             /* number of nonempty columns of the block; set with copy_bandwidth */
+    double copy_bandwidth;       /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
+    int64_t peak_bytes;          /* peak resident set before measure_dram_bound() resets the peak */
+    sp_record record;            /* the last run's; before the first run what is known by then */
+    int runs, failed;            /* runs: runs made; failed: runs whose verification failed */
+    int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
 } session;
 
 /** Data of one run, i.e. of one K and one kernel. */
@@ -32,6 +35,7 @@ typedef struct run {
     int64_t k;
     sp_record record;
     spmm_plan *plan;
+    const sp_halo *halo;            /* the plan's */
     spmm_multivector x, y;          /* this rank's rows of X and Y, in the memory of the plan's device */
     spmm_multivector y_host;        /* copy of y in host memory if y is on a GPU; otherwise unused */
     spmm_multivector x_whole;       /* rank 0: the whole X, if it must be generated for verification */
@@ -41,7 +45,7 @@ typedef struct run {
 } run;
 
 /** The times that run.seconds stores for each repetition. STILL is a product without the exchange of X. */
-enum { APPLY, KERNEL, INTERIOR, BOUNDARY, REDUCE, EXCHANGE, STILL, TIMES };
+enum { APPLY, KERNEL, INTERIOR, BOUNDARY, REDUCE, ALL_KERNELS, EXCHANGE, STILL, TIMES };
 
 static void destroy_run(run *r)
 {
@@ -67,6 +71,8 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
                                .reduce = o->reduce,
                                .no_overlap = o->no_overlap,
                                .column_blocks = o->column_blocks,
+                               .any_order = o->any_order,
+                               .quick_plan = o->quick_plan,
                                .products = o->products};
 }
 
@@ -74,14 +80,35 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
 static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run *r)
 {
     sp_record *rec = &r->record;
+    r->halo = facts->halo;
+    rec->plan.variants = *facts->variants;
+    rec->run.overlap = facts->variants->variant[facts->variants->chosen].overlap;
     rec->moved.column_blocks = facts->column_blocks;
+    rec->moved.message_rows = facts->message_rows;
     rec->run.transport = facts->transport == SPMM_TRANSPORT_AUTO ? "none"
                                                                  : sp_transport_word(facts->transport);
     rec->run.reduce = facts->reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts->reduce);
     double rows[2] = {(double)facts->interior_rows, (double)job->dist.block.csr.rows};
     TRY(sp_sum(job->place.grid.comm, rows, 2));
     rec->moved.interior = rows[1] > 0 ? rows[0] / rows[1] : 1;
-    return SPMM_OK;
+    return sp_job_note_halo(&job->place.grid, facts->halo, rec);
+}
+
+/** Stores in the record which other library the kernel is of, if it is not ours, and how it is called.
+ *  Local. */
+static spmm_status note_library(const sp_job *job, const void *state, run *r)
+{
+    sp_record *rec = &r->record;
+    rec->library.version = "";
+    rec->library.way[0] = '\0';
+    if (!r->kernel->library) return SPMM_OK;
+    snprintf(rec->library.way, sizeof rec->library.way, "%s", sp_peer_kernel_way(state));
+    return sp_peer_kernel_open(r->kernel, job->place.binding.threads, &rec->library.version);
+}
+
+static int all_asked(const sp_job *job)
+{
+    return job->options.kernel && strcmp(job->options.kernel, "all") == 0;
 }
 
 /** \param [in,out] transport  SPMM_TRANSPORT_AUTO: the plan chooses, and if it exchanges anything its choice
@@ -91,12 +118,16 @@ static spmm_status make_plan(const sp_job *job, spmm_transport *transport, run *
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
     sp_plan_facts facts;
     const double start = MPI_Wtime();
+    const sp_halo *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
     options.kernel = r->kernel->id;
     options.transport = *transport;
-    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, r->k, &options, &r->plan));
+    if (all_asked(job)) options.quick_plan = 1; /* kernels are compared in the same way of exchanging */
+    TRY(sp_plan_create_fastest(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options,
+                               &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (*transport == SPMM_TRANSPORT_AUTO) *transport = facts.transport;
+    TRY(note_library(job, facts.state, r));
     return note_facts(job, &facts, r);
 }
 
@@ -209,10 +240,11 @@ static spmm_status products(const sp_job *job, run *r)
         times_of(job, r, KERNEL),
         times_of(job, r, INTERIOR),
         times_of(job, r, BOUNDARY),
-        times_of(job, r, REDUCE)
+        times_of(job, r, REDUCE),
+        times_of(job, r, ALL_KERNELS)
     };
     TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
-    if (job->dist.halo.all_moved > 0) {
+    if (sp_halo_all_moved(r->halo) > 0) {
         TRY(sp_job_time_exchange(&job->place.grid, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
         TRY(sp_job_time_local(&job->place.grid, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
     }
@@ -226,6 +258,7 @@ static spmm_status products(const sp_job *job, run *r)
     rec->seconds.exchange = median(job, r, EXCHANGE);
     rec->seconds.no_exchange = median(job, r, STILL);
     rec->moved.hidden = hidden_share(rec);
+    rec->plan.one_rank = median(job, r, ALL_KERNELS);
     rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
                                         : 0;
     return SPMM_OK;
@@ -295,10 +328,11 @@ static spmm_status collect(const sp_job *job, run *r)
 
 /** Returns 1 if the kernel must give the same Y as the serial product bit for bit, so that any difference is
  *  an error. Called on rank 0 only. */
-static int must_be_exact(const sp_job *job, const sp_kernel *kernel)
+static int must_be_exact(const sp_job *job, const sp_kernel *kernel, const sp_halo *halo)
 {
     if (job->place.grid.dims[1] > 1)
-        return 0; /* Y is the sum of several partial Y, which rounds differently */
+        return 0;              /* Y is the sum of several partial Y, which rounds differently */
+    if (halo->joint) return 0; /* so are some rows of Y */
     return kernel->exact == SP_EXACT_YES ||
            (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
            (kernel->exact == SP_EXACT_UNSPLIT && job->input.facts.longest <= SP_CHAIN);
@@ -326,23 +360,18 @@ static spmm_status verify(const sp_job *job, run *r)
     if (reference->mode == SP_VERIFY_SAMPLE && error->row >= 0) error->row = reference->sampled[error->row];
     if (job->dist.perm && error->row >= 0) error->row = old_number(job->dist.perm, error->row);
     /* for a kernel that must be exact, any difference is a failure */
-    int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel) && error->different);
+    int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel, r->halo) && error->different);
     TRY(sp_bcast(job->place.grid.comm, SP_ROOT, &passed, sizeof passed));
     r->record.passed = (int)passed;
     r->record.seconds.verify = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
-static int all_asked(const sp_job *job)
-{
-    return job->options.kernel && strcmp(job->options.kernel, "all") == 0;
-}
-
 /** Returns the width of the column of kernel names in the tables. */
 static int name_width(const sp_job *job)
 {
     int count, width = 14;
-    const sp_kernel *kernel = sp_kernels(&count);
+    const sp_kernel *kernel = sp_kernels_all(&count);
     for (int i = 0; i < count && all_asked(job); i++)
         if (kernel[i].device == job->place.binding.device && (int)strlen(kernel[i].id) > width)
             width = (int)strlen(kernel[i].id);
@@ -409,15 +438,41 @@ static spmm_status measure_dram_bound(session *s)
     return measured;
 }
 
+/** Opens the libraries of the other libraries' kernels of the job's device, before anything is timed. Those
+ *  that cannot be used on every rank are left out; rank 0 says why where it has one that it cannot use.
+ *  Collective. */
+static spmm_status open_libraries(session *s)
+{
+    const sp_job *const job = s->job;
+    const int threads = job->place.binding.threads;
+    int ours, count;
+    (void)sp_kernels(&ours);
+    const sp_kernel *const kernel = sp_kernels_all(&count);
+    for (int i = ours; i < count; i++) {
+        char path[SP_MESSAGE_BYTES];
+        const char *version;
+        const int found = kernel[i].device == job->place.binding.device &&
+                          sp_peer_kernel_found(&kernel[i], path, sizeof path);
+        const int broken = found && sp_peer_kernel_open(&kernel[i], threads, &version) != SPMM_OK;
+        double missing = !found || broken;
+        if (broken && job->place.verbosity >= 0)
+            printf("%7s  %-*s  left out: %s\n", "", name_width(job), kernel[i].id, spmm_error_message());
+        TRY(sp_slowest(job->place.grid.comm, &missing, 1));
+        s->unusable[i - ours] = missing > 0;
+    }
+    return SPMM_OK;
+}
+
 /** Makes one run with K = k for every kernel of the job's device and format. Appends each record to `runs`,
  *  of which it increments the number s->runs. */
 static spmm_status multiply_every(session *s, int64_t k, sp_record *runs)
 {
     const sp_job *const job = s->job;
-    int kernels;
-    const sp_kernel *kernel = sp_kernels(&kernels);
+    int ours, kernels;
+    (void)sp_kernels(&ours);
+    const sp_kernel *kernel = sp_kernels_all(&kernels);
     for (int i = 0; i < kernels; i++) {
-        if (kernel[i].device != job->place.binding.device) continue;
+        if (kernel[i].device != job->place.binding.device || (i >= ours && s->unusable[i - ours])) continue;
         if (job->options.format != SPMM_FORMAT_AUTO && job->options.format != kernel[i].format) continue;
         const spmm_status status = multiply(s, &kernel[i], k);
         if (status == SPMM_OK) {
@@ -439,9 +494,10 @@ static spmm_status compare_all(session *s)
     const sp_columns *const columns = &job->input.columns;
     int kernels;
     sp_record *runs = NULL;
-    (void)sp_kernels(&kernels);
+    (void)sp_kernels_all(&kernels);
     spmm_status status = sp_alloc((void **)&runs, (int64_t)kernels * columns->count, sizeof *runs, "records");
     status = sp_agree(job->place.grid.comm, "report", status);
+    if (status == SPMM_OK) status = open_libraries(s);
     for (int i = 0; i < columns->count && status == SPMM_OK; i++)
         status = multiply_every(s, columns->k[i], runs);
     if (status == SPMM_OK && s->runs == 0)
@@ -450,6 +506,19 @@ static spmm_status compare_all(session *s)
         sp_report_comparison(stdout, runs, s->runs, name_width(job));
     sp_free(runs);
     return status;
+}
+
+/** Measures this machine and writes the file of --probe=FILE. Collective. */
+static spmm_status write_machine(const sp_job *job)
+{
+    const sp_place *const place = &job->place;
+    const spmm_plan_options options = sp_job_plan_options(&job->options, &place->binding);
+    sp_machine machine;
+    TRY(sp_probe_nodes(&place->grid, &place->binding, &options, &machine));
+    return sp_agree(place->grid.comm, "probe",
+                    sp_is_root(place) ? sp_machine_write(job->options.probe_file, &machine,
+                                                         "# measured by spmm_mpi --probe\n")
+                                      : SPMM_OK);
 }
 
 spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, const sp_record *record,
@@ -461,6 +530,7 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, c
     session s = {.job = job, .transport = o->transport, .record = *record};
     if (o->probe)
         TRY(sp_probe_machine(&job->place.grid, &job->dist.block.csr, columns->k[0], &s.record.probe));
+    if (o->probe_file) TRY(write_machine(job));
     if (o->probe || (o->verbosity >= 0 && (all || o->verbosity > 0))) TRY(measure_dram_bound(&s));
     if (job->place.verbosity >= 0) sp_report_table_head(stdout, name_width(job));
     if (all) TRY(compare_all(&s));

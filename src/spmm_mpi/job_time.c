@@ -46,8 +46,10 @@ spmm_status sp_job_time(const sp_grid *grid, spmm_plan *plan, const spmm_multive
         put(times->interior, i, s.interior);
         put(times->boundary, i, s.boundary);
         put(times->reduce, i, s.reduce);
+        put(times->all_kernels, i, s.kernel);
     }
     TRY(sp_agree(grid->comm, "apply", status));
+    if (times->all_kernels) TRY(sp_sum(grid->comm, times->all_kernels, repeat));
     TRY(slowest(grid, times->apply, repeat));
     TRY(slowest(grid, times->kernel, repeat));
     TRY(slowest(grid, times->interior, repeat));

@@ -4,7 +4,10 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "formats/summation.h"
-#include "plan/exchange.h"
+#include "kernels/peers/peer_kernels.h"
+#include "kernels/peers/peer_load.h"
+#include "exchange/exchange.h"
+#include "plan/variants.h"
 #include "spmm_mpi/job.h"
 
 static const char *exactness(const sp_kernel *kernel)
@@ -17,6 +20,34 @@ static const char *exactness(const sp_kernel *kernel)
                                                : "no";
 }
 
+static void print_kernel(const sp_kernel *kernel, int width)
+{
+    printf("%-*s  %-7s %-10s %-8s %s", width, kernel->id, sp_device_word(kernel->device),
+           sp_format_word(kernel->format), exactness(kernel), kernel->what);
+}
+
+/** Lists the kernels of other libraries: those that can be used, with the library's version, and of the
+ *  others why not. The lines of the former are like those of our kernels. */
+static void list_others(int width)
+{
+    int ours, count;
+    (void)sp_kernels(&ours);
+    const sp_kernel *const kernel = sp_kernels_all(&count);
+    printf("other libraries, to compare with; auto and --autotune take none of these\n");
+    for (int i = ours; i < count; i++) {
+        char path[SP_MESSAGE_BYTES];
+        const char *version;
+        if (!sp_peer_kernel_found(&kernel[i], path, sizeof path)) {
+            printf("%-*s  none here: no %s\n", width, kernel[i].id, path);
+        } else if (sp_peer_kernel_open(&kernel[i], 1, &version) != SPMM_OK) {
+            printf("%s\n", spmm_error_message());
+        } else {
+            print_kernel(&kernel[i], width);
+            printf(" (%s)\n", version);
+        }
+    }
+}
+
 static void list_kernels(void)
 {
     int count;
@@ -26,9 +57,11 @@ static void list_kernels(void)
     for (int i = 0; i < count; i++)
         if ((int)strlen(kernel[i].id) > width) width = (int)strlen(kernel[i].id);
     printf("%-*s  %-7s %-10s %-8s %s\n", width, "kernel", "device", "format", "exact", "what it is");
-    for (int i = 0; i < count; i++)
-        printf("%-*s  %-7s %-10s %-8s %s\n", width, kernel[i].id, sp_device_word(kernel[i].device),
-               sp_format_word(kernel[i].format), exactness(&kernel[i]), kernel[i].what);
+    for (int i = 0; i < count; i++) {
+        print_kernel(&kernel[i], width);
+        printf("\n");
+    }
+    list_others(width);
     printf(
         "exact: bit for bit the serial product; to N: but for rows over N entries; f64: in that precision\n");
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
@@ -38,17 +71,21 @@ static void list_devices(const sp_binding *place)
 {
     const char *why;
     const int count = sp_device_count(&why);
-    printf("cpu     %d core%s on %s\n", place->cores, place->cores == 1 ? "" : "s", place->host);
+    char text[64];
+    printf("cpu     %s on %s\n", sp_cores_text(text, sizeof text, place), place->host);
     if (count == 0) printf("cuda    none: %s\n", why);
     for (int i = 0; i < count; i++) {
         sp_device_info gpu;
-        char text[32];
-        if (sp_device_describe(i, &gpu) == SPMM_OK)
-            printf("cuda %d  %s, compute capability %d.%d, %d multiprocessors, %s, PCI %s\n", i, gpu.name,
-                   gpu.major, gpu.minor, gpu.multiprocessors,
-                   sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
-        else
+        sp_nearness near;
+        if (sp_device_describe(i, &gpu) != SPMM_OK) {
             printf("cuda %d  %s\n", i, spmm_error_message());
+            continue;
+        }
+        printf("cuda %d  %s, compute capability %d.%d, %d multiprocessors, %s, PCI %s", i, gpu.name,
+               gpu.major, gpu.minor, gpu.multiprocessors,
+               sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
+        if (sp_topology_near(gpu.pci, &near)) printf(", near cores %s (NUMA %s)", near.cores, near.numa);
+        printf("\n");
     }
 }
 
@@ -130,6 +167,8 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
     }
     start = MPI_Wtime();
     TRY(sp_halo_create(&place->grid, &d->block, o->exchange, place->binding.threads, &d->halo));
+    const spmm_plan_options options = sp_job_plan_options(o, &place->binding);
+    TRY(sp_joint_halo_create(&place->grid, &d->block, &d->halo, &options, &d->joint));
     record->seconds.halo = lap(&start);
     TRY(sp_job_preamble(job, record));
     *ended = o->action == SP_ACTION_SCATTER_ONLY;
@@ -159,12 +198,17 @@ static spmm_status work(void *state)
     return sp_program_verdict(&job->place, job->reference.mode, failed, "Y differs from the serial product");
 }
 
-static void destroy(void *job) { sp_job_destroy(job); }
+static void destroy(void *job)
+{
+    sp_peers_close();
+    sp_job_destroy(job);
+}
 
 int main(int argc, char **argv)
 {
     static sp_job job;
     const sp_options *const o = &job.options;
+    sp_peer_kernels_add();
     const spmm_status status = sp_options_parse(argc, argv, &job.options);
     const sp_program program = {answers[o->action], o->timeout, o->verbosity, o->notes, work, destroy, &job};
     return sp_program_run(argc, argv, status, &program);

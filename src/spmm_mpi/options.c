@@ -14,6 +14,8 @@
 
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
+static const char *const reproducible_words[] = {"on", "off", NULL};
+static const char *const plan_words[] = {"timed", "quick", NULL};
 
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
 
@@ -34,7 +36,7 @@ static spmm_status set_kernel(void *options, const char *text)
 {
     sp_options *const o = options;
     int count;
-    const sp_kernel *const kernel = sp_kernels(&count);
+    const sp_kernel *const kernel = sp_kernels_all(&count);
     sp_guess guess = {.typed = text};
     o->kernel = strcmp(text, "auto") == 0 ? NULL : text;
     if (!o->kernel || strcmp(text, "all") == 0 || sp_kernel_find(text)) return SPMM_OK;
@@ -99,6 +101,15 @@ static spmm_status set_x(void *options, const char *text)
     return SPMM_OK;
 }
 
+static spmm_status set_probe(void *options, const char *text)
+{
+    sp_options *const o = options;
+    if (text && !*text) return sp_fail(SPMM_ERR_USAGE, "--probe=: expected the name of a file");
+    o->probe = 1;
+    o->probe_file = text;
+    return SPMM_OK;
+}
+
 static spmm_status set_verify(void *options, const char *text)
 {
     sp_options *const o = options;
@@ -130,8 +141,8 @@ static const sp_option_row rows[] = {
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel)},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
      FLAG(tune, 1)},
-    {0, "tune", NULL, "the same; Open MPI 4's mpirun takes the word for its own option, and warns",
-     FLAG(tune, 1)},
+    /* an older name of --autotune; Open MPI 4's mpirun takes it for an option of its own */
+    {0, "tune", NULL, NULL, FLAG(tune, 1)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      CALL(set_block_size)},
     {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that",
@@ -141,9 +152,15 @@ static const sp_option_row rows[] = {
     {0, "partition", "NAME",
      "blocks: nnz (balanced by entries, default), rows (even), graph (renumbered by METIS)",
      WORDS(partition_words, partition)},
-    {0, "exchange", "NAME", "X: halo (rows that a block needs), bcast (all of its columns'), auto (the less)",
+    {0, "exchange", "NAME",
+     "halo (rows of X that a block needs), bcast (all of its columns'), joint (or partial Y: fewest rows), auto",
      WORDS(sp_exchange_words, exchange)},
-    {0, "transport", "NAME", "X travels by auto, mpi, staged, cuda-aware, nccl, peer",
+    {0, "reproducible", "NAME",
+     "on: the same bits of Y on any P x 1 grid (default); off: auto may take joint",
+     WORDS(reproducible_words, any_order)},
+    {0, "plan", "NAME", "ways of exchanging: timed (the best few, for a moment; default), quick (counted)",
+     WORDS(plan_words, quick_plan)},
+    {0, "transport", "NAME", "what carries X: auto, mpi, staged, cuda-aware, nccl, peer, shared",
      WORDS(sp_transport_words, transport)},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
      WORDS(sp_reduce_words, reduce)},
@@ -153,35 +170,38 @@ static const sp_option_row rows[] = {
     {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x)},
-    {'t', "threads", "N", "OpenMP threads a rank (default: the cores it is bound to)", COUNT(threads, 1)},
+    {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1)},
     {0, "products", "N", "products that the choice of a kernel should reckon with (default 1000)",
      COUNT(products, 1)},
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
     {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0)},
     {0, "verify", "NAME", "full (default), sample (1000 rows), none", CALL(set_verify)},
-    {0, "probe", NULL, "measure messages, operations and copies for a moment: the record has them",
-     FLAG(probe, 1)},
+    {0, "probe", "[FILE]",
+     "measure messages, operations and copies for a moment: the record has them, FILE the machine",
+     CALL(set_probe)},
     {'o', "output", "FILE", "write Y as a Matrix Market array file", TEXT(output)},
-    {0, "json", "FILE", "append one JSON object a run", TEXT(json)},
-    {0, "csv", "FILE", "append one row a run, with a header when the file is new", TEXT(csv)},
+    {0, "json", "FILE", "append one JSON object per run", TEXT(json)},
+    {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv)},
     {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit)},
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1)},
     {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
      WORDS(io_words, io_parallel)},
     {0, "cache", "FILE", "write the matrix to FILE in binary form: a MATRIX that needs no parsing",
      TEXT(cache)},
-    {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait for ever)",
+    {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
      COUNT(timeout, 1)},
     {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY)},
     {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", ACTION(DRY_RUN)},
     {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", CALL(set_plan_ranks)},
+    {0, "machine", "FILE", "--dry-run: predict times on the machine of FILE, and the best grid and exchange",
+     TEXT(machine)},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end",
      ACTION(CHECK_CONVERSIONS)},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {0, "list-devices", NULL, "name the devices and the transports between them, and end",
      ACTION(LIST_DEVICES)},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
-    {'v', "verbose", NULL, "print a row per rank, the phases of each run and its share of the DRAM bound",
+    {'v', "verbose", NULL, "print one row per rank, the phases of each run and its share of the DRAM bound",
      FLAG(verbosity, 1)},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
@@ -196,7 +216,7 @@ void sp_options_help(FILE *out)
             "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
             "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
             "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
-            "MATRIX is a Matrix Market file, plain or gzipped, or a generator (default lap3d27:32):\n");
+            "MATRIX is a Matrix Market file, plain or compressed, or a generator (default lap3d27:32):\n");
     for (int i = 0; i < kinds; i++) {
         char form[64];
         int n = snprintf(form, sizeof form, "%s:", kind[i].name);
@@ -254,6 +274,8 @@ static spmm_status check(const sp_options *o)
                        sp_format_word(kernel->format), sp_format_word(o->format));
     if (o->plan_count > 0 && o->action != SP_ACTION_DRY_RUN)
         return sp_fail(SPMM_ERR_USAGE, "--plan-ranks is for --dry-run");
+    if (o->machine && o->action != SP_ACTION_DRY_RUN)
+        return sp_fail(SPMM_ERR_USAGE, "--machine is for --dry-run");
     if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)
         return sp_fail(SPMM_ERR_USAGE,
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"

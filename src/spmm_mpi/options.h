@@ -6,7 +6,7 @@
 
 #include "cli/program.h"
 #include "comm/binding.h"
-#include "distribute/partition.h"
+#include "partition/partition.h"
 #include "formats/multivector.h"
 #include "kernels/kernel.h"
 #include "spmm_mpi/verify.h"
@@ -52,9 +52,14 @@ typedef struct sp_options {
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;
-    int no_overlap, probe;
-    int column_blocks; /**< argument of --column-blocks; 0: the plan chooses the number */
-    int products;      /**< argument of --products; 0: the default of spmm_plan_options */
+    int no_overlap;
+    int probe;              /**< 1: --probe was given */
+    const char *probe_file; /**< --probe=FILE: machine file to write; NULL: none */
+    const char *machine;    /**< --machine: machine file to predict by; NULL: none */
+    int any_order;          /**< 1: --reproducible off */
+    int quick_plan;         /**< 1: --plan quick */
+    int column_blocks;      /**< argument of --column-blocks; 0: the plan chooses the number */
+    int products;           /**< argument of --products; 0: the default of spmm_plan_options */
     sp_partition partition;
     spmm_precision precision;
     sp_x_kind x_kind;

@@ -5,9 +5,14 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
+#include "cli/copy_bandwidth.h"
+#include "distribute/block.h"
 #include "formats/matrix.h"
 #include "formats/multivector.h"
 #include "formats/serial.h"
+#include "plan/plan.h"
+#include "spmm_mpi/job.h"
+#include "spmm_mpi/kernel_rate.h"
 
 enum { SMALL = 8, MIDDLE = 64 << 10, LARGE = 4 << 20, TRIALS = 9 };
 
@@ -105,4 +110,144 @@ spmm_status sp_probe_machine(const sp_grid *grid, const spmm_csr *block, int64_t
     TRY(sp_agree(grid->comm, "probe",
                  grid->rank == 0 ? probe_operations(block, k, &probe->per_flop) : SPMM_OK));
     return sp_bcast(grid->comm, 0, probe, sizeof *probe);
+}
+
+/* ---- a machine file ---- */
+
+/** A time of exchanges, and how much is in each. */
+enum { EXCHANGE_ROWS = 1 << 14, EXCHANGE_COLUMNS = 64, EXCHANGES = 15, SMALL_EXCHANGES = 201 };
+
+/** Makes a block of `rows` rows, of which row i needs row i of the X of another rank. */
+static spmm_status block_of(const sp_grid *g, int other, int64_t rows, spmm_block *block)
+{
+    *block = (spmm_block){.rows = g->size * rows,
+                          .cols = g->size * rows,
+                          .row_begin = g->rank * rows,
+                          .x_begin = g->rank * rows,
+                          .x_rows = rows,
+                          .p = g->size,
+                          .q = 1};
+    TRY(sp_csr_create(rows, g->size * rows, rows, SPMM_F64, &block->csr));
+    for (int64_t i = 0; i < rows; i++) {
+        block->csr.irp[i + 1] = i + 1;
+        block->csr.ja[i] = (int32_t)(other * rows + i);
+        ((double *)block->csr.as)[i] = 1;
+    }
+    block->csr.irp[0] = 0;
+    return SPMM_OK;
+}
+
+static spmm_status time_plan(const sp_grid *g, const spmm_block *block, int64_t k,
+                             const spmm_plan_options *options, int repeat, double *median)
+{
+    double seconds[SMALL_EXCHANGES];
+    sp_halo halo = {0};
+    spmm_plan *plan = NULL;
+    spmm_multivector x = {0};
+    spmm_status status;
+    TRY(sp_halo_create(g, block, SPMM_EXCHANGE_HALO, options->threads, &halo));
+    TRY_GOTO(sp_plan_create(g, block, &halo, k, options, &plan), done);
+    TRY_GOTO(sp_agree(g->comm, "probe", spmm_plan_x_create(plan, &x)), done);
+    TRY_GOTO(sp_job_time_exchange(g, plan, &x, 2, seconds), done); /* the first ones make connections */
+    TRY_GOTO(sp_job_time_exchange(g, plan, &x, repeat, seconds), done);
+    *median = sp_stats_of(seconds, repeat).median;
+done:
+    spmm_multivector_destroy(&x);
+    spmm_plan_destroy(plan);
+    sp_halo_destroy(&halo);
+    return status;
+}
+
+/** Times exchanges in which every rank receives `rows` rows of k columns from rank `other` of its own. Collective. */
+static spmm_status time_ring(const sp_grid *g, int other, int64_t rows, int64_t k,
+                             const spmm_plan_options *options, int repeat, double *median)
+{
+    spmm_block block;
+    spmm_status status = sp_agree(g->comm, "probe", block_of(g, other, rows, &block));
+    if (status == SPMM_OK) status = time_plan(g, &block, k, options, repeat, median);
+    spmm_block_destroy(&block);
+    return status;
+}
+
+/** Measures latency and rate of exchanges with rank `other`. A small exchange takes a latency, and a barrier after it
+ *  log2 of the ranks more.
+ *  \param [out] rate  bytes per second that this rank receives */
+static spmm_status probe_exchange(const sp_grid *g, int other, const spmm_plan_options *options,
+                                  double *latency, double *rate)
+{
+    double small, large;
+    int steps = 1;
+    for (int64_t ranks = 1; ranks < g->size; ranks *= 2) steps++;
+    TRY(time_ring(g, other, 1, 1, options, SMALL_EXCHANGES, &small));
+    TRY(time_ring(g, other, EXCHANGE_ROWS, EXCHANGE_COLUMNS, options, EXCHANGES, &large));
+    *latency = small / steps;
+    *rate = 8.0 * EXCHANGE_ROWS * EXCHANGE_COLUMNS / (large > 2 * small ? large - small : large);
+    return SPMM_OK;
+}
+
+/** Measures the copy rate of rank 0 alone, while the others wait, and of all ranks of a node. */
+static spmm_status probe_copies(const sp_grid *g, const sp_binding *binding, sp_machine *m)
+{
+    sp_grid self = {0};
+    spmm_status status = SPMM_OK;
+    TRY(sp_copy_bandwidth(g, binding, &m->node_copy_rate));
+    m->node_copy_rate *= m->ranks_per_node;
+    if (g->rank == 0) {
+        status = sp_grid_create(MPI_COMM_SELF, 1, 1, &self);
+        if (status == SPMM_OK) status = sp_copy_bandwidth(&self, binding, &m->copy_rate);
+        sp_grid_destroy(&self);
+        if (status == SPMM_OK && (m->copy_rate <= 0 || m->node_copy_rate <= 0))
+            status = sp_fail(SPMM_ERR_MEMORY, "--probe: too little memory to time a copy");
+    }
+    TRY(sp_agree(g->comm, "probe", status));
+    if (m->node_copy_rate < m->copy_rate) m->node_copy_rate = m->copy_rate;
+    return SPMM_OK;
+}
+
+/** Copies a text without what would end it in a machine file. */
+static void copy_text(char *to, size_t n, const char *from)
+{
+    snprintf(to, n, "%s", from);
+    for (char *c = to; *c; c++)
+        if (*c == '#' || (unsigned char)*c < ' ') *c = ' ';
+}
+
+/** Finds the nodes, which must have the same number of ranks each, in the order of the ranks. Collective. */
+static spmm_status find_nodes(const sp_grid *g, sp_machine *m)
+{
+    int node_rank, right;
+    TRY(sp_node_rank(g->comm, &node_rank, &m->ranks_per_node));
+    m->nodes = g->size / m->ranks_per_node;
+    TRY(sp_all(g->comm, m->nodes * m->ranks_per_node == g->size && node_rank == g->rank % m->ranks_per_node,
+               &right));
+    return right ? SPMM_OK
+                 : sp_fail(SPMM_ERR_USAGE, "--probe: a machine file is of nodes with as many ranks each,"
+                                           " placed node after node");
+}
+
+spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const spmm_plan_options *options,
+                           sp_machine *machine)
+{
+    char processor[sizeof machine->processor];
+    sp_machine *const m = machine;
+    /* exchanges are of a P x 1 grid */
+    sp_grid line = {0};
+    *m = (sp_machine){.device = (int)binding->device, .threads = binding->threads};
+    copy_text(m->name, sizeof m->name, binding->host);
+    copy_text(m->processor, sizeof m->processor, sp_processor_name(binding, processor, sizeof processor));
+    if (binding->device == SPMM_CUDA) m->overlap = 1; /* rows of X have a stream of their own */
+    TRY(sp_agree(grid->comm, "probe", find_nodes(grid, m)));
+    TRY(probe_copies(grid, binding, m));
+    TRY(sp_grid_create(grid->comm, grid->size, 1, &line));
+    const int node = grid->rank / m->ranks_per_node * m->ranks_per_node;
+    const int next = node + (grid->rank - node + 1) % m->ranks_per_node;
+    spmm_status status = SPMM_OK;
+    if (m->ranks_per_node > 1)
+        status = probe_exchange(&line, next, options, &m->inside_latency, &m->inside_rate);
+    if (status == SPMM_OK && m->nodes > 1)
+        status = probe_exchange(&line, (grid->rank + m->ranks_per_node) % grid->size, options,
+                                &m->between_latency, &m->between_rate);
+    m->between_rate *= m->ranks_per_node;
+    sp_grid_destroy(&line);
+    return status;
 }

@@ -1,7 +1,10 @@
-/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation. */
+/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation, and what a machine
+ *  file says. */
 #ifndef SP_SPMM_MPI_PROBE_H
 #define SP_SPMM_MPI_PROBE_H
 
+#include "cli/machine.h"
+#include "comm/binding.h"
 #include "comm/grid.h"
 
 /** Results of --probe, in seconds. */
@@ -19,5 +22,17 @@ typedef struct sp_probe {
  *  \param [out] probe  the same on every rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_probe_machine(const sp_grid *grid, const spmm_csr *block, int64_t k, sp_probe *probe);
+
+/** Measures what a machine file says of the machine that the ranks run on: copies of one rank and of all, latency and
+ *  rate of exchanges by the transport of the options, inside a node and between nodes. The kernel's efficiency depends
+ *  on the matrix and is not measured. Takes about a second.
+ *
+ *  Collective over grid->comm.
+ *  \param [in]  options  as for the products of the run
+ *  \param [out] machine  meaningful on rank 0
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (nodes of different numbers of ranks, or ranks that are
+ *          not placed node after node), _MEMORY, _DEVICE, _MPI */
+spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const spmm_plan_options *options,
+                           sp_machine *machine);
 
 #endif

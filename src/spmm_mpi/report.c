@@ -1,9 +1,11 @@
 /** Prints spmm_mpi's report as text: preamble, table of runs, comparison of kernels, summary. */
 #include "spmm_mpi/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/enum_words.h"
 #include "base/memory.h"
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
@@ -14,9 +16,11 @@ static void exchange_line(FILE *out, const sp_record *r)
         fprintf(out, "exchange   none: every rank owns the rows of X that it needs\n");
         return;
     }
-    fprintf(out, "exchange   %s: a rank receives at most %lld rows of X from %d neighbour%s; all ranks %lld",
-            r->run.exchange, (long long)r->moved.rows, r->moved.neighbours,
-            r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
+    fprintf(out,
+            "exchange   %s: a rank receives at most %lld rows of X%s from %d neighbour%s; all ranks %lld",
+            r->run.exchange, (long long)r->moved.rows, r->moved.partial_rows > 0 ? " and partial Y" : "",
+            r->moved.neighbours, r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
+    if (r->moved.partial_rows > 0) fprintf(out, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)
         fprintf(out, ", %.3g %% of a broadcast", 100 * share(r->moved.all_rows, r->moved.bcast_rows));
     fprintf(out, "\n");
@@ -31,7 +35,7 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
     fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s %s", m->source, (long long)m->rows,
             (long long)m->cols, (long long)m->nnz, m->field, m->symmetry);
     if (m->stored != m->nnz) fprintf(out, ", %lld stored", (long long)m->stored);
-    fprintf(out, ")\n           entries a row: mean %.1f, longest %lld; empty rows: %lld\n",
+    fprintf(out, ")\n           entries per row: mean %.1f, longest %lld; empty rows: %lld\n",
             share(m->nnz, m->rows), (long long)m->longest, (long long)m->empty);
     if (m->duplicates)
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)m->duplicates);
@@ -89,11 +93,41 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
         fprintf(out, "      %8.2e      %8.2e %7lld  %-5s  %s\n", r->error.max_relative,
                 r->error.mean_relative, (long long)r->error.wrong, r->error.different ? "differ" : "same",
                 r->passed ? "PASS" : "FAIL");
+    if (r->library.version[0])
+        fprintf(out, "         theirs: %s: %s; set-up %.4f s\n", r->library.version, r->library.way,
+                r->seconds.convert);
     if (r->mode != SP_VERIFY_NONE && r->error.wrong)
         fprintf(out,
                 "         first wrong: Y(%lld,%lld) = %.17g, the serial product has %.17g (bound %.2e)\n",
                 (long long)r->error.row + 1, (long long)r->error.column + 1, r->error.found,
                 r->error.expected, r->error.bound);
+}
+
+/** Prints the ways of exchanging that were compared, if there were several. */
+static void variants(FILE *out, const sp_record *r)
+{
+    const sp_variants *const all = &r->plan.variants;
+    for (int i = 0; i < all->count && all->count > 1; i++) {
+        const sp_variant *const v = &all->variant[i];
+        char name[64], blocks[32] = "";
+        if (v->column_blocks > 1) snprintf(blocks, sizeof blocks, ", %d column blocks", v->column_blocks);
+        snprintf(name, sizeof name, "%s%s%s", sp_exchange_word(v->exchange), blocks,
+                 v->overlap ? "" : ", no overlap");
+        fprintf(out, "%-10s %-24s", i == 0 ? "plan" : "", name);
+        if (!isnan(v->modelled)) fprintf(out, " modelled %9.4f ms,", 1e3 * v->modelled);
+        if (isfinite(v->measured)) fprintf(out, " measured %9.4f ms", 1e3 * v->measured);
+        if (isnan(v->measured)) fprintf(out, " not timed");
+        if (isinf(v->measured)) fprintf(out, " too little memory");
+        fprintf(out, "%s\n", i == all->chosen ? ", taken" : "");
+    }
+}
+
+/** Says so if fewer ranks would be faster. */
+static void fewer_ranks(FILE *out, const sp_record *r)
+{
+    if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.median)
+        fprintf(out, "ranks      1 would take about %.4f ms for a product, the kernels' time of all %d\n",
+                1e3 * r->plan.one_rank, r->run.ranks);
 }
 
 void sp_report_phases(FILE *out, const sp_record *r)
@@ -132,8 +166,10 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
     const sp_record *best = runs;
     if (count < 1) return;
     qsort(runs, (size_t)count, sizeof *runs, by_k_and_time);
-    fprintf(out, "\n      K  %-*s  format     median ms  to best   GFLOP/s  bound   max rel err  bits\n",
-            width, "fastest first");
+    fprintf(
+        out,
+        "\n      K  %-*s  format     median ms  to best   GFLOP/s  bound   max rel err  bits    set-up ms\n",
+        width, "fastest first");
     for (const sp_record *r = runs; r < runs + count; r++) {
         char bound[16] = "-";
         if (r->run.k != best->run.k) {
@@ -145,9 +181,10 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
                 r->run.format, 1e3 * r->apply.median,
                 best->apply.median > 0 ? r->apply.median / best->apply.median : 1, r->gflops, bound);
         if (r->mode == SP_VERIFY_NONE)
-            fprintf(out, "             -  -\n");
+            fprintf(out, "             -  -     ");
         else
-            fprintf(out, "      %8.2e  %s\n", r->error.max_relative, r->error.different ? "differ" : "same");
+            fprintf(out, "      %8.2e  %-6s", r->error.max_relative, r->error.different ? "differ" : "same");
+        fprintf(out, "  %9.2f%s\n", 1e3 * r->seconds.convert, r->library.version[0] ? "  theirs" : "");
     }
     if (runs->dram_bound.copy_bandwidth > 0)
         fprintf(out,
@@ -177,10 +214,16 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
     if (last->moved.all_rows > 0 && last->moved.column_blocks > 1)
         fprintf(out, "exchange   by %s in %d column blocks, %.0f %% of its time hidden\n",
                 last->run.transport, last->moved.column_blocks, 100 * last->moved.hidden);
+    else if (last->moved.all_rows > 0 && last->moved.message_rows == 0)
+        fprintf(out,
+                "exchange   by %s: ranks of a node read each other's rows of X in place, and none is moved\n",
+                last->run.transport);
     else if (last->moved.all_rows > 0)
         fprintf(
             out,
-            "exchange   by %s, %.0f %% of its time hidden behind the %.0f %% of the rows that need no other rank's X\n",
+            "exchange   by %s, %.0f %% of its time hidden behind the %.0f %% of the rows that wait for no row of X\n",
             last->run.transport, 100 * last->moved.hidden, 100 * last->moved.interior);
+    variants(out, last);
+    fewer_ranks(out, last);
     if (failed) fprintf(out, "%d of %d runs failed\n", failed, runs);
 }

@@ -6,6 +6,8 @@
 
 #include "base/stats.h"
 #include "cli/program.h"
+#include "plan/plan.h"
+#include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/probe.h"
 #include "spmm_mpi/verify.h"
@@ -49,14 +51,22 @@ typedef struct sp_record {
         const char *format, *kernel, *precision, *partition, *exchange, *transport, *reduce, *x, *verify;
     } run;
     struct {
-        int64_t rows;       /**< number of ghost rows of X on a rank, maximum over the ranks */
-        int64_t all_rows;   /**< number of ghost rows of X, sum over all ranks */
-        int64_t bcast_rows; /**< the value that all_rows would have with --exchange bcast */
-        int neighbours;     /**< number of ranks that a rank receives from, maximum over the ranks */
-        int column_blocks;  /**< number of column blocks of X, which are exchanged one after another */
-        double interior;    /**< fraction of the rows of Y that are computed during the exchange */
-        double hidden;      /**< fraction of the exchange's time that does not prolong the product */
-    } moved;                /**< communication in one product */
+        int64_t
+            rows; /**< number of rows of X and partial rows of Y that a rank receives, maximum over the ranks */
+        int64_t all_rows;     /**< the same, sum over all ranks */
+        int64_t partial_rows; /**< partial rows of Y among them, joint exchange */
+        int64_t bcast_rows;   /**< the value that all_rows would have with --exchange bcast */
+        int neighbours;       /**< number of ranks that a rank receives from, maximum over the ranks */
+        int column_blocks;    /**< number of column blocks of X, which are exchanged one after another */
+        double interior;      /**< fraction of the rows of Y that are computed during the exchange */
+        double hidden;        /**< fraction of the exchange's time that does not prolong the product */
+        int64_t
+            message_rows; /**< number of rows of X and partial Y that travel as messages, sum over all ranks */
+    } moved;              /**< communication in one product */
+    struct {
+        sp_variants variants; /**< the ways of exchanging that the plan was chosen from */
+        double one_rank;      /**< seconds of all ranks' kernels, about what one rank would take */
+    } plan;
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
     double gflops;       /**< 2 nnz K / median apply / 1e9 */
@@ -75,6 +85,10 @@ typedef struct sp_record {
         double share;          /**< slowest rank: (its bytes / its copy_bandwidth) / median of apply */
     } dram_bound;
     sp_probe probe; /**< zeroed: not measured */
+    struct {
+        const char *version; /**< e.g. "Eigen 3.4.0, AVX512"; "": the kernel is ours */
+        char way[64];        /**< how it is called on rank 0, e.g. "mkl_sparse_d_mm" */
+    } library;               /**< the other library whose kernel it is */
 } sp_record;
 
 /** One line of the table of ranks that --verbose prints. */
@@ -85,6 +99,16 @@ typedef struct sp_rank_row {
     int sources, targets;                 /**< number of ranks it receives from, sends to */
 } sp_rank_row;
 
+/** A prediction of --dry-run --machine: one number of ranks. */
+typedef struct sp_prediction {
+    const sp_options *options;
+    const spmm_csr *a;
+    const sp_machine *machine;
+    double kernel_rate; /**< see sp_cost_model */
+    int64_t k;
+    const sp_grid_cost *cost;
+} sp_prediction;
+
 /** Prints what is known before the first product: matrix, grid, binding, X, exchange, times of reading. */
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r);
 
@@ -94,14 +118,16 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
 /** Prints the column headings of the table of runs. \param [in] width  width of the column of kernel names */
 void sp_report_table_head(FILE *out, int width);
 
-/** Prints one line of the table of runs. If Y is wrong, prints its first wrong element on a second line.
+/** Prints one line of the table of runs; of another library's kernel a second one, which names library and
+ *  way, and the time of set-up. If Y is wrong, a further line has its first wrong element.
  *  \param [in] width  width of the column of kernel names */
 void sp_report_run(FILE *out, const sp_record *r, int width);
 
 /** Prints the times of a run's phases and, if measured, the results of --probe and the DRAM bound. */
 void sp_report_phases(FILE *out, const sp_record *r);
 
-/** Prints the table that compares the runs of --kernel all, with the fastest run of each K first.
+/** Prints the table that compares the runs of --kernel all, with the fastest run of each K first,
+ *  and the time that each took to set up.
  *  \param [in,out] runs   [count]; on return sorted by K, then by time
  *  \param [in]     width  width of the column of kernel names */
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
@@ -113,5 +139,9 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
 /** Appends the record *r to the files of --json and --csv, where these are given.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_report_files(const sp_options *o, const sp_record *r);
+
+/** Appends a prediction to the files of --json and --csv, where these are given.
+ *  \return as sp_report_files() */
+spmm_status sp_report_prediction(const sp_prediction *p);
 
 #endif

@@ -1,6 +1,7 @@
 /** Writes a run's record as JSON Lines and CSV. */
 #include <math.h>
 
+#include "base/enum_words.h"
 #include "spmm_mpi/report.h"
 
 static void run_group(sp_writer *s, const sp_record *r)
@@ -84,6 +85,34 @@ static void probe_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
+/** Writes the group "plan": the ways of exchanging that were compared. */
+static void plan_group(sp_writer *s, const sp_record *r)
+{
+    const sp_variants *const all = &r->plan.variants;
+    char text[SP_MOST_VARIANTS * 80];
+    size_t n = 0;
+    text[0] = '\0';
+    for (int i = 0; i < all->count && n < sizeof text; i++) {
+        const sp_variant *const v = &all->variant[i];
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:%d:%s", i > 0 ? " " : "",
+                              sp_exchange_word(v->exchange), v->column_blocks,
+                              v->overlap ? "overlap" : "wait");
+        if (!isnan(v->modelled) && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, ":%.3e", v->modelled);
+        if (isfinite(v->measured) && n < sizeof text)
+            n += (size_t)snprintf(text + n, sizeof text - n, ":%.3e", v->measured);
+    }
+    const sp_variant *const chosen = all->count > 0 ? &all->variant[all->chosen] : NULL;
+    sp_writer_open(s, "plan");
+    sp_writer_int(s, "partial_rows", r->moved.partial_rows);
+    sp_writer_text(s, "variants", text);
+    sp_writer_int(s, "chosen", all->chosen);
+    sp_writer_double(s, "modelled_seconds", chosen ? chosen->modelled : NAN);
+    sp_writer_double(s, "measured_seconds", chosen ? chosen->measured : NAN);
+    sp_writer_double(s, "one_rank_seconds", r->plan.one_rank);
+    sp_writer_close(s);
+}
+
 /** Passes every field of the record to the writer once; JSON and CSV thus have the same order of fields. */
 static void visit(sp_writer *s, const void *record)
 {
@@ -116,9 +145,55 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_double(s, "copy_bytes_per_second", measured ? r->dram_bound.copy_bandwidth : NAN);
     moved_group(s, r);
     probe_group(s, r);
+    sp_writer_open(s, "library");
+    sp_writer_text(s, "version", r->library.version);
+    sp_writer_text(s, "way", r->library.way);
+    sp_writer_close(s);
+    sp_writer_int(s, "message_rows", r->moved.message_rows);
+    sp_writer_schema(s);
+    plan_group(s, r);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)
 {
     return sp_writer_files(o->json, o->csv, visit, r);
+}
+
+/** Passes every field of a prediction to the writer once. */
+static void visit_prediction(sp_writer *s, const void *record)
+{
+    const sp_prediction *const p = record;
+    const sp_product_time *const t = &p->cost->time;
+    sp_writer_text(s, "version", SPMM_VERSION);
+    sp_writer_open(s, "matrix");
+    sp_writer_text(s, "source", p->options->matrix);
+    sp_writer_int(s, "rows", p->a->rows);
+    sp_writer_int(s, "cols", p->a->cols);
+    sp_writer_int(s, "nnz", p->a->nnz);
+    sp_writer_close(s);
+    sp_writer_open(s, "prediction");
+    sp_writer_text(s, "machine", p->machine->name);
+    sp_writer_text(s, "processor", p->machine->processor);
+    sp_writer_text(s, "device", sp_device_word((spmm_device)p->machine->device));
+    sp_writer_int(s, "ranks", (int64_t)p->cost->p * p->cost->q);
+    sp_writer_int(s, "ranks_per_node", p->machine->ranks_per_node);
+    sp_writer_int(s, "threads", p->machine->threads);
+    sp_writer_pair(s, "grid", "grid_p", "grid_q", (const int[]){p->cost->p, p->cost->q});
+    sp_writer_text(s, "partition", sp_partition_word(p->options->partition));
+    sp_writer_text(s, "exchange", p->cost->received > 0 ? sp_exchange_word(p->cost->exchange) : "none");
+    sp_writer_text(s, "precision", sp_precision_word(p->a->precision));
+    sp_writer_int(s, "k", p->k);
+    sp_writer_double(s, "seconds", t->total);
+    sp_writer_double(s, "kernel_seconds", t->kernel);
+    sp_writer_double(s, "exchange_seconds", t->exchange);
+    sp_writer_double(s, "reduce_seconds", t->reduce);
+    sp_writer_double(s, "barrier_seconds", t->barrier);
+    sp_writer_double(s, "kernel_bytes_per_second", p->kernel_rate);
+    sp_writer_close(s);
+    sp_writer_schema(s);
+}
+
+spmm_status sp_report_prediction(const sp_prediction *p)
+{
+    return sp_writer_files(p->options->json, p->options->csv, visit_prediction, p);
 }

@@ -1,0 +1,54 @@
+/** The kinds of compressed data, and which of them this build can read. */
+#include "codec/codec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/** Ratios: deflate codes 258 bytes in 2 bits at best. LZMA codes 273 bytes in 14 binary decisions, none of them with a
+ *  probability of more than 2017/2048: 7091 bytes of text a byte. A block of zstd has at most 128 KiB of text and takes 4
+ *  bytes at least. */
+static const sp_codec codecs[] = {
+    {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops},
+    {"xz", "\3757zXZ\0", 6, "unxz -k", "liblzma (liblzma-dev)", 8192, &sp_xz_ops},
+    {"zstd", "\x28\xB5\x2F\xFD", 4, "unzstd", "libzstd (libzstd-dev)", 32768, &sp_zstd_ops},
+};
+enum { CODECS = sizeof codecs / sizeof *codecs };
+
+/** Returns whether the first n bytes are, as far as they go, those of a skippable frame of zstd: 50 to 5F, 2A, 4D, 18.
+ *  Such frames, in which pzstd notes sizes, may stand before and between those with text. */
+static int may_skip(const sp_codec *codec, const unsigned char *head, int64_t n)
+{
+    const int64_t rest = n < 4 ? n - 1 : 3;
+    return codec->ops == &sp_zstd_ops && (head[0] & 0xF0) == 0x50 &&
+           memcmp(head + 1, "\x2A\x4D\x18", (size_t)rest) == 0;
+}
+
+int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t n)
+{
+    const int64_t known = n < codec->magic_bytes ? n : codec->magic_bytes;
+    return memcmp(head, codec->magic, (size_t)known) == 0 || may_skip(codec, head, n);
+}
+
+const sp_codec *sp_codec_of(const unsigned char *head, int64_t n)
+{
+    for (int k = 0; k < CODECS; k++)
+        if (n >= codecs[k].magic_bytes && sp_codec_may_begin(&codecs[k], head, n)) return &codecs[k];
+    return NULL;
+}
+
+const char *sp_codec_names(void)
+{
+    static _Thread_local char text[64];
+    int last = 0;
+    size_t n = 0;
+    for (int k = 0; k < CODECS; k++)
+        if (codecs[k].ops->create) last = k;
+    for (int k = 0; k <= last; k++)
+        if (codecs[k].ops->create)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
+                                  n == 0      ? ""
+                                  : k == last ? " or "
+                                              : ", ",
+                                  codecs[k].name);
+    return text;
+}

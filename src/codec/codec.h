@@ -1,0 +1,71 @@
+/** Decompresses gzip, xz and zstd data piece by piece. Which of them a build can read is decided when it is linked:
+ *  of each pair of files NAME_*.c that define the same sp_codec_ops, one is linked. */
+#ifndef SP_CODEC_H
+#define SP_CODEC_H
+
+#include <stdint.h>
+
+/** What a decoder reads and where it writes; sp_codec_ops.step() moves both on. */
+typedef struct sp_codec_buffers {
+    const unsigned char *in; /**< compressed bytes, [in_bytes] */
+    int64_t in_bytes;
+    unsigned char *out; /**< room for text, [out_bytes] */
+    int64_t out_bytes;
+} sp_codec_buffers;
+
+/** What a step has come to. */
+typedef enum sp_codec_result {
+    SP_CODEC_GOES_ON, /**< more bytes or more room are needed */
+    SP_CODEC_ENDS, /**< the member (gzip), stream (xz) or frame (zstd) ends here: its checksum is right, and
+                           all of its text has been written */
+    SP_CODEC_DAMAGED, /**< the bytes are not what the format demands, or a checksum is wrong */
+    SP_CODEC_MEMORY   /**< decompressing would take more memory than create() was told */
+} sp_codec_result;
+
+/** A decoder's functions. All members are NULL in a build without the library that they call. Local; a state may be
+ *  used by one thread at a time. */
+typedef struct sp_codec_ops {
+    /** Makes a decoder that is at the beginning of the data.
+     *  \param [in] memory  upper bound in bytes on what the window of the data, whose size their header states, may take
+     *  \return the state, which destroy() frees; NULL: memory is lacking */
+    void *(*create)(int64_t memory);
+    /** Sets the decoder to the beginning of a member. \return 1; 0: memory is lacking */
+    int (*restart)(void *state);
+    /** Decompresses until the bytes or the room are used up, or until a member ends. What precedes damage is written as
+     *  far as the library gives it, which depends on nothing but the sequence of buffers.
+     *  \param [in]  buffers  out_bytes is at least 1
+     *  \param [out] why      set with SP_CODEC_DAMAGED: what is wrong, in static memory */
+    sp_codec_result (*step)(void *state, sp_codec_buffers *buffers, const char **why);
+    /** Frees the state. */
+    void (*destroy)(void *state);
+} sp_codec_ops;
+
+extern const sp_codec_ops sp_gzip_ops, sp_xz_ops, sp_zstd_ops;
+
+/** A kind of compressed data. */
+typedef struct sp_codec {
+    const char *name; /**< "gzip" */
+    const char *magic;
+    int magic_bytes;
+    const char *unpack;  /**< the command that unpacks a file, "gunzip -k" */
+    const char *library; /**< what to build with to read it */
+    int64_t ratio; /**< upper bound on the number of bytes of text that a compressed byte can stand for */
+    const sp_codec_ops *ops;
+} sp_codec;
+
+enum { SP_CODEC_HEAD = 6 }; /**< number of bytes at the start of the data that tell their kind */
+
+/** Returns the kind of compressed data that begin with these bytes, whether or not this build can read it (ops->create);
+ *  NULL if they begin like none.
+ *  \param [in] n  number of bytes in head: SP_CODEC_HEAD, or all of the data if they are shorter */
+const sp_codec *sp_codec_of(const unsigned char *head, int64_t n);
+
+/** Returns 1 if data of the kind may begin with these bytes, of which there may be too few to be sure; else 0.
+ *  \param [in] n  number of bytes in head, at least 1 */
+int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t n);
+
+/** Returns the names of all kinds that this build can read, "gzip, xz or zstd"; in static memory of the calling
+ *  thread, until its next call. */
+const char *sp_codec_names(void);
+
+#endif

@@ -1,0 +1,109 @@
+/** Checks and runs what programs call on multivectors of one rank: spmm_multivector_times(), _axpby(), _scale(). */
+#include "base/arguments.h"
+#include "base/enum_words.h"
+#include "base/threads.h"
+#include "dense/dense.h"
+#include "device/device.h"
+#include "device/device_ops.h"
+#include "formats/multivector.h"
+
+spmm_status sp_alike(const spmm_multivector *x, const spmm_multivector *y, const char *function)
+{
+    TRY(sp_multivector_check(x, function, "x"));
+    TRY(sp_multivector_check(y, function, "y"));
+    if (x->rows == y->rows && x->precision == y->precision && x->space == y->space) return SPMM_OK;
+    return sp_fail(
+        SPMM_ERR_USAGE,
+        "%s: x has %lld rows of %s in %s memory and y %lld rows of %s in %s memory, expected the same",
+        function, (long long)x->rows, sp_precision_word(x->precision), sp_memory_word(x->space),
+        (long long)y->rows, sp_precision_word(y->precision), sp_memory_word(y->space));
+}
+
+/** Returns 1 if x and y are different columns of the same rows: elements apart by less than the leading dimension
+ *  that both have. */
+static int side_by_side(const spmm_multivector *x, const spmm_multivector *y)
+{
+    const int64_t size = sp_value_size(x->precision);
+    const int64_t apart = (int64_t)((intptr_t)y->data - (intptr_t)x->data);
+    if (x->ld != y->ld || apart % size != 0) return 0;
+    return apart >= 0 ? apart / size >= x->k && apart / size + y->k <= x->ld
+                      : -apart / size >= y->k && -apart / size + x->k <= x->ld;
+}
+
+/** Returns the end of the memory of v, from its first to its last element. */
+static uintptr_t end_of(const spmm_multivector *v)
+{
+    const int64_t elements = v->rows > 0 ? (v->rows - 1) * v->ld + v->k : 0;
+    return (uintptr_t)v->data + (uintptr_t)(elements * sp_value_size(v->precision));
+}
+
+/** Checks that y is x, or shares no element with it. (sp_multivector_apart() counts the padding of the last row as well,
+ *  which columns of a wider multivector do not have.) */
+static spmm_status same_or_apart(const spmm_multivector *x, const spmm_multivector *y, const char *function)
+{
+    const int apart = end_of(x) <= (uintptr_t)y->data || end_of(y) <= (uintptr_t)x->data;
+    if (apart || (x->data == y->data && x->ld == y->ld) || side_by_side(x, y)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: x and y overlap in memory, expected them apart, or y to be x",
+                   function);
+}
+
+spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
+                                   double beta, spmm_multivector *y)
+{
+    TRY(sp_alike(x, y, __func__));
+    TRY(sp_given(__func__, "r", r, "a matrix with a row for each column of x"));
+    if (ldr < y->k)
+        return sp_fail(SPMM_ERR_USAGE, "%s: ldr is %lld, expected at least the %lld columns of y", __func__,
+                       (long long)ldr, (long long)y->k);
+    TRY(same_or_apart(x, y, __func__));
+    return y->rows > 0 ? sp_times(alpha, x, r, ldr, beta, y) : SPMM_OK;
+}
+
+spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
+{
+    TRY(sp_alike(x, y, __func__));
+    if (x->k != y->k)
+        return sp_fail(SPMM_ERR_USAGE, "%s: x has %lld columns and y %lld, expected the same", __func__,
+                       (long long)x->k, (long long)y->k);
+    TRY(same_or_apart(x, y, __func__));
+    /* without an open GPU nothing is launched, and sp_device_sync() says so */
+    if (y->space == SPMM_CPU || sp_device_stream(SP_STREAM_MAIN))
+        TRY(sp_multivector_axpby(alpha, x, beta, y, sp_threads_default()));
+    return y->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
+/* Multiplies the elements of row i. */
+#define SCALE(T) \
+    for (int64_t j = 0; j < x->k; j++) ((T *)x->data)[i * x->ld + j] *= (T)factor[j];
+
+static void scale(const double *factor, spmm_multivector *x)
+{
+#pragma omp parallel for schedule(static) num_threads(sp_threads_default())
+    for (int64_t i = 0; i < x->rows; i++) {
+        if (x->precision == SPMM_F64)
+            SCALE(double)
+        else
+            SCALE(float)
+    }
+}
+
+static spmm_status scale_on_gpu(const double *factor, spmm_multivector *x)
+{
+    const int64_t bytes = x->k * (int64_t)sizeof *factor;
+    void *there;
+    TRY(sp_device_alloc(&there, bytes, "factors of columns"));
+    spmm_status status = sp_device_upload(there, factor, bytes);
+    if (status == SPMM_OK) status = sp_cuda_scale(there, x, sp_device_stream(SP_STREAM_MAIN));
+    if (status == SPMM_OK) status = sp_device_sync();
+    sp_device_free(there);
+    return status;
+}
+
+spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x)
+{
+    TRY(sp_multivector_check(x, __func__, "x"));
+    TRY(sp_given(__func__, "factor", factor, "a factor for each column of x"));
+    if (x->space == SPMM_CUDA) return scale_on_gpu(factor, x);
+    scale(factor, x);
+    return SPMM_OK;
+}

@@ -1,0 +1,111 @@
+/** The machine as hwloc 2.1 or newer describes it. HWLOC_XMLFILE and HWLOC_SYNTHETIC give it another machine, as
+ *  tests do. */
+#include <hwloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/topology.h"
+
+/** The machine as it was found first, kept to the end of the process. `lock` is held by whoever uses it. */
+static struct {
+    pthread_mutex_t lock;
+    hwloc_topology_t topology; /* NULL: not there, or hwloc failed */
+    int tried, devices;        /* 1: was loaded, with PCI devices */
+} machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static hwloc_topology_t load(int devices)
+{
+    hwloc_topology_t t;
+    if (hwloc_topology_init(&t) != 0) return NULL;
+    /* Cores that the batch system keeps from this process stay in: a GPU may be near none but these. */
+    hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    /* This component moves the thread to each core in turn, for what Linux has in its files. */
+    hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    /* PCI devices alone: for others hwloc would start OpenCL and CUDA. */
+    if (devices) hwloc_topology_set_type_filter(t, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (hwloc_topology_load(t) == 0) return t;
+    hwloc_topology_destroy(t);
+    return NULL;
+}
+
+/** Locks the machine; the caller calls leave().
+ *  \param [in] devices  1: PCI devices are asked for */
+static hwloc_topology_t enter(int devices)
+{
+    pthread_mutex_lock(&machine.lock);
+    if (!machine.tried || devices > machine.devices) {
+        if (machine.topology) hwloc_topology_destroy(machine.topology);
+        machine.topology = load(devices);
+        machine.tried = 1;
+        machine.devices = devices;
+    }
+    return machine.topology;
+}
+
+static void leave(void) { pthread_mutex_unlock(&machine.lock); }
+
+/** Returns the hardware threads that the calling thread is bound to, which the caller frees; NULL: not known. */
+static hwloc_bitmap_t bound_threads(hwloc_topology_t t)
+{
+    hwloc_bitmap_t set = t ? hwloc_bitmap_alloc() : NULL;
+    if (set && hwloc_get_cpubind(t, set, HWLOC_CPUBIND_THREAD) == 0) return set;
+    hwloc_bitmap_free(set);
+    return NULL;
+}
+
+int sp_topology_built(void) { return 1; }
+
+int64_t sp_topology_cache_bytes(void)
+{
+    int64_t bytes = 0;
+    hwloc_topology_t t = enter(0);
+    hwloc_bitmap_t bound = bound_threads(t);
+    const int first = bound ? hwloc_bitmap_first(bound) : -1;
+    hwloc_obj_t at = first < 0 ? NULL : hwloc_get_pu_obj_by_os_index(t, (unsigned)first);
+    for (; at; at = at->parent) /* outwards */
+        if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.size > 0)
+            bytes = (int64_t)at->attr->cache.size;
+    hwloc_bitmap_free(bound);
+    leave();
+    return bytes;
+}
+
+int sp_topology_cores(void)
+{
+    int cores = 0;
+    hwloc_topology_t t = enter(0);
+    hwloc_bitmap_t bound = bound_threads(t);
+    hwloc_obj_t core = NULL;
+    if (bound)
+        while ((core = hwloc_get_next_obj_covering_cpuset_by_type(t, bound, HWLOC_OBJ_CORE, core))) cores++;
+    hwloc_bitmap_free(bound);
+    leave();
+    return cores;
+}
+
+/** Writes a set as a list, e.g. "0-15,64-79". */
+static void list(char *text, size_t n, hwloc_const_bitmap_t set)
+{
+    if (hwloc_bitmap_list_snprintf(text, n, set) >= (int)n) memcpy(text + n - 3, "..", 3);
+}
+
+int sp_topology_near(const char *pci, sp_nearness *near)
+{
+    hwloc_topology_t t = enter(1);
+    hwloc_bitmap_t bound = bound_threads(t);
+    hwloc_obj_t gpu = bound ? hwloc_get_pcidev_by_busidstring(t, pci) : NULL;
+    hwloc_obj_t place = gpu ? hwloc_get_non_io_ancestor_obj(t, gpu) : NULL;
+    /* below the whole machine hwloc puts also those of which the firmware does not say where they are */
+    const int known = place && !hwloc_bitmap_isequal(place->cpuset, hwloc_topology_get_topology_cpuset(t));
+    *near = (sp_nearness){.far = 0};
+    if (known) {
+        list(near->cores, sizeof near->cores, place->cpuset);
+        list(near->numa, sizeof near->numa, place->nodeset);
+        list(near->bound, sizeof near->bound, bound);
+        near->far = !hwloc_bitmap_intersects(bound, place->cpuset);
+    }
+    hwloc_bitmap_free(bound);
+    leave();
+    return known;
+}

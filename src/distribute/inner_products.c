@@ -1,0 +1,102 @@
+/** Inner products of multivectors whose rows are distributed: each rank multiplies its own rows, and the ranks' sums
+ *  are added in the order of the ranks. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arguments.h"
+#include "base/memory.h"
+#include "comm/comm.h"
+#include "dense/dense.h"
+#include "formats/multivector.h"
+
+enum { MOST_ELEMENTS = 1 << 30 };
+
+/** What a call of a public function shall compute, and memory for the sums over the ranks. */
+typedef struct job {
+    const char *function;
+    MPI_Comm comm;
+    int size;
+    const spmm_multivector *x, *y; /* y is NULL for the sums of squares of the columns of x */
+    int64_t count;                 /* of sums */
+    int64_t slice;                 /* sums that a rank adds; size * slice is at least count */
+    double *sums;                  /* [size * slice]: this rank's sums, then those over all ranks */
+    double *slices;                /* [size * slice]: the slice of this rank from each rank */
+} job;
+
+/** Computes this rank's sums. */
+static spmm_status sum_here(job *j)
+{
+    const int64_t k = j->y ? j->y->k : 1;
+    if (j->x->k > MOST_ELEMENTS / k)
+        return sp_fail(SPMM_ERR_LIMIT, "%s: %lld x %lld inner products are too many", j->function,
+                       (long long)j->x->k, (long long)k);
+    j->count = j->x->k * k;
+    j->slice = (j->count + j->size - 1) / j->size;
+    TRY(sp_alloc_zero((void **)&j->sums, 2 * j->size * j->slice, sizeof *j->sums, "inner products"));
+    j->slices = j->sums + j->size * j->slice;
+    return j->y ? sp_gram(j->x, j->y, j->sums) : sp_squares(j->x, j->sums);
+}
+
+/** Adds the sums of all ranks, in the order of the ranks: each rank gets its slice of all sums, adds, and hands the
+ *  result out. MPI_Reduce would leave the order to the MPI library. */
+static spmm_status sum_over_ranks(const job *j)
+{
+    const int n = (int)j->slice;
+    if (j->size == 1) return SPMM_OK;
+    TRY(SP_MPI(MPI_Alltoall(j->sums, n, MPI_DOUBLE, j->slices, n, MPI_DOUBLE, j->comm)));
+    for (int r = 1; r < j->size; r++)
+        for (int64_t i = 0; i < n; i++) j->slices[i] += j->slices[r * (int64_t)n + i];
+    return SP_MPI(MPI_Allgather(j->slices, n, MPI_DOUBLE, j->sums, n, MPI_DOUBLE, j->comm));
+}
+
+/** Computes the sums over all ranks. Collective.
+ *  \param [in] checked  outcome of the check of this rank's arguments */
+static spmm_status run(job *j, spmm_status checked)
+{
+    spmm_status status = SP_MPI(MPI_Comm_size(j->comm, &j->size));
+    if (checked == SPMM_OK && status == SPMM_OK) checked = sum_here(j);
+    const int given = checked == SPMM_OK;
+    const sp_common common[] = {{"x.k", given ? j->x->k : 0, 1},
+                                {"y.k", given && j->y ? j->y->k : 0, 1},
+                                {"precision", given ? (int64_t)j->x->precision : 0, 1}};
+    if (status == SPMM_OK) status = sp_agree_common(j->comm, "dot", checked, j->function, common, 3);
+    if (status == SPMM_OK) status = sum_over_ranks(j);
+    return status;
+}
+
+static spmm_status check_dot(const job *j, const double *g, int64_t ldg)
+{
+    TRY(sp_alike(j->x, j->y, j->function));
+    TRY(sp_given(j->function, "g", g, "room for the inner products"));
+    if (ldg >= j->y->k) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: ldg is %lld, expected at least the %lld columns of y", j->function,
+                   (long long)ldg, (long long)j->y->k);
+}
+
+spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
+                                 double *g, int64_t ldg)
+{
+    job j = {.function = __func__, .comm = comm, .x = x, .y = y};
+    TRY(sp_comm_check(comm, __func__));
+    const spmm_status status = run(&j, check_dot(&j, g, ldg));
+    for (int64_t i = 0; status == SPMM_OK && i < x->k; i++)
+        memcpy(g + i * ldg, j.sums + i * y->k, sizeof *g * (size_t)y->k);
+    sp_free(j.sums);
+    return status;
+}
+
+static spmm_status check_norms(const job *j, const double *norm)
+{
+    TRY(sp_multivector_check(j->x, j->function, "x"));
+    return sp_given(j->function, "norm", norm, "room for a norm of each column");
+}
+
+spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm)
+{
+    job j = {.function = __func__, .comm = comm, .x = x};
+    TRY(sp_comm_check(comm, __func__));
+    const spmm_status status = run(&j, check_norms(&j, norm));
+    for (int64_t i = 0; status == SPMM_OK && i < x->k; i++) norm[i] = sqrt(j.sums[i]);
+    sp_free(j.sums);
+    return status;
+}

@@ -1,0 +1,460 @@
+/** Creates exchanges of ghost rows and chooses their backend. */
+#include "exchange/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "comm/nccl.h"
+#include "device/device.h"
+#include "device/device_ops.h"
+#include "exchange/exchange_backend.h"
+
+/* ---- message lists ---- */
+
+/** Returns the number of messages, of at most `most` bytes each, needed to send `bytes` bytes. */
+static int64_t pieces(int64_t bytes, int64_t most) { return (bytes + most - 1) / most; }
+
+/** Splits message m into messages of at most `most` bytes, and appends these to list[*count]. */
+static void cut(sp_message m, int64_t most, sp_message *list, int *count)
+{
+    for (int64_t left = m.bytes; left > 0; left -= most) {
+        sp_message piece = m;
+        piece.bytes = left < most ? left : most;
+        list[(*count)++] = piece;
+        m.at += piece.bytes;
+        m.stage += piece.bytes;
+    }
+}
+
+static void list_messages(sp_exchange *x, int64_t most)
+{
+    const sp_halo *const h = x->halo;
+    int64_t stage = 0;
+    for (int i = 0; i < h->sources; i++) {
+        const sp_halo_recv *const s = &h->source[i];
+        const sp_message m = {s->rank, 0, s->first * x->row_bytes, stage, s->rows * x->row_bytes};
+        cut(m, most, x->in, &x->ins);
+        stage += m.bytes;
+    }
+    stage = 0;
+    for (int i = 0; i < h->targets; i++) {
+        const sp_halo_send *const t = &h->target[i];
+        const sp_message m = {t->rank, t->packed, (t->first + (t->packed ? 0 : h->ghost_low)) * x->row_bytes,
+                              stage, t->rows * x->row_bytes};
+        cut(m, most, x->out, &x->outs);
+        stage += m.bytes;
+    }
+}
+
+static spmm_status create_lists(sp_exchange *x, int64_t most)
+{
+    const sp_halo *const h = x->halo;
+    int64_t ins = 0, outs = 0;
+    for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->row_bytes, most);
+    for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->row_bytes, most);
+    if (ins + outs > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld messages an exchange", (long long)ins + (long long)outs);
+    TRY(sp_alloc((void **)&x->in, ins, sizeof *x->in, "the exchange's messages"));
+    TRY(sp_alloc((void **)&x->out, outs, sizeof *x->out, "the exchange's messages"));
+    TRY(sp_alloc((void **)&x->request, ins + outs, sizeof(MPI_Request), "the exchange's requests"));
+    TRY(sp_alloc((void **)&x->status, ins + outs, sizeof *x->status, "the exchange's requests"));
+    TRY(sp_alloc((void **)&x->done, ins, sizeof *x->done, "the exchange's requests"));
+    list_messages(x, most);
+    return SPMM_OK;
+}
+
+/* ---- packing ---- */
+
+static void pack_on_host(const sp_exchange *x)
+{
+    enum { ALONE = 1 << 16 }; /* up to so many bytes, one thread packs alone: faster than waking others */
+    const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
+    const char *const own = x->base + x->halo->ghost_low * row_bytes;
+#pragma omp parallel for schedule(static) num_threads(x->threads) if (rows * row_bytes > ALONE)
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(x->send + i * row_bytes, own + x->halo->list[i] * row_bytes, (size_t)row_bytes);
+}
+
+spmm_status sp_exchange_pack(const sp_exchange *x)
+{
+    if (x->space == SPMM_CPU) {
+        pack_on_host(x);
+        return SPMM_OK;
+    }
+    if (x->halo->packed == 0) return SPMM_OK;
+    return sp_cuda_pack(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
+                        x->send, sp_device_stream(SP_STREAM_MOVE));
+}
+
+char *sp_message_data(const sp_exchange *x, const sp_message *m)
+{
+    return (m->packed ? x->send : x->base) + m->at;
+}
+
+spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m)
+{
+    int bytes = 0;
+    TRY(SP_MPI(MPI_Get_count(status, MPI_BYTE, &bytes)));
+    if (bytes == m->bytes) return SPMM_OK;
+    return sp_fail(SPMM_ERR_MPI,
+                   "rank %d of the process column sent %d bytes of X instead of %lld: it failed", m->peer,
+                   bytes, (long long)m->bytes);
+}
+
+void sp_exchange_give_up(sp_exchange *x)
+{
+    for (int i = 0; i < x->outs; i++)
+        MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[x->ins + i]);
+    (void)sp_wait(x->request, x->ins + x->outs);
+}
+
+/* ---- choice of the backend ---- */
+
+typedef struct backend {
+    const char *name;
+    spmm_device space;
+    spmm_transport transport;
+    const sp_exchange_ops *ops;
+    sp_trial trial;
+} backend;
+
+#define ROW(space, transport, name, trial) {#name, space, transport, &sp_exchange_##name, trial},
+static const backend backends[] = {SP_EXCHANGE_BACKENDS(ROW)};
+#undef ROW
+
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+/** Returns 1 if backend b moves an X in memory `space` by the transport, or by any if the transport is
+ *  SPMM_TRANSPORT_AUTO. */
+static int moves(const backend *b, spmm_transport transport, spmm_device space)
+{
+    return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
+}
+
+/** Returns the last backend of the table that moves such an X and is no variant of another one, and in *count how
+ *  many move it; NULL if none. */
+static const backend *last_backend(spmm_transport transport, spmm_device space, int *count)
+{
+    const backend *last = NULL;
+    *count = 0;
+    for (const backend *b = backends; b < backends + BACKENDS; b++) {
+        if (!moves(b, transport, space)) continue;
+        if (b->trial != SP_TRY_VARIANT) last = b;
+        ++*count;
+    }
+    return last;
+}
+
+/** Finds the only backend that SPMM_EXCHANGE_BACKEND leaves. Collective over comm.
+ *  \param [out] only  NULL: all of them
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (there is no such backend, or ranks have
+ *          different ones), SPMM_ERR_MPI */
+static spmm_status find_only(MPI_Comm comm, const backend **only)
+{
+    const char *const text = getenv("SPMM_EXCHANGE_BACKEND");
+    int row = 0;
+    *only = NULL;
+    while (text && *text && row < BACKENDS && strcmp(backends[row].name, text) != 0) row++;
+    const int64_t number = text && *text ? row : -1;
+    TRY(sp_check_common(comm, "SPMM_EXCHANGE_BACKEND", &(sp_common){"its row", number, 0}, 1));
+    if (number == BACKENDS)
+        return sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: there is no such backend", SHOWN(text));
+    if (number >= 0) *only = &backends[row];
+    return SPMM_OK;
+}
+
+const char *sp_transport_missing(spmm_transport transport, spmm_device space)
+{
+    int count;
+    const backend *const b = last_backend(transport, space, &count);
+    if (!b && space == SPMM_CUDA) return "it is for CPUs, and X is in GPU memory";
+    if (!b) return "it is for GPUs, and X is in host memory";
+    return transport != SPMM_TRANSPORT_AUTO && b->ops->missing ? b->ops->missing() : NULL;
+}
+
+spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,
+                               const char **why)
+{
+    const char *const reason = sp_transport_missing(transport, space);
+    if (why) *why = reason;
+    return sp_all(comm, !reason, all);
+}
+
+/** Returns the maximum size of a message in bytes. */
+static int64_t most_bytes(const sp_exchange_ops *ops)
+{
+    const int64_t chunk = sp_chunk_bytes();
+    return ops->most_bytes > 0 && (!ops->by_mpi || ops->most_bytes < chunk) ? ops->most_bytes : chunk;
+}
+
+/** Allocates the buffer into which sp_exchange_skip() receives the messages that it drops. It is allocated in
+ *  advance because a rank may fail for lack of memory. Its pages take no memory until they are first
+ *  written. */
+static spmm_status reserve_drop(sp_exchange *x)
+{
+    int64_t most = 1;
+    for (int i = 0; i < x->ins; i++)
+        if (x->in[i].bytes > most) most = x->in[i].bytes;
+    return sp_alloc(&x->drop, most, 1, "rows to drop");
+}
+
+static spmm_status allocate(sp_exchange *x)
+{
+    const sp_halo *const h = x->halo;
+    TRY(create_lists(x, most_bytes(x->ops)));
+    if (!x->ops->skip || x->ops->by_mpi) TRY(reserve_drop(x));
+    if (x->space == SPMM_CPU) {
+        TRY(sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send"));
+        return x->ops->create ? x->ops->create(x) : SPMM_OK;
+    }
+    if (!x->ops->unpacked)
+        TRY(sp_device_alloc_exchanged((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
+    TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
+    TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
+    return x->ops->create ? x->ops->create(x) : SPMM_OK;
+}
+
+static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, const backend *b,
+                          int threads, sp_exchange **exchange)
+{
+    sp_exchange *x;
+    *exchange = NULL;
+    spmm_status status = sp_alloc_zero((void **)&x, 1, sizeof *x, "an exchange");
+    if (status == SPMM_OK) {
+        x->grid = grid;
+        x->comm = grid->col_comm;
+        x->halo = halo;
+        x->row_bytes = row_bytes;
+        x->space = b->space;
+        x->transport = b->transport;
+        x->threads = threads;
+        x->ops = b->ops;
+        status = allocate(x);
+    }
+    status = sp_agree(grid->comm, "exchange", status);
+    if (status == SPMM_OK && x->ops->connect) status = x->ops->connect(x);
+    if (status != SPMM_OK) {
+        sp_exchange_destroy(x);
+        return status;
+    }
+    *exchange = x;
+    return SPMM_OK;
+}
+
+/* ---- choice of the fastest backend ---- */
+
+/** Measures how many seconds an exchange takes on the slowest rank. Makes one exchange as a warm-up, then a
+ *  few more, and sets *seconds to the minimum time of the latter. If the warm-up already takes more than
+ *  HOPELESS times `least`, sets *seconds to the time of the warm-up and makes no further exchange.
+ *  \param [in] least  seconds of the fastest transport so far; 0: this is the first transport */
+static spmm_status time_some(sp_exchange *x, void *own, double least, double *seconds)
+{
+    enum { TIMES = 4, HOPELESS = 5 };
+    *seconds = 0;
+    for (int i = 0; i < TIMES; i++) {
+        TRY(SP_MPI(MPI_Barrier(x->grid->comm)));
+        double took = MPI_Wtime();
+        spmm_status status = sp_exchange_begin(x, own, own, x->row_bytes);
+        if (status == SPMM_OK) status = sp_exchange_end(x);
+        const spmm_status settled = sp_exchange_settle(x);
+        if (status == SPMM_OK) status = settled;
+        if (status == SPMM_OK) status = sp_device_sync();
+        TRY(sp_agree(x->grid->comm, "exchange", status));
+        took = MPI_Wtime() - took;
+        TRY(sp_slowest(x->grid->comm, &took, 1));
+        if (i <= 1 || took < *seconds) *seconds = took;
+        if (i == 0 && least > 0 && took > HOPELESS * least) break;
+    }
+    return SPMM_OK;
+}
+
+/** Allocates an X for a trial exchange, and measures the exchange of this X by time_some(). */
+static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
+{
+    const int64_t bytes = sp_halo_rows(x->halo) * x->row_bytes;
+    void *memory = NULL;
+    spmm_status status = sp_exchange_alloc(x, bytes, &memory);
+    status = sp_agree(x->grid->comm, "exchange", status);
+    if (status == SPMM_OK)
+        status = time_some(x, (char *)memory + x->halo->ghost_low * x->row_bytes, least, seconds);
+    sp_device_free(memory);
+    if (x->ops->forget) x->ops->forget(x);
+    return status;
+}
+
+/** Returns 1 if backend b is worth a trial after others. NCCL, the slow one to connect, was never faster than
+ *  SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md.
+ *  \param [in] queued  1: only backends that need no host are
+ *  \param [in] works   1: one of the backends before works */
+static int worth_trying(const backend *b, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
+                        int queued, int works)
+{
+    enum { LITTLE = 32 << 20 }; /* limit for the mean number of bytes that a rank receives */
+    if (queued) return b->ops->queues && !(b->trial == SP_TRY_SLOW && works);
+    if (b->trial == SP_TRY_VARIANT || b->trial == SP_TRY_SLOW) return works == (b->trial == SP_TRY_VARIANT);
+    return !works || b->trial == SP_TRY_ALWAYS || halo->all_moved / grid->size * row_bytes < LITTLE;
+}
+
+/** Creates an exchange with backend b, and measures it.
+ *  \param [in]  least    seconds of the fastest exchange so far; 0: there is none
+ *  \param [out] one      NULL if the exchange could not be created
+ *  \param [out] seconds  the time of an exchange on the slowest rank, if the status is SPMM_OK
+ *  \return the same status on every rank */
+static spmm_status try_backend(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, const backend *b,
+                               int threads, double least, sp_exchange **one, double *seconds)
+{
+    TRY(create(grid, halo, row_bytes, b, threads, one));
+    return time_exchange(*one, least, seconds);
+}
+
+/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
+ *  *best. A backend that is missing or cannot be set up, such as NCCL if two ranks share a GPU, is left out,
+ *  unless nothing else is left.
+ *  \param [in] transport  SPMM_TRANSPORT_AUTO: the backends of all transports
+ *  \param [in] queued     1: only those that need no host, if there are any */
+static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
+                           spmm_transport transport, int queued, int threads, sp_exchange **best)
+{
+    double least = 0;
+    spmm_status status = SPMM_OK, tried = SPMM_ERR_INTERNAL;
+    const backend *only;
+    *best = NULL;
+    TRY(find_only(grid->comm, &only));
+    for (const backend *b = backends; b < backends + BACKENDS; b++) {
+        sp_exchange *one = NULL;
+        double seconds = 0;
+        int there;
+        if (!moves(b, transport, SPMM_CUDA)) continue;
+        TRY_GOTO(sp_transport_there(grid->comm, b->transport, SPMM_CUDA, &there, NULL), failed);
+        if (!there || !(only ? b == only : worth_trying(b, grid, halo, row_bytes, queued, *best != NULL)))
+            continue;
+        tried = try_backend(grid, halo, row_bytes, b, threads, least, &one, &seconds);
+        if (tried == SPMM_OK && (!*best || seconds < least)) {
+            sp_exchange_destroy(*best);
+            *best = one;
+            least = seconds;
+        } else {
+            sp_exchange_destroy(one);
+        }
+    }
+    if (*best) return SPMM_OK;
+    if (queued) return fastest(grid, halo, row_bytes, transport, 0, threads, best);
+    if (tried != SPMM_ERR_INTERNAL) return tried;
+    return sp_fail(SPMM_ERR_USAGE, "transport %s: SPMM_EXCHANGE_BACKEND leaves none of its backends",
+                   sp_transport_words[transport]);
+failed:
+    sp_exchange_destroy(*best);
+    *best = NULL;
+    return status;
+}
+
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
+                               spmm_transport transport, int queued, int threads, sp_exchange **exchange)
+{
+    const char *why;
+    int there, count;
+    *exchange = NULL;
+    if (space == SPMM_CPU && transport == SPMM_TRANSPORT_AUTO) transport = SPMM_TRANSPORT_MPI;
+    TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
+    if (!there) {
+        const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s",
+                                                 sp_transport_words[transport], why)
+                                       : SPMM_OK;
+        TRY(sp_agree(grid->comm, "exchange", status));
+    }
+    const backend *const last = last_backend(transport, space, &count);
+    if (count > 1 && halo->all_moved > 0)
+        return fastest(grid, halo, row_bytes, transport, queued, threads, exchange);
+    return create(grid, halo, row_bytes, last, threads, exchange);
+}
+
+void sp_exchange_destroy(sp_exchange *x)
+{
+    if (!x) return;
+    if (x->ops && x->ops->destroy) x->ops->destroy(x);
+    sp_free(x->in);
+    sp_free(x->out);
+    sp_free(x->request);
+    sp_free(x->status);
+    sp_free(x->done);
+    sp_free(x->drop);
+    if (x->space == SPMM_CPU) {
+        sp_free(x->send);
+    } else {
+        sp_device_free(x->send);
+        sp_device_free(x->list);
+    }
+    sp_free(x);
+}
+
+spmm_status sp_exchange_begin(sp_exchange *x, void *own, const void *from, int64_t pitch)
+{
+    if (!x) return SPMM_OK;
+    x->base = (char *)own - x->halo->ghost_low * x->row_bytes;
+    x->from = from;
+    x->pitch = pitch;
+    return x->ops->begin ? x->ops->begin(x) : SPMM_OK;
+}
+
+spmm_status sp_exchange_end(sp_exchange *x) { return x ? x->ops->end(x) : SPMM_OK; }
+
+spmm_status sp_exchange_settle(sp_exchange *x) { return x && x->ops->settle ? x->ops->settle(x) : SPMM_OK; }
+
+int sp_exchange_reads(const sp_exchange *x, const void *from, int64_t pitch)
+{
+    return x && x->ops->reads && x->ops->reads(x, from, pitch);
+}
+
+void sp_exchange_skip_messages(sp_exchange *x)
+{
+    for (int i = 0; i < x->outs; i++)
+        MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[i]);
+    for (int i = 0; i < x->ins; i++)
+        MPI_Recv(x->drop, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS, x->comm,
+                 MPI_STATUS_IGNORE);
+    (void)sp_wait(x->request, x->outs);
+}
+
+void sp_exchange_skip(sp_exchange *x)
+{
+    if (!x) return;
+    if (x->ops->skip)
+        x->ops->skip(x);
+    else
+        sp_exchange_skip_messages(x);
+}
+
+spmm_status sp_exchange_finish(sp_exchange *x) { return x && x->ops->finish ? x->ops->finish(x) : SPMM_OK; }
+
+void *sp_exchange_reads_at(const sp_exchange *x) { return x->ops->reads_at ? x->ops->reads_at(x) : x->base; }
+
+int sp_exchange_shares(const sp_exchange *x) { return x && x->ops->share; }
+
+spmm_status sp_exchange_share(sp_exchange *x, int for_copies, void **memory)
+{
+    return x->ops->share(x, for_copies, memory);
+}
+
+spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
+{
+    TRY(x->ops->alloc ? x->ops->alloc(x, bytes, memory) : sp_device_alloc_exchanged(memory, bytes, "X"));
+    spmm_status status = sp_device_zero(*memory, bytes);
+    if (status == SPMM_OK) status = sp_device_sync(); /* neighbours may write as soon as an exchange begins */
+    if (status != SPMM_OK) {
+        sp_device_free(*memory);
+        *memory = NULL;
+    }
+    return status;
+}
+
+int sp_exchange_takes(const sp_exchange *x, const void *row)
+{
+    return !x->ops->takes || x->ops->takes(x, row);
+}
+
+int sp_exchange_queues(const sp_exchange *x) { return !x || x->ops->queues; }
+
+spmm_transport sp_exchange_transport(const sp_exchange *x) { return x->transport; }

@@ -1,0 +1,122 @@
+/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one row size and one
+ *  transport. */
+#ifndef SP_EXCHANGE_H
+#define SP_EXCHANGE_H
+
+#include "distribute/halo.h"
+
+typedef struct sp_exchange sp_exchange;
+
+/** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
+ *  (With SPMM_TRANSPORT_PEER, the first exchange of an X still maps that X on the ranks that write to it.)
+ *
+ *  Collective over grid->comm.
+ *  \param [in]  halo       must outlive the exchange
+ *  \param [in]  row_bytes  size of a row of X in bytes, padding included
+ *  \param [in]  space      the memory that X lies in
+ *  \param [in]  transport  SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI
+ *                          for host memory; for GPU memory the available
+ *                          transport that is the fastest in a short measurement
+ *  \param [in]  queued     1: where there is a choice, a transport that sp_exchange_queues() is preferred
+ *  \param [in]  threads    OpenMP threads of this rank, for packing
+ *  \param [out] exchange   the caller destroys it; NULL on failure
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the transport is not available; the
+ *          message says why), _MEMORY, _LIMIT (too many messages), _DEVICE, _MPI */
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
+                               spmm_transport transport, int queued, int threads, sp_exchange **exchange);
+
+/** Frees the exchange; accepts NULL, but only if all ranks pass NULL. Collective over grid->comm. */
+void sp_exchange_destroy(sp_exchange *exchange);
+
+/** Allocates zeroed GPU memory for an X that is to be exchanged; the zeroing has ended on return. With some
+ *  transports, memory that the caller has freed stays allocated until the exchange is destroyed; a later call
+ *  may return it again. Local.
+ *  \param [out] memory  the caller frees it with sp_device_free()
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
+
+/** Returns 1 if X lies in memory that the ranks of a node share, from sp_exchange_share(); 0 if not, and if
+ *  `exchange` is NULL. Local. */
+int sp_exchange_shares(const sp_exchange *exchange);
+
+/** Finds memory for an X that ranks of a node share, in which this rank's own rows are zeros. Local.
+ *  \param [in]  for_copies  1: for the caller's copies of an X that lies elsewhere; there is memory for one
+ *  \param [out] memory      row 0 of X, ghost rows included; spmm_multivector_destroy() frees it, and may do so
+ *                           after the exchange is destroyed. NULL: no more such memory is left
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_exchange_share(sp_exchange *exchange, int for_copies, void **memory);
+
+/** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`: with some transports X must lie
+ *  in memory from sp_exchange_alloc(). Local. */
+int sp_exchange_takes(const sp_exchange *exchange, const void *row);
+
+/** Starts sending owned rows and receiving ghost rows. This overlaps with everything the caller does before
+ *  sp_exchange_end(). On a GPU, the exchange starts after the work that is queued in SP_STREAM_MOVE: the
+ *  caller must have made this stream wait for the kernels that write the owned rows or access the ghost rows.
+ *
+ *  Collective over the process column, as are sp_exchange_end() and _skip(). All three accept NULL: then
+ *  nothing is exchanged.
+ *  \param [in,out] own  first owned row of X; the ghost rows lie before and after the owned rows. Until the
+ *                       end of the exchange, the caller must not write the owned rows, and not access the
+ *                       ghost rows
+ *  \param [in] from     first of the owned rows to send: `own`, or other memory in which
+ *                       sp_exchange_reads() finds the same rows
+ *  \param [in] pitch    distance in bytes between consecutive rows at `from`; the exchange's row_bytes if
+ *                       from is own
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI. After a failure, sp_exchange_end() must not be called:
+ *          the neighbours have already been told of the failure */
+spmm_status sp_exchange_begin(sp_exchange *exchange, void *own, const void *from, int64_t pitch);
+
+/** Returns 1 if sp_exchange_begin() can read owned rows that begin at address `from` and are `pitch` bytes
+ *  apart, although they do not lie in the X that is exchanged; 0 if not, and if `exchange` is NULL. Local. */
+int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
+
+/** Completes the exchange. On a GPU this may be the whole exchange, so that the kernels which the caller
+ *  queued after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on
+ *  return; on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
+ *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
+spmm_status sp_exchange_end(sp_exchange *exchange);
+
+/** Waits on the host until the exchanges that have been ended are done on the GPU, or a neighbour has failed in the
+ *  middle of one; with transports whose neighbours report that in sp_exchange_end(), returns at once. To be called
+ *  before the host waits for GPU work that was queued after sp_exchange_end(), also after a failure: otherwise it
+ *  might wait for ever. Local; accepts NULL.
+ *  \return SPMM_OK, SPMM_ERR_MPI (a neighbour failed), SPMM_ERR_DEVICE */
+spmm_status sp_exchange_settle(sp_exchange *exchange);
+
+/** Ends a product: must be called when the kernels have read X, if sp_exchange_begin() succeeded, even if
+ *  sp_exchange_end() failed. Until it returns, other ranks may read this rank's rows of X. Accepts NULL.
+ *  Collective over the process column.
+ *  \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_exchange_finish(sp_exchange *exchange);
+
+/** Returns where kernels are to read row 0 of X, ghost rows included, from sp_exchange_begin() to
+ *  sp_exchange_finish(): in the X that was passed, or in a copy. Local. */
+void *sp_exchange_reads_at(const sp_exchange *exchange);
+
+/** Takes the place of sp_exchange_begin(), sp_exchange_end() and sp_exchange_finish() on a rank that failed and has nothing to
+ *  send: tells the neighbours of the failure, and receives and drops the rows that they send. With NCCL the
+ *  neighbours cannot be told; they receive NaNs. */
+void sp_exchange_skip(sp_exchange *exchange);
+
+/** Returns 1 if the exchange takes place in the GPU's streams alone, so that no host waits for a GPU in it, and
+ *  sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be captured in a CUDA graph if
+ *  it has taken place before with the same X's on all neighbours. A rank that captures posts where its X is as for an exchange, and
+ *  each neighbour has to do the same. Local. */
+int sp_exchange_queues(const sp_exchange *exchange);
+
+/** Returns the transport that the exchange uses; never SPMM_TRANSPORT_AUTO. Local. */
+spmm_transport sp_exchange_transport(const sp_exchange *exchange);
+
+/** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;
+ *  NULL if the transport is available. Local. */
+const char *sp_transport_missing(spmm_transport transport, spmm_device space);
+
+/** Determines whether a transport is available on every rank. Collective over comm.
+ *  \param [out] all  1 on all ranks if the transport is available on every rank, else 0 on all ranks
+ *  \param [out] why  result of sp_transport_missing() on this rank; may be NULL
+ *  \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,
+                               const char **why);
+
+#endif

@@ -1,0 +1,118 @@
+/** State of an exchange, and the table of operations that each exchange backend implements. Private to the
+ *  files src/exchange/exchange*.c. */
+#ifndef SP_EXCHANGE_BACKEND_H
+#define SP_EXCHANGE_BACKEND_H
+
+#include "exchange/exchange.h"
+
+/** One message: consecutive rows to or from one neighbour. Offsets are in bytes. */
+typedef struct sp_message {
+    int peer;   /**< the neighbour's rank in the process column's communicator */
+    int packed; /**< 1: `at` is an offset in sp_exchange.send; 0: `at` is an offset from sp_exchange.base */
+    int64_t at;
+    int64_t stage; /**< offset of the message in the staging buffer for sent or for received rows */
+    int64_t bytes;
+} sp_message;
+
+/** An exchange backend: its operations and capabilities. The operations begin, end, settle, skip, alloc, takes
+ *  and reads implement the functions sp_exchange_begin() and so on. Only `end` must not be NULL. */
+typedef struct sp_exchange_ops {
+    spmm_status (*begin)(sp_exchange *x); /**< NULL: the whole exchange takes place in `end` */
+    spmm_status (*end)(sp_exchange *x);
+    spmm_status (*create)(sp_exchange *x);  /**< allocates the backend's state x->state; local */
+    void (*destroy)(sp_exchange *x);        /**< frees the backend's state; collective over the grid */
+    spmm_status (*connect)(sp_exchange *x); /**< sets up communication; collective over the grid */
+    /** NULL: nothing is left to wait for after `end` that could fail or last for ever */
+    spmm_status (*settle)(sp_exchange *x);
+    void (*skip)(sp_exchange *x);          /**< NULL: a rank that failed sends empty messages instead */
+    spmm_status (*finish)(sp_exchange *x); /**< NULL: nothing is left to do after the kernels */
+    /* alloc, share and takes are NULL if X may lie in any memory */
+    spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
+    spmm_status (*share)(sp_exchange *x, int for_copies, void **memory);
+    int (*takes)(const sp_exchange *x, const void *row);
+    void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X where the caller has it */
+    void (*forget)(sp_exchange *x); /**< frees the memory from alloc; collective over the process column */
+    /** NULL: the owned rows are read in X only */
+    int (*reads)(const sp_exchange *x, const void *from, int64_t pitch);
+    const char *(*missing)(void); /**< why this rank cannot use the backend; NULL: it always can */
+    int64_t most_bytes;           /**< maximum size of a message; 0: sp_chunk_bytes() */
+    int by_mpi;                   /**< 1: MPI carries the messages, so sp_chunk_bytes() limits them, too */
+    int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no host waits
+                     for a GPU */
+    int unpacked; /**< 1: scattered rows are not packed: x->send is not needed */
+} sp_exchange_ops;
+
+/** When a backend is tried, if the caller leaves the transport to us. `before` are the table's rows above it
+ *  that this X can use. */
+typedef enum sp_trial {
+    SP_TRY_ALWAYS,
+    SP_TRY_VARIANT, /**< only if one before works */
+    SP_TRY_SLOW,    /**< takes about a second to connect: only if none before works */
+    /** Moves rows through pinned host memory: only if few bytes are exchanged, or if none before works. It
+     *  needs as much pinned memory as there are bytes to exchange, and is slower by an order of magnitude if
+     *  these are many. */
+    SP_TRY_HOST
+} sp_trial;
+
+/** The backends: memory of X, transport, name, trial. The file of the backend NAME defines the variable
+ *  sp_exchange_NAME. The choice of the fastest goes through this table from top to bottom; the environment variable
+ *  SPMM_EXCHANGE_BACKEND=NAME restricts it to one row. */
+#define SP_EXCHANGE_BACKENDS(B)                                              \
+    B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_TRY_ALWAYS)                   \
+    B(SPMM_CPU, SPMM_TRANSPORT_SHARED, shared, SP_TRY_ALWAYS)                \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer, SP_TRY_ALWAYS)                   \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_by_kernel, SP_TRY_VARIANT)        \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_stream, SP_TRY_VARIANT)           \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_stream_by_kernel, SP_TRY_VARIANT) \
+    B(SPMM_CUDA, SPMM_TRANSPORT_NCCL, nccl, SP_TRY_SLOW)                     \
+    B(SPMM_CUDA, SPMM_TRANSPORT_CUDA_AWARE, cuda_aware, SP_TRY_ALWAYS)       \
+    B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_TRY_HOST)                 \
+    B(SPMM_CUDA, SPMM_TRANSPORT_MPI, staged_whole, SP_TRY_HOST)
+
+struct sp_exchange {
+    const sp_grid *grid;
+    MPI_Comm comm; /**< communicator of the process column */
+    const sp_halo *halo;
+    int64_t row_bytes;
+    spmm_device space;
+    spmm_transport transport;
+    int threads;
+    const sp_exchange_ops *ops;
+    int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */
+    sp_message *in, *out;
+    MPI_Request *request; /**< [ins + outs] one for each message */
+    MPI_Status *status;   /**< [ins + outs] one for each message */
+    int *done;            /**< [ins] numbers of the messages that MPI_Testsome or MPI_Waitsome has received */
+    void *drop;           /**< host buffer for messages that a failed rank receives and drops; or NULL */
+    char *send;           /**< buffer for packed rows to send, in the memory space of X */
+    int32_t *list;        /**< on a GPU: copy of halo->list, the rows to pack */
+    const char *from;     /**< first owned row to read, see sp_exchange_begin() */
+    int64_t pitch;        /**< distance in bytes between consecutive owned rows at `from` */
+    char *base;           /**< during an exchange: address of row 0 of X, ghost rows included */
+    void *state;          /**< private to the backend */
+};
+
+#define SP_DECLARE(space, transport, name, trial) extern const sp_exchange_ops sp_exchange_##name;
+SP_EXCHANGE_BACKENDS(SP_DECLARE)
+#undef SP_DECLARE
+
+/** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_exchange_pack(const sp_exchange *x);
+
+/** Returns the address of the rows that the outgoing message m sends. Local. */
+char *sp_message_data(const sp_exchange *x, const sp_message *m);
+
+/** Cleans up after a failure between the first MPI_Irecv and the first MPI_Isend: sends an empty message in
+ *  place of each outgoing one, so that no neighbour waits in vain, and waits for the incoming messages. */
+void sp_exchange_give_up(sp_exchange *x);
+
+/** What sp_exchange_skip() does for messages: sends empty ones, by which the neighbours see that this rank
+ *  failed, and receives those of the neighbours into x->drop. */
+void sp_exchange_skip_messages(sp_exchange *x);
+
+/** Checks that the received message m has its full length. Local.
+ *  \return SPMM_OK, SPMM_ERR_MPI (the message is shorter: the neighbour failed) */
+spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m);
+
+#endif

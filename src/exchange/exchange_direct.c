@@ -1,0 +1,53 @@
+/** Exchange backends that pass the memory of X to MPI: host memory, or GPU memory if MPI is CUDA-aware. */
+#include "device/device.h"
+#include "exchange/exchange_backend.h"
+
+static spmm_status send_all(sp_exchange *x)
+{
+    for (int i = 0; i < x->outs; i++) {
+        const sp_message *const m = &x->out[i];
+        TRY(SP_MPI(MPI_Isend(sp_message_data(x, m), (int)m->bytes, MPI_BYTE, m->peer, SP_TAG_ROWS, x->comm,
+                             &x->request[x->ins + i])));
+    }
+    return SPMM_OK;
+}
+
+static spmm_status begin(sp_exchange *x)
+{
+    /* MPI ignores CUDA streams, and kernels queued before may still access the ghost rows */
+    spmm_status status = x->space == SPMM_CUDA ? sp_stream_sync(SP_STREAM_MOVE) : SPMM_OK;
+    for (int i = 0; i < x->ins; i++)
+        TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
+                             x->comm, &x->request[i])));
+    if (status == SPMM_OK) status = sp_exchange_pack(x);
+    if (status != SPMM_OK) {
+        sp_exchange_give_up(x);
+        return status;
+    }
+    /* on a GPU the packing is only queued so far: end() waits for it, and then sends the rows */
+    return x->space == SPMM_CPU ? send_all(x) : SPMM_OK;
+}
+
+static spmm_status end(sp_exchange *x)
+{
+    if (x->space == SPMM_CUDA) {
+        const spmm_status packed = sp_stream_sync(SP_STREAM_MOVE);
+        if (packed != SPMM_OK) {
+            sp_exchange_give_up(x);
+            return packed;
+        }
+        TRY(send_all(x));
+    }
+    TRY(SP_MPI(MPI_Waitall(x->ins + x->outs, x->request, x->status)));
+    for (int i = 0; i < x->ins; i++) TRY(sp_exchange_check(&x->status[i], &x->in[i]));
+    return SPMM_OK;
+}
+
+static const char *not_cuda_aware(void)
+{
+    return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not say that it takes GPU memory";
+}
+
+const sp_exchange_ops sp_exchange_direct = {.begin = begin, .end = end, .by_mpi = 1};
+const sp_exchange_ops sp_exchange_cuda_aware = {
+    .begin = begin, .end = end, .missing = not_cuda_aware, .by_mpi = 1};

@@ -1,0 +1,98 @@
+/** Exchange backend for NCCL: queues a group of sends and receives in SP_STREAM_MOVE, concurrently with
+ *  kernels in SP_STREAM_MAIN. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "comm/nccl.h"
+#include "device/device.h"
+#include "exchange/exchange_backend.h"
+
+static spmm_status connect(sp_exchange *x)
+{
+    const sp_nccl *nccl;
+    TRY(sp_nccl_of(x->grid, SP_ALONG_COLUMN, &nccl));
+    x->state = (void *)(uintptr_t)nccl; /* belongs to x->grid, which frees it */
+    return SPMM_OK;
+}
+
+static spmm_status group(const sp_exchange *x, void *stream)
+{
+    const sp_nccl *const nccl = x->state;
+    for (int i = 0; i < x->ins; i++)
+        TRY(sp_nccl_recv(nccl, x->in[i].peer, x->base + x->in[i].at, x->in[i].bytes, stream));
+    for (int i = 0; i < x->outs; i++)
+        TRY(sp_nccl_send(nccl, x->out[i].peer, sp_message_data(x, &x->out[i]), x->out[i].bytes, stream));
+    return SPMM_OK;
+}
+
+/** Returns the size in bytes of the longest message in the list. */
+static int64_t longest(const sp_message *list, int count)
+{
+    int64_t most = 0;
+    for (int i = 0; i < count; i++)
+        if (list[i].bytes > most) most = list[i].bytes;
+    return most;
+}
+
+static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
+{
+    const sp_nccl *const nccl = x->state;
+    void *const stream = sp_device_stream(SP_STREAM_MOVE);
+    spmm_status status = SPMM_OK;
+    TRY(sp_nccl_begin());
+    for (int i = 0; i < x->ins && status == SPMM_OK; i++)
+        status = sp_nccl_recv(nccl, x->in[i].peer, drop, x->in[i].bytes, stream);
+    for (int i = 0; i < x->outs && status == SPMM_OK; i++)
+        status = sp_nccl_send(nccl, x->out[i].peer, nan, x->out[i].bytes, stream);
+    TRY(sp_nccl_end());
+    return status == SPMM_OK ? sp_stream_sync(SP_STREAM_MOVE) : status;
+}
+
+/** Sends NaNs to the neighbours, and drops the rows they send. NaNs must be sent because a neighbour's NCCL
+ *  receive waits for all its bytes, and cannot be told that this rank failed. */
+static void skip(sp_exchange *x)
+{
+    const int64_t in = longest(x->in, x->ins), out = longest(x->out, x->outs);
+    void *host = NULL, *nan = NULL, *drop = NULL;
+    spmm_status status = SPMM_OK;
+    if (x->ins + x->outs == 0) return;
+    TRY_GOTO(sp_alloc(&host, out, 1, "NaNs to send"), done);
+    memset(host, 0xff, (size_t)out);
+    TRY_GOTO(sp_device_alloc_exchanged(&nan, out, "NaNs to send"), done);
+    TRY_GOTO(sp_device_alloc_exchanged(&drop, in, "rows to drop"), done);
+    TRY_GOTO(sp_device_upload(nan, host, out), done);
+    TRY_GOTO(skip_with(x, drop, nan), done);
+done:
+    sp_free(host);
+    sp_device_free(nan);
+    sp_device_free(drop);
+    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* else the neighbours would wait forever */
+}
+
+/** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`: starting a
+ *  group keeps the host busy for about 10 microseconds, for which the kernels of the interior rows should not
+ *  wait. */
+static spmm_status end(sp_exchange *x)
+{
+    const spmm_status packed = sp_exchange_pack(x);
+    if (packed != SPMM_OK) skip(x);
+    TRY(packed);
+    if (x->ins + x->outs > 0) {
+        TRY(sp_nccl_begin());
+        const spmm_status status = group(x, sp_device_stream(SP_STREAM_MOVE));
+        const spmm_status ended = sp_nccl_end(); /* the NCCL group must be closed even after an error */
+        TRY(status);
+        TRY(ended);
+    }
+    return sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE);
+}
+
+static void forget(sp_exchange *x) { x->state = NULL; }
+
+const sp_exchange_ops sp_exchange_nccl = {.end = end,
+                                          .destroy = forget,
+                                          .connect = connect,
+                                          .skip = skip,
+                                          .missing = sp_nccl_missing,
+                                          .by_mpi = 1,
+                                          .queues = 1};

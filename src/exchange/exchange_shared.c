@@ -1,0 +1,347 @@
+/** Exchange backend for ranks of a node whose X lies in common memory: they read the rows of their neighbours in
+ *  place. What is left of the exchange on a node is that a rank waits until its neighbours have written their
+ *  rows, and that these wait until it has read them. Rows of other nodes arrive by messages (exchange_direct.c),
+ *  each on one rank, in memory that all ranks of the node read.
+ *
+ *  The common memory is one file per process column and node. It has the ranks' counters, then AREAS areas, each
+ *  with room for the rows of one X: ghost rows of lower nodes, own rows of the node's ranks, ghost rows of higher
+ *  nodes. An area takes memory only where somebody has written rows, and each rank maps the areas that it uses.
+ *  A rank chooses the area of an X alone, when it creates the X. Should neighbours then multiply by an X in
+ *  another area, a rank collects the rows that it needs in memory of its own, for this product. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "device/node_memory.h"
+#include "distribute/node_rows.h"
+#include "exchange/exchange_backend.h"
+
+/* The last area is for copies of an X that lies elsewhere. */
+enum { AREAS = 16, LINE = 64, HUGE_PAGE = 2 << 20 };
+
+/** What a rank tells the others of its node. Each counter holds the number of the exchange, shifted by
+ *  SHIFT, the area of its X, shifted by 1, and 1 if the rank failed. One writes, the others read. */
+typedef struct counters {
+    _Alignas(LINE) _Atomic uint64_t ready;    /* its own rows are written */
+    _Alignas(LINE) _Atomic uint64_t received; /* the rows of other nodes that it receives have arrived */
+    _Alignas(LINE) _Atomic uint64_t done;     /* it has read all rows that it needs */
+} counters;
+
+enum { SHIFT = 8 };
+
+typedef struct shared {
+    int descriptor;
+    counters *of; /* [ranks of the node] */
+    int64_t counters_bytes, area_bytes, page;
+    void *area[AREAS]; /* mappings; NULL: not mapped yet */
+    uint64_t number;   /* of the current exchange */
+    int at;            /* area of the current X */
+    int receives;      /* 1: ranks of the node receive rows of other nodes */
+    int collects;      /* 1: the current product reads rows in `collected` */
+    char *collected;   /* rows in the node's numbering; NULL: not needed so far */
+} shared;
+
+static const sp_node_rows *node_of(const sp_exchange *x) { return x->halo->node; }
+
+/* ---- set-up ---- */
+
+static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+static spmm_status create(sp_exchange *x)
+{
+    shared *s;
+    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "an exchange"));
+    x->state = s;
+    s->descriptor = -1;
+    if (!node_of(x))
+        return sp_fail(SPMM_ERR_USAGE, "transport shared: the ranks of a node have no rows of X in common");
+    int64_t all;
+    s->page = sysconf(_SC_PAGESIZE);
+    s->counters_bytes = round_up((int64_t)node_of(x)->size * (int64_t)sizeof(counters), HUGE_PAGE);
+    if (__builtin_mul_overflow(sp_halo_rows(x->halo), x->row_bytes, &all) || all > INT64_MAX / (2 * AREAS))
+        return sp_fail(SPMM_ERR_LIMIT, "%lld rows of X do not fit 64-bit sizes",
+                       (long long)sp_halo_rows(x->halo));
+    s->area_bytes = round_up(all, HUGE_PAGE);
+    s->receives = node_of(x)->share[node_of(x)->size] > 0;
+    return SPMM_OK;
+}
+
+/** Maps the counters, and one area to see whether the address space has room for it. */
+static spmm_status map_first(shared *s)
+{
+    void *memory = NULL;
+    TRY(sp_node_memory_map(s->descriptor, 0, s->counters_bytes, &memory));
+    s->of = memory;
+    return s->area_bytes == 0
+               ? SPMM_OK
+               : sp_node_memory_map(s->descriptor, s->counters_bytes, s->area_bytes, &s->area[0]);
+}
+
+static spmm_status connect(sp_exchange *x)
+{
+    shared *const s = x->state;
+    const sp_node_rows *const node = node_of(x);
+    sp_node_file file = {0};
+    spmm_status status = SPMM_OK;
+    if (node->rank == 0)
+        status = sp_node_file_create(s->counters_bytes + AREAS * s->area_bytes, &s->descriptor, &file);
+    TRY(sp_agree(x->grid->comm, "exchange", status));
+    TRY(SP_MPI(MPI_Bcast(&file, sizeof file, MPI_BYTE, 0, node->comm)));
+    if (node->rank > 0) status = sp_node_file_open(&file, &s->descriptor);
+    if (status == SPMM_OK) status = map_first(s);
+    return sp_agree(x->grid->comm, "exchange", status);
+}
+
+static void destroy(sp_exchange *x)
+{
+    shared *const s = x->state;
+    if (!s) return;
+    for (int i = 0; i < AREAS; i++) sp_node_memory_unmap(s->area[i], s->area_bytes);
+    sp_node_memory_unmap(s->of, s->counters_bytes);
+    if (s->descriptor >= 0) close(s->descriptor);
+    sp_free(s->collected);
+    sp_free(s);
+    x->state = NULL;
+}
+
+/* ---- areas ---- */
+
+static int64_t place_of(const shared *s, int area) { return s->counters_bytes + area * s->area_bytes; }
+
+static spmm_status map_area(shared *s, int area)
+{
+    return s->area[area]
+               ? SPMM_OK
+               : sp_node_memory_map(s->descriptor, place_of(s, area), s->area_bytes, &s->area[area]);
+}
+
+static spmm_status share(sp_exchange *x, int for_copies, void **memory)
+{
+    shared *const s = x->state;
+    const sp_node_rows *const node = node_of(x);
+    int i = for_copies ? AREAS - 1 : 0;
+    *memory = NULL;
+    while (i < AREAS - 1 && s->area[i] && sp_node_memory_lent(s->area[i])) i++;
+    if (s->area_bytes == 0 || (i == AREAS - 1 && !for_copies)) return SPMM_OK;
+    TRY(map_area(s, i));
+    TRY(sp_node_memory_lend(s->descriptor, s->area[i], s->area_bytes, place_of(s, i),
+                            node->begin[node->rank] * x->row_bytes, x->halo->own * x->row_bytes));
+    *memory = s->area[i];
+    return SPMM_OK;
+}
+
+/** Returns the area that begins at `row`; AREAS if none does. */
+static int area_at(const shared *s, const void *row)
+{
+    int i = 0;
+    while (i < AREAS && s->area[i] != row) i++;
+    return row ? i : AREAS;
+}
+
+static int takes(const sp_exchange *x, const void *row) { return area_at(x->state, row) < AREAS; }
+
+/* ---- waiting ---- */
+
+static void tell(const shared *s, _Atomic uint64_t *counter, int failed)
+{
+    atomic_store_explicit(counter, s->number << SHIFT | (uint64_t)s->at << 1 | (failed != 0),
+                          memory_order_release);
+}
+
+static void nap(int64_t times)
+{
+    enum { YIELDS = 20000, NAP = 100000 };
+    if (times < YIELDS) {
+        sched_yield();
+    } else {
+        const struct timespec short_time = {0, NAP}; /* nanoseconds */
+        nanosleep(&short_time, NULL);
+    }
+}
+
+/** Waits until the counter has reached the current exchange. A rank that waits for long leaves its core to others:
+ *  they may be what it waits for. Meanwhile MPI moves messages that others wait for.
+ *  \param [out] value  the counter */
+static spmm_status await(const sp_exchange *x, const _Atomic uint64_t *counter, uint64_t *value)
+{
+    enum { SPINS = 500, MPI_EACH = 16 };
+    const shared *const s = x->state;
+    for (int64_t n = 0;; n++) {
+        *value = atomic_load_explicit(counter, memory_order_acquire);
+        if (*value >> SHIFT >= s->number) return SPMM_OK;
+        if (n < SPINS) {
+#ifdef __x86_64__
+            __builtin_ia32_pause();
+#endif
+            continue;
+        }
+        int waiting;
+        if (n % MPI_EACH == 0)
+            TRY(SP_MPI(MPI_Iprobe(MPI_ANY_SOURCE, SP_TAG_ROWS, x->comm, &waiting, MPI_STATUS_IGNORE)));
+        nap(n - SPINS);
+    }
+}
+
+static spmm_status failure_of(const sp_exchange *x, int rank, const char *what)
+{
+    return sp_fail(SPMM_ERR_MPI, "rank %d of the process column %s: it failed", node_of(x)->first_rank + rank,
+                   what);
+}
+
+/** Waits until the ranks whose rows this rank needs have written their own, and finds out whether one of them has
+ *  its X in another area. */
+static spmm_status await_ready(sp_exchange *x)
+{
+    shared *const s = x->state;
+    const sp_node_rows *const node = node_of(x);
+    spmm_status status = SPMM_OK;
+    s->collects = 0;
+    for (int i = 0; i < node->size; i++) {
+        uint64_t value;
+        if (!node->reads_own[i] && !node->reads_share[i]) continue;
+        TRY(await(x, &s->of[i].ready, &value));
+        if (value & 1 && node->reads_own[i]) status = failure_of(x, i, "wrote no rows of X");
+        s->collects |= (int)(value >> 1 & (AREAS - 1)) != s->at;
+    }
+    return status;
+}
+
+static spmm_status await_received(sp_exchange *x)
+{
+    const shared *const s = x->state;
+    const sp_node_rows *const node = node_of(x);
+    spmm_status status = SPMM_OK;
+    for (int i = 0; s->receives && i < node->size; i++) {
+        uint64_t value;
+        if (!node->reads_share[i]) continue;
+        TRY(await(x, &s->of[i].received, &value));
+        if (value & 1) status = failure_of(x, i, "received no rows of X from another node");
+    }
+    return status;
+}
+
+/** Tells that this rank has read what it needs, and waits until its own rows, and those that it received, have
+ *  been read. */
+static spmm_status finish(sp_exchange *x)
+{
+    shared *const s = x->state;
+    const sp_node_rows *const node = node_of(x);
+    uint64_t value;
+    tell(s, &s->of[node->rank].done, 0);
+    for (int i = 0; i < node->size; i++)
+        if (node->readers[i]) TRY(await(x, &s->of[i].done, &value));
+    return SPMM_OK;
+}
+
+/* ---- an X in several areas ---- */
+
+static void copy_rows(const shared *s, const sp_exchange *x, int area, int64_t first, int64_t end)
+{
+    if (end <= first) return;
+    memcpy(s->collected + first * x->row_bytes, (const char *)s->area[area] + first * x->row_bytes,
+           (size_t)((end - first) * x->row_bytes));
+}
+
+static int area_of(const shared *s, int rank)
+{
+    return (int)(atomic_load_explicit(&s->of[rank].ready, memory_order_relaxed) >> 1 & (AREAS - 1));
+}
+
+/** Copies the own rows of this rank and of those that it reads to s->collected. */
+static spmm_status collect_own(sp_exchange *x)
+{
+    shared *const s = x->state;
+    const sp_node_rows *const node = node_of(x);
+    if (!s->collected)
+        TRY(sp_alloc((void **)&s->collected, s->area_bytes, 1, "rows of X from several multivectors"));
+    for (int i = 0; i < node->size; i++) {
+        if (i != node->rank && !node->reads_own[i] && !node->reads_share[i]) continue;
+        TRY(map_area(s, area_of(s, i)));
+        if (i == node->rank || node->reads_own[i])
+            copy_rows(s, x, area_of(s, i), node->begin[i], node->begin[i + 1]);
+    }
+    return SPMM_OK;
+}
+
+/** Copies the rows of other nodes that this rank and those that it reads have received to s->collected. */
+static void collect_received(const sp_exchange *x)
+{
+    const shared *const s = x->state;
+    const sp_node_rows *const node = node_of(x);
+    for (int i = 0; i < node->size; i++) {
+        const int64_t first = node->share[i], end = node->share[i + 1];
+        const int64_t low_end = end < node->low ? end : node->low,
+                      high = first > node->low ? first : node->low;
+        if (i != node->rank && !node->reads_share[i]) continue;
+        copy_rows(s, x, area_of(s, i), first, low_end);
+        copy_rows(s, x, area_of(s, i), high + node->near, end + node->near);
+    }
+}
+
+/* ---- exchanges ---- */
+
+static spmm_status worse(spmm_status first, spmm_status second) { return first == SPMM_OK ? second : first; }
+
+/** Ends an exchange in which this rank failed. */
+static void abandon(sp_exchange *x)
+{
+    const shared *const s = x->state;
+    tell(s, &s->of[node_of(x)->rank].received, 1);
+    (void)finish(x);
+}
+
+static spmm_status begin(sp_exchange *x)
+{
+    shared *const s = x->state;
+    s->number++;
+    s->at = area_at(s, x->base);
+    s->collects = 0;
+    tell(s, &s->of[node_of(x)->rank].ready, 0);
+    const spmm_status status = sp_exchange_direct.begin(x);
+    if (status != SPMM_OK) abandon(x);
+    return status;
+}
+
+/** Waits for the rows that this rank needs. Own rows can be read before. */
+static spmm_status end(sp_exchange *x)
+{
+    shared *const s = x->state;
+    spmm_status status = sp_exchange_direct.end(x);
+    tell(s, &s->of[node_of(x)->rank].received, status != SPMM_OK);
+    status = worse(status, await_ready(x));
+    if (s->collects) status = worse(status, collect_own(x));
+    status = worse(status, await_received(x));
+    if (status == SPMM_OK && s->collects) collect_received(x);
+    return status;
+}
+
+static void skip(sp_exchange *x)
+{
+    shared *const s = x->state;
+    s->number++;
+    s->at = 0;
+    tell(s, &s->of[node_of(x)->rank].ready, 1);
+    sp_exchange_skip_messages(x);
+    abandon(x);
+}
+
+static void *reads_at(const sp_exchange *x)
+{
+    const shared *const s = x->state;
+    return s->collects ? s->collected : x->base;
+}
+
+const sp_exchange_ops sp_exchange_shared = {.begin = begin,
+                                            .end = end,
+                                            .create = create,
+                                            .destroy = destroy,
+                                            .connect = connect,
+                                            .skip = skip,
+                                            .finish = finish,
+                                            .share = share,
+                                            .takes = takes,
+                                            .reads_at = reads_at,
+                                            .by_mpi = 1};

@@ -1,0 +1,123 @@
+/** Exchange backend that sends rows of an X in GPU memory by MPI from staging buffers in pinned host memory.
+ *
+ *  With SPMM_TRANSPORT_MPI there is one message per neighbour (more if it exceeds sp_chunk_bytes()). With
+ *  SPMM_TRANSPORT_STAGED the messages are smaller, so that one is copied to the host while another is
+ *  sent. */
+#include "base/memory.h"
+#include "device/device.h"
+#include "exchange/exchange_backend.h"
+
+typedef struct staging {
+    char *in, *out;   /* staging buffers in pinned host memory; in: received rows; out: rows to send */
+    sp_event **event; /* [outs] recorded after the copy of each outgoing message to the host */
+} staging;
+
+static int64_t bytes_of(const sp_message *list, int count)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < count; i++) sum += list[i].bytes;
+    return sum;
+}
+
+static void destroy(sp_exchange *x)
+{
+    staging *const m = x->state;
+    if (!m) return;
+    for (int i = 0; m->event && i < x->outs; i++) sp_event_destroy(m->event[i]);
+    sp_device_host_free(m->in);
+    sp_device_host_free(m->out);
+    sp_free(m->event);
+    sp_free(m);
+    x->state = NULL;
+}
+
+static spmm_status create(sp_exchange *x)
+{
+    staging *m;
+    TRY(sp_alloc_zero((void **)&m, 1, sizeof *m, "an exchange"));
+    x->state = m;
+    TRY(sp_device_host_alloc((void **)&m->in, bytes_of(x->in, x->ins), "rows to receive"));
+    TRY(sp_device_host_alloc((void **)&m->out, bytes_of(x->out, x->outs), "rows to send"));
+    TRY(sp_alloc_zero((void **)&m->event, x->outs, sizeof(sp_event *), "marks"));
+    for (int i = 0; i < x->outs; i++) TRY(sp_event_create(&m->event[i]));
+    return SPMM_OK;
+}
+
+/** Queues copies of all outgoing messages from GPU memory to the staging buffer. */
+static spmm_status fetch(sp_exchange *x)
+{
+    staging *const m = x->state;
+    TRY(sp_exchange_pack(x));
+    for (int i = 0; i < x->outs; i++) {
+        TRY(sp_stream_copy(m->out + x->out[i].stage, sp_message_data(x, &x->out[i]), x->out[i].bytes,
+                           SP_STREAM_MOVE));
+        TRY(sp_event_record(m->event[i], SP_STREAM_MOVE));
+    }
+    return SPMM_OK;
+}
+
+static spmm_status begin(sp_exchange *x)
+{
+    staging *const m = x->state;
+    for (int i = 0; i < x->ins; i++)
+        TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].stage, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
+                             SP_TAG_ROWS, x->comm, &x->request[i])));
+    const spmm_status status = fetch(x);
+    if (status != SPMM_OK) sp_exchange_give_up(x);
+    return status;
+}
+
+/** Stores status in *first, unless *first is a failure already. */
+static void note(spmm_status *first, spmm_status status)
+{
+    if (*first == SPMM_OK) *first = status;
+}
+
+/** Queues copies of `count` received messages from the staging buffer to X on the GPU. The array x->done
+ *  contains the indices of these messages in x->in. */
+static spmm_status place(sp_exchange *x, int count)
+{
+    const staging *const m = x->state;
+    spmm_status first = SPMM_OK;
+    for (int i = 0; i < count; i++) {
+        const sp_message *const in = &x->in[x->done[i]];
+        spmm_status status = sp_exchange_check(&x->status[i], in);
+        if (status == SPMM_OK)
+            status = sp_stream_copy(x->base + in->at, m->in + in->stage, in->bytes, SP_STREAM_MOVE);
+        note(&first, status);
+    }
+    return first;
+}
+
+/** Sends each message as soon as its copy to the host is complete, and meanwhile copies received messages to
+ *  the GPU. A message whose copy failed is sent empty, so that no neighbour waits for it in vain. */
+static spmm_status end(sp_exchange *x)
+{
+    const staging *const m = x->state;
+    spmm_status first = SPMM_OK;
+    int placed = 0, count = 0;
+    for (int i = 0; i < x->outs; i++) {
+        const spmm_status fetched = sp_event_wait(m->event[i]);
+        note(&first, fetched);
+        TRY(SP_MPI(MPI_Isend(m->out + x->out[i].stage, fetched == SPMM_OK ? (int)x->out[i].bytes : 0,
+                             MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[x->ins + i])));
+        if (placed == x->ins) continue;
+        TRY(SP_MPI(MPI_Testsome(x->ins, x->request, &count, x->done, x->status)));
+        if (count == MPI_UNDEFINED) continue;
+        note(&first, place(x, count));
+        placed += count;
+    }
+    while (placed < x->ins) {
+        TRY(SP_MPI(MPI_Waitsome(x->ins, x->request, &count, x->done, x->status)));
+        note(&first, place(x, count));
+        placed += count;
+    }
+    TRY(sp_wait(x->request + x->ins, x->outs));
+    note(&first, sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE));
+    return first;
+}
+
+const sp_exchange_ops sp_exchange_staged = {
+    .begin = begin, .end = end, .create = create, .destroy = destroy, .most_bytes = 2 << 20, .by_mpi = 1};
+const sp_exchange_ops sp_exchange_staged_whole = {
+    .begin = begin, .end = end, .create = create, .destroy = destroy, .by_mpi = 1};

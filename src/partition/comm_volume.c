@@ -1,0 +1,210 @@
+/** Counts the communication volume of a distribution from the sparsity pattern of the whole matrix. */
+#include "partition/comm_volume.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/search.h"
+#include "partition/joint_cover.h"
+
+/** Input and output of sp_comm_volume(), which all threads share. */
+typedef struct model {
+    const spmm_csr *a;
+    int P, Q, per_node;
+    const int64_t *row_begin, *col_begin, *x_begin;
+    sp_rank_count *counts;
+} model;
+
+/** Temporary arrays of one thread. The owners of X are numbered by process column: rank (o, q) has the index
+ *  q*P + o in these arrays, although its rank number is o*Q + q. */
+typedef struct workspace {
+    int32_t *stamp;     /**< per column of A: the last process row found to need that row of X; -1: none */
+    int64_t *wanted;    /**< per owner: number of its rows of X that the current process row needs */
+    int32_t *suppliers; /**< list of the owners with wanted > 0 */
+    int32_t *ends;      /**< [2] per owner with wanted > 0: its first and last row of X that is needed */
+    int64_t count;      /**< number of suppliers */
+} workspace;
+
+/** Adds entries [from, to) of one row, all of which lie in block (p, q), to the counts of rank (p, q), and
+ *  records in s the rows of X that these entries need from other ranks. */
+static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, workspace *s)
+{
+    const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);
+    const int64_t first = owned[p], last = owned[p + 1];
+    int boundary = 0, owner = p;
+    for (int64_t e = from; e < to; e++) {
+        const int32_t column = m->a->ja[e];
+        if (column >= first && column < last) continue;
+        boundary = 1;
+        if (s->stamp[column] == p) continue;
+        s->stamp[column] = p;
+        /* neighbouring columns mostly have the same owner */
+        if (column < owned[owner] || column >= owned[owner + 1]) owner = sp_part_of(owned, m->P, column);
+        const int32_t supplier = q * m->P + owner;
+        int32_t *const ends = s->ends + 2 * (int64_t)supplier;
+        if (s->wanted[supplier]++ == 0) {
+            s->suppliers[s->count++] = supplier;
+            ends[0] = ends[1] = column;
+        }
+        if (column < ends[0]) ends[0] = column;
+        if (column > ends[1]) ends[1] = column;
+    }
+    sp_rank_count *const c = &m->counts[p * m->Q + q];
+    c->nnz += to - from;
+    c->boundary_rows += boundary;
+}
+
+/** Splits row i at the boundaries of the column blocks and counts the entries in each column block. */
+static void count_row(const model *m, int p, int64_t i, workspace *s)
+{
+    const int64_t end = m->a->irp[i + 1];
+    int64_t from = m->a->irp[i];
+    for (int q = 0; q < m->Q && from < end; q++) {
+        int64_t to = from;
+        if (q == m->Q - 1)
+            to = end;
+        else
+            while (to < end && m->a->ja[to] < m->col_begin[q + 1]) to++;
+        if (to > from) count_entries(m, p, q, from, to, s);
+        from = to;
+    }
+}
+
+/** Adds the halo rows of process row p to the counts of their receivers and senders. */
+static void book_halo(const model *m, int p, workspace *s)
+{
+    for (int64_t n = 0; n < s->count; n++) {
+        const int q = s->suppliers[n] / m->P, o = s->suppliers[n] % m->P;
+        const int64_t wanted = s->wanted[s->suppliers[n]];
+        sp_rank_count *const receiver = &m->counts[p * m->Q + q], *const sender = &m->counts[o * m->Q + q];
+        const int32_t *const ends = s->ends + 2 * (int64_t)s->suppliers[n];
+        const int packed = (int64_t)ends[1] - ends[0] + 1 != wanted;
+        const int far = (p * m->Q + q) / m->per_node != (o * m->Q + q) / m->per_node;
+        receiver->halo_rows += wanted;
+        receiver->receives_from++;
+        receiver->far_rows += far ? wanted : 0;
+        receiver->far_from += far;
+        /* a sender may serve several process rows, which other threads may be counting now */
+#pragma omp atomic
+        sender->sent_rows += wanted;
+#pragma omp atomic
+        sender->sends_to++;
+#pragma omp atomic
+        sender->packed_rows += packed ? wanted : 0;
+#pragma omp atomic
+        sender->far_sent += far ? wanted : 0;
+#pragma omp atomic
+        sender->far_to += far;
+        s->wanted[s->suppliers[n]] = 0;
+    }
+    s->count = 0;
+}
+
+static void count_process_row(const model *m, int p, workspace *s)
+{
+    for (int q = 0; q < m->Q; q++) {
+        sp_rank_count *const c = &m->counts[p * m->Q + q];
+        const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);
+        c->rows = m->row_begin[p + 1] - m->row_begin[p];
+        c->x_rows = owned[p + 1] - owned[p];
+        c->partial_rows = m->Q == 1 ? 0 : c->rows;
+    }
+    for (int64_t i = m->row_begin[p]; i < m->row_begin[p + 1]; i++) count_row(m, p, i, s);
+    book_halo(m, p, s);
+}
+
+static spmm_status count_all(const model *m, int threads)
+{
+    const int64_t cols = m->a->cols, ranks = (int64_t)m->P * m->Q;
+    int32_t *stamps = NULL, *suppliers = NULL, *ends = NULL;
+    int64_t *wanted = NULL;
+    spmm_status status;
+    TRY_GOTO(sp_alloc((void **)&stamps, threads * cols, sizeof *stamps, "stamps of the columns"), done);
+    TRY_GOTO(sp_alloc((void **)&suppliers, threads * ranks, sizeof *suppliers, "owners of halo rows"), done);
+    TRY_GOTO(sp_alloc((void **)&ends, threads * ranks, 2 * sizeof *ends, "ends of halo rows"), done);
+    TRY_GOTO(sp_alloc_zero((void **)&wanted, threads * ranks, sizeof *wanted, "counts of halo rows"), done);
+    /* one workspace per iteration t, not per thread, because OpenMP may provide fewer threads than
+     * requested */
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+    for (int t = 0; t < threads; t++) {
+        workspace s = {stamps + t * cols, wanted + t * ranks, suppliers + t * ranks, ends + 2 * t * ranks, 0};
+        for (int64_t c = 0; c < cols; c++) s.stamp[c] = -1;
+        for (int p = t; p < m->P; p += threads) count_process_row(m, p, &s);
+    }
+done:
+    sp_free(stamps);
+    sp_free(suppliers);
+    sp_free(ends);
+    sp_free(wanted);
+    return status;
+}
+
+/** Returns 1 if the boundaries begin[0], ..., begin[parts] do not decrease and go from `first` to `last`,
+ *  else 0. */
+static int covers(const int64_t *begin, int parts, int64_t first, int64_t last)
+{
+    for (int p = 0; p < parts; p++)
+        if (begin[p] > begin[p + 1]) return 0;
+    return begin[0] == first && begin[parts] == last;
+}
+
+spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
+                           const int64_t *col_begin, const int64_t *x_begin, int per_node, int threads,
+                           sp_rank_count *counts)
+{
+    if (P < 1 || Q < 1 || per_node < 1 || threads < 1)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%d x %d processes, %d on a node, counted by %d threads: each must be 1 or more", P, Q,
+                       per_node, threads);
+    if (P > INT32_MAX / Q) return sp_fail(SPMM_ERR_LIMIT, "%d x %d processes: more than 2^31 - 1", P, Q);
+    int right = covers(row_begin, P, 0, a->rows) && covers(col_begin, Q, 0, a->cols);
+    for (int q = 0; q < Q && right; q++)
+        right = covers(x_begin + (int64_t)q * (P + 1), P, col_begin[q], col_begin[q + 1]);
+    if (!right)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "blocks of %d x %d processes do not cover a %lld x %lld matrix in order", P, Q,
+                       (long long)a->rows, (long long)a->cols);
+    memset(counts, 0, (size_t)P * (size_t)Q * sizeof *counts);
+    const model m = {a, P, Q, per_node, row_begin, col_begin, x_begin, counts};
+    return count_all(&m, threads < P ? threads : P);
+}
+
+/* ---- the joint exchange ---- */
+
+/** Adds what rank (p, q) receives by a cover to its counts and to those of the senders. */
+static void book_joint(const sp_joint_cover *cover, int p, int q, int Q, int per_node, sp_rank_count *counts)
+{
+    const int to = p * Q + q;
+    for (int o = 0; o < cover->parts; o++) {
+        const int from = o * Q + q, far = from / per_node != to / per_node;
+        int64_t x_rows, y_rows;
+        sp_joint_cover_count(cover, o, &x_rows, &y_rows);
+        const int64_t rows = x_rows + y_rows;
+        if (rows == 0) continue;
+        counts[to].joint.received += rows;
+        counts[to].joint.far_received += far ? rows : 0;
+        counts[to].joint.partial += y_rows;
+        counts[to].joint.receives_from++;
+        counts[to].joint.far_from += far;
+        counts[from].joint.sent += rows;
+        counts[from].joint.far_sent += far ? rows : 0;
+        counts[from].joint.sends_to++;
+        counts[from].joint.far_to += far;
+    }
+}
+
+spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
+                            int per_node, int threads, sp_rank_count *counts)
+{
+    for (int64_t r = 0; r < (int64_t)P * Q; r++) counts[r].joint = (sp_joint_count){.received = 0};
+    for (int p = 0; p < P; p++)
+        for (int q = 0; q < Q; q++) {
+            sp_joint_cover cover;
+            const spmm_status status = sp_joint_cover_create(
+                a, row_begin[p], row_begin[p + 1], x_begin + (int64_t)q * (P + 1), P, p, threads, &cover);
+            if (status == SPMM_OK) book_joint(&cover, p, q, Q, per_node, counts);
+            sp_joint_cover_destroy(&cover);
+            TRY(status);
+        }
+    return SPMM_OK;
+}

@@ -1,0 +1,69 @@
+/** Counts the communication and work of a distribution over P x Q processes, from the sparsity pattern of
+ *  the whole matrix on one process before anything is sent. Pure functions. */
+#ifndef SP_COMM_VOLUME_H
+#define SP_COMM_VOLUME_H
+
+#include "base/status.h"
+
+/** What a rank communicates in the joint exchange (distribute/joint.h): rows of X and partial rows of Y. */
+typedef struct sp_joint_count {
+    int64_t received, sent;         /**< rows */
+    int64_t far_received, far_sent; /**< of these, those that come from other nodes or go there */
+    int64_t partial;                /**< of the rows received, the partial rows of Y */
+    int receives_from, sends_to;    /**< number of ranks */
+    int far_from, far_to;           /**< of these, those on other nodes */
+} sp_joint_count;
+
+/** Work and communication of one rank. A row of X or Y is a row of the multivector: K values. */
+typedef struct sp_rank_count {
+    int64_t rows;          /**< rows of the rank's block of A; the same in the whole process row */
+    int64_t nnz;           /**< entries of the rank's block of A */
+    int64_t x_rows;        /**< rows of X that the rank owns */
+    int64_t halo_rows;     /**< rows of X that the rank receives: its block needs them, others own them */
+    int64_t sent_rows;     /**< rows of X that the rank sends, counted once per receiving rank */
+    int64_t partial_rows;  /**< rows of Y summed over the process row: equal to `rows`, or 0 if Q == 1 */
+    int64_t boundary_rows; /**< rows of the block that need a row of X from another rank */
+    int64_t
+        packed_rows; /**< of sent_rows, those that are packed: the rows for a rank that are not consecutive */
+    int64_t far_rows;     /**< of halo_rows, those that come from other nodes */
+    int64_t far_sent;     /**< of sent_rows, those that go to other nodes */
+    int receives_from;    /**< number of ranks that send rows of X to this rank */
+    int sends_to;         /**< number of ranks that receive rows of X from this rank */
+    int far_from;         /**< of receives_from, those on other nodes */
+    int far_to;           /**< of sends_to, those on other nodes */
+    sp_joint_count joint; /**< zeroed unless sp_joint_volume() has counted it */
+} sp_rank_count;
+
+/** Counts for every rank what the rank computes and communicates.
+ *
+ *  Rank r = p*Q + q holds the entries of rows [row_begin[p], row_begin[p+1]) and columns [col_begin[q],
+ *  col_begin[q+1]); rank (p, q) owns rows [x_begin[q*(P+1) + p], x_begin[q*(P+1) + p+1]) of X. The rows of X
+ *  of column block q thus belong to the P ranks of process column q, and the halo exchange takes place within
+ *  each process column.
+ *
+ *  Local. Memory: per thread that has a process row to count, 4 bytes per column and 20 bytes per rank.
+ *  \param [in]  a          the whole matrix; its values are not read
+ *  \param [in]  row_begin  [P + 1], from 0 to a->rows
+ *  \param [in]  col_begin  [Q + 1], from 0 to a->cols
+ *  \param [in]  x_begin    [Q * (P + 1)], global rows of X as sp_x_ranges() computes them: the ranges of
+ *                          column block q go from col_begin[q] to col_begin[q+1]
+ *  \param [in]  per_node   ranks of a node, >= 1: rank r is on node r / per_node
+ *  \param [in]  threads    OpenMP threads, >= 1, among which the process rows are divided; the counts do not
+ *                          depend on the number of threads
+ *  \param [out] counts     [P * Q]
+ *  \return SPMM_OK, SPMM_ERR_USAGE (boundaries that do not cover the matrix in order), _LIMIT, _MEMORY */
+spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
+                           const int64_t *col_begin, const int64_t *x_begin, int per_node, int threads,
+                           sp_rank_count *counts);
+
+/** Counts for every rank what it would communicate in the joint exchange. Parameters, except for the last ones, and
+ *  status as for sp_comm_volume().
+ *
+ *  Local. Takes a matching per pair of ranks that have entries in common, as sp_joint_cover_create() does. Memory: 4 bytes per column
+ *  and 33 per entry of the longest process row.
+ *  \param [in]  per_node  number of consecutive ranks on a node
+ *  \param [in,out] counts  [P * Q] their member joint is set */
+spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
+                            int per_node, int threads, sp_rank_count *counts);
+
+#endif

@@ -1,0 +1,160 @@
+/** Partitions the graph of a matrix, and orders the rows within each part. */
+#include "partition/reorder.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "partition/graph_cut.h"
+
+static void graph_destroy(sp_graph *g)
+{
+    sp_free(g->start);
+    sp_free(g->neighbour);
+}
+
+/** Builds the pattern of the transpose of `a`: its row starts in `start`, its column indices in `row`. The
+ *  rows of the transpose come out sorted, because the rows of `a` are visited in order. */
+static void transpose(const spmm_csr *a, int64_t *start, int32_t *row)
+{
+    memset(start, 0, ((size_t)a->rows + 1) * sizeof *start);
+    for (int64_t e = 0; e < a->nnz; e++) start[a->ja[e] + 1]++;
+    for (int64_t j = 0; j < a->rows; j++) start[j + 1] += start[j];
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) row[start[a->ja[e]]++] = (int32_t)i;
+    /* start[j] has advanced to where row j + 1 starts: move each element up by one */
+    memmove(start + 1, start, (size_t)a->rows * sizeof *start);
+    start[0] = 0;
+}
+
+/** Merges the increasing lists x and y into `to`, leaving out the number v and repetitions. Returns the
+ *  length of the result. */
+static int64_t merge(const int32_t *x, int64_t nx, const int32_t *y, int64_t ny, int64_t v, int32_t *to)
+{
+    int64_t n = 0;
+    for (int64_t i = 0, j = 0; i < nx || j < ny;) {
+        const int32_t left = i < nx ? x[i] : INT32_MAX, right = j < ny ? y[j] : INT32_MAX;
+        const int32_t least = left < right ? left : right;
+        i += left == least;
+        j += right == least;
+        if (least != v) to[n++] = least;
+    }
+    return n;
+}
+
+/** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes for
+ *  the neighbours. */
+static spmm_status graph_create(const spmm_csr *a, sp_graph *g)
+{
+    const int64_t n = a->rows;
+    int64_t *start = NULL;
+    int32_t *row = NULL;
+    spmm_status status;
+    *g = (sp_graph){.vertices = n, .row_start = a->irp};
+    TRY_GOTO(sp_alloc((void **)&start, n + 1, sizeof *start, "starts of the transposed pattern"), done);
+    TRY_GOTO(sp_alloc((void **)&row, a->nnz, sizeof *row, "the transposed pattern"), done);
+    TRY_GOTO(sp_alloc((void **)&g->start, n + 1, sizeof *g->start, "starts of the graph"), done);
+    TRY_GOTO(sp_alloc((void **)&g->neighbour, 2 * a->nnz, sizeof *g->neighbour, "the graph"), done);
+    transpose(a, start, row);
+    g->start[0] = 0;
+    for (int64_t v = 0; v < n; v++)
+        g->start[v + 1] = g->start[v] + merge(a->ja + a->irp[v], a->irp[v + 1] - a->irp[v], row + start[v],
+                                              start[v + 1] - start[v], v, g->neighbour + g->start[v]);
+done:
+    sp_free(start);
+    sp_free(row);
+    if (status != SPMM_OK) graph_destroy(g);
+    return status;
+}
+
+static int64_t count_cut(const sp_graph *g, const int32_t *part)
+{
+    int64_t cut = 0;
+    for (int64_t v = 0; v < g->vertices; v++)
+        for (int64_t e = g->start[v]; e < g->start[v + 1]; e++)
+            cut += g->neighbour[e] > v && part[g->neighbour[e]] != part[v];
+    return cut;
+}
+
+/** Kinds of rows, in the order that sp_graph_partition() gives them within a part. INTERIOR: neither needed
+ *  by other parts nor needing other parts; NEEDED: needed by other parts; NEEDS: needing other parts; BOTH:
+ *  both. */
+enum { INTERIOR, NEEDED, BOTH, NEEDS, KINDS };
+
+static void find_kinds(const spmm_csr *a, const int32_t *part, unsigned char *kind)
+{
+    memset(kind, INTERIOR, (size_t)a->rows);
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+            const int32_t j = a->ja[e];
+            if (part[i] == part[j]) continue;
+            kind[i] = kind[i] == NEEDED || kind[i] == BOTH ? BOTH : NEEDS;
+            kind[j] = kind[j] == NEEDS || kind[j] == BOTH ? BOTH : NEEDED;
+        }
+}
+
+/** Numbers the rows by a stable counting sort by part and kind. `next` is scratch memory, [parts * KINDS +
+ *  1], zeroed by the caller. */
+static void number_rows(const spmm_csr *a, int parts, const int32_t *part, const unsigned char *kind,
+                        int64_t *next, int64_t *perm, int64_t *begin)
+{
+    for (int64_t i = 0; i < a->rows; i++) next[(int64_t)part[i] * KINDS + kind[i] + 1]++;
+    for (int64_t b = 0; b < (int64_t)parts * KINDS; b++) next[b + 1] += next[b];
+    for (int p = 0; p <= parts; p++) begin[p] = next[(int64_t)p * KINDS];
+    for (int64_t i = 0; i < a->rows; i++) perm[i] = next[(int64_t)part[i] * KINDS + kind[i]]++;
+}
+
+static spmm_status order_rows(const spmm_csr *a, int parts, const int32_t *part, int64_t *perm,
+                              int64_t *begin)
+{
+    unsigned char *kind = NULL;
+    int64_t *next = NULL;
+    spmm_status status;
+    TRY_GOTO(sp_alloc((void **)&kind, a->rows, sizeof *kind, "kinds of rows"), done);
+    TRY_GOTO(sp_alloc_zero((void **)&next, (int64_t)parts * KINDS + 1, sizeof *next, "rows of each kind"),
+             done);
+    find_kinds(a, part, kind);
+    number_rows(a, parts, part, kind, next, perm, begin);
+done:
+    sp_free(kind);
+    sp_free(next);
+    return status;
+}
+
+static spmm_status split_rows(const spmm_csr *a, int parts, int32_t *part, int64_t *edge_cut)
+{
+    sp_graph g;
+    TRY(graph_create(a, &g));
+    const spmm_status status = sp_graph_cut(&g, parts, part);
+    if (status == SPMM_OK && edge_cut) *edge_cut = count_cut(&g, part);
+    graph_destroy(&g);
+    return status;
+}
+
+static void keep_order(int64_t rows, int64_t *perm, int64_t *begin)
+{
+    for (int64_t i = 0; i < rows; i++) perm[i] = i;
+    begin[0] = 0;
+    begin[1] = rows;
+}
+
+spmm_status sp_graph_partition(const spmm_csr *a, int parts, int64_t *perm, int64_t *begin, int64_t *edge_cut)
+{
+    if (edge_cut) *edge_cut = 0;
+    if (a->rows != a->cols)
+        return sp_fail(SPMM_ERR_USAGE, "a graph is made of a square matrix, and this one is %lld x %lld",
+                       (long long)a->rows, (long long)a->cols);
+    if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a graph cut into %d parts: must be 1 or more", parts);
+    if (parts == 1) {
+        keep_order(a->rows, perm, begin);
+        return SPMM_OK;
+    }
+    TRY(sp_graph_ready());
+    int32_t *part;
+    TRY(sp_alloc((void **)&part, a->rows, sizeof *part, "parts of the rows"));
+    spmm_status status;
+    TRY_GOTO(split_rows(a, parts, part, edge_cut), done);
+    TRY_GOTO(order_rows(a, parts, part, perm, begin), done);
+done:
+    sp_free(part);
+    return status;
+}

@@ -1,0 +1,64 @@
+/** The partial rows of Y that the joint exchange moves (distribute/joint.h): this rank computes those of other ranks from its
+ *  own rows of X, and adds what other ranks have computed to its rows of Y. */
+#ifndef SP_PARTIAL_ROWS_H
+#define SP_PARTIAL_ROWS_H
+
+#include "plan/phases.h"
+#include "plan/row_blocks.h"
+
+typedef struct sp_partial_rows sp_partial_rows;
+
+/** Converts the matrix of the partial rows to the format of a kernel, which is chosen for it unless the options name one, and
+ *  creates their exchange.
+ *
+ *  Collective over grid->comm.
+ *  \param [in]  halo    its member joint is not NULL; must outlive *rows
+ *  \param [in]  k       number of columns of X
+ *  \param [in]  threads OpenMP threads of this rank
+ *  \param [out] rows    the caller destroys it; NULL on failure
+ *  \return the same status on every rank: those of sp_choose(), sp_row_blocks_create(), sp_exchange_create() */
+spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
+                                   int64_t k, int threads, sp_partial_rows **rows);
+
+/** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the grid. */
+void sp_partial_rows_destroy(sp_partial_rows *rows);
+
+/** Computes the rows for other ranks and starts to send them. This function and the next three accept NULL: then they
+ *  do nothing.
+ *
+ *  Collective over the process column if `moves` is 1, else local. On a GPU, kernels are queued in SP_STREAM_MAIN.
+ *  \param [in]     x       X; only its owned rows are read
+ *  \param [in]     moves   0: nothing is sent, and the rows that the last exchange has brought will be added
+ *  \param [in,out] phases  gets the times
+ *  \return SPMM_OK, the status of the kernel's run(), SPMM_ERR_DEVICE, _MPI. After a failure
+ *          nothing has begun: the neighbours have been told */
+spmm_status sp_partial_rows_begin(sp_partial_rows *rows, const spmm_multivector *x, int moves,
+                                  sp_phases *phases);
+
+/** Waits for the rows of other ranks, as sp_exchange_end() does; does nothing if no exchange has begun, or if it has been
+ *  ended. */
+spmm_status sp_partial_rows_end(sp_partial_rows *rows);
+
+/** Does what sp_exchange_settle() does. Local; accepts NULL. */
+spmm_status sp_partial_rows_settle(sp_partial_rows *rows);
+
+/** Adds the rows of other ranks to rows of y, in the order of the ranks. Local; on a GPU queued in SP_STREAM_MAIN. */
+spmm_status sp_partial_rows_add(const sp_partial_rows *rows, spmm_multivector *y, sp_phases *phases);
+
+/** Only exchanges the rows, as they are. Collective over the process column; status as of sp_exchange_begin(). */
+spmm_status sp_partial_rows_move(sp_partial_rows *rows);
+
+/** Returns 1 if partial rows move in the GPU's streams alone (sp_exchange_queues()); also if `rows` is NULL. Local. */
+int sp_partial_rows_queue(const sp_partial_rows *rows);
+
+/** Returns the transport of the rows. Local. */
+spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
+
+/** Takes the place of sp_partial_rows_begin() and _end() on a rank that failed before, like sp_exchange_skip(). */
+void sp_partial_rows_skip(sp_partial_rows *rows);
+
+/** Takes over the values that the matrix of the rows for other ranks has now. Local; accepts NULL.
+ *  \return as sp_row_blocks_update() */
+spmm_status sp_partial_rows_update(sp_partial_rows *rows);
+
+#endif

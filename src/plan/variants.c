@@ -1,0 +1,273 @@
+/** Chooses how a plan moves rows, by a model and by timing. */
+#include "plan/variants.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "distribute/joint.h"
+#include "formats/multivector.h"
+#include "plan/plan_struct.h"
+
+/** The joint exchange is worth its second kernel and the adding if it moves less than this share of the halo's rows. */
+static const double WORTH = 0.8;
+/** Variants are timed if their modelled time is at most NEAR times the least. */
+static const double NEAR = 1.3;
+/** Another variant is taken only if its time is less than CLEARLY times that of the one before: times of a few products
+ *  vary by more than one per cent. */
+static const double CLEARLY = 0.97;
+/** An exchange that takes less than this share of a product's kernels is not worth any trials. */
+static const double LITTLE = 0.02;
+
+/** MOST_TIMED: number of variants that are timed at most; TIMES: products that are timed; LEAST_PRODUCTS: number of products
+ *  to come that repay the timing. */
+enum { MOST_TIMED = 3, TIMES = 4, LEAST_PRODUCTS = 100 };
+
+/** A product takes so many seconds at least to be timed only once. */
+static const double LONG = 0.5;
+
+/** What the first variant takes. */
+typedef struct product_parts {
+    double kernels;  /* seconds of a product without its exchange */
+    double exchange; /* seconds of the exchange alone */
+    double interior; /* share of the rows that are computed during the exchange, without column blocks */
+    double a_share;  /* share of A in the bytes that the kernel reads and writes at least */
+} product_parts;
+
+typedef struct trials {
+    const sp_grid *grid;
+    const spmm_block *block;
+    const sp_halo *halo, *joint;
+    int64_t k;
+    spmm_plan_options options;
+    product_parts model;
+} trials;
+
+/* ---- timing ---- */
+
+/** What is timed: whole products, products without their exchange, or exchanges. */
+typedef enum step { PRODUCT, KERNELS, EXCHANGE } step;
+
+static spmm_status once(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y)
+{
+    if (what == EXCHANGE) return sp_plan_exchange(p, x);
+    return what == PRODUCT ? sp_plan_apply(p, 1, x, 0, y) : sp_plan_apply_local(p, x, y);
+}
+
+/** Determines the least time of a few, on the slowest rank, after one that is not timed. Collective. */
+static spmm_status time_some(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y,
+                             double *seconds)
+{
+    MPI_Comm comm = p->grid->comm;
+    *seconds = 0;
+    for (int i = 0; i <= TIMES; i++) {
+        TRY(SP_MPI(MPI_Barrier(comm)));
+        const double start = MPI_Wtime();
+        const spmm_status status = once(p, what, x, y);
+        double took = MPI_Wtime() - start;
+        TRY(sp_agree(comm, "plan", status));
+        TRY(sp_slowest(comm, &took, 1));
+        if (i <= 1 || took < *seconds) *seconds = took;
+        if (took > LONG) break;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status create_x_and_y(spmm_plan *p, spmm_multivector *x, spmm_multivector *y)
+{
+    TRY(spmm_plan_x_create(p, x));
+    TRY(spmm_plan_y_create(p, y));
+    return SPMM_OK;
+}
+
+/** Times products by a plan, with an X of zeros.
+ *  \param [out] kernels, exchange  may be NULL */
+static spmm_status time_plan(spmm_plan *p, double *product, double *kernels, double *exchange)
+{
+    spmm_multivector x = {0}, y = {0};
+    spmm_status status = sp_agree(p->grid->comm, "plan", create_x_and_y(p, &x, &y));
+    if (status == SPMM_OK) status = time_some(p, PRODUCT, &x, &y, product);
+    if (status == SPMM_OK && kernels) status = time_some(p, KERNELS, &x, &y, kernels);
+    if (status == SPMM_OK && exchange) status = time_some(p, EXCHANGE, &x, &y, exchange);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    return status;
+}
+
+/* ---- the model ---- */
+
+/** Returns the modelled time of a product with n column blocks: each but the first is exchanged while the one before is
+ *  multiplied, and each reads all of A. */
+static double in_blocks(const product_parts *m, int n)
+{
+    const double kernels = m->kernels * (1 + (n - 1) * m->a_share), each = m->exchange / n;
+    const double wait = each > kernels / n ? each - kernels / n : 0;
+    return each + kernels + (n - 1) * wait;
+}
+
+static double modelled(const trials *t, const sp_variant *v)
+{
+    const product_parts *const m = &t->model;
+    if (v->column_blocks > 1) return in_blocks(m, v->column_blocks);
+    if (v->exchange == SPMM_EXCHANGE_JOINT && t->joint)
+        return m->kernels +
+               m->exchange * (double)sp_halo_all_moved(t->joint) / (double)sp_halo_all_moved(t->halo);
+    const double beside = v->overlap ? m->interior * m->kernels : 0;
+    return m->kernels - beside + (beside > m->exchange ? beside : m->exchange);
+}
+
+/** Measures the parts of the first variant. Collective. */
+static spmm_status measure(trials *t, spmm_plan *p, sp_variant *first)
+{
+    const spmm_csr *const a = &t->halo->local;
+    const double rows = (double)(sp_halo_rows(t->halo) + a->rows),
+                 row_bytes = (double)(sp_multivector_ld(t->k, a->precision) * sp_value_size(a->precision));
+    double sums[4] = {(double)sp_row_blocks_interior_rows(&p->parts), (double)a->rows,
+                      (double)a->nnz * (double)(4 + sp_value_size(a->precision)), rows * row_bytes};
+    TRY(time_plan(p, &first->measured, &t->model.kernels, &t->model.exchange));
+    TRY(sp_sum(t->grid->comm, sums, 4));
+    t->model.interior = sums[1] > 0 ? sums[0] / sums[1] : 0;
+    t->model.a_share = sums[2] > 0 ? sums[2] / (sums[2] + sums[3]) : 0;
+    t->model.kernels /= 1 + (p->column_blocks.count - 1) * t->model.a_share;
+    return SPMM_OK;
+}
+
+/* ---- variants ---- */
+
+static void add(sp_variants *all, spmm_exchange exchange, int column_blocks, int overlap)
+{
+    for (int i = 0; i < all->count; i++) {
+        const sp_variant *const v = &all->variant[i];
+        if (v->exchange == exchange && v->column_blocks == column_blocks && v->overlap == overlap) return;
+    }
+    if (all->count < SP_MOST_VARIANTS)
+        all->variant[all->count++] = (sp_variant){exchange, column_blocks, overlap, NAN, NAN};
+}
+
+/** Lists the variants; the first is the plan p, which there is. The same on all ranks. */
+static void list(const trials *t, const spmm_plan *p, int interior, sp_variants *all)
+{
+    const spmm_plan_options *const o = &t->options;
+    const int best = sp_column_blocks_best(t->k, p->precision), overlap = !o->no_overlap;
+    add(all, t->halo->kind, p->column_blocks.count, overlap);
+    if (sp_halo_all_moved(t->halo) == 0) return;
+    if (o->column_blocks == 0 && p->space == SPMM_CUDA && !o->no_overlap && t->halo->all_moved > 0 &&
+        !t->halo->joint) {
+        add(all, t->halo->kind, 1, 1);
+        for (int n = best; n > 1; n /= 2)
+            if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
+    }
+    /* a second launch and its tail can cost more than is hidden; on a CPU a second call costs nothing */
+    if (interior && overlap && p->space == SPMM_CUDA && o->column_blocks <= 1) add(all, t->halo->kind, 1, 0);
+    if (t->joint && o->column_blocks <= 1 && o->transport != SPMM_TRANSPORT_SHARED)
+        add(all, SPMM_EXCHANGE_JOINT, 1, overlap);
+}
+
+static spmm_status create_variant(const trials *t, const sp_variant *v, spmm_plan **plan)
+{
+    spmm_plan_options o = t->options;
+    o.column_blocks = v->column_blocks;
+    o.no_overlap = !v->overlap;
+    return sp_plan_create(t->grid, t->block,
+                          v->exchange == SPMM_EXCHANGE_JOINT && t->joint ? t->joint : t->halo, t->k, &o,
+                          plan);
+}
+
+/** Returns the variant of least modelled time that has not been timed and is worth it; -1: none. */
+static int next(const sp_variants *all, int timed)
+{
+    double least = INFINITY;
+    int best = -1;
+    for (int i = 0; i < all->count; i++) {
+        const sp_variant *const v = &all->variant[i];
+        const double seconds = isnan(v->measured) ? v->modelled : v->measured;
+        if (seconds < least) least = seconds;
+        if (isnan(v->measured) && (best < 0 || v->modelled < all->variant[best].modelled)) best = i;
+    }
+    return best >= 0 && timed < MOST_TIMED && all->variant[best].modelled <= NEAR * least ? best : -1;
+}
+
+/** Creates and times variant i, and makes it the plan if it is faster. A variant that memory or a limit forbids is left
+ *  out. Collective. */
+static spmm_status try_variant(const trials *t, sp_variants *all, int i, spmm_plan **plan)
+{
+    spmm_plan *other = NULL;
+    sp_variant *const v = &all->variant[i];
+    spmm_status status = create_variant(t, v, &other);
+    if (status == SPMM_OK) status = time_plan(other, &v->measured, NULL, NULL);
+    const int faster = status == SPMM_OK && v->measured < CLEARLY * all->variant[all->chosen].measured;
+    if (status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT) {
+        v->measured = INFINITY;
+        status = SPMM_OK;
+    }
+    spmm_plan_destroy(faster ? *plan : other);
+    if (faster) {
+        *plan = other;
+        all->chosen = i;
+    }
+    return status;
+}
+
+/** Times the variants that may be faster than the plan. Collective. */
+static spmm_status try_all(trials *t, spmm_plan **plan, sp_variants *all)
+{
+    int i, timed = 1;
+    TRY(measure(t, *plan, &all->variant[0]));
+    if (t->options.transport == SPMM_TRANSPORT_AUTO && (*plan)->space == SPMM_CUDA && (*plan)->exchange)
+        t->options.transport = sp_exchange_transport((*plan)->exchange);
+    for (i = 0; i < all->count; i++) all->variant[i].modelled = modelled(t, &all->variant[i]);
+    if (t->model.exchange < LITTLE * t->model.kernels) return SPMM_OK;
+    for (; (i = next(all, timed)) >= 0; timed++) TRY(try_variant(t, all, i, plan));
+    return SPMM_OK;
+}
+
+/** Takes the joint exchange for its fewer rows, without timing. */
+static spmm_status take_joint(const trials *t, spmm_plan **plan, sp_variants *all)
+{
+    spmm_plan *other = NULL;
+    for (int i = 1; i < all->count; i++) {
+        if (all->variant[i].exchange != SPMM_EXCHANGE_JOINT) continue;
+        const spmm_status status = create_variant(t, &all->variant[i], &other);
+        if (status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT) return SPMM_OK;
+        TRY(status);
+        spmm_plan_destroy(*plan);
+        *plan = other;
+        all->chosen = i;
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+                                   const sp_halo *joint, int64_t k, const spmm_plan_options *options,
+                                   spmm_plan **plan)
+{
+    trials t = {grid, block, halo, joint, k, *options, {.kernels = 0}};
+    sp_variants all = {0};
+    TRY(sp_plan_create(grid, block, halo, k, options, plan));
+    double interior = (*plan)->parts.interior > 0 && (*plan)->parts.interior < (*plan)->parts.count;
+    spmm_status status = sp_slowest(grid->comm, &interior, 1);
+    list(&t, *plan, interior > 0, &all);
+    if (status == SPMM_OK && all.count > 1)
+        status = options->quick_plan || sp_products_of(options->products) < LEAST_PRODUCTS
+                     ? take_joint(&t, plan, &all)
+                     : try_all(&t, plan, &all);
+    if (status != SPMM_OK) {
+        spmm_plan_destroy(*plan);
+        *plan = NULL;
+        return status;
+    }
+    (*plan)->variants = all;
+    return SPMM_OK;
+}
+
+spmm_status sp_joint_halo_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+                                 const spmm_plan_options *o, sp_halo *joint)
+{
+    memset(joint, 0, sizeof *joint);
+    if (o->exchange != SPMM_EXCHANGE_AUTO || !o->any_order || sp_halo_all_moved(halo) == 0) return SPMM_OK;
+    TRY(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, o->threads > 0 ? o->threads : sp_threads_default(),
+                       joint));
+    if ((double)sp_halo_all_moved(joint) > WORTH * (double)sp_halo_all_moved(halo)) sp_halo_destroy(joint);
+    return SPMM_OK;
+}

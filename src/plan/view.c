@@ -1,0 +1,130 @@
+/** Prints what a plan is and how long its products took. */
+#include <stdio.h>
+
+#include "base/arguments.h"
+#include "base/enum_words.h"
+#include "distribute/joint.h"
+#include "formats/multivector.h"
+#include "plan/plan_struct.h"
+
+/** What the lines of a view need of all ranks; doubles alone, which are reduced together. */
+typedef struct summary {
+    struct {
+        double entries, rows; /* of all blocks */
+        double interior;      /* rows computed during the exchange */
+    } sum;
+    struct {
+        double entries, received, neighbours, threads;
+        double created, products, seconds, least, greatest; /* times: of the slowest rank */
+        double queued;
+    } most;
+} summary;
+
+static spmm_status summarize(const spmm_plan *p, summary *s)
+{
+    const sp_halo *const h = p->given;
+    const sp_halo *const partial = h->joint ? &h->joint->moves : NULL;
+    s->sum.entries = s->most.entries = (double)p->block->csr.nnz;
+    s->sum.rows = (double)h->local.rows;
+    s->sum.interior = (double)sp_row_blocks_interior_rows(&p->parts);
+    s->most.received = (double)(h->ghost_low + h->ghost_high +
+                                (partial ? partial->ghost_low + partial->ghost_high : 0));
+    s->most.neighbours = (double)(h->sources + (partial ? partial->sources : 0));
+    s->most.threads = (double)p->threads;
+    s->most.created = p->times.created;
+    s->most.products = (double)p->times.products;
+    s->most.seconds = p->times.seconds;
+    s->most.least = p->times.least;
+    s->most.greatest = p->times.greatest;
+    s->most.queued = (double)p->times.queued;
+    TRY(sp_sum(p->grid->comm, (double *)&s->sum, sizeof s->sum / sizeof(double)));
+    return sp_slowest(p->grid->comm, (double *)&s->most, sizeof s->most / sizeof(double));
+}
+
+static void print_moves(const spmm_plan *p, const sp_plan_facts *facts, const summary *s, FILE *f)
+{
+    const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
+    const int64_t moved = sp_halo_all_moved(p->given);
+    if (moved == 0) {
+        fprintf(f, "exchange    none: no rank needs rows of another one\n");
+        return;
+    }
+    fprintf(
+        f,
+        "exchange    %s by %s: %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
+        sp_exchange_word(p->given->kind), sp_transport_word(facts->transport), (long long)moved,
+        (double)moved * row / 1e6, s->most.received, s->most.neighbours);
+    if (facts->message_rows < moved)
+        fprintf(f, "            %lld of the rows are read in place, in memory that ranks of a node share\n",
+                (long long)(moved - facts->message_rows));
+    if (facts->column_blocks > 1)
+        fprintf(f, "overlap     X in %d column blocks, each exchanged during the product of the one before\n",
+                facts->column_blocks);
+    else
+        fprintf(f, "overlap     %.0f %% of the rows are computed during the exchange\n",
+                s->sum.rows > 0 ? 100 * s->sum.interior / s->sum.rows : 0);
+    for (int n = 0; n < facts->variants->count; n++) {
+        const sp_variant *const v = &facts->variants->variant[n];
+        fprintf(f, "%s%s, %d column block%s, %s", n == 0 ? "chosen from " : "            ",
+                sp_exchange_word(v->exchange), v->column_blocks, v->column_blocks == 1 ? "" : "s",
+                v->overlap ? "overlapped" : "not overlapped");
+        if (v->modelled == v->modelled) fprintf(f, ": modelled %.4g ms", 1e3 * v->modelled);
+        if (v->measured == v->measured) fprintf(f, ", measured %.4g ms", 1e3 * v->measured);
+        fprintf(f, "%s\n", n == facts->variants->chosen ? " (taken)" : "");
+    }
+}
+
+static void print(const spmm_plan *p, const summary *s, FILE *f)
+{
+    const sp_grid *const grid = p->grid;
+    const spmm_block *const b = p->block;
+    const double mean = s->sum.entries / grid->size;
+    sp_plan_facts facts;
+    sp_plan_facts_of(p, &facts);
+    fprintf(f, "libspmm %s: %s, K = %lld, %s\n", SPMM_VERSION, p->product, (long long)p->k,
+            sp_precision_word(p->precision));
+    fprintf(
+        f,
+        "matrix      %lld x %lld, %.0f entries on a %d x %d grid; a rank has at most %.0f, %.3g of the mean\n",
+        (long long)b->rows, (long long)b->cols, s->sum.entries, grid->dims[0], grid->dims[1], s->most.entries,
+        mean > 0 ? s->most.entries / mean : 1);
+    fprintf(f, "device      %s, %.0f thread%s per rank\n", sp_device_word(p->space), s->most.threads,
+            s->most.threads == 1 ? "" : "s");
+    fprintf(f, "kernel      %s on %s: %s\n", facts.kernel->id, sp_format_word(facts.kernel->format), p->why);
+    print_moves(p, &facts, s, f);
+    if (p->reduction)
+        fprintf(f, "reduce      %s, over %d ranks\n", sp_reduce_word(facts.reduce), grid->dims[1]);
+    if (p->stream)
+        fprintf(f, "stream      the caller's: %s\n",
+                sp_plan_queues(p) ? "products are queued"
+                                  : "products wait for the GPU, as hosts have a part in them");
+    fprintf(f, "set-up      %.4g s\n", s->most.created);
+    if (s->most.queued > 0) fprintf(f, "queued      %.0f products, which have no times\n", s->most.queued);
+    if (s->most.products > 0)
+        fprintf(f, "products    %.0f: mean %.4g ms, least %.4g, greatest %.4g, of the slowest rank\n",
+                s->most.products, 1e3 * s->most.seconds / s->most.products, 1e3 * s->most.least,
+                1e3 * s->most.greatest);
+    else
+        fprintf(f, "products    none yet\n");
+}
+
+static spmm_status view(const spmm_plan *p, FILE *f)
+{
+    summary s;
+    TRY(summarize(p, &s));
+    if (p->grid->rank == 0) print(p, &s, f);
+    return SPMM_OK;
+}
+
+spmm_status spmm_plan_view(const spmm_plan *p, FILE *f)
+{
+    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
+    TRY(sp_comm_check(p->grid->comm, __func__));
+    TRY(sp_agree(p->grid->comm, "report",
+                 p->grid->rank == 0 ? sp_given(__func__, "f", f, "a file open for writing") : SPMM_OK));
+    TRY(view(p, f));
+    if (p->transposed) TRY(view(sp_transposed_plan_of(p->transposed), f));
+    const int failed = p->grid->rank == 0 && (fflush(f) != 0 || ferror(f));
+    return sp_agree(p->grid->comm, "report",
+                    failed ? sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write to the file", __func__) : SPMM_OK);
+}
