@@ -25,10 +25,11 @@ run: deps-build
 run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
-## check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." for some)
+## check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." for some; JUNIT=FILE: a report for CI systems)
 check: deps
 	@+$(MAKE) check-builds
 
+## check-quick    build, and run tests of a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
 ## check-gpu      run the tests that concern the GPU where one is; keep the output in bench/records/
 check-gpu: deps
 	@+$(MAKE) $(J) CUDA=1 link build-tests
@@ -67,6 +68,7 @@ bench-read:
 ## bench-cpu      time the CPU kernels beside those sparse libraries that are here (ARGS=, CSV=)
 ## bench-cpu-deps install the libraries (apt-get; MKL by pip, into build/)
 ## bench-mpi      time the product of NP ranks beside PETSc's where it is found (ARGS=, NP=, CSV=)
+include mk/peers.mk
 include mk/bench.mk
 
 ## bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
@@ -88,15 +90,16 @@ deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' ISAL='$(ISAL)' LZMA='$(LZMA)' ZSTD='$(ZSTD)' HWLOC='$(HWLOC)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
-## install        put the programs, libspmm, headers, spmm.pc and man page under PREFIX
+## install        put the programs, libspmm, headers, the Fortran module, spmm.pc, CMake's files and man pages under PREFIX
 ## uninstall      remove them
+include mk/fortran.mk
 include mk/install.mk
 
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
-FORMATTED = $(wildcard include/*.h src/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
+FORMATTED = $(wildcard include/*.h src/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh kernels/peers/adaptors/* tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
                 bench/common/*.[ch] bench/cpu/*.c bench/gpu/*.[ch] bench/mpi/*.c bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
                 examples/*.[ch])
 format: deps-lint
@@ -117,7 +120,7 @@ help:
 # --- below: what the targets above are made of ------------------------------------------------
 
 # (of an earlier build with SERIES=1 no series_mpi is left: what is there is what was asked for)
-build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so
+build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(FORTRAN_FILES) peers
 	@$(if $(WITH_SERIES),,rm -f $(B)/series_mpi)
 	@$(remember)
 build-tests: $(TEST_PROGRAMS) $(if $(WITH_SERIES),$(SERIES_TESTS)) $(FUZZ_TEST) $(YIELD)
@@ -127,6 +130,7 @@ link: build
 	@for p in $(PROGRAMS); do \
 	    [ "$$(readlink $$p)" = $(B)/$$p ] || ln -sfn $(B)/$$p $$p; done
 
+REPORT = $(if $(JUNIT),--junit '$(JUNIT)')
 RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/run
 
 # run once the packages are there. With nvcc both builds are made; the tests run on the GPU build
@@ -135,10 +139,10 @@ check-builds:
 ifeq ($(WITH_CUDA),1)
 	@+$(MAKE) $(J) CUDA=0 build build-tests
 	@+$(MAKE) $(J) CUDA=1 link build-tests
-	$(Q)$(RUN_TESTS) $(if $(TESTS),,--smoke $(BUILDDIR)/cpu) $(BUILDDIR)/cuda $(TESTS)
+	$(Q)$(RUN_TESTS) $(REPORT) $(if $(TESTS),,--smoke $(BUILDDIR)/cpu) $(BUILDDIR)/cuda $(TESTS)
 else
 	@+$(MAKE) $(J) link build-tests
-	$(Q)$(RUN_TESTS) $(B) $(TESTS)
+	$(Q)$(RUN_TESTS) $(REPORT) $(B) $(TESTS)
 endif
 
 # Stamps, rewritten only when their text changes: what depends on them is made anew when a flag, a
@@ -181,7 +185,7 @@ $(B)/libspmm.so: $(B)/libspmm.so.$(VERSION)
 KEEP := $(if $(SANITIZED),$(B)/mk/keep_modules.o)
 # MORE_LIBS: of those programs that are linked with more
 MORE_LIBS :=
-link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(MORE_LIBS) $(CUDA_LIBS) $(LIBS)
+link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(MORE_LIBS) $(CUDA_LIBS) $(LIBS) -ldl
 $(B)/spmm_mpi: $(B)/src/spmm_mpi/main.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
@@ -190,6 +194,8 @@ $(TEST_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 .SECONDARY:
+# the one test that calls CUDA itself
+$(B)/tests/test_gpu_stream.o: ALL_CFLAGS += $(if $(filter 1,$(WITH_CUDA)),-DTEST_CUDA)
 
 ifneq ($(WITH_SERIES),)
   include mk/series.mk

@@ -7,9 +7,9 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "distribute/comm_volume.h"
-#include "distribute/partition.h"
-#include "distribute/reorder.h"
+#include "partition/comm_volume.h"
+#include "partition/partition.h"
+#include "partition/reorder.h"
 #include "formats/csr.h"
 #include "common/bench.h"
 
@@ -25,7 +25,7 @@ static spmm_status count(const spmm_csr *a, int parts, const int64_t *begin, out
     const int64_t cols[] = {0, a->cols};
     sp_rank_count *c;
     TRY(sp_alloc((void **)&c, parts, sizeof *c, "counts"));
-    const spmm_status status = sp_comm_volume(a, parts, 1, begin, cols, begin, omp_get_max_threads(), c);
+    const spmm_status status = sp_comm_volume(a, parts, 1, begin, cols, begin, 1, omp_get_max_threads(), c);
     for (int p = 0; p < parts && status == SPMM_OK; p++) {
         o->moved += c[p].halo_rows;
         o->boundary += c[p].boundary_rows;

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "common/bench.h"
-#include "distribute/reorder.h"
+#include "partition/reorder.h"
 #include "formats/matrix.h"
 #include "formats/row_clusters.h"
 #include "formats/summation.h"

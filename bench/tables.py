@@ -240,6 +240,24 @@ def multi_times(cases):
     return ["matrix", "K", "theirs ms", "ours ms", "no overlap", "exchange", "hidden", "kernel"], rows
 
 
+def multi_collection_means(cases):
+    """All-gather and cuSPARSE over ours, on the most GPUs; a row for each K and one for all."""
+    part, most = most_ranks(cases)
+    rows = []
+    for label, some in [(str(k), [c for c in part if c.k == k]) for k in recorded.columns(part)] + [("all", part)]:
+        ratios = [c.peer / c.ours for c in some]
+        worst, case = min(zip(ratios, some), key=lambda pair: pair[0])
+        rows.append([label, str(len(some)), number(recorded.mean(ratios)), str(sum(r < 1 for r in ratios)), number(worst),
+                     f"{recorded.short(case.matrix)}, K={case.k}"])
+    return [f"K, {most} GPUs", "cases", "theirs / ours", "below 1", "worst", "where"], rows
+
+
+def multi_collection_cases(cases):
+    """Case by case, the losses first."""
+    part, _ = most_ranks(cases)
+    return multi_times(sorted(part, key=lambda c: c.peer / c.ours))
+
+
 def multi_scaling(cases):
     """Ours at K = 64; a column a number of GPUs."""
     counts = sorted({c.ranks for c in cases})
@@ -261,6 +279,7 @@ TABLES = {"gpu-means": gpu_means, "gpu-structures": gpu_structures, "gpu-ratio":
           "cpu-means": cpu_means, "cpu-ratio": cpu_ratio,
           "cpu-collection-means": collection_means, "cpu-collection-auto": collection_auto,
           "cpu-collection-cases": collection_cases,
+          "multi-collection-means": multi_collection_means, "multi-collection-cases": multi_collection_cases,
           "multi-ratio": multi_ratio, "multi-times": multi_times, "multi-scaling": multi_scaling}
 
 
@@ -273,7 +292,8 @@ def main():
     options = recorded.options(__doc__, print="")
     gpu, cpu, multi = (read(options.records) for read in (recorded.gpu, recorded.cpu, recorded.multi))
     cases = {"gpu": recorded.generated(gpu), "gpu-collection": recorded.files(gpu),
-             "cpu": recorded.generated(cpu), "cpu-collection": recorded.files(cpu), "multi": multi}
+             "cpu": recorded.generated(cpu), "cpu-collection": recorded.files(cpu),
+             "multi": recorded.generated(multi), "multi-collection": recorded.files(multi)}
     printed, unknown = options.print.split(",") if options.print else [], []
 
     def made(name):

@@ -1,15 +1,11 @@
-# bench_gpu: our CUDA kernels beside cuSPARSE, which this program alone links, where it is found.
+# bench_gpu: our CUDA kernels beside cuSPARSE, where it is found (mk/peers.mk).
 
-CUSPARSE_SO := $(call cuda_library,cusparse)
-CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
-CUSPARSE_LIBS := $(if $(CUSPARSE_H),$(call cuda_link,$(CUSPARSE_SO)) -lcusparse)
-
-BENCH_CUSPARSE := $(if $(CUSPARSE_H),$(B)/bench/common/cusparse.o)
-BENCH_GPU := $(call object,$(filter-out $(if $(CUSPARSE_H),,%/peer_cusparse.c),$(wildcard bench/gpu/*.c))) \
-    $(BENCH_CUSPARSE)
+BENCH_GPU := $(call object,$(wildcard bench/gpu/*.c))
+# which the benches of GPUs load
+BENCH_CUSPARSE := $(if $(CUSPARSE_H),$(B)/peers/peer_cusparse.so)
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
 
-BENCH_MULTIGPU := $(call object,$(wildcard bench/multigpu/*.c)) $(BENCH_CUSPARSE)
+BENCH_MULTIGPU := $(call object,$(wildcard bench/multigpu/*.c))
 multigpu_missing := $(if $(filter 1,$(WITH_CUDA)),,[nvcc] )$(if $(NCCL_FOUND),,[nccl.h and libnccl: NCCL_HOME=] \
     )$(if $(CUSPARSE_H),,[cusparse.h and libcusparse])
 multigpu_flags = $(call mpirun_flags,$(NP)) $(if $(OPEN_MPI),$(if $(findstring --bind-to,$(call mpirun_flags,$(NP))),,--bind-to none))
@@ -51,15 +47,9 @@ bench-figures:
 	if [ -z "$$python" ]; then echo 'bench-figures: no Python here has matplotlib' >&2; exit 1; fi; \
 	$$python bench/tables.py && $$python bench/plots.py
 
-$(addprefix $(B)/bench/,gpu/peer_cusparse.o common/cusparse.o multigpu/theirs.o): private INCLUDES += -isystem $(dir $(CUSPARSE_H))
-$(B)/bench/bench_gpu $(B)/bench/bench_multigpu: private MORE_LIBS = $(CUSPARSE_LIBS)
-
-# the stamp: cuSPARSE may come or go
-$(B)/bench/gpu/peer: FORCE
-	@$(call stamp,$(BENCH_GPU) $(CUSPARSE_LIBS))
-$(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/bench/gpu/peer
+$(B)/bench/bench_gpu: $(BENCH_GPU) $(KEEP) $(B)/bench/common.a $(ARCHIVES) | $(BENCH_CUSPARSE)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
-$(B)/bench/bench_multigpu: $(BENCH_MULTIGPU) $(KEEP) $(B)/bench/common.a $(ARCHIVES)
+$(B)/bench/bench_multigpu: $(BENCH_MULTIGPU) $(KEEP) $(B)/bench/common.a $(ARCHIVES) | $(BENCH_CUSPARSE)
 	$(call say,LD,$@)
 	$(Q)$(link_program)

@@ -1,25 +1,18 @@
 # make bench-cpu and bench-cpu-deps: our CPU kernels beside other sparse libraries; bench-mpi; bench/README.md.
 #
-# Each library is reached through an adaptor, bench/peers/NAME.c or .cpp (the project's only C++), a shared
-# object that bench_cpu loads from beside itself. Those are built whose header is found.
+# Each library is reached through an adaptor (mk/peers.mk), here or there; those are built whose header is found.
 
-PEERS := kokkos eigen graphblas librsb petsc scipy mkl
+BENCH_PEERS := kokkos eigen graphblas librsb petsc scipy mkl
 # rows of the run are appended to CSV, which is emptied first where nobody names it
 CSV ?=
 bench_csv = $(or $(CSV),$(B)/bench/bench_cpu.csv)
-CXX ?= g++
-MKL_DIR ?= $(or $(MKLROOT),$(abspath $(BUILDDIR))/peers/mkl)
 PETSC_PC := PETSc petsc
 
-H := \#
-mkl_so = $(firstword $(wildcard $(addprefix $(MKL_DIR)/lib/,libmkl_$(1).so libmkl_$(1).so.* intel64/libmkl_$(1).so)))
 petsc_config = $(shell for pc in $(PETSC_PC); do pkg-config $(1) $$pc 2>/dev/null && break; done)
 
 kokkos_header = <KokkosSparse_spmv.hpp>
-kokkos_flags = -std=c++14 -isystem /usr/include/trilinos -Wno-maybe-uninitialized
+kokkos_flags = -std=c++14 -march=native -isystem /usr/include/trilinos -Wno-maybe-uninitialized
 kokkos_libs = -ltrilinos_kokkoskernels -ltrilinos_kokkoscore
-eigen_header = <Eigen/SparseCore>
-eigen_flags = -std=c++14 -isystem /usr/include/eigen3
 graphblas_header = <GraphBLAS.h>
 graphblas_libs = -lgraphblas
 librsb_header = <rsb.h>
@@ -27,27 +20,18 @@ librsb_libs = -lrsb
 petsc_header = <petscmat.h>
 petsc_flags = $(patsubst -I%,-isystem %,$(call petsc_config,--cflags-only-I))
 petsc_libs = $(call petsc_config,--libs)
-mkl_header = <mkl_spblas.h>
-mkl_flags = -isystem $(MKL_DIR)/include -DMKL_CORE='"$(call mkl_so,core)"'
-mkl_libs = $(foreach l,intel_lp64 gnu_thread core,$(call mkl_so,$(l))) -Wl,-rpath,$(dir $(call mkl_so,core))
-
-PEER_FLAGS = $(OPT) -march=native -fopenmp -fPIC -shared -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
-peer_language = $(if $(wildcard bench/peers/$(1).cpp),c++,c)
-# MPI's wrapper for C: PETSc's header wants mpi.h
-peer_compiler = $(if $(filter c,$(peer_language)),$(MPICC) -std=c11 -D_GNU_SOURCE,$(CXX)) $(PEER_FLAGS) $($(1)_flags)
-probe = printf '%s\n' '$(H)include $($(1)_header)' | $(peer_compiler) -E -x $(peer_language) -o /dev/null - 2>/dev/null
 probe_scipy = $(PYTHON) -c 'import scipy.sparse' 2>/dev/null
 
 # looked for only when they are wanted
 ifneq ($(filter bench-cpu-built,$(MAKECMDGOALS)),)
-  PEERS_FOUND := $(foreach p,$(PEERS),$(shell $(if $(filter scipy,$(p)),$(probe_scipy),$(call probe,$(p))) && echo $(p)))
+  BENCH_PEERS_FOUND := $(foreach p,$(BENCH_PEERS),$(shell $(if $(filter scipy,$(p)),$(probe_scipy),$(call probe,$(p))) && echo $(p)))
 endif
 
 bench-cpu:
 	@+$(MAKE) $(J) CUDA=0 SANITIZE=0 bench-cpu-built
 	@+$(MAKE) CUDA=0 SANITIZE=0 bench-cpu-run
-bench-cpu-built: $(B)/bench/bench_cpu $(PEERS_FOUND:%=$(B)/bench/peer_%.so)
-	@rm -f $(patsubst %,$(B)/bench/peer_%.so,$(filter-out $(PEERS_FOUND),$(PEERS)))
+bench-cpu-built: $(B)/bench/bench_cpu $(BENCH_PEERS_FOUND:%=$(B)/peers/peer_%.so)
+	@rm -f $(patsubst %,$(B)/peers/peer_%.so,$(filter-out $(BENCH_PEERS_FOUND),$(BENCH_PEERS)))
 bench-cpu-run:
 	$(if $(CSV),,@rm -f $(bench_csv))
 	$(Q)COMMIT='$(shell git describe --always --dirty 2>/dev/null)' PYTHON='$(PYTHON)' \
@@ -59,31 +43,26 @@ bench-cpu-deps:
 .PHONY: bench-cpu bench-cpu-built bench-cpu-run bench-cpu-deps
 
 # what all benches share
-BENCH_COMMON := $(call object,$(filter-out %/cusparse.c,$(wildcard bench/common/*.c)))
+BENCH_COMMON := $(call object,$(wildcard bench/common/*.c))
 $(B)/bench/common.a: $(BENCH_COMMON) mk/bench.mk
 	$(Q)rm -f $@ && ar rcs $@ $(BENCH_COMMON)
-# as an installed libspmm's user sees it: spmm.h alone
-$(B)/bench/common/own.o: private INCLUDES = -Iinclude
+# as an installed libspmm's user sees it: spmm.h alone, beside the adaptors' interface
+$(B)/bench/common/own.o: private INCLUDES = -Iinclude -I.
 
 $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/bench/common.a $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 
-# -ldl: before glibc 2.34
 $(B)/bench/bench_cpu: $(B)/bench/cpu/bench_cpu.o $(KEEP) $(B)/bench/common.a $(ARCHIVES)
 	$(call say,LD,$@)
-	$(Q)$(link_program) -ldl
+	$(Q)$(link_program)
 
-$(B)/bench/peer_%.so: bench/peers/%.c bench/peer.h mk/bench.mk $(B)/flags
-	@mkdir -p $(@D)
-	$(call say,PEER,$<)
-	$(Q)$(call peer_compiler,$*) -o $@ $< $($*_libs)
-$(B)/bench/peer_%.so: bench/peers/%.cpp bench/peer.h mk/bench.mk $(B)/flags
-	@mkdir -p $(@D)
-	$(call say,PEER,$<)
-	$(Q)$(call peer_compiler,$*) -o $@ $< $($*_libs)
-$(B)/bench/peer_scipy.so: $(B)/bench/peer_scipy.py
-$(B)/bench/peer_scipy.py: bench/peers/scipy_child.py
+$(B)/peers/peer_%.so: bench/peers/%.c kernels/peers/peer.h mk/bench.mk $(B)/flags
+	$(make_peer)
+$(B)/peers/peer_%.so: bench/peers/%.cpp kernels/peers/peer.h mk/bench.mk $(B)/flags
+	$(make_peer)
+$(B)/peers/peer_scipy.so: $(B)/peers/peer_scipy.py
+$(B)/peers/peer_scipy.py: bench/peers/scipy_child.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
@@ -104,7 +83,7 @@ bench-mpi:
 	    $(strip $(call mpirun_flags,$(bench_np)) -np $(bench_np)) $(BUILDDIR)/cpu/bench/bench_mpi $(if $(CSV),--csv $(CSV)) $(ARGS)
 .PHONY: bench-mpi
 
-$(B)/bench/peers/petsc.o: private INCLUDES = $(petsc_flags)
+$(B)/bench/peers/petsc.o: private INCLUDES = -I. $(petsc_flags)
 
 # the stamp: PETSc may come or go
 $(B)/bench/mpi/peer: FORCE

@@ -1,6 +1,6 @@
 # Builds that are made for their tests alone: by sanitizers, by every compiler with every MPI, and for an emulated GPU.
 
-.PHONY: asan check-asan check-tsan check-toolchains check-unit check-emulated
+.PHONY: check-quick build-quick asan check-asan check-tsan check-toolchains check-unit check-emulated
 
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
@@ -8,6 +8,16 @@ asan:
 # the C tests of the build that the variables name
 check-unit: build build-tests
 	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --unit $(UNIT_OPTIONS) $(B) $(TESTS)
+
+# a minute on two cores: what most mistakes in the core are found by, the command once, and a program that embeds the library
+QUICK_TESTS ?= test_status test_stats test_memory test_numparse test_mtx_read test_csr test_formats test_multivector test_serial test_generators \
+    test_spmm_file test_options test_partition test_scatter test_halo test_comm test_exchange test_reduce test_plan test_cpu_runs test_verify test_api \
+    test_first_run test_layers test_examples
+check-quick: deps
+	@+$(MAKE) $(J) link build-quick
+	$(Q)$(RUN_TESTS) $(REPORT) --most-ranks 4 $(B) $(QUICK_TESTS)
+build-quick: $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(QUICK_TESTS:%=tests/%.c))) $(YIELD)
+	@:
 
 # clang's sanitizers see other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
@@ -52,8 +62,10 @@ check-toolchains:
 
 EMULATED := $(BUILDDIR)/emulated
 TOOLKIT := $(abspath $(EMULATED))/toolkit
+# of 3 GPUs, 2 ranks have one each, and of 4 ranks two share one
+EMULATED_GPUS ?= 3
 # those that take no more than a minute or two there
-EMULATED_TESTS ?= test_gpu test_gpu_lists test_gpu_reduce test_gpu_plan test_gpu_exchange
+EMULATED_TESTS ?= test_gpu test_gpu_lists test_gpu_reduce test_gpu_plan test_gpu_exchange test_gpu_stream test_gpu_transposed test_gpu_multivector_ops
 # a new toolkit: all that was made with the old one is made again
 $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | deps
 	$(Q)[ "$$(uname -m)" = x86_64 ] || { echo 'check-emulated: the emulated GPU is written for x86-64' >&2; exit 1; }
@@ -67,8 +79,8 @@ $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | 
 	    -c tests/emulated_gpu/emulated_gpu.cpp -o $(TOOLKIT)/lib64/emulated_gpu.o
 	$(Q)ar rcs $@ $(TOOLKIT)/lib64/emulated_gpu.o
 check-emulated: deps $(TOOLKIT)/lib64/libcudart_static.a
-	@+$(MAKE) $(J) CUDA=1 NVCC=$(TOOLKIT)/bin/nvcc GPU_ARCH=90 NCCL=0 SERIES=0 BASELINE=0 SANITIZE=0 BUILDDIR=$(EMULATED) build build-tests
-	$(Q)$(RUN_TESTS) $(EMULATED)/cuda $(if $(TESTS),$(TESTS),$(EMULATED_TESTS))
+	@+$(MAKE) $(J) CUDA=1 NVCC=$(TOOLKIT)/bin/nvcc GPU_ARCH=90 NCCL=0 SERIES=0 BASELINE=0 PEERS=0 SANITIZE=0 BUILDDIR=$(EMULATED) build build-tests
+	$(Q)EMULATED_GPUS=$(EMULATED_GPUS) $(RUN_TESTS) $(EMULATED)/cuda $(if $(TESTS),$(TESTS),$(EMULATED_TESTS))
 
 # Open MPI's ranks leave their core to others by a setting (tests/env.sh), MPICH's by this
 YIELD := $(if $(OPEN_MPI),,$(B)/yield.so)

@@ -10,6 +10,13 @@ CUDA ?= auto
 METIS ?= auto
 ##                   METIS_LIBS="-lmetis -lGKlib"  what to link, where -lmetis is not all
 METIS_LIBS ?= -lmetis
+## ISAL=auto|1|0     inflate gzip files with ISA-L when it is found | demand it | leave it to zlib
+ISAL ?= auto
+## LZMA=auto|1|0 ZSTD=auto|1|0   read xz and zstd files when liblzma and libzstd are found | demand it | leave it out
+LZMA ?= auto
+ZSTD ?= auto
+## HWLOC=auto|1|0    ask hwloc 2 for cores and for those that are near a GPU when it is found | demand it | leave it out
+HWLOC ?= auto
 ## BLAS=auto|1|0     multiply series with a BLAS when cblas.h and one are found | demand it | leave it out
 BLAS ?= auto
 ##                   BLAS_LIBS=-lopenblas  what to link
@@ -18,12 +25,19 @@ BLAS_LIBS ?= -lopenblas
 NCCL ?= auto
 ##                   NCCL_HOME=DIR  where NCCL is, if not with the system's headers and libraries
 NCCL_HOME ?=
+## FORTRAN=auto|1|0  make libspmm's module for Fortran where MPI's Fortran wrapper and mpi_f08 are found | demand it | leave it out
+FORTRAN ?= auto
+##                   MPIFC=mpifort  the wrapper (default: the one beside MPICC);  FCFLAGS=  added to ours
+MPIFC ?= $(if $(findstring /,$(MPICC)),$(dir $(MPICC)))$(patsubst cc,ftn,$(subst mpicc,mpifort,$(subst mpiicc,mpiifort,$(notdir $(MPICC)))))
 ## GPU_ARCH="80 90"  GPUs to make machine code for (default: this machine's, else 80 and 90; and PTX)
 GPU_ARCH ?=
 ## SERIES=1          0: leave out series_mpi, its kernels, tests and bench
 SERIES ?= 1
-## BASELINE=1        0: leave out the baseline kernels, those of the course reports that others are compared with
+## BASELINE=1        0: leave out the baseline kernels, those of earlier course work that others are compared with
 BASELINE ?= 1
+## PEERS=auto|1|0    build adaptors to the other libraries of --kernel that are found (Eigen, MKL, cuSPARSE) | demand all | none
+PEERS ?= auto
+##                   MKL_DIR=DIR  where MKL is (default: $MKLROOT, else where make bench-cpu-deps puts it)
 ## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
 ##                   e.g. MPICC=mpicc.mpich MPIRUN=mpirun.mpich, where there is more than one MPI
 ## CC=               the C compiler that MPICC calls, e.g. clang (default: the wrapper's own; from the command line only)
@@ -52,7 +66,9 @@ NPROC := $(shell nproc 2>/dev/null || echo 2)
 J = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(NPROC))
 
 VERSION := $(shell sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm_types.h)
-SONAME := libspmm.so.$(firstword $(subst ., ,$(VERSION)))
+# before 1.0 a new minor version may need programs to be compiled anew, so that it is part of the name
+INTERFACE := $(subst $() ,.,$(wordlist 1,$(if $(VERSION:0.%=),1,2),$(subst ., ,$(VERSION))))
+SONAME := libspmm.so.$(INTERFACE)
 
 # --- which compiler ---------------------------------------------------------------------------
 
@@ -139,6 +155,25 @@ else ifeq ($(problem)$(METIS)$(METIS_FOUND),1)
   problem := METIS=1 needs metis.h and libmetis: install libmetis-dev, load METIS (CFLAGS=-I, LDFLAGS=-L), or use METIS=0
 endif
 
+# $(call optional,KNOB,header,a call,what to link,package) sets KNOB_FOUND to 1 where header and library are: a program
+# that links
+define optional
+$(1)_LIBS := $(4)
+$(1)_FOUND := $(if $(filter-out 0,$($(1))),$(shell t=$$(mktemp) && printf '\043include <$(2)>\nint main(void) { return (int)$(3); }\n' \
+    | $(mpicc) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(4) >/dev/null 2>&1 && echo 1; rm -f $$t))
+ifeq ($(filter auto 0 1,$($(1))),)
+  problem := $(1)=$($(1)) is not one of auto, 1 and 0
+else ifeq ($$(problem)$($(1))$$($(1)_FOUND),1)
+  problem := $(1)=1 needs $(2) and what $(4) links: install $(5), set CFLAGS=-I and LDFLAGS=-L, or use $(1)=0
+endif
+endef
+$(eval $(call optional,ISAL,isa-l/igzip_lib.h,isal_inflate(0) + ISAL_GZIP_NO_HDR_VER,-lisal,libisal-dev))
+$(eval $(call optional,LZMA,lzma.h,lzma_version_number(),-llzma,liblzma-dev))
+$(eval $(call optional,ZSTD,zstd.h,ZSTD_DCtx_setParameter(0$(comma)ZSTD_d_windowLogMax$(comma)27),-lzstd,libzstd-dev))
+# (hwloc 1 lacks this function)
+$(eval $(call optional,HWLOC,hwloc.h,hwloc_topology_set_components(0$(comma)HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST$(comma)0),-lhwloc,libhwloc-dev))
+OPTIONAL_LIBS := $(foreach k,ISAL LZMA ZSTD HWLOC,$(if $($(k)_FOUND),$($(k)_LIBS)))
+
 NCCL_FOUND :=
 # (nccl.h has declarations that our warnings object to)
 NCCL_FLAGS := $(if $(NCCL_HOME),-isystem $(abspath $(NCCL_HOME))/include)
@@ -178,7 +213,7 @@ else ifeq ($(FUZZ),coverage)
 endif
 # no contraction: which products and sums are one fma is written in the source, so that every compiler makes the same bits
 ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(DEFINES) $(NCCL_FLAGS) $(CFLAGS)
-LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) -lz -lm
+LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) $(OPTIONAL_LIBS) -lz -lm
 
 MPI_INCLUDES := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_COMPILE)))
 
@@ -222,17 +257,19 @@ cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other (mk/series.mk has those of series_mpi)
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,src/device/device_cuda.c src/device/device_cuda_ipc.c src/device/device_cuda_memory.c) \
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,src/device/device_cuda.c src/device/device_cuda_flags.c src/device/device_cuda_ipc.c src/device/device_cuda_memory.c) \
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
-          $(if $(METIS_FOUND),src/distribute/graph_cut_none.c,src/distribute/graph_cut_metis.c)
+          $(if $(METIS_FOUND),src/partition/graph_cut_none.c,src/partition/graph_cut_metis.c) \
+          src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/xz_$(if $(LZMA_FOUND),none,found).c \
+          src/codec/zstd_$(if $(ZSTD_FOUND),none,found).c src/device/topology_$(if $(HWLOC_FOUND),none,hwloc).c
 # all that there is to compile in these folders
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
-LIB_FOLDERS := $(addprefix src/,base device formats io comm distribute parallel_io plan) kernels \
+LIB_FOLDERS := $(addprefix src/,base device formats dense codec io partition comm distribute exchange plan) kernels \
     $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)
-PROGRAM_SOURCES := $(filter-out %/main.c,$(call sources,src/spmm_mpi))
+PROGRAM_SOURCES := $(filter-out %/main.c,$(call sources,src/spmm_mpi kernels/peers))
 object = $(patsubst %.c,$(B)/%.o,$(patsubst %.cu,$(B)/%.cu.o,$(1)))
 LIB_OBJECTS := $(call object,$(LIB_SOURCES))
 CLI_OBJECTS := $(call object,$(CLI_SOURCES))

@@ -3,6 +3,7 @@
 #     deps.sh build|optional|test|clang|openmpi|mpich|slurm|lint|fuzz|figures|peers...
 # What is in groups optional, fuzz and peers (the libraries of bench-cpu) is left out where it cannot be had; that is no error, but of peers.
 #
+# (Debian's mpi4py is Open MPI's, which beside MPICH would become the mpirun of the machine.)
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
 # succeeds when it is there. What works is not installed again, wherever it comes from.
 list() {
@@ -15,9 +16,19 @@ build  zlib1g-dev     zlib        echo '#include <zlib.h>' | gcc -fsyntax-only -
 build  libomp-dev     llvm-openmp test -z "$CLANG_USED" || echo '#include <omp.h>' | $MPICC -fopenmp -fsyntax-only -x c -
 build  g++            gcc         test -z "$NVCC" || command -v g++
 optional libmetis-dev metis       test "$METIS" = 0 || echo '#include <metis.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
+optional libisal-dev  isa-l       test "$ISAL" = 0 || echo '#include <isa-l/igzip_lib.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
+optional liblzma-dev  xz          test "$LZMA" = 0 || echo '#include <lzma.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
+optional libzstd-dev  zstd        test "$ZSTD" = 0 || echo '#include <zstd.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
+optional libhwloc-dev hwloc       test "$HWLOC" = 0 || echo '#include <hwloc.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
 optional libopenblas-dev openblas  test "$BLAS" = 0 || { echo '#include <cblas.h>' && echo 'int main(void) { return 0; }'; } | $MPICC $CFLAGS -x c - -o /dev/null ${BLAS_LIBS:--lopenblas}
 test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse' && exit 0; done; false
+test   python3-jsonschema python for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse, jsonschema' && exit 0; done; false
+test   python3-mpi4py mpi4py      echo '#include <mpi.h>' | $MPICC -dM -E -x c - | grep -q MPICH_VERSION && exit 0; for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse, mpi4py' && exit 0; done; false
 test   pkg-config     pkg-config  command -v pkg-config
+test   cmake          cmake       command -v cmake
+test   groff-base     groff       command -v groff
+test   xz-utils       xz          test "$LZMA" = 0 || command -v xz
+test   zstd           zstd        test "$ZSTD" = 0 || command -v zstd
 test   binutils       binutils    command -v nm
 test   iproute2       iproute2    PATH=$PATH:/usr/sbin:/sbin; command -v ip
 clang  clang          llvm        command -v ${CLANG:-clang}

@@ -6,6 +6,7 @@ status=0
 c_files= cu=
 for file in "$@"; do
     case $file in
+    kernels/peers/adaptors/*) ;; # needs the headers of other libraries
     src/*.c | kernels/*.c | include/*.h) c_files="$c_files $file" ;;
     esac
 done
@@ -40,7 +41,8 @@ for file in $c_files; do
     src/device/device_cuda*.c) [ -n "$cuda" ] || continue ;;
     src/comm/nccl_found.c) [ -n "$cuda" ] && echo '#include <nccl.h>' | gcc -fsyntax-only $cuda -x c - 2>/dev/null || continue ;;
     kernels/series/cpu_series_blas.c) echo '#include <cblas.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
-    src/distribute/graph_cut_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
+    src/device/topology_hwloc.c) echo '#include <hwloc.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
+    src/partition/graph_cut_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
     esac
     tidy="$tidy $file"
 done

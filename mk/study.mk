@@ -12,8 +12,8 @@ $(STUDIES:%=study-%): study-%:
 	$(Q)SPMM_LAUNCHER='$(study_launcher)' jobs/study $(SET:%=--set '%') --records '$(RECORDS)/$*.jsonl' \
 	    jobs/studies/$*.study
 	$(Q)$(call deps,figures)
-	$(Q)$(study_python) jobs/scaling '$(RECORDS)/$*.jsonl' --out '$(RECORDS)/$*'
 	$(Q)$(study_python) jobs/report '$(RECORDS)/$*.jsonl' -o '$(RECORDS)/$*.html'
+	$(Q)$(study_python) jobs/scaling '$(RECORDS)/$*.jsonl' --out '$(RECORDS)/$*'
 
 study-conversions:
 	@+$(MAKE) $(J) link
@@ -32,9 +32,8 @@ pages:
 $(PAGES): %.html: %.jsonl
 	$(Q)$(study_python) jobs/report $< $(PAGE_OPTIONS) -o $@
 
-# a Python that has matplotlib, or any
-study_python = $$(for p in '$(PYTHON)' python3 /usr/bin/python3; do \
-    PYTHONPATH=jobs $$p -c 'import spmm_study, matplotlib' 2>/dev/null && echo $$p && exit; done; echo python3)
+# a Python; where it has no matplotlib, the commands look for one that has (jobs/spmm_study/pythons.py), $PYTHON first
+study_python = PYTHON='$(PYTHON)' '$(PYTHON)'
 
 # make NAME: a run on matrices/NAME.mtx
 MATRIX_NAMES := $(sort $(patsubst %.mtx,%,$(patsubst %.gz,%,$(notdir $(wildcard matrices/*.mtx matrices/*.mtx.gz)))))
@@ -47,5 +46,5 @@ $(MATRIX_NAMES):
 	*[./]*) echo "make: no rule to make '$@'" ;; \
 	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions)" ;; \
 	*) echo "make: no target '$@', and no matrices/$@.mtx: if it is a matrix of the SuiteSparse" \
-	    "Collection, look for it at https://sparse.tamu.edu and put $@.mtx into matrices/ (make help lists targets)" ;; \
+	    "Collection, matrices/get --to matrices $@ fetches it (make help lists targets)" ;; \
 	esac >&2; exit 2

@@ -1,7 +1,8 @@
-/** A library made for the tests of benches: plain loops. The environment variable WRONG spoils an element of a
- *  column-major product, BROKEN the set-up. PACKAGE and FORMS are given by the compiler's command line. */
+/** A library made for the tests of benches and of spmm_mpi's --kernel: plain loops. The environment variable
+ *  WRONG spoils an element of a column-major product, BROKEN the set-up. PACKAGE and FORMS are given by the
+ *  compiler's command line. */
 #include <stdlib.h>
-#include "peer.h"
+#include "kernels/peers/peer.h"
 static const peer_form forms[] = {FORMS};
 static const char *begin(int t, const char *f, char *v, size_t n)
 {
@@ -34,10 +35,11 @@ static const char *way(const void *product)
     (void)product;
     return "loops";
 }
-const peer spmm_peer = {.package = PACKAGE,
-                        .forms = forms,
-                        .form_count = sizeof forms / sizeof *forms,
-                        .open = begin,
-                        .begin = start,
-                        .run = run,
-                        .way = way};
+const peer_adaptor spmm_peer = {.package = PACKAGE,
+                                .forms = forms,
+                                .form_count = sizeof forms / sizeof *forms,
+                                .open = begin,
+                                .begin = start,
+                                .run = run,
+                                .rebinds = 1,
+                                .way = way};

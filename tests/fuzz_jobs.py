@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "jobs")]
 import made_records as made  # noqa: E402
 import made_steps  # noqa: E402
-from spmm_study import analysis, conversions, lines, page, points, records  # noqa: E402
+from spmm_study import analysis, compare, compare_command, compare_page, conversions, lines, page, points, records  # noqa: E402
 from spmm_study.recorder import Recorder, RecordError  # noqa: E402
 
 try:
@@ -52,7 +52,8 @@ WORDS = ["²", "٣", "9" * 5000, "-1", "0", "1", "2", "16777216", "16777217", "4
          "0x0", "0xQ", "square", "auto", "all", "cpu", "cuda", "cpu_serial", "csr", "yes", "no", "{", "}", "{}", "{{2}}",
          "m:{9**9**9}", "m:{10**400}", "m:{2**(ranks*1e9)}", "m:{1/(ranks-1)}", "m:{cbrt(0-ranks)}", "m:{" + "(" * 90 + "1" +
          ")" * 90 + "}", "m:{True}", "m:{1j}", "m:{'a'*9**9}", "m:{ranks**ranks**ranks}", "m:{log2(0)}", "m:{2or 3}",
-         "m:{round(2)}", "m:{[1][0]}", "m:{64*cbrt(ranks)},{threads}", "a" * 5000, "\x00", "\x1b", "ä中😀", "=", "#", "\ufeff",
+         "m:{round(2)}", "m:{[1][0]}", "m:{64*cbrt(ranks)},{threads}", "name:", "name:HB/one", "name:../x", "name:{2}",
+         "name:" + "a" * 300, "list:", "list:fem", "list:nix", "list:/", "list:/dev/null", "list:" + "b" * 4000, "a" * 5000, "\x00", "\x1b", "ä中😀", "=", "#", "\ufeff",
          " ".join(str(n) for n in range(1, 400))]
 
 
@@ -221,6 +222,9 @@ def _located(message, path):
     assert len(message) < 2000 and "\n" not in message, f"not one short line: {message[:200]}"
 
 
+COMPARED = os.path.join(ROOT, "docs", "studies", "small-2-cores.jsonl")
+
+
 def read_records(path, draw):
     """As jobs/scaling and jobs/report do."""
     try:
@@ -232,7 +236,23 @@ def read_records(path, draw):
     study.write_csv(path + ".csv")
     html = page.report(study, page.title_of(study), plots if draw else None)
     html.encode()
-    assert "<script" not in html, "a script in the page"
+    assert html.count("<script") == 1, "a script of the records in the page"
+
+
+def compare_records(path, draw):
+    """As jobs/compare does: with other records, and with themselves."""
+    try:
+        found, good = records.read([path]), records.read([COMPARED])
+        for old, new in ((good, found), (found, good), (found, found)):
+            made = compare.Comparison(old, new, fail_over=0.05 if draw else None)
+            compare_command.text(made).encode()
+            compare_command.csv_text(made)
+            html = compare_page.html(made, (path, COMPARED), compare_command.environment_table(made), compare_command.table(made),
+                                     compare_command.lists(made), compare_command.summary(made))
+            assert html.count("<script") == 1, "a script of the records in the page"
+    except lines.RecordsError as error:
+        if "no point in common" not in str(error):
+            _located(str(error), path)
 
 
 def read_own(path, _draw):
@@ -272,6 +292,7 @@ def targets():
     good, good_conversions, studies = _good_records(), _good_conversions(), _good_studies()
     return [("records", read_records, lambda rng: mutated_records(good, rng)),
             ("study", read_study, lambda rng: mutated_study(studies, rng)),
+            ("compare", compare_records, lambda rng: mutated_records(good, rng)),
             ("own", read_own, lambda rng: mutated_records(good, rng)),
             ("records", read_records, lambda rng: mutated_records(good, rng)),
             ("conversions", read_conversions, lambda rng: mutated_records(good_conversions, rng))]

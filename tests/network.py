@@ -4,6 +4,7 @@ Call contain() first: it starts the test anew where it sees no network and no pr
 the test starts there ends with it, however it ends: the kernel kills what a pid namespace has left when its first
 process, the test, is gone. A host has a name, a network and shared memory; files are the machine's.
 """
+import json
 import math
 import os
 import re
@@ -13,10 +14,10 @@ import subprocess
 import sys
 import time
 
-NEAR, FAR = "near", "far"  # mpirun runs on the near host, as rank 0 does
+NEAR, FAR, THIRD = "near", "far", "third"  # mpirun runs on the near host, as rank 0 does
 CONTAINED = "contained"
 ADDRESS = {("fast", NEAR): "10.78.1.1", ("fast", FAR): "10.78.1.2", ("slow", NEAR): "10.78.2.1",
-           ("slow", FAR): "10.78.2.2"}
+           ("slow", FAR): "10.78.2.2", ("fast", THIRD): "10.78.1.3"}
 TOOLS = ("unshare", "nsenter", "mount", "hostname", "ip")
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 
@@ -92,29 +93,58 @@ class Host:
 
 
 class Network:
-    """with Network(folder) as net: two hosts and, between them, the networks `fast` and `slow` (5 ms, 1 % lost)."""
+    """with Network(folder) as net: two hosts and, between them, the networks `fast` and `slow` (5 ms, 1 % lost).
+    Network(folder, hosts=3) has a third host, and `fast` alone."""
 
-    def __init__(self, folder, delay=0.005, loss=0.01):
+    def __init__(self, folder, delay=0.005, loss=0.01, hosts=2):
         self.folder = folder
         with open(os.path.join(folder, "hosts"), "w") as f:
-            f.write("127.0.0.1 localhost\n" + "".join(f"{ADDRESS['fast', name]} {name}\n" for name in (NEAR, FAR)))
-        self.near, self.far = self.hosts = Host(NEAR, folder), Host(FAR, folder)
-        do("ip", "link", "add", "fast", "netns", self.near.pid, "type", "veth", "peer", "name", "fast", "netns",
-           self.far.pid)
+            f.write("127.0.0.1 localhost\n" +
+                    "".join(f"{ADDRESS['fast', name]} {name}\n" for name in (NEAR, FAR, THIRD)))
+        self.hosts = [Host(name, folder) for name in (NEAR, FAR, THIRD)[:hosts]]
+        self.near, self.far = self.hosts[:2]
+        self.slow_wire = None
+        if hosts == 2:
+            do("ip", "link", "add", "fast", "netns", self.near.pid, "type", "veth", "peer", "name", "fast", "netns",
+               self.far.pid)
+        else:
+            self.bridge()
         for host in self.hosts:
-            do("ip", "link", "add", host.name, "type", "veth", "peer", "name", "slow", "netns", host.pid)
-            do("ip", "link", "set", host.name, "up")
-            for wire in ("fast", "slow"):
-                host.do("ip", "address", "add", ADDRESS[wire, host.name] + "/24", "dev", wire)
-                host.do("ip", "link", "set", wire, "up")
-        slow_wire = os.path.join(os.path.dirname(__file__), "slow_wire.py")
-        self.slow_wire = subprocess.Popen([sys.executable, slow_wire, NEAR, FAR, str(delay), str(loss)],
-                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.slow_wire.stdout.readline() == "up\n", "the slow wire did not start"
+            self.plug_in(host, "fast")
+        if hosts == 2:
+            self.add_slow_wire(delay, loss)
         self.agent = os.path.join(folder, "agent")
         with open(self.agent, "w") as f:
             f.write(self.remote_shell())
         os.chmod(self.agent, 0o700)
+
+    @staticmethod
+    def plug_in(host, wire):
+        host.do("ip", "address", "add", ADDRESS[wire, host.name] + "/24", "dev", wire)
+        host.do("ip", "link", "set", wire, "up")
+
+    def bridge(self):
+        """More than two hosts: each has a cable to a switch, which is here."""
+        do("ip", "link", "add", "switch", "type", "bridge")
+        do("ip", "link", "set", "switch", "up")
+        for host in self.hosts:
+            do("ip", "link", "add", host.name, "type", "veth", "peer", "name", "fast", "netns", host.pid)
+            do("ip", "link", "set", host.name, "master", "switch", "up")
+
+    def add_slow_wire(self, delay, loss):
+        for host in self.hosts:
+            do("ip", "link", "add", host.name, "type", "veth", "peer", "name", "slow", "netns", host.pid)
+            do("ip", "link", "set", host.name, "up")
+            self.plug_in(host, "slow")
+        slow_wire = os.path.join(os.path.dirname(__file__), "slow_wire.py")
+        self.slow_wire = subprocess.Popen([sys.executable, slow_wire, NEAR, FAR, str(delay), str(loss)],
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.slow_wire.stdout.readline() == "up\n", "the slow wire did not start"
+
+    def bytes_sent(self):
+        """What all hosts have sent through their interfaces `fast`, as the kernel counts it."""
+        return sum(json.loads(host.do("ip", "-s", "-j", "link", "show", "dev", "fast"))[0]["stats64"]["tx"]["bytes"]
+                   for host in self.hosts)
 
     def remote_shell(self):
         """What mpirun takes for ssh: AGENT HOST COMMAND... Like ssh it leaves our environment behind."""
@@ -124,14 +154,15 @@ class Network:
                 f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} TMPDIR={self.folder} sh -c "$*"\n')
 
     def launcher(self, mpirun, ranks, wire="fast", mca=(), pass_on=()):
-        """The command that starts `ranks` ranks, the first half near, the others far, talking through that wire."""
-        each = math.ceil(ranks / 2)
+        """The command that starts `ranks` ranks, the same number on each host, the first ones near, talking through
+        that wire."""
+        each = math.ceil(ranks / len(self.hosts))
         options = {"plm_rsh_agent": self.agent, "btl": "tcp,self", "btl_tcp_if_include": wire,
                    "oob_tcp_if_include": wire, **dict(mca)}
         pass_on = {*pass_on, *(name for name in os.environ if re.fullmatch("(A|L|UB)SAN_OPTIONS", name))}
         # (killed daemons leave their folders behind)
         return self.near.enter(f"TMPDIR={self.folder}", *mpirun, "-np", str(ranks),
-                               "--host", f"{NEAR}:{each},{FAR}:{each}",
+                               "--host", ",".join(f"{host.name}:{each}" for host in self.hosts),
                                *(word for pair in options.items() for word in ("--mca", *map(str, pair))),
                                *(word for name in pass_on for word in ("-x", name)))
 
@@ -148,7 +179,10 @@ class Network:
 
     def __exit__(self, *_):
         """Ends the hosts with all that runs there."""
-        self.slow_wire.kill()
+        if self.slow_wire:
+            self.slow_wire.kill()
+        else:
+            do("ip", "link", "delete", "switch")
         for host in self.hosts:
             for pid in host.processes("mpirun", "orterun", "orted", "spmm_mpi"):
                 os.kill(pid, signal.SIGKILL)

@@ -60,7 +60,7 @@ static inline void sample_set(void *data, spmm_precision precision, int64_t e, d
 static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld,
                                                   spmm_precision precision)
 {
-    spmm_multivector v = {rows, k, ld, precision, SPMM_CPU, NULL, 0, 0};
+    spmm_multivector v = {rows, k, ld, precision, SPMM_CPU, NULL, 0, 0, SPMM_ROW_MAJOR};
     v.data = malloc((size_t)(rows * ld) * sp_value_size(precision) + (rows == 0));
     if (!v.data) abort();
     for (int64_t e = 0; e < rows * ld; e++) sample_set(v.data, precision, e, (double)NAN);

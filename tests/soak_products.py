@@ -175,7 +175,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     args += ["--column-blocks", sliced] if sliced else []
     args += ["-o", "y.mtx"] if output else []
     args += ["--csv", "r.csv"] if rng.random() < 0.2 else []
-    args += by_chance(rng, (("--transport", ("auto", "mpi"), 0.15), ("--no-overlap", None, 0.2), ("--probe", None, 0.1),
+    args += by_chance(rng, (("--transport", ("auto", "mpi") if sliced and sliced > 1 else ("auto", "mpi", "shared"), 0.25), ("--no-overlap", None, 0.2), ("--probe", None, 0.1),
                             ("--reduce", ("auto", "linear", "tree", "butterfly", "mpi"), 0.4), ("--timeout", (30, 59), 0.1),
                             ("--allow-nonfinite", None, 0 if matrix.finite else 1)))
     run = Run(ranks, [*args, matrix.argument], environment(rng, args))
@@ -285,7 +285,8 @@ def refusal(rng, folder, known, metis):
         "x": (["-x", "no/such.mtx"], 3, "no/such.mtx"),
         "ell": (["-f", "ell", "--kernel", "cpu_ell", "--ell-limit", "1e-6"], 4, "ELLPACK"),
         "missing": ([], 3, "no/such.mtx"), "block": (["--block-size", "64"], 2, "--block-size is for CUDA kernels"),
-        "transport": (["--transport", "staged"], 2, "transport staged"),
+        "transport": rng.choice(((["--transport", "staged"], 2, "transport staged"),
+                                 (["-k", "16", "--column-blocks", "2", "--transport", "shared"], 2, "transport shared"))),
         "kernel": (["-f", "csr", "--kernel", "cpu_ell"], 2, "cpu_ell takes format ell")}[kind]
     run.args = [a for a in run.args if a != "--autotune"] # (does not go with a kernel)
     run.args = replaced(run.args, words)

@@ -15,6 +15,14 @@ def near(found, expected, tolerance=1e-9):
     assert found is not None and abs(found - expected) <= tolerance * max(1, abs(expected)), (found, expected)
 
 
+def cells(table, **wanted):
+    """The row with these cells, by column."""
+    rows = [dict(zip(table.heading, row)) for row in table.rows]
+    found = [r for r in rows if all(r[name] == value for name, value in wanted.items())]
+    equal(len(found), 1, f"rows with {wanted}")
+    return found[0]
+
+
 def analysed(*lines, name="made.jsonl", **options):
     return analysis.Analysis(records.read([scratch(name, made.lines(lines))]), **options)
 
@@ -40,7 +48,8 @@ class Checker(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.ids, self.references, self.words, self.headings, self.tags = [], [], [], [], [], set()
+        self.open, self.ids, self.references, self.words, self.headings, self.tags = [], [], [], [], [], []
+        self.labels = []
         self.feed(text)
         self.close()
         equal(self.open, [], "elements left open")
@@ -51,20 +60,27 @@ class Checker(html.parser.HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
-        self.tags.add(tag)
+        self.tags.append(tag)
         for name, value in attrs:
             if name == "id":
                 self.ids.append(value)
             if name in ("href", "xlink:href", "src"):
                 self.references.append(value)
+            if name in ("aria-labelledby", "aria-label"):
+                self.labels.append((name, value))
 
     def handle_endtag(self, tag):
         equal(self.open.pop(), tag, "closing tag")
 
     def handle_data(self, data):
-        self.words.append(data)
+        if self.open[-1:] not in (["script"], ["style"]):
+            self.words.append(data)
         if self.open and self.open[-1] == "h2":
             self.headings.append(data)
+
+    @property
+    def text(self):
+        return "".join(self.words)
 
 
 def checked_page(path):
@@ -74,6 +90,7 @@ def checked_page(path):
     assert "http://" not in text and "https://" not in text, "a reference to elsewhere"
     equal(len(found.ids), len(set(found.ids)), "ids, and different ones")
     for reference in found.references:
-        assert reference.startswith("#") and reference[1:] in found.ids, f"{reference} leads nowhere"
-    assert "script" not in found.tags
+        assert reference.startswith("data:application/gzip;base64,") or \
+            reference.startswith("#") and reference[1:] in found.ids, f"{reference[:60]} leads nowhere"
+    equal(found.tags.count("script"), 1, "scripts: the one that sorts")
     return found, text

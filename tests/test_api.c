@@ -488,7 +488,7 @@ static void test_apply(void)
         for (int64_t e = 0; e < block.csr.nnz; e++) ((double *)block.csr.as)[e] = 1;
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
         for (int i = 0; i < 2 * 24 * 4; i++) memory[i] = 1;
-        const spmm_multivector x = {block.x_rows, 3, 4, SPMM_F64, SPMM_CPU, memory, 0, 0};
+        const spmm_multivector x = {block.x_rows, 3, 4, SPMM_F64, SPMM_CPU, memory, 0, 0, SPMM_ROW_MAJOR};
         spmm_multivector y = x;
         y.rows = block.csr.rows;
         y.data = memory + x.rows * 4;

@@ -7,10 +7,11 @@ case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "bench_cpu times our kerne
 scratch
 ok "bench_cpu builds without any library" \
     make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$BUILD/bench/bench_cpu"
-cp "$BUILD/bench/bench_cpu" "$scratch/" || { fail "bench_cpu is there"; finish; }
+mkdir "$scratch/bench" "$scratch/peers"
+cp "$BUILD/bench/bench_cpu" "$scratch/bench" || { fail "bench_cpu is there"; finish; }
 csv=$scratch/out.csv
 # bench ARGS...: on small matrices; its output, then its exit status
-bench() { "$scratch/bench_cpu" -t 2 -r 2 -k 1,13 "$@" 2>&1; echo "exit status $?"; }
+bench() { "$scratch/bench/bench_cpu" -t 2 -r 2 -k 1,13 "$@" 2>&1; echo "exit status $?"; }
 
 out=$(bench --own all --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)
 text "it times our kernels alone" "auto:cpu_csr" "$out"
@@ -23,8 +24,8 @@ text "an unknown generator is a usage error" "exit status 2" "$(bench lap2d5:x)"
 text "a missing file is an input error" "exit status 3" "$(bench --only none missing.mtx)"
 
 ok "an adaptor needs nothing but peer.h" \
-    $MPICC -std=c11 -shared -fPIC -Wall -Wextra -Werror -Ibench -DPACKAGE='"eigen"' \
-    -DFORMS='{"eigen", PEER_ROW, 1, 0, 1, 0}, {"eigen", PEER_COLUMN, 1, 0, 1, 0}' tests/bench_peer.c -o "$scratch/peer_eigen.so"
+    $MPICC -std=c11 -shared -fPIC -Wall -Wextra -Werror -I. -DPACKAGE='"eigen"' \
+    -DFORMS='{"eigen", PEER_ROW, 1, 0, 1, 0}, {"eigen", PEER_COLUMN, 1, 0, 1, 0}' tests/bench_peer.c -o "$scratch/peers/peer_eigen.so"
 out=$(bench --csv "$csv" lap2d5:20 rmat:8,8)
 text "a library that is there is found" "found: eigen (v)" "$out"
 text "timed and right, by rows and by columns" "exit status 0" "$out"

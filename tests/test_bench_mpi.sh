@@ -1,6 +1,6 @@
 #!/bin/bash
 # bench_mpi on tiny matrices: beside PETSc where it is found, and beside a library made here that is right or wrong.
-# limit: 120
+# limit: 240
 . tests/lib.sh
 cuda=0
 case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "bench_mpi times our product beside PETSc's" "not with sanitizers"; finish ;; esac
@@ -21,7 +21,7 @@ bench() {
 }
 
 ok "an adaptor needs peer.h alone" \
-    $MPICC -std=c11 -c -Wall -Wextra -Werror -Ibench -DPACKAGE='"made"' \
+    $MPICC -std=c11 -c -Wall -Wextra -Werror -I. -DPACKAGE='"made"' \
     -DFORMS='{"made here", PEER_COLUMN, 1, 0, 1, 1}' tests/bench_peer.c -o "$scratch/peer.o"
 ok "bench_mpi builds with it" build made MPI_PEER="$scratch/peer.o"
 csv=$scratch/out.csv
@@ -51,4 +51,28 @@ else
     text "PETSc is timed beside it" "petsc MatMatMult" "$out"
     text "by vectors, too, for K = 1" "petsc MatMult" "$out"
 fi
+
+# a collection, as bench_multigpu takes it too
+mkdir "$scratch/folder"
+cp matrices/lp_e226.mtx matrices/cage9.mtx.gz matrices/n3c6-b1.mtx "$scratch/folder"
+echo "%%MatrixMarket matrix coordinate real general" >"$scratch/folder/bad.mtx"
+files=$scratch/files.csv
+out=$(bench 3 bench_mpi --matrices "$scratch/folder" --least-entries 1000 --csv "$files" lap2d5:20)
+names=$(tail -n +2 "$files" | cut -d, -f7 | uniq | tr -d '\n')
+text "--matrices takes a folder's files on several ranks" '"cage9.mtx.gz""lp_e226.mtx""lap2d5:20"' "$names"
+text "an invalid one is left out" "left out: bad.mtx: $scratch/folder/bad.mtx:1: " "$out"
+text "so is one with few entries" "left out: n3c6-b1.mtx: 210 entries" "$out"
+text "and neither is a failure" "exit status 0" "$out"
+text "a folder that is not there is a usage error" "exit status 2" "$(bench 2 bench_mpi --matrices "$scratch/none")"
+# each rank has a folder of its own
+mkdir "$scratch/other"
+cp matrices/cage9.mtx.gz "$scratch/other"
+ln -s folder "$scratch/seen-0"
+ln -s other "$scratch/seen-1"
+printf '#!/bin/sh\nexec "$0.program" --matrices "%s/seen-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$@"\n' "$scratch" >"$scratch/apart"
+cp "$scratch/bench_mpi" "$scratch/apart.program"
+chmod +x "$scratch/apart"
+out=$(bench 2 apart)
+text "ranks that see different folders do not wait for each other" "--matrices: one rank finds 1 matrices, another one 4" "$out"
+text "which is a usage error" "exit status 2" "$out"
 finish

@@ -1,14 +1,14 @@
 #!/bin/bash
 # The build itself, on a copy of the tree: nothing is built twice, everything that must be is.
-# limit: 240
+# limit: 480
 . tests/lib.sh
 # what `make check` was told is not meant here
-unset SERIES BASELINE
+unset SERIES BASELINE PEERS
 scratch
-mkdir "$scratch/tree" && cp -r Makefile mk include src kernels tests spmm.pc.in "$scratch/tree/" || exit 1
+mkdir "$scratch/tree" && cp -r Makefile mk include src fortran kernels tests "$scratch/tree/" || exit 1
 cd "$scratch/tree" || exit 1
 # few flags, so that it is quick
-build() { make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 OPT=-O0 "$@" 2>&1; }
+build() { make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 PEERS=0 OPT=-O0 "$@" 2>&1; }
 
 out=$(build) || { printf '%s\n' "$out"; fail "make builds a fresh copy of the tree"; finish; }
 pass "make builds a fresh copy of the tree"
@@ -28,8 +28,8 @@ touch tests/test.h
 ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
 
 out=$(build CFLAGS=-DSOME_FLAG)
-# of nccl_* and graph_cut_* one of two each, and no device_cuda*
-ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -vc device_cuda) - 2))
+# of nccl_*, graph_cut_*, gzip_*, xz_*, zstd_* and topology_* one of two each, and no device_cuda*
+ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -vc device_cuda) - 6))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 
 printf 'int sp_extra(void);\nint sp_extra(void) { return 1; }\n' >src/base/extra.c
@@ -53,12 +53,12 @@ rm src/base/extra.c
 build CFLAGS=-DSOME_FLAG >/dev/null
 again=$(make NO_DEPS=1 BUILDDIR=build 2>&1)
 ok "a make that is told nothing is the last one again" test "$(work "$again")" = 0
-text "and says what it was told" "settings of the last build: CUDA=0 CFLAGS=-DSOME_FLAG OPT=-O0" "$again"
+text "and says what it was told" "settings of the last build: CUDA=0 PEERS=0 CFLAGS=-DSOME_FLAG OPT=-O0" "$again"
 out=$(make -n NO_DEPS=1 BUILDDIR=build PREFIX="$scratch/usr" install 2>&1)
 [[ $out == *build/cpu/spmm_mpi* && $out != *build/cuda* ]]
 ok "make install installs what make CUDA=0 built" test $? = 0
 out=$(make NO_DEPS=1 BUILDDIR=build OPT=-O1 build/cpu/src/base/status.o V=1 2>&1)
-[[ $out == *" -O1 "*-DSOME_FLAG* && $out == *"settings of the last build: CUDA=0 CFLAGS=-DSOME_FLAG"$'\n'* ]]
+[[ $out == *" -O1 "*-DSOME_FLAG* && $out == *"settings of the last build: CUDA=0 PEERS=0 CFLAGS=-DSOME_FLAG"$'\n'* ]]
 ok "what is said again replaces what was said, and only that" test $? = 0
 ok "one object is no build to remember" grep -q '^last_OPT := -O0$' build/settings
 
@@ -83,7 +83,7 @@ fi
 if command -v mpicc.mpich >/dev/null; then
     ok "what leans on mpi.h compiles with MPICH without a warning" make NO_DEPS=1 BUILDDIR=mpich CUDA=0 MPICC=mpicc.mpich \
         WERROR=1 mpich/cpu/src/comm/nccl_none.o mpich/cpu/kernels/no_cuda.o mpich/cpu/kernels/cpu/cpu_csr.o mpich/cpu/src/comm/comm.o \
-        mpich/cpu/src/plan/exchange.o
+        mpich/cpu/src/exchange/exchange.o
     rm -rf mpich
 else
     skip "what leans on mpi.h compiles with MPICH without a warning" "no MPICH"
@@ -92,7 +92,7 @@ fi
 mkdir bare && for tool in sh sed sort tr id cat printf test; do ln -s "$(command -v $tool)" bare/; done
 out=$(PATH=$PWD/bare sh mk/deps.sh build test optional 2>&1)
 text "without apt-get deps says what to load" "module load gcc openmpi zlib;" "$out"
-text "and what is optional" "optional, the build goes without: metis openblas" "$out"
+text "and what is optional" "optional, the build goes without: hwloc isa-l metis openblas xz zstd" "$out"
 out=$(PATH=$PWD/bare sh mk/deps.sh test optional 2>&1)
 ok "what is not needed is no error" test $? = 0
 
@@ -116,6 +116,26 @@ ok "METIS=auto without METIS builds without" test $? = 0
 out=$(build METIS=0 -n)
 [[ $out == *graph_cut_none.c* && $out != *-lmetis* && $out != *graph_cut_metis.c* ]]
 ok "METIS=0 leaves it out, be it there or not" test $? = 0
+if out=$(make NO_DEPS=1 BUILDDIR=build LZMA=yes 2>&1); then fail "a wrong LZMA= fails"; else
+    text "a wrong LZMA= fails and says what it may be" "LZMA=yes is not one of auto, 1 and 0" "$out"
+fi
+for knob in "ISAL isa-l/igzip_lib.h libisal-dev" "LZMA lzma.h liblzma-dev" "ZSTD zstd.h libzstd-dev" "HWLOC hwloc.h libhwloc-dev"; do
+    read -r name header package <<<"$knob"
+    # headers are looked for, but no compiler's own nor the system's: as on a machine that lacks them
+    if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 "$name=1" CFLAGS=-nostdinc 2>&1); then
+        fail "$name=1 without its library fails"
+    else
+        text "$name=1 without its library fails and says what to do" "$name=1 needs $header" "$out"
+        text "and names the package" "install $package" "$out"
+    fi
+done
+out=$(build ISAL=0 LZMA=0 ZSTD=0 -n)
+[[ $out == *gzip_zlib.c*xz_none.c*zstd_none.c* && $out != *_found.c* && $out != *gzip_isal.c* && $out != *-lisal* && $out != *-llzma* &&
+    $out != *-lzstd* ]]
+ok "ISAL=0, LZMA=0 and ZSTD=0 leave out what reads compressed files, but zlib" test $? = 0
+out=$(build HWLOC=0 -n)
+[[ $out == *topology_none.c* && $out != *topology_hwloc.c* && $out != *-lhwloc* ]]
+ok "HWLOC=0 leaves it out, be it there or not" test $? = 0
 out=$(build SERIES=0 BASELINE=0 -n build build-tests)
 [[ $out == *kernels/cpu/* && $out != *kernels/baseline/* && $out != *kernels/series/* && $out != *src/series_mpi/* &&
     $out != *test_series* && $out != *cblas* && $out == *'rm -f build/cpu/series_mpi'* ]]
@@ -126,6 +146,15 @@ ok "and the table of kernels has none of these" \
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 BASELINE=auto 2>&1); then fail "a wrong BASELINE= fails"; else
     text "a wrong BASELINE= fails and says what it may be" "BASELINE=auto is not one of 1 and 0" "$out"
 fi
+if out=$(build PEERS=2); then fail "a wrong PEERS= fails"; else
+    text "a wrong PEERS= fails and says what it may be" "PEERS=2 is not one of auto, 1 and 0" "$out"
+fi
+if out=$(build PEERS=1 MKL_DIR=/nowhere); then fail "PEERS=1 without a library fails"; else
+    text "PEERS=1 without a library fails and says what to do" "mkl: run \`make bench-cpu-deps\`" "$out"
+fi
+mkdir -p build/cpu/peers && : >build/cpu/peers/peer_eigen.so
+build >/dev/null
+ok "PEERS=0 leaves no adaptor of an earlier build" test ! -e build/cpu/peers/peer_eigen.so
 if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc 2>&1); then fail "a missing mpicc fails"; else
     text "without mpicc make says what to load" "module load" "$out"
 fi
@@ -140,7 +169,7 @@ else
 fi
 
 help=$(make help)
-for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= SERIES= BASELINE= NO_DEPS=1 V=; do
+for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= ISAL= LZMA= ZSTD= HWLOC= SERIES= BASELINE= PEERS= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
 ok "make help lists every target and variable" test -z "$missing"

@@ -13,7 +13,7 @@ static void test_numbers(void)
         CHECK(!sp_column_blocks_fit(64, SPMM_F64, 3) && !sp_column_blocks_fit(10, SPMM_F64, 5));
         CHECK(sp_column_blocks_fit(7, SPMM_F32, 1) && !sp_column_blocks_fit(8, SPMM_F64, 0));
     }
-    TEST("the best number is the greatest up to 4 that leaves 128 bytes a row") {
+    TEST("the best number is the greatest up to 4 that leaves 128 bytes per row") {
         static const int k[] = {1, 16, 31, 32, 48, 64, 96, 128, 1024}, f64[] = {1, 1, 1, 2, 3, 4, 4, 4, 4},
                          f32[] = {1, 1, 1, 1, 1, 2, 3, 4, 4};
         for (int i = 0; i < 9; i++) {

@@ -1,11 +1,11 @@
 /* limit: 60 */
-#include "distribute/comm_volume.h"
-#include "distribute/partition.h"
+#include "partition/comm_volume.h"
+#include "partition/partition.h"
 #include "io/generators.h"
 #include "sample.h"
 #include "test.h"
 
-enum { MOST_RANKS = 12 };
+enum { MOST_RANKS = 12, PER_NODE = 3 };
 
 /** A grid with its boundaries. */
 typedef struct blocks {
@@ -48,10 +48,12 @@ static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *count
         for (int r = 0; r < ranks; r++) counts[r].boundary_rows += waits[r];
     }
     for (int r = 0; r < ranks; r++) {
-        int64_t from[MOST_RANKS] = {0};
+        int64_t from[MOST_RANKS] = {0}, low[MOST_RANKS], high[MOST_RANKS];
         for (int64_t j = 0; j < a->cols; j++) {
             if (owner(b, j) == r) counts[r].x_rows++;
-            if (needs[r * a->cols + j]) from[owner(b, j)]++;
+            if (!needs[r * a->cols + j]) continue;
+            if (from[owner(b, j)]++ == 0) low[owner(b, j)] = j;
+            high[owner(b, j)] = j;
         }
         for (int64_t i = 0; i < a->rows; i++)
             counts[r].rows += b->rows[r / b->Q] <= i && i < b->rows[r / b->Q + 1];
@@ -61,6 +63,12 @@ static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *count
             counts[r].receives_from += from[s] > 0;
             counts[s].sent_rows += from[s];
             counts[s].sends_to += from[s] > 0;
+            counts[s].packed_rows += from[s] > 0 && high[s] - low[s] + 1 != from[s] ? from[s] : 0;
+            if (s / PER_NODE == r / PER_NODE) continue;
+            counts[r].far_rows += from[s];
+            counts[r].far_from += from[s] > 0;
+            counts[s].far_sent += from[s];
+            counts[s].far_to += from[s] > 0;
         }
     }
     free(needs);
@@ -71,7 +79,7 @@ static void check_count(const spmm_csr *a, const blocks *b, int threads)
     sp_rank_count found[MOST_RANKS], expected[MOST_RANKS];
     memset(found, 0x55, sizeof found);
     brute_force(a, b, expected);
-    CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, threads, found), SPMM_OK);
+    CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, PER_NODE, threads, found), SPMM_OK);
     for (int r = 0; r < b->P * b->Q; r++) {
         CHECK_INT(found[r].rows, expected[r].rows);
         CHECK_INT(found[r].nnz, expected[r].nnz);
@@ -82,6 +90,11 @@ static void check_count(const spmm_csr *a, const blocks *b, int threads)
         CHECK_INT(found[r].boundary_rows, expected[r].boundary_rows);
         CHECK_INT(found[r].receives_from, expected[r].receives_from);
         CHECK_INT(found[r].sends_to, expected[r].sends_to);
+        CHECK_INT(found[r].packed_rows, expected[r].packed_rows);
+        CHECK_INT(found[r].far_rows, expected[r].far_rows);
+        CHECK_INT(found[r].far_from, expected[r].far_from);
+        CHECK_INT(found[r].far_sent, expected[r].far_sent);
+        CHECK_INT(found[r].far_to, expected[r].far_to);
     }
 }
 
@@ -160,7 +173,7 @@ static void test_known(void)
         blocks b = {.P = 3, .Q = 1, .rows = {0, 300, 600, 900}, .cols = {0, 900}};
         sp_x_ranges(900, 900, 3, 1, b.rows, b.cols, b.x);
         sp_rank_count c[3];
-        CHECK_INT(sp_comm_volume(&a, 3, 1, b.rows, b.cols, b.x, 2, c), SPMM_OK);
+        CHECK_INT(sp_comm_volume(&a, 3, 1, b.rows, b.cols, b.x, 1, 2, c), SPMM_OK);
         for (int p = 0; p < 3; p++) {
             const int faces = p == 1 ? 2 : 1;
             CHECK_INT(c[p].halo_rows, 30 * faces);
@@ -180,14 +193,14 @@ static void test_known(void)
         const int64_t cols[] = {0, 1600};
         sp_partition_even(1600, P, rows);
         sp_x_ranges(1600, 1600, P, 1, rows, cols, x);
-        CHECK_INT(sp_comm_volume(&a, P, 1, rows, cols, x, 2, c), SPMM_OK);
+        CHECK_INT(sp_comm_volume(&a, P, 1, rows, cols, x, 1, 2, c), SPMM_OK);
         int64_t halo = 0;
         for (int p = 0; p < P; p++) {
             CHECK_INT(c[p].halo_rows, c[p].sent_rows); /* the pattern is symmetric */
             CHECK_INT(c[p].halo_rows, c[p].receives_from);
             halo += c[p].halo_rows;
         }
-        CHECK_INT(halo, a.nnz - a.rows); /* one row a rank: whatever is off the diagonal */
+        CHECK_INT(halo, a.nnz - a.rows); /* one row per rank: whatever is off the diagonal */
         spmm_csr_destroy(&a);
     }
 }
@@ -205,12 +218,14 @@ static void test_refused(void)
             if (n == 3) b.x[1] = b.x[2] + 1;
             if (n == 4) b.x[3]++;
             if (n == 5) b.rows[0] = 1;
-            CHECK_INT(sp_comm_volume(&a, 2, 2, b.rows, b.cols, b.x, 1, c), n == 0 ? SPMM_OK : SPMM_ERR_USAGE);
+            CHECK_INT(sp_comm_volume(&a, 2, 2, b.rows, b.cols, b.x, 1, 1, c),
+                      n == 0 ? SPMM_OK : SPMM_ERR_USAGE);
         }
         const blocks b = usual_blocks(&a, 1, 1);
-        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, 1, c), SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, 0, c), SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, 1, c), SPMM_ERR_LIMIT);
+        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, 1, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, 1, 0, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, 0, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, 1, 1, c), SPMM_ERR_LIMIT);
         spmm_csr_destroy(&a);
     }
 }

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "formats/multivector.h"
-#include "plan/exchange.h"
+#include "exchange/exchange.h"
 #include "test_mpi.h"
 
 enum { K = 3 };
@@ -34,9 +34,9 @@ static void create(const char *spec, spmm_exchange kind, fixture *f)
     for (int64_t i = 0; i < h->own; i++)
         for (int64_t j = 0; j < K; j++)
             ((double *)sp_row(&f->x, i))[j] = (double)(10 * (f->block.x_begin + i) + j);
-    CHECK_INT(
-        sp_exchange_create(&f->grid, h, sp_row_bytes(&f->x), SPMM_CPU, SPMM_TRANSPORT_AUTO, 1, &f->exchange),
-        SPMM_OK);
+    CHECK_INT(sp_exchange_create(&f->grid, h, sp_row_bytes(&f->x), SPMM_CPU, SPMM_TRANSPORT_AUTO, 0, 1,
+                                 &f->exchange),
+              SPMM_OK);
 }
 
 static void destroy(fixture *f)
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
         sp_exchange_skip(NULL);
         sp_exchange_destroy(NULL);
     }
-    TEST("in host memory there is MPI alone, which takes any X and reads rows only there") {
+    TEST("in host memory there is MPI, which takes any X and reads rows only there, and no GPU's transport") {
         fixture f;
         create("lap2d5:12", SPMM_EXCHANGE_HALO, &f);
         CHECK_INT(sp_exchange_transport(f.exchange), SPMM_TRANSPORT_MPI);
@@ -125,10 +125,16 @@ int main(int argc, char **argv)
         for (int t = SPMM_TRANSPORT_MPI + 1; t <= SPMM_TRANSPORT_PEER; t++) {
             sp_exchange *none;
             CHECK(strstr(sp_transport_missing((spmm_transport)t, SPMM_CPU), "for GPUs"));
-            CHECK_INT(sp_exchange_create(&f.grid, &f.halo, 32, SPMM_CPU, (spmm_transport)t, 1, &none),
+            CHECK_INT(sp_exchange_create(&f.grid, &f.halo, 32, SPMM_CPU, (spmm_transport)t, 0, 1, &none),
                       SPMM_ERR_USAGE);
             CHECK(none == NULL);
         }
+        sp_exchange *none;
+        CHECK(!sp_transport_missing(SPMM_TRANSPORT_SHARED, SPMM_CPU));
+        CHECK(strstr(sp_transport_missing(SPMM_TRANSPORT_SHARED, SPMM_CUDA), "for CPUs"));
+        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, 32, SPMM_CPU, SPMM_TRANSPORT_SHARED, 0, 1, &none),
+                  SPMM_ERR_USAGE);
+        CHECK(none == NULL && strstr(spmm_error_message(), "in common"));
         destroy(&f);
     }
     TEST("a rank that fails is told of where its rows are missing, and the next exchange is right") {

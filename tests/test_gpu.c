@@ -48,12 +48,12 @@ static const structure structures[] = {
     {"1 x 1", 1, 1, one, all_k},
     {"most rows empty", 131, 40, every_third, all_k},
     {"a row of 50000 entries", 12, 50000, one_long, few_k},
-    {"0 to 2228 entries a row", 403, 2300, around_sections, all_k},
+    {"0 to 2228 entries per row", 403, 2300, around_sections, all_k},
     {"more rows than columns", 1200, 3, all_of_3, all_k},
     {"more columns than rows", 5, 3000, seven, all_k},
-    {"0 to 40 entries a row", 701, 900, random_length, all_k},
-    {"0 to 69 entries a row", 210, 80, around_chunks, all_k},
-    {"7 entries a row", 1003, 1003, seven, all_k},
+    {"0 to 40 entries per row", 701, 900, random_length, all_k},
+    {"0 to 69 entries per row", 210, 80, around_chunks, all_k},
+    {"7 entries per row", 1003, 1003, seven, all_k},
 };
 enum { STRUCTURES = sizeof structures / sizeof *structures };
 
@@ -120,7 +120,7 @@ static void guarded_create(int64_t rows, int64_t k, int64_t ld, int64_t shift, s
     g->memory = p;
     CHECK(sp_alloc(&p, g->bytes, 1, "a test") == SPMM_OK);
     g->host = p;
-    g->v = (spmm_multivector){rows, k, ld, precision, SPMM_CUDA, g->memory + g->offset, 0, 0};
+    g->v = (spmm_multivector){rows, k, ld, precision, SPMM_CUDA, g->memory + g->offset, 0, 0, SPMM_ROW_MAJOR};
 }
 
 static void guarded_poison(guarded *g)
@@ -515,8 +515,8 @@ static int crash(void)
     int64_t start[2] = {0, 1}, *device_start;
     void *p;
     double x = 1, y = 0;
-    spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0},
-                     my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0};
+    spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0, SPMM_ROW_MAJOR},
+                     my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0, SPMM_ROW_MAJOR};
     if (sp_device_open(0) != SPMM_OK || sp_device_alloc(&p, sizeof start, "a test") != SPMM_OK ||
         sp_device_upload(p, start, sizeof start) != SPMM_OK)
         return 1;
@@ -585,8 +585,8 @@ static int without_gpu(const char *why)
     TEST("without a GPU a CUDA kernel refuses") {
         double x = 1, y = 0;
         const sp_matrix m = {.format = SPMM_CSR, .space = SPMM_CUDA, .rows = 1, .cols = 1};
-        const spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0};
-        spmm_multivector my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0};
+        const spmm_multivector mx = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0, SPMM_ROW_MAJOR};
+        spmm_multivector my = {1, 1, 1, SPMM_F64, SPMM_CUDA, &y, 0, 0, SPMM_ROW_MAJOR};
         const sp_launch launch = {.a = &m, .x = &mx, .y = &my};
         CHECK(sp_kernel_find("csr_rows")->ops->run(&launch) == SPMM_ERR_NO_DEVICE);
     }

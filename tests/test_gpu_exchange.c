@@ -1,7 +1,9 @@
 /* Several GPUs through the public interface: rows of X and partial Y on the move, by every transport, exchange and
  * reduction that is there, give what CPUs give.
- * MPI: 1 2 4 */
+ * MPI: 1 2 3 4
+ * limit: 300 */
 #include "comm/comm.h"
+#include "device/device.h"
 #include "gpu_products_cases.h"
 
 static int there[6]; /* by spmm_transport */
@@ -214,6 +216,133 @@ static void check_pieces(int size)
     sp_set_chunk_bytes(0);
 }
 
+/* ---- each backend of the peer transport alone ---- */
+
+/** The backend whose row of SP_EXCHANGE_BACKENDS has that name is there, or the library says why not. */
+static int only_backend(const char *name)
+{
+    const spmm_plan_options options = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER};
+    spmm_block block;
+    spmm_plan *plan;
+    char sentence[80];
+    setenv("SPMM_EXCHANGE_BACKEND", name, 1);
+    make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
+    const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan);
+    snprintf(sentence, sizeof sentence, "products by backend %s", name);
+    if (status != SPMM_OK) SKIP(sentence, spmm_error_message());
+    spmm_plan_destroy(plan);
+    spmm_block_destroy(&block);
+    return status == SPMM_OK;
+}
+
+/** Products one after another, of different X's, with one and with several column blocks: their numbers wrap
+ *  around meanwhile. */
+static void check_many(const char *spec, int64_t k, int column_blocks, int products)
+{
+    const spmm_plan_options options = {
+        .device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER, .column_blocks = column_blocks};
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x[3], y;
+    reference r;
+    make_block(spec, SPMM_F64, REALS, 0, 0, &block);
+    reference_create(&block, k, REALS, SPMM_REDUCE_AUTO, &r);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, k, &options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(spmm_plan_x_create(plan, &x[i]), SPMM_OK);
+        put_x(&r, 1 << i, &x[i]);
+    }
+    for (int n = 0; n < products; n++) {
+        const int i = n % 5 % 3;
+        CHECK_INT(spmm_apply(plan, 1, &x[i], 0, &y), SPMM_OK);
+        CHECK(is_right(&r, &y, 1 << i));
+    }
+    for (int i = 0; i < 3; i++) spmm_multivector_destroy(&x[i]);
+    spmm_multivector_destroy(&y);
+    spmm_plan_destroy(plan);
+    reference_destroy(&r);
+    spmm_block_destroy(&block);
+}
+
+/** Rank 1 cannot attach a neighbour's X, when the others are in the exchange already: nobody waits for it, in this
+ *  product or the next one. */
+static void check_broken(int size, int stays_broken)
+{
+    /* (trials of a plan would have attached the memory of X before) */
+    const spmm_plan_options options = {
+        .device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER, .quick_plan = 1};
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x, y;
+    make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    for (int n = 0; n < 3; n++) {
+        if (test_.rank == 1) setenv("EMULATED_NO_ATTACH", "1", 1);
+        if (n == 2) unsetenv("EMULATED_NO_ATTACH");
+        const spmm_status status = spmm_apply(plan, 1, &x, 0, &y);
+        const int broken = n < 2 || stays_broken;
+        const int next = test_.rank == 0 || (test_.rank == 2 && size > 2);
+        CHECK_INT(status, !broken           ? SPMM_OK
+                          : test_.rank == 1 ? SPMM_ERR_DEVICE
+                          : next            ? SPMM_ERR_MPI
+                                            : SPMM_OK);
+        if (broken && next) CHECK_TEXT(spmm_error_message(), "rank 1 of the process column");
+    }
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    spmm_plan_destroy(plan);
+    spmm_block_destroy(&block);
+}
+
+static int is_emulated(void)
+{
+    sp_device_info info;
+    return sp_device_current(&info) == SPMM_OK && strcmp(info.name, "emulated") == 0;
+}
+
+static void check_backend(const char *name, int size)
+{
+    char sentence[120];
+    int turn = 0;
+    if (!only_backend(name)) return;
+    snprintf(sentence, sizeof sentence, "backend %s alone: Y is right, and failures leave nobody waiting",
+             name);
+    TEST(sentence) {
+        check_rows("lap3d7:16", SPMM_F64, 5, SPMM_CSR, &turn);
+        check_rows("uniform:3000,9", SPMM_F32, 32, SPMM_CSR, &turn);
+        check_many("lap2d5:40", 4, 0, 24);
+        check_many("uniform:500,9", 16, 4, 8);
+        check_many("uniform:500,9", 64, 16, 3);
+        check_steps(SPMM_TRANSPORT_PEER);
+        check_lives(SPMM_TRANSPORT_PEER);
+        for (int i = 0; i < 3; i++) check_failure(SPMM_TRANSPORT_PEER);
+        if (is_emulated()) check_broken(size, strstr(name, "stream") != NULL);
+    }
+}
+
+/** (the other transports are not there meanwhile) */
+static void check_backends(int size)
+{
+    static const char *const names[] = {"peer", "peer_by_kernel", "peer_stream", "peer_stream_by_kernel"};
+    memset(there, 0, sizeof there);
+    there[SPMM_TRANSPORT_PEER] = 1;
+    for (int i = 0; i < 4; i++) check_backend(names[i], size);
+    setenv("SPMM_EXCHANGE_BACKEND", "per_stream", 1);
+    TEST("a backend that does not exist is refused") {
+        const spmm_plan_options options = {.device = SPMM_CUDA};
+        spmm_block block;
+        spmm_plan *plan;
+        make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "SPMM_EXCHANGE_BACKEND=per_stream: there is no such backend");
+        spmm_block_destroy(&block);
+    }
+    unsetenv("SPMM_EXCHANGE_BACKEND");
+}
+
 int main(int argc, char **argv)
 {
     int size, turn = 0;
@@ -258,6 +387,10 @@ int main(int argc, char **argv)
             if (there[t]) check_failure((spmm_transport)t);
     }
     TEST("messages longer than a bound are cut, and arrive") check_pieces(size);
+    if (size == 1)
+        SKIP("each backend of the peer transport alone", "there is one rank");
+    else
+        check_backends(size);
     spmm_device_close();
     return test_mpi_end();
 }

@@ -5,12 +5,13 @@
 #include "test_mpi.h"
 
 /** The rows' products on the GPU are those on the CPU, bit for bit. */
-static void compare(const spmm_block *block, int64_t k, spmm_format format)
+static void compare(const spmm_block *block, int64_t k, spmm_format format, spmm_exchange exchange)
 {
-    const spmm_plan_options on_gpu = {.device = SPMM_CUDA, .format = format};
+    const spmm_plan_options on_cpu = {.exchange = exchange},
+                            on_gpu = {.device = SPMM_CUDA, .format = format, .exchange = exchange};
     spmm_plan *cpu = NULL, *gpu = NULL;
     spmm_multivector x, x_gpu, y, y_gpu, back;
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, NULL, &cpu), SPMM_OK);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &on_cpu, &cpu), SPMM_OK);
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &on_gpu, &gpu), SPMM_OK);
     CHECK_INT(spmm_plan_x_create(cpu, &x), SPMM_OK);
     CHECK_INT(spmm_multivector_create(block->csr.rows, k, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
@@ -93,7 +94,14 @@ int main(int argc, char **argv)
         if (test_.rank == 0) CHECK_INT(spmm_csr_generate("lap3d27:9", SPMM_F64, &a), SPMM_OK);
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
         for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
-            for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, (spmm_format)f);
+            for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, (spmm_format)f, SPMM_EXCHANGE_AUTO);
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
+    }
+    TEST("so do their partial rows of Y in the joint exchange") {
+        if (test_.rank == 0) CHECK_INT(spmm_csr_generate("rmat:10,8", SPMM_F64, &a), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, SPMM_CSR, SPMM_EXCHANGE_JOINT);
         spmm_block_destroy(&block);
         spmm_csr_destroy(&a);
     }

@@ -129,7 +129,7 @@ static void test_refusals(void)
     double host[4] = {0};
     sp_difference d;
     sp_norms norms;
-    spmm_multivector y, other, in_host = {2, 2, 2, SPMM_F64, SPMM_CPU, host, 0, 0};
+    spmm_multivector y, other, in_host = {2, 2, 2, SPMM_F64, SPMM_CPU, host, 0, 0, SPMM_ROW_MAJOR};
     CHECK(spmm_multivector_create(2, 2, SPMM_F64, SPMM_CUDA, &y) == SPMM_OK);
     CHECK(sp_device_compare(&y, &in_host, &d) == SPMM_ERR_USAGE);
     CHECK(sp_device_norms(&in_host, &norms) == SPMM_ERR_USAGE);
@@ -149,7 +149,7 @@ static int without_gpu(const char *why)
         double x = 1;
         sp_difference d;
         sp_norms norms;
-        const spmm_multivector v = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0};
+        const spmm_multivector v = {1, 1, 1, SPMM_F64, SPMM_CUDA, &x, 0, 0, SPMM_ROW_MAJOR};
         CHECK(sp_device_compare(&v, &v, &d) == SPMM_ERR_NO_DEVICE && d.different == 0);
         CHECK(sp_device_norms(&v, &norms) == SPMM_ERR_NO_DEVICE && norms.max == 0);
     }

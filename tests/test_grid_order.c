@@ -1,4 +1,4 @@
-/** Grids are recognised by their stencils, and their order takes every row once, in bricks. */
+/** Grids are recognised by their stencils, and their order takes every row once, in columns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,13 +55,24 @@ static void make_grid(const made *g, spmm_csr *a)
     a->nnz = a->irp[rows];
 }
 
-static int find(const spmm_csr *a, sp_stencil_grid *grid)
+static int find(const spmm_csr *a, int blocks, sp_stencil_grid *grid)
 {
     static sp_stencil_sample sample[SP_STENCIL_SAMPLES];
     for (int i = 0; i < SP_STENCIL_SAMPLES; i++)
         sp_stencil_ask(a->irp, a->ja, a->rows, sp_stencil_sampled_row(a->rows, i, SP_STENCIL_SAMPLES), 0, 1,
                        sample + i);
-    return sp_stencil_grid_find(sample, SP_STENCIL_SAMPLES, a->rows, grid);
+    return sp_stencil_grid_find(sample, SP_STENCIL_SAMPLES, a->rows, blocks, grid);
+}
+
+/** Checks that the units follow one another from the first position to the last. */
+static void check_units(const sp_stencil_grid *grid, int64_t rows)
+{
+    const int64_t units = sp_stencil_units(grid);
+    if (units == 0) return;
+    CHECK_INT(sp_stencil_unit_begin(grid, 0), 0);
+    CHECK_INT(sp_stencil_unit_begin(grid, units), rows);
+    for (int64_t u = 0; u < units; u++)
+        CHECK(sp_stencil_unit_begin(grid, u) < sp_stencil_unit_begin(grid, u + 1));
 }
 
 /** Checks that every row has a position of its own. Returns the order, which the caller frees. */
@@ -90,22 +101,31 @@ static void test_found(void)
         spmm_csr a;
         sp_stencil_grid grid;
         make_grid(g, &a);
-        CHECK(find(&a, &grid));
-        CHECK_INT(grid.unknowns, g->unknowns);
-        for (int d = 0; d < 3; d++) CHECK_INT(grid.points[d], g->points[d]);
-        sp_free(check_positions(&grid, a.rows));
+        for (int blocks = 1; blocks <= 132; blocks = 11 * blocks + 1) {
+            CHECK(find(&a, blocks, &grid));
+            CHECK_INT(grid.unknowns, g->unknowns);
+            for (int d = 0; d < 3; d++) CHECK_INT(grid.points[d], g->points[d]);
+            check_units(&grid, a.rows);
+            sp_free(check_positions(&grid, a.rows));
+        }
         spmm_csr_destroy(&a);
     }
 }
 
-/** Grids with bricks that do not divide them, and of a single point in a direction. */
+/** Grids with columns and strips that do not divide them, and of a single point in a direction. */
 static void test_any_shape(void)
 {
     for (int x = 1; x <= 9; x += 2)
         for (int y = 1; y <= 10; y += 3)
             for (int z = 1; z <= 5; z++)
-                for (int bricks = 1; bricks <= 4; bricks++) {
-                    const sp_stencil_grid grid = {1 + z % 3, {x, y, z}, {bricks, 1 + y / 4}};
+                for (int columns = 1; columns <= 4; columns++) {
+                    const int plane = z == 1, depth = plane ? 1 : (y + 1) / 2, height = plane ? y : z,
+                              cells = (x + 1) / 2 * depth;
+                    sp_stencil_grid grid = {
+                        1 + z % 3, {x, y, z}, 1 + columns % depth, columns, 1 + columns % 2};
+                    if (grid.columns > cells) grid.columns = cells;
+                    if (grid.parts > (height + 1) / 2) grid.parts = 1;
+                    check_units(&grid, (int64_t)x * y * z * grid.unknowns);
                     sp_free(check_positions(&grid, (int64_t)x * y * z * grid.unknowns));
                 }
 }
@@ -132,13 +152,44 @@ static void test_shared(void)
     spmm_csr a;
     sp_stencil_grid grid;
     CHECK_INT(sp_gen_csr("lap3d27:40", SPMM_F64, 2, &a), SPMM_OK);
-    CHECK(find(&a, &grid));
-    CHECK(grid.bricks[0] == 5 && grid.bricks[1] == 5);
+    CHECK(find(&a, 25, &grid));
+    CHECK(grid.strips == 5 && grid.columns == 25 && grid.parts == 1);
     int32_t *const order = check_positions(&grid, a.rows);
     CHECK(group_columns(&a, order, 8) < 64);
     CHECK(group_columns(&a, order, 128) < 400);
     sp_free(order);
     spmm_csr_destroy(&a);
+}
+
+/** Columns of large grids are as many as blocks or a multiple of that, and of nearly equal size. */
+static void test_balanced(void)
+{
+    static const char *const specs[] = {"lap3d7:60", "lap3d27:50", "fem3:30", "lap2d5:400"};
+    for (int s = 0; s < 4; s++)
+        for (int blocks = 8; blocks <= 24; blocks += 8) {
+            spmm_csr a;
+            sp_stencil_grid grid;
+            CHECK_INT(sp_gen_csr(specs[s], SPMM_F64, 2, &a), SPMM_OK);
+            CHECK(find(&a, blocks, &grid));
+            const int64_t units = sp_stencil_units(&grid);
+            int64_t largest = 0, most = 0;
+            for (int64_t u = 0; u < units; u++) {
+                const int64_t unit = sp_stencil_unit_begin(&grid, u + 1) - sp_stencil_unit_begin(&grid, u);
+                if (unit > largest) largest = unit;
+            }
+            for (int64_t b = 0; b < blocks; b++) {
+                int64_t of_block = 0;
+                for (int64_t u = b; u < units; u += blocks)
+                    of_block += sp_stencil_unit_begin(&grid, u + 1) - sp_stencil_unit_begin(&grid, u);
+                if (of_block > most) most = of_block;
+            }
+            printf(
+                "      %s, %d blocks: %d columns in %d strips, %d parts; largest unit %.3f, block %.3f of the mean\n",
+                specs[s], blocks, grid.columns, grid.strips, grid.parts,
+                (double)largest * (double)units / (double)a.rows, (double)most * blocks / (double)a.rows);
+            CHECK(units == 0 || (double)most * blocks < 1.15 * (double)a.rows);
+            spmm_csr_destroy(&a);
+        }
 }
 
 static void test_none(void)
@@ -149,14 +200,14 @@ static void test_none(void)
         sp_stencil_grid grid;
         CHECK_INT(sp_gen_csr(specs[s], SPMM_F64, 2, &a), SPMM_OK);
         if (s == 3) a.rows--; /* no whole planes */
-        CHECK(!find(&a, &grid));
+        CHECK(!find(&a, 132, &grid));
         if (s == 3) a.rows++;
         spmm_csr_destroy(&a);
     }
     sp_stencil_grid grid;
     sp_stencil_sample empty[4] = {0};
-    CHECK(!sp_stencil_grid_find(empty, 4, 64, &grid));
-    CHECK(!sp_stencil_grid_find(empty, 0, 0, &grid));
+    CHECK(!sp_stencil_grid_find(empty, 4, 64, 132, &grid));
+    CHECK(!sp_stencil_grid_find(empty, 0, 0, 132, &grid));
 }
 
 /** Columns as far apart as they can be. */
@@ -165,10 +216,10 @@ static void test_far(void)
     enum { FAR = 1 << 30 };
     sp_stencil_sample sample = {5, 0, {0, FAR - 1, FAR, FAR + 1, INT32_MAX}};
     sp_stencil_grid grid;
-    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, &grid)); /* not the same to both sides */
+    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, 132, &grid)); /* not the same to both sides */
     sample.col[0] = 1;
-    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, &grid)); /* no whole lines */
-    CHECK(sp_stencil_grid_find(&sample, 1, FAR - 1, &grid));
+    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, 132, &grid)); /* no whole lines */
+    CHECK(sp_stencil_grid_find(&sample, 1, FAR - 1, 132, &grid));
     CHECK(grid.points[0] == FAR - 1 && grid.points[1] == 1);
 }
 
@@ -177,8 +228,9 @@ int main(void)
     TEST(
         "grids of two and three dimensions are recognised, with any number of unknowns, and taken row by row")
         test_found();
-    TEST("each row has a position of its own in grids and bricks of any shape") test_any_shape();
+    TEST("each row has a position of its own in grids and columns of any shape") test_any_shape();
     TEST("rows of X that a group of rows needs are few") test_shared();
+    TEST("blocks have equally much to do") test_balanced();
     TEST("distances may be as large as numbers of columns") test_far();
     TEST("graphs, bands and parts of planes are no grids") test_none();
     return test_end();

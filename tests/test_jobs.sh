@@ -78,7 +78,7 @@ lacks "nor is another --exclusive" "--exclusive " cpu --exclusive=user
 site 'SITE_SBATCH_OPTIONS_CPU="-C cpu"' 'SITE_SBATCH_OPTIONS_GPU="-C gpu --account=m1234_g"' SITE_ACCOUNT=m1234 SITE_CORES_PER_NODE=128
 says "jobs without GPUs get their options, and the cores of a node" \
     "sbatch --account=m1234 -C cpu --exclusive --cpus-per-task=16 --output" cpu
-says "jobs with GPUs get theirs, the account last, and a rank a GPU" \
+says "jobs with GPUs get theirs, the account last, and one rank per GPU" \
     "sbatch --account=m1234 -C gpu --account=m1234_g --exclusive --gpus-per-node=4 --ntasks-per-node=4 --cpus-per-task=32" gpu-node
 says "other GPUs a node by hand give as many ranks" "--ntasks-per-node=8 --cpus-per-task=16 --output=records/%x-%j.out --gpus-per-node=8 jobs" gpu-node --gpus-per-node=8
 says "of an array, too" "--ntasks-per-node=8 --cpus-per-task=16 --array" strong --nodes=2 --gpus-per-node 8
@@ -179,7 +179,7 @@ sys.path.insert(0, \"jobs\")
 if sys.argv[0] == \"-c\": exec(sys.argv[1])
 else: runpy.run_path(sys.argv[0], run_name=\"__main__\")" "$@"' >"$scratch/old/python3"
 chmod +x "$scratch/old/python3"
-for command in study scaling report conversions; do
+for command in study scaling report compare conversions; do
     out=$(PATH=$scratch/old:$PATH jobs/$command --help 2>&1)
     ok "jobs/$command ends on an old Python" test $? = 2
     text "jobs/$command says which it found, and which it needs" "$command: error: found Python 3.6" "$out"

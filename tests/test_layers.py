@@ -9,11 +9,16 @@ import subprocess
 from command import ROOT, equal, finish, skip, test
 
 # of these the build links one (mk/config.mk, mk/series.mk): they define the same functions
-PAIRS = [{"src/device/device_none.c", "src/device/device_cuda.c", "src/device/device_cuda_ipc.c", "src/device/device_cuda_memory.c"},
+PAIRS = [{"src/device/device_none.c", "src/device/device_cuda.c", "src/device/device_cuda_flags.c", "src/device/device_cuda_ipc.c",
+          "src/device/device_cuda_memory.c"},
+         {"src/device/topology_none.c", "src/device/topology_hwloc.c"},
          {"src/comm/nccl_none.c", "src/comm/nccl_found.c"},
-         {"src/distribute/graph_cut_none.c", "src/distribute/graph_cut_metis.c"},
+         {"src/partition/graph_cut_none.c", "src/partition/graph_cut_metis.c"},
+         {"src/codec/gzip_zlib.c", "src/codec/gzip_isal.c"},
+         {"src/codec/xz_none.c", "src/codec/xz_found.c"},
+         {"src/codec/zstd_none.c", "src/codec/zstd_found.c"},
          {"kernels/series/no_blas.c", "kernels/series/cpu_series_blas.c"}]
-CUDA = re.compile(r"src/device/device_cuda\w*\.[ch]|src/comm/nccl_found\.c|.*\.cuh?")
+CUDA = re.compile(r"src/device/device_cuda\w*\.[ch]|src/comm/nccl_found\.c|kernels/peers/adaptors/cusparse\.c|.*\.cuh?")
 
 Folder = collections.namedtuple("Folder", "place mpi seen_by")
 
@@ -114,9 +119,9 @@ files, table = sources(), layers()
 with test("the table of folders in docs/DESIGN.md has every folder of src and kernels, and no other"):
     equal(sorted(table), sorted({os.path.dirname(path) for path in files}))
 
-with test("src has at most 11 folders, of at most 30 files each"):
+with test("src has at most 14 folders, of at most 30 files each"):
     count = collections.Counter(os.path.dirname(path) for path in files)
-    assert sum(folder.startswith("src/") for folder in count) <= 11, sorted(count)
+    assert sum(folder.startswith("src/") for folder in count) <= 14, sorted(count)
     equal({folder: n for folder, n in count.items() if n > 30}, {})
     equal(sorted(os.listdir(ROOT / "src")), sorted(f[4:] for f in count if f.startswith("src/")))
 
@@ -137,7 +142,7 @@ for path, line, why in (("src/base/memory.h", '#include "plan/plan.h"', "src/bas
 with test("MPI is called only in folders that the table allows to"):
     equal(lines_with(r"\bP?MPI_[A-Z][a-z_]*[a-z] *\(", files, lambda p: table[os.path.dirname(p)].mpi == "yes"), [])
 
-with test("CUDA is called, and its headers are included, only in device_cuda*, nccl_found.c, *.cu and *.cuh"):
+with test("CUDA is called, and its headers are included, only in device_cuda*, nccl_found.c, cuSPARSE's adaptor, *.cu and *.cuh"):
     equal(lines_with(r"\bcuda[A-Z][A-Za-z]*", files, CUDA.fullmatch), [])
     equal([p for p, text in files.items() if not CUDA.fullmatch(p) and re.search(r'#\s*include\s*[<"]cuda', text)], [])
 
@@ -147,6 +152,13 @@ with test("no #if asks for CUDA: the build links one of two files instead"):
 
 with test("METIS is called only in graph_cut_metis.c: the build links it or graph_cut_none.c"):
     equal(lines_with(r"\bMETIS_[A-Z]|\bidx_t\b", files, lambda p: p.endswith("/graph_cut_metis.c")), [])
+
+with test("the libraries that decompress are called only in the files of src/codec that the build links for them"):
+    for library, caller in ((r"\binflate\w*\(|\bisal_", "gzip_"), (r"\blzma_", "xz_found"), (r"\bZSTD_", "zstd_found")):
+        equal(lines_with(library, files, lambda p: p.startswith(f"src/codec/{caller}")), [])
+
+with test("hwloc is called only in topology_hwloc.c: the build links it or topology_none.c"):
+    equal(lines_with(r"\bhwloc_|\bHWLOC_", files, lambda p: p.endswith("/topology_hwloc.c")), [])
 
 with test("exit and abort are called in main.c alone"):
     equal(lines_with(r"(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(", files, lambda p: p.endswith("/main.c")), [])
@@ -159,12 +171,12 @@ with test("and a second one is found"):
                "src/io/csv.h": files["src/io/csv.h"] + "\ntypedef struct sp_grid {\n    int x;\n} sp_grid;\n"}
     equal(len(defined_twice(planted)), len(defined_twice(files)) + 2)
 
-sentence = "libspmm.so exports the functions that the headers of include/ declare, and nothing else"
+sentence = "libspmm.so exports the functions that the headers of include/ declare and those that Fortran calls, and nothing else"
 if re.search("asan|tsan", os.environ.get("BUILD", "asan")):
     skip(sentence, "not with sanitizers")
 else:
     with test(sentence):
-        headers = "".join(code(text) for path, text in files.items() if path.startswith("include/"))
+        headers = "".join(code(text) for path, text in files.items() if path.startswith("include/") or path == "src/plan/fortran.h")
         macros = set(re.findall(r"^#define (\w+)", headers, re.M))
         equal(exported(), set(re.findall(r"\b((?:spmm|mm)_\w+)\(", headers)) - macros)
 

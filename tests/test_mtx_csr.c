@@ -149,6 +149,19 @@ static int text_in_order(const order_kind *kind, int late, int swapped, char *te
     return n;
 }
 
+/** Checks that the text, compressed, gives the matrix, which it destroys. */
+static void check_compressed(const char *text, int n, const sp_read_options *options, spmm_csr *expected)
+{
+    spmm_csr a;
+    int64_t stored = -1;
+    write_gzip(text, (size_t)n, (size_t)n / 2 + 1);
+    CHECK_INT(sp_read_csr(path, options, &a, NULL, &stored, NULL), SPMM_OK);
+    CHECK(sample_same_csr(&a, expected));
+    CHECK_INT(stored, 240);
+    spmm_csr_destroy(&a);
+    spmm_csr_destroy(expected);
+}
+
 static void test_sorted(void)
 {
     static char text[TEXT];
@@ -170,8 +183,8 @@ static void test_sorted(void)
                                            .precision = k % 8 < 4 ? SPMM_F64 : SPMM_F32};
                 spmm_csr a, b;
                 int64_t stored = -1, duplicates = -1, summed = -1;
-                write_bytes(text, (size_t)text_in_order(kind, t % 3 == 1 ? 1 + 3 * k : 0,
-                                                        t % 3 == 2 ? 3 * k : -1, text));
+                const int n = text_in_order(kind, t % 3 == 1 ? 1 + 3 * k : 0, t % 3 == 2 ? 3 * k : -1, text);
+                write_bytes(text, (size_t)n);
                 CHECK_INT(by_triplets(&options, &b, NULL, &summed), SPMM_OK);
                 /* from a line a chunk on, so that some chunk begins where the order ends */
                 chunk_bytes(7 + k / 4 * 7);
@@ -181,7 +194,7 @@ static void test_sorted(void)
                 CHECK_INT(duplicates, summed);
                 CHECK(summed >= 10);
                 spmm_csr_destroy(&a);
-                spmm_csr_destroy(&b);
+                check_compressed(text, n, &options, &b);
             }
         }
     }
@@ -297,7 +310,7 @@ static void test_overrun(void)
     chunk_bytes(0);
 }
 
-/** gzip files and arrays are read once. */
+/** Arrays are read once, compressed files of no order once for that and once for the triplets. */
 static void test_once(void)
 {
     static char text[TEXT];

@@ -68,7 +68,7 @@ static void test_elements(void)
     }
     TEST("a copy keeps the elements over different leading dimensions") {
         double data[4 * 11];
-        const spmm_multivector odd = {4, 3, 11, SPMM_F64, SPMM_CPU, data, 0, 0};
+        const spmm_multivector odd = {4, 3, 11, SPMM_F64, SPMM_CPU, data, 0, 0, SPMM_ROW_MAJOR};
         for (int i = 0; i < 44; i++) data[i] = i;
         CHECK_INT(spmm_multivector_create(4, 3, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
         CHECK_INT(spmm_multivector_copy(&odd, &v), SPMM_OK);

@@ -21,8 +21,10 @@ WAYS = [
     ("as it comes", (), {}),
     ("f32, even rows, two K", ("-p", "f32", "--partition", "rows", "-k", "1,8"), {}),
     ("messages in small pieces", ("-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
+    ("messages alone", ("--transport", "mpi"), {}),
     ("a sample verified", ("--verify", "sample"), {}),
     ("everything to everybody", ("--exchange", "bcast"), {}),
+    ("rows of X or partial rows of Y", ("--exchange", "joint", "-k", 5), {}),
     ("after the exchange", ("--no-overlap", "-k", 9), {}),
     ("a halo in small pieces", ("--exchange", "halo", "-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
     ("columns on each host", ("-g", "2x2"), {}),
@@ -66,7 +68,8 @@ with network.Network(SCRATCH.name) as net:
             equal(hosts_of(result), [network.NEAR] * 2 + [network.FAR] * 2, what)
             equal(result.out.splitlines()[-1], "PASS", what)
             for r in result.records:  # partial sums have other bits
-                assert r["run"]["grid"][1] > 1 or r["error"]["different"] == 0, what
+                summed = r["run"]["grid"][1] > 1 or r["run"]["exchange"] == "joint"
+                assert summed or r["error"]["different"] == 0, what
             assert result.records, what
 
     with test("Y is the same file from 1 rank here and from 2, 4 and 5 ranks of two hosts, neighbours or not"):
@@ -101,6 +104,42 @@ with network.Network(SCRATCH.name) as net:
         carried, lost = net.slow_traffic()
         print(f"  {carried} frames carried, {lost} lost; a product took {slow} s")
         assert lost > 0 and slow > 0.005, "the slow network was not slow"
+
+
+def per_exchange(net, ranks, k, matrix, transport):
+    """(bytes that cross between hosts for one exchange of X, the record): counted by the interfaces, and only what more
+    products add. Each repetition is timed with its exchange, as an exchange alone, and without one."""
+    sent = []
+    for repeat in (2, 22):
+        before = net.bytes_sent()
+        result = net_run(net, ranks, "-k", k, "-r", repeat, "--transport", transport, "--exchange", "halo",
+                         "--verify", "none", matrix)
+        sent.append(net.bytes_sent() - before)
+        equal(result.code, 0, result.err)
+    return (sent[1] - sent[0]) / (2 * (22 - 2)), result.records[-1]
+
+
+def check_bytes(hosts):
+    """Two ranks on each host, a matrix of which all rows need rows from everywhere: what their ranks share crosses once."""
+    k, matrix, rows, row_bytes = 64, "uniform:3000,40", 3000, 512
+    with network.Network(SCRATCH.name, hosts=hosts) as net:
+        ranks = 2 * hosts
+        for transport, needed in (("mpi", ranks), ("shared", hosts)):
+            # of 40 entries in each of 1000 rows and more, every column is one of some row's
+            sent, record = per_exchange(net, ranks, k, matrix, transport)
+            expected = needed * (rows - rows // hosts) * row_bytes
+            print(f"  {hosts} hosts, {transport}: {sent / 1e6:.3f} MB counted for an exchange, {expected / 1e6:.3f} MB of rows")
+            equal(record["run"]["transport"], transport)
+            assert expected <= 1.001 * sent and sent < 1.1 * expected, (sent, expected)
+            if transport == "shared":
+                equal(record["message_rows"], expected // row_bytes)
+        for matrix, options in itertools.product(MATRICES, ((), ("--exchange", "halo", "-k", 3), ("-g", f"{hosts}x2"))):
+            verified(net_run(net, ranks, *options, matrix), f"{hosts} hosts, {matrix} {options}")
+
+
+with test("a row of X that both ranks of a host need crosses the network once"):
+    check_bytes(2)
+    check_bytes(3)
 
 
 def lose(loss, wire="fast"):

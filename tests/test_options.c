@@ -189,6 +189,20 @@ static void test_arguments(void)
     }
 }
 
+static void test_machines(void)
+{
+    TEST("--probe takes a file after =, and no other word; --machine is for --dry-run") {
+        CHECK_INT(parse("--probe=a.machine b.mtx"), SPMM_OK);
+        CHECK(o.probe == 1 && strcmp(o.probe_file, "a.machine") == 0 && strcmp(o.matrix, "b.mtx") == 0);
+        CHECK_INT(parse("--probe b.mtx"), SPMM_OK);
+        CHECK(o.probe == 1 && !o.probe_file && strcmp(o.matrix, "b.mtx") == 0);
+        CHECK_INT(parse("--dry-run --machine a.machine"), SPMM_OK);
+        CHECK_TEXT(o.machine, "a.machine");
+        refused("--machine a.machine", "--machine is for --dry-run");
+        refused("--probe=", "expected the name of a file");
+    }
+}
+
 static void test_overridden(void)
 {
     TEST("of an option given twice the last counts, of actions the greatest: help wins") {
@@ -197,7 +211,8 @@ static void test_overridden(void)
         CHECK_TEXT(o.json, "b");
         CHECK_TEXT(o.cache, "c");
         CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);
-        CHECK(o.verbosity == -1 && o.probe == 1 && o.no_overlap == 1 && o.action == SP_ACTION_HELP);
+        CHECK(o.verbosity == -1 && o.probe == 1 && !o.probe_file && o.no_overlap == 1 &&
+              o.action == SP_ACTION_HELP);
     }
     TEST("what one option overrides of another is noted") {
         CHECK_INT(parse("--json a --json b -k 1 -k 1 --dry-run"), SPMM_OK);
@@ -261,6 +276,7 @@ int main(void)
     test_bounds();
     test_names();
     test_arguments();
+    test_machines();
     test_overridden();
     test_together();
     test_help();

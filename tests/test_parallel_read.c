@@ -6,7 +6,7 @@
 #include "files.h"
 #include "io/spmm_file.h"
 #include "io/spmm_file_layout.h"
-#include "parallel_io/parallel_read.h"
+#include "distribute/parallel_read.h"
 #include "sample.h"
 #include "test_mpi.h"
 
@@ -282,8 +282,9 @@ static void test_refused(void)
         const int n = mtx_text(&kinds[0], 3, 1, text);
         if (me == 0) write_gzip(text, (size_t)n, (size_t)n);
         MPI_Barrier(MPI_COMM_WORLD);
-        refused(0, SPMM_ERR_UNSUPPORTED,
-                "a.mtx: is gzipped, and ranks cannot read parts of it: unpack it first");
+        refused(
+            0, SPMM_ERR_UNSUPPORTED,
+            "a.mtx: is compressed by gzip, and ranks cannot read parts of it: unpack it first (gunzip -k FILE)");
         write_text(array, sizeof array - 1);
         refused(0, SPMM_ERR_UNSUPPORTED, "a.mtx: is of format array");
         const char wrong[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n% c\n3 1\n4\n";

@@ -1,4 +1,4 @@
-#include "distribute/partition.h"
+#include "partition/partition.h"
 #include "spmm_mpi/verify.h"
 #include "sample.h"
 #include "test.h"

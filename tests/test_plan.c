@@ -1,4 +1,5 @@
-/* MPI: 1 2 3 4 6 */
+/* MPI: 1 2 3 4 6
+ * limit: 300 */
 #include <malloc.h>
 #include <math.h>
 #include <omp.h>
@@ -43,10 +44,12 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
  *  the plan makes them, and of the caller's own making. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
 {
+    spmm_plan_options quick = options ? *options : (spmm_plan_options){.quick_plan = 1};
+    quick.quick_plan = 1; /* ways of exchanging are timed in a test of their own */
     static const double factors[][2] = {{1, 0}, {1, 0}, {-2, 0}, {1, 1}, {3, -1}};
     spmm_plan *plan;
     spmm_multivector x[2], y[2];
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &quick, &plan), SPMM_OK);
     CHECK_INT(spmm_plan_x_create(plan, &x[0]), SPMM_OK);
     CHECK_INT(spmm_plan_y_create(plan, &y[0]), SPMM_OK);
     CHECK_INT(x[0].rows, block->x_rows);
@@ -168,13 +171,15 @@ static void test_products(void)
             for (int q = 1; q <= size; q++) {
                 if (size % q) continue;
                 scatter(specs[s], SPMM_F64, 1, q, &a, &block);
-                for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_BCAST; e++)
+                for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++)
                     for (int r = SPMM_REDUCE_AUTO; r <= SPMM_REDUCE_MPI; r++)
                         for (int o = 0; o < 2; o++)
                             multiply(&a, &block,
                                      &(spmm_plan_options){.exchange = (spmm_exchange)e,
                                                           .reduce = (spmm_reduce)r,
                                                           .no_overlap = o,
+                                                          .transport = (r + o) % 2 ? SPMM_TRANSPORT_MPI
+                                                                                   : SPMM_TRANSPORT_AUTO,
                                                           .threads = 1},
                                      3);
                 destroy(&a, &block);
@@ -194,11 +199,13 @@ static void test_without_memory(void)
             scatter("lap2d5:300", SPMM_F64, 0, q, &a, &block);
             for (int r = SPMM_REDUCE_LINEAR; r <= (q > 1 ? SPMM_REDUCE_BUTTERFLY : SPMM_REDUCE_LINEAR); r++)
                 for (int bad = 0; bad < size; bad += 1 + size / 3)
-                    fail_without_memory(&block,
-                                        &(spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST,
-                                                             .reduce = (spmm_reduce)r,
-                                                             .threads = 1},
-                                        bad);
+                    fail_without_memory(
+                        &block,
+                        &(spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST,
+                                             .transport = bad % 2 ? SPMM_TRANSPORT_AUTO : SPMM_TRANSPORT_MPI,
+                                             .reduce = (spmm_reduce)r,
+                                             .threads = 1},
+                        bad);
             destroy(&a, &block);
         }
     }
@@ -221,6 +228,16 @@ static void test_column_blocks(void)
             destroy(&a, &block);
         }
     }
+    TEST("but not in the joint exchange of several ranks") {
+        const spmm_plan_options options = {.exchange = SPMM_EXCHANGE_JOINT, .column_blocks = 2};
+        spmm_plan *plan;
+        scatter("uniform:40,6", SPMM_F64, 1, 1, &a, &block);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 24, &options, &plan),
+                  size == 1 ? SPMM_OK : SPMM_ERR_USAGE);
+        if (size > 1) CHECK_TEXT(spmm_error_message(), "the joint exchange moves whole rows");
+        spmm_plan_destroy(plan);
+        destroy(&a, &block);
+    }
     TEST("messages longer than a bound are cut, and arrive") {
         sp_set_chunk_bytes(56);
         scatter("uniform:40,6", SPMM_F64, 1, size, &a, &block);
@@ -230,6 +247,7 @@ static void test_column_blocks(void)
         scatter("uniform:40,6", SPMM_F64, 1, 1, &a, &block);
         multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_HALO}, 3);
         multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST}, 3);
+        multiply(&a, &block, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_JOINT}, 3);
         destroy(&a, &block);
         sp_set_chunk_bytes(0);
     }
@@ -400,8 +418,10 @@ static void test_neighbours(void)
     spmm_csr a;
     TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
         for (int q = 1, blocks = 0; q <= size; blocks = !blocks, q += !blocks)
-            for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
-                const spmm_plan_options options = {.exchange = (spmm_exchange)e, .column_blocks = 1 + blocks};
+            for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_JOINT; e++) {
+                const spmm_plan_options options = {.exchange = (spmm_exchange)e,
+                                                   .column_blocks = e == SPMM_EXCHANGE_JOINT ? 1 : 1 + blocks,
+                                                   .transport = SPMM_TRANSPORT_MPI};
                 spmm_block part;
                 spmm_plan *plan;
                 spmm_multivector x, y, wrong;

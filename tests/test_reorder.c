@@ -1,9 +1,9 @@
 /* limit: 60 */
 #include <unistd.h>
 
-#include "distribute/comm_volume.h"
-#include "distribute/partition.h"
-#include "distribute/reorder.h"
+#include "partition/comm_volume.h"
+#include "partition/partition.h"
+#include "partition/reorder.h"
 #include "formats/csr.h"
 #include "io/generators.h"
 #include "sample.h"
@@ -144,7 +144,7 @@ static void halo(const spmm_csr *a, int parts, const int64_t *begin, int64_t *mo
     const int64_t cols[] = {0, a->cols};
     sp_rank_count *const c = malloc((size_t)parts * sizeof *c);
     *moved = *waiting = 0;
-    CHECK_INT(sp_comm_volume(a, parts, 1, begin, cols, begin, 2, c), SPMM_OK);
+    CHECK_INT(sp_comm_volume(a, parts, 1, begin, cols, begin, 1, 2, c), SPMM_OK);
     for (int p = 0; p < parts; p++) {
         *moved += c[p].halo_rows;
         *waiting += c[p].boundary_rows;

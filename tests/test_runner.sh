@@ -27,6 +27,48 @@ out=$(V=0 bash tests/run --most-ranks 1 "$BUILD" test_scatter)
 ok "--most-ranks leaves out what wants more" test $? = 0
 fails hang "0 passed, 1 failed, 0 skipped" "longer than 2 s" "a program that runs too long is one failure"
 
+# what CI systems read: counts, the failure with its text, reasons of what was skipped, times that add up
+scratch
+report=$scratch/report.xml
+ALWAYS_FAILS=check V=0 bash tests/run --junit "$report" "$BUILD" test_always_fails test_always_fails test_no_such >/dev/null 2>&1
+ALWAYS_FAILS=crash V=0 bash tests/run --junit "$scratch/crash.xml" "$BUILD" test_always_fails >/dev/null 2>&1
+printf '%s\n' 'SKIP a < "b": no & c' 'a \033[1m colour and \377' 'FAIL a sentence' >"$scratch/odd"
+printf '#!/bin/sh\nprintf "$(cat %s)\\n"\nsleep 0.4\necho PASS late\nsleep 0.3\n' "$scratch/odd" >"$scratch/test_always_fails"
+chmod +x "$scratch/test_always_fails"
+mkdir -p "$scratch/odd-build/tests" && mv "$scratch/test_always_fails" "$scratch/odd-build/tests/"
+V=0 bash tests/run --junit "$scratch/odd.xml" "$scratch/odd-build" test_always_fails >/dev/null 2>&1
+ok "--junit writes a test suite for each program, with times, failures and what was skipped" \
+    "$PYTHON" - "$report" "$scratch/crash.xml" "$scratch/odd.xml" <<'END'
+import sys
+import xml.etree.ElementTree as xml
+
+def counts(element):
+    return [element.get(name) for name in ("tests", "failures", "errors", "skipped")]
+
+report, crash, odd = (xml.parse(path).getroot() for path in sys.argv[1:])
+assert report.tag == "testsuites" and counts(report) == ["5", "3", "0", "0"], report.attrib
+assert [counts(s) for s in report] == [["2", "1", "0", "0"]] * 2 + [["1", "1", "0", "0"]]
+assert [s.get("name") for s in report] == ["test_always_fails"] * 2 + ["test_no_such"]
+case = report[0][1]
+assert (case.get("classname"), case.get("name")) == ("test_always_fails", "one and one are three"), case.attrib
+assert "1 + 1 is 2, expected 3" in case.find("failure").text and report[0][0].find("failure") is None
+assert all(float(c.get("time")) >= 0 for s in report for c in s) and report[0].get("timestamp") and report[0].get("hostname")
+assert "signal 11" in crash[0][1].find("failure").get("message"), xml.tostring(crash)
+suite = odd[0]
+assert counts(suite) == ["3", "1", "0", "1"], xml.tostring(odd)
+assert suite[0].get("name") == 'a < "b"' and suite[0].find("skipped").get("message") == "no & c", xml.tostring(odd)
+assert "colour" in suite[1].find("failure").text
+times = [float(c.get("time")) for c in suite]
+assert times[2] > 0.2 and times[2] == max(times) and sum(times) < float(suite.get("time")) - 0.1, (times, suite.attrib)
+END
+V=0 bash tests/run --junit /no/such/report.xml "$BUILD" test_stats >"$scratch/out" 2>&1
+none=$?
+V=0 bash tests/run --junit /dev/full "$BUILD" test_stats >>"$scratch/out" 2>&1
+full=$?
+bash tests/run --junit >>"$scratch/out" 2>&1
+usage=$?
+ok "a report that cannot be written is a failure" test "$none $full $usage $(grep -c 'No space left' "$scratch/out")" = "2 1 2 1"
+
 refused() { # ARGUMENTS...: exit code 2, and a line
     local out
     out=$(tests/bare "$@" 2>&1)
@@ -36,7 +78,6 @@ ok "tests/bare takes two suites, one other MPI and one other compiler" \
     eval 'refused && refused jessie && refused --mpi lam bookworm && refused --cc tcc trixie && refused --mpi && refused --no'
 
 # a fuzz target that finds something, as libFuzzer says it, and one that does not
-scratch
 folder=$scratch
 mkdir -p "$folder/fuzz-run/fuzz"
 cat >"$folder/fuzz-run/fuzz/fuzz_bad" <<'END'

@@ -12,6 +12,14 @@ int main(void)
         CHECK_INT(sp_exit_code((spmm_status)99), 4);
         CHECK_TEXT(spmm_status_string((spmm_status)-1), "unknown");
     }
+    TEST("the library's version is that of its header, in words and in numbers") {
+        int major = -1, minor = -1, patch = -1;
+        char text[32];
+        CHECK_TEXT(spmm_version(&major, &minor, &patch), SPMM_VERSION);
+        snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
+        CHECK_TEXT(text, SPMM_VERSION);
+        CHECK_TEXT(spmm_version(NULL, NULL, NULL), SPMM_VERSION);
+    }
     TEST("a failure's message may quote the message before it, and is cut when too long") {
         sp_fail(SPMM_ERR_OPEN, "first");
         CHECK_INT(sp_fail(SPMM_ERR_SYNTAX, "second after %s", spmm_error_message()), SPMM_ERR_SYNTAX);

@@ -77,6 +77,20 @@ with test("--dry-run lists points and what is missing, and runs and writes nothi
     equal(study(text, "--dry-run", records=nowhere)[0], 0)
     assert not os.path.exists(nowhere)
 
+with test("machines: predictions come before the runs, of each matrix, K and the numbers of ranks; one that fails is told"):
+    machine = scratch("a.machine", "name = one\ndevice = cpu\nnodes = 1\nranks_per_node = 2\ncopy_rate = 1e10\nnode_copy_rate = 2e10\n"
+                      "inside_rate = 1e9\ninside_latency = 1e-6\nefficiency = 0.5\n")
+    foreseen = scratch("foreseen.jsonl")
+    text = SMALL + f"matrices = lap2d5:20\nthreads = 1\ndevices = cpu\ncolumns = 1 8\nranks = 1 2\nmachines = {machine} /no/such.machine\n"
+    for _ in range(2):
+        code, out, err = study(text, records=foreseen)
+        equal((code, err), (0, ""))
+    made = [r["prediction"] for r in records_of(foreseen) if "prediction" in r]
+    equal([(p["k"], p["ranks"]) for p in made], [(1, 1), (1, 2), (8, 1), (8, 2)], "once")
+    out = study(text.replace("2\nmach", "2 3\nmach"), records=foreseen)[1]
+    within(out, "3 ranks are planned, and the machine has 1 nodes of 2")
+    within(out, "predicted by /no/such.machine: lap2d5:20: FAILED: spmm_mpi: error: /no/such.machine")
+
 with test("--only takes the points with a value"):
     some = scratch("some.jsonl")
     equal(study(text, "--only", "ranks=2", "--only", "k=1,3", records=some)[0], 0)

@@ -122,7 +122,8 @@ with test("--kernel all ends with a table, fastest first, with shares of the DRA
         result = run("-d", "cpu", "-t", 1, "-k", "8,2", "--kernel", "all", MATRIX, ranks=ranks)
         verified(result, "all")
         table = result.out.split("fastest first")[1].split("bound: ")[0]
-        rows = re.findall(r"^ +(\d+)  (\w+) +[\w-]+ +([0-9.]+) +([0-9.]+) +[0-9.]+ +([0-9.]+) +\S+  same$", table, re.M)
+        rows = re.findall(r"^ +(\d+)  (\w+) +[\w-]+ +([0-9.]+) +([0-9.]+) +[0-9.]+ +([0-9.]+) +\S+  (?:same|differ) +[0-9.]+(?:  theirs)?$",
+                          table, re.M)
         equal(len(rows), len(result.records), table)
         equal([int(row[0]) for row in rows], sorted(r["run"]["k"] for r in result.records), "by K")
         for k in ("2", "8"):

@@ -1,9 +1,9 @@
 /** What the four benches of products share: bench_cpu, bench_mpi, bench_gpu and bench_multigpu.
  *
  *  A bench is a table (`bench`) of what is its own. bench_main() reads the options and goes through the
- *  cases, each a matrix, a precision and a K: its contenders, one form of one adaptor (../peer.h) each, are
- *  set up, checked and timed in turn (measure.c). Times are in seconds inside, in ms where shown. Functions
- *  are collective over MPI_COMM_WORLD unless they are said to be local. */
+ *  cases, each a matrix, a precision and a K: its contenders, one form of one adaptor (kernels/peers/peer.h)
+ *  each, are set up, checked and timed in turn (measure.c). Times are in seconds inside, in ms where shown.
+ *  Functions are collective over MPI_COMM_WORLD unless they are said to be local. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -12,7 +12,7 @@
 #include "base/stats.h"
 #include "base/status.h"
 #include "spmm.h"
-#include "../peer.h"
+#include "kernels/peers/peer.h"
 
 enum { MAX_MATRICES = 4096, MAX_LIST = 192, MAX_REPEAT = 1000, MAX_CONTENDERS = 64, MAX_LIBRARIES = 8 };
 enum { MAX_RESULTS = 1 << 16 };
@@ -106,7 +106,7 @@ spmm_status matrix_make(const char *name, spmm_precision precision, spmm_csr *a)
 
 /** An adaptor, and its matrix. */
 typedef struct library {
-    const peer *peer;
+    const peer_adaptor *peer;
     void *matrix;
     const char *problem; /**< why there is no matrix; NULL: there is one */
 } library;
@@ -161,10 +161,14 @@ typedef struct run {
     int64_t k;
     dense_view x;
     reference reference;
+    /** Set by load() of a bench with adaptors for GPUs: see peer_matrix, peer_product; A's row starts,
+     *  columns and values in the GPU's memory. */
+    const peer_gpu *gpu;
+    void *stream, *on_gpu[3];
     void *arrays[2][2]; /**< [layout][X, Y] */
     int64_t ld[2];      /**< of X and Y by rows; by columns there is no padding */
     int timed, disturbed;
-    int left_out; /**< a collection's matrix that cannot be read or has too few entries */
+    int left_out; /**< a collection's matrix that cannot be read, has too few entries or is none for load() */
 } run;
 
 /** What is a bench's own. Needed are those that are not said to be NULL. */
@@ -173,10 +177,12 @@ typedef struct bench {
     int program, failure;           /**< OF_..; exit status when a contender failed */
     settings defaults;
     method method;
-    void (*adjust)(settings *s);   /**< what the options mean for what they leave open; NULL: nothing more */
-    spmm_status (*open)(run *r);   /**< finds the contenders, prints the head */
-    void (*close)(void);           /**< after open(), also one that failed; NULL */
-    spmm_status (*load)(run *r);   /**< more of a matrix, before the adaptors' load(); NULL */
+    void (*adjust)(settings *s); /**< what the options mean for what they leave open; NULL: nothing more */
+    spmm_status (*open)(run *r); /**< finds the contenders, prints the head */
+    void (*close)(void);         /**< after open(), also one that failed; NULL */
+    /** More of a matrix, before the adaptors' load(); the same status on every rank, SPMM_ERR_USAGE where the
+     *  matrix is of no kind for the bench; NULL. */
+    spmm_status (*load)(run *r);
     void (*unload)(void);          /**< NULL */
     void (*choose)(run *r);        /**< sets is_auto and skip for a case; NULL */
     spmm_status (*arrays)(run *r); /**< sets r->x and r->arrays; NULL: arrays in host memory */
@@ -190,8 +196,14 @@ typedef struct bench {
 /** The main function. \return exit status: 0, 1 wrong, 2 usage, 3 input, 4 resources */
 int bench_main(const bench *b, int argc, char **argv);
 
+/** The main function of a bench without contenders: between MPI_Init and MPI_Finalize runs program(), whose error rank 0 prints.
+ *  \param [out] rank  of MPI_COMM_WORLD
+ *  \return exit status by the status of program() */
+int run_under_mpi(int argc, char **argv, const char *name, int *rank,
+                  spmm_status (*program)(int argc, char **argv));
+
 /** Adds an adaptor; \return it. Local. */
-library *run_add_library(run *r, const peer *p);
+library *run_add_library(run *r, const peer_adaptor *p);
 /** Adds a form of it as a contender of that name; more than MAX_CONTENDERS are ignored. Local. */
 void run_add(run *r, library *l, const peer_form *form, const char *name);
 /** Adds its forms that are wanted and as `distributed` says (-1: either). Local. */
@@ -214,6 +226,15 @@ const char *agree(const char *problem);
 
 /** The message of a status; NULL of SPMM_OK. Local. */
 const char *failed(spmm_status status);
+
+/* ---- gpu_matrix.c: local ---- */
+
+/** What adaptors for GPUs use of a bench. */
+extern const peer_gpu bench_peer_gpu;
+
+/** Copies A in CSR to the GPU. \param [out] on_gpu  row starts, columns and values, which the caller frees by
+ *  sp_device_free(), also after a failure */
+spmm_status bench_upload(const peer_matrix *a, void *on_gpu[3]);
 
 /* ---- gpu_clock.c: local ---- */
 

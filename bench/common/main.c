@@ -23,7 +23,7 @@ static spmm_status csv_open(const char *path, const char *heading, FILE **f)
 
 /* ---- contenders ---- */
 
-library *run_add_library(run *r, const peer *p)
+library *run_add_library(run *r, const peer_adaptor *p)
 {
     library *const l = &r->library[r->libraries++];
     l->peer = p;
@@ -57,9 +57,20 @@ static void load(run *r)
 {
     const bench_matrix *const p = &r->matrix;
     const spmm_csr *const a = &p->block.csr;
-    const peer_matrix view = {
-        p->precision == SPMM_F32, a->rows,  a->cols, a->nnz, p->start, a->ja, a->as, p->block.rows,
-        p->block.x_rows,          &p->block};
+    const peer_matrix view = {.f32 = p->precision == SPMM_F32,
+                              .rows = a->rows,
+                              .cols = a->cols,
+                              .nnz = a->nnz,
+                              .row_start = p->start,
+                              .col = a->ja,
+                              .val = a->as,
+                              .all_rows = p->block.rows,
+                              .x_rows = p->block.x_rows,
+                              .block = &p->block,
+                              .gpu = r->gpu,
+                              .gpu_row_start = r->on_gpu[0],
+                              .gpu_col = r->on_gpu[1],
+                              .gpu_val = r->on_gpu[2]};
     for (library *l = r->library; l < r->library + r->libraries; l++) {
         const size_t bytes = l->peer->matrix_bytes + sizeof view;
         const char *line = agree(failed(sp_alloc_zero(&l->matrix, 1, bytes, "a matrix")));
@@ -104,27 +115,36 @@ static spmm_status run_cases(run *r)
     return status;
 }
 
-/** 1 and a word on it where a matrix of a collection is no case. */
-static int leave_out(run *r, const char *name, spmm_status status)
+/** Says that a matrix of a collection is no case, and why. */
+static spmm_status leave_out(run *r, const char *name, spmm_status status)
 {
-    const bench_matrix *const p = &r->matrix;
-    if (status == SPMM_OK && p->nnz >= r->settings.least_entries) return 0;
-    if (r->rank == 0 && status == SPMM_OK) printf("left out: %s: %lld entries\n", name, (long long)p->nnz);
+    if (r->rank == 0 && status == SPMM_OK)
+        printf("left out: %s: %lld entries\n", name, (long long)r->matrix.nnz);
     if (r->rank == 0 && status != SPMM_OK) printf("left out: %s: %s\n", name, spmm_error_message());
     bench_matrix_destroy(&r->matrix);
-    return 1;
+    r->left_out = 1;
+    return SPMM_OK;
+}
+
+/** Reads a matrix. One of a collection is left out if it cannot be read, has too few entries, or is of a kind
+ *  that the bench has no case for. */
+static spmm_status read_matrix(run *r, int number, spmm_precision precision)
+{
+    const char *const name = r->settings.matrix[number], *const folder = r->settings.folder[number];
+    spmm_status status = bench_matrix_create(folder, name, precision, &r->matrix);
+    if (folder && (status != SPMM_OK || r->matrix.nnz < r->settings.least_entries))
+        return leave_out(r, name, status);
+    if (status == SPMM_OK && r->bench->load) status = r->bench->load(r);
+    return folder && status == SPMM_ERR_USAGE ? leave_out(r, name, status) : status;
 }
 
 static spmm_status run_matrix(run *r, int number, spmm_precision precision)
 {
-    const char *const name = r->settings.matrix[number], *const folder = r->settings.folder[number];
+    const char *const name = r->settings.matrix[number];
     r->k = r->settings.columns[0];
     if (over_budget(r, name)) return SPMM_OK;
-    spmm_status status = bench_matrix_create(folder, name, precision, &r->matrix);
-    r->left_out = folder && leave_out(r, name, status);
-    if (r->left_out) return SPMM_OK;
-    if (status == SPMM_OK && r->bench->load) status = r->bench->load(r);
-    if (status == SPMM_OK) status = run_cases(r);
+    spmm_status status = read_matrix(r, number, precision);
+    if (status == SPMM_OK && !r->left_out) status = run_cases(r);
     if (status != SPMM_OK && r->rank == 0)
         fprintf(stderr, "%s: error: %s, K = %lld: %s\n", r->bench->name, name, (long long)r->k,
                 spmm_error_message());
@@ -151,6 +171,16 @@ static spmm_status sweep(run *r)
     return last;
 }
 
+/** The ranks take turns by these numbers: they must be the same everywhere. */
+static spmm_status check_settings(const settings *s)
+{
+    long long most[2] = {s->matrices, -s->matrices};
+    MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_LONG_LONG, MPI_MAX, MPI_COMM_WORLD);
+    if (most[0] == -most[1]) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "--matrices: one rank finds %lld matrices, another one %lld", -most[1],
+                   most[0]);
+}
+
 static void describe(run *r)
 {
     char line[256];
@@ -167,6 +197,7 @@ static spmm_status work(run *r, spmm_status *last)
 {
     const settings *const s = &r->settings;
     describe(r);
+    TRY(check_settings(s));
     TRY(r->bench->open(r));
     TRY(sp_agree(MPI_COMM_WORLD, "report",
                  r->rank == 0 ? csv_open(s->csv, r->bench->csv, &r->csv) : SPMM_OK));
@@ -223,4 +254,17 @@ int bench_main(const bench *b, int argc, char **argv)
     if (r.wrong) return sp_exit_code(SPMM_ERR_VERIFY);
     if (status == SPMM_OK) status = last;
     return status != SPMM_OK ? sp_exit_code(status) : r.failed ? b->failure : 0;
+}
+
+int run_under_mpi(int argc, char **argv, const char *name, int *rank,
+                  spmm_status (*program)(int argc, char **argv))
+{
+    int provided;
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) return 4;
+    MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    const spmm_status status = program(argc, argv);
+    if (status != SPMM_OK && *rank == 0) fprintf(stderr, "%s: error: %s\n", name, spmm_error_message());
+    spmm_device_close();
+    MPI_Finalize();
+    return sp_exit_code(status);
 }

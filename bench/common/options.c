@@ -96,9 +96,8 @@ static const struct {
 } rows[] = {
     {OF_PRODUCTS,
      {'m', "matrix", "SPEC", "file, generator's spec (spmm_mpi --help) or `default`", CALL(add_matrix)}},
-    {OF_CPU | OF_GPU, {0, "matrices", "FOLDER", "its files .mtx, .mtx.gz and .spmm", CALL(add_folder)}},
-    {OF_CPU | OF_GPU,
-     {0, "least-entries", "N", "of a file of FOLDER (default 100000)", COUNT(least_entries, 0)}},
+    {OF_PRODUCTS, {0, "matrices", "FOLDER", "its files .mtx, .mtx.gz and .spmm", CALL(add_folder)}},
+    {OF_PRODUCTS, {0, "least-entries", "N", "of a file of FOLDER (default 100000)", COUNT(least_entries, 0)}},
     {OF_PRODUCTS, {'k', "columns", "LIST", "columns of X, e.g. 1,4,16", CALL(set_columns)}},
     {OF_CPU | OF_GPU | OF_MULTIGPU,
      {'p', "precision", "NAME", "f64, f32 or both", WORDS(precisions, precision)}},

@@ -13,7 +13,7 @@ static struct {
 
 static spmm_multivector host(const own_product *q, int64_t rows, void *data)
 {
-    return (spmm_multivector){rows, q->p.k, q->p.k, q->x.precision, SPMM_CPU, data, 0, 0};
+    return (spmm_multivector){rows, q->p.k, q->p.k, q->x.precision, SPMM_CPU, data, 0, 0, SPMM_ROW_MAJOR};
 }
 
 static const char *own_begin(void *product)
@@ -63,10 +63,10 @@ static const char *own_way(const void *product)
     return spmm_plan_kernel(((const own_product *)product)->plan);
 }
 
-const peer own_peer = {.package = "spmm",
-                       .product_bytes = sizeof(own_product),
-                       .begin = own_begin,
-                       .end = own_end,
-                       .run = own_run,
-                       .move = own_move,
-                       .way = own_way};
+const peer_adaptor own_peer = {.package = "spmm",
+                               .product_bytes = sizeof(own_product),
+                               .begin = own_begin,
+                               .end = own_end,
+                               .run = own_run,
+                               .move = own_move,
+                               .way = own_way};

@@ -1,9 +1,9 @@
-/** libspmm as an adaptor (../peer.h), by spmm.h alone. */
+/** libspmm as an adaptor (kernels/peers/peer.h), by spmm.h alone. */
 #ifndef BENCH_OWN_H
 #define BENCH_OWN_H
 
 #include <spmm.h>
-#include "../peer.h"
+#include "kernels/peers/peer.h"
 
 /** A way to call libspmm; the programs make theirs. */
 typedef struct own_form {
@@ -19,6 +19,6 @@ typedef struct own_product {
     int shares;            /**< 1: with other products */
 } own_product;
 
-extern const peer own_peer;
+extern const peer_adaptor own_peer;
 
 #endif

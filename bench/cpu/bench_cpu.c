@@ -1,15 +1,13 @@
-/* Times our CPU kernels beside the CPU sparse libraries of bench/peers/, in one process: bench_cpu --help,
- * bench/README.md. */
-#include <dlfcn.h>
+/* Times our CPU kernels beside other sparse libraries, in one process: bench_cpu --help, bench/README.md. */
 #include <inttypes.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/enum_words.h"
 #include "kernels/kernel.h"
+#include "kernels/peers/peer_load.h"
 #include "../common/bench.h"
 #include "../common/own.h"
 
@@ -38,21 +36,17 @@ static void add_ours(run *r)
     }
 }
 
-/** Loads an adaptor for itself alone (RTLD_LOCAL): libraries that define the same symbols, such as two BLAS,
- *  do not meet. Nothing here is exported, so none finds ours either. */
-static void open_library(run *r, const char *name, const char *folder)
+static void open_library(run *r, const char *name)
 {
-    char path[4200], version[128] = "";
-    snprintf(path, sizeof path, "%s/peer_%s.so", folder, name);
-    if (access(path, R_OK) != 0) {
+    char path[SP_MESSAGE_BYTES];
+    const char *version;
+    const peer_adaptor *p;
+    if (!sp_peer_find(name, path, sizeof path)) {
         printf("not found: %s (make bench-cpu-deps)\n", name);
         return;
     }
-    void *const so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const peer *const p = so ? dlsym(so, "spmm_peer") : NULL;
-    const char *const problem = p ? p->open(r->settings.threads, folder, version, sizeof version) : dlerror();
-    if (problem) {
-        printf("cannot be used: %s: %s\n", name, problem);
+    if (sp_peer_open(name, r->settings.threads, &p, &version) != SPMM_OK) {
+        printf("%s\n", spmm_error_message());
         r->failed++;
         return;
     }
@@ -62,17 +56,14 @@ static void open_library(run *r, const char *name, const char *folder)
 
 static spmm_status open_cpu(run *r)
 {
-    char folder[4096] = "";
     const settings *const s = &r->settings;
     signal(SIGPIPE, SIG_IGN); /* an adaptor's child that ends is an error message, not our end */
     setenv("OPENBLAS_NUM_THREADS", "1", 0); /* its threads would only wait: no product here calls a BLAS */
     printf("bench_cpu: %s (%d cores), %d threads, median of %d\n", r->processor, omp_get_num_procs(),
            s->threads, s->repeat);
-    if (readlink("/proc/self/exe", folder, sizeof folder - 1) < 0) strcpy(folder, "./");
-    *strrchr(folder, '/') = 0;
     add_ours(r);
     for (int i = 0; i < LIBRARIES; i++)
-        if (!s->only || listed(s->only, libraries[i], 1)) open_library(r, libraries[i], folder);
+        if (!s->only || listed(s->only, libraries[i], 1)) open_library(r, libraries[i]);
     printf("\n");
     return SPMM_OK;
 }

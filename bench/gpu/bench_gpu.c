@@ -5,13 +5,11 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "cli/copy_bandwidth.h"
+#include "kernels/peers/peer_load.h"
 #include "gpu.h"
 
 enum { STEP = 8, TRIPLE = 3 };
 static const double CLIFF = 1.15;
-
-/* where it was found */
-extern const peer spmm_peer __attribute__((weak));
 
 static sp_binding binding;
 static double copy; /* bytes a second, read + written, of a copy in device memory */
@@ -37,6 +35,20 @@ static spmm_status check_own(const char *list)
     return SPMM_OK;
 }
 
+static spmm_status open_cusparse(run *r)
+{
+    char path[SP_MESSAGE_BYTES];
+    const char *version;
+    const peer_adaptor *other;
+    const int found = sp_peer_find("cusparse", path, sizeof path);
+    snprintf(peer_text, sizeof peer_text, found ? "none" : "none, built without");
+    if (!found || r->settings.no_peers || r->settings.cliffs) return SPMM_OK;
+    TRY(sp_peer_open("cusparse", 1, &other, &version));
+    snprintf(peer_text, sizeof peer_text, "%s", version);
+    run_add_forms(r, run_add_library(r, other), -1);
+    return SPMM_OK;
+}
+
 static spmm_status open_gpu(run *r)
 {
     const char *why;
@@ -53,13 +65,7 @@ static spmm_status open_gpu(run *r)
     const sp_kernel *const kernels = sp_kernels(&count);
     for (int i = 0; i < count; i++)
         if (kernels[i].device == SPMM_CUDA) run_add(r, own, &own_kernels_peer.forms[i], kernels[i].id);
-    const peer *const other = &spmm_peer;
-    snprintf(peer_text, sizeof peer_text, other ? "none" : "none, built without");
-    if (other && !s->no_peers && !s->cliffs) {
-        const char *const line = other->open(1, "", peer_text, sizeof peer_text);
-        if (line) return sp_fail(SPMM_ERR_DEVICE, "%s", line);
-        run_add_forms(r, run_add_library(r, other), -1);
-    }
+    TRY(open_cusparse(r));
     printf("%s, a copy reads and writes %.2f TB/s; peer: %s\n", binding.gpu.name, copy / 1e12, peer_text);
     if (s->cliffs) return SPMM_OK;
     printf(

@@ -10,7 +10,7 @@
 /* ---- own_kernels.c ---- */
 
 /** The kernels of the registry as an adaptor; form i is sp_kernels()[i] and is for CUDA's only. */
-extern const peer own_kernels_peer;
+extern const peer_adaptor own_kernels_peer;
 
 /* ---- matrix_on_gpu.c: the matrix of the run, X and Y in the GPU's memory ---- */
 

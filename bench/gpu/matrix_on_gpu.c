@@ -22,6 +22,7 @@ static struct {
     sp_features features;
     int64_t touched; /* columns that have an entry */
     void *x, *y;     /* room for the largest K */
+    void *csr[3];    /* A, for another library */
     void *first;     /* a Y that was found right, of first_k columns in first_layout; 0: none */
     int64_t first_k;
     peer_layout first_layout;
@@ -52,6 +53,23 @@ static spmm_status upload_x(spmm_precision precision, int64_t numbers)
     return status;
 }
 
+/** Where there is another library, and A has few enough entries for it. */
+static spmm_status load_for_peer(run *r)
+{
+    const spmm_csr *const a = &r->matrix.block.csr;
+    const peer_matrix m = {.f32 = a->precision == SPMM_F32,
+                           .rows = a->rows,
+                           .nnz = a->nnz,
+                           .row_start = r->matrix.start,
+                           .col = a->ja,
+                           .val = a->as};
+    const spmm_status status = r->libraries > 1 && m.row_start ? bench_upload(&m, here.csr) : SPMM_OK;
+    r->gpu = &bench_peer_gpu;
+    r->stream = sp_device_stream(SP_STREAM_MAIN);
+    memcpy(r->on_gpu, here.csr, sizeof r->on_gpu);
+    return status;
+}
+
 spmm_status gpu_load(run *r)
 {
     const spmm_csr *const a = &r->matrix.block.csr;
@@ -62,11 +80,13 @@ spmm_status gpu_load(run *r)
     TRY(sp_device_alloc(&here.x, a->cols * size, "X"));
     TRY(sp_device_alloc(&here.y, a->rows * size, "Y"));
     TRY(sp_device_alloc(&here.first, a->rows * size, "a Y to compare with"));
+    TRY(load_for_peer(r));
     return upload_x(a->precision, a->cols * row);
 }
 
 void gpu_unload(void)
 {
+    for (int i = 0; i < 3; i++) sp_device_free(here.csr[i]);
     sp_device_free(here.x);
     sp_device_free(here.y);
     sp_device_free(here.first);

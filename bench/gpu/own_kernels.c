@@ -75,8 +75,10 @@ static const char *own_begin(void *handle)
     const spmm_status status = have(m, k->format, q->p.k);
     q->p.left_out = status == SPMM_ERR_LIMIT; /* what the matrix's format cannot do is no failure */
     if (status != SPMM_OK) return spmm_error_message();
-    q->x = (spmm_multivector){m->a.cols, q->p.k, q->p.ldx, precision, SPMM_CUDA, (void *)q->p.x, 0, 0};
-    q->y = (spmm_multivector){m->a.rows, q->p.k, q->p.ldy, precision, SPMM_CUDA, q->p.y, 0, 0};
+    q->x = (spmm_multivector){m->a.cols,      q->p.k, q->p.ldx, precision,     SPMM_CUDA,
+                              (void *)q->p.x, 0,      0,        SPMM_ROW_MAJOR};
+    q->y = (spmm_multivector){m->a.rows, q->p.k, q->p.ldy, precision,     SPMM_CUDA,
+                              q->p.y,    0,      0,        SPMM_ROW_MAJOR};
     const sp_setup setup = {
         .a = &m->in[k->format], .csr = csr_of(m), .k = q->p.k, .threads = omp_get_max_threads()};
     q->kernel = k;
@@ -104,13 +106,13 @@ static const peer_form forms[] = {
 };
 #undef KERNEL
 
-const peer own_kernels_peer = {.package = "own",
-                               .forms = forms,
-                               .form_count = sizeof forms / sizeof *forms,
-                               .matrix_bytes = sizeof(matrix),
-                               .product_bytes = sizeof(product),
-                               .load = own_load,
-                               .unload = own_unload,
-                               .begin = own_begin,
-                               .end = own_end,
-                               .run = own_run};
+const peer_adaptor own_kernels_peer = {.package = "own",
+                                       .forms = forms,
+                                       .form_count = sizeof forms / sizeof *forms,
+                                       .matrix_bytes = sizeof(matrix),
+                                       .product_bytes = sizeof(product),
+                                       .load = own_load,
+                                       .unload = own_unload,
+                                       .begin = own_begin,
+                                       .end = own_end,
+                                       .run = own_run};

@@ -15,12 +15,12 @@ enum { BY_MEDIAN, BY_LEAST, FIRST };
 static own_form form = {{"spmm", PEER_ROW, 1, 0, 0, 1}, {.format = SPMM_FORMAT_AUTO}, 0};
 
 /* another library; none where it was not found */
-extern const peer spmm_peer __attribute__((weak));
+extern const peer_adaptor spmm_peer __attribute__((weak));
 
 static spmm_status open_mpi(run *r)
 {
     char version[LINE] = "not found when bench_mpi was built (make bench-cpu-deps installs it)";
-    const peer *const other = &spmm_peer;
+    const peer_adaptor *const other = &spmm_peer;
     const char *const name = other ? other->package : "petsc";
     form.options.threads = r->settings.threads;
     run_add(r, run_add_library(r, &own_peer), &form.shown, "spmm");

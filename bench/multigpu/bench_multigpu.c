@@ -1,4 +1,4 @@
-/* Times products on several GPUs, a rank a GPU, by libspmm and by what a user would write with NCCL and cuSPARSE,
+/* Times products on several GPUs, one rank per GPU, by libspmm and by what a user would write with NCCL and cuSPARSE,
  * checked: bench_multigpu --help, bench/README.md. */
 #include <math.h>
 #include <omp.h>

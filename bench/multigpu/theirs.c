@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "device/device.h"
+#include "kernels/peers/peer_load.h"
 #include "../common/bench.h"
-#include "../common/cusparse.h"
 
 #define FORM(name, layout)       \
     {                            \
@@ -18,15 +18,18 @@ static const peer_form forms[] = {FORM("alg1 row", PEER_ROW),       FORM("alg2 r
                                   FORM("alg3 row", PEER_ROW),       FORM("alg1 column", PEER_COLUMN),
                                   FORM("alg2 column", PEER_COLUMN), FORM("alg3 column", PEER_COLUMN)};
 enum { FORMS = sizeof forms / sizeof *forms };
-static const int algorithms[FORMS] = {CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3,
-                                      CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3};
+/* the form of cuSPARSE's adaptor that each of them is, with the same layout */
+static const char *const names[FORMS] = {"cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_csr_alg3",
+                                         "cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_csr_alg3"};
 
+static const peer_adaptor *cusparse;
 static ncclComm_t comm;
 static int rank, size;
 
 typedef struct matrix {
     peer_matrix a;
-    void *start, *col, *val;
+    void *on_gpu[3];
+    void *product_of; /* the adaptor's matrix: this rank's rows, all rows of the gathered X as columns */
 } matrix;
 
 typedef struct theirs {
@@ -34,7 +37,7 @@ typedef struct theirs {
     int column;            /* 1: X and Y by columns */
     int64_t part;          /* rows of X that a rank owns */
     spmm_multivector x, y; /* x: the rows of all ranks, >= A's columns */
-    cusparse_product c;
+    void *product;         /* the adaptor's; NULL: A has no entries here */
 } theirs;
 
 static spmm_status nccl_checked(ncclResult_t code, const char *what)
@@ -49,14 +52,14 @@ static const char *theirs_open(int threads, const char *folder, char *version, s
 {
     ncclUniqueId id;
     int nccl = 0;
-    (void)threads, (void)folder;
+    const char *other = "";
+    (void)folder;
     memset(&id, 0, sizeof id);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     (void)ncclGetVersion(&nccl);
-    snprintf(version, bytes, "NCCL %d.%d.%d, cuSPARSE %d.%d.%d", nccl / 10000, nccl / 100 % 100, nccl % 100,
-             CUSPARSE_VER_MAJOR, CUSPARSE_VER_MINOR, CUSPARSE_VER_PATCH);
-    const char *line = failed(cusparse_open());
+    const char *line = failed(sp_peer_open("cusparse", threads, &cusparse, &other));
+    snprintf(version, bytes, "NCCL %d.%d.%d, %s", nccl / 10000, nccl / 100 % 100, nccl % 100, other);
     if (!line && rank == 0) line = failed(nccl_checked(ncclGetUniqueId(&id), "ncclGetUniqueId"));
     line = agree(line);
     if (line) return line;
@@ -67,29 +70,36 @@ static const char *theirs_open(int threads, const char *folder, char *version, s
 static void theirs_close(void)
 {
     if (comm) (void)ncclCommDestroy(comm);
-    cusparse_close();
+    sp_peers_close();
 }
 
 /* ---- A, X and Y ---- */
 
-static const char *theirs_load(void *handle)
+/** Rows of X that a rank owns, of all ranks' even parts. */
+static int64_t part_of(const peer_matrix *a) { return (a->cols + size - 1) / size; }
+
+static spmm_status load(matrix *m)
 {
-    matrix *const m = handle;
-    const peer_matrix *const a = &m->a;
-    if (!a->row_start) return "too many entries on a GPU for cuSPARSE";
-    spmm_status status = cusparse_upload(&m->start, a->row_start,
-                                         (a->rows + 1) * (int64_t)sizeof *a->row_start);
-    if (status == SPMM_OK) status = cusparse_upload(&m->col, a->col, a->nnz * (int64_t)sizeof *a->col);
-    if (status == SPMM_OK) status = cusparse_upload(&m->val, a->val, a->nnz * (a->f32 ? 4 : 8));
-    return failed(status);
+    TRY(bench_upload(&m->a, m->on_gpu));
+    TRY(sp_alloc_zero(&m->product_of, 1, cusparse->matrix_bytes + sizeof m->a, "cuSPARSE's matrix"));
+    peer_matrix *const a = m->product_of;
+    *a = m->a;
+    a->cols = a->x_rows = part_of(&m->a) * size;
+    a->gpu = &bench_peer_gpu;
+    a->gpu_row_start = m->on_gpu[0];
+    a->gpu_col = m->on_gpu[1];
+    a->gpu_val = m->on_gpu[2];
+    return SPMM_OK;
 }
+
+static const char *theirs_load(void *handle) { return failed(load(handle)); }
 
 static void theirs_unload(void *handle)
 {
     matrix *const m = handle;
-    sp_device_free(m->start);
-    sp_device_free(m->col);
-    sp_device_free(m->val);
+    if (m->product_of) cusparse->unload(m->product_of);
+    sp_free(m->product_of);
+    for (int i = 0; i < 3; i++) sp_device_free(m->on_gpu[i]);
 }
 
 /** Puts this rank's part of X in its place. */
@@ -111,6 +121,14 @@ static spmm_status fill(theirs *t)
     return status;
 }
 
+static const peer_form *form_of(int64_t index)
+{
+    const peer_form *f = cusparse->forms;
+    for (int i = 0; i < cusparse->form_count; i++)
+        if (strcmp(f[i].contender, names[index]) == 0 && f[i].layout == forms[index].layout) return &f[i];
+    return NULL;
+}
+
 static spmm_status set_up(theirs *t)
 {
     const matrix *const m = (const matrix *)t->p.a;
@@ -122,9 +140,18 @@ static spmm_status set_up(theirs *t)
     TRY(sp_device_zero(t->y.data, y_bytes));
     TRY(fill(t));
     if (m->a.nnz == 0) return SPMM_OK; /* Y stays zero */
-    t->c.algorithm = algorithms[t->p.form - forms];
-    TRY(cusparse_describe(&m->a, t->x.rows, m->start, m->col, m->val, &t->c));
-    return cusparse_prepare(&t->c, &t->x, &t->y, t->p.form->layout);
+    TRY(sp_alloc_zero(&t->product, 1, cusparse->product_bytes + sizeof t->p, "cuSPARSE's product"));
+    peer_product *const q = t->product;
+    *q = (peer_product){.form = form_of(t->p.form - forms),
+                        .a = m->product_of,
+                        .k = t->p.k,
+                        .x = t->x.data,
+                        .y = t->y.data,
+                        .ldx = t->x.ld,
+                        .ldy = t->y.ld,
+                        .stream = sp_device_stream(SP_STREAM_MAIN)};
+    const char *const line = q->form ? cusparse->begin(q) : "cuSPARSE's adaptor lacks the form";
+    return line ? sp_fail(q->left_out ? SPMM_ERR_UNSUPPORTED : SPMM_ERR_DEVICE, "%s", line) : SPMM_OK;
 }
 
 static const char *theirs_begin(void *handle)
@@ -133,10 +160,11 @@ static const char *theirs_begin(void *handle)
     const int64_t k = t->p.k, rows = t->p.a->rows;
     const spmm_precision precision = t->p.a->f32 ? SPMM_F32 : SPMM_F64;
     t->column = t->p.form->layout == PEER_COLUMN;
-    t->part = (t->p.a->cols + size - 1) / size;
+    t->part = part_of(t->p.a);
     t->x = (spmm_multivector){
         t->part * size, k, t->column ? t->part * size : k, precision, SPMM_CUDA, NULL, 0, 0};
-    t->y = (spmm_multivector){rows, k, t->column ? rows : k, precision, SPMM_CUDA, NULL, 0, 0};
+    t->y = (spmm_multivector){rows, k, t->column ? rows : k, precision, SPMM_CUDA, NULL,
+                              0,    0, SPMM_ROW_MAJOR};
     const spmm_status status = sp_agree(MPI_COMM_WORLD, "theirs", set_up(t));
     t->p.left_out = status == SPMM_ERR_UNSUPPORTED;
     return failed(status);
@@ -145,7 +173,8 @@ static const char *theirs_begin(void *handle)
 static void theirs_end(void *handle)
 {
     theirs *const t = handle;
-    cusparse_release(&t->c);
+    if (t->product) cusparse->end(t->product);
+    sp_free(t->product);
     sp_device_free(t->x.data);
     sp_device_free(t->y.data);
 }
@@ -154,7 +183,7 @@ static const char *theirs_move(void *handle, int in)
 {
     theirs *const t = handle;
     const int64_t bytes = t->y.rows * t->y.k * (int64_t)sp_value_size(t->y.precision);
-    if (in) return t->c.a ? failed(sp_device_upload(t->y.data, t->p.y, bytes)) : NULL;
+    if (in) return t->product ? failed(sp_device_upload(t->y.data, t->p.y, bytes)) : NULL;
     return failed(sp_device_download(t->p.y, t->y.data, bytes));
 }
 
@@ -181,7 +210,7 @@ static const char *theirs_gather(void *handle)
 static const char *theirs_multiply(void *handle)
 {
     const theirs *const t = handle;
-    return t->c.a ? failed(cusparse_multiply(&t->c)) : NULL;
+    return t->product ? cusparse->run(t->product) : NULL;
 }
 
 static const char *theirs_run(void *handle)
@@ -191,17 +220,17 @@ static const char *theirs_run(void *handle)
     return line ? line : failed(sp_device_sync());
 }
 
-const peer spmm_peer = {.package = "theirs",
-                        .forms = forms,
-                        .form_count = FORMS,
-                        .matrix_bytes = sizeof(matrix),
-                        .product_bytes = sizeof(theirs),
-                        .open = theirs_open,
-                        .load = theirs_load,
-                        .unload = theirs_unload,
-                        .begin = theirs_begin,
-                        .end = theirs_end,
-                        .run = theirs_run,
-                        .move = theirs_move,
-                        .part = {theirs_gather, theirs_multiply},
-                        .close = theirs_close};
+const peer_adaptor spmm_peer = {.package = "theirs",
+                                .forms = forms,
+                                .form_count = FORMS,
+                                .matrix_bytes = sizeof(matrix),
+                                .product_bytes = sizeof(theirs),
+                                .open = theirs_open,
+                                .load = theirs_load,
+                                .unload = theirs_unload,
+                                .begin = theirs_begin,
+                                .end = theirs_end,
+                                .run = theirs_run,
+                                .move = theirs_move,
+                                .part = {theirs_gather, theirs_multiply},
+                                .close = theirs_close};

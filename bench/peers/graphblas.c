@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../peer.h"
+#include "kernels/peers/peer.h"
 
 typedef struct matrix {
     peer_matrix a;
@@ -133,17 +133,17 @@ static const char *move_grb(void *handle, int in)
 
 static void close_grb(void) { GrB_finalize(); }
 
-const peer spmm_peer = {.package = "graphblas",
-                        .forms = forms,
-                        .form_count = sizeof forms / sizeof *forms,
-                        .matrix_bytes = sizeof(matrix),
-                        .product_bytes = sizeof(product),
-                        .open = open_grb,
-                        .load = load_grb,
-                        .unload = unload_grb,
-                        .begin = begin_grb,
-                        .end = end_grb,
-                        .run = run_grb,
-                        .move = move_grb,
-                        .adds = 1,
-                        .close = close_grb};
+const peer_adaptor spmm_peer = {.package = "graphblas",
+                                .forms = forms,
+                                .form_count = sizeof forms / sizeof *forms,
+                                .matrix_bytes = sizeof(matrix),
+                                .product_bytes = sizeof(product),
+                                .open = open_grb,
+                                .load = load_grb,
+                                .unload = unload_grb,
+                                .begin = begin_grb,
+                                .end = end_grb,
+                                .run = run_grb,
+                                .move = move_grb,
+                                .adds = 1,
+                                .close = close_grb};

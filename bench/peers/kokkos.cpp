@@ -11,7 +11,7 @@
 #include <omp.h>
 #include <vector>
 
-#include "../peer.h"
+#include "kernels/peers/peer.h"
 
 namespace {
 
@@ -128,6 +128,6 @@ void close()
 
 } // namespace
 
-extern "C" const peer spmm_peer = {"kokkos", forms, form_count, 0,   sizeof(product), open, nullptr,
-                                   nullptr,  begin, end,        run, nullptr,         0,    {},
-                                   nullptr,  close};
+extern "C" const peer_adaptor spmm_peer = {"kokkos", forms, form_count, 0,   sizeof(product), open, nullptr,
+                                           nullptr,  begin, end,        run, nullptr,         0,    {},
+                                           nullptr,  close};

@@ -2,7 +2,7 @@
 #include <rsb.h>
 #include <stdio.h>
 
-#include "../peer.h"
+#include "kernels/peers/peer.h"
 
 typedef struct matrix {
     peer_matrix a;
@@ -59,13 +59,13 @@ static const char *run_rsb(void *handle)
 
 static void close_rsb(void) { rsb_lib_exit(RSB_NULL_EXIT_OPTIONS); }
 
-const peer spmm_peer = {.package = "librsb",
-                        .forms = forms,
-                        .form_count = sizeof forms / sizeof *forms,
-                        .matrix_bytes = sizeof(matrix),
-                        .open = open_rsb,
-                        .load = load_rsb,
-                        .unload = unload_rsb,
-                        .begin = begin_rsb,
-                        .run = run_rsb,
-                        .close = close_rsb};
+const peer_adaptor spmm_peer = {.package = "librsb",
+                                .forms = forms,
+                                .form_count = sizeof forms / sizeof *forms,
+                                .matrix_bytes = sizeof(matrix),
+                                .open = open_rsb,
+                                .load = load_rsb,
+                                .unload = unload_rsb,
+                                .begin = begin_rsb,
+                                .run = run_rsb,
+                                .close = close_rsb};

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../peer.h"
+#include "kernels/peers/peer.h"
 
 typedef struct matrix {
     peer_matrix a;
@@ -119,17 +119,17 @@ static const char *way_petsc(const void *handle)
 
 static void close_petsc(void) { PetscFinalize(); }
 
-const peer spmm_peer = {.package = "petsc",
-                        .forms = forms,
-                        .form_count = sizeof forms / sizeof *forms,
-                        .matrix_bytes = sizeof(matrix),
-                        .product_bytes = sizeof(product),
-                        .open = open_petsc,
-                        .load = load_petsc,
-                        .unload = unload_petsc,
-                        .begin = begin_petsc,
-                        .end = end_petsc,
-                        .run = run_petsc,
-                        .move = move_petsc,
-                        .way = way_petsc,
-                        .close = close_petsc};
+const peer_adaptor spmm_peer = {.package = "petsc",
+                                .forms = forms,
+                                .form_count = sizeof forms / sizeof *forms,
+                                .matrix_bytes = sizeof(matrix),
+                                .product_bytes = sizeof(product),
+                                .open = open_petsc,
+                                .load = load_petsc,
+                                .unload = unload_petsc,
+                                .begin = begin_petsc,
+                                .end = end_petsc,
+                                .run = run_petsc,
+                                .move = move_petsc,
+                                .way = way_petsc,
+                                .close = close_petsc};

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../peer.h"
+#include "kernels/peers/peer.h"
 
 enum { CHILD_IN = 3, CHILD_OUT = 4, CHILD_SHARED = 5 };
 
@@ -175,15 +175,15 @@ static const char *move_scipy(void *handle, int in)
     return in || problem ? problem : share(q->p.y, bytes_of(q, q->p.a->rows), 0, 0);
 }
 
-const peer spmm_peer = {.package = "scipy",
-                        .forms = forms,
-                        .form_count = sizeof forms / sizeof *forms,
-                        .product_bytes = sizeof(product),
-                        .open = open_scipy,
-                        .load = load_scipy,
-                        .unload = unload_scipy,
-                        .begin = begin_scipy,
-                        .end = end_scipy,
-                        .run = run_scipy,
-                        .move = move_scipy,
-                        .close = close_scipy};
+const peer_adaptor spmm_peer = {.package = "scipy",
+                                .forms = forms,
+                                .form_count = sizeof forms / sizeof *forms,
+                                .product_bytes = sizeof(product),
+                                .open = open_scipy,
+                                .load = load_scipy,
+                                .unload = unload_scipy,
+                                .begin = begin_scipy,
+                                .end = end_scipy,
+                                .run = run_scipy,
+                                .move = move_scipy,
+                                .close = close_scipy};

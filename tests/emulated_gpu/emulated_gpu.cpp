@@ -2,18 +2,30 @@
  *  CUDA runtime's functions, and launches. It says whether kernels compute what they should and whether their threads
  *  wait for each other; it says nothing of time, of races between threads, or of what nvcc makes of the code.
  *
- *  One thread of the process does everything at once: a launch is complete when it returns, blocks run one after
+ *  One thread of the process does everything, and at once: a launch is complete when it returns, blocks run one after
  *  another, and the threads of a block are coroutines, each with a stack of its own, which run until they have to
- *  wait. GPU memory is host memory, filled with a pattern, as nothing may depend on what is there before; behind
+ *  wait. Only a stream that waits for another process, for an event or a flag, has a queue; it is looked at when the
+ *  host asks for a stream or waits. Processes share memory and events as with CUDA IPC: each has GPUs of its own,
+ *  EMULATED_GPUS of them (1), and GPUs of the same number pass for the same one. EMULATED_NO_MEMOPS: the driver has no
+ *  stream memory operations; EMULATED_NO_ATTACH: other processes' memory cannot be attached. GPU memory is host memory, filled with a pattern, as nothing may depend on what is there before; behind
  *  each allocation there is a margin, which cudaFree() checks. */
+#include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <map>
+#include <memory>
+#include <set>
+#include <vector>
 
 uint3 threadIdx, blockIdx;
 dim3 gridDim, blockDim;
@@ -21,6 +33,9 @@ dim3 gridDim, blockDim;
 namespace {
 
 enum { WARP = 32, MOST_THREADS = 1024, STACK = 64 << 10, SHARED = 227 << 10, PATTERN = 0xa5, MARGIN = 256 };
+enum {
+    SHARED_FROM = 2 << 20 /* bytes of an allocation that can be shared: CUDA packs smaller ones together */
+};
 constexpr size_t MEMORY = (size_t)16 << 30;
 
 alignas(1024) unsigned char shared_memory[SHARED];
@@ -346,14 +361,110 @@ void *dynamic_shared() { return shared_memory; }
 
 /* ---- the runtime ---- */
 
-struct emulated_stream {};
+/** What was captured, in the order in which the host asked for it, which is one of those that are allowed. */
+struct emulated_graph {
+    std::vector<std::function<bool()>> work;
+    emulated_stream *origin;
+    std::set<emulated_stream *>
+        open;    /* the streams that the capture has reached; without what is joined: all of them */
+    bool broken; /* by a call that is forbidden during a capture */
+};
+
+/** Operations that wait, and those behind them; each returns whether it is done. */
+struct emulated_stream {
+    std::deque<std::function<bool()>> queue;
+    bool captured = false, joined = false; /* it is being captured; the stream of the capture has waited for it since */
+};
+
+/** An event occurs as often as it is recorded; in memory that processes can share. */
+struct occurrences {
+    std::atomic<uint32_t> recorded, done;
+};
 struct emulated_event {
     double seconds;
+    occurrences *of;
+    int file; /* of shared memory; -1: it is this process's own */
+    bool attached;
+    emulated_stream *captured; /* recorded last in that stream, which was being captured; else null */
 };
 
 namespace {
 
-std::map<uintptr_t, size_t> allocations;
+/* files: of the shared memory of allocations that can be shared; attached: sizes of other processes' */
+std::map<uintptr_t, size_t> allocations, attached;
+std::map<uintptr_t, int> files;
+std::set<emulated_stream *> streams;
+emulated_graph *capture; /* the one that is being made, or null */
+
+/** To be called where a capture forbids what the host asks for: allocating, freeing and waiting. */
+bool break_capture()
+{
+    if (capture) capture->broken = true;
+    return capture != nullptr;
+}
+
+/** Runs what can run of all streams. */
+void progress()
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (emulated_stream *s : streams)
+            while (!s->queue.empty() && s->queue.front()()) {
+                s->queue.pop_front();
+                more = true;
+            }
+    }
+}
+
+/** Appends an operation that may have to wait. */
+void append(cudaStream_t stream, std::function<bool()> operation)
+{
+    if (stream && stream->captured) {
+        capture->work.push_back(operation);
+        stream->joined = false;
+        return;
+    }
+    if (stream && !stream->queue.empty())
+        stream->queue.push_back(operation);
+    else if (!operation())
+        stream->queue.push_back(operation);
+}
+
+template <class F> void wait_until(F done)
+{
+    for (progress(); !done(); progress()) sched_yield();
+}
+
+/** Maps shared memory of a file, or makes one (file < 0). */
+void *map_shared(size_t bytes, int *file)
+{
+    if (*file < 0) {
+        *file = memfd_create("emulated GPU", MFD_CLOEXEC);
+        if (*file < 0 || ftruncate(*file, (off_t)bytes) != 0) return nullptr;
+    }
+    void *const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *file, 0);
+    return p == MAP_FAILED ? nullptr : p;
+}
+
+/** What a handle says: the process and its file. */
+struct shared_file {
+    int process, file, gpu;
+    size_t bytes;
+};
+
+int open_file(const shared_file &s)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", s.process, s.file);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+int gpus()
+{
+    const char *const text = getenv("EMULATED_GPUS");
+    return text ? atoi(text) : 1;
+}
+int current;
 
 double seconds()
 {
@@ -369,6 +480,15 @@ int multiprocessors()
 }
 
 } // namespace
+
+namespace emulated {
+
+void queue(cudaStream_t stream, std::function<void()> work)
+{
+    append(stream, [=] { return work(), true; });
+}
+
+} // namespace emulated
 
 /* Errors that a GPU may report do not occur here, but for memory that is not there: what is wrong ends the process. */
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
@@ -387,17 +507,21 @@ cudaError_t cudaDriverGetVersion(int *version)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    *count = gpus();
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = 0;
+    *device = current;
     return cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int device)
+{
+    current = device;
+    return cudaSuccess;
+}
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int)
 {
@@ -414,9 +538,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetPCIBusId(char *id, int n, int)
+cudaError_t cudaDeviceGetPCIBusId(char *id, int n, int device)
 {
-    snprintf(id, (size_t)n, "0000:00:00.0");
+    snprintf(id, (size_t)n, "0000:%02x:00.0", (unsigned)device);
     return cudaSuccess;
 }
 
@@ -426,7 +550,12 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
     return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize(void)
+{
+    if (break_capture()) return cudaErrorStreamCaptureUnsupported;
+    for (emulated_stream *s : streams) wait_until([=] { return s->queue.empty(); });
+    return cudaSuccess;
+}
 
 cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)
 {
@@ -438,21 +567,115 @@ cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int)
 {
     *stream = new emulated_stream;
+    streams.insert(*stream);
     return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    return cudaStreamCreateWithPriority(stream, flags, 0);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    streams.erase(stream);
     delete stream;
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    *event = new emulated_event{0};
+    if (stream->captured && break_capture()) return cudaErrorStreamCaptureUnsupported;
+    wait_until([=] { return stream->queue.empty(); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    if (stream->captured && break_capture()) return cudaErrorStreamCaptureUnsupported;
+    progress();
+    return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+    occurrences *const of = event->of;
+    const uint32_t number = of->recorded;
+    if (event->captured) {
+        if (stream == capture->origin) event->captured->joined = true;
+        if (!stream->captured) stream->joined = false;
+        stream->captured = true;
+        capture->open.insert(stream);
+        return cudaSuccess;
+    }
+    append(stream, [=] { return of->done >= number; });
+    return cudaSuccess;
+}
+
+/* ---- graphs ---- */
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    *status = !stream || !stream->captured ? cudaStreamCaptureStatusNone
+              : capture->broken            ? cudaStreamCaptureStatusInvalidated
+                                           : cudaStreamCaptureStatusActive;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode)
+{
+    if (capture) stop("a second capture begins");
+    capture = new emulated_graph{{}, stream, {stream}, false};
+    stream->captured = true;
+    return cudaSuccess;
+}
+
+/* streams that the capture has reached must have been joined since; the graph is its caller's even so */
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    bool unjoined = false;
+    if (!capture || capture->origin != stream) stop("a capture ends in another stream than its own");
+    for (emulated_stream *s : capture->open) {
+        unjoined |= s != stream && !s->joined;
+        s->captured = false;
+    }
+    *graph = capture;
+    capture = nullptr;
+    if (!(*graph)->broken && !unjoined) return cudaSuccess;
+    const bool broken = (*graph)->broken;
+    delete *graph;
+    *graph = nullptr;
+    return broken ? cudaErrorStreamCaptureInvalidated : cudaErrorStreamCaptureUnjoined;
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
+{
+    *exec = new emulated_graph(*graph);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    for (const auto &work : exec->work) append(stream, work);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return cudaGraphDestroy(exec); }
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    delete graph;
+    return cudaSuccess;
+}
+
+/* ---- events, memory ---- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    *event = new emulated_event{0, nullptr, -1, false, nullptr};
+    (*event)->of = flags & cudaEventInterprocess ? new (map_shared(sizeof(occurrences), &(*event)->file))
+                                                       occurrences()
+                                                 : new occurrences();
     return cudaSuccess;
 }
 
@@ -460,17 +683,37 @@ cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlag
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    cudaDeviceSynchronize(); /* what is queued may still use it */
+    if (event->file < 0) {
+        delete event->of;
+    } else {
+        munmap(event->of, sizeof *event->of);
+        close(event->file);
+    }
     delete event;
     return cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    event->seconds = seconds();
+    event->captured = stream && stream->captured ? stream : nullptr;
+    if (event->captured) return cudaSuccess;
+    const uint32_t number = ++event->of->recorded;
+    append(stream, [=] {
+        event->seconds = seconds();
+        event->of->done = number;
+        return true;
+    });
     return cudaSuccess;
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    if (event->captured && break_capture()) return cudaErrorStreamCaptureUnsupported;
+    const uint32_t number = event->of->recorded;
+    wait_until([=] { return event->of->done >= number; });
+    return cudaSuccess;
+}
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
@@ -481,8 +724,13 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 cudaError_t cudaMalloc(void **p, size_t bytes)
 {
     const size_t whole = (bytes + 255) / 256 * 256 + MARGIN;
-    *p = whole > MEMORY ? nullptr : aligned_alloc(256, whole);
+    int file = -1;
+    if (break_capture()) return cudaErrorStreamCaptureUnsupported;
+    *p = whole > MEMORY        ? nullptr
+         : bytes < SHARED_FROM ? aligned_alloc(256, whole)
+                               : map_shared(whole, &file);
     if (!*p) return cudaErrorMemoryAllocation;
+    if (file >= 0) files[(uintptr_t)*p] = file;
     memset(*p, PATTERN, whole);
     allocations[(uintptr_t)*p] = bytes;
     return cudaSuccess;
@@ -492,12 +740,20 @@ cudaError_t cudaFree(void *p)
 {
     const auto a = allocations.find((uintptr_t)p);
     if (!p) return cudaSuccess;
+    cudaDeviceSynchronize();
     if (a == allocations.end()) stop("memory is freed that was not allocated");
     for (size_t i = 0; i < MARGIN; i++)
         if (((unsigned char *)p)[a->second + i] != PATTERN) stop("somebody wrote behind an array");
     memset(p, PATTERN, a->second);
+    const auto file = files.find((uintptr_t)p);
+    if (file == files.end()) {
+        free(p);
+    } else {
+        munmap(p, (a->second + 255) / 256 * 256 + MARGIN);
+        close(file->second);
+        files.erase(file);
+    }
     allocations.erase(a);
-    free(p);
     return cudaSuccess;
 }
 
@@ -531,38 +787,116 @@ cudaError_t cudaMallocFromPoolAsync(void **, size_t, cudaMemPool_t, cudaStream_t
     return cudaErrorNotSupported;
 }
 
-cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t)
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream)
 {
-    memset(p, value, bytes);
+    emulated::queue(stream, [=] { memset(p, value, bytes); });
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind, cudaStream_t)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind,
+                            cudaStream_t stream)
 {
-    memcpy(to, from, bytes);
+    emulated::queue(stream, [=] { memcpy(to, from, bytes); });
     return cudaSuccess;
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes,
-                              size_t rows, enum cudaMemcpyKind, cudaStream_t)
+                              size_t rows, enum cudaMemcpyKind, cudaStream_t stream)
 {
-    for (size_t i = 0; i < rows; i++)
-        memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, bytes);
+    emulated::queue(stream, [=] {
+        for (size_t i = 0; i < rows; i++)
+            memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, bytes);
+    });
     return cudaSuccess;
 }
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *about, const void *p)
 {
-    auto after = allocations.upper_bound((uintptr_t)p);
     about->type = cudaMemoryTypeUnregistered;
-    if (after != allocations.begin() && (--after, (uintptr_t)p < after->first + after->second))
-        about->type = cudaMemoryTypeDevice;
+    for (const auto *all : {&allocations, &attached}) {
+        auto after = all->upper_bound((uintptr_t)p);
+        if (after != all->begin() && (--after, (uintptr_t)p < after->first + after->second))
+            about->type = cudaMemoryTypeDevice;
+    }
     return cudaSuccess;
 }
 
-/* another process cannot reach this one's memory */
-cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *, cudaEvent_t) { return cudaErrorNotSupported; }
-cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *, cudaIpcEventHandle_t) { return cudaErrorNotSupported; }
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *, void *) { return cudaErrorNotSupported; }
-cudaError_t cudaIpcOpenMemHandle(void **, cudaIpcMemHandle_t, unsigned) { return cudaErrorNotSupported; }
-cudaError_t cudaIpcCloseMemHandle(void *) { return cudaErrorNotSupported; }
+/* ---- what processes share ---- */
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
+{
+    const shared_file s = {getpid(), event->file, current, sizeof(occurrences)};
+    if (event->file < 0) return cudaErrorNotSupported;
+    memcpy(handle, &s, sizeof s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle)
+{
+    shared_file s;
+    memcpy(&s, &handle, sizeof s);
+    int file = open_file(s);
+    void *const of = file < 0 ? nullptr : map_shared(s.bytes, &file);
+    if (!of) return cudaErrorPeerAccessUnsupported;
+    *event = new emulated_event{0, (occurrences *)of, file, true, nullptr};
+    return cudaSuccess;
+}
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *p)
+{
+    const auto file = files.find((uintptr_t)p);
+    if (file == files.end()) return cudaErrorNotSupported;
+    const shared_file s = {getpid(), file->second, current, allocations[(uintptr_t)p]};
+    memcpy(handle, &s, sizeof s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **p, cudaIpcMemHandle_t handle, unsigned)
+{
+    shared_file s;
+    memcpy(&s, &handle, sizeof s);
+    int file = getenv("EMULATED_NO_ATTACH") ? -1 : open_file(s);
+    *p = file < 0 ? nullptr : map_shared(s.bytes, &file);
+    if (file >= 0) close(file);
+    if (!*p) return cudaErrorPeerAccessUnsupported;
+    attached[(uintptr_t)*p] = s.bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *p)
+{
+    const auto a = attached.find((uintptr_t)p);
+    if (a == attached.end()) stop("memory is detached that was not attached");
+    cudaDeviceSynchronize();
+    munmap(p, a->second);
+    attached.erase(a);
+    return cudaSuccess;
+}
+
+/* ---- stream memory operations ---- */
+
+static CUresult batch_mem_op(CUstream stream, unsigned count, CUstreamBatchMemOpParams *all, unsigned)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const CUstreamBatchMemOpParams op = all[i];
+        auto *const flag = (std::atomic<uint32_t> *)op.writeValue.address;
+        const uint32_t value = op.writeValue.value;
+        if ((uintptr_t)flag % 4 != 0) stop("a flag is not aligned");
+        if (op.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
+            append(stream, [=] { return *flag = value, true; });
+        else if (op.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32)
+            append(stream, [=] { return (int32_t)(*flag - value) >= 0; });
+        else
+            stop("an unknown memory operation");
+    }
+    return CUDA_SUCCESS;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned,
+                                             unsigned long long, enum cudaDriverEntryPointQueryResult *found)
+{
+    const int there = strcmp(symbol, "cuStreamBatchMemOp") == 0 && !getenv("EMULATED_NO_MEMOPS");
+    *function = there ? (void *)batch_mem_op : nullptr;
+    *found = there ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}

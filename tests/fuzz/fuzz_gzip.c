@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "codec/codec.h"
 #include "ways.h"
 
 enum { MOST_PACKED = 1 << 16, TAIL = 4 };
@@ -79,8 +80,8 @@ int fuzz_gzip(const uint8_t *data, size_t size)
         const size_t n = pack(packed, in.data, in.size, in.data + in.size, &intact);
         const char *const path = fuzz_file(packed, n);
         ways_check(&in, path, &o);
-        /* (what begins like gzip would be unpacked when it is not packed) */
-        if (intact && !(in.size >= 2 && in.data[0] == 0x1f && in.data[1] == 0x8b))
+        /* (what begins like a compressed file would be unpacked when it is not packed) */
+        if (intact && !sp_codec_of(in.data, in.size < SP_CODEC_HEAD ? (int64_t)in.size : SP_CODEC_HEAD))
             check_same_packed(&in, path, &o);
     }
     ways_destroy(&o);

@@ -1,0 +1,62 @@
+# Adaptors to other sparse libraries: shared objects in $(B)/peers, which spmm_mpi (--kernel) and the benches load; nothing links
+# these libraries. kernels/peers/adaptors/ has those of --kernel, which every build makes where it finds the library; bench/peers/
+# those that benches alone have (mk/bench.mk).
+
+CXX ?= g++
+MKL_DIR ?= $(or $(MKLROOT),$(abspath $(BUILDDIR))/peers/mkl)
+
+H := \#
+# several names of one library, in folders that distributions use
+mkl_so = $(firstword $(wildcard $(addprefix $(MKL_DIR)/lib/,libmkl_$(1).so libmkl_$(1).so.* intel64/libmkl_$(1).so)))
+CUSPARSE_SO := $(call cuda_library,cusparse)
+CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
+
+eigen_header = <Eigen/SparseCore>
+# the products are compiled here: for this machine, as its users would
+eigen_flags = -std=c++14 -march=native -g0 -isystem /usr/include/eigen3
+mkl_header = <mkl_spblas.h>
+mkl_flags = -isystem $(MKL_DIR)/include -DMKL_CORE='"$(call mkl_so,core)"'
+mkl_libs = $(foreach l,intel_lp64 gnu_thread core,$(call mkl_so,$(l))) -Wl,-rpath,$(dir $(call mkl_so,core))
+cusparse_flags = $(addprefix -isystem ,$(dir $(CUSPARSE_H)) $(abspath $(CUDA_INCLUDE)))
+cusparse_libs = $(call cuda_link,$(CUSPARSE_SO)) -lcusparse
+
+peer_source = $(wildcard $(foreach f,kernels/peers/adaptors bench/peers,$(f)/$(1).c $(f)/$(1).cpp))
+peer_language = $(if $(filter %.cpp,$(peer_source)),c++,c)
+PEER_FLAGS = $(OPT) -fopenmp -fPIC -shared -I. -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
+# MPI's wrapper for C: PETSc's header wants mpi.h
+peer_compiler = $(if $(filter c,$(peer_language)),$(MPICC) -std=c11 -D_GNU_SOURCE,$(CXX)) $(PEER_FLAGS) $($(1)_flags)
+# $(1) where its header is found
+probe = printf '%s\n' '$(H)if !__has_include($($(1)_header))' '$(H)error' '$(H)endif' \
+    | $(peer_compiler) -E -x $(peer_language) -o /dev/null - 2>/dev/null
+probed = $(shell $(probe) && echo $(1))
+
+# those of --kernel: what this build may have, and has
+KERNEL_PEERS := eigen mkl $(if $(filter 1,$(WITH_CUDA)),cusparse)
+FOUND_eigen = $(call probed,eigen)
+FOUND_mkl = $(if $(call mkl_so,core),$(call probed,mkl))
+FOUND_cusparse = $(if $(CUSPARSE_H),cusparse)
+PEERS_BUILT := $(if $(filter 0,$(PEERS))$(SANITIZED)$(FUZZ),,$(strip $(foreach p,$(KERNEL_PEERS),$(FOUND_$(p)))))
+PEER_OBJECTS := $(PEERS_BUILT:%=$(B)/peers/peer_%.so)
+ifeq ($(filter auto 0 1,$(PEERS)),)
+  problem := PEERS=$(PEERS) is not one of auto, 1 and 0
+else ifneq ($(and $(filter 1,$(PEERS)),$(if $(problem),,1),$(filter-out $(PEERS_BUILT),$(KERNEL_PEERS))),)
+  problem := PEERS=1 needs $(filter-out $(PEERS_BUILT),$(KERNEL_PEERS)): run `make bench-cpu-deps` (eigen, mkl), set MKL_DIR=, or use PEERS=auto
+endif
+
+define make_peer
+	@mkdir -p $(@D)
+	$(call say,PEER,$<)
+	$(Q)$(call peer_compiler,$*) -o $@ $< $($*_libs)
+endef
+$(B)/peers/peer_%.so: kernels/peers/adaptors/%.c kernels/peers/peer.h $(B)/peers/flags
+	$(make_peer)
+$(B)/peers/peer_%.so: kernels/peers/adaptors/%.cpp kernels/peers/peer.h $(B)/peers/flags
+	$(make_peer)
+# the stamp: a library may have moved
+$(B)/peers/flags: FORCE
+	@$(call stamp,$(MPICC) $(COMPILER) $(CXX) $(PEER_FLAGS) $(foreach p,$(KERNEL_PEERS),$(if $(FOUND_$(p)),$($(p)_flags) $($(p)_libs))))
+
+# of an earlier build none is left that this one does not have
+.PHONY: peers
+peers: $(PEER_OBJECTS)
+	@rm -f $(patsubst %,$(B)/peers/peer_%.so,$(filter-out $(PEERS_BUILT),$(KERNEL_PEERS)))

@@ -1,0 +1,662 @@
+"""What the Python package computes and refuses, held against SciPy: run by tests/test_python.py under mpirun."""
+import gc
+import pickle
+import warnings
+
+import numpy as np
+import scipy.sparse
+from mpi4py import MPI
+
+import spmm_mpi
+from python_ranks import A, Skipped, X, case, comm, near, need, on_root, random_matrix, random_x, rank, ranks, refused, rows_of, run_all
+from spmm_mpi import Plan
+from spmm_mpi._library import comm_type, loaded, newer
+
+# ---- products ----
+
+SHAPES = [(60, 60), (97, 41), (41, 97), (1, 1), (5, 1), (1, 5), (3, 200)]
+
+
+def products(rows, dtype):
+    for m, n in SHAPES:
+        a = random_matrix(m, n, dtype, 0.3)
+        mine = on_root(a) if rows == "root" else a[rows_of(m)]
+        for k in (1, 3, 8):
+            x = random_x(n, k, dtype)
+            with Plan(comm, mine, k, rows=rows) as plan:
+                assert plan.shape == (m, n) and plan.dtype == dtype
+                near(plan @ x[plan.x_range], (a @ x)[plan.y_range], f"{m} x {n}, {k}")
+                covered = comm.allgather((plan.x_range, plan.y_range))
+                assert [r.start for r, _ in covered] == [0] + [r.stop for r, _ in covered][:-1] and covered[-1][0].stop == n
+                assert [r.start for _, r in covered] == [0] + [r.stop for _, r in covered][:-1] and covered[-1][1].stop == m
+                if m == n:
+                    assert plan.x_range == plan.y_range
+                if rows == "distributed":
+                    assert plan.y_range == rows_of(m)
+
+
+@case("a product has SciPy's elements, of a matrix on rank 0")
+def _():
+    for dtype in (np.float64, np.float32):
+        products("root", dtype)
+
+
+@case("and of a matrix that is distributed by rows")
+def _():
+    for dtype in (np.float64, np.float32):
+        products("distributed", dtype)
+
+
+@case("ranks may have no rows, and matrices no entries")
+def _():
+    empty = scipy.sparse.csr_matrix((7, 7))
+    with Plan(comm, on_root(empty), 2) as plan:
+        near(plan @ np.ones((7, 2))[plan.x_range], np.zeros((7, 2))[plan.y_range])
+    last = A if rank == ranks - 1 else scipy.sparse.csr_matrix((0, 90))
+    with Plan(comm, last, 4, rows="distributed") as plan:
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+        assert plan.x_zeros().shape == (90 if rank == ranks - 1 else 0, 4)
+        near(plan.apply(plan.x_zeros(), out=plan.y_zeros()), plan.y_zeros())
+
+
+@case("grids of P x Q ranks sum in every way")
+def _():
+    grids = [(p, ranks // p) for p in range(1, ranks + 1) if ranks % p == 0]
+    for grid in grids:
+        for reduce in ("auto", "linear", "tree", "butterfly", "mpi"):
+            if reduce == "butterfly" and grid[1] & (grid[1] - 1):
+                continue
+            for k in (4, None):
+                with Plan(comm, on_root(A), k, grid=grid, reduce=reduce) as plan:
+                    y = plan @ X[plan.x_range]
+                    near(y, (A @ X)[plan.y_range], f"{grid} {reduce}")
+                    assert grid[1] == 1 or reduce == "butterfly" or len(y) == 0 or rank % grid[1] == 0
+
+
+@case("a vector is a multivector of one column, whose result is a vector")
+def _():
+    with Plan(comm, on_root(A), 1) as plan:
+        near(plan @ X[plan.x_range, 0], (A @ X[:, 0])[plan.y_range])
+        near(plan @ X[plan.x_range, :1], (A @ X[:, :1])[plan.y_range])
+        out = np.empty(len(plan.y_zeros()))
+        near(plan.apply(X[plan.x_range, 1], out=out, alpha=2), 2 * (A @ X[:, 1])[plan.y_range])
+
+
+@case("every layout of X is taken: columns first, parts, backward, repeated, not aligned, read-only, matrix")
+def _():
+    wide = random_x(90, 9)
+    with Plan(comm, on_root(A), 4) as plan:
+        mine = np.ascontiguousarray(X[plan.x_range])
+        expected = (A @ X)[plan.y_range]
+        bytes_ = np.zeros(mine.nbytes + 1, np.uint8)
+        odd = np.ndarray(mine.shape, mine.dtype, buffer=bytes_, offset=1)
+        odd[:] = mine
+        for layout in (mine, np.asfortranarray(mine), odd, np.asmatrix(mine), mine.view(np.recarray)):
+            near(np.asarray(plan @ layout), expected, str(layout.strides))
+        mine.flags.writeable = False
+        near(plan @ mine, expected)
+        part = wide[plan.x_range]
+        for columns in (slice(0, 4), slice(5, 9), slice(0, 8, 2), slice(8, 4, -1)):
+            near(plan @ part[:, columns], (A @ wide[:, columns])[plan.y_range], str(columns))
+        near(plan @ wide[::-1][::-1][plan.x_range, 2:6], (A @ wide[:, 2:6])[plan.y_range])
+        same = np.broadcast_to(np.arange(4.0), (90, 4))
+        near(plan @ same[plan.x_range], (A @ same)[plan.y_range])
+        owned = plan.x_zeros()
+        owned[:] = mine
+        near(plan @ owned, expected)
+        near(plan @ owned[:], expected)
+        column = np.ascontiguousarray(wide[plan.x_range])
+    with Plan(comm, on_root(A), 1) as plan:
+        near(plan @ column[:, 8], (A @ wide[:, 8])[plan.y_range])
+        near(plan @ column[:, 3], (A @ wide[:, 3])[plan.y_range])
+
+
+@case("arrays in Fortran's order are libspmm's to convert, and parts of them, too")
+def _():
+    with Plan(comm, on_root(A), 4) as plan:
+        whole = np.asfortranarray(random_x(90, 9))
+        for columns in (slice(0, 4), slice(5, 9), slice(0, 8, 2)):
+            X_part, expected = whole[plan.x_range, columns], (A @ whole[:, columns])[plan.y_range]
+            near(plan @ X_part, expected, str(columns))
+            out = np.full((len(expected) + 3, 4), 7.0, order="F")
+            plan.apply(X_part, out=out[:-3], alpha=2, beta=0)
+            near(out, np.vstack([2 * expected, np.full((3, 4), 7.0)]), str(columns))
+        assert len(plan.y_zeros()) < 2 or not plan._products[4].spares, plan._products[4].spares
+
+
+@case("a stream is for GPUs, and of PyTorch, CuPy or a number")
+def _():
+    refused(spmm_mpi.Error, "options.stream is given, expected NULL with options.device SPMM_CPU", Plan, comm, on_root(A), 4, stream=5)
+    for wrong in ("main", 1.5, [1]):
+        refused(TypeError, "expected a stream of PyTorch or CuPy", Plan, comm, on_root(A), 4, stream=wrong)
+    refused(ValueError, "stream is -1", Plan, comm, on_root(A), 4, stream=-1)
+
+
+@case("every layout of out is written, and nothing beside it")
+def _():
+    with Plan(comm, on_root(A), 4) as plan:
+        mine, rows = X[plan.x_range], len(plan.y_zeros())
+        before = random_x(90, 9)[plan.y_range]
+        product = (A @ X)[plan.y_range]
+        for alpha, beta in ((1, 0), (2.5, 0), (1, 1), (-1, 0.5), (0, 2), (np.float32(0.5), np.int64(3))):
+            for make in (lambda: before[:, :4].copy(), lambda: np.asfortranarray(before[:, :4])):
+                out = make()
+                assert plan.apply(mine, out=out, alpha=alpha, beta=beta) is out
+                near(out, float(alpha) * product + float(beta) * before[:, :4], f"{alpha} {beta}")
+            for columns in (slice(0, 4), slice(5, 9), slice(0, 8, 2), slice(8, 4, -1)):
+                whole = before.copy()
+                plan.apply(mine, out=whole[:, columns], alpha=alpha, beta=beta)
+                expected = before.copy()
+                expected[:, columns] = float(alpha) * product + float(beta) * before[:, columns]
+                near(whole, expected, f"{columns} {alpha} {beta}")
+        out = np.full((rows, 4), np.nan)
+        near(plan.apply(mine, out=out), product, "NaN is not read with beta = 0")
+
+
+@case("x_zeros and y_zeros are multivectors of libspmm, with its leading dimension, that outlive their plan and change places")
+def _():
+    plan = Plan(comm, on_root(A), 3)
+    x, y = plan.x_zeros(), plan.y_zeros()
+    assert x.shape == y.shape == (len(x), 3) and not x.any() and not y.any()
+    assert len(x) < 2 or x.strides == (32, 8)
+    x[:] = X[plan.x_range, :3]
+    assert plan.apply(x, out=y) is y
+    near(np.array(y), (A @ X[:, :3])[plan.y_range])
+    z = plan.x_zeros()
+    plan.apply(x, out=z)
+    plan.apply(z, out=x)
+    near(np.array(x), (A @ (A @ X[:, :3]))[plan.y_range])
+    rows = plan.y_range
+    plan.close()
+    gc.collect()
+    near(np.array(x), (A @ (A @ X[:, :3]))[rows])
+    with Plan(comm, on_root(A), 3) as plan:
+        near(plan @ x, (A @ (A @ (A @ X[:, :3])))[plan.y_range])
+    del x, y, z
+    gc.collect()
+
+
+@case("memory of x_zeros is freed when nobody refers to it")
+def _():
+    with Plan(comm, on_root(A), 4) as plan:
+        for _ in range(40):
+            x = plan.x_zeros()
+            x[:] = X[plan.x_range]
+            near(plan @ x, (A @ X)[plan.y_range])
+
+
+@case("a plan without k takes any K, and keeps what it made for it")
+def _():
+    with Plan(comm, on_root(A)) as plan:
+        assert plan.kernel is None and plan.kernels == {}
+        for k in (4, 1, 3, 4):
+            near(plan @ X[plan.x_range, :k], (A @ X[:, :k])[plan.y_range])
+        assert sorted(plan.kernels) == [1, 3, 4]
+        near(plan @ X[plan.x_range, 0], (A @ X[:, 0])[plan.y_range])
+        plan.prepare(2)
+        assert plan.x_zeros(2).shape == (len(X[plan.x_range]), 2)
+        out = plan.y_zeros(2)
+        near(np.array(plan.apply(X[plan.x_range, 1:3], out=out)), (A @ X[:, 1:3])[plan.y_range])
+        assert plan.kernel == plan.kernels[2]
+        refused(ValueError, "no plan for k = 7", plan.x_zeros, 7)
+        refused(ValueError, "no plan for k = None", plan.y_zeros)
+    with Plan(comm, on_root(A), [2, 4]) as plan:
+        assert sorted(plan.kernels) == [2, 4]
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+
+
+# ---- matrices ----
+
+@case("matrices of other formats, with unsorted indices and duplicates are converted, and stay as they are")
+def _():
+    for name in ("csc", "coo", "lil", "dok", "dia", "bsr"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.sparse.SparseEfficiencyWarning)
+            other = A.asformat(name)
+        with Plan(comm, on_root(other), 4) as plan:
+            near(plan @ X[plan.x_range], (A @ X)[plan.y_range], name)
+    with Plan(comm, on_root(scipy.sparse.csr_array(A)) if hasattr(scipy.sparse, "csr_array") else on_root(A), 4) as plan:
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+    indices = np.array([2, 0, 2, 1, 0, 1], np.int64)
+    odd = scipy.sparse.csr_matrix((np.arange(1.0, 7), indices, np.array([0, 4, 6, 6])), shape=(3, 3))
+    dense = odd.toarray()
+    x = random_x(3, 2)
+    with Plan(comm, on_root(odd), 2) as plan:
+        near(plan @ x[plan.x_range], (dense @ x)[plan.y_range])
+    assert (odd.indices == indices).all() and odd.nnz == 6
+    odd.has_sorted_indices = odd.has_canonical_format = True  # which is not so
+    with Plan(comm, odd[rows_of(3)] if ranks > 1 else odd, 2, rows="distributed") as plan:
+        near(plan @ x[plan.x_range], (dense @ x)[plan.y_range])
+
+
+@case("the plan has a copy: what becomes of A does not matter")
+def _():
+    a = A.copy()
+    mine = a[rows_of(90)]
+    with Plan(comm, mine, 4, rows="distributed", format="csr") as plan:
+        mine.data[:] = np.nan
+        mine.indices[:] = 10 ** 6
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+    with Plan(comm, on_root(a), 4, format="csr") as plan:
+        a.data[:] = np.nan
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+
+
+@case("block() is this rank's part of A")
+def _():
+    with Plan(comm, on_root(A), 4) as plan:
+        assert abs(plan.block() - A[plan.y_range]).nnz == 0
+
+
+def damaged(what):
+    a = A.copy()
+    if what == "index":
+        a.indices[5] = 90
+    elif what == "negative":
+        a.indices[5] = -1
+    elif what == "start":
+        a.indptr[0] = 1
+    elif what == "decreasing":
+        a.indptr[3] = a.indptr[5] + 1
+    elif what == "end":
+        a.indptr[-1] += 7
+    elif what == "starts":
+        a.indptr = a.indptr[:-1]
+    return a
+
+
+BAD = [(TypeError, "expected a sparse matrix", lambda: A.toarray()), (TypeError, "expected a sparse matrix", lambda: "A.mtx"),
+       (TypeError, "expected float64 or float32", lambda: A.astype(complex)),
+       (TypeError, "expected float64 or float32", lambda: A.astype(np.int64)),
+       (TypeError, "expected float64 or float32", lambda: A.astype(np.longdouble)),
+       (ValueError, "outside 0 to 89", lambda: damaged("index")), (ValueError, "outside 0 to 89", lambda: damaged("negative")),
+       (ValueError, "begin with 0, or decreases", lambda: damaged("start")),
+       (ValueError, "begin with 0, or decreases", lambda: damaged("decreasing")),
+       (ValueError, "A.indptr ends with", lambda: damaged("end")), (ValueError, "90 row starts", lambda: damaged("starts")),
+       (ValueError, "holds 2147483647 at most", lambda: scipy.sparse.csr_matrix((1, 2 ** 31), dtype=np.float64))]
+
+
+@case("a bad matrix of one rank is the same exception on every rank")
+def _():
+    for kind, part, make in BAD:
+        error = refused(kind, part, Plan, comm, on_root(make() if rank == 0 else None), 4)
+        assert len(set(comm.allgather(str(error)))) == 1
+        bad = ranks - 1
+        error = refused(kind, part, Plan, comm, make() if rank == bad else A, 4, rows="distributed")
+        assert len(set(comm.allgather(str(error)))) == 1
+        assert ranks == 1 or f"rank {bad}: " in str(error)
+    coo = A.copy().tocoo()
+    coo.col = coo.col.copy()
+    coo.col[3] = 1000
+    refused(ValueError, "column index outside 0 to 89", Plan, comm, on_root(coo), 4)
+    csc = A.tocsc()
+    csc.indices[3] = 1000
+    refused(ValueError, "", Plan, comm, on_root(csc), 4)
+
+
+@case("None where the matrix should be, and a matrix where None should be, are refused on every rank")
+def _():
+    refused(TypeError, "A is a NoneType", Plan, comm, None, 4)
+    refused(TypeError, "A is a NoneType", Plan, comm, A if rank else None, 4, rows="distributed")
+    if ranks > 1:
+        refused(TypeError, "rank 1: A is a csr_matrix, expected None", Plan, comm, A, 4)
+
+
+@case("what differs between ranks is refused on every rank")
+def _():
+    if ranks == 1:
+        return
+    last = rank == ranks - 1
+    refused(ValueError, f"k is ((3,), True) on rank 0 and ((4,), True) on rank {ranks - 1}", Plan, comm, on_root(A), 4 if last else 3)
+    refused(ValueError, "rows is 'distributed' on rank 0", Plan, comm, None if last else A, 4, rows="root" if last else "distributed")
+    refused(ValueError, "A.dtype is 'float64' on rank 0", Plan, comm, A.astype(np.float32) if last else A, 4, rows="distributed")
+    refused(ValueError, "the number of columns of A is 90 on rank 0 and 89", Plan, comm, A[:, :89] if last else A, 4,
+            rows="distributed")
+    refused(spmm_mpi.Error, "options.exchange", Plan, comm, on_root(A), 4, exchange="halo" if last else "bcast")
+    refused(ValueError, "device is 'cpu' on rank 0", Plan, comm, on_root(A), 4, device="auto" if last else "cpu")
+
+
+# ---- arguments of the constructor ----
+
+@case("a wrong communicator is refused")
+def _():
+    refused(TypeError, "comm is a NoneType", Plan, None, A, 4)
+    refused(TypeError, "comm is a int", Plan, 0, A, 4)
+    refused(ValueError, "MPI.COMM_NULL", Plan, MPI.COMM_NULL, A, 4)
+    if ranks > 1:
+        half = comm.Split(rank % 2)
+        inter = half.Create_intercomm(0, comm, 1 - rank % 2)
+        refused(TypeError, "an inter-communicator", Plan, inter, A, 4)
+        inter.Free()
+        half.Free()
+
+
+@case("parts of the ranks have plans of their own")
+def _():
+    half = comm.Split(rank % 2, -rank)
+    with Plan(half, A if half.rank == 0 else None, 4) as plan:
+        half.Free()
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+
+
+@case("every option is taken by the program's words, and anything else is refused with what there is")
+def _():
+    words = {"device": "cpu", "format": "csr ell ell-nopad auto", "exchange": "auto halo bcast joint", "transport": "auto mpi shared",
+             "reduce": "auto linear tree butterfly mpi", "reproducible": "on off", "plan": "timed quick", "kernel": "auto cpu_csr"}
+    for name, list_ in words.items():
+        for one in list_.split():
+            if name == "transport" and one == "shared" and ranks == 1:
+                continue
+            extra = {"ell_limit": 1e6, name: one}
+            with Plan(comm, on_root(A), 4, **extra) as plan:
+                near(plan @ X[plan.x_range], (A @ X)[plan.y_range], str(extra))
+        for wrong in ("nothing", 3, None, b"auto", ""):
+            if name == "kernel":
+                continue
+            refused(ValueError, f"{name} is {wrong!r}, expected ", Plan, comm, on_root(A), 4, **{name: wrong})
+    with Plan(comm, on_root(A), 4, threads=1, no_overlap=True, column_blocks=1, products=5, block_size=0, subwarp=0) as plan:
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+        assert plan.device == "cpu" and plan.kernel.startswith("cpu_")
+    with Plan(comm, on_root(A), 4, format="csr", kernel="cpu_csr") as plan:
+        assert plan.kernel == "cpu_csr" and plan.kernels == {4: "cpu_csr"}
+    refused(spmm_mpi.Error, "no kernel has that format", Plan, comm, on_root(A), 4, format="sell")
+    refused(TypeError, "kernel is 3", Plan, comm, on_root(A), 4, kernel=3)
+    refused(spmm_mpi.Error, "cpu_nothing", Plan, comm, on_root(A), 4, kernel="cpu_nothing")
+    refused(ValueError, "rows is 'columns', expected root or distributed", Plan, comm, on_root(A), 4, rows="columns")
+    refused(spmm_mpi.Error, "ell_limit", Plan, comm, on_root(A), 4, ell_limit=float("nan"))
+    refused(TypeError, "ell_limit", Plan, comm, on_root(A), 4, ell_limit="3")
+
+
+@case("numbers that are no whole numbers, too small or too large for C are refused")
+def _():
+    for name in ("threads", "block_size", "subwarp", "column_blocks", "products"):
+        for wrong in (1.0, "1", None, True, [1]):
+            refused(TypeError, f"{name} is {wrong!r}, expected a whole number", Plan, comm, on_root(A), 4, **{name: wrong})
+        for wrong in (-1, 2 ** 63, 10 ** 30):
+            refused(ValueError, f"{name} is {wrong}, expected 0 to", Plan, comm, on_root(A), 4, **{name: wrong})
+    refused(ValueError, "threads is 4294967297", Plan, comm, on_root(A), 4, threads=2 ** 32 + 1)
+    error = refused(spmm_mpi.Error, "threads", Plan, comm, on_root(A), 4, threads=2 ** 31 - 1)
+    assert error.status is spmm_mpi.Status.USAGE
+    refused(spmm_mpi.Error, "column", Plan, comm, on_root(A), 4, column_blocks=3)
+    for wrong in (0, -1, 2 ** 32 + 4, 2 ** 64 + 4):
+        refused(ValueError, f"k is {wrong}, expected 1 to", Plan, comm, on_root(A), wrong)
+        refused(ValueError, f"k is {wrong}, expected 1 to", Plan, comm, on_root(A), [4, wrong])
+    for wrong in (4.0, "4", True):
+        refused(TypeError, f"k is {wrong!r}, expected a whole number", Plan, comm, on_root(A), wrong)
+    refused(TypeError, "grid is 4", Plan, comm, on_root(A), 4, grid=4)
+    refused(ValueError, "as many places", Plan, comm, on_root(A), 4, grid=(ranks, 2))
+    refused(ValueError, "P is 0", Plan, comm, on_root(A), 4, grid=(0, 0))
+    if ranks > 1:
+        refused(ValueError, 'with rows="distributed"', Plan, comm, A, 4, rows="distributed", grid=(1, ranks))
+
+
+@case("a wrong option of one rank is the same exception on every rank")
+def _():
+    bad = rank == ranks - 1
+    error = refused(ValueError, "format is 'nothing'", Plan, comm, on_root(A), 4, format="nothing" if bad else "csr")
+    assert len(set(comm.allgather(str(error)))) == 1
+    error = refused(spmm_mpi.Error, "threads", Plan, comm, on_root(A), 4, threads=10 ** 6 if bad else 1)
+    assert len(set(comm.allgather(str(error)))) == 1
+
+
+# ---- arguments of a product ----
+
+def bad_x(plan):
+    good = np.ascontiguousarray(X[plan.x_range])
+    rows = len(good)
+    wide = np.concatenate([good, good[:, :1]], axis=1)
+    return [(TypeError, "X is float32", good.astype(np.float32)), (TypeError, "X is int64", good.astype(np.int64)),
+            (TypeError, "X is >f8", good.astype(">f8")), (TypeError, "X is complex128", good.astype(complex)),
+            (TypeError, "X is object", good.astype(object)), (TypeError, "X is a list", good.tolist()),
+            (TypeError, "X is a NoneType", None), (TypeError, "X is a csr_matrix", scipy.sparse.csr_matrix(good)),
+            (TypeError, "masked", np.ma.array(good)), (TypeError, "X is a float", 1.0),
+            (ValueError, f"expected {rows}, those that this rank owns", np.vstack([good, np.ones((1, 4))])),
+            (ValueError, "X has 3 dimensions", good[None]), (ValueError, "X has 0 dimensions", np.ones(())),
+            (ValueError, "X has no columns", good[:, :0]), (ValueError, "columns", wide), (ValueError, "1 column", good[:, 0])]
+
+
+def near_again(plan):
+    comm.Barrier()
+    near(plan @ X[plan.x_range], (A @ X)[plan.y_range], "the product after a refused one")
+
+
+@case("every wrong X is refused, and the next product is right")
+def _():
+    with Plan(comm, on_root(A), 4) as plan:
+        for kind, part, wrong in bad_x(plan):
+            refused(kind, part, plan.__matmul__, wrong)
+            refused(kind, part, plan.apply, wrong, out=plan.y_zeros())
+        near_again(plan)
+
+
+@case("a wrong X of one rank leaves no other rank waiting")
+def _():
+    for bad in {0, ranks - 1}:
+        with Plan(comm, on_root(A), 4) as plan:
+            for kind, part, wrong in bad_x(plan):
+                if rank == bad:
+                    refused(kind, part, plan.__matmul__, wrong)
+                else:
+                    refused(spmm_mpi.Error, "", plan.__matmul__, X[plan.x_range])
+                near_again(plan)
+
+
+@case("if any K is taken, a wrong X of one rank is an exception on every rank, and so are different K")
+def _():
+    with Plan(comm, on_root(A)) as plan:
+        for kind, part, wrong in bad_x(plan)[:-2]:
+            if rank == ranks - 1:
+                refused(kind, part, plan.__matmul__, wrong)
+            else:
+                refused(spmm_mpi.Error, "another rank", plan.__matmul__, X[plan.x_range])
+        assert plan.kernels == {}
+        if ranks > 1:
+            refused(ValueError, "expected as many on all", plan.__matmul__, X[plan.x_range, :1 + (rank > 0)])
+            refused(ValueError, "k is 1 on rank 0 and 2 on rank 1", plan.prepare, 1 + (rank > 0))
+        refused(TypeError, "whole number", plan.prepare, 1.5 if rank == 0 else 1)
+        near_again(plan)
+    with Plan(comm, on_root(A), 4) as plan:
+        refused(ValueError, "made for k = 4", plan.prepare, 3)
+        plan.prepare(4)
+
+
+@case("every wrong out, alpha and beta is refused, and the next product is right")
+def _():
+    for k in (4, None):
+        with Plan(comm, on_root(A), k) as plan:
+            mine = np.ascontiguousarray(X[plan.x_range])
+            good = np.zeros((plan.y_range.stop - plan.y_range.start, 4))
+            fixed = good.copy()
+            fixed.flags.writeable = False
+            if k is None:
+                plan.prepare(4)
+            for kind, part, out in ((ValueError, "read-only", fixed), (TypeError, "out is float32", good.astype(np.float32)),
+                                    (TypeError, "out is a list", []), (TypeError, "out is a NoneType", None),
+                                    (ValueError, "out has the shape", good[:, :3]), (ValueError, "out has the shape", good[:, 0]),
+                                    (ValueError, "out has", np.zeros((len(good) + 1, 4))), (ValueError, "dimensions", good[None])):
+                refused(kind, part, plan.apply, mine, out=out)
+            for wrong in ("1", 1j, None, [1], np.ones(2), 10 ** 400, b"1"):
+                refused(TypeError, "alpha is", plan.apply, mine, out=good, alpha=wrong)
+                refused(TypeError, "beta is", plan.apply, mine, out=good, beta=wrong)
+            if len(mine) and len(good):
+                refused(spmm_mpi.Error, "overlap", plan.apply, mine, out=mine) if A.shape[0] == A.shape[1] else None
+            refused(TypeError, "out", plan.apply, mine)
+            near_again(plan)
+
+
+@case("X @ plan and plan * X are refused, and a plan is neither copied nor pickled")
+def _():
+    with Plan(comm, on_root(A), 4) as plan:
+        for wrong in (lambda: X @ plan, lambda: plan * X, lambda: X * plan):
+            refused(TypeError, "", wrong)
+        refused(TypeError, "cannot be copied or pickled", pickle.dumps, plan)
+
+
+@case("a closed plan is refused, and closing it again does nothing")
+def _():
+    plan = Plan(comm, on_root(A), 4)
+    assert "90 x 90 float64" in repr(plan)
+    x = X[plan.x_range]
+    plan.close()
+    plan.close()
+    assert "closed" in repr(plan)
+    out = np.empty_like(x)
+    for call in (lambda: plan @ x, lambda: plan.apply(x, out=out), lambda: plan.T @ x, lambda: plan.apply_transposed(x, out=out),
+                 plan.x_zeros, plan.y_zeros, lambda: plan.prepare(4), plan.block, plan.view, lambda: plan.update_values(None)):
+        refused(ValueError, "the plan is closed", call)
+    refused(ZeroDivisionError, "", leaves_by_an_exception)
+
+
+def leaves_by_an_exception():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with Plan(comm, on_root(A), 4):
+            raise ZeroDivisionError
+
+
+@case("a plan that is forgotten is warned of")
+def _():
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        plan = Plan(comm, on_root(A), 4)
+        del plan
+        gc.collect()
+    assert any(w.category is ResourceWarning and "not closed" in str(w.message) for w in found), found
+
+
+# ---- what newer versions of libspmm have ----
+
+@case("the transposed matrix has SciPy's elements")
+def _():
+    need("spmm_apply_transposed")
+    for m, n in ((60, 60), (97, 41), (41, 97)):
+        for dtype in (np.float64, np.float32):
+            a = random_matrix(m, n, dtype, 0.3)
+            y = random_x(m, 4, dtype)
+            for k in (4, None):
+                with Plan(comm, on_root(a), k) as plan:
+                    transposed = plan.T
+                    assert transposed.shape == (n, m) and transposed.dtype == dtype and transposed.T is plan
+                    expected = (a.T @ y)[plan.x_range]
+                    near(transposed @ y[plan.y_range], expected)
+                    out = np.ones_like(expected)
+                    near(plan.apply_transposed(y[plan.y_range], out=out, alpha=2, beta=-1), 2 * expected - 1)
+                    near(transposed.apply(np.asfortranarray(y[plan.y_range]), out=np.asfortranarray(out)), expected)
+                    if k:
+                        near(np.array(plan.apply_transposed(plan.y_zeros(), out=plan.x_zeros())), np.zeros_like(expected))
+
+
+@case("its wrong arguments are refused, and leave no rank waiting")
+def _():
+    need("spmm_apply_transposed")
+    with Plan(comm, on_root(A), 4) as plan:
+        y = np.ascontiguousarray(X[plan.y_range])
+        for kind, part, wrong in bad_x(plan):
+            refused(kind, part, plan.T.__matmul__, wrong)
+        refused(TypeError, "out is a NoneType", plan.apply_transposed, y, out=None)
+        refused(TypeError, "alpha is", plan.apply_transposed, y, out=y.copy(), alpha="1")
+        near(plan.T @ y, (A.T @ X)[plan.x_range])
+
+
+@case("values are updated by a matrix of the same pattern, or by each rank's own")
+def _():
+    need("spmm_plan_update_values")
+    new = A.copy()
+    new.data = np.random.default_rng(5).uniform(-1, 1, len(new.data))
+    for format_ in ("csr", "ell-nopad", "auto"):
+        for k in (4, [1, 4]):
+            for rows in ("root", "distributed"):
+                mine = (lambda a: on_root(a)) if rows == "root" else (lambda a: a[rows_of(90)])
+                with Plan(comm, mine(A), k, rows=rows, format=format_) as plan:
+                    plan.update_values(mine(new))
+                    near(plan @ X[plan.x_range], (new @ X)[plan.y_range], f"{format_} {rows}")
+                    plan.update_values(2 * plan.block().data)
+                    near(plan @ X[plan.x_range], 2 * (new @ X)[plan.y_range], f"{format_} {rows}")
+                    assert abs(plan.block() - 2 * new[plan.y_range]).nnz == 0
+
+
+@case("wrong new values are the same exception on every rank, and change nothing")
+def _():
+    need("spmm_plan_update_values")
+    other = random_matrix(90, 90, seed=9)
+    bad = rank == ranks - 1
+    for rows in ("root", "distributed"):
+        mine = (lambda a: on_root(a)) if rows == "root" else (lambda a: a[rows_of(90)])
+        with Plan(comm, mine(A), 4, rows=rows) as plan:
+            right = plan.block().data
+            for kind, part, values in ((ValueError, "another pattern", mine(other)), (TypeError, "float64 or float32", mine(A.astype(int))),
+                                       (ValueError, "", mine(A.astype(np.float32))),
+                                       (ValueError, "values have the shape", right[1:] if bad else right),
+                                       (TypeError, "values is float32", right.astype(np.float32) if bad else right),
+                                       (TypeError, "expected", 3 if bad else mine(A))):
+                error = refused(kind, part, plan.update_values, values)
+                assert len(set(comm.allgather(str(error)))) == 1, comm.allgather(str(error))
+            if ranks > 1 and rows == "root":
+                refused(ValueError, "an array on some ranks", plan.update_values, right if bad else mine(A))
+            near_again(plan)
+
+
+@case("view() is a text")
+def _():
+    need("spmm_plan_view")
+    with Plan(comm, on_root(A), 4) as plan:
+        text = plan.view()
+        assert rank or text
+    with Plan(comm, on_root(A)) as plan:
+        refused(spmm_mpi.Error, "no product", plan.view)
+
+
+@case("a libspmm without them says so")
+def _():
+    held = {name: getattr(loaded(), name) for name in newer(comm_type())}
+    with Plan(comm, on_root(A), 4) as plan:
+        x = X[plan.x_range]
+        try:
+            for name in held:
+                setattr(loaded(), name, None)
+            refused(spmm_mpi.Error, "no function spmm_apply_transposed", plan.T.__matmul__, x)
+            refused(spmm_mpi.Error, "no function spmm_apply_transposed", plan.apply_transposed, x, out=x.copy())
+            refused(spmm_mpi.Error, "no function spmm_plan_update_values", plan.update_values, None)
+            refused(spmm_mpi.Error, "no function spmm_plan_view", plan.view)
+        finally:
+            for name, function in held.items():
+                setattr(loaded(), name, function)
+        near_again(plan)
+
+
+@case('device="cuda" without a GPU is an Error on every rank, and "auto" takes the CPU')
+def _():
+    with Plan(comm, on_root(A), 4, device="auto") as plan:
+        if plan.device == "cuda":
+            raise Skipped("there is a GPU")
+        near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+    error = refused(spmm_mpi.Error, "", Plan, comm, on_root(A), 4, device="cuda")
+    assert error.status is spmm_mpi.Status.NO_DEVICE and str(error)
+
+
+@case("CPU tensors of PyTorch are taken, and give tensors")
+def _():
+    try:
+        import torch
+    except ImportError as error:
+        raise Skipped(str(error)) from None
+    with Plan(comm, on_root(A), 4) as plan:
+        x = torch.tensor(X[plan.x_range])
+        y = plan @ x
+        assert isinstance(y, torch.Tensor)
+        near(y.numpy(), (A @ X)[plan.y_range])
+        assert plan.apply(x, out=y, alpha=2) is y
+        near(y.numpy(), 2 * (A @ X)[plan.y_range])
+        refused(TypeError, "requires a gradient", plan.__matmul__, x.clone().requires_grad_())
+        refused(TypeError, "X is float32", plan.__matmul__, x.float())
+
+
+@case("an array on a GPU is refused by a plan on the CPU")
+def _():
+    class OnGpu:
+        __cuda_array_interface__ = {"shape": (1, 1), "typestr": "<f8", "data": (0, False), "version": 3}
+    with Plan(comm, on_root(A), 4) as plan:
+        refused(TypeError, 'device="cuda"', plan.__matmul__, OnGpu())
+
+
+run_all()

@@ -1,0 +1,259 @@
+"""What the Python package computes between products, held against NumPy: run by tests/test_python.py under mpirun."""
+import numpy as np
+from mpi4py import MPI
+
+import spmm_mpi
+from python_ranks import A, Skipped, case, comm, near, need, on_root, random_x, rank, ranks, refused, rows_of, run_all
+from spmm_mpi import axpby, dot, norms, scale, times
+from spmm_mpi._library import loaded
+
+NAMES = [f"spmm_multivector_{name}" for name in ("dot", "norms", "times", "axpby", "scale")]
+N = 203
+
+
+def close(found, expected, dtype=np.float64):
+    """What has been computed in dtype."""
+    assert found.shape == expected.shape, f"{found.shape}, expected {expected.shape}"
+    assert np.allclose(found, expected, rtol=0, atol=1e-11 if dtype == np.float64 else 2e-5), abs(found - expected).max()
+
+
+def layouts(x):
+    """The same elements, in layouts that are used in place and in such that are copied."""
+    wide = np.full((x.shape[0], x.shape[1] + 3), np.nan, x.dtype)
+    wide[:, 1:-2] = x
+    odd = np.ndarray(x.shape, x.dtype, buffer=np.zeros(x.nbytes + 1, np.uint8), offset=1)
+    odd[:] = x
+    return [x.copy(), wide[:, 1:-2], np.asfortranarray(x), odd, x[::-1].copy()[::-1], np.repeat(x, 2, 1)[:, ::2]]
+
+
+@case("inner products and norms are NumPy's over the rows of all ranks, in every layout, and the same bits on every rank")
+def _():
+    need(*NAMES)
+    for dtype in (np.float64, np.float32):
+        for kx, ky in ((1, 1), (4, 4), (8, 3), (65, 2)):
+            x, y = random_x(N, kx, dtype, 3), random_x(N, ky, dtype, 4)
+            exact = x.astype(np.float64).T @ y.astype(np.float64)
+            for mine in layouts(x[rows_of(N)]):
+                for other in layouts(y[rows_of(N)])[:3]:
+                    g = dot(comm, mine, other)
+                    assert g.dtype == np.float64
+                    close(g, exact)
+                    assert len(set(comm.allgather(g.tobytes()))) == 1
+                g = dot(comm, mine)
+                close(g, x.astype(np.float64).T @ x)
+                assert (g == g.T).all() and (g == dot(comm, mine, mine)).all()
+                found = norms(comm, mine)
+                assert found.dtype == np.float64 and len(set(comm.allgather(found.tobytes()))) == 1
+                close(found, np.linalg.norm(x.astype(np.float64), axis=0))
+
+
+@case("a vector counts as one column, and ranks may have no rows")
+def _():
+    need(*NAMES)
+    v = random_x(N, 1)[:, 0]
+    mine = v[rows_of(N)].copy()
+    close(dot(comm, mine, mine), np.array([[v @ v]]))
+    close(norms(comm, mine), np.array([np.linalg.norm(v)]))
+    close(times(mine, [[2.0, 3.0]]), np.outer(mine, [2, 3]))
+    close(scale(2, mine.copy()), 2 * mine)
+    close(axpby(1, mine, 2, mine.copy()), 3 * mine)
+    last = v[:, None] if rank == ranks - 1 else np.empty((0, 1))
+    close(dot(comm, last), np.array([[v @ v]]))
+    close(norms(comm, last), np.array([np.linalg.norm(v)]))
+    assert times(last, np.ones((1, 2))).shape == (len(last), 2)
+    assert axpby(1, last, 1, last.copy()).shape == last.shape
+    scale([1.0], last.copy())
+
+
+@case("X R, sums and scaled columns are NumPy's, in every layout of X and out, and touch nothing beside it")
+def _():
+    need(*NAMES)
+    r = random_x(4, 3, seed=9)
+    for dtype in (np.float64, np.float32):
+        x, before = random_x(31, 4, dtype, 3), random_x(31, 3, dtype, 4)
+        for mine in layouts(x):
+            made = times(mine, r)
+            assert type(made) is np.ndarray and made.dtype == dtype
+            close(made, x @ r, dtype)
+            close(times(mine, r[::-1, ::-1], alpha=2), 2 * x @ r[::-1, ::-1], dtype)
+            for i, out in enumerate(layouts(before)):
+                whole = out.base if i == 1 else None
+                assert times(mine, r, out=out, alpha=-1.5, beta=0.5) is out
+                close(out, -1.5 * x @ r + 0.5 * before, dtype)
+                assert whole is None or (np.isnan(whole[:, :1]).all() and np.isnan(whole[:, -2:]).all())
+            for out in layouts(x):
+                assert axpby(2, mine, -0.5, out) is out
+                close(out, 1.5 * x, dtype)
+                assert scale([1, 2, 3, 4], out) is out
+                close(out, 1.5 * x * [1, 2, 3, 4], dtype)
+                assert scale(np.float32(-2), out) is out
+                close(out, -3 * x * [1, 2, 3, 4], dtype)
+        close(times(x, np.eye(4, dtype=int)), x, dtype)
+    nan = np.full((31, 3), np.nan)
+    close(times(random_x(31, 4), r, out=nan), random_x(31, 4) @ r)
+    nan[:] = np.nan
+    close(axpby(1, random_x(31, 3), 0, nan), random_x(31, 3))
+
+
+@case("out may be X, or other columns of the same array")
+def _():
+    need(*NAMES)
+    x, r = random_x(50, 8), random_x(4, 4, seed=9)
+    whole = x.copy()
+    times(whole[:, :4], r, out=whole[:, :4])
+    close(whole, np.hstack([x[:, :4] @ r, x[:, 4:]]))
+    whole = x.copy()
+    times(whole[:, :4], r, out=whole[:, 4:], beta=1)
+    close(whole, np.hstack([x[:, :4], x[:, 4:] + x[:, :4] @ r]))
+    axpby(1, whole[:, :4], 0, whole[:, 4:])
+    close(whole, np.hstack([x[:, :4], x[:, :4]]))
+    close(axpby(1, whole, 1, whole), np.hstack([x[:, :4], x[:, :4]]) * 2)
+    refused(spmm_mpi.Error, "overlap", axpby, 1, whole[:-1], 1, whole[1:])
+
+
+@case("multivectors of plans are used as they are")
+def _():
+    need(*NAMES)
+    x = random_x(90, 3)
+    with spmm_mpi.Plan(comm, on_root(A), 3) as plan:
+        X, Y = plan.x_zeros(), plan.y_zeros()
+        X[:] = x[plan.x_range]
+        plan.apply(X, out=Y)
+        close(dot(comm, X, Y), x.T @ (A @ x))
+        axpby(-2, X, 1, Y)
+        near(np.array(Y), (A @ x - 2 * x)[plan.y_range])
+        scale(1 / norms(comm, Y), Y)
+        close(norms(comm, Y), np.ones(3))
+        times(X, np.linalg.inv(np.linalg.cholesky(dot(comm, X)).T), out=X)
+        close(dot(plan.comm, X), np.eye(3))
+
+
+def bad_rows(name, rows=None):
+    """Arrays that are no rows of a multivector."""
+    good = np.ones((5, 4))
+    wrong = [(TypeError, f"{name} is int64, expected float64 or float32" if rows is None else f"{name} is int64, expected float64",
+              good.astype(np.int64)), (TypeError, f"{name} is complex128", good.astype(complex)), (TypeError, f"{name} is a list", good.tolist()),
+             (TypeError, f"{name} is a NoneType", None), (TypeError, "masked", np.ma.array(good)), (TypeError, f"{name} is a float", 1.0),
+             (ValueError, f"{name} has 3 dimensions", good[None]), (ValueError, f"{name} has no columns", good[:, :0])]
+    if rows is not None:
+        wrong += [(TypeError, f"{name} is float32, expected float64", good.astype(np.float32)),
+                  (ValueError, f"{name} has 6 rows, expected 5, as X has", np.ones((6, 4)))]
+    return wrong
+
+
+class OnGpu:
+    __cuda_array_interface__ = {"shape": (5, 4), "typestr": "<f8", "data": (8, False), "version": 3}
+
+
+@case("a wrong X or Y of one rank is its TypeError or ValueError, and an Error on the others: no rank waits")
+def _():
+    need(*NAMES)
+    good = np.ones((5, 4))
+    for bad in {0, ranks - 1}:
+        for at, list_ in ((0, bad_rows("X")), (1, bad_rows("Y", 5)[:3] + bad_rows("Y", 5)[4:])):
+            for kind, part, wrong in list_:
+                arguments = [good, good]
+                if rank == bad:
+                    arguments[at] = wrong
+                    refused(kind, part, dot, comm, *arguments)
+                    refused(kind, part, norms, comm, wrong) if at == 0 else None
+                else:
+                    refused(spmm_mpi.Error, "", dot, comm, *arguments)
+                    refused(spmm_mpi.Error, "", norms, comm, good) if at == 0 else None
+        close(dot(comm, good), np.full((4, 4), 5.0 * ranks))
+    if ranks > 1:
+        refused(spmm_mpi.Error, "x.k", dot, comm, np.ones((5, 4 + (rank > 0))))
+        refused(spmm_mpi.Error, "precision", norms, comm, good.astype(np.float32 if rank else np.float64))
+    for wrong, kind in ((None, TypeError), (0, TypeError), (MPI.COMM_NULL, ValueError)):
+        refused(kind, "comm is", dot, wrong, good)
+        refused(kind, "comm is", norms, wrong, good)
+
+
+@case("every wrong argument of what is local is refused")
+def _():
+    need(*NAMES)
+    good, r = np.ones((5, 4)), np.ones((4, 3))
+    fixed = good.copy()
+    fixed.flags.writeable = False
+    for kind, part, wrong in bad_rows("X"):
+        refused(kind, part, times, wrong, r)
+        refused(kind, part, axpby, 1, wrong, 1, good)
+        refused(kind, part, scale, 2, wrong)
+    for kind, part, wrong in bad_rows("out", 5):
+        refused(kind, part, axpby, 1, good, 1, wrong)
+        if wrong is not None:
+            refused(kind, part, times, good, np.ones((4, 4)), out=wrong)
+    for kind, part, wrong in ((TypeError, "R is complex128", r * 1j), (TypeError, "R is object", [[None] * 3] * 4), (TypeError, "R is", "R"),
+                              (TypeError, "R is on a GPU", OnGpu()), (ValueError, "R has the shape [3, 3], expected [4, any]", r[1:]),
+                              (ValueError, "R has the shape [4]", r[:, 0]), (ValueError, "R has the shape [4, 0]", r[:, :0]),
+                              (TypeError, "R is", None), (TypeError, "R is", [[1, 2], [1]]), (TypeError, "R is bool", r > 0)):
+        refused(kind, part, times, good, wrong)
+    for wrong in ("1", 1j, None, [1], 10 ** 400):
+        refused(TypeError, "alpha is", times, good, r, alpha=wrong)
+        refused(TypeError, "beta is", times, good, r, out=np.ones((5, 3)), beta=wrong)
+        refused(TypeError, "alpha is", axpby, wrong, good, 1, good.copy())
+        refused(TypeError, "beta is", axpby, 1, good, wrong, good.copy())
+    refused(ValueError, "there is no out", times, good, r, beta=1)
+    refused(ValueError, "out has 4 columns, expected 3", times, good, r, out=good.copy())
+    refused(ValueError, "out has 3 columns, expected 4", axpby, 1, good, 1, np.ones((5, 3)))
+    refused(ValueError, "out is read-only", times, good, np.ones((4, 4)), out=fixed)
+    refused(ValueError, "out is read-only", axpby, 1, good, 1, fixed)
+    refused(ValueError, "X is read-only", scale, 2, fixed)
+    for kind, wrong in ((TypeError, "1"), (TypeError, 1j), (TypeError, None), (TypeError, ["a"] * 4), (ValueError, [1, 2, 3]), (ValueError, np.ones((4, 1))),
+                        (TypeError, OnGpu()), (ValueError, [])):
+        refused(kind, "factor", scale, wrong, good.copy())
+    assert (good == 1).all() and (fixed == 1).all()
+
+
+@case("arrays in two memories, or on a GPU where none is open, are refused")
+def _():
+    need(*NAMES)
+    good = np.ones((5, 4))
+    refused(TypeError, "out is in the host's memory, and X in a GPU's" if spmm_mpi._library.gpu_is_open else "", both, good)
+    refused(TypeError, "Y is in a GPU's, and X in the host's memory", dot, comm, good, OnGpu())
+    refused(TypeError, "out is in a GPU's, and X in the host's memory", axpby, 1, good, 1, OnGpu())
+    for call in (lambda: dot(comm, OnGpu()), lambda: norms(comm, OnGpu()), lambda: scale(2, OnGpu()), lambda: times(OnGpu(), np.ones((4, 4)))):
+        assert refused(spmm_mpi.Error, "", call).status is spmm_mpi.Status.NO_DEVICE
+
+
+def both(good):
+    try:
+        axpby(1, OnGpu(), 1, good)
+    except spmm_mpi.Error as error:  # of X: no GPU is open
+        raise TypeError(str(error)) from None
+
+
+@case("a libspmm without them says so")
+def _():
+    good = np.ones((5, 4))
+    held = {name: getattr(loaded(), name) for name in NAMES}
+    try:
+        for name in NAMES:
+            setattr(loaded(), name, None)
+        for name, call in zip(NAMES, (lambda: dot(comm, good), lambda: norms(comm, good), lambda: times(good, np.eye(4)),
+                                      lambda: axpby(1, good, 1, good), lambda: scale(2, good))):
+            refused(spmm_mpi.Error, f"no function {name}", call)
+    finally:
+        for name, function in held.items():
+            setattr(loaded(), name, function)
+
+
+@case("CPU tensors of PyTorch are taken, and give tensors")
+def _():
+    need(*NAMES)
+    try:
+        import torch
+    except ImportError as error:
+        raise Skipped(str(error)) from None
+    x = random_x(31, 4)
+    tensor = torch.tensor(x)
+    close(dot(comm, tensor), ranks * x.T @ x)
+    made = times(tensor, torch.eye(4) * 2)
+    assert isinstance(made, torch.Tensor)
+    close(made.numpy(), 2 * x)
+    assert scale(2, made) is made and axpby(1, tensor, 1, made) is made
+    close(made.numpy(), 5 * x)
+    refused(TypeError, "requires a gradient", norms, comm, tensor.clone().requires_grad_())
+
+
+run_all()

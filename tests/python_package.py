@@ -1,0 +1,53 @@
+"""What the tests of the Python package share: which Python and libspmm they use, and why they are skipped."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from command import MPIRUN, ROOT
+
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build/cpu")).resolve()
+LIBRARY = BUILD / "libspmm.so"
+ENVIRONMENT = {"SPMM_LIBRARY": str(LIBRARY), "PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "2"}
+
+
+def python(*args, ranks=0, limit=100, env=None, interpreter=None):
+    """The Python of the tests, with the package of this tree and the library of this build; ranks: under mpirun."""
+    launcher = [*MPIRUN, "-np", str(ranks)] if ranks else []
+    told = {**os.environ, **ENVIRONMENT, **(env or {})}
+    return subprocess.run([*launcher, interpreter or sys.executable, *map(str, args)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, timeout=limit, check=False,
+                          env={name: value for name, value in told.items() if value is not None})
+
+
+def missing():
+    """Why the package cannot be tested here; None: it can."""
+    if re.search("asan|tsan", BUILD.name):
+        return "not with sanitizers"
+    if not LIBRARY.exists():
+        return "there is no libspmm.so in this build"
+    for module in ("numpy", "scipy.sparse", "mpi4py"):
+        if python("-c", f"import {module}").returncode:
+            return f"this Python has no {module}"
+    done = python("-c", "import spmm_mpi; spmm_mpi.library_path()")
+    if done.returncode and re.search("was built with .* and mpi4py with|libmpi|initialize", done.stdout):
+        return "mpi4py was built with another MPI"
+    return None
+
+
+def relay(script, ranks, failed, limit=100):
+    """Runs a script of cases and prints its lines. Whether it did not end as its lines say; failed: what to print then."""
+    try:
+        done = python(script, ranks=ranks, limit=limit)
+        text, code = done.stdout, done.returncode
+    except subprocess.TimeoutExpired as error:
+        text, code = (error.stdout or b"").decode() if isinstance(error.stdout, bytes) else error.stdout or "", "none: it hung"
+    lines = [line for line in text.splitlines() if re.match(r"(PASS|FAIL|SKIP|  rank) ", line) or line.startswith("  rank")]
+    print("\n".join(lines), flush=True)
+    told = any(line.startswith("FAIL ") for line in lines)
+    if (code != 0 and not told) or not any(line.startswith("PASS ") for line in lines):
+        print(text[-3000:])
+        print(f"FAIL {failed}: exit code {code}", flush=True)
+        return True
+    return told

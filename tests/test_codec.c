@@ -1,0 +1,352 @@
+/** Compressed inputs of each kind, as the commands that users have pack them: what comes out, and how damage, rests and what takes
+ *  too much memory are refused. A build without a kind's library refuses it; without the command its tests are skipped.
+ *  limit: 120 */
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include "base/memory.h"
+#include "codec/codec.h"
+#include "files.h"
+#include "io/mtx_read.h"
+#include "test.h"
+
+enum { ENTRIES = 3000, TEXT_ROOM = 80000, HEAD_LINES = 2 };
+
+typedef struct kind {
+    const char *name, *pack; /**< the command; it packs the standard input */
+    const char *more;        /**< arguments that make data of several independent pieces */
+    const sp_codec *codec;
+} kind;
+
+static kind kinds[] = {{.name = "gzip", .pack = "gzip -n", .more = "-1"},
+                       {.name = "xz", .pack = "xz", .more = "-T2 --block-size=4096"},
+                       {.name = "zstd", .pack = "zstd -q", .more = "-19 --long=24"}};
+
+static char text[TEXT_ROOM], plain[280];
+static size_t text_bytes;
+
+static void make_text(void)
+{
+    int n = sprintf(text, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", ENTRIES, ENTRIES,
+                    ENTRIES);
+    for (int k = 1; k <= ENTRIES; k++)
+        n += sprintf(text + n, "%d %d %.6g\n", k, 1 + k * 7 % ENTRIES, (double)(k * k % 997) / 31);
+    text_bytes = (size_t)n;
+}
+
+/** Appends text[from, to) to the file at `path`, packed. Returns 1; 0: the command failed. */
+static int add_packed(const kind *k, const char *arguments, size_t from, size_t to)
+{
+    char command[800];
+    write_file(plain, text + from, to - from);
+    snprintf(command, sizeof command, "%s %s -c <'%s' >>'%s' 2>/dev/null", k->pack, arguments, plain, path);
+    return system(command) == 0;
+}
+
+static void add_bytes(const char *bytes, size_t n)
+{
+    FILE *const f = fopen(path, "ab");
+    CHECK(f && fwrite(bytes, 1, n, f) == n);
+    if (f) fclose(f);
+}
+
+/** Makes the packed file of the whole text, as `pieces` members. */
+static void pack(const kind *k, const char *arguments, size_t pieces)
+{
+    unlink(path);
+    for (size_t p = 0; p < pieces; p++)
+        CHECK(add_packed(k, arguments, text_bytes * p / pieces, text_bytes * (p + 1) / pieces));
+}
+
+static spmm_status read_coo(int threads, sp_coo *coo)
+{
+    const sp_read_options options = {.threads = threads};
+    sp_set_message("");
+    return sp_read_coo(path, &options, coo, NULL);
+}
+
+/** Checks that the file at `path` holds the matrix of the text, in chunks of several sizes. */
+static void check_whole(const sp_coo *expected)
+{
+    static const int sizes[] = {1000, 65536, 0};
+    sp_coo coo;
+    for (int k = 0; k < 3; k++) {
+        chunk_bytes(sizes[k]);
+        CHECK_INT(read_coo(1 + k, &coo), SPMM_OK);
+        CHECK_INT(coo.nnz, ENTRIES);
+        CHECK(coo.nnz == ENTRIES && memcmp(coo.I, expected->I, ENTRIES * sizeof *coo.I) == 0 &&
+              memcmp(coo.J, expected->J, ENTRIES * sizeof *coo.J) == 0 &&
+              memcmp(coo.val, expected->val, ENTRIES * sizeof(double)) == 0);
+        sp_coo_destroy(&coo);
+    }
+    chunk_bytes(0);
+}
+
+/** Checks that the file is refused with a message that has `part`, the same for chunks of any size. */
+static void check_refused(spmm_status status, const char *part)
+{
+    static const int sizes[] = {60, 5000, 200000};
+    char first[SP_MESSAGE_BYTES];
+    sp_coo coo;
+    for (int k = 0; k < 3; k++) {
+        chunk_bytes(sizes[k]);
+        CHECK_INT(read_coo(1 + k % 2, &coo), status);
+        CHECK_TEXT(spmm_error_message(), part);
+        if (k == 0) snprintf(first, sizeof first, "%s", spmm_error_message());
+        CHECK_TEXT(first, spmm_error_message());
+    }
+    chunk_bytes(0);
+}
+
+static void test_whole(const kind *k, const sp_coo *expected)
+{
+    char name[200], part[80];
+    snprintf(name, sizeof name, "%s: one piece or many, padded with zeros or not, give what the text gives",
+             k->name);
+    TEST(name) {
+        for (size_t pieces = 1; pieces <= 9; pieces += 4) {
+            pack(k, pieces == 5 ? k->more : "", pieces);
+            check_whole(expected);
+            add_bytes(text + TEXT_ROOM - 512, 512); /* zeros */
+            check_whole(expected);
+        }
+        if (strcmp(k->name, "zstd") == 0) { /* a skippable frame first, as pzstd writes it, and between */
+            write_bytes("\x50\x2A\x4D\x18\4\0\0\0abcd", 12);
+            CHECK(add_packed(k, "", 0, 100));
+            add_bytes("\x5F\x2A\x4D\x18\0\0\0\0", 8);
+            CHECK(add_packed(k, "", 100, text_bytes));
+            check_whole(expected);
+        }
+    }
+    snprintf(name, sizeof name, "%s: an empty text is an empty file, an error in the text has its line",
+             k->name);
+    TEST(name) {
+        unlink(path);
+        CHECK(add_packed(k, "", 0, 0));
+        check_refused(SPMM_ERR_SYNTAX, ": found an empty file");
+        char *const digit = strstr(text, "\n9 ") + 1;
+        *digit = 'x';
+        pack(k, "", 2);
+        *digit = '9';
+        snprintf(part, sizeof part, ":%d: found \"x\"", HEAD_LINES + 9);
+        check_refused(SPMM_ERR_SYNTAX, part);
+    }
+}
+
+static void test_cut(const kind *k)
+{
+    char name[200], part[80];
+    size_t bytes;
+    pack(k, "", 2);
+    char *const packed = read_file(path, &bytes);
+    snprintf(name, sizeof name, "%s: a file cut short anywhere is refused", k->name);
+    TEST(name) {
+        unlink(path);
+        CHECK(add_packed(k, "", 0, text_bytes / 2));
+        free(read_file(path, &bytes));
+        const size_t first = bytes; /* a cut between the members leaves less text, and that is no damage */
+        pack(k, "", 2);
+        free(read_file(path, &bytes));
+        snprintf(part, sizeof part, "found the end of the file inside the %s data", k->name);
+        for (size_t cut = SP_CODEC_HEAD; cut < bytes; cut += 1 + bytes / 20) {
+            write_bytes(packed, cut);
+            if (cut != first) check_refused(SPMM_ERR_OPEN, part);
+        }
+    }
+    snprintf(name, sizeof name, "%s: a bit that is wrong anywhere is found, or changes nothing", k->name);
+    TEST(name) {
+        sp_coo coo;
+        const size_t step = 1 + bytes / 120;
+        int found = 0, tried = 0;
+        for (size_t at = SP_CODEC_HEAD; at < bytes; at += step, tried++) {
+            packed[at] ^= (char)(1 << at % 8);
+            write_bytes(packed, bytes);
+            packed[at] ^= (char)(1 << at % 8);
+            if (read_coo(2, &coo) != SPMM_OK)
+                found++;
+            else
+                CHECK(coo.nnz == ENTRIES && coo.I[ENTRIES - 1] == ENTRIES - 1 &&
+                      coo.I[ENTRIES / 2] == ENTRIES / 2);
+            sp_coo_destroy(&coo);
+        }
+        CHECK(found > tried - 9); /* gzip's header has bits without a meaning here, and no checksum */
+    }
+    free(packed);
+}
+
+static void test_rest(const kind *k)
+{
+    char name[200], part[200];
+    size_t bytes;
+    snprintf(name, sizeof name, "%s: other bytes behind the data, and data inside of data, are refused",
+             k->name);
+    TEST(name) {
+        pack(k, "", 1);
+        add_bytes("rest", 4);
+        snprintf(part, sizeof part, ":%d: found other bytes behind the %s data", ENTRIES + HEAD_LINES + 1,
+                 k->name);
+        check_refused(SPMM_ERR_OPEN, part);
+        pack(k, "", 1);
+        char *const packed = read_file(path, &bytes);
+        write_file(plain, packed, bytes);
+        free(packed);
+        char command[800];
+        snprintf(command, sizeof command, "%s -c <'%s' >'%s'", k->pack, plain, path);
+        CHECK_INT(system(command), 0);
+        snprintf(part, sizeof part,
+                 "found %s data inside of %s data, expected text in it: unpack it first (%s FILE)", k->name,
+                 k->name, k->codec->unpack);
+        check_refused(SPMM_ERR_UNSUPPORTED, part);
+    }
+}
+
+/** Makes the header of the xz file at `path`, which one block follows, ask for a dictionary of 256 MiB. */
+static void enlarge_dictionary(void)
+{
+    enum { HEADER = 12, DICTIONARY = HEADER + 4, MIB_256 = 32 };
+    size_t bytes;
+    unsigned char *const packed = (unsigned char *)read_file(path, &bytes);
+    const size_t n = ((size_t)packed[HEADER] + 1) * 4 - 4;
+    CHECK_INT(packed[HEADER + 2], 0x21); /* LZMA2, its properties in one byte */
+    packed[DICTIONARY] = MIB_256;
+    const uLong crc = crc32(0, packed + HEADER, (uInt)n);
+    for (size_t k = 0; k < 4; k++) packed[HEADER + n + k] = (unsigned char)(crc >> 8 * k);
+    write_bytes((char *)packed, bytes);
+    free(packed);
+}
+
+/** A frame of zstd with a window of 256 MiB and one block without compression: the text. */
+static void make_wide_frame(void)
+{
+    const unsigned block = (unsigned)text_bytes << 3 | 1; /* the last block, as it is */
+    const unsigned char head[] = {0x28,
+                                  0xB5,
+                                  0x2F,
+                                  0xFD,
+                                  0,
+                                  (28 - 10) << 3,
+                                  (unsigned char)block,
+                                  (unsigned char)(block >> 8),
+                                  (unsigned char)(block >> 16)};
+    write_bytes((const char *)head, sizeof head);
+    add_bytes(text, text_bytes);
+}
+
+static void test_memory(const kind *k, const sp_coo *expected)
+{
+    struct rlimit before, small;
+    char name[200], part[200];
+    snprintf(name, sizeof name, "%s: a window that takes too much of the memory that is left is refused",
+             k->name);
+    if (TEST_SANITIZED) {
+        SKIP(name, "sanitizers take memory of their own");
+        return;
+    }
+    TEST(name) {
+        pack(k, "", 1);
+        if (strcmp(k->name, "xz") == 0)
+            enlarge_dictionary();
+        else
+            make_wide_frame();
+        check_whole(expected);
+        CHECK_INT(getrlimit(RLIMIT_AS, &before), 0);
+        small = before;
+        small.rlim_cur = (rlim_t)(status_bytes("VmSize") +
+                                  (INT64_C(800) << 20)); /* a quarter: less than 256 MiB */
+        CHECK_INT(setrlimit(RLIMIT_AS, &small), 0);
+        snprintf(part, sizeof part, ":1: found %s data that take more than ", k->name);
+        sp_coo coo;
+        CHECK_INT(read_coo(1, &coo), SPMM_ERR_MEMORY);
+        CHECK_TEXT(spmm_error_message(), part);
+        CHECK_TEXT(spmm_error_message(), "unpack the file first");
+        CHECK_INT(setrlimit(RLIMIT_AS, &before), 0);
+    }
+}
+
+/** What a build without the library says. */
+static void test_missing(const kind *k)
+{
+    char name[200], part[200];
+    snprintf(name, sizeof name, "%s: a build that cannot read it says what to do", k->name);
+    TEST(name) {
+        write_bytes(k->codec->magic, (size_t)k->codec->magic_bytes);
+        snprintf(part, sizeof part,
+                 "found %s data, which this build cannot read, expected text, plain or compressed by gzip",
+                 k->name);
+        check_refused(SPMM_ERR_UNSUPPORTED, part);
+        snprintf(part, sizeof part, ": unpack it first (%s FILE), or build with %s", k->codec->unpack,
+                 k->codec->library);
+        check_refused(SPMM_ERR_UNSUPPORTED, part);
+    }
+}
+
+/** Decompresses damaged data by a decoder whose memory malloc() has filled with a byte. Returns the length of the text. */
+static int64_t unpack_damaged(const sp_codec_ops *ops, int fill, unsigned char *out, int64_t room)
+{
+    /* a gzip member of 84 bytes of text with one bit flipped, by which a match begins before the text does */
+    static const unsigned char damaged[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02,
+                                            0x03, 0x4b, 0xce, 0x3c, 0x4b, 0x8d, 0x4f, 0x73, 0x50,
+                                            0x55, 0x51, 0xf1, 0x4d, 0x2c, 0x89, 0xa4, 0x0e, 0x00,
+                                            0x00, 0xf2, 0x21, 0x3c, 0xdc, 0x54, 0x00, 0x00, 0x00};
+    const char *why = "";
+    mallopt(M_PERTURB, fill);
+    void *const state = ops->create(1 << 20);
+    sp_codec_buffers b = {damaged, sizeof damaged, out, room};
+    sp_codec_result result = SP_CODEC_GOES_ON;
+    while (result == SP_CODEC_GOES_ON && b.in_bytes > 0) result = ops->step(state, &b, &why);
+    CHECK_INT(result, SP_CODEC_DAMAGED);
+    ops->destroy(state);
+    mallopt(M_PERTURB, 0);
+    return room - b.out_bytes;
+}
+
+static void test_damaged_distance(const kind *k)
+{
+    TEST("gzip: what precedes damage does not depend on what the memory held before") {
+        static unsigned char first[65536], second[65536]; /* the room that the library gives */
+        const int64_t n = unpack_damaged(k->codec->ops, 0x11, first, sizeof first);
+        CHECK_INT(unpack_damaged(k->codec->ops, 0xEE, second, sizeof second), n);
+        CHECK(memcmp(first, second, (size_t)n) == 0);
+    }
+}
+
+static void test_kind(kind *k, const sp_coo *expected)
+{
+    char command[200];
+    k->codec = sp_codec_of((const unsigned char *)(k == &kinds[0]   ? "\x1F\x8B\x08\0\0\0"
+                                                   : k == &kinds[1] ? "\3757zXZ\0"
+                                                                    : "\x28\xB5\x2F\xFD\0\0"),
+                           SP_CODEC_HEAD);
+    snprintf(command, sizeof command, "%s -c </dev/null >/dev/null 2>&1", k->pack);
+    if (!k->codec->ops->create) {
+        test_missing(k);
+    } else if (system(command) != 0) {
+        snprintf(command, sizeof command, "%s files are read", k->name);
+        SKIP(command, "the command that packs them is missing");
+    } else {
+        test_whole(k, expected);
+        test_cut(k);
+        test_rest(k);
+        if (k != &kinds[0])
+            test_memory(k, expected);
+        else
+            test_damaged_distance(k);
+    }
+}
+
+int main(void)
+{
+    sp_coo expected;
+    files_begin("matrix.any");
+    snprintf(plain, sizeof plain, "%.200s/plain", folder);
+    make_text();
+    TEST("the text itself is read") {
+        write_bytes(text, text_bytes);
+        CHECK_INT(read_coo(1, &expected), SPMM_OK);
+        CHECK_INT(expected.nnz, ENTRIES);
+    }
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) test_kind(&kinds[k], &expected);
+    sp_coo_destroy(&expected);
+    files_end();
+    return test_end();
+}

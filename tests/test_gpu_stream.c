@@ -1,0 +1,550 @@
+/* MPI: 1 2 3 4
+ * limit: 300
+ * Products on the caller's terms on GPUs: begun and ended apart, in the caller's stream, captured in CUDA graphs. What
+ * has to wait is held up by a flag that the host sets, not by time. */
+#include "spmm.h"
+
+#include "test_mpi.h"
+
+static void skip_all(const char *why)
+{
+    SKIP("products that are begun and ended apart on GPUs", why);
+    SKIP("products in the caller's stream", why);
+    SKIP("products captured in a CUDA graph", why);
+    SKIP("products of a CSR in GPU memory", why);
+    SKIP("column-major X and Y on GPUs", why);
+}
+
+#ifdef TEST_CUDA
+#include <cuda_runtime.h>
+
+#include "apply_cases.h"
+#include "device/device.h"
+#include "formats/multivector.h"
+#include "kernels/kernel.h"
+#include "plan/plan_struct.h"
+
+enum { K = 4 };
+/* the strictest mode, but beside other ranks, whose MPI may have threads that call CUDA */
+#define MODE (size == 1 ? cudaStreamCaptureModeGlobal : cudaStreamCaptureModeThreadLocal)
+#define CUDA_OK(call) CHECK_INT(call, cudaSuccess)
+
+static cudaStream_t stream;
+
+/* ---- holding up a stream ---- */
+
+static uint32_t *flag; /* in GPU memory */
+
+/** What is queued in the stream from now on waits for release(). */
+static void hold_up(uint32_t number)
+{
+    const sp_flag_op op = {flag, number, 1};
+    CHECK_INT(sp_device_take_stream(stream), SPMM_OK);
+    CHECK_INT(sp_stream_flags(&op, 1, SP_STREAM_MAIN), SPMM_OK);
+    CHECK_INT(sp_device_return_stream(), SPMM_OK);
+}
+
+static void release(uint32_t number) { CHECK_INT(sp_flag_set(flag, number), SPMM_OK); }
+
+/* ---- X and Y in pinned memory ---- */
+
+/** Fills rows in pinned memory as fill() does. */
+static void refill(const spmm_multivector *v, int64_t first)
+{
+    for (int64_t i = 0; i < v->rows * K; i++)
+        sample_set(v->data, v->precision, i, x_of(first + i / K, i % K));
+}
+
+/** Rows of X or Y as fill() makes them, in pinned memory. */
+static spmm_multivector pinned(int64_t rows, spmm_precision precision, int64_t first)
+{
+    spmm_multivector v = {.rows = rows, .k = K, .ld = K, .precision = precision};
+    CUDA_OK(cudaHostAlloc(&v.data, (size_t)(rows * K * sp_value_size(precision) + 1), cudaHostAllocDefault));
+    refill(&v, first);
+    return v;
+}
+
+/** Queues a copy of the elements in the stream. */
+static void queue_copy(const spmm_multivector *from, const spmm_multivector *to)
+{
+    const size_t bytes = (size_t)sp_value_size(from->precision);
+    if (from->rows == 0) return;
+    CUDA_OK(cudaMemcpy2DAsync(to->data, (size_t)to->ld * bytes, from->data, (size_t)from->ld * bytes,
+                              K * bytes, (size_t)from->rows, cudaMemcpyDefault, stream));
+}
+
+/** A plan in the caller's stream, and copies of X and Y in pinned memory. */
+typedef struct streamed {
+    distributed d;
+    planned p;
+    spmm_multivector x, y;
+} streamed;
+
+static void streamed_create(const char *spec, spmm_precision precision, int q, spmm_plan_options options,
+                            streamed *s)
+{
+    options.device = SPMM_CUDA;
+    options.stream = stream;
+    distributed_create(spec, precision, q, &s->d);
+    planned_create(&s->d, K, &options, &s->p);
+    s->x = pinned(s->p.x.rows, precision, s->d.block.x_begin);
+    s->y = pinned(s->p.y.rows, precision, s->d.block.row_begin);
+}
+
+static void streamed_destroy(streamed *s)
+{
+    CUDA_OK(cudaStreamSynchronize(stream));
+    CUDA_OK(cudaFreeHost(s->x.data));
+    CUDA_OK(cudaFreeHost(s->y.data));
+    planned_destroy(&s->p);
+    distributed_destroy(&s->d);
+}
+
+static void spoil(const spmm_multivector *v)
+{
+    CHECK_INT(sp_device_nan(v->data, sp_multivector_bytes(v)), SPMM_OK);
+    CHECK_INT(sp_device_sync(), SPMM_OK);
+}
+
+/* ---- order ---- */
+
+/** X comes by the stream, the product follows, and Y leaves: nothing of it is done until the stream is released, if
+ *  the product is queued as a whole. */
+static void follow(streamed *s, int transposed, double alpha, double beta, uint32_t number)
+{
+    const spmm_multivector *const from = transposed ? &s->y : &s->x, *const to = transposed ? &s->x : &s->y;
+    spmm_multivector *const x = transposed ? &s->p.y : &s->p.x, *const y = transposed ? &s->p.x : &s->p.y;
+    spmm_plan *const plan = s->p.plan;
+    const spmm_plan *const of = transposed ? sp_transposed_plan_of(plan->transposed) : plan;
+    const int q = s->d.block.q, held = sp_plan_queues(of) && (q == 1 || !transposed);
+    spoil(x);
+    spoil(y);
+    if (held) hold_up(number);
+    queue_copy(from, x);
+    queue_copy(to, y);
+    CHECK_INT((transposed ? spmm_apply_transposed : spmm_apply)(plan, alpha, x, beta, y), SPMM_OK);
+    queue_copy(y, to);
+    if (held) CHECK_INT(cudaStreamQuery(stream), cudaErrorNotReady);
+    if (held) release(number);
+    CUDA_OK(cudaStreamSynchronize(stream));
+    check_rows(&s->d.a, transposed, alpha, beta, to, transposed ? s->d.block.x_begin : s->d.block.row_begin);
+    refill(to, transposed ? s->d.block.x_begin : s->d.block.row_begin);
+}
+
+static void test_stream_order(void)
+{
+    static const char sentence[] =
+        "products come after what the stream was given before, and before what it gets afterwards";
+    if (sp_flags_missing()) {
+        SKIP(sentence, sp_flags_missing());
+        return;
+    }
+    TEST(sentence) {
+        uint32_t number = 0;
+        for (int q = 1; q <= size; q++)
+            for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_MPI; t++) {
+                streamed s;
+                if (size % q) continue;
+                streamed_create(t ? "uniform:60,4" : "lap3d7:5", t ? SPMM_F32 : SPMM_F64, q,
+                                (spmm_plan_options){.transport = (spmm_transport)t, .quick_plan = 1}, &s);
+                /* what products need is allocated by the first ones, which therefore wait */
+                CHECK_INT(spmm_apply(s.p.plan, 2, &s.p.x, -3, &s.p.y), SPMM_OK);
+                CHECK_INT(spmm_apply_transposed(s.p.plan, 2, &s.p.y, -3, &s.p.x), SPMM_OK);
+                for (int transposed = 0; transposed < 2; transposed++) {
+                    follow(&s, transposed, 1, 0, ++number);
+                    follow(&s, transposed, 2, -3, ++number);
+                    follow(&s, transposed, 1, 0, ++number);
+                }
+                streamed_destroy(&s);
+            }
+    }
+    TEST("a product of a stream is begun without waiting for it, and complete at the end") {
+        streamed s;
+        streamed_create("lap3d7:5", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+        spoil(&s.p.x);
+        const int held = sp_plan_queues(s.p.plan);
+        if (held) hold_up(1000);
+        queue_copy(&s.x, &s.p.x);
+        CHECK_INT(spmm_apply_begin(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+        if (held) release(1000);
+        CHECK_INT(spmm_apply_end(s.p.plan), SPMM_OK);
+        CHECK_INT(cudaStreamQuery(stream), cudaSuccess);
+        check_rows(&s.d.a, 0, 1, 0, &s.p.y, s.d.block.row_begin);
+        streamed_destroy(&s);
+    }
+    TEST("new values and multivector operations come after products that are queued") {
+        streamed s;
+        streamed_create("lap3d7:5", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        for (int version = 0; version < 3; version++) {
+            set_values(&s.d.a, version);
+            for (int64_t e = 0; e < s.d.block.csr.nnz; e++) /* on one rank the block is the matrix */
+                if (size == 1) sample_set(s.d.block.csr.as, SPMM_F64, e, value_of(e, version));
+            if (size > 1) set_values(&s.d.a, 0);
+            CHECK_INT(spmm_plan_update_values(s.p.plan), SPMM_OK);
+            CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+            CHECK_INT(spmm_multivector_axpby(1, &s.p.y, 1, &s.p.y), SPMM_OK);
+            check_rows(&s.d.a, 0, 2, 0, &s.p.y, s.d.block.row_begin);
+        }
+        streamed_destroy(&s);
+    }
+}
+
+static void test_wrong_streams(void)
+{
+    TEST("a stream of a plan on CPUs, on some ranks only, or under capture is an error on every rank") {
+        distributed d;
+        spmm_plan *plan;
+        cudaGraph_t graph;
+        spmm_plan_options options = {.device = SPMM_CPU, .stream = stream};
+        distributed_create("uniform:60,4", SPMM_F64, 1, &d);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_ERR_USAGE);
+        CHECK(says("spmm_plan_create: options.stream is given, expected NULL with options.device SPMM_CPU"));
+        options.device = SPMM_CUDA;
+        if (size > 1) {
+            options.stream = test_.rank == 0 ? stream : NULL;
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_ERR_USAGE);
+            CHECK(says("options.stream"));
+        }
+        options.stream = stream;
+        CUDA_OK(cudaStreamBeginCapture(stream, MODE));
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_ERR_USAGE);
+        CHECK(says("spmm_plan_create: options.stream: the stream is being captured in a CUDA graph"));
+        CUDA_OK(cudaStreamEndCapture(stream, &graph));
+        CUDA_OK(cudaGraphDestroy(graph));
+        distributed_destroy(&d);
+    }
+    TEST("a view says what the stream means, and counts products that were queued") {
+        static char text[1 << 14];
+        streamed s;
+        FILE *const f = tmpfile();
+        streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        for (int times = 0; times < 3; times++)
+            CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+        CHECK_INT(spmm_plan_view(s.p.plan, f), SPMM_OK);
+        rewind(f);
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        fclose(f);
+        const int queued = sp_plan_queues(s.p.plan);
+        if (test_.rank == 0)
+            CHECK_TEXT(text, queued ? "the caller's: products are queued" : "products wait for the GPU");
+        if (test_.rank == 0) CHECK_TEXT(text, queued ? "queued      3 products" : "products    3: mean");
+        streamed_destroy(&s);
+    }
+}
+
+/* ---- graphs ---- */
+
+/** What a graph holds: Y := A X, or Y := A X and X := Y and Y := A X again. */
+static cudaGraphExec_t captured(streamed *s, int steps, double alpha, double beta)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec = NULL;
+    CUDA_OK(cudaStreamBeginCapture(stream, MODE));
+    queue_copy(&s->x, &s->p.x);
+    queue_copy(&s->y, &s->p.y);
+    for (int step = 0; step < steps; step++)
+        CHECK_INT(spmm_apply(s->p.plan, alpha, &s->p.x, beta, &s->p.y), SPMM_OK);
+    queue_copy(&s->p.y, &s->y);
+    CUDA_OK(cudaStreamEndCapture(stream, &graph));
+    CUDA_OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    CUDA_OK(cudaGraphDestroy(graph));
+    return exec;
+}
+
+static void replay(const char *spec, int q, spmm_exchange exchange, double alpha, double beta)
+{
+    streamed s;
+    streamed_create(spec, SPMM_F64, q, (spmm_plan_options){.quick_plan = 1, .exchange = exchange}, &s);
+    CHECK_INT(spmm_apply(s.p.plan, alpha, &s.p.x, beta, &s.p.y), SPMM_OK);
+    if (sp_plan_queues(s.p.plan)) {
+        cudaGraphExec_t const one = captured(&s, 1, alpha, beta),
+                              two = captured(&s, beta == 0 ? 3 : 1, alpha, beta);
+        for (int times = 0; times < 30; times++) {
+            refill(&s.y, s.d.block.row_begin);
+            spoil(&s.p.x);
+            MPI_Barrier(MPI_COMM_WORLD);
+            CUDA_OK(cudaGraphLaunch(times % 3 ? one : two, stream));
+            CUDA_OK(cudaStreamSynchronize(stream));
+            check_rows(&s.d.a, 0, alpha, beta, &s.y, s.d.block.row_begin);
+            if (times % 4) continue;
+            /* beside graphs there are other products */
+            CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+            check_rows(&s.d.a, 0, 1, 0, &s.p.y, s.d.block.row_begin);
+        }
+        CUDA_OK(cudaGraphExecDestroy(one));
+        CUDA_OK(cudaGraphExecDestroy(two));
+    }
+    streamed_destroy(&s);
+}
+
+/** Tells whether products of several ranks are queued here. */
+static int ranks_queue(void)
+{
+    streamed s;
+    streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+    const int queued = sp_plan_queues(s.p.plan);
+    streamed_destroy(&s);
+    return queued;
+}
+
+static void test_replays(void)
+{
+    static const char sentence[] =
+        "products captured in a CUDA graph are the products each time that it is launched";
+    if (!ranks_queue()) {
+        SKIP(sentence, "hosts have a part in what these ranks exchange");
+        return;
+    }
+    TEST(sentence) {
+        replay("lap2d5:20", 1, SPMM_EXCHANGE_AUTO, 1, 0);
+        replay("lap3d7:6", 1, SPMM_EXCHANGE_AUTO, 2, -1);
+        replay("uniform:90,6", 1, SPMM_EXCHANGE_HALO, 1, 0);
+        replay("uniform:90,6", 1, SPMM_EXCHANGE_BCAST, -1, 0);
+        replay("longrows:300,3,2,290", 1, SPMM_EXCHANGE_AUTO, 1, 0);
+        replay("rmat:7,6", 1, SPMM_EXCHANGE_JOINT, 1, 0);
+        if (size > 1) replay("lap2d5:20", size, SPMM_EXCHANGE_AUTO, 1, 0); /* sums by NCCL, if it is there */
+    }
+}
+
+/** One captured product that is refused, after which the capture is sound; y: what is to be multiplied into. */
+static void refused(streamed *s, int transposed, spmm_multivector *x, spmm_multivector *y, const char *why)
+{
+    cudaGraph_t graph = NULL;
+    CUDA_OK(cudaStreamBeginCapture(stream, MODE));
+    CHECK_INT((transposed ? spmm_apply_transposed : spmm_apply)(s->p.plan, 1, x, 0, y), SPMM_ERR_USAGE);
+    CHECK_TEXT(spmm_error_message(), why);
+    CUDA_OK(cudaStreamEndCapture(stream, &graph));
+    CUDA_OK(cudaGraphDestroy(graph));
+}
+
+static void test_refused_captures(void)
+{
+    TEST("what cannot be captured is an error that leaves the capture sound") {
+        streamed s;
+        spmm_multivector other, wide;
+        cudaGraph_t graph;
+        streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        const int queues = sp_plan_queues(s.p.plan);
+        const char *const host = "needs the host";
+        refused(&s, 0, &s.p.x, &s.p.y, queues ? "expected a product by the plan before the capture" : host);
+        CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+        refused(&s, 1, &s.p.y, &s.p.x, "expected a product with the transpose before the capture");
+        CHECK_INT(spmm_multivector_create(s.p.x.rows, K, SPMM_F64, SPMM_CUDA, &other), SPMM_OK);
+        CHECK_INT(spmm_multivector_create(s.p.x.rows, K + 1, SPMM_F64, SPMM_CUDA, &wide), SPMM_OK);
+        if (queues && size > 1 && s.d.block.x_rows < 400)
+            refused(&s, 0, &other, &s.p.y, "needs memory for a copy");
+        if (queues) refused(&s, 0, &wide, &s.p.y, "spmm_apply: x is ");
+        if (queues) refused(&s, 0, &s.p.x, NULL, "spmm_apply: y is NULL");
+        CUDA_OK(cudaStreamBeginCapture(stream, MODE));
+        CHECK_INT(spmm_apply_begin(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_ERR_USAGE);
+        CHECK(says("spmm_apply_begin: the stream is being captured in a CUDA graph, expected spmm_apply()"));
+        CHECK_INT(spmm_apply_end(s.p.plan), SPMM_ERR_USAGE);
+        CUDA_OK(cudaStreamEndCapture(stream, &graph));
+        CUDA_OK(cudaGraphDestroy(graph));
+        CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+        check_rows(&s.d.a, 0, 1, 0, &s.p.y, s.d.block.row_begin);
+        spmm_multivector_destroy(&other);
+        spmm_multivector_destroy(&wide);
+        streamed_destroy(&s);
+        if (size > 1) {
+            streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.transport = SPMM_TRANSPORT_STAGED},
+                            &s);
+            refused(&s, 0, &s.p.x, &s.p.y, "transport staged needs the host");
+            CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+            refused(&s, 0, &s.p.x, &s.p.y, "transport staged needs the host");
+            CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+            check_rows(&s.d.a, 0, 1, 0, &s.p.y, s.d.block.row_begin);
+            streamed_destroy(&s);
+        }
+    }
+}
+
+/** One rank captures a product, and the others compute it: all are told. */
+static void test_lone_capture(void)
+{
+    static const char sentence[] =
+        "a product that one rank captures and another computes is an error of both";
+    if (size != 2 || !ranks_queue()) {
+        SKIP(sentence, "for two ranks whose products are queued by the peer transport");
+        return;
+    }
+    TEST(sentence) {
+        streamed s;
+        cudaGraph_t graph;
+        streamed_create("lap2d5:20", SPMM_F64, 1,
+                        (spmm_plan_options){.quick_plan = 1, .transport = SPMM_TRANSPORT_PEER}, &s);
+        CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+        CUDA_OK(cudaStreamSynchronize(stream)); /* (an emulated GPU works only while its host asks for it) */
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (test_.rank == 0) CUDA_OK(cudaStreamBeginCapture(stream, MODE));
+        CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_ERR_MPI);
+        CHECK(says("one of us captured the exchange in a CUDA graph and the other did not"));
+        if (test_.rank == 0 && cudaStreamEndCapture(stream, &graph) == cudaSuccess)
+            CUDA_OK(cudaGraphDestroy(graph));
+        CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
+        check_rows(&s.d.a, 0, 1, 0, &s.p.y, s.d.block.row_begin);
+        streamed_destroy(&s);
+    }
+}
+
+/* ---- a CSR in GPU memory ---- */
+
+static void *on_gpu(const void *host, int64_t bytes)
+{
+    void *memory = NULL;
+    CUDA_OK(cudaMalloc(&memory, (size_t)bytes + 1));
+    if (bytes > 0) CUDA_OK(cudaMemcpyAsync(memory, host, (size_t)bytes, cudaMemcpyHostToDevice, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    return memory;
+}
+
+/** The block with arrays in GPU memory. */
+static spmm_block upload_block(const spmm_block *b)
+{
+    spmm_block gpu = *b;
+    const int64_t bytes = sp_value_size(b->csr.precision);
+    gpu.csr.irp = on_gpu(b->csr.irp, (b->csr.rows + 1) * 8);
+    gpu.csr.ja = on_gpu(b->csr.ja, b->csr.nnz * 4);
+    gpu.csr.as = on_gpu(b->csr.as, b->csr.nnz * bytes);
+    return gpu;
+}
+
+static void free_block(const spmm_block *gpu)
+{
+    CUDA_OK(cudaFree(gpu->csr.irp));
+    CUDA_OK(cudaFree(gpu->csr.ja));
+    CUDA_OK(cudaFree(gpu->csr.as));
+}
+
+/** Gives the rank's CSR in GPU memory other values, by the stream. */
+static void change_on_gpu(distributed *d, const spmm_block *gpu, int64_t version)
+{
+    const int64_t bytes = d->block.csr.nnz * sp_value_size(d->block.csr.precision);
+    change_values(d, version);
+    if (bytes > 0)
+        CUDA_OK(cudaMemcpyAsync(gpu->csr.as, d->block.csr.as, (size_t)bytes, cudaMemcpyHostToDevice, stream));
+}
+
+/** Products and new values of a CSR in GPU memory. \param [in] transposed  when the first one with the transpose comes */
+static void check_csr_on_gpu(const char *spec, spmm_precision precision, int q, spmm_plan_options options,
+                             int transposed)
+{
+    distributed d;
+    planned p;
+    options.device = SPMM_CUDA;
+    options.quick_plan = 1;
+    distributed_create(spec, precision, q, &d);
+    const spmm_block gpu = upload_block(&d.block);
+    distributed moved = {d.a, gpu};
+    planned_create(&moved, K, &options, &p);
+    for (int version = 0; version < 4; version++) {
+        if (version > 0) {
+            change_on_gpu(&d, &gpu, version);
+            if (!options.stream) CUDA_OK(cudaStreamSynchronize(stream));
+            CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);
+        }
+        fill(&p.x, d.block.x_begin);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+        check_rows(&d.a, 0, 1, 0, &p.y, d.block.row_begin);
+        if (version < transposed) continue;
+        fill(&p.y, d.block.row_begin);
+        CHECK_INT(spmm_apply_transposed(p.plan, 1, &p.y, 0, &p.x), SPMM_OK);
+        check_rows(&d.a, 1, 1, 0, &p.x, d.block.x_begin);
+    }
+    CUDA_OK(cudaStreamSynchronize(stream));
+    planned_destroy(&p);
+    free_block(&gpu);
+    distributed_destroy(&d);
+}
+
+static void test_csr_on_gpu(void)
+{
+    TEST("a CSR in GPU memory is multiplied, and its new values are taken over, by each kernel") {
+        int count;
+        const sp_kernel *const kernels = sp_kernels(&count);
+        for (const sp_kernel *k = kernels; k < kernels + count; k++) {
+            if (k->device != SPMM_CUDA || k->format == SPMM_ELL) continue;
+            check_csr_on_gpu("lap2d5:20", SPMM_F64, 1,
+                             (spmm_plan_options){.kernel = k->id, .format = k->format}, 9);
+            check_csr_on_gpu("rmat:6,8", SPMM_F32, 1,
+                             (spmm_plan_options){.kernel = k->id, .format = k->format, .stream = stream}, 9);
+        }
+    }
+    TEST(
+        "and on every grid and exchange, with products of the transpose from the first, second or third update on") {
+        for (int q = 1; q <= size; q++)
+            for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++) {
+                if (size % q) continue;
+                check_csr_on_gpu("uniform:70,5", SPMM_F64, q,
+                                 (spmm_plan_options){.exchange = (spmm_exchange)e}, e);
+                check_csr_on_gpu("lap3d7:5", SPMM_F32, q,
+                                 (spmm_plan_options){.exchange = (spmm_exchange)e, .stream = stream}, e);
+            }
+    }
+    TEST("a CSR in mixed memory, or in GPU memory where it cannot be, is an error on every rank") {
+        distributed d;
+        spmm_plan *plan;
+        spmm_block block;
+        spmm_plan_options options = {.device = SPMM_CUDA};
+        distributed_create("uniform:60,4", SPMM_F64, 1, &d);
+        const spmm_block gpu = upload_block(&d.block);
+        const int bad = test_.rank == size - 1;
+        spmm_block mixed = gpu;
+        mixed.csr.ja = d.block.csr.ja;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &mixed : &gpu, K, &options, &plan), SPMM_ERR_USAGE);
+        CHECK(says("csr.irp is in GPU memory, and csr.ja is not: expected the arrays in the same"));
+        mixed = d.block;
+        mixed.csr.as = gpu.csr.as;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &mixed : &d.block, K, &options, &plan),
+                  SPMM_ERR_USAGE);
+        CHECK(says("csr.as is in GPU memory, and csr.irp is not"));
+        options.device = SPMM_CPU;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &gpu : &d.block, K, &options, &plan),
+                  SPMM_ERR_USAGE);
+        CHECK(says("spmm_plan_create: ") && says("block.csr is in GPU memory, expected host memory"));
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &gpu.csr, size, 1, &block), SPMM_ERR_USAGE);
+        CHECK(says("spmm_csr_scatter: a is in GPU memory, expected host memory"));
+        free_block(&gpu);
+        distributed_destroy(&d);
+    }
+}
+
+static void test_all(void)
+{
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    device = SPMM_CUDA;
+    CUDA_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    /* memory of a pool takes no stream memory operations */
+    CHECK_INT(sp_device_alloc_exchanged((void **)&flag, 64, "a flag"), SPMM_OK);
+    CHECK_INT(sp_device_zero(flag, 64), SPMM_OK);
+    CHECK_INT(sp_device_sync(), SPMM_OK);
+    test_begin_and_end();
+    test_order_of_calls();
+    test_wrong_begin();
+    test_layouts();
+    test_stream_order();
+    test_wrong_streams();
+    test_replays();
+    test_refused_captures();
+    test_lone_capture();
+    test_csr_on_gpu();
+    sp_device_free(flag);
+    CUDA_OK(cudaStreamDestroy(stream));
+}
+#else
+static void test_all(void) { skip_all("a build without CUDA"); }
+#endif
+
+int main(int argc, char **argv)
+{
+    int ranks;
+    test_mpi_begin(&argc, &argv, &ranks);
+    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
+        skip_all(spmm_error_message());
+        return test_mpi_end();
+    }
+    test_all();
+    spmm_device_close();
+    return test_mpi_end();
+}

@@ -1,0 +1,195 @@
+/* MPI: 1 2 3 4 6. The joint exchange: what is left and what is given away are the block, the rows that travel are as few as
+ * can be, and products are right. */
+#include "distribute/joint.h"
+#include "formats/multivector.h"
+#include "partition/comm_volume.h"
+#include "sample.h"
+#include "test_mpi.h"
+
+static int size;
+
+static void scatter(const char *spec, int q, spmm_csr *a, spmm_block *block)
+{
+    CHECK_INT(spmm_csr_generate(spec, SPMM_F64, a), SPMM_OK);
+    for (int64_t e = 0; e < a->nnz; e++) sample_set(a->as, SPMM_F64, e, (double)(1 + e % 7));
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, size / q, q, block), SPMM_OK);
+}
+
+/** The sum of all values of all ranks. */
+static double total(const spmm_csr *a)
+{
+    double sum = 0;
+    for (int64_t e = 0; e < a->nnz; e++) sum += sample_get(a->as, a->precision, e);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sum;
+}
+
+/** Checks a joint halo against the one of rows of X alone. */
+static void check_halo(const sp_grid *grid, const spmm_block *block)
+{
+    sp_halo rows_of_x, h, again;
+    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_HALO, 2, &rows_of_x), SPMM_OK);
+    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, 2, &again), SPMM_OK);
+    CHECK(h.kind == SPMM_EXCHANGE_JOINT && !h.joint == (grid->dims[0] == 1));
+    CHECK(sp_halo_all_moved(&h) <= sp_halo_all_moved(&rows_of_x));
+    CHECK_INT(sp_halo_all_moved(&h), sp_halo_all_moved(&again));
+    if (h.joint) {
+        const sp_joint *const j = h.joint;
+        CHECK(h.local.nnz == j->rest.nnz && j->rest.rows == block->csr.rows);
+        CHECK(memcmp(h.local.ja, again.local.ja, (size_t)h.local.nnz * sizeof *h.local.ja) == 0);
+        CHECK(total(&j->rest) + total(&j->moves.local) == total(&block->csr));
+        CHECK_INT(j->sum_start[j->sums], j->moves.ghost_low + j->moves.ghost_high);
+        for (int64_t n = 1; n < j->sums; n++) CHECK(j->sum_row[n - 1] < j->sum_row[n]);
+        for (int64_t i = 0; i < j->moves.local.rows; i++)
+            CHECK(j->moves.local.irp[i] < j->moves.local.irp[i + 1]); /* no row travels for nothing */
+    }
+    sp_halo_destroy(&rows_of_x);
+    sp_halo_destroy(&h);
+    sp_halo_destroy(&again);
+}
+
+/** Checks that counting without messages gives what the halo has. */
+static void check_volume(const spmm_csr *a, const sp_grid *grid, const spmm_block *block)
+{
+    int64_t rows[8], x[8 * 9], mine[3] = {block->row_begin, block->x_begin, block->x_begin + block->x_rows};
+    int64_t all[8][3];
+    sp_rank_count counts[8];
+    sp_halo h;
+    const int P = grid->dims[0], Q = grid->dims[1], me = grid->rank, per_node = 2;
+    MPI_Allgather(mine, 3, MPI_INT64_T, all, 3, MPI_INT64_T, MPI_COMM_WORLD);
+    for (int p = 0; p < P; p++) {
+        rows[p] = all[p * Q][0];
+        for (int q = 0; q < Q; q++) {
+            x[q * (P + 1) + p] = all[p * Q + q][1];
+            x[q * (P + 1) + p + 1] = all[p * Q + q][2];
+        }
+    }
+    rows[P] = a->rows;
+    CHECK_INT(sp_joint_volume(a, P, Q, rows, x, per_node, 2, counts), SPMM_OK);
+    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+    int64_t far = 0, in = h.ghost_low + h.ghost_high, out = h.sent;
+    for (int s = 0; s < h.sources; s++)
+        far += (h.source[s].rank * Q + grid->coords[1]) / per_node != me / per_node ? h.source[s].rows : 0;
+    if (h.joint) {
+        const sp_halo *const m = &h.joint->moves;
+        in += m->ghost_low + m->ghost_high;
+        out += m->sent;
+        for (int s = 0; s < m->sources; s++)
+            far += (m->source[s].rank * Q + grid->coords[1]) / per_node != me / per_node ? m->source[s].rows
+                                                                                         : 0;
+        CHECK_INT(counts[me].joint.partial, m->ghost_low + m->ghost_high);
+    }
+    CHECK_INT(counts[me].joint.received, in);
+    CHECK_INT(counts[me].joint.sent, out);
+    CHECK_INT(counts[me].joint.far_received, far);
+    sp_halo_destroy(&h);
+}
+
+static void test_halos(void)
+{
+    static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
+                                        "lap2d5:9",     "rmat:9,8",           "lap2d5:1"};
+    TEST(
+        "entries that are left and that are given away are the block's; fewer rows travel, of any threads the same, and counted") {
+        for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+            for (int q = 1; q <= size; q++) {
+                spmm_csr a;
+                spmm_block block;
+                sp_grid grid;
+                if (size % q) continue;
+                scatter(specs[s], q, &a, &block);
+                CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
+                check_halo(&grid, &block);
+                check_volume(&a, &grid, &block);
+                sp_grid_destroy(&grid);
+                spmm_block_destroy(&block);
+                spmm_csr_destroy(&a);
+            }
+    }
+    TEST("a stencil's rows of X travel as they did: nothing is added up") {
+        spmm_csr a;
+        spmm_block block;
+        sp_grid grid;
+        sp_halo h;
+        scatter("lap2d5:20", 1, &a, &block);
+        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &grid), SPMM_OK);
+        CHECK_INT(sp_halo_create(&grid, &block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+        CHECK(size == 1 || h.joint->moves.all_moved == 0);
+        sp_halo_destroy(&h);
+        sp_grid_destroy(&grid);
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
+    }
+}
+
+/** An arrow: a full first row, a full first column, and the diagonal. */
+static spmm_csr arrow(int64_t n)
+{
+    int64_t *const i = malloc(3 * (size_t)n * sizeof *i), *const j = malloc(3 * (size_t)n * sizeof *j),
+                   nnz = 0;
+    spmm_csr a;
+    for (int64_t r = 0; r < n; r++) {
+        i[nnz] = j[nnz] = r, nnz++;
+        if (r == 0) continue;
+        i[nnz] = 0, j[nnz++] = r;
+        i[nnz] = r, j[nnz++] = 0;
+    }
+    CHECK_INT(spmm_csr_from_triplets(n, n, nnz, i, j, NULL, SPMM_F64, &a), SPMM_OK);
+    free(i), free(j);
+    return a;
+}
+
+static void test_arrow(void)
+{
+    TEST("an arrow: each rank but the one of the full row gets one row of X and gives one partial row of Y") {
+        enum { N = 60, K = 3 };
+        const spmm_plan_options options = {.exchange = SPMM_EXCHANGE_JOINT};
+        spmm_csr a = arrow(N);
+        spmm_block block;
+        sp_grid grid;
+        sp_halo h;
+        spmm_plan *plan;
+        spmm_multivector x, y;
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size, 1, &block), SPMM_OK);
+        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &grid), SPMM_OK);
+        CHECK_INT(sp_halo_create(&grid, &block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+        const int takes_part = block.row_begin > 0 && block.csr.rows > 0;
+        int others = takes_part;
+        MPI_Allreduce(MPI_IN_PLACE, &others, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        CHECK_INT(sp_halo_all_moved(&h), 2 * others);
+        CHECK_INT(h.ghost_low, takes_part);
+        CHECK_INT(h.joint ? h.joint->moves.local.rows : 0, takes_part);
+        sp_halo_destroy(&h);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &options, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        for (int times = 1; times <= 3; times++) {
+            for (int64_t r = 0; r < x.rows; r++)
+                for (int64_t c = 0; c < K; c++)
+                    ((double *)x.data)[r * x.ld + c] = (double)((block.x_begin + r) * times + c);
+            CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+            for (int64_t r = 0; r < y.rows; r++)
+                for (int64_t c = 0; c < K; c++) {
+                    const int64_t g = block.row_begin + r;
+                    const double first = (double)c, sum = (double)(times * N * (N - 1) / 2 + N * c);
+                    CHECK(((double *)y.data)[r * y.ld + c] ==
+                          (g == 0 ? sum : (double)(g * times + c) + first));
+                }
+        }
+        spmm_multivector_destroy(&x);
+        spmm_multivector_destroy(&y);
+        spmm_plan_destroy(plan);
+        sp_grid_destroy(&grid);
+        spmm_block_destroy(&block);
+        spmm_csr_destroy(&a);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    test_mpi_begin(&argc, &argv, &size);
+    test_halos();
+    test_arrow();
+    return test_mpi_end();
+}

@@ -1,0 +1,77 @@
+"""The joint exchange and the choice among ways of exchanging, through the program. limit: 200"""
+import os
+
+from command import ROOT, equal, finish, run, scratch, test, verified
+
+QUICK = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
+GRAPH = "rmat:10,12"
+REAL = str(ROOT / "matrices/bcsstk16.mtx.gz")
+
+with test("every grid of 2, 3, 4 and 6 ranks is right by the joint exchange, in f64 and f32, of square matrices and others"):
+    head = "%%MatrixMarket matrix coordinate real general\n"
+    wide = scratch("wide.mtx", head + "3 9 5\n1 1 1.5\n1 5 2\n1 9 -1\n2 9 3\n3 9 1\n")
+    for ranks in (2, 3, 4, 6):
+        for q in (q for q in range(1, ranks + 1) if ranks % q == 0):
+            for matrix in (GRAPH, REAL, wide):
+                for precision in ("f64", "f32"):
+                    result = run(*QUICK, "-k", "1,5", "-x", "index", "-p", precision, "-g", f"{ranks // q}x{q}", "--exchange", "joint", matrix,
+                                 ranks=ranks)
+                    # each element is within its bound: relative errors of sums that cancel are large in f32
+                    equal((result.code, [(r["error"]["wrong"], r["error"]["passed"]) for r in result.records]),
+                          (0, [(0, True)] * 2), f"{ranks // q}x{q} {matrix} {precision} {result.err}")
+
+with test("where sums are exact, Y is the same file by the joint exchange, on any number of ranks"):
+    texts = set()
+    for ranks, exchange in ((1, "auto"), (2, "joint"), (3, "joint"), (4, "joint"), (4, "halo")):
+        path = scratch("y.mtx")
+        verified(run(*QUICK, "-k", 3, "-x", "index", "--exchange", exchange, "-o", path, GRAPH, ranks=ranks), exchange, 1)
+        texts.add(open(path).read())
+        os.remove(path)
+    equal(len(texts), 1)
+
+with test("a graph's joint exchange moves fewer rows, and the report and the record say what they are"):
+    halo = run(*QUICK, "--exchange", "halo", GRAPH, ranks=4)
+    joint = run(*QUICK, "--exchange", "joint", GRAPH, ranks=4)
+    moved = joint.records[0]["moved"]
+    assert moved["all_rows"] < 0.7 * halo.records[0]["moved"]["all_rows"], (moved, halo.records)
+    assert 0 < joint.records[0]["plan"]["partial_rows"] < moved["all_rows"], joint.records
+    equal((joint.records[0]["run"]["exchange"], halo.records[0]["plan"]["partial_rows"]), ("joint", 0))
+    assert "rows of X and partial Y from 3 neighbours" in joint.out and "of Y)" in joint.out, joint.out
+
+with test("auto takes it only if the order of sums is free; what was compared is in report and record"):
+    result = run(*QUICK, GRAPH, ranks=3)
+    verified(result, "on", 1)
+    equal((result.records[0]["run"]["exchange"], result.records[0]["error"]["different"]), ("halo", 0))
+    assert "joint" not in result.records[0]["plan"]["variants"], result.records
+    result = run(*QUICK, "--reproducible", "off", "--plan", "quick", GRAPH, ranks=3)
+    verified(result, "off, quick", 1)
+    plan = result.records[0]["plan"]
+    equal((result.records[0]["run"]["exchange"], plan["variants"], plan["chosen"]), ("joint", "halo:1:overlap joint:1:overlap", 1))
+    equal((plan["modelled_seconds"], plan["measured_seconds"]), (None, None))
+    result = run(*QUICK, "--reproducible", "off", GRAPH, ranks=3)
+    verified(result, "off", 1)
+    record = result.records[0]
+    equal(record["run"]["exchange"], ("halo", "joint")[record["plan"]["chosen"]])
+    assert record["plan"]["modelled_seconds"] > 0 and record["plan"]["measured_seconds"] > 0, record
+    assert ", taken" in result.out and "joint      " in result.out, result.out
+    assert record["plan"]["one_rank_seconds"] > 0, record
+
+with test("--dry-run counts it before the job, as few rows as the ranks then move; --grid auto and predictions know it"):
+    for ranks in (2, 4):
+        out = run("--dry-run", "--plan-ranks", ranks, "--exchange", "joint", GRAPH, records=False).out
+        moved = run(*QUICK, "--exchange", "joint", GRAPH, ranks=ranks).records[0]["moved"]
+        assert f" {moved['rows']} rows of X and partial Y received, {moved['all_rows']} by all ranks" in out, (out, moved)
+    assert "joint" not in run("--dry-run", "--plan-ranks", 2, GRAPH, records=False).out
+    assert "joint" in run("--dry-run", "--plan-ranks", 2, "--reproducible", "off", GRAPH, records=False).out
+    verified(run(*QUICK, "-g", "auto", "--exchange", "joint", GRAPH, ranks=4), "auto", 1)
+    machine = ROOT / "docs/machines/frontier-cpu.machine"
+    out = run("--dry-run", "--plan-ranks", 4, "--reproducible", "off", "--machine", machine, GRAPH, records=False).out
+    assert " joint " in out, out
+
+with test("what makes no sense is exit code 2 with one line"):
+    for options in (("--exchange", "joined"), ("--reproducible", "maybe"), ("--plan", "slow"),
+                    ("--exchange", "joint", "--column-blocks", 2, "-k", 16)):
+        result = run(*QUICK, *options, GRAPH, ranks=2)
+        equal((result.code, len(result.error_lines())), (2, 1), f"{options} {result.err}")
+
+finish()

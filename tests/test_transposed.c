@@ -1,0 +1,13 @@
+/* MPI: 1 2 3 4 6. Products with the transpose of a plan's matrix, and new values. */
+#include "transposed_cases.h"
+
+int main(int argc, char **argv)
+{
+    test_mpi_begin(&argc, &argv, &size);
+    test_products(0);
+    test_rectangles();
+    test_updates(0);
+    test_view();
+    test_misuse();
+    return test_mpi_end();
+}

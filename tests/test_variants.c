@@ -1,0 +1,180 @@
+/* MPI: 1 2 3 4. The ways of exchanging that a plan is chosen from: which there are, that all ranks take the same, and that the
+ * product is right whichever it is. */
+#include "plan/variants.h"
+
+#include <math.h>
+
+#include "distribute/joint.h"
+#include "formats/multivector.h"
+#include "sample.h"
+#include "test_mpi.h"
+
+enum { K = 8 };
+
+static int size;
+
+/** A plan as sp_plan_create_fastest() makes it, and what it needs. */
+typedef struct made {
+    spmm_csr a;
+    spmm_block block;
+    sp_grid grid;
+    sp_halo halo, joint;
+    spmm_plan *plan;
+    sp_plan_facts facts;
+} made;
+
+static void make(const char *spec, const spmm_plan_options *options, made *m)
+{
+    memset(m, 0, sizeof *m);
+    CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &m->a), SPMM_OK);
+    for (int64_t e = 0; e < m->a.nnz; e++) sample_set(m->a.as, SPMM_F64, e, (double)(1 + e % 7));
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &m->a, size, 1, &m->block), SPMM_OK);
+    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &m->grid), SPMM_OK);
+    CHECK_INT(sp_halo_create(&m->grid, &m->block, options->exchange, 1, &m->halo), SPMM_OK);
+    CHECK_INT(sp_joint_halo_create(&m->grid, &m->block, &m->halo, options, &m->joint), SPMM_OK);
+    CHECK_INT(sp_plan_create_fastest(&m->grid, &m->block, &m->halo, m->joint.joint ? &m->joint : NULL, K,
+                                     options, &m->plan),
+              SPMM_OK);
+    sp_plan_facts_of(m->plan, &m->facts);
+}
+
+static void destroy(made *m)
+{
+    spmm_plan_destroy(m->plan);
+    sp_halo_destroy(&m->halo);
+    sp_halo_destroy(&m->joint);
+    sp_grid_destroy(&m->grid);
+    spmm_block_destroy(&m->block);
+    spmm_csr_destroy(&m->a);
+}
+
+/** Returns how many variants have been timed, and checks what holds of all. */
+static int check_variants(const made *m)
+{
+    const sp_variants *const all = m->facts.variants;
+    int timed = 0, chosen[2] = {all->chosen, -all->chosen};
+    CHECK(all->count >= 1 && all->count <= SP_MOST_VARIANTS && all->chosen < all->count);
+    for (int i = 0; i < all->count; i++) {
+        CHECK(all->variant[i].exchange != SPMM_EXCHANGE_AUTO && all->variant[i].column_blocks >= 1);
+        timed += !isnan(all->variant[i].measured);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, chosen, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK_INT(chosen[0], -chosen[1]);
+    if (m->joint.joint)
+        CHECK(m->facts.halo ==
+              (all->variant[all->chosen].exchange == SPMM_EXCHANGE_JOINT ? &m->joint : &m->halo));
+    else
+        CHECK(m->facts.halo == &m->halo);
+    return timed;
+}
+
+static void check_product(made *m)
+{
+    spmm_multivector x, y;
+    CHECK_INT(spmm_plan_x_create(m->plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(m->plan, &y), SPMM_OK);
+    sp_multivector_generate(&x, SP_X_INDEX, 0, m->block.x_begin, 1);
+    CHECK_INT(sp_plan_apply(m->plan, 1, &x, 0, &y), SPMM_OK);
+    for (int64_t i = 0; i < y.rows; i++) {
+        double sum = 0;
+        const int64_t g = m->block.row_begin + i;
+        for (int64_t e = m->a.irp[g]; e < m->a.irp[g + 1]; e++)
+            sum += sample_get(m->a.as, SPMM_F64, e) * sp_x_element(SP_X_INDEX, 0, m->a.ja[e], K - 1);
+        CHECK(sp_multivector_get(&y, i, K - 1) == sum);
+    }
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+}
+
+static int has(const made *m, spmm_exchange exchange, int overlap)
+{
+    const sp_variants *const all = m->facts.variants;
+    for (int i = 0; i < all->count; i++)
+        if (all->variant[i].exchange == exchange && all->variant[i].overlap == overlap) return 1;
+    return 0;
+}
+
+static void test_options(void)
+{
+    made m;
+    TEST("quick plans, and plans for few products, are not timed: rows decide") {
+        const spmm_plan_options few[] = {{.any_order = 1, .quick_plan = 1, .threads = 1},
+                                         {.any_order = 1, .products = 5, .threads = 1}};
+        for (int i = 0; i < 2; i++) {
+            make("rmat:9,8", &few[i], &m);
+            CHECK_INT(check_variants(&m), 0);
+            CHECK(m.facts.halo == (size > 1 ? &m.joint : &m.halo));
+            check_product(&m);
+            destroy(&m);
+        }
+    }
+    TEST("the public function takes the options, which must be the same on all ranks") {
+        spmm_plan_options options = {.any_order = 1, .threads = 1};
+        spmm_plan *plan;
+        make("rmat:9,8", &options, &m);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &m.block, K, &options, &plan), SPMM_OK);
+        spmm_plan_destroy(plan);
+        options.any_order = test_.rank == 0;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &m.block, K, &options, &plan),
+                  size > 1 ? SPMM_ERR_USAGE : SPMM_OK);
+        if (size > 1) CHECK_TEXT(spmm_error_message(), "options.any_order");
+        spmm_plan_destroy(plan);
+        destroy(&m);
+    }
+}
+
+static void test_fault(void)
+{
+    made m;
+    static const char fault_sentence[] = "a fault while ways are tried is every rank's, and leaves no plan";
+    if (size == 1) {
+        SKIP(fault_sentence, "one rank has nothing to exchange");
+        return;
+    }
+    TEST(fault_sentence) {
+        spmm_plan *plan;
+        char fault[32];
+        make("rmat:9,8", &(spmm_plan_options){.quick_plan = 1, .any_order = 1, .threads = 1}, &m);
+        snprintf(fault, sizeof fault, "plan:%d", size - 1);
+        setenv("SPMM_FAULT", fault, 1);
+        CHECK_INT(sp_plan_create_fastest(&m.grid, &m.block, &m.halo, &m.joint, K,
+                                         &(spmm_plan_options){.any_order = 1, .threads = 1}, &plan),
+                  SPMM_ERR_INTERNAL);
+        CHECK(plan == NULL);
+        unsetenv("SPMM_FAULT");
+        destroy(&m);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    made m;
+    test_mpi_begin(&argc, &argv, &size);
+    TEST("a skewed graph: the joint exchange is a variant if its order of summation is allowed, else not") {
+        make("rmat:9,8", &(spmm_plan_options){.any_order = 1, .threads = 1}, &m);
+        CHECK_INT(has(&m, SPMM_EXCHANGE_JOINT, 1), size > 1);
+        CHECK(check_variants(&m) >= (size > 1));
+        check_product(&m);
+        destroy(&m);
+        make("rmat:9,8", &(spmm_plan_options){.threads = 1}, &m);
+        CHECK(!has(&m, SPMM_EXCHANGE_JOINT, 1));
+        destroy(&m);
+        make("rmat:9,8", &(spmm_plan_options){.any_order = 1, .exchange = SPMM_EXCHANGE_HALO, .threads = 1},
+             &m);
+        CHECK(!has(&m, SPMM_EXCHANGE_JOINT, 1));
+        destroy(&m);
+    }
+    TEST("a stencil on CPUs: there is nothing to choose") {
+        for (int wait = 0; wait < 2; wait++) {
+            make("lap3d7:16", &(spmm_plan_options){.any_order = 1, .no_overlap = wait, .threads = 1}, &m);
+            CHECK_INT(m.facts.variants->count, 1);
+            CHECK_INT(m.facts.variants->variant[0].overlap, !wait);
+            CHECK_INT(check_variants(&m), 0);
+            check_product(&m);
+            destroy(&m);
+        }
+    }
+    test_options();
+    test_fault();
+    return test_mpi_end();
+}

@@ -1,0 +1,214 @@
+/** Products with the transpose and new values, on CPUs (test_transposed) and GPUs (test_gpu_transposed). */
+#ifndef SP_TRANSPOSED_CASES_H
+#define SP_TRANSPOSED_CASES_H
+
+#include "distributed.h"
+#include "kernels/kernel.h"
+
+/** Checks A X and A^T X by one plan: `of_x` is shaped like X and holds results of A^T, `of_y` like Y. */
+static void check_both(const distributed *d, spmm_plan *plan)
+{
+    const spmm_block *const b = &d->block;
+    spmm_multivector of_x, of_y;
+    CHECK_INT(spmm_plan_x_create(plan, &of_x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &of_y), SPMM_OK);
+    for (int times = 0; times < 2; times++) {
+        fill(&of_y, b->row_begin);
+        CHECK_INT(spmm_apply_transposed(plan, 1, &of_y, 0, &of_x), SPMM_OK);
+        check_rows(&d->a, 1, 1, 0, &of_x, b->x_begin);
+        fill(&of_x, b->x_begin);
+        CHECK_INT(spmm_apply_transposed(plan, 2, &of_y, -3, &of_x), SPMM_OK);
+        check_rows(&d->a, 1, 2, -3, &of_x, b->x_begin);
+        fill(&of_x, b->x_begin);
+        CHECK_INT(spmm_apply(plan, 1, &of_x, 0, &of_y), SPMM_OK);
+        check_rows(&d->a, 0, 1, 0, &of_y, b->row_begin);
+    }
+    spmm_multivector_destroy(&of_x);
+    spmm_multivector_destroy(&of_y);
+}
+
+static void check_case(const char *spec, spmm_precision precision, int q, int64_t k,
+                       const spmm_plan_options *options)
+{
+    distributed d;
+    spmm_plan *plan;
+    distributed_create(spec, precision, q, &d);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, k, options, &plan), SPMM_OK);
+    check_both(&d, plan);
+    spmm_plan_destroy(plan);
+    distributed_destroy(&d);
+}
+
+static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
+                                    "lap2d5:9",     "rmat:7,8",           "lap2d5:1"};
+
+/** Every exchange, grid and precision in turn. */
+static void test_products(int few)
+{
+    static const int64_t ks[] = {1, 3, 8};
+    TEST("products with the transpose and with the matrix by one plan, on every grid, by every exchange") {
+        for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+            for (int q = 1; q <= size; q++)
+                for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++) {
+                    const spmm_plan_options options = {.device = device, .exchange = (spmm_exchange)e};
+                    if (size % q || (few && (s + (size_t)(q + e)) % 3)) continue;
+                    check_case(specs[s], e % 2 ? SPMM_F32 : SPMM_F64, q, ks[(s + (size_t)e) % 3], &options);
+                }
+    }
+    TEST("the sums of process rows in any way, formats, and a named kernel leave the transpose as it is") {
+        for (int q = 1; q <= size; q++) {
+            if (size % q) continue;
+            for (int r = SPMM_REDUCE_AUTO; r <= SPMM_REDUCE_MPI; r++) {
+                const spmm_plan_options options = {.device = device, .reduce = (spmm_reduce)r};
+                check_case("uniform:40,6", SPMM_F64, q, 5, &options);
+            }
+        }
+        const int formats = device == SPMM_CPU ? SPMM_SELL : SPMM_STAGED;
+        for (int f = SPMM_FORMAT_AUTO; f < formats; f++) {
+            const spmm_plan_options options = {.device = device, .format = (spmm_format)f, .ell_limit = 100};
+            check_case("rmat:6,5", SPMM_F64, 1, 4, &options);
+        }
+    }
+}
+
+/** Checks a kernel, or what the library chooses, with three sets of values. */
+static void check_updates(const char *spec, spmm_precision precision, int q, const spmm_plan_options *options)
+{
+    distributed d;
+    spmm_plan *plan;
+    distributed_create(spec, precision, q, &d);
+    const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &d.block, 4, options, &plan);
+    CHECK_INT(status, SPMM_OK);
+    for (int version = 1; version <= 3 && status == SPMM_OK; version++) {
+        change_values(&d, version);
+        CHECK_INT(spmm_plan_update_values(plan), SPMM_OK);
+        check_both(&d, plan);
+    }
+    spmm_plan_destroy(plan);
+    distributed_destroy(&d);
+}
+
+static void test_updates(int few)
+{
+    TEST("new values on the same pattern, by every kernel and precision") {
+        int count;
+        const sp_kernel *const kernel = sp_kernels(&count);
+        for (int n = 0; n < count; n++)
+            for (int p = 0; p < 2; p++) {
+                const spmm_plan_options options = {
+                    .device = device, .format = SPMM_FORMAT_AUTO, .kernel = kernel[n].id, .ell_limit = 1000};
+                if (kernel[n].device != device || (few && (n + p) % 2 != size % 2)) continue;
+                check_updates(n % 2 ? "longrows:300,5,2,200" : "rmat:7,8", p ? SPMM_F32 : SPMM_F64, 1,
+                              &options);
+            }
+    }
+    TEST("so with every exchange and grid, the joint exchange's partial rows included") {
+        for (int q = 1; q <= size; q++)
+            for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++) {
+                const spmm_plan_options options = {.device = device, .exchange = (spmm_exchange)e};
+                if (size % q) continue;
+                check_updates("rmat:6,8", SPMM_F64, q, &options);
+                check_updates("lap2d5:9", SPMM_F32, q, &options); /* of which nothing goes to other ranks */
+            }
+    }
+    TEST("a plan that is NULL has no new values") {
+        CHECK_INT(spmm_plan_update_values(NULL), SPMM_ERR_USAGE);
+        CHECK(strstr(spmm_error_message(), "spmm_plan_update_values: plan is NULL"));
+    }
+}
+
+static void test_rectangles(void)
+{
+    TEST("rectangles, and matrices with fewer rows or columns than ranks, have transposes, too") {
+        for (int s = SAMPLE_NO_ROWS; s < SAMPLES; s++)
+            for (int q = 1; q <= size; q++) {
+                distributed d;
+                spmm_plan *plan;
+                const spmm_plan_options options = {.device = device};
+                if (size % q) continue;
+                sample_csr((sample)s, SAMPLE_INTEGERS, SPMM_F64, &d.a);
+                CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &d.a, size / q, q, &d.block), SPMM_OK);
+                CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 3, &options, &plan), SPMM_OK);
+                check_both(&d, plan);
+                spmm_plan_destroy(plan);
+                distributed_destroy(&d);
+            }
+    }
+}
+
+static int has_line(const char *text, const char *line) { return text && strstr(text, line) != NULL; }
+
+static void test_view(void)
+{
+    TEST("a view has the kernel, the exchange and the products, of the transpose, too, once it is there") {
+        static char text[1 << 14];
+        const spmm_plan_options options = {.device = device};
+        distributed d;
+        spmm_plan *plan;
+        FILE *const f = tmpfile();
+        char kernel[80];
+        CHECK(f);
+        distributed_create("lap2d5:20", SPMM_F64, 1, &d);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 4, &options, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_view(plan, test_.rank == 0 ? f : NULL), SPMM_OK);
+        check_both(&d, plan);
+        CHECK_INT(spmm_plan_view(plan, f), SPMM_OK);
+        CHECK_INT(spmm_plan_view(NULL, f), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_plan_view(plan, test_.rank == 0 ? NULL : f), SPMM_ERR_USAGE);
+        FILE *const unwritable = fopen("/dev/full", "w");
+        CHECK_INT(spmm_plan_view(plan, unwritable), SPMM_ERR_OUTPUT);
+        fclose(unwritable);
+        rewind(f);
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        fclose(f);
+        snprintf(kernel, sizeof kernel, "kernel      %s on ", spmm_plan_kernel(plan));
+        const int first = test_.rank == 0;
+        CHECK(first == has_line(text, kernel));
+        CHECK(first == has_line(text, "matrix      400 x 400, 1920 entries on a "));
+        CHECK(first == has_line(text, device == SPMM_CPU ? "device      cpu, " : "device      cuda, "));
+        CHECK(first == has_line(text, size == 1 ? "exchange    none" : "exchange    halo by "));
+        CHECK(first == has_line(text, "products    none yet\n"));
+        CHECK(first == has_line(text, "products    2: mean "));
+        CHECK(first == has_line(text, "Y := A^T X, K = 4, f64\n"));
+        CHECK(first == has_line(text, "products    4: mean "));
+        spmm_plan_destroy(plan);
+        distributed_destroy(&d);
+    }
+}
+
+static void test_misuse(void)
+{
+    TEST("a wrong argument on one rank is an error there, and hangs nobody") {
+        for (int q = 1; q <= size; q++) {
+            const spmm_plan_options options = {.device = device};
+            distributed d;
+            spmm_plan *plan;
+            spmm_multivector x, y, other;
+            if (size % q) continue;
+            distributed_create("uniform:60,4", SPMM_F64, q, &d);
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 4, &options, &plan), SPMM_OK);
+            CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+            CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+            CHECK_INT(spmm_multivector_create(x.rows + 1, 4, SPMM_F64, device, &other), SPMM_OK);
+            const int bad = test_.rank == size - 1;
+            CHECK_INT(spmm_apply_transposed(NULL, 1, &y, 0, &x), SPMM_ERR_USAGE);
+            spmm_status status = spmm_apply_transposed(plan, 1, &y, 0, bad ? &other : &x);
+            CHECK(!bad || status == SPMM_ERR_USAGE);
+            CHECK(!bad || strstr(spmm_error_message(), "spmm_apply_transposed: y is "));
+            status = spmm_apply_transposed(plan, 1, test_.rank == 0 ? NULL : &y, 0, &x);
+            CHECK(test_.rank != 0 || status == SPMM_ERR_USAGE);
+            status = spmm_apply_transposed(plan, 1, bad ? &x : &y, 0, bad ? NULL : &x);
+            CHECK(!bad || status == SPMM_ERR_USAGE);
+            fill(&y, d.block.row_begin);
+            CHECK_INT(spmm_apply_transposed(plan, 1, &y, 0, &x), SPMM_OK);
+            check_rows(&d.a, 1, 1, 0, &x, d.block.x_begin);
+            spmm_multivector_destroy(&x);
+            spmm_multivector_destroy(&y);
+            spmm_multivector_destroy(&other);
+            spmm_plan_destroy(plan);
+            distributed_destroy(&d);
+        }
+    }
+}
+
+#endif
