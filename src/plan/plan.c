@@ -189,11 +189,11 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
 {
     static const spmm_plan_options defaults;
     const spmm_plan_options *o = options ? options : &defaults;
-    const double start = MPI_Wtime();
     sp_plan_own *own = NULL;
     spmm_status status;
     if (plan) *plan = NULL;
     TRY(sp_comm_check(comm, __func__));
+    const double start = MPI_Wtime(); /* MPICH ends a program that asks before MPI_Init() */
     TRY(sp_plan_check(comm, block, k, o, plan));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&own, 1, sizeof *own, "a plan")));
     TRY_GOTO(sp_agree(comm, "plan", fetch(block, o, own)), failed);
