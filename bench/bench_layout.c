@@ -7,14 +7,10 @@
  *  memory. A column-major Y is compared with a row-major one, bit by bit: exit status 1 if they differ. CSV on the standard
  *  output. */
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "comm/binding.h"
 #include "comm/comm.h"
 #include "common/bench.h"
-#include "device/device.h"
 #include "formats/multivector.h"
 
 enum { ROUNDS = 21 };
@@ -131,15 +127,13 @@ static spmm_status make(const spmm_block *block, int64_t k, const spmm_plan_opti
     return make_others(&o->y[0], &o->y[1], &o->y[2]);
 }
 
-static spmm_status run_matrix(const char *name, int64_t k, spmm_device device, const char *kernel)
+static spmm_status run_matrix(const char *name, int64_t k, const spmm_plan_options *options)
 {
     bench_matrix m;
     operands o;
-    const spmm_plan_options options = {
-        .device = device, .kernel = kernel, .format = SPMM_FORMAT_AUTO, .ell_limit = 100};
     memset(&o, 0, sizeof o);
     TRY(bench_matrix_create(NULL, name, SPMM_F64, &m));
-    spmm_status status = sp_agree(MPI_COMM_WORLD, "apply", make(&m.block, k, &options, &o));
+    spmm_status status = sp_agree(MPI_COMM_WORLD, "apply", make(&m.block, k, options, &o));
     if (status == SPMM_OK) status = time_all(name, &o);
     for (int i = 0; i < 3; i++) {
         spmm_multivector_destroy(&o.x[i]);
@@ -152,22 +146,14 @@ static spmm_status run_matrix(const char *name, int64_t k, spmm_device device, c
 
 static spmm_status work(int argc, char **argv)
 {
-    char *const colon = argc > 1 ? strchr(argv[1], ':') : NULL;
-    const char *const kernel = colon ? colon + 1 : NULL;
-    if (colon) *colon = '\0';
-    const int cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
-    const int64_t k = argc > 2 ? atoll(argv[2]) : 0;
-    sp_binding binding;
-    if (argc < 4 || !(cuda || cpu) || k < 1)
-        return sp_fail(SPMM_ERR_USAGE, "usage: bench_layout cpu|cuda[:KERNEL] K MATRIX...");
-    TRY(sp_bind_rank(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_CPU, 0, &binding));
-    omp_set_num_threads(binding.threads);
+    device_run r;
+    TRY(device_run_ready("bench_layout", argc, argv, &r));
     if (rank == 0) {
-        printf("# on %s, ms, median of %d\nmatrix,k,kernel", cuda ? binding.gpu.name : binding.host, ROUNDS);
+        printf("# on %s, ms, median of %d\nmatrix,k,kernel", r.on, ROUNDS);
         for (int c = 0; c < CALLS; c++) printf(",%s", calls[c].name);
         printf(",wrong\n");
     }
-    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], k, cuda ? SPMM_CUDA : SPMM_CPU, kernel));
+    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], r.k, &r.options));
     return SPMM_OK;
 }
 

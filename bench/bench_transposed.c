@@ -8,12 +8,8 @@
  *  threads, to the GPU where the plan is there. A^T of a matrix of integers is compared with sums made here: exit status 1
  *  if an element differs. CSV on the standard output. The bars: A X by at least 0.6 of its speed, values within
  *  twice the time of the copy. */
-#include <omp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "comm/binding.h"
 #include "comm/comm.h"
 #include "common/bench.h"
 #include "device/device.h"
@@ -108,26 +104,24 @@ static spmm_status time_all(const char *name, const spmm_block *b, operands *o)
     return SPMM_OK;
 }
 
-static spmm_status run_matrix(const char *name, int64_t k, spmm_device device, const char *kernel)
+static spmm_status run_matrix(const char *name, int64_t k, const spmm_plan_options *options)
 {
     bench_matrix m;
-    operands o = {.device = device};
-    const spmm_plan_options options = {
-        .device = device, .kernel = kernel, .format = SPMM_FORMAT_AUTO, .ell_limit = 100};
+    operands o = {.device = options->device};
     TRY(bench_matrix_create(NULL, name, SPMM_F64, &m));
     for (int64_t e = 0; e < m.block.csr.nnz; e++) ((double *)m.block.csr.as)[e] = (double)(e % 9 - 4);
     o.a = &m.block.csr;
     const int64_t bytes = o.a->nnz * 8;
-    spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &m.block, k, &options, &o.plan);
-    if (status == SPMM_OK) status = spmm_plan_create(MPI_COMM_WORLD, &m.block, k, &options, &o.alone);
+    spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &m.block, k, options, &o.plan);
+    if (status == SPMM_OK) status = spmm_plan_create(MPI_COMM_WORLD, &m.block, k, options, &o.alone);
     if (status == SPMM_OK) status = spmm_plan_x_create(o.plan, &o.x);
     if (status == SPMM_OK) status = spmm_plan_y_create(o.plan, &o.y);
     if (status == SPMM_OK)
-        status = device == SPMM_CUDA ? sp_device_alloc(&o.copy, bytes, "values")
-                                     : sp_alloc(&o.copy, bytes, 1, "values");
+        status = options->device == SPMM_CUDA ? sp_device_alloc(&o.copy, bytes, "values")
+                                              : sp_alloc(&o.copy, bytes, 1, "values");
     status = sp_agree(MPI_COMM_WORLD, "apply", status);
     if (status == SPMM_OK) status = time_all(name, &m.block, &o);
-    if (device == SPMM_CUDA)
+    if (options->device == SPMM_CUDA)
         sp_device_free(o.copy);
     else
         sp_free(o.copy);
@@ -141,22 +135,14 @@ static spmm_status run_matrix(const char *name, int64_t k, spmm_device device, c
 
 static spmm_status work(int argc, char **argv)
 {
-    char *const colon = argc > 1 ? strchr(argv[1], ':') : NULL;
-    const char *const kernel = colon ? colon + 1 : NULL;
-    if (colon) *colon = '\0';
-    const int cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
-    const int64_t k = argc > 2 ? atoll(argv[2]) : 0;
-    sp_binding binding;
-    if (argc < 4 || !(cuda || cpu) || k < 1)
-        return sp_fail(SPMM_ERR_USAGE, "usage: bench_transposed cpu|cuda[:KERNEL] K MATRIX...");
-    TRY(sp_bind_rank(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_CPU, 0, &binding));
-    omp_set_num_threads(binding.threads);
+    device_run r;
+    TRY(device_run_ready("bench_transposed", argc, argv, &r));
     if (rank == 0)
         printf(
             "# on %s, ms, median of %d\n"
             "matrix,k,kernel,ax_ms,atx_ms,atx_speed,update_ms,update_both_ms,copy_ms,update_copies,update_both_copies,first_atx_ms,first_update_ms,wrong\n",
-            cuda ? binding.gpu.name : binding.host, ROUNDS);
-    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], k, cuda ? SPMM_CUDA : SPMM_CPU, kernel));
+            r.on, ROUNDS);
+    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], r.k, &r.options));
     return SPMM_OK;
 }
 

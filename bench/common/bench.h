@@ -202,6 +202,17 @@ int bench_main(const bench *b, int argc, char **argv);
 int run_under_mpi(int argc, char **argv, const char *name, int *rank,
                   spmm_status (*program)(int argc, char **argv));
 
+/** What the command line of a bench asks for that times a plan's calls on one kind of device. */
+typedef struct device_run {
+    spmm_plan_options options; /**< device and kernel; kernel lies in argv[1] */
+    int64_t k;
+    char on[256]; /**< the rank's GPU or host */
+} device_run;
+
+/** Reads NAME cpu|cuda[:KERNEL] K MATRIX..., whose matrices are argv[3] and further, and binds the rank to its cores or GPU.
+ *  \param [in,out] argv  the colon of argv[1] is overwritten  \return SPMM_OK, SPMM_ERR_USAGE, or as sp_bind_rank() */
+spmm_status device_run_ready(const char *name, int argc, char **argv, device_run *r);
+
 /** Adds an adaptor; \return it. Local. */
 library *run_add_library(run *r, const peer_adaptor *p);
 /** Adds a form of it as a contender of that name; more than MAX_CONTENDERS are ignored. Local. */

@@ -7,6 +7,7 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "comm/binding.h"
 #include "comm/comm.h"
 #include "bench.h"
 
@@ -267,4 +268,23 @@ int run_under_mpi(int argc, char **argv, const char *name, int *rank,
     spmm_device_close();
     MPI_Finalize();
     return sp_exit_code(status);
+}
+
+spmm_status device_run_ready(const char *name, int argc, char **argv, device_run *r)
+{
+    char *const colon = argc > 1 ? strchr(argv[1], ':') : NULL;
+    sp_binding binding;
+    if (colon) *colon = '\0';
+    const int cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, cpu = argc > 1 && strcmp(argv[1], "cpu") == 0;
+    *r = (device_run){.k = argc > 2 ? atoll(argv[2]) : 0,
+                      .options = {.device = cuda ? SPMM_CUDA : SPMM_CPU,
+                                  .kernel = colon ? colon + 1 : NULL,
+                                  .format = SPMM_FORMAT_AUTO,
+                                  .ell_limit = 100}};
+    if (argc < 4 || !(cuda || cpu) || r->k < 1)
+        return sp_fail(SPMM_ERR_USAGE, "usage: %s cpu|cuda[:KERNEL] K MATRIX...", name);
+    TRY(sp_bind_rank(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_CPU, 0, &binding));
+    omp_set_num_threads(binding.threads);
+    snprintf(r->on, sizeof r->on, "%s", cuda ? binding.gpu.name : binding.host);
+    return SPMM_OK;
 }
