@@ -148,7 +148,8 @@ static spmm_multivector stored(const run *r, peer_layout layout, void *data)
                               SPMM_CUDA,
                               data,
                               0,
-                              0};
+                              0,
+                              SPMM_ROW_MAJOR};
 }
 
 /** Downloads the sampled rows, a run of consecutive ones at a time, and compares them. */

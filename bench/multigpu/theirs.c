@@ -162,7 +162,7 @@ static const char *theirs_begin(void *handle)
     t->column = t->p.form->layout == PEER_COLUMN;
     t->part = part_of(t->p.a);
     t->x = (spmm_multivector){
-        t->part * size, k, t->column ? t->part * size : k, precision, SPMM_CUDA, NULL, 0, 0};
+        t->part * size, k, t->column ? t->part * size : k, precision, SPMM_CUDA, NULL, 0, 0, SPMM_ROW_MAJOR};
     t->y = (spmm_multivector){rows, k, t->column ? rows : k, precision, SPMM_CUDA, NULL,
                               0,    0, SPMM_ROW_MAJOR};
     const spmm_status status = sp_agree(MPI_COMM_WORLD, "theirs", set_up(t));
