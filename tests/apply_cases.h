@@ -214,9 +214,11 @@ static void by_columns_destroy(by_columns *b)
     free(b->host);
 }
 
-/** Checks that b has the bits of the row-major y, and between its columns what was there. */
-static void check_same(by_columns *b, const spmm_multivector *y)
+/** Checks that b has the bits of the row-major y, and between its columns what was there.
+ *  \param [in] what  what b is, for the message */
+static void check_same(by_columns *b, const spmm_multivector *y, const char *what)
 {
+    int wrong = 0;
     spmm_multivector host;
     CHECK_INT(spmm_multivector_create(y->rows, y->k, y->precision, SPMM_CPU, &host), SPMM_OK);
     CHECK_INT(spmm_multivector_copy(y, &host), SPMM_OK);
@@ -224,7 +226,12 @@ static void check_same(by_columns *b, const spmm_multivector *y)
     for (int64_t j = 0; j < y->k; j++)
         for (int64_t i = 0; i < b->v.ld; i++) {
             const double found = sample_get(b->host, y->precision, j * b->v.ld + i);
-            CHECK(found == (i < y->rows ? sample_get(host.data, y->precision, i * host.ld + j) : 77));
+            const double expected = i < y->rows ? sample_get(host.data, y->precision, i * host.ld + j) : 77;
+            CHECK(found == expected);
+            if (found != expected && wrong++ < 3)
+                printf("  (rank %d) %s: row %lld of %lld, column %lld of %lld is %.17g, expected %.17g\n",
+                       test_.rank, what, (long long)i, (long long)y->rows, (long long)j, (long long)y->k,
+                       found, expected);
         }
     spmm_multivector_destroy(&host);
 }
@@ -248,7 +255,10 @@ static void check_layouts(const char *spec, spmm_precision precision, int64_t k,
             by_columns_create(y->rows, k, 3, precision, transposed ? first_x : first_y, &cz);
             CHECK_INT(spmm_multivector_copy(&cx.v, x), SPMM_OK); /* converts */
             CHECK_INT(spmm_multivector_copy(&cy.v, y), SPMM_OK);
-            check_same(&cx, x);
+            char what[128];
+            snprintf(what, sizeof what, "%s, %d process columns, factors %g and %g%s", spec, q, alpha, beta,
+                     transposed ? ", transposed" : "");
+            check_same(&cx, x, what);
             if (transposed) {
                 CHECK_INT(spmm_apply_transposed(p.plan, alpha, &cx.v, beta, &cy.v), SPMM_OK);
                 CHECK_INT(spmm_apply_transposed(p.plan, alpha, x, beta, &cz.v), SPMM_OK);
@@ -259,8 +269,8 @@ static void check_layouts(const char *spec, spmm_precision precision, int64_t k,
                 CHECK_INT(spmm_apply(p.plan, alpha, x, beta, &cz.v), SPMM_OK);
                 CHECK_INT(spmm_apply(p.plan, alpha, &cx.v, beta, y), SPMM_OK);
             }
-            check_same(&cy, y);
-            check_same(&cz, y);
+            check_same(&cy, y, what);
+            check_same(&cz, y, what);
             by_columns_destroy(&cx);
             by_columns_destroy(&cy);
             by_columns_destroy(&cz);
