@@ -10,6 +10,7 @@
 typedef struct staging {
     char *in, *out;   /* staging buffers in pinned host memory; in: received rows; out: rows to send */
     sp_event **event; /* [outs] recorded after the copy of each outgoing message to the host */
+    sp_event *placed; /* recorded after the copies of the received messages to the GPU */
 } staging;
 
 static int64_t bytes_of(const sp_message *list, int count)
@@ -24,6 +25,7 @@ static void destroy(sp_exchange *x)
     staging *const m = x->state;
     if (!m) return;
     for (int i = 0; m->event && i < x->outs; i++) sp_event_destroy(m->event[i]);
+    sp_event_destroy(m->placed);
     sp_device_host_free(m->in);
     sp_device_host_free(m->out);
     sp_free(m->event);
@@ -40,7 +42,7 @@ static spmm_status create(sp_exchange *x)
     TRY(sp_device_host_alloc((void **)&m->out, bytes_of(x->out, x->outs), "rows to send"));
     TRY(sp_alloc_zero((void **)&m->event, x->outs, sizeof(sp_event *), "marks"));
     for (int i = 0; i < x->outs; i++) TRY(sp_event_create(&m->event[i]));
-    return SPMM_OK;
+    return sp_event_create(&m->placed);
 }
 
 /** Queues copies of all outgoing messages from GPU memory to the staging buffer. */
@@ -56,13 +58,17 @@ static spmm_status fetch(sp_exchange *x)
     return SPMM_OK;
 }
 
+/** Queues the copies to the host, and then posts the receives. Between the column blocks of a product nobody waits
+ *  for the GPU: the rows received before must have left the staging buffer, because a message that a neighbour has
+ *  sent already arrives as soon as its receive is posted. */
 static spmm_status begin(sp_exchange *x)
 {
-    staging *const m = x->state;
+    const staging *const m = x->state;
+    spmm_status status = fetch(x);
+    if (status == SPMM_OK) status = sp_event_wait(m->placed);
     for (int i = 0; i < x->ins; i++)
         TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].stage, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
                              SP_TAG_ROWS, x->comm, &x->request[i])));
-    const spmm_status status = fetch(x);
     if (status != SPMM_OK) sp_exchange_give_up(x);
     return status;
 }
@@ -113,6 +119,7 @@ static spmm_status end(sp_exchange *x)
         placed += count;
     }
     TRY(sp_wait(x->request + x->ins, x->outs));
+    note(&first, sp_event_record(m->placed, SP_STREAM_MOVE));
     note(&first, sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE));
     return first;
 }
