@@ -558,6 +558,83 @@ def _():
         near(plan.T @ y, (A.T @ X)[plan.x_range])
 
 
+@case("a product that is begun and ended apart is the product, and others wait for its end")
+def _():
+    need("spmm_apply_begin")
+    for k, grid in ((4, None), ([1, 4], None), (4, (1, ranks))):
+        with Plan(comm, on_root(A), k, grid=grid) as plan:
+            expected = (A @ X)[plan.y_range]
+            for x in (np.ascontiguousarray(X[plan.x_range]), np.asfortranarray(X[plan.x_range]), np.repeat(X, 2, axis=1)[plan.x_range, ::2]):
+                for out in (np.ones_like(expected), np.asfortranarray(np.ones_like(expected)), np.ones((len(expected), 8))[:, ::2]):
+                    assert plan.begin(x, out=out, alpha=2, beta=-1) is None
+                    assert plan.end() is out
+                    near(out, 2 * expected - 1, f"{k} {grid}")
+            out = np.empty_like(expected)
+            plan.begin(X[plan.x_range], out=out)
+            for call in (lambda: plan @ X[plan.x_range], lambda: plan.T @ expected, lambda: plan.update_values(None),
+                         lambda: plan.begin(X[plan.x_range], out=out), lambda: plan.apply(X[plan.x_range], out=out)):
+                assert refused(spmm_mpi.Error, "has begun: end() comes first", call).status is spmm_mpi.Status.USAGE
+            near(plan.end(), expected)
+            refused(spmm_mpi.Error, "no product of the plan has begun", plan.end)
+            near(plan @ X[plan.x_range], expected)
+    for apart in (1, 2):  # (with 2, X and out are copied)
+        plan = Plan(comm, on_root(A), 4)
+        plan.begin(np.repeat(X, apart, axis=1)[plan.x_range, ::apart], out=np.empty((len(X[plan.y_range]), 4 * apart))[:, ::apart])
+        gc.collect()
+        plan.close()  # ends it
+
+
+@case("a begin with wrong arguments leaves no rank waiting")
+def _():
+    need("spmm_apply_begin")
+    for k in (4, [1, 4]):
+        with Plan(comm, on_root(A), k) as plan:
+            out = np.empty_like(X[plan.y_range])
+            for kind, part, wrong in bad_x(plan):
+                refused(kind, "", plan.begin, wrong, out=out)  # (of some, out has too few columns)
+            refused(TypeError, "out is a NoneType", plan.begin, X[plan.x_range], out=None)
+            bad = rank == ranks - 1
+            if k == 4:  # one rank alone: it fails at once, its neighbours at the end
+                if bad:
+                    refused(TypeError, "alpha is", plan.begin, X[plan.x_range], out=out, alpha="1")
+                else:
+                    plan.begin(X[plan.x_range], out=out)
+                    try:
+                        plan.end()
+                    except spmm_mpi.Error as error:
+                        assert error.status is spmm_mpi.Status.MPI, error
+            near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+
+
+@case("arrays of other packages are taken by DLPack")
+def _():
+    class Other:
+        """An array that has nothing but DLPack."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **keywords):
+            return self.array.__dlpack__(**keywords)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    class Elsewhere(Other):
+        def __dlpack_device__(self):
+            return (7, 0)  # kDLVulkan
+
+    if not hasattr(np, "from_dlpack"):
+        raise Skipped("this NumPy has no from_dlpack")
+    with Plan(comm, on_root(A), 4) as plan:
+        x, y = np.array(X[plan.x_range]), np.empty((len(X[plan.y_range]), 4))
+        near(plan @ Other(x), (A @ X)[plan.y_range])
+        near(plan.apply(Other(x), out=y), (A @ X)[plan.y_range])
+        refused(TypeError, "X is float32", plan.__matmul__, Other(x.astype(np.float32)))
+        refused(TypeError, "X is on a device of DLPack's type 7", plan.__matmul__, Elsewhere(x))
+        near(plan @ x, (A @ X)[plan.y_range])
+
+
 @case("values are updated by a matrix of the same pattern, or by each rank's own")
 def _():
     need("spmm_plan_update_values")

@@ -22,6 +22,14 @@ def moved(plan, values):
     return x
 
 
+def cupy_or_skip():
+    try:
+        import cupy
+    except ImportError as error:
+        raise Skipped(str(error)) from None
+    return cupy
+
+
 class Theirs:
     """An array of a library that nobody knows: columns of a DeviceArray, by what it says of itself."""
 
@@ -75,6 +83,18 @@ def _():
     gc.collect()
 
 
+@case("a product on the GPU is begun and ended apart")
+def _():
+    need("spmm_apply_begin")
+    with gpu_plan() as plan:
+        x = plan.x_zeros()
+        x.set(np.ascontiguousarray(X[plan.x_range, :4]))
+        for out in (plan.y_zeros(), np.empty((len(EXPECTED[plan.y_range]), 4))):
+            plan.begin(x, out=out)
+            assert plan.end() is out
+            near(out if isinstance(out, np.ndarray) else out.get(), EXPECTED[plan.y_range, :4])
+
+
 @case("arrays of other libraries are used in place, or copied on the GPU if they are parts of others")
 def _():
     with gpu_plan() as plan, gpu_plan(k=8) as wide:
@@ -87,6 +107,33 @@ def _():
         assert plan.apply(Theirs(x), out=contiguous, alpha=3) is contiguous
         near(out.get(), 3 * EXPECTED[plan.y_range])
         near((plan @ Theirs(x, stream=None)).get(), EXPECTED[plan.y_range])
+
+
+@case("arrays of other libraries are taken by DLPack")
+def _():
+    cupy = cupy_or_skip()
+
+    class Other:
+        """An array of CuPy that has nothing but DLPack."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, stream):
+            return self.array.__dlpack__(stream=stream)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    with gpu_plan() as plan:
+        x, y = cupy.asarray(X[plan.x_range]), plan.y_zeros()
+        for layout in (x, cupy.asfortranarray(x), cupy.hstack([x, x])[:, 4:]):
+            near((plan @ Other(layout)).get(), EXPECTED[plan.y_range])
+        near(plan.apply(Other(x), out=y).get(), EXPECTED[plan.y_range])
+        refused(ValueError, "read-only", plan.apply, x, out=Other(cupy.asarray(y.get())))
+        refused(TypeError, "X is float32", plan.__matmul__, Other(x.astype(np.float32)))
+        refused(TypeError, "no floating-point numbers of 64 or 32 bits", plan.__matmul__, Other(x.astype(np.int64)))
+        near((plan @ x).get(), EXPECTED[plan.y_range])
 
 
 @case("what is wrong with them is refused, and leaves no rank waiting")
@@ -224,10 +271,7 @@ def _():
 
 @case("arrays of CuPy stay on the GPU, in place, and products wait for their stream")
 def _():
-    try:
-        import cupy
-    except ImportError as error:
-        raise Skipped(str(error)) from None
+    cupy = cupy_or_skip()
     with gpu_plan() as plan:
         x = cupy.asarray(X[plan.x_range])
         y = plan @ x

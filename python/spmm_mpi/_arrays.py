@@ -144,6 +144,8 @@ def kind_of(x, name):
         return TORCH, x
     if hasattr(x, "__cuda_array_interface__"):
         return (CUPY if type(x).__module__.partition(".")[0] == "cupy" else DEVICE), x
+    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+        return by_dlpack(x, name)
     raise TypeError(f"{name} is a {type(x).__name__}, expected an array of NumPy, CuPy or PyTorch (numpy.asarray, "
                     f".toarray() of a sparse one)")
 
@@ -161,6 +163,48 @@ def layout(x, kind, name, dtype):
         raise TypeError(f"{name} is a masked array, and a product has no masks")
     address, read_only = interface["data"]
     return found, tuple(interface["shape"]), interface.get("strides"), address, not read_only
+
+
+# ---- DLPack: arrays of whatever else, of JAX for example ----
+
+class DlpackTensor(ctypes.Structure):
+    """DLTensor, with which a DLManagedTensor begins (dlpack.h before 1.0, which producers give to who asks for no version)."""
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+
+
+DLPACK_CPU, DLPACK_CUDA, DLPACK_FLOAT = 1, 2, 2
+DLPACK_LEGACY_STREAM = 1  # also the number that CUDA's driver has for it
+
+
+class DlpackArray:
+    """An array on a GPU that was given by DLPack, to be read: it keeps the memory alive by keeping the capsule, which frees it."""
+
+    def __init__(self, x, name):
+        self.capsule = x.__dlpack__(stream=DLPACK_LEGACY_STREAM)
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        tensor = DlpackTensor.from_address(pointer(self.capsule, b"dltensor"))
+        if tensor.code != DLPACK_FLOAT or tensor.lanes != 1 or tensor.bits not in (32, 64):
+            raise TypeError(f"{name} has elements that are no floating-point numbers of 64 or 32 bits, expected float64 or float32")
+        size, shape = tensor.bits // 8, tuple(tensor.shape[:tensor.ndim])
+        self.__cuda_array_interface__ = {
+            "shape": shape, "typestr": f"<f{size}", "data": ((tensor.data or 0) + tensor.offset, True), "version": 3,
+            "strides": tuple(size * step for step in tensor.strides[:tensor.ndim]) if tensor.strides else None,
+            "stream": DLPACK_LEGACY_STREAM}
+
+
+def by_dlpack(x, name):
+    """What kind_of() returns of an array that is reached by DLPack. Such an array is read, not written."""
+    device = x.__dlpack_device__()[0]
+    if device == DLPACK_CPU and hasattr(np, "from_dlpack"):
+        found = np.from_dlpack(x)
+        found.flags.writeable = False
+        return NUMPY, found
+    if device == DLPACK_CUDA:
+        return DEVICE, DlpackArray(x, name)
+    raise TypeError(f"{name} is on a device of DLPack's type {int(device)}, expected host memory (1) or a CUDA GPU (2)")
 
 
 TYPES = (np.dtype(np.float64), np.dtype(np.float32))

@@ -226,11 +226,25 @@ def check_mpi(lib, file):
                     f"with the other's MPI (pip install --no-binary mpi4py mpi4py, with MPICC set)")
 
 
+def check_version(lib, file):
+    """Refuses a libspmm that says itself that it has another interface, whatever its file is called."""
+    try:
+        version = lib.spmm_version
+    except AttributeError:  # it is older than this function
+        return
+    numbers = [c_int() for _ in range(3)]
+    version.restype, version.argtypes = c_char_p, [POINTER(c_int)] * 3
+    text = version(*map(ctypes.byref, numbers)).decode()
+    if f"{numbers[0].value}.{numbers[1].value}" != INTERFACE:
+        raise Error(f"{file} is libspmm {text}, and this spmm_mpi {VERSION} needs {INTERFACE}; {HOW}")
+
+
 class Library:
     """The functions of libspmm, found and opened at the first use."""
 
     def __init__(self):
         lib, self.file = open_library()
+        check_version(lib, self.file)
         check_mpi(lib, self.file)
         comm = comm_type()
         try:

@@ -1,5 +1,4 @@
 """Plans: the products of one matrix."""
-import ctypes
 import warnings
 
 import numpy as np
@@ -8,6 +7,7 @@ from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
 from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
+from ._product import Product
 
 # ---- agreement of the ranks ----
 
@@ -111,141 +111,6 @@ def grid_of(grid, rows, ranks):
     return (p, q)
 
 
-# ---- the products of one K ----
-
-addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
-
-
-class Usual:
-    """Arrays of NumPy that are rows of X (side 0) or Y (side 1) and need neither a closer look nor a copy: contiguous ones, and
-    those of x_zeros() and y_zeros(). What Operand takes ten times as long for is done once here, in advance."""
-
-    def __init__(self, product, side):
-        rows = product.rows[side]
-        self.dtype, self.shape = product.dtype, (rows, product.k)
-        self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
-        self.struct = product.described(rows, product.k, None, c.CPU)
-        self.reference = ctypes.byref(self.struct)
-
-    def take(self, x, written):
-        """The array as an argument, valid until the next call; None: it is not of the usual ones, or wrong."""
-        if type(x) is not np.ndarray or x.dtype is not self.dtype or x.shape not in self.shapes:
-            return None
-        memory = x.base
-        if type(memory) is arrays.HostMemory and x.strides == memory.strides and x.shape == memory.shape:
-            return memory.reference
-        flags = x.flags
-        if not (flags.c_contiguous and flags.aligned) or written and not flags.writeable:
-            return None
-        # (x.ctypes.data takes twice as long, but knows arrays that are read-only or empty, too)
-        self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
-        return self.reference
-
-
-class Product:
-    """An spmm_plan, and what its calls pass again and again."""
-
-    def __init__(self, plan, k):
-        self.lib, self.plan, self.k = c.loaded(), plan, k
-        self.handle = ctypes.c_void_p()
-        handle = plan._handle()
-        self.lib.check(self.lib.spmm_plan_create(handle, ctypes.byref(plan._block.struct), k, ctypes.byref(plan._options),
-                                                 ctypes.byref(self.handle)))
-        self.spares = {}
-        self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device
-        self.y_rows = plan._own_y_rows(self)
-        self.rows = (plan._x_range.stop - plan._x_range.start, self.y_rows)
-        # made once, since making them takes longer than a small product: side, and whether it is written -> the shapes and
-        # an spmm_multivector of contiguous arrays
-        self.usual = {(side, written): Usual(self, side) for side in (0, 1) for written in (False, True)}
-
-    def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
-        return c.Multivector(rows, self.k, ld, self.precision, space, address, 0, 0, layout)
-
-    def create(self, side):
-        """A multivector like X (side 0) or Y (side 1), zeroed. Local."""
-        function = (self.lib.spmm_plan_x_create, self.lib.spmm_plan_y_create)[side]
-        return arrays.allocated(lambda struct: function(self.handle, struct), self.space)
-
-    def spare(self, side):
-        """The multivector that X or Y is copied into, or out of, if it cannot be used as it is."""
-        if side not in self.spares:
-            self.spares[side] = self.create(side)
-        return self.spares[side]
-
-    def place(self, operand, side, name):
-        """(the operand as libspmm can use it, the spare that it is a copy in, or None); side: 0 with rows of X, 1 of Y."""
-        if operand.kind >= arrays.CUPY:
-            if not self.plan._options.stream:
-                arrays.wait_for(operand)
-            arrays.check_gpu(operand, name)
-        memory = operand.memory
-        if memory is not None and memory.struct.space == self.space:
-            return memory.reference, None
-        here = operand.kind >= arrays.CUPY or self.space == c.CPU
-        if operand.direct and here:
-            ld = operand.ld if operand.columns else max(operand.ld, self.k)
-            return self.described(self.rows[side], ld, operand.address, self.space, operand.columns), None
-        spare = self.spare(side)
-        return spare.reference, spare
-
-    def fill(self, operand, spare):
-        """Copies the operand's elements into the spare."""
-        if operand.kind < arrays.CUPY and self.space == c.CPU:
-            np.copyto(spare.array(), operand.matrix())
-        elif operand.kind < arrays.CUPY:
-            host = np.ascontiguousarray(operand.matrix())
-            arrays.copy(arrays.described(host), spare.reference)
-        else:
-            arrays.copy(self.described(spare.shape[0], operand.ld, operand.address, c.CUDA), spare.reference)
-
-    def empty(self, operand, spare):
-        """Copies the spare's elements into the operand, in host memory."""
-        target = operand.matrix()
-        if self.space == c.CPU:
-            np.copyto(target, spare.array())
-            return
-        host = target if target.flags.c_contiguous and target.flags.aligned else np.empty(target.shape, target.dtype)
-        arrays.copy(spare.reference, arrays.described(host))
-        if host is not target:
-            np.copyto(target, host)
-
-    def run(self, function, x, y, sides, alpha, beta):
-        """Y := alpha A X + beta Y, or with A^T; sides: whose rows x and y have. Collective, like function."""
-        try:
-            source, copied = self.place(x, sides[0], "X")
-            target, result = self.place(y, sides[1], "out")
-            if copied is not None:
-                self.fill(x, copied)
-            if result is not None and beta != 0:
-                self.fill(y, result)
-        except BaseException:
-            self.tell(function)
-            raise
-        status = function(self.handle, alpha, source, beta, target)
-        if status:
-            self.lib.check(status)
-        if result is not None:
-            self.empty(y, result)
-
-    def quick(self, source, target, alpha, beta, out):
-        """run() for what Usual took, where nothing can go wrong before libspmm is called."""
-        status = self.lib.spmm_apply(self.handle, alpha, source, beta, target)
-        if status:
-            self.lib.check(status)
-        self.plan._last = self.k
-        return out
-
-    def tell(self, function):
-        """Takes the place of a product on a rank that cannot take part, so that its neighbours do not wait: they fail, too."""
-        function(self.handle, 1.0, None, 0.0, None)
-
-    def destroy(self):
-        """Collective over the plan's communicator, but after MPI_Finalize."""
-        self.spares.clear()
-        self.lib.spmm_plan_destroy(self.handle)
-
-
 # ---- plans ----
 
 class Plan:
@@ -283,7 +148,7 @@ class Plan:
     def __init__(self, comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
-        self._products, self._block, self._closed, self._quick = {}, None, True, False
+        self._products, self._block, self._closed, self._quick, self._end = {}, None, True, False, None
         check_comm(comm)
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
@@ -309,7 +174,10 @@ class Plan:
             raise
         self._last = next(iter(self._products), None)
         # in host memory most products need no closer look: see Usual
-        self._quick = self._options.device == c.CPU
+        self._quick = self._takes_usual()
+
+    def _takes_usual(self):
+        return self._options.device == c.CPU
 
     # ---- set-up ----
 
@@ -517,11 +385,42 @@ class Plan:
         [x rows, K]. Else like apply(). Error on every rank: libspmm has no spmm_apply_transposed."""
         return self._multiply("spmm_apply_transposed", (1, 0), X, (out,), alpha, beta)
 
+    def begin(self, X, *, out, alpha=1.0, beta=0.0):
+        """Begins out := alpha A X + beta out, and returns while rows of X may still be under way and a GPU computes; end() completes
+        it. Until then X and out belong to the product. One product of a plan can have begun. Else like apply(): collective, and
+        without k the ranks agree on K here. Error: libspmm has no spmm_apply_begin, or a product has begun."""
+        self._check_idle()
+        product, x, y, alpha, beta = self._examined(c.loaded().need("spmm_apply_begin"), (0, 1), X, (out,), alpha, beta)
+        self._end = product.begin(x, y, alpha, beta)
+        self._quick = False  # so that _check_idle() is asked
+
+    def end(self):
+        """Completes the product that begin() began, and returns its out. Collective. Error: none has begun; libspmm failed, or another
+        rank has."""
+        self._check_open()
+        if self._end is None:
+            raise c.Error("no product of the plan has begun: begin() comes first", c.Status.USAGE)
+        end, self._end = self._end, None
+        self._quick = self._takes_usual()
+        return end()
+
+    def _check_idle(self):
+        self._check_open()
+        if self._end is not None:
+            raise c.Error("a product of the plan has begun: end() comes first", c.Status.USAGE)
+
     def _multiply(self, name, sides, X, out, alpha, beta):
         """out: a tuple of one, or None where it is to be made."""
-        self._check_open()
+        self._check_idle()
         lib = c.loaded()
         function = lib.spmm_apply if name == "spmm_apply" else lib.need(name)
+        product, x, y, alpha, beta = self._examined(function, sides, X, out, alpha, beta)
+        product.run(function, x, y, sides, alpha, beta)
+        return y.like
+
+    def _examined(self, function, sides, X, out, alpha, beta):
+        """The Product for X, and the operands and factors of a call of function. Ranks that wait for one that was given something
+        wrong are told."""
         if self._only:
             product = self._products[self._last]
             try:
@@ -532,10 +431,8 @@ class Plan:
             except BaseException:
                 product.tell(function)
                 raise
-        else:
-            product, x, y, alpha, beta = self._agreed(function, sides, X, out, alpha, beta)
-        product.run(function, x, y, sides, alpha, beta)
-        return y.like
+            return product, x, y, alpha, beta
+        return self._agreed(function, sides, X, out, alpha, beta)
 
     def _operands(self, product, sides, X, out):
         """X and out as Operands (None: out is to be made). product: that of the only K, or None."""
@@ -606,8 +503,8 @@ class Plan:
         values: a matrix as in the constructor, with the same pattern (with rows="root" on rank 0, and None on the others); or on
         each rank an array [entries of the rank] with the values of the rank's own entries, in the order of block().data.
         TypeError, ValueError on every rank: one was given something wrong, and no value has changed. Error: libspmm failed, or
-        has no spmm_plan_update_values."""
-        self._check_open()
+        has no spmm_plan_update_values, or a product has begun."""
+        self._check_idle()
         update = c.loaded().need("spmm_plan_update_values")
         mine, error = attempt(self._new_values, values)
         kinds = agree(self._comm, error, "values" if isinstance(mine, np.ndarray) else "matrix")
@@ -666,7 +563,7 @@ class Plan:
 
     def _release(self):
         from mpi4py import MPI
-        self._closed, self._quick = True, False
+        self._closed, self._quick, self._end = True, False, None
         for product in self._products.values():
             product.destroy()
         self._products.clear()

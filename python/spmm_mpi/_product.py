@@ -1,0 +1,165 @@
+"""The products of one K: an spmm_plan, and how arrays reach it."""
+import ctypes
+
+import numpy as np
+
+from . import _arrays as arrays
+from . import _library as c
+
+addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+
+
+class Usual:
+    """Arrays of NumPy that are rows of X (side 0) or Y (side 1) and need neither a closer look nor a copy: contiguous ones, and
+    those of x_zeros() and y_zeros(). What Operand takes ten times as long for is done once here, in advance."""
+
+    def __init__(self, product, side):
+        rows = product.rows[side]
+        self.dtype, self.shape = product.dtype, (rows, product.k)
+        self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
+        self.struct = product.described(rows, product.k, None, c.CPU)
+        self.reference = ctypes.byref(self.struct)
+
+    def take(self, x, written):
+        """The array as an argument, valid until the next call; None: it is not of the usual ones, or wrong."""
+        if type(x) is not np.ndarray or x.dtype is not self.dtype or x.shape not in self.shapes:
+            return None
+        memory = x.base
+        if type(memory) is arrays.HostMemory and x.strides == memory.strides and x.shape == memory.shape:
+            return memory.reference
+        flags = x.flags
+        if not (flags.c_contiguous and flags.aligned) or written and not flags.writeable:
+            return None
+        # (x.ctypes.data takes twice as long, but knows arrays that are read-only or empty, too)
+        self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
+        return self.reference
+
+
+class Product:
+    """An spmm_plan, and what its calls pass again and again."""
+
+    def __init__(self, plan, k):
+        self.lib, self.plan, self.k = c.loaded(), plan, k
+        self.handle = ctypes.c_void_p()
+        handle = plan._handle()
+        self.lib.check(self.lib.spmm_plan_create(handle, ctypes.byref(plan._block.struct), k, ctypes.byref(plan._options),
+                                                 ctypes.byref(self.handle)))
+        self.spares = {}
+        self.begun = None  # the operands of a product that has begun, kept until libspmm has done with them
+        self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device
+        self.y_rows = plan._own_y_rows(self)
+        self.rows = (plan._x_range.stop - plan._x_range.start, self.y_rows)
+        # made once, since making them takes longer than a small product: side, and whether it is written -> the shapes and
+        # an spmm_multivector of contiguous arrays
+        self.usual = {(side, written): Usual(self, side) for side in (0, 1) for written in (False, True)}
+
+    def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
+        return c.Multivector(rows, self.k, ld, self.precision, space, address, 0, 0, layout)
+
+    def create(self, side):
+        """A multivector like X (side 0) or Y (side 1), zeroed. Local."""
+        function = (self.lib.spmm_plan_x_create, self.lib.spmm_plan_y_create)[side]
+        return arrays.allocated(lambda struct: function(self.handle, struct), self.space)
+
+    def spare(self, side):
+        """The multivector that X or Y is copied into, or out of, if it cannot be used as it is."""
+        if side not in self.spares:
+            self.spares[side] = self.create(side)
+        return self.spares[side]
+
+    def place(self, operand, side, name):
+        """(the operand as libspmm can use it, the spare that it is a copy in, or None); side: 0 with rows of X, 1 of Y."""
+        if operand.kind >= arrays.CUPY:
+            if not self.plan._options.stream:
+                arrays.wait_for(operand)
+            arrays.check_gpu(operand, name)
+        memory = operand.memory
+        if memory is not None and memory.struct.space == self.space:
+            return memory.reference, None
+        here = operand.kind >= arrays.CUPY or self.space == c.CPU
+        if operand.direct and here:
+            ld = operand.ld if operand.columns else max(operand.ld, self.k)
+            return self.described(self.rows[side], ld, operand.address, self.space, operand.columns), None
+        spare = self.spare(side)
+        return spare.reference, spare
+
+    def fill(self, operand, spare):
+        """Copies the operand's elements into the spare."""
+        if operand.kind < arrays.CUPY and self.space == c.CPU:
+            np.copyto(spare.array(), operand.matrix())
+        elif operand.kind < arrays.CUPY:
+            host = np.ascontiguousarray(operand.matrix())
+            arrays.copy(arrays.described(host), spare.reference)
+        else:
+            arrays.copy(self.described(spare.shape[0], operand.ld, operand.address, c.CUDA), spare.reference)
+
+    def empty(self, operand, spare):
+        """Copies the spare's elements into the operand, in host memory."""
+        target = operand.matrix()
+        if self.space == c.CPU:
+            np.copyto(target, spare.array())
+            return
+        host = target if target.flags.c_contiguous and target.flags.aligned else np.empty(target.shape, target.dtype)
+        arrays.copy(spare.reference, arrays.described(host))
+        if host is not target:
+            np.copyto(target, host)
+
+    def call(self, function, x, y, sides, alpha, beta):
+        """Calls function(plan, alpha, X, beta, Y); sides: whose rows x and y have. Collective, like function. Returns its status, and
+        the spare that Y is in afterwards; None: it is in y."""
+        try:
+            source, copied = self.place(x, sides[0], "X")
+            target, result = self.place(y, sides[1], "out")
+            if copied is not None:
+                self.fill(x, copied)
+            if result is not None and beta != 0:
+                self.fill(y, result)
+        except BaseException:
+            self.tell(function)
+            raise
+        return function(self.handle, alpha, source, beta, target), result
+
+    def run(self, function, x, y, sides, alpha, beta):
+        """Y := alpha A X + beta Y, or with A^T; sides: whose rows x and y have. Collective, like function."""
+        status, result = self.call(function, x, y, sides, alpha, beta)
+        if status:
+            self.lib.check(status)
+        if result is not None:
+            self.empty(y, result)
+
+    def begin(self, x, y, alpha, beta):
+        """Begins Y := alpha A X + beta Y. Collective, but waits for nobody. Returns the function that ends it."""
+        self.begun = x, y
+        status, result = self.call(self.lib.spmm_apply_begin, x, y, (0, 1), alpha, beta)
+        if status:
+            self.lib.spmm_apply_end(self.handle)  # the neighbours must not wait for this rank
+            self.lib.check(status)
+
+        def end():
+            status = self.lib.spmm_apply_end(self.handle)
+            self.begun = None
+            if status:
+                self.lib.check(status)
+            if result is not None:
+                self.empty(y, result)
+            return y.like
+        return end
+
+    def quick(self, source, target, alpha, beta, out):
+        """run() for what Usual took, where nothing can go wrong before libspmm is called."""
+        status = self.lib.spmm_apply(self.handle, alpha, source, beta, target)
+        if status:
+            self.lib.check(status)
+        self.plan._last = self.k
+        return out
+
+    def tell(self, function):
+        """Takes the place of a product on a rank that cannot take part, so that its neighbours do not wait: they fail, too."""
+        function(self.handle, 1.0, None, 0.0, None)
+        if function is self.lib.spmm_apply_begin:
+            self.lib.spmm_apply_end(self.handle)
+
+    def destroy(self):
+        """Collective over the plan's communicator, but after MPI_Finalize."""
+        self.lib.spmm_plan_destroy(self.handle)  # ends a product that has begun, which may use the spares
+        self.spares.clear()
