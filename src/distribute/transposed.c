@@ -119,7 +119,7 @@ spmm_status sp_halo_transpose(const sp_grid *grid, const sp_halo *halo, int thre
 static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_map *map)
 {
     sp_halo numbered = *halo;
-    spmm_csr to[2] = {{0}, {0}};
+    spmm_csr to[SP_TRANSPOSED_PARTS] = {{0}, {0}};
     spmm_status status;
     if (halo->local.nnz >= SP_NOWHERE)
         return sp_fail(
@@ -132,18 +132,23 @@ static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_ma
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t e = 0; e < numbered.local.nnz; e++) ((double *)numbered.local.as)[e] = (double)e;
     TRY_GOTO(split(&numbered, threads, &to[0], &to[1]), done);
-    for (int n = 0; n < 2; n++)
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++)
         TRY_GOTO(sp_alloc((void **)&map->from[n], to[n].nnz, sizeof *map->from[n], what), done);
-    for (int n = 0; n < 2; n++) {
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (int64_t e = 0; e < to[n].nnz; e++)
             map->from[n][e] = (sp_value_place)((const double *)to[n].as)[e];
     }
 done:
-    for (int n = 0; n < 2; n++) spmm_csr_destroy(&to[n]);
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) spmm_csr_destroy(&to[n]);
     sp_free(numbered.local.as);
     if (status != SPMM_OK) sp_transposed_map_destroy(map);
     return status;
+}
+
+spmm_status sp_halo_transpose_map(const sp_halo *halo, int threads, sp_transposed_map *map)
+{
+    return map->from[0] ? SPMM_OK : create_map(halo, threads, map);
 }
 
 static void gather(const sp_halo *halo, const sp_value_place *place, int threads, spmm_csr *to)
@@ -154,7 +159,7 @@ static void gather(const sp_halo *halo, const sp_value_place *place, int threads
 spmm_status sp_halo_transpose_values(const sp_halo *halo, int threads, sp_transposed_map *map,
                                      sp_halo *transposed)
 {
-    if (!map->from[0]) TRY(create_map(halo, threads, map));
+    TRY(sp_halo_transpose_map(halo, threads, map));
     gather(halo, map->from[0], threads, &transposed->joint->rest);
     gather(halo, map->from[1], threads, &transposed->joint->moves.local);
     return SPMM_OK;
@@ -162,6 +167,6 @@ spmm_status sp_halo_transpose_values(const sp_halo *halo, int threads, sp_transp
 
 void sp_transposed_map_destroy(sp_transposed_map *map)
 {
-    for (int n = 0; n < 2; n++) sp_free(map->from[n]);
-    *map = (sp_transposed_map){{NULL, NULL}};
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) sp_free(map->from[n]);
+    *map = (sp_transposed_map){{NULL}};
 }

@@ -18,18 +18,25 @@
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block has 2^31 rows or more), _MPI */
 spmm_status sp_halo_transpose(const sp_grid *grid, const sp_halo *halo, int threads, sp_halo *transposed);
 
+enum { SP_TRANSPOSED_PARTS = 2 }; /**< joint->rest and joint->moves.local */
+
 /** Where the values of the transpose come from. Zeroed: not known yet. */
 typedef struct sp_transposed_map {
-    sp_value_place *from
-        [2]; /**< the entry of the matrix of the halo, for each entry of joint->rest and of joint->moves.local */
+    /** for each part and each of its entries, the entry of the matrix of the halo */
+    sp_value_place *from[SP_TRANSPOSED_PARTS];
 } sp_transposed_map;
+
+/** Makes the map, unless it is there. Local. It takes as long as a transposition.
+ *  \param [in]     halo  what sp_halo_transpose() was given
+ *  \param [in,out] map   zeroed before the first call; the caller destroys it
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block has 2^32 - 1 entries or more) */
+spmm_status sp_halo_transpose_map(const sp_halo *halo, int threads, sp_transposed_map *map);
 
 /** Takes over the values that the matrix of `halo` has now, on the same pattern. Local.
  *  \param [in]     halo        what *transposed was made of
- *  \param [in,out] map         zeroed before the first call, which takes as long as a transposition; the caller destroys
- *                              it
+ *  \param [in,out] map         zeroed, or of sp_halo_transpose_map(), which is called if need be
  *  \param [in,out] transposed  from sp_halo_transpose()
- *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block has 2^32 - 1 entries or more) */
+ *  \return the status of sp_halo_transpose_map() */
 spmm_status sp_halo_transpose_values(const sp_halo *halo, int threads, sp_transposed_map *map,
                                      sp_halo *transposed);
 

@@ -125,9 +125,15 @@ void sp_partial_rows_destroy(sp_partial_rows *r)
     sp_free(r);
 }
 
-spmm_status sp_partial_rows_update(sp_partial_rows *r)
+spmm_status sp_partial_rows_map(sp_partial_rows *r, int *all)
 {
-    return r ? sp_row_blocks_update(&r->parts, NULL) : SPMM_OK;
+    *all = 1;
+    return r ? sp_row_blocks_map(&r->parts, all) : SPMM_OK;
+}
+
+spmm_status sp_partial_rows_update(sp_partial_rows *r, const void *on_gpu)
+{
+    return r ? sp_row_blocks_update(&r->parts, on_gpu) : SPMM_OK;
 }
 
 /* ---- products ---- */

@@ -57,8 +57,12 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
 /** Takes the place of sp_partial_rows_begin() and _end() on a rank that failed before, like sp_exchange_skip(). */
 void sp_partial_rows_skip(sp_partial_rows *rows);
 
+/** As sp_row_blocks_map(), of the matrix of the rows for other ranks. Local; accepts NULL. */
+spmm_status sp_partial_rows_map(sp_partial_rows *rows, int *all);
+
 /** Takes over the values that the matrix of the rows for other ranks has now. Local; accepts NULL.
+ *  \param [in] on_gpu  as of sp_row_blocks_update()
  *  \return as sp_row_blocks_update() */
-spmm_status sp_partial_rows_update(sp_partial_rows *rows);
+spmm_status sp_partial_rows_update(sp_partial_rows *rows, const void *on_gpu);
 
 #endif

@@ -247,25 +247,48 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Finds out whether values travel from the caller's CSR to the kernels' arrays on the GPU, and else brings them to the host. \param [out]
- * values  the caller's; NULL: those of the host are to be used */
-static spmm_status find_values(spmm_plan *p, const void **values)
+/** Finds out whether all new values can be copied to their places within the GPU, those of the transpose, too.
+ *  \param [out] all  0: some have to be in host memory */
+static spmm_status map_values(spmm_plan *p, int *all)
 {
+    *all = 0;
+    if (p->space != SPMM_CUDA || p->given->joint) return SPMM_OK;
+    TRY(sp_row_blocks_map(&p->parts, all));
+    return *all && p->transposed ? sp_transposed_plan_map(p->transposed, all) : SPMM_OK;
+}
+
+/** Copies the values of the host to the GPU. Without memory for that, the kernels' arrays are written one by one.
+ *  \param [out] copy  the caller frees it; NULL without memory */
+static spmm_status upload_values(const spmm_csr *a, void **copy)
+{
+    const int64_t bytes = a->nnz * sp_value_size(a->precision);
+    const spmm_status status = sp_device_alloc(copy, bytes, "new values");
+    if (status == SPMM_ERR_MEMORY) return SPMM_OK;
+    return status == SPMM_OK ? sp_device_upload(*copy, a->as, bytes) : status;
+}
+
+/** Finds out where new values are read.
+ *  \param [out] values  in GPU memory; NULL: they are in host memory, to which they have been brought
+ *  \param [out] copy    memory that the caller frees, or NULL */
+static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
+{
+    const spmm_block *const on_gpu = p->own ? p->own->on_gpu : NULL;
     int all = 0;
-    *values = NULL;
-    if (!p->own || !p->own->on_gpu) return SPMM_OK;
-    p->own->stale = 1;
-    if (!p->given->joint && !p->transposed) TRY(sp_row_blocks_map(&p->parts, &all));
-    if (!all) return sp_plan_refresh(p->own);
-    *values = p->own->on_gpu->csr.as;
+    *values = *copy = NULL;
+    if (on_gpu) p->own->stale = 1;
+    /* without a transpose, values from the host go to each array by themselves */
+    if (on_gpu || p->transposed) TRY(map_values(p, &all));
+    if (!all) return on_gpu ? sp_plan_refresh(p->own) : SPMM_OK;
+    if (!on_gpu) TRY(upload_values(&p->given->local, copy));
+    *values = on_gpu ? on_gpu->csr.as : *copy;
     return SPMM_OK;
 }
 
 static spmm_status update(spmm_plan *p, const void *values)
 {
     TRY(sp_row_blocks_update(&p->parts, values));
-    TRY(sp_partial_rows_update(p->partial));
-    return p->transposed ? sp_transposed_plan_update(p->transposed) : SPMM_OK;
+    TRY(sp_partial_rows_update(p->partial, NULL));
+    return p->transposed ? sp_transposed_plan_update(p->transposed, values) : SPMM_OK;
 }
 
 spmm_status spmm_plan_update_values(spmm_plan *p)
@@ -273,14 +296,18 @@ spmm_status spmm_plan_update_values(spmm_plan *p)
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     TRY(sp_comm_check(p->grid->comm, __func__));
     const void *values = NULL;
+    void *copy = NULL;
     spmm_status status = sp_plan_check_idle(p, __func__);
     if (status == SPMM_OK) status = sp_plan_wait(p);
-    if (status == SPMM_OK) status = find_values(p, &values);
-    TRY(sp_agree(p->grid->comm, "convert", status));
-    if (p->given->joint) TRY(sp_joint_update(p->grid, p->block, p->given->joint));
+    if (status == SPMM_OK) status = find_values(p, &values, &copy);
+    TRY_GOTO(sp_agree(p->grid->comm, "convert", status), done);
+    if (p->given->joint) TRY_GOTO(sp_joint_update(p->grid, p->block, p->given->joint), done);
     status = update(p, values);
     if (status == SPMM_OK && p->stream) status = sp_device_sync();
-    return sp_agree(p->grid->comm, "convert", status);
+    status = sp_agree(p->grid->comm, "convert", status);
+done:
+    sp_device_free(copy);
+    return status;
 }
 
 /* ---- facts ---- */

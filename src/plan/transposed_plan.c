@@ -6,6 +6,8 @@
 #include "base/arguments.h"
 #include "base/memory.h"
 #include "device/device.h"
+#include "device/device_ops.h"
+#include "distribute/joint.h"
 #include "distribute/transposed.h"
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
@@ -16,6 +18,8 @@ struct sp_transposed_plan {
     sp_halo forward; /* of rows of X alone, if the plan's is the joint one; else zeroed */
     sp_halo halo;
     sp_transposed_map map; /* for new values; zeroed before the first update */
+    /* the arrays of such a map in GPU memory, if values are gathered there: then those of the host grow old */
+    sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
     spmm_block block;      /* the transpose of this rank's block; its arrays are those of the halo */
     spmm_plan *plan;
     /* Of a process row, whose first rank alone is given X, all rows of X: in the memory of the device, and in host memory
@@ -116,11 +120,74 @@ spmm_status sp_transposed_plan_create(const spmm_plan *plan, sp_transposed_plan 
 
 const spmm_plan *sp_transposed_plan_of(const sp_transposed_plan *t) { return t->plan; }
 
-spmm_status sp_transposed_plan_update(sp_transposed_plan *t)
+/** The matrices that the transpose is split into, as of sp_transposed_map. */
+static const spmm_csr *part_of(const sp_transposed_plan *t, int part)
 {
+    return part == 0 ? &t->halo.joint->rest : &t->halo.joint->moves.local;
+}
+
+static spmm_status upload_map(sp_transposed_plan *t)
+{
+    TRY(sp_halo_transpose_map(forward_halo(t), t->of->threads, &t->map));
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
+        const int64_t bytes = part_of(t, n)->nnz * (int64_t)sizeof *t->gpu_map[n];
+        if (!t->gpu_map[n]) TRY(sp_device_alloc((void **)&t->gpu_map[n], bytes, "places of values"));
+        TRY(sp_device_upload(t->gpu_map[n], t->map.from[n], bytes));
+    }
+    sp_transposed_map_destroy(&t->map);
+    return SPMM_OK;
+}
+
+static void free_gpu_map(sp_transposed_plan *t)
+{
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
+        sp_device_free(t->gpu_map[n]);
+        t->gpu_map[n] = NULL;
+    }
+}
+
+spmm_status sp_transposed_plan_map(sp_transposed_plan *t, int *all)
+{
+    int partial = 0;
+    TRY(sp_row_blocks_map(&t->plan->parts, all));
+    TRY(sp_partial_rows_map(t->plan->partial, &partial));
+    *all = *all && partial;
+    if (!*all || t->gpu_map[SP_TRANSPOSED_PARTS - 1]) return SPMM_OK;
+    const spmm_status status = upload_map(t);
+    if (status == SPMM_OK) return SPMM_OK;
+    free_gpu_map(t);
+    *all = 0;
+    return status == SPMM_ERR_MEMORY ? SPMM_OK : status;
+}
+
+/** Gathers the values of part n of the transpose in `to`, both in GPU memory, and takes them over. */
+static spmm_status update_part(sp_transposed_plan *t, int n, const void *values, void *to)
+{
+    const spmm_csr *const part = part_of(t, n);
+    TRY(sp_cuda_gather(t->gpu_map[n], part->nnz, (int)sp_value_size(part->precision), values, to,
+                       sp_device_stream(SP_STREAM_MAIN)));
+    return n == 0 ? sp_row_blocks_update(&t->plan->parts, to) : sp_partial_rows_update(t->plan->partial, to);
+}
+
+static spmm_status update_on_gpu(sp_transposed_plan *t, const void *values)
+{
+    int64_t most = 0;
+    void *to = NULL;
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++)
+        if (part_of(t, n)->nnz > most) most = part_of(t, n)->nnz;
+    spmm_status status = sp_device_alloc(&to, most * sp_value_size(t->halo.joint->rest.precision), "new values");
+    for (int n = 0; n < SP_TRANSPOSED_PARTS && status == SPMM_OK; n++)
+        if (part_of(t, n)->nnz > 0) status = update_part(t, n, values, to);
+    sp_device_free(to);
+    return status;
+}
+
+spmm_status sp_transposed_plan_update(sp_transposed_plan *t, const void *on_gpu)
+{
+    if (on_gpu) return update_on_gpu(t, on_gpu);
     TRY(sp_halo_transpose_values(forward_halo(t), t->of->threads, &t->map, &t->halo));
     TRY(sp_row_blocks_update(&t->plan->parts, NULL));
-    return sp_partial_rows_update(t->plan->partial);
+    return sp_partial_rows_update(t->plan->partial, NULL);
 }
 
 void sp_transposed_plan_destroy(sp_transposed_plan *t)
@@ -130,6 +197,7 @@ void sp_transposed_plan_destroy(sp_transposed_plan *t)
     sp_halo_destroy(&t->halo);
     sp_halo_destroy(&t->forward);
     sp_transposed_map_destroy(&t->map);
+    free_gpu_map(t);
     spmm_multivector_destroy(&t->x);
     spmm_multivector_destroy(&t->staged);
     sp_free(t);

@@ -25,9 +25,14 @@ spmm_status sp_transposed_plan_apply(sp_transposed_plan *transposed, double alph
 /** Returns the plan of the transposed block. Local. */
 const spmm_plan *sp_transposed_plan_of(const sp_transposed_plan *transposed);
 
+/** As sp_row_blocks_map(), of all values of the transpose, for a plan on a GPU. Local. */
+spmm_status sp_transposed_plan_map(sp_transposed_plan *transposed, int *all);
+
 /** Takes over the values that the plan's block has now. Local.
+ *  \param [in] on_gpu  if sp_transposed_plan_map() says that all are copied, those values in GPU memory, in the order of the plan's
+ *                      block; NULL: the plan's block has them in host memory
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _DEVICE */
-spmm_status sp_transposed_plan_update(sp_transposed_plan *transposed);
+spmm_status sp_transposed_plan_update(sp_transposed_plan *transposed, const void *on_gpu);
 
 /** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the plan's grid; after MPI_Finalize it
  *  only frees memory. */
