@@ -11,8 +11,12 @@ unsigned ucp_worker_progress(void *worker)
 {
     static _Thread_local unsigned (*progress)(void *);
     static _Thread_local int idle;
-    /* ISO C has no cast from an object to a function */
-    if (!progress) *(void **)&progress = dlsym(RTLD_NEXT, "ucp_worker_progress");
+    if (!progress) {
+        void *found = dlsym(RTLD_NEXT, "ucp_worker_progress");
+        /* in a Python process the network's library came with a module, and is not searched for names */
+        if (!found) found = dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), "ucp_worker_progress");
+        *(void **)&progress = found; /* ISO C has no cast from an object to a function */
+    }
     const unsigned events = progress(worker);
     idle = events ? 0 : idle + 1;
     if (idle > PATIENCE) {
