@@ -314,6 +314,8 @@ def _():
         assert plan.apply(x, out=y, alpha=2, beta=1) is y
         near(y.cpu().numpy(), 3 * EXPECTED[plan.y_range])
         refused(TypeError, "requires a gradient", plan.__matmul__, x.clone().requires_grad_())
+        for wrong in (torch.bfloat16, torch.int64, torch.float32):
+            refused(TypeError, f"X is {str(wrong)[6:]}, expected float64", plan.__matmul__, x.to(wrong))
         near((plan @ x.t().contiguous().t()).cpu().numpy(), EXPECTED[plan.y_range])
         stream = torch.cuda.Stream()
         with gpu_plan(stream=stream) as queued, torch.cuda.stream(stream):

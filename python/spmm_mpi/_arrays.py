@@ -104,16 +104,16 @@ def described(array):
 class Operand:
     """What examine_rows() and examine() found. array: as it was given (of a CPU tensor: its memory as an array of NumPy); direct: its
     memory is rows of k elements that lie ld apart, or with `columns` columns that do (of examine(): and libspmm may touch what lies
-    between them); memory: the Memory that it is all of, or None."""
+    between them); memory: the Memory that it is all of, or None; made: it was made for this product, on the GPU of X and in its stream."""
     __slots__ = ("array", "kind", "like", "dtype", "rows", "k", "vector", "address", "strides", "ld", "direct", "columns", "writable",
-                 "memory")
+                 "memory", "made")
 
     def __init__(self, array, kind, like, dtype, shape, address, strides, ld, direct, writable):
         self.array, self.kind, self.like, self.dtype = array, kind, like, dtype
         self.vector = len(shape) == 1
         self.rows, self.k = shape[0], 1 if self.vector else shape[1]
         self.address, self.strides, self.ld, self.direct, self.writable, self.memory = address, strides, ld, direct, writable, None
-        self.columns = c.ROW_MAJOR
+        self.columns, self.made = c.ROW_MAJOR, False
 
     def matrix(self):
         """An array in host memory as one of two dimensions."""
@@ -156,6 +156,10 @@ def layout(x, kind, name, dtype):
     if kind in (NUMPY, TORCH_CPU):
         check_type(name, x.dtype, dtype)
         return x.dtype, x.shape, x.strides, x.ctypes.data, x.flags.writeable
+    if kind == TORCH:  # its __cuda_array_interface__ takes longer than all the rest
+        found = torch_types().get(x.dtype) or str(x.dtype).partition(".")[2]
+        check_type(name, found, dtype)
+        return found, tuple(x.shape), tuple(step * found.itemsize for step in x.stride()), x.data_ptr(), True
     interface = x.__cuda_array_interface__
     found = np.dtype(interface["typestr"])
     check_type(name, found, dtype)
@@ -208,6 +212,17 @@ def by_dlpack(x, name):
 
 
 TYPES = (np.dtype(np.float64), np.dtype(np.float32))
+
+_torch_types = {}
+
+
+def torch_types():
+    """The element types of PyTorch that libspmm has -> those of NumPy."""
+    if not _torch_types:
+        torch = sys.modules["torch"]
+        _torch_types.update({torch.float64: TYPES[0], torch.float32: TYPES[1]})
+    return _torch_types
+
 
 
 def check_type(name, found, expected):
@@ -386,6 +401,6 @@ def opened_gpu():
 
 def check_gpu(operand, name):
     """Refuses an array on another GPU than the one that libspmm has opened, whose memory its kernels may not reach."""
-    gpu, found = opened_gpu(), gpu_of(operand.address)
+    gpu, found = opened_gpu(), operand.like.get_device() if operand.kind == TORCH else gpu_of(operand.address)
     if found is not None and gpu is not None and found != gpu:
         raise ValueError(f"{name} is on GPU {found}, and libspmm computes on GPU {gpu}: copy it there")

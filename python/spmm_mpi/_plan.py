@@ -451,7 +451,9 @@ class Plan:
         rows = self._rows(side, product)
         shape = (rows,) if x.vector else (rows, x.k)
         made = arrays.empty(x, shape, self._dtype, lambda: product.create(side))
-        return arrays.examine(made, "out", rows, self._dtype, self._options.device)
+        operand = arrays.examine(made, "out", rows, self._dtype, self._options.device)
+        operand.made = True
+        return operand
 
     def _agreed(self, function, sides, X, out, alpha, beta):
         """The operands of a product whose K the ranks agree on first: if one rank was given something wrong, all raise."""

@@ -69,7 +69,7 @@ class Product:
 
     def place(self, operand, side, name):
         """(the operand as libspmm can use it, the spare that it is a copy in, or None); side: 0 with rows of X, 1 of Y."""
-        if operand.kind >= arrays.CUPY:
+        if operand.kind >= arrays.CUPY and not operand.made:
             if not self.plan._options.stream:
                 arrays.wait_for(operand)
             arrays.check_gpu(operand, name)
