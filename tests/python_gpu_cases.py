@@ -317,6 +317,18 @@ def _():
         for wrong in (torch.bfloat16, torch.int64, torch.float32):
             refused(TypeError, f"X is {str(wrong)[6:]}, expected float64", plan.__matmul__, x.to(wrong))
         near((plan @ x.t().contiguous().t()).cpu().numpy(), EXPECTED[plan.y_range])
+        host = np.empty_like(EXPECTED[plan.y_range])
+        near(plan.apply(x, out=host), EXPECTED[plan.y_range])
+        for kind, part, wrong in ((ValueError, "out has the shape", y[:, :3].contiguous()), (TypeError, "out is float32", y.float()),
+                                  (TypeError, "out is a NoneType", None)):
+            refused(kind, part, plan.apply, x, out=wrong)
+        plan.begin(x, out=y)
+        refused(spmm_mpi.Error, "has begun", plan.__matmul__, x)
+        near(plan.end().cpu().numpy(), EXPECTED[plan.y_range])
+        with gpu_plan(k=None) as any_k, gpu_plan(k=1) as one:
+            near((any_k @ x).cpu().numpy(), EXPECTED[plan.y_range])
+            near((one @ x[:, 1].contiguous()).cpu().numpy(), EXPECTED[plan.y_range, 1])
+            near((one @ x[:, 1]).cpu().numpy(), EXPECTED[plan.y_range, 1])
         stream = torch.cuda.Stream()
         with gpu_plan(stream=stream) as queued, torch.cuda.stream(stream):
             z = x + 1

@@ -1,4 +1,5 @@
 """Plans: the products of one matrix."""
+import sys
 import warnings
 
 import numpy as np
@@ -148,7 +149,7 @@ class Plan:
     def __init__(self, comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
-        self._products, self._block, self._closed, self._quick, self._end = {}, None, True, False, None
+        self._products, self._block, self._closed, self._quick, self._end = {}, None, True, None, None
         check_comm(comm)
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
@@ -173,11 +174,12 @@ class Plan:
             self._release()
             raise
         self._last = next(iter(self._products), None)
-        # in host memory most products need no closer look: see Usual
+        # most products need no closer look: see Usual
         self._quick = self._takes_usual()
 
     def _takes_usual(self):
-        return self._options.device == c.CPU
+        """The function by which K of an array that may be a usual one is asked for."""
+        return columns_in if self._options.device == c.CPU else columns_in_tensor
 
     # ---- set-up ----
 
@@ -346,14 +348,15 @@ class Plan:
         X: this rank's rows [x rows, K], of the plan's dtype; an array of NumPy, or with device="cuda" one of CuPy or PyTorch
         that stays where it is. Every layout of a NumPy array is taken; see apply() for which are copied. Collective: every rank
         calls it. TypeError, ValueError: X is wrong; ranks that wait for this one then raise Error. Error: libspmm failed."""
-        product = self._quick and self._products.get(columns_in(X))
+        product = self._quick and self._products.get(self._quick(X))
         if product:
             source = product.usual[0, False].take(X, False)
             if source is not None:
                 if not self._only:
                     self._agree_on_k(product.k, None)
-                out = np.empty((product.y_rows,) + X.shape[1:], product.dtype)
-                return product.quick(source, product.usual[1, True].take(out, True), 1.0, 0.0, out)
+                usual = product.usual[1, True]
+                out = usual.empty(X)
+                return product.quick(source, usual.take(out, True), 1.0, 0.0, out)
         return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
 
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
@@ -366,7 +369,7 @@ class Plan:
         a row (`out`: be contiguous) or in a column. An array of CuPy or PyTorch is complete on return; what was queued before, in
         PyTorch's current stream or in the stream that the array names, is waited for first.
         Collective. TypeError, ValueError: see `plan @ X`; Error: libspmm failed, or another rank has."""
-        product = self._quick and self._products.get(columns_in(X))
+        product = self._quick and self._products.get(self._quick(X))
         if product and type(alpha) is float and type(beta) is float:
             source, target = product.usual[0, False].take(X, False), product.usual[1, True].take(out, True)
             if source is not None and target is not None and X.ndim == out.ndim:
@@ -392,7 +395,7 @@ class Plan:
         self._check_idle()
         product, x, y, alpha, beta = self._examined(c.loaded().need("spmm_apply_begin"), (0, 1), X, (out,), alpha, beta)
         self._end = product.begin(x, y, alpha, beta)
-        self._quick = False  # so that _check_idle() is asked
+        self._quick = None  # so that _check_idle() is asked
 
     def end(self):
         """Completes the product that begin() began, and returns its out. Collective. Error: none has begun; libspmm failed, or another
@@ -565,7 +568,7 @@ class Plan:
 
     def _release(self):
         from mpi4py import MPI
-        self._closed, self._quick, self._end = True, False, None
+        self._closed, self._quick, self._end = True, None, None
         for product in self._products.values():
             product.destroy()
         self._products.clear()
@@ -620,6 +623,14 @@ class Transposed:
 def columns_in(x):
     """K of an array of NumPy; 0: x is none."""
     if type(x) is not np.ndarray:
+        return 0
+    return x.shape[1] if x.ndim == 2 else 1
+
+
+def columns_in_tensor(x):
+    """K of a tensor of PyTorch; 0: x is none."""
+    torch = sys.modules.get("torch")
+    if torch is None or type(x) is not torch.Tensor:
         return 0
     return x.shape[1] if x.ndim == 2 else 1
 

@@ -1,5 +1,6 @@
 """The products of one K: an spmm_plan, and how arrays reach it."""
 import ctypes
+import sys
 
 import numpy as np
 
@@ -34,6 +35,44 @@ class Usual:
         self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
         return self.reference
 
+    def empty(self, like):
+        return np.empty(self.shape[:1] + like.shape[1:], self.dtype)
+
+    def wait(self):
+        """Waits for what was queued for the array."""
+
+
+class UsualTensor:
+    """The same of tensors of PyTorch on the GPU that libspmm has opened: contiguous ones."""
+
+    def __init__(self, product, side):
+        rows = product.rows[side]
+        self.shape = (rows, product.k)
+        self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
+        self.struct = product.described(rows, product.k, None, c.CUDA)
+        self.reference = ctypes.byref(self.struct)
+        self.numpy_type, self.in_stream = product.dtype, bool(product.plan._options.stream)
+        self.dtype = self.torch = self.gpu = None  # found at the first tensor
+
+    def take(self, x, written):
+        torch = self.torch
+        if torch is None:
+            torch = self.torch = sys.modules["torch"]  # X is a tensor: columns_in_tensor()
+            self.dtype = {numpy: theirs for theirs, numpy in arrays.torch_types().items()}[self.numpy_type]
+            self.gpu = arrays.opened_gpu()
+        if (type(x) is not torch.Tensor or x.dtype is not self.dtype or x.shape not in self.shapes or x.requires_grad or x.layout is not torch.strided or
+                x.get_device() != self.gpu or not x.is_contiguous()):
+            return None
+        self.struct.data = x.data_ptr()
+        return self.reference
+
+    def empty(self, like):
+        return self.torch.empty(self.shape[:1] + like.shape[1:], dtype=self.dtype, device=like.device)
+
+    def wait(self):
+        if not self.in_stream:
+            self.torch.cuda.current_stream(self.gpu).synchronize()
+
 
 class Product:
     """An spmm_plan, and what its calls pass again and again."""
@@ -51,7 +90,8 @@ class Product:
         self.rows = (plan._x_range.stop - plan._x_range.start, self.y_rows)
         # made once, since making them takes longer than a small product: side, and whether it is written -> the shapes and
         # an spmm_multivector of contiguous arrays
-        self.usual = {(side, written): Usual(self, side) for side in (0, 1) for written in (False, True)}
+        usual = UsualTensor if self.space == c.CUDA else Usual
+        self.usual = {(side, written): usual(self, side) for side in (0, 1) for written in (False, True)}
 
     def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
         return c.Multivector(rows, self.k, ld, self.precision, space, address, 0, 0, layout)
@@ -147,6 +187,7 @@ class Product:
 
     def quick(self, source, target, alpha, beta, out):
         """run() for what Usual took, where nothing can go wrong before libspmm is called."""
+        self.usual[0, False].wait()
         status = self.lib.spmm_apply(self.handle, alpha, source, beta, target)
         if status:
             self.lib.check(status)
