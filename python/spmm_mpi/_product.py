@@ -67,7 +67,7 @@ class UsualTensor:
         return self.reference
 
     def empty(self, like):
-        return self.torch.empty(self.shape[:1] + like.shape[1:], dtype=self.dtype, device=like.device)
+        return sys.modules["torch"].empty(self.shape[:1] + like.shape[1:], dtype=like.dtype, device=like.device)
 
     def wait(self):
         if not self.in_stream:
