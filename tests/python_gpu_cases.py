@@ -83,6 +83,26 @@ def _():
     gc.collect()
 
 
+@case("a result is its owner's as long as anybody has it")
+def _():
+    with gpu_plan() as plan:
+        x, twice = moved(plan, X[plan.x_range]), moved(plan, 2 * X[plan.x_range])
+        first = plan @ x
+        second = plan @ twice
+        near(first.get(), EXPECTED[plan.y_range])
+        part = Theirs(first)
+        del first
+        for _ in range(3):
+            near((plan @ twice).get(), 2 * EXPECTED[plan.y_range])
+        near(part.owner.get(), EXPECTED[plan.y_range])
+        near(second.get(), 2 * EXPECTED[plan.y_range])
+        addresses = {(plan @ x).__cuda_array_interface__["data"][0] for _ in range(5)}
+        assert len(addresses) == 1, addresses
+    with gpu_plan() as plan:
+        kept = plan @ moved(plan, X[plan.x_range])
+    near(kept.get(), EXPECTED[plan.y_range])
+
+
 @case("a product on the GPU is begun and ended apart")
 def _():
     need("spmm_apply_begin")

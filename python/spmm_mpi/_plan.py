@@ -453,7 +453,7 @@ class Plan:
     def _made(self, product, x, side):
         rows = self._rows(side, product)
         shape = (rows,) if x.vector else (rows, x.k)
-        made = arrays.empty(x, shape, self._dtype, lambda: product.create(side))
+        made = arrays.empty(x, shape, self._dtype, lambda: product.result(side))
         operand = arrays.examine(made, "out", rows, self._dtype, self._options.device)
         operand.made = True
         return operand
