@@ -94,8 +94,8 @@ class Bench:
                     return y
                 yield f"torch.sparse {device}", product, lambda product=product: product().cpu().numpy(), True
             if self.args.cuda and torch.cuda.is_available():
-                mine = torch.tensor(self.mine, device="cuda")
-                yield "plan @ tensor", lambda: self.plan @ mine, lambda: (self.plan @ mine).cpu().numpy(), False
+                tensor = torch.tensor(self.mine, device="cuda")
+                yield "plan @ tensor", lambda: self.plan @ tensor, lambda: (self.plan @ tensor).cpu().numpy(), False
         if cupy is not None and self.args.cuda:
             sparse = importlib.import_module("cupyx.scipy.sparse")
             a, x, mine = sparse.csr_matrix(self.a), cupy.asarray(self.x), cupy.asarray(self.mine)

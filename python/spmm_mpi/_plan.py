@@ -1,5 +1,4 @@
 """Plans: the products of one matrix."""
-import sys
 import warnings
 
 import numpy as np
@@ -8,7 +7,7 @@ from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
 from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
-from ._product import Product
+from ._product import Product, is_usual_on_gpu
 
 # ---- agreement of the ranks ----
 
@@ -179,7 +178,7 @@ class Plan:
 
     def _takes_usual(self):
         """The function by which K of an array that may be a usual one is asked for."""
-        return columns_in if self._options.device == c.CPU else columns_in_tensor
+        return columns_in if self._options.device == c.CPU else columns_on_gpu
 
     # ---- set-up ----
 
@@ -372,7 +371,7 @@ class Plan:
         product = self._quick and self._products.get(self._quick(X))
         if product and type(alpha) is float and type(beta) is float:
             source, target = product.usual[0, False].take(X, False), product.usual[1, True].take(out, True)
-            if source is not None and target is not None and X.ndim == out.ndim:
+            if source is not None and target is not None and type(X) is type(out) and X.ndim == out.ndim:
                 if not self._only:
                     self._agree_on_k(product.k, None)
                 return product.quick(source, target, alpha, beta, out)
@@ -627,10 +626,9 @@ def columns_in(x):
     return x.shape[1] if x.ndim == 2 else 1
 
 
-def columns_in_tensor(x):
-    """K of a tensor of PyTorch; 0: x is none."""
-    torch = sys.modules.get("torch")
-    if torch is None or type(x) is not torch.Tensor:
+def columns_on_gpu(x):
+    """K of an array of PyTorch or CuPy; 0: x is none."""
+    if not is_usual_on_gpu(x):
         return 0
     return x.shape[1] if x.ndim == 2 else 1
 

@@ -42,8 +42,57 @@ class Usual:
         """Waits for what was queued for the array."""
 
 
-class UsualTensor:
-    """The same of tensors of PyTorch on the GPU that libspmm has opened: contiguous ones."""
+class Torch:
+    """Contiguous tensors of PyTorch: __cuda_array_interface__ takes longer than all that is asked here."""
+
+    def __init__(self, dtype):
+        self.torch = sys.modules["torch"]
+        self.dtype = next(theirs for theirs, numpy in arrays.torch_types().items() if numpy == dtype)
+
+    def address(self, x, shapes, gpu):
+        if (x.dtype is not self.dtype or x.shape not in shapes or x.requires_grad or x.layout is not self.torch.strided or
+                x.get_device() != gpu or not x.is_contiguous()):
+            return None
+        return x.data_ptr()
+
+    def empty(self, shape, like):
+        return self.torch.empty(shape, dtype=self.dtype, device=like.device)
+
+    def wait(self, gpu):
+        self.torch.cuda.current_stream(gpu).synchronize()
+
+
+class Cupy:
+    """The same of arrays of CuPy."""
+
+    def __init__(self, dtype):
+        self.cupy, self.dtype = sys.modules["cupy"], dtype
+
+    def address(self, x, shapes, gpu):
+        memory = x.data
+        if x.dtype != self.dtype or x.shape not in shapes or memory.device_id != gpu or not x.flags.c_contiguous:
+            return None
+        return memory.ptr
+
+    def empty(self, shape, like):
+        with like.device:
+            return self.cupy.empty(shape, self.dtype)
+
+    def wait(self, gpu):
+        self.cupy.cuda.get_current_stream().synchronize()
+
+
+USUAL_ON_GPU = {("torch", "Tensor"): Torch, ("cupy", "ndarray"): Cupy}
+
+
+def is_usual_on_gpu(x):
+    """Whether x is of a type of USUAL_ON_GPU."""
+    kind = type(x)
+    return (kind.__module__.partition(".")[0], kind.__name__) in USUAL_ON_GPU
+
+
+class UsualOnGpu:
+    """What Usual is for arrays of NumPy, for contiguous ones on the GPU that libspmm has opened."""
 
     def __init__(self, product, side):
         rows = product.rows[side]
@@ -51,27 +100,32 @@ class UsualTensor:
         self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
         self.struct = product.described(rows, product.k, None, c.CUDA)
         self.reference = ctypes.byref(self.struct)
-        self.numpy_type, self.in_stream = product.dtype, bool(product.plan._options.stream)
-        self.dtype = self.torch = self.gpu = None  # found at the first tensor
+        self.dtype, self.in_stream = product.dtype, bool(product.plan._options.stream)
+        self.kinds, self.kind, self.gpu = {}, None, None  # found at the first array
+
+    def kind_of(self, x):
+        """The Torch or Cupy of x; None: it is of neither."""
+        found = type(x)
+        if found not in self.kinds:
+            name = found.__module__.partition(".")[0], found.__name__
+            self.kinds[found] = USUAL_ON_GPU[name](self.dtype) if name in USUAL_ON_GPU else None
+            self.gpu = arrays.opened_gpu()
+        return self.kinds[found]
 
     def take(self, x, written):
-        torch = self.torch
-        if torch is None:
-            torch = self.torch = sys.modules["torch"]  # X is a tensor: columns_in_tensor()
-            self.dtype = {numpy: theirs for theirs, numpy in arrays.torch_types().items()}[self.numpy_type]
-            self.gpu = arrays.opened_gpu()
-        if (type(x) is not torch.Tensor or x.dtype is not self.dtype or x.shape not in self.shapes or x.requires_grad or x.layout is not torch.strided or
-                x.get_device() != self.gpu or not x.is_contiguous()):
+        self.kind = self.kind_of(x)
+        address = None if self.kind is None else self.kind.address(x, self.shapes, self.gpu)
+        if address is None:
             return None
-        self.struct.data = x.data_ptr()
+        self.struct.data = address or None  # 0: it has no rows
         return self.reference
 
     def empty(self, like):
-        return sys.modules["torch"].empty(self.shape[:1] + like.shape[1:], dtype=like.dtype, device=like.device)
+        return self.kind_of(like).empty(self.shape[:1] + like.shape[1:], like)
 
     def wait(self):
         if not self.in_stream:
-            self.torch.cuda.current_stream(self.gpu).synchronize()
+            self.kind.wait(self.gpu)
 
 
 class Product:
@@ -90,7 +144,7 @@ class Product:
         self.rows = (plan._x_range.stop - plan._x_range.start, self.y_rows)
         # made once, since making them takes longer than a small product: side, and whether it is written -> the shapes and
         # an spmm_multivector of contiguous arrays
-        usual = UsualTensor if self.space == c.CUDA else Usual
+        usual = UsualOnGpu if self.space == c.CUDA else Usual
         self.usual = {(side, written): usual(self, side) for side in (0, 1) for written in (False, True)}
 
     def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
