@@ -20,7 +20,7 @@ struct sp_transposed_plan {
     sp_transposed_map map; /* for new values; zeroed before the first update */
     /* the arrays of such a map in GPU memory, if values are gathered there: then those of the host grow old */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
-    spmm_block block;      /* the transpose of this rank's block; its arrays are those of the halo */
+    spmm_block block; /* the transpose of this rank's block; its arrays are those of the halo */
     spmm_plan *plan;
     /* Of a process row, whose first rank alone is given X, all rows of X: in the memory of the device, and in host memory
      * if that is another. */
@@ -175,7 +175,8 @@ static spmm_status update_on_gpu(sp_transposed_plan *t, const void *values)
     void *to = NULL;
     for (int n = 0; n < SP_TRANSPOSED_PARTS; n++)
         if (part_of(t, n)->nnz > most) most = part_of(t, n)->nnz;
-    spmm_status status = sp_device_alloc(&to, most * sp_value_size(t->halo.joint->rest.precision), "new values");
+    spmm_status status = sp_device_alloc(&to, most * sp_value_size(t->halo.joint->rest.precision),
+                                         "new values");
     for (int n = 0; n < SP_TRANSPOSED_PARTS && status == SPMM_OK; n++)
         if (part_of(t, n)->nnz > 0) status = update_part(t, n, values, to);
     sp_device_free(to);
