@@ -46,13 +46,13 @@ for file in $c_files; do
     esac
     tidy="$tidy $file"
 done
-printf '%s\n' $tidy | xargs -P "$JOBS" -n 1 sh -c '
+printf '%s ' $tidy | xargs -r -P "$JOBS" -n 1 sh -c '
     flags=$1; shift
     clang-tidy --quiet "$@" -- $flags 2>/dev/null' sh \
     "-xc -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I. -isystem build/lint $mpi $cuda -fopenmp -Wall -Wextra" || status=1
 
 echo "lint: cppcheck"
-cppcheck --quiet -j "$JOBS" --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \
+[ -z "$c_files" ] || cppcheck --quiet -j "$JOBS" --std=c11 --language=c --enable=warning,performance,portability --inline-suppr \
     --suppressions-list=.cppcheck-suppressions --error-exitcode=1 --library=posix --library=gnu \
     -D_GNU_SOURCE -Iinclude -Isrc -I. $c_files || status=1
 

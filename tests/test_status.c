@@ -2,7 +2,7 @@
 #include "comm/comm.h"
 #include "test.h"
 
-int main(void)
+static void test_messages(void)
 {
     TEST("every status has a text and an exit code from 0 to 4") {
         for (int s = 0; s < SPMM_STATUS_COUNT; s++) {
@@ -35,6 +35,19 @@ int main(void)
         sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened", "two\nlines\x1b[1m\x7f\t\xc3\xa9");
         CHECK(strcmp(spmm_error_message(), "two?lines?[1m??\xc3\xa9: cannot be opened") == 0);
     }
+    TEST("a fault strikes the stage and rank that it names") {
+        setenv("SPMM_FAULT", "scatter:2", 1);
+        CHECK(sp_fault("scatter", 2) == SP_FAULT_FAIL && sp_fault("scatter", 1) == SP_FAULT_NONE &&
+              sp_fault("scat", 2) == SP_FAULT_NONE);
+        setenv("SPMM_FAULT", "apply:0:wrong", 1);
+        CHECK(sp_fault("apply", 0) == SP_FAULT_WRONG);
+        unsetenv("SPMM_FAULT");
+        CHECK(sp_fault("apply", 0) == SP_FAULT_NONE);
+    }
+}
+
+static void test_memory(void)
+{
     TEST("an allocation that cannot be says how much it was for what") {
         void *p;
         CHECK_INT(sp_alloc(&p, INT64_C(1) << 50, 8, "the test's numbers"), SPMM_ERR_MEMORY);
@@ -61,14 +74,11 @@ int main(void)
     TEST("the peak and the available memory are known on Linux") {
         CHECK(sp_peak_bytes() > 100000 && sp_available_bytes() > 1000000);
     }
-    TEST("a fault strikes the stage and rank that it names") {
-        setenv("SPMM_FAULT", "scatter:2", 1);
-        CHECK(sp_fault("scatter", 2) == SP_FAULT_FAIL && sp_fault("scatter", 1) == SP_FAULT_NONE &&
-              sp_fault("scat", 2) == SP_FAULT_NONE);
-        setenv("SPMM_FAULT", "apply:0:wrong", 1);
-        CHECK(sp_fault("apply", 0) == SP_FAULT_WRONG);
-        unsetenv("SPMM_FAULT");
-        CHECK(sp_fault("apply", 0) == SP_FAULT_NONE);
-    }
+}
+
+int main(void)
+{
+    test_messages();
+    test_memory();
     return test_end();
 }
