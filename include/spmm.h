@@ -231,9 +231,9 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
  *  is csr.irp and csr.ja, must be as it was. Kernels that read the block in place need nothing but this call; others have
  *  copies of the values, in another order. The first call finds out that order, which takes about as long as the
  *  conversion in spmm_plan_create() and leaves 4 bytes per copied value; later calls copy the values. (A kernel
- *  of another library is prepared anew by each call.) Where the CSR is in GPU memory values are copied within the GPU, unless the
- *  exchange is SPMM_EXCHANGE_JOINT or there was a product with the transpose: then they go by the host. They have to be
- *  there before the call, by what was queued in the plan's stream or else complete.
+ *  of another library is prepared anew by each call.) Where the CSR is in GPU memory values are copied within the GPU, those of
+ *  the transpose, too, unless the exchange is SPMM_EXCHANGE_JOINT: then they go by the host. They have to be there before
+ *  the call, by what was queued in the plan's stream or else complete.
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
