@@ -147,9 +147,10 @@ int main(void)
     TEST("X is not prefetched in runs of rows most of whose columns the row before has") {
         static const int32_t nine[] = {0, 1, 2, 10, 11, 12, 20, 21, 22},
                              seven[] = {0, 10, 19, 20, 21, 30, 40};
-        CHECK_INT(sp_choose_run_prefetch(SP_RUN_SHIFT, nine, 9, 36), 0);
-        CHECK_INT(sp_choose_run_prefetch(SP_RUN_SHIFT, seven, 7, 36), 36);
-        CHECK_INT(sp_choose_run_prefetch(SP_RUN_ANY, nine, 9, 36), 36);
+        CHECK_INT(sp_choose_run_prefetch(SP_ISA_AVX2, SP_RUN_SHIFT, nine, 9, 36), 0);
+        CHECK_INT(sp_choose_run_prefetch(SP_ISA_AVX2, SP_RUN_SHIFT, seven, 7, 36), 36);
+        CHECK_INT(sp_choose_run_prefetch(SP_ISA_AVX2, SP_RUN_ANY, nine, 9, 36), 36);
+        CHECK_INT(sp_choose_run_prefetch(SP_ISA_AVX512, SP_RUN_SHIFT, nine, 9, 36), 36);
     }
     TEST("giant rows and the others together are shared out evenly") {
         static const int all_threads[] = {1, 2, 3, 7, 16};

@@ -120,7 +120,7 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
     for (sp_run *run = s->runs.run; run < s->runs.run + s->runs.count; run++) {
         const int64_t at = s->begin[run->first], length = s->end[run->first] - at;
-        run->prefetch = sp_choose_run_prefetch(run->kind, s->col + at, length, s->prefetch) > 0;
+        run->prefetch = sp_choose_run_prefetch(sp_cpu_isa(), run->kind, s->col + at, length, s->prefetch) > 0;
     }
     return SPMM_OK;
 }
