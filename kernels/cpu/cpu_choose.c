@@ -132,8 +132,7 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
 
 int64_t sp_choose_run_prefetch(sp_isa isa, sp_run_kind kind, const int32_t *list, int64_t n, int64_t prefetch)
 {
-    if (isa == SP_ISA_AVX512) return prefetch;
-    if (kind != SP_RUN_SHIFT || prefetch == 0 || n == 0) return prefetch;
+    if (isa == SP_ISA_AVX512 || kind != SP_RUN_SHIFT || prefetch == 0 || n == 0) return prefetch;
     int64_t newly = 1; /* columns of a row that the row before does not have: one per range of columns */
     for (int64_t e = 1; e < n; e++) newly += list[e] != list[e - 1] + 1;
     return 2 * newly > n ? prefetch : 0;

@@ -118,9 +118,10 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     s->newly = a->cols * setup->k * size >= LARGE_X;
     s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
+    const sp_isa isa = sp_cpu_isa(); /* reads the environment */
     for (sp_run *run = s->runs.run; run < s->runs.run + s->runs.count; run++) {
         const int64_t at = s->begin[run->first], length = s->end[run->first] - at;
-        run->prefetch = sp_choose_run_prefetch(sp_cpu_isa(), run->kind, s->col + at, length, s->prefetch) > 0;
+        run->prefetch = sp_choose_run_prefetch(isa, run->kind, s->col + at, length, s->prefetch) > 0;
     }
     return SPMM_OK;
 }

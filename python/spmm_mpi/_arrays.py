@@ -401,6 +401,6 @@ def opened_gpu():
 
 def check_gpu(operand, name):
     """Refuses an array on another GPU than the one that libspmm has opened, whose memory its kernels may not reach."""
-    gpu, found = opened_gpu(), operand.like.get_device() if operand.kind == TORCH else gpu_of(operand.address)
+    gpu, found = opened_gpu(), gpu_of(operand.address)
     if found is not None and gpu is not None and found != gpu:
         raise ValueError(f"{name} is on GPU {found}, and libspmm computes on GPU {gpu}: copy it there")

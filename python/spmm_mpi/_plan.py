@@ -7,7 +7,7 @@ from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
 from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
-from ._product import Product, is_usual_on_gpu
+from ._product import Product, usual_on_gpu
 
 # ---- agreement of the ranks ----
 
@@ -628,7 +628,7 @@ def columns_in(x):
 
 def columns_on_gpu(x):
     """K of an array of PyTorch or CuPy; 0: x is none."""
-    if not is_usual_on_gpu(x):
+    if usual_on_gpu(type(x)) is None:
         return 0
     return x.shape[1] if x.ndim == 2 else 1
 

@@ -18,7 +18,7 @@ class Usual:
         rows = product.rows[side]
         self.dtype, self.shape = product.dtype, (rows, product.k)
         self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
-        self.struct = product.described(rows, product.k, None, c.CPU)
+        self.struct = product.described(rows, product.k, None, product.space)
         self.reference = ctypes.byref(self.struct)
 
     def take(self, x, written):
@@ -85,30 +85,25 @@ class Cupy:
 USUAL_ON_GPU = {("torch", "Tensor"): Torch, ("cupy", "ndarray"): Cupy}
 
 
-def is_usual_on_gpu(x):
-    """Whether x is of a type of USUAL_ON_GPU."""
-    kind = type(x)
-    return (kind.__module__.partition(".")[0], kind.__name__) in USUAL_ON_GPU
+def usual_on_gpu(kind):
+    """Torch or Cupy for a type of theirs; None: it is of neither."""
+    return USUAL_ON_GPU.get((kind.__module__.partition(".")[0], kind.__name__))
 
 
-class UsualOnGpu:
+class UsualOnGpu(Usual):
     """What Usual is for arrays of NumPy, for contiguous ones on the GPU that libspmm has opened."""
 
     def __init__(self, product, side):
-        rows = product.rows[side]
-        self.shape = (rows, product.k)
-        self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
-        self.struct = product.described(rows, product.k, None, c.CUDA)
-        self.reference = ctypes.byref(self.struct)
-        self.dtype, self.in_stream = product.dtype, bool(product.plan._options.stream)
+        super().__init__(product, side)
+        self.in_stream = bool(product.plan._options.stream)
         self.kinds, self.kind, self.gpu = {}, None, None  # found at the first array
 
     def kind_of(self, x):
         """The Torch or Cupy of x; None: it is of neither."""
         found = type(x)
         if found not in self.kinds:
-            name = found.__module__.partition(".")[0], found.__name__
-            self.kinds[found] = USUAL_ON_GPU[name](self.dtype) if name in USUAL_ON_GPU else None
+            usual = usual_on_gpu(found)
+            self.kinds[found] = usual and usual(self.dtype)
             self.gpu = arrays.opened_gpu()
         return self.kinds[found]
 

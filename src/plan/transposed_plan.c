@@ -131,7 +131,7 @@ static spmm_status upload_map(sp_transposed_plan *t)
     TRY(sp_halo_transpose_map(forward_halo(t), t->of->threads, &t->map));
     for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
         const int64_t bytes = part_of(t, n)->nnz * (int64_t)sizeof *t->gpu_map[n];
-        if (!t->gpu_map[n]) TRY(sp_device_alloc((void **)&t->gpu_map[n], bytes, "places of values"));
+        TRY(sp_device_alloc((void **)&t->gpu_map[n], bytes, "places of values"));
         TRY(sp_device_upload(t->gpu_map[n], t->map.from[n], bytes));
     }
     sp_transposed_map_destroy(&t->map);
