@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Holds predictions of spmm_mpi --dry-run --machine against what is measured, on this machine's cores.
+"""Holds predictions of spmm_mpi --dry-run --machine against what is measured, on this machine's cores or GPUs.
 
     bench/predict.py --csv bench/records/DATE-predict-cpu.csv        # the matrices of make bench-cpu
     bench/predict.py --ranks 1,2 --rounds 7 -k 8,64 fem3:30 A.mtx
+    bench/predict.py -d cuda --ranks 1 --program build/cuda/spmm_mpi lap3d27:90 rmat:20,20
 
 In each round, of each number of ranks and matrix: a machine file is probed by as many ranks, times are predicted by one
 process, and the best plan is run; so all three see the same machine, if it is busy with other things. The table has medians
@@ -34,6 +35,7 @@ def options():
     parser.add_argument("matrices", metavar="MATRIX", nargs="*", default=MATRICES)
     parser.add_argument("-k", type=numbers, default=[1, 8, 64], help="columns of X (default 1,8,64)")
     parser.add_argument("--ranks", type=numbers, default=[1, 2], help="numbers of ranks (default 1,2)")
+    parser.add_argument("-d", choices=("cpu", "cuda"), default="cpu", dest="device", help="(default cpu)")
     parser.add_argument("--rounds", type=int, default=5, help="(default 5)")
     parser.add_argument("--program", default=f"{ROOT}/build/cpu/spmm_mpi")
     parser.add_argument("--mpirun", default="mpirun")
@@ -55,10 +57,10 @@ def record_of(command, path):
 def case(o, folder, matrix, k, ranks):
     """(prediction, record) of one round."""
     machine, records = os.path.join(folder, "a.machine"), os.path.join(folder, "a.jsonl")
-    run = [o.mpirun, "-np", str(ranks), o.program, "-d", "cpu", "-t", "1", "-k", str(k), "--verify", "none"]
+    run = [o.mpirun, "-np", str(ranks), o.program, "-d", o.device, "-t", "1", "-k", str(k), "--verify", "none"]
     if not os.path.exists(machine):
         subprocess.run([*run, "-q", "-r", "1", f"--probe={machine}", "lap2d5:20"], capture_output=True, check=True)
-    predicted = record_of([o.program, "-d", "cpu", "-k", str(k), "--dry-run", "--plan-ranks", str(ranks), "--machine", machine,
+    predicted = record_of([o.program, "-d", o.device, "-k", str(k), "--dry-run", "--plan-ranks", str(ranks), "--machine", machine,
                            matrix], records)["prediction"]
     plan = ["-g", "x".join(map(str, predicted["grid"]))]
     if predicted["exchange"] != "none":
