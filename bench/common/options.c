@@ -108,7 +108,7 @@ static const struct {
     {OF_CPU, {0, "only", "NAMES", "only these libraries, or `none`", TEXT(only)}},
     {OF_CPU, {0, "own", "NAMES", "these kernels beside the one that `auto` picks, or `all`", TEXT(own)}},
     {OF_GPU, {0, "own", "NAMES", "ours (default), all, auto, or kernels' names", TEXT(own)}},
-    {OF_GPU, {0, "no-peers", NULL, "our kernels alone", FLAG(no_peers, 1)}},
+    {OF_GPU | OF_MULTIGPU, {0, "no-peers", NULL, "ours alone", FLAG(no_peers, 1)}},
     {OF_GPU, {0, "cliffs", NULL, "K, K + 1, next multiple of 8, by auto's kernel", FLAG(cliffs, 1)}},
     {OF_MULTIGPU, {0, "scaling", NULL, "one time a side, for bench/scaling.py", FLAG(scaling, 1)}},
     {OF_MULTIGPU, {'v', "verbose", NULL, "also each transport that is there", FLAG(verbose, 1)}},

@@ -12,8 +12,8 @@
 
 /* what is to be reached: docs/PERFORMANCE.md */
 static const double MEAN = 4.0, LEAST = 1.3;
-/* of ours: as it is, without overlap, and with --verbose by each transport */
-enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, AUTO = 0, NO_OVERLAP, OURS };
+/* of ours: as it is, without overlap, in any order of summation, and with --verbose by each transport */
+enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, AUTO = 0, NO_OVERLAP, ANY_ORDER, OURS };
 static contender *ours; /* the first of them */
 static int our_count;
 
@@ -27,7 +27,8 @@ static spmm_status open_multigpu(run *r)
     omp_set_num_threads(binding.threads);
     const char *const line = agree(spmm_peer.open(1, "", version, sizeof version));
     if (line) return sp_fail(SPMM_ERR_DEVICE, "%s", line);
-    run_add_forms(r, run_add_library(r, &spmm_peer), 1);
+    library *const peer = run_add_library(r, &spmm_peer);
+    if (!r->settings.no_peers) run_add_forms(r, peer, 1);
     library *const own = run_add_library(r, &own_peer);
     our_count = r->settings.verbose ? OURS + TRANSPORTS : r->settings.scaling ? 1 : OURS;
     ours = &r->contender[r->contenders];
@@ -36,8 +37,9 @@ static spmm_status open_multigpu(run *r)
                               {.device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO, .threads = binding.threads},
                               i >= OURS};
         forms[i].options.no_overlap = i == NO_OVERLAP;
+        forms[i].options.any_order = i == ANY_ORDER;
         forms[i].options.transport = i < OURS ? SPMM_TRANSPORT_AUTO : (spmm_transport)(i - OURS + 1);
-        run_add(r, own, &forms[i].shown, "ours");
+        run_add(r, own, &forms[i].shown, i == ANY_ORDER ? "any order" : "ours");
     }
     if (r->rank > 0) return SPMM_OK;
     printf("%d ranks, %s on %s, %d threads each; theirs: %s, ncclAllGather of X and SpMM; commit %s, %s\n",
@@ -45,8 +47,8 @@ static spmm_status open_multigpu(run *r)
            *r->settings.commit ? r->settings.commit : "-", r->date);
     printf(
         "ms of the slowest rank, barrier to barrier, median; ratio: theirs over ours; every Y is checked\n");
-    printf("%-30s %-3s %4s  %8s = %8s + %8s  %-11s  %8s  %-17s %8s  %6s  %8s  %6s\n", "matrix", "", "K",
-           "theirs", "gather", "product", "form", "ours", "by", "exchange", "hidden", "no ovlap", "ratio");
+    printf("%-30s %-3s %4s  %8s = %8s + %8s  %-11s  %8s  %-17s %8s  %6s  %8s  %8s  %6s\n", "matrix", "", "K",
+           "theirs", "gather", "product", "form", "ours", "by", "exchange", "hidden", "no ovlap", "any ordr", "ratio");
     return SPMM_OK;
 }
 
@@ -58,12 +60,9 @@ static void adjust_multigpu(settings *s)
 static spmm_status load_multigpu(run *r)
 {
     const bench_matrix *const m = &r->matrix;
-    if (m->block.rows != m->block.cols)
-        return sp_fail(SPMM_ERR_USAGE, "%s: %lld x %lld, and it is to be square", m->name,
-                       (long long)m->block.rows, (long long)m->block.cols);
     if (r->rank == 0)
-        printf("%s: %lld rows, %lld entries, made and scattered in %.1f s\n", m->name,
-               (long long)m->block.rows, (long long)m->nnz, m->seconds);
+        printf("%s: %lld x %lld, %lld entries, made and scattered in %.1f s\n", m->name,
+               (long long)m->block.rows, (long long)m->block.cols, (long long)m->nnz, m->seconds);
     return SPMM_OK;
 }
 
@@ -114,47 +113,70 @@ static const char *transport_of(const contender *c)
 
 static int is_own(const contender *c) { return c->library->peer == &own_peer; }
 
+/** Lists the variants that the plan was chosen from: exchange/column blocks, "-" without overlap, modelled and measured
+ *  milliseconds, "*" after the one that was chosen. */
+static const char *variants_of(const contender *c, char *text, size_t bytes)
+{
+    sp_plan_facts facts;
+    size_t at = 0;
+    text[0] = '\0';
+    if (!is_own(c)) return text;
+    sp_plan_facts_of(((const own_product *)c->product)->plan, &facts);
+    for (int i = 0; i < facts.variants->count && at < bytes; i++) {
+        const sp_variant *const v = &facts.variants->variant[i];
+        at += (size_t)snprintf(text + at, bytes - at, "%s%s/%d%s %.4f %.4f%s", i ? "; " : "",
+                               sp_exchange_word(v->exchange), v->column_blocks, v->overlap ? "" : "-",
+                               1e3 * v->modelled, 1e3 * v->measured, i == facts.variants->chosen ? "*" : "");
+    }
+    return text;
+}
+
 static const char *way_of(const contender *c) { return is_own(c) ? contender_way(c) : c->name; }
 
 static void write_row(const run *r, const contender *c)
 {
     const int own = is_own(c);
+    char variants[512];
     if (!r->csv) return;
     fprintf(r->csv, "%s,%s,%s,%s,%d,\"%s\",%lld,%lld,%s,%lld,", r->date, r->settings.commit, binding.host,
             binding.gpu.name, r->ranks, r->matrix.name, (long long)r->matrix.block.rows,
             (long long)r->matrix.nnz, sp_precision_word(r->matrix.precision), (long long)r->k);
-    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d\n", own ? "ours" : "theirs",
+    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d,%s\n", own ? c->name : "theirs",
             way_of(c), transport_of(c), own && c != &ours[NO_OVERLAP], c->time.median * 1e3,
             c->time.min * 1e3, c->time.max * 1e3, c->count, own ? 0 : c->part[0] * 1e3,
             own ? 0 : c->part[1] * 1e3, own ? c->part[0] * 1e3 : 0, own ? c->part[1] * 1e3 : 0, c->set_up,
-            c->ok);
+            c->ok, variants_of(c, variants, sizeof variants));
     fflush(r->csv); /* what is measured stays when the run is cut off */
 }
 
 static void print_case(const run *r, const contender *theirs)
 {
-    char by[64], hidden[16] = "-", plain[16] = "-";
+    char by[64], hidden[16] = "-", plain[16] = "-", any[16] = "-", ratio[16] = "-";
     /* of the exchange's time alone, the share that the product did not wait for */
     const double share = 1 - (ours->time.median - ours->part[1]) / ours->part[0];
     snprintf(by, sizeof by, "%s %s", contender_way(ours), transport_of(ours));
     if (ours->part[0] > 0) snprintf(hidden, sizeof hidden, "%.0f%%", 100 * fmin(1, fmax(0, share)));
     if (our_count > NO_OVERLAP) snprintf(plain, sizeof plain, "%.3f", ours[NO_OVERLAP].time.median * 1e3);
-    printf("%-30.30s %-3s %4lld  %8.3f = %8.3f + %8.3f  %-11s  %8.3f  %-17s %8.3f  %6s  %8s  %6.2f\n",
+    if (our_count > ANY_ORDER) snprintf(any, sizeof any, "%.3f", ours[ANY_ORDER].time.median * 1e3);
+    if (theirs->time.n)
+        snprintf(ratio, sizeof ratio, "%.2f", over(theirs->time.median, ours->time.median));
+    printf("%-30.30s %-3s %4lld  %8.3f = %8.3f + %8.3f  %-11s  %8.3f  %-17s %8.3f  %6s  %8s  %8s  %6s\n",
            r->matrix.name, sp_precision_word(r->matrix.precision), (long long)r->k, theirs->time.median * 1e3,
-           theirs->part[0] * 1e3, theirs->part[1] * 1e3, way_of(theirs), ours->time.median * 1e3, by,
-           ours->part[0] * 1e3, hidden, plain, over(theirs->time.median, ours->time.median));
+           theirs->part[0] * 1e3, theirs->part[1] * 1e3, theirs->time.n ? way_of(theirs) : "-",
+           ours->time.median * 1e3, by, ours->part[0] * 1e3, hidden, plain, any, ratio);
 }
 
 /** Of theirs, the way that was the fastest. */
 static void report_multigpu(run *r)
 {
-    const contender *theirs = r->contender;
+    static const contender nobody = {.name = "-"};
+    const contender *theirs = ours > r->contender ? r->contender : &nobody;
     for (const contender *c = r->contender; c < ours; c++)
         if (c->ok && (!theirs->ok || c->time.median < theirs->time.median)) theirs = c;
     if (theirs->time.n) write_row(r, theirs);
     for (int i = 0; i < our_count; i++)
         if (ours[i].time.n) write_row(r, &ours[i]);
-    if (theirs->time.n && ours->time.n) print_case(r, theirs);
+    if (ours->time.n) print_case(r, theirs);
     for (int i = OURS; i < our_count; i++)
         if (ours[i].time.n)
             printf("%-30s %3s %4s  ours, %s: %.3f, exchange %.3f, product without it %.3f\n", "", "", "",
@@ -184,7 +206,7 @@ static const bench multigpu = {
     .usage = "mpirun -np GPUS bench_multigpu [OPTIONS] [MATRIX...]",
     .csv =
         "date,commit,host,gpu,ranks,matrix,rows,nnz,precision,k,contender,way,transport,overlap,median_ms,min_ms,max_ms,"
-        "repeats,gather_ms,product_ms,exchange_ms,no_exchange_ms,set_up_s,ok",
+        "repeats,gather_ms,product_ms,exchange_ms,no_exchange_ms,set_up_s,ok,variants",
     .program = OF_MULTIGPU,
     .failure = 4,
     .defaults = {.matrix = {"lap3d7:200", "lap3d27:128", "fem3:80", "band:2000000,16,4000",
