@@ -13,13 +13,16 @@ static void test_numbers(void)
         CHECK(!sp_column_blocks_fit(64, SPMM_F64, 3) && !sp_column_blocks_fit(10, SPMM_F64, 5));
         CHECK(sp_column_blocks_fit(7, SPMM_F32, 1) && !sp_column_blocks_fit(8, SPMM_F64, 0));
     }
-    TEST("the best number is the greatest up to 4 that leaves 128 bytes per row") {
+    TEST("the best number is the greatest up to 4 that leaves 128 bytes per row and 8 MB per exchange") {
         static const int k[] = {1, 16, 31, 32, 48, 64, 96, 128, 1024}, f64[] = {1, 1, 1, 2, 3, 4, 4, 4, 4},
                          f32[] = {1, 1, 1, 1, 1, 2, 3, 4, 4};
         for (int i = 0; i < 9; i++) {
-            CHECK_INT(sp_column_blocks_best(k[i], SPMM_F64), f64[i]);
-            CHECK_INT(sp_column_blocks_best(k[i], SPMM_F32), f32[i]);
+            CHECK_INT(sp_column_blocks_best(k[i], SPMM_F64, INT64_MAX), f64[i]);
+            CHECK_INT(sp_column_blocks_best(k[i], SPMM_F32, INT64_MAX), f32[i]);
         }
+        CHECK_INT(sp_column_blocks_best(64, SPMM_F64, 65536), 4); /* 8 MB each */
+        CHECK_INT(sp_column_blocks_best(64, SPMM_F64, 65535), 2);
+        CHECK_INT(sp_column_blocks_best(64, SPMM_F64, 32767), 1);
     }
 }
 
@@ -60,8 +63,8 @@ static void test_contents(void)
                 const spmm_multivector all = sp_column_blocks_x(&blocks, s),
                                        y = sp_column_blocks_y(&blocks, s, &x);
                 CHECK(all.rows == 6 && all.k == 16 / count && all.ghost_low == 0 && all.ghost_high == 0);
-                CHECK((count == 1) == (blocks.x[s].data == x.data) && blocks.from[s] == blocks.x[s].data);
-                CHECK(blocks.pitch == sp_row_bytes(&all) && y.k == 16 / count && y.ld == x.ld);
+                CHECK((count == 1) == (blocks.x[s].data == x.data) && (count == 1) == blocks.in_x);
+                CHECK(all.ld == 16 / count && y.k == 16 / count && y.ld == x.ld);
                 for (int64_t i = 0; i < 3; i++)
                     for (int64_t j = 0; j < all.k; j++)
                         CHECK(sp_multivector_get(&all, 2 + i, j) ==

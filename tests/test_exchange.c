@@ -34,9 +34,8 @@ static void create(const char *spec, spmm_exchange kind, fixture *f)
     for (int64_t i = 0; i < h->own; i++)
         for (int64_t j = 0; j < K; j++)
             ((double *)sp_row(&f->x, i))[j] = (double)(10 * (f->block.x_begin + i) + j);
-    CHECK_INT(sp_exchange_create(&f->grid, h, sp_row_bytes(&f->x), SPMM_CPU, SPMM_TRANSPORT_AUTO, 0, 1,
-                                 &f->exchange),
-              SPMM_OK);
+    const sp_exchange_options o = {.row_bytes = sp_row_bytes(&f->x), .threads = 1};
+    CHECK_INT(sp_exchange_create(&f->grid, h, &o, &f->exchange), SPMM_OK);
 }
 
 static void destroy(fixture *f)
@@ -50,7 +49,7 @@ static void destroy(fixture *f)
 
 static spmm_status begin(const fixture *f)
 {
-    return sp_exchange_begin(f->exchange, f->x.data, f->x.data, sp_row_bytes(&f->x));
+    return sp_exchange_begin(f->exchange, f->x.data);
 }
 
 /** Checks that each column index of the renumbered block meets the row of X that the block's own one names. */
@@ -110,30 +109,35 @@ int main(int argc, char **argv)
         check_arrival("lap2d5:2", SPMM_EXCHANGE_HALO);
     }
     TEST("without an exchange nothing moves and nothing fails") {
-        CHECK_INT(sp_exchange_begin(NULL, NULL, NULL, 0), SPMM_OK);
+        CHECK_INT(sp_exchange_begin(NULL, NULL), SPMM_OK);
         CHECK_INT(sp_exchange_end(NULL), SPMM_OK);
-        CHECK(!sp_exchange_reads(NULL, NULL, 16));
         sp_exchange_skip(NULL);
         sp_exchange_destroy(NULL);
     }
-    TEST("in host memory there is MPI, which takes any X and reads rows only there, and no GPU's transport") {
+    TEST("in host memory there is MPI, which takes any X whose rows have no gaps, and no GPU's transport") {
         fixture f;
         create("lap2d5:12", SPMM_EXCHANGE_HALO, &f);
         CHECK_INT(sp_exchange_transport(f.exchange), SPMM_TRANSPORT_MPI);
-        CHECK(sp_exchange_takes(f.exchange, NULL) && !sp_exchange_reads(f.exchange, f.x.data, 32));
+        CHECK(sp_exchange_takes(f.exchange, NULL));
+        sp_exchange *other;
+        const sp_exchange_options gaps = {.row_bytes = 32, .pitch = 64, .threads = 1};
+        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &gaps, &other), SPMM_OK);
+        CHECK_INT(sp_exchange_pitch(other), 32);
+        sp_exchange_destroy(other);
         CHECK(!sp_transport_missing(SPMM_TRANSPORT_MPI, SPMM_CPU));
         for (int t = SPMM_TRANSPORT_MPI + 1; t <= SPMM_TRANSPORT_PEER; t++) {
             sp_exchange *none;
             CHECK(strstr(sp_transport_missing((spmm_transport)t, SPMM_CPU), "for GPUs"));
-            CHECK_INT(sp_exchange_create(&f.grid, &f.halo, 32, SPMM_CPU, (spmm_transport)t, 0, 1, &none),
-                      SPMM_ERR_USAGE);
+            const sp_exchange_options o = {.row_bytes = 32, .transport = (spmm_transport)t, .threads = 1};
+            CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &o, &none), SPMM_ERR_USAGE);
             CHECK(none == NULL);
         }
         sp_exchange *none;
         CHECK(!sp_transport_missing(SPMM_TRANSPORT_SHARED, SPMM_CPU));
         CHECK(strstr(sp_transport_missing(SPMM_TRANSPORT_SHARED, SPMM_CUDA), "for CPUs"));
-        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, 32, SPMM_CPU, SPMM_TRANSPORT_SHARED, 0, 1, &none),
-                  SPMM_ERR_USAGE);
+        const sp_exchange_options shared = {
+            .row_bytes = 32, .transport = SPMM_TRANSPORT_SHARED, .threads = 1};
+        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &shared, &none), SPMM_ERR_USAGE);
         CHECK(none == NULL && strstr(spmm_error_message(), "in common"));
         destroy(&f);
     }

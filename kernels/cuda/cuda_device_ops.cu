@@ -74,7 +74,7 @@ struct pushes {
     sp_push to[PUSH_MOST];
 };
 
-/** Copies rows of x to their receivers. 2^lane_bits threads copy a row; each thread copies one vector at a
+/** Copies rows of x, which are `pitch` vectors apart, to their receivers, where they are as far apart. 2^lane_bits threads copy a row; each thread copies one vector at a
  *  time. blockIdx.y is the index of the receiver. */
 template <typename V>
 __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int64_t pitch, int64_t words,
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int6
                 if (i + d * step < p.rows) value[d] = from[d][w];
 #pragma unroll
             for (int d = 0; d < PUSH_DEPTH; d++)
-                if (i + d * step < p.rows) to[(i + d * step) * words + w] = value[d];
+                if (i + d * step < p.rows) to[(i + d * step) * pitch + w] = value[d];
         }
     }
 }
@@ -228,13 +228,13 @@ extern "C" spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_mult
     return sp_device_launched("add_rows");
 }
 
-extern "C" spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *list,
+extern "C" spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *list,
                                     int count, void *stream)
 {
     const auto launch = row_bytes % 16 == 0  ? launch_push<uint4>
                         : row_bytes % 8 == 0 ? launch_push<uint2>
                                              : launch_push<uint32_t>;
-    launch(x, x_pitch, row_bytes, list, count, (cudaStream_t)stream);
+    launch(x, pitch, row_bytes, list, count, (cudaStream_t)stream);
     return sp_device_launched("push");
 }
 

@@ -331,6 +331,7 @@ spmm_status sp_device_check_stream(void *stream)
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier)
 {
     TRY(sp_cuda_enter());
+    if (later == earlier) return SPMM_OK;
     CUDA(cudaEventRecord(device.order, stream_of(earlier)), "ordering streams");
     CUDA(cudaStreamWaitEvent(stream_of(later), device.order, 0), "ordering streams");
     return SPMM_OK;

@@ -44,18 +44,18 @@ spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int size, const 
 typedef struct sp_push {
     const int32_t *list; /**< row numbers, [rows], in device memory; or NULL */
     int64_t first, rows;
-    void *to; /**< destination of the rows, without gaps between them; may be in another GPU's memory */
+    void *to; /**< destination of the rows; may be in another GPU's memory */
 } sp_push;
 
 /** Writes the rows for each neighbor to their destination. A single launch of few blocks serves all
  *  neighbors, so that it can run at the same time as another kernel. Local; returns the same errors as
  *  sp_cuda_pack().
- *  \param [in] x_pitch    distance in bytes between the starts of consecutive rows of x
- *  \param [in] row_bytes  size in bytes of a row: 4, 8, 16, or a multiple of 32; x, x_pitch and the
+ *  \param [in] pitch      distance in bytes between the starts of consecutive rows, of x and at the destinations
+ *  \param [in] row_bytes  size in bytes of a row: 4, 8, 16, or a multiple of 32; x, pitch and the
  *                         destinations are aligned to the largest power of two that divides row_bytes, up to
  *                         16
  *  \param [in] push       one element per neighbor, [count], in host memory */
-spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *push, int count,
+spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push, int count,
                          void *stream);
 
 /** Splits the rows of x into `count` column blocks. Column block s begins at out + s * slice_bytes; its rows

@@ -35,15 +35,15 @@ static void list_messages(sp_exchange *x, int64_t most)
     int64_t stage = 0;
     for (int i = 0; i < h->sources; i++) {
         const sp_halo_recv *const s = &h->source[i];
-        const sp_message m = {s->rank, 0, s->first * x->row_bytes, stage, s->rows * x->row_bytes};
+        const sp_message m = {s->rank, 0, s->first * x->pitch, stage, s->rows * x->row_bytes};
         cut(m, most, x->in, &x->ins);
         stage += m.bytes;
     }
     stage = 0;
     for (int i = 0; i < h->targets; i++) {
         const sp_halo_send *const t = &h->target[i];
-        const sp_message m = {t->rank, t->packed, (t->first + (t->packed ? 0 : h->ghost_low)) * x->row_bytes,
-                              stage, t->rows * x->row_bytes};
+        const sp_message m = {t->rank, t->packed, t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch, stage,
+                              t->rows * x->row_bytes};
         cut(m, most, x->out, &x->outs);
         stage += m.bytes;
     }
@@ -217,8 +217,8 @@ static spmm_status allocate(sp_exchange *x)
     return x->ops->create ? x->ops->create(x) : SPMM_OK;
 }
 
-static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, const backend *b,
-                          int threads, sp_exchange **exchange)
+static spmm_status create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+                          const backend *b, sp_exchange **exchange)
 {
     sp_exchange *x;
     *exchange = NULL;
@@ -227,11 +227,13 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, int64_t row_
         x->grid = grid;
         x->comm = grid->col_comm;
         x->halo = halo;
-        x->row_bytes = row_bytes;
+        x->ops = b->ops;
+        x->row_bytes = o->row_bytes;
+        x->pitch = x->ops->gaps && o->pitch > 0 ? o->pitch : o->row_bytes;
         x->space = b->space;
         x->transport = b->transport;
-        x->threads = threads;
-        x->ops = b->ops;
+        x->stream = x->ops->alone && o->alone ? SP_STREAM_MAIN : SP_STREAM_MOVE;
+        x->threads = o->threads;
         status = allocate(x);
     }
     status = sp_agree(grid->comm, "exchange", status);
@@ -257,7 +259,7 @@ static spmm_status time_some(sp_exchange *x, void *own, double least, double *se
     for (int i = 0; i < TIMES; i++) {
         TRY(SP_MPI(MPI_Barrier(x->grid->comm)));
         double took = MPI_Wtime();
-        spmm_status status = sp_exchange_begin(x, own, own, x->row_bytes);
+        spmm_status status = sp_exchange_begin(x, own);
         if (status == SPMM_OK) status = sp_exchange_end(x);
         const spmm_status settled = sp_exchange_settle(x);
         if (status == SPMM_OK) status = settled;
@@ -274,12 +276,12 @@ static spmm_status time_some(sp_exchange *x, void *own, double least, double *se
 /** Allocates an X for a trial exchange, and measures the exchange of this X by time_some(). */
 static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
 {
-    const int64_t bytes = sp_halo_rows(x->halo) * x->row_bytes;
+    const int64_t bytes = sp_halo_rows(x->halo) * x->pitch;
     void *memory = NULL;
     spmm_status status = sp_exchange_alloc(x, bytes, &memory);
     status = sp_agree(x->grid->comm, "exchange", status);
     if (status == SPMM_OK)
-        status = time_some(x, (char *)memory + x->halo->ghost_low * x->row_bytes, least, seconds);
+        status = time_some(x, (char *)memory + x->halo->ghost_low * x->pitch, least, seconds);
     sp_device_free(memory);
     if (x->ops->forget) x->ops->forget(x);
     return status;
@@ -287,15 +289,15 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
 
 /** Returns 1 if backend b is worth a trial after others. NCCL, the slow one to connect, was never faster than
  *  SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md.
- *  \param [in] queued  1: only backends that need no host are
- *  \param [in] works   1: one of the backends before works */
-static int worth_trying(const backend *b, const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
-                        int queued, int works)
+ *  \param [in] o      o->queued is 1: only backends that need no host are
+ *  \param [in] works  1: one of the backends before works */
+static int worth_trying(const backend *b, const sp_grid *grid, const sp_halo *halo,
+                        const sp_exchange_options *o, int works)
 {
     enum { LITTLE = 32 << 20 }; /* limit for the mean number of bytes that a rank receives */
-    if (queued) return b->ops->queues && !(b->trial == SP_TRY_SLOW && works);
+    if (o->queued) return b->ops->queues && !(b->trial == SP_TRY_SLOW && works);
     if (b->trial == SP_TRY_VARIANT || b->trial == SP_TRY_SLOW) return works == (b->trial == SP_TRY_VARIANT);
-    return !works || b->trial == SP_TRY_ALWAYS || halo->all_moved / grid->size * row_bytes < LITTLE;
+    return !works || b->trial == SP_TRY_ALWAYS || halo->all_moved / grid->size * o->row_bytes < LITTLE;
 }
 
 /** Creates an exchange with backend b, and measures it.
@@ -303,20 +305,20 @@ static int worth_trying(const backend *b, const sp_grid *grid, const sp_halo *ha
  *  \param [out] one      NULL if the exchange could not be created
  *  \param [out] seconds  the time of an exchange on the slowest rank, if the status is SPMM_OK
  *  \return the same status on every rank */
-static spmm_status try_backend(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, const backend *b,
-                               int threads, double least, sp_exchange **one, double *seconds)
+static spmm_status try_backend(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+                               const backend *b, double least, sp_exchange **one, double *seconds)
 {
-    TRY(create(grid, halo, row_bytes, b, threads, one));
+    TRY(create(grid, halo, o, b, one));
     return time_exchange(*one, least, seconds);
 }
 
 /** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
  *  *best. A backend that is missing or cannot be set up, such as NCCL if two ranks share a GPU, is left out,
  *  unless nothing else is left.
- *  \param [in] transport  SPMM_TRANSPORT_AUTO: the backends of all transports
- *  \param [in] queued     1: only those that need no host, if there are any */
-static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes,
-                           spmm_transport transport, int queued, int threads, sp_exchange **best)
+ *  \param [in] o  o->transport is SPMM_TRANSPORT_AUTO: the backends of all transports; o->queued is 1: only those that need
+ *                 no host, if there are any */
+static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+                           sp_exchange **best)
 {
     double least = 0;
     spmm_status status = SPMM_OK, tried = SPMM_ERR_INTERNAL;
@@ -327,11 +329,11 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         sp_exchange *one = NULL;
         double seconds = 0;
         int there;
-        if (!moves(b, transport, SPMM_CUDA)) continue;
+        if (!moves(b, o->transport, SPMM_CUDA)) continue;
         TRY_GOTO(sp_transport_there(grid->comm, b->transport, SPMM_CUDA, &there, NULL), failed);
-        if (!there || !(only ? b == only : worth_trying(b, grid, halo, row_bytes, queued, *best != NULL)))
+        if (!there || !(only ? b == only : worth_trying(b, grid, halo, o, *best != NULL)))
             continue;
-        tried = try_backend(grid, halo, row_bytes, b, threads, least, &one, &seconds);
+        tried = try_backend(grid, halo, o, b, least, &one, &seconds);
         if (tried == SPMM_OK && (!*best || seconds < least)) {
             sp_exchange_destroy(*best);
             *best = one;
@@ -341,23 +343,30 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, int64_t row
         }
     }
     if (*best) return SPMM_OK;
-    if (queued) return fastest(grid, halo, row_bytes, transport, 0, threads, best);
+    if (o->queued) {
+        sp_exchange_options any = *o;
+        any.queued = 0;
+        return fastest(grid, halo, &any, best);
+    }
     if (tried != SPMM_ERR_INTERNAL) return tried;
     return sp_fail(SPMM_ERR_USAGE, "transport %s: SPMM_EXCHANGE_BACKEND leaves none of its backends",
-                   sp_transport_words[transport]);
+                   sp_transport_words[o->transport]);
 failed:
     sp_exchange_destroy(*best);
     *best = NULL;
     return status;
 }
 
-spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
-                               spmm_transport transport, int queued, int threads, sp_exchange **exchange)
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+                               sp_exchange **exchange)
 {
+    const spmm_device space = o->space;
+    const spmm_transport transport = space == SPMM_CPU && o->transport == SPMM_TRANSPORT_AUTO
+                                         ? SPMM_TRANSPORT_MPI
+                                         : o->transport;
     const char *why;
     int there, count;
     *exchange = NULL;
-    if (space == SPMM_CPU && transport == SPMM_TRANSPORT_AUTO) transport = SPMM_TRANSPORT_MPI;
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
     if (!there) {
         const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s",
@@ -367,8 +376,8 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t
     }
     const backend *const last = last_backend(transport, space, &count);
     if (count > 1 && halo->all_moved > 0)
-        return fastest(grid, halo, row_bytes, transport, queued, threads, exchange);
-    return create(grid, halo, row_bytes, last, threads, exchange);
+        return fastest(grid, halo, o, exchange);
+    return create(grid, halo, o, last, exchange);
 }
 
 void sp_exchange_destroy(sp_exchange *x)
@@ -390,23 +399,22 @@ void sp_exchange_destroy(sp_exchange *x)
     sp_free(x);
 }
 
-spmm_status sp_exchange_begin(sp_exchange *x, void *own, const void *from, int64_t pitch)
+spmm_status sp_exchange_begin(sp_exchange *x, void *own)
 {
     if (!x) return SPMM_OK;
-    x->base = (char *)own - x->halo->ghost_low * x->row_bytes;
-    x->from = from;
-    x->pitch = pitch;
+    x->base = (char *)own - x->halo->ghost_low * x->pitch;
     return x->ops->begin ? x->ops->begin(x) : SPMM_OK;
 }
+
+int sp_exchange_starts_late(const sp_exchange *x) { return !x->ops->begin; }
 
 spmm_status sp_exchange_end(sp_exchange *x) { return x ? x->ops->end(x) : SPMM_OK; }
 
 spmm_status sp_exchange_settle(sp_exchange *x) { return x && x->ops->settle ? x->ops->settle(x) : SPMM_OK; }
 
-int sp_exchange_reads(const sp_exchange *x, const void *from, int64_t pitch)
-{
-    return x && x->ops->reads && x->ops->reads(x, from, pitch);
-}
+int64_t sp_exchange_pitch(const sp_exchange *x) { return x->pitch; }
+
+sp_stream sp_exchange_stream(const sp_exchange *x) { return x->stream; }
 
 void sp_exchange_skip_messages(sp_exchange *x)
 {

@@ -3,27 +3,44 @@
 #ifndef SP_EXCHANGE_H
 #define SP_EXCHANGE_H
 
+#include "device/device.h"
 #include "distribute/halo.h"
 
 typedef struct sp_exchange sp_exchange;
+
+/** What an exchange is created for. */
+typedef struct sp_exchange_options {
+    int64_t row_bytes; /**< size in bytes of what is exchanged of a row of X, padding included */
+    /** Distance in bytes between rows of X; 0: row_bytes. If it is more than row_bytes, what is exchanged is a column block within
+     *  X, for transports that can leave gaps; others move one whose rows lie without gaps: see sp_exchange_pitch(). */
+    int64_t pitch;
+    spmm_device space; /**< the memory that X lies in */
+    /** SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the
+     *  available transport that is the fastest in a short measurement */
+    spmm_transport transport;
+    int queued;  /**< 1: where there is a choice, a transport that sp_exchange_queues() is preferred */
+    int alone;   /**< 1: no kernel runs during the exchange, so that it may use the stream of the kernels */
+    int threads; /**< OpenMP threads of this rank, for packing */
+} sp_exchange_options;
 
 /** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
  *  (With SPMM_TRANSPORT_PEER, the first exchange of an X still maps that X on the ranks that write to it.)
  *
  *  Collective over grid->comm.
- *  \param [in]  halo       must outlive the exchange
- *  \param [in]  row_bytes  size of a row of X in bytes, padding included
- *  \param [in]  space      the memory that X lies in
- *  \param [in]  transport  SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI
- *                          for host memory; for GPU memory the available
- *                          transport that is the fastest in a short measurement
- *  \param [in]  queued     1: where there is a choice, a transport that sp_exchange_queues() is preferred
- *  \param [in]  threads    OpenMP threads of this rank, for packing
- *  \param [out] exchange   the caller destroys it; NULL on failure
+ *  \param [in]  halo      must outlive the exchange
+ *  \param [in]  options   equal on all ranks, but for `alone` and `threads`
+ *  \param [out] exchange  the caller destroys it; NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the transport is not available; the
  *          message says why), _MEMORY, _LIMIT (too many messages), _DEVICE, _MPI */
-spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, int64_t row_bytes, spmm_device space,
-                               spmm_transport transport, int queued, int threads, sp_exchange **exchange);
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
+                               sp_exchange **exchange);
+
+/** Returns the distance in bytes between rows of the X that the exchange moves: options.pitch, or options.row_bytes. Equal on
+ *  all ranks. Local. */
+int64_t sp_exchange_pitch(const sp_exchange *exchange);
+
+/** Returns the stream of the exchange on a GPU. Local. */
+sp_stream sp_exchange_stream(const sp_exchange *exchange);
 
 /** Frees the exchange; accepts NULL, but only if all ranks pass NULL. Collective over grid->comm. */
 void sp_exchange_destroy(sp_exchange *exchange);
@@ -51,31 +68,27 @@ spmm_status sp_exchange_share(sp_exchange *exchange, int for_copies, void **memo
 int sp_exchange_takes(const sp_exchange *exchange, const void *row);
 
 /** Starts sending owned rows and receiving ghost rows. This overlaps with everything the caller does before
- *  sp_exchange_end(). On a GPU, the exchange starts after the work that is queued in SP_STREAM_MOVE: the
- *  caller must have made this stream wait for the kernels that write the owned rows or access the ghost rows.
+ *  sp_exchange_end(). On a GPU, the exchange starts after the work that is queued in sp_exchange_stream():
+ *  the caller must have made this stream wait for the kernels that write the owned rows or access the ghost rows.
  *
  *  Collective over the process column, as are sp_exchange_end() and _skip(). All three accept NULL: then
  *  nothing is exchanged.
  *  \param [in,out] own  first owned row of X; the ghost rows lie before and after the owned rows. Until the
  *                       end of the exchange, the caller must not write the owned rows, and not access the
- *                       ghost rows
- *  \param [in] from     first of the owned rows to send: `own`, or other memory in which
- *                       sp_exchange_reads() finds the same rows
- *  \param [in] pitch    distance in bytes between consecutive rows at `from`; the exchange's row_bytes if
- *                       from is own
+ *                       ghost rows. Rows are sp_exchange_pitch() bytes apart
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI. After a failure, sp_exchange_end() must not be called:
  *          the neighbours have already been told of the failure */
-spmm_status sp_exchange_begin(sp_exchange *exchange, void *own, const void *from, int64_t pitch);
-
-/** Returns 1 if sp_exchange_begin() can read owned rows that begin at address `from` and are `pitch` bytes
- *  apart, although they do not lie in the X that is exchanged; 0 if not, and if `exchange` is NULL. Local. */
-int sp_exchange_reads(const sp_exchange *exchange, const void *from, int64_t pitch);
+spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
 /** Completes the exchange. On a GPU this may be the whole exchange, so that the kernels which the caller
  *  queued after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on
  *  return; on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
+
+/** Returns 1 if the whole exchange takes place in sp_exchange_end(), so that on a GPU the owned rows need not be written before.
+ *  Local. */
+int sp_exchange_starts_late(const sp_exchange *exchange);
 
 /** Waits on the host until the exchanges that have been ended are done on the GPU, or a neighbour has failed in the
  *  middle of one; with transports whose neighbours report that in sp_exchange_end(), returns at once. To be called

@@ -14,8 +14,8 @@ typedef struct sp_message {
     int64_t bytes;
 } sp_message;
 
-/** An exchange backend: its operations and capabilities. The operations begin, end, settle, skip, alloc, takes
- *  and reads implement the functions sp_exchange_begin() and so on. Only `end` must not be NULL. */
+/** An exchange backend: its operations and capabilities. The operations begin, end, settle, skip, alloc and
+ *  takes implement the functions sp_exchange_begin() and so on. Only `end` must not be NULL. */
 typedef struct sp_exchange_ops {
     spmm_status (*begin)(sp_exchange *x); /**< NULL: the whole exchange takes place in `end` */
     spmm_status (*end)(sp_exchange *x);
@@ -32,14 +32,14 @@ typedef struct sp_exchange_ops {
     int (*takes)(const sp_exchange *x, const void *row);
     void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X where the caller has it */
     void (*forget)(sp_exchange *x); /**< frees the memory from alloc; collective over the process column */
-    /** NULL: the owned rows are read in X only */
-    int (*reads)(const sp_exchange *x, const void *from, int64_t pitch);
     const char *(*missing)(void); /**< why this rank cannot use the backend; NULL: it always can */
     int64_t most_bytes;           /**< maximum size of a message; 0: sp_chunk_bytes() */
     int by_mpi;                   /**< 1: MPI carries the messages, so sp_chunk_bytes() limits them, too */
     int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no host waits
                      for a GPU */
     int unpacked; /**< 1: scattered rows are not packed: x->send is not needed */
+    int gaps;     /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
+    int alone;    /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
 } sp_exchange_ops;
 
 /** When a backend is tried, if the caller leaves the transport to us. `before` are the table's rows above it
@@ -73,9 +73,10 @@ struct sp_exchange {
     const sp_grid *grid;
     MPI_Comm comm; /**< communicator of the process column */
     const sp_halo *halo;
-    int64_t row_bytes;
+    int64_t row_bytes, pitch; /**< of a row in X: bytes that are exchanged, and bytes to the next row */
     spmm_device space;
     spmm_transport transport;
+    sp_stream stream; /**< of the exchange on a GPU */
     int threads;
     const sp_exchange_ops *ops;
     int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */
@@ -86,8 +87,6 @@ struct sp_exchange {
     void *drop;           /**< host buffer for messages that a failed rank receives and drops; or NULL */
     char *send;           /**< buffer for packed rows to send, in the memory space of X */
     int32_t *list;        /**< on a GPU: copy of halo->list, the rows to pack */
-    const char *from;     /**< first owned row to read, see sp_exchange_begin() */
-    int64_t pitch;        /**< distance in bytes between consecutive owned rows at `from` */
     char *base;           /**< during an exchange: address of row 0 of X, ghost rows included */
     void *state;          /**< private to the backend */
 };

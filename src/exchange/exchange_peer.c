@@ -142,7 +142,7 @@ static spmm_status listen(const sp_exchange *x)
 static spmm_status write_rows(const sp_exchange *x)
 {
     TRY(sp_peer_write_rows(x));
-    return sp_event_record(((peer *)x->state)->written, SP_STREAM_MOVE);
+    return sp_event_record(((peer *)x->state)->written, x->stream);
 }
 
 /** Writes the rows, and makes SP_STREAM_MAIN wait for the rows that the sources write. */
@@ -156,12 +156,12 @@ static spmm_status end(sp_exchange *x)
     TRY(status);
     for (int i = 0; i < x->ins; i++) {
         if (p->told[i])
-            TRY(sp_stream_wait_event(p->came[i], SP_STREAM_MOVE));
+            TRY(sp_stream_wait_event(p->came[i], x->stream));
         else
             status = sp_fail(SPMM_ERR_MPI, "rank %d of the process column wrote no rows of X: it failed",
                              x->in[i].peer);
     }
-    const spmm_status ordered = sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE);
+    const spmm_status ordered = sp_stream_wait(SP_STREAM_MAIN, x->stream);
     return status == SPMM_OK ? ordered : status;
 }
 
@@ -176,7 +176,7 @@ static void skip(sp_exchange *x)
 #define OPS                                                                                               \
     {                                                                                                     \
         .end = end, .create = create, .destroy = destroy, .connect = connect, .skip = skip,               \
-        .alloc = sp_peer_alloc, .takes = sp_peer_takes, .forget = sp_peer_forget, .reads = sp_peer_reads, \
-        .most_bytes = INT64_MAX / 2, .unpacked = 1                                                        \
+        .alloc = sp_peer_alloc, .takes = sp_peer_takes, .forget = sp_peer_forget,                         \
+        .most_bytes = INT64_MAX / 2, .unpacked = 1, .gaps = 1, .alone = 1                                                        \
     }
 const sp_exchange_ops sp_exchange_peer = OPS, sp_exchange_peer_by_kernel = OPS;

@@ -68,18 +68,17 @@ spmm_status sp_peer_attach_trial(const sp_exchange *x, int i, const sp_shared *t
  *  rows belong in the target's X. Collective over the process column. \return SPMM_OK, SPMM_ERR_MPI, _MEMORY */
 spmm_status sp_peer_send_offsets(const sp_exchange *x);
 
-/** The operations `alloc`, `takes`, `reads` and `forget` of sp_exchange_ops: forget() detaches the targets' buffers,
+/** The operations `alloc`, `takes` and `forget` of sp_exchange_ops: forget() detaches the targets' buffers,
  *  waits until all ranks of the process column have done so, then ends the sharing of this rank's buffers. */
 spmm_status sp_peer_alloc(sp_exchange *x, int64_t bytes, void **memory);
 int sp_peer_takes(const sp_exchange *x, const void *row);
-int sp_peer_reads(const sp_exchange *x, const void *from, int64_t pitch);
 void sp_peer_forget(sp_exchange *x);
 
 /** Says where this rank's X is. Local. \param [in] base  row 0 of X; NULL: this rank failed */
 void sp_peer_place_of(const sp_exchange *x, const char *base, sp_peer_place *place);
 /** Returns 1 if the buffers that `place` names are attached already, so that sp_peer_write_rows() attaches none. Local. */
 int sp_peer_attached(const sp_exchange *x);
-/** Queues the writes to all targets whose X's are at `place`, in SP_STREAM_MOVE. Attaches those buffers of theirs
+/** Queues the writes to all targets whose X's are at `place`, in x->stream. Attaches those buffers of theirs
  *  that are new. Local. \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_peer_write_rows(const sp_exchange *x);
 

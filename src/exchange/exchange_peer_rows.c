@@ -216,6 +216,8 @@ static spmm_status find_destinations(const sp_exchange *x)
     return SPMM_OK;
 }
 
+static const char *own_rows(const sp_exchange *x) { return x->base + x->halo->ghost_low * x->pitch; }
+
 /** Queues copies of contiguous rows to the targets. Copy engines make them, so that the multiprocessors stay
  *  free for the kernels. */
 static spmm_status copy_runs(const sp_exchange *x)
@@ -225,8 +227,8 @@ static spmm_status copy_runs(const sp_exchange *x)
         const int i = p->order[n];
         const sp_halo_send *const t = &x->halo->target[i];
         if (t->packed || !p->to[i]) continue;
-        TRY(sp_stream_copy_2d(p->to[i], x->row_bytes, x->from + t->first * x->pitch, x->pitch, x->row_bytes,
-                              t->rows, SP_STREAM_MOVE));
+        TRY(sp_stream_copy_2d(p->to[i], x->pitch, own_rows(x) + t->first * x->pitch, x->pitch, x->row_bytes,
+                              t->rows, x->stream));
     }
     return SPMM_OK;
 }
@@ -244,7 +246,7 @@ static spmm_status push_rows(const sp_exchange *x)
                                      p->to[i]};
     }
     if (count == 0) return SPMM_OK;
-    return sp_cuda_push(x->from, x->pitch, x->row_bytes, p->push, count, sp_device_stream(SP_STREAM_MOVE));
+    return sp_cuda_push(own_rows(x), x->pitch, x->row_bytes, p->push, count, sp_device_stream(x->stream));
 }
 
 spmm_status sp_peer_write_rows(const sp_exchange *x)
@@ -252,15 +254,4 @@ spmm_status sp_peer_write_rows(const sp_exchange *x)
     TRY(find_destinations(x));
     TRY(push_rows(x));
     return moves_by_kernel(x) ? SPMM_OK : copy_runs(x);
-}
-
-/** Returns 1 if the rows at `from` have the alignment of 16 bytes that the kernel needs, and copy engines are
- *  not slow on them: they need over a third more time for rows of less than 256 bytes that have gaps. */
-int sp_peer_reads(const sp_exchange *x, const void *from, int64_t pitch)
-{
-    enum { ALIGN = 16, WIDE = 256 };
-    int copied = 0;
-    if ((uintptr_t)from % ALIGN != 0 || pitch % ALIGN != 0) return 0;
-    for (int t = 0; t < x->halo->targets; t++) copied += !x->halo->target[t].packed;
-    return copied == 0 || moves_by_kernel(x) || x->row_bytes >= WIDE;
 }

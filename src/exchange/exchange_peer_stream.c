@@ -3,8 +3,8 @@
  *
  *  Exchanges have numbers. For each neighbour a rank has two flags in its GPU's memory, which the neighbour sets to
  *  the number of an exchange by its stream (sp_stream_flags()): `came`, after the neighbour's writes of rows, and
- *  `free`, after the kernels that read the neighbour's ghost rows of the exchange before. In SP_STREAM_MOVE,
- *  exchange n is: set `free` at the sources to n; wait until each target's `free` has reached n; write the rows; set
+ *  `free`, after the kernels that read the neighbour's ghost rows of the exchange before. In the stream
+ *  of the exchange, exchange n is: set `free` at the sources to n; wait until each target's `free` has reached n; write the rows; set
  *  `came` at the targets to n; wait until each source's `came` has reached n. A stream waits only for what others
  *  have queued before they wait for the same exchange, so no order in which GPUs take up their work can end in a
  *  circle, and no kernel waits at all.
@@ -267,7 +267,7 @@ static spmm_status queue_flags(const sp_exchange *x, enum flag_kind kind)
                                  step < 2 ? value : 0, step == 1};
         }
     }
-    return sp_stream_flags(p->op, (int)(op - p->op), SP_STREAM_MOVE);
+    return sp_stream_flags(p->op, (int)(op - p->op), x->stream);
 }
 
 static spmm_status queue(const sp_exchange *x)
@@ -275,7 +275,7 @@ static spmm_status queue(const sp_exchange *x)
     TRY(queue_flags(x, FREE));
     TRY(sp_peer_write_rows(x));
     TRY(queue_flags(x, CAME));
-    return sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE);
+    return sp_stream_wait(SP_STREAM_MAIN, x->stream);
 }
 
 static spmm_status end(sp_exchange *x)
@@ -345,7 +345,7 @@ static spmm_status settle(sp_exchange *x)
     int done = 0;
     if (!p->queued) return SPMM_OK;
     for (int64_t times = 1; !done && status == SPMM_OK; times++) {
-        status = sp_stream_done(SP_STREAM_MOVE, &done);
+        status = sp_stream_done(x->stream, &done);
         if (done || status != SPMM_OK) break;
         const spmm_status seen = look_around(x);
         if (seen != SPMM_OK) lost = seen;
@@ -358,13 +358,13 @@ static spmm_status settle(sp_exchange *x)
 
 /* ---- trial ---- */
 
-/** Waits until SP_STREAM_MOVE is done, for some seconds. \return SPMM_OK, SPMM_ERR_DEVICE (also: it is not) */
+/** Waits until the stream is done, for some seconds. \return SPMM_OK, SPMM_ERR_DEVICE (also: it is not) */
 static spmm_status wait_for_trial(const sp_exchange *x)
 {
     const double start = MPI_Wtime();
     for (int64_t times = 1; MPI_Wtime() - start < TRIAL_SECONDS; times++) {
         int done;
-        TRY(sp_stream_done(SP_STREAM_MOVE, &done));
+        TRY(sp_stream_done(x->stream, &done));
         if (done) return SPMM_OK;
         rest(x, times);
     }
@@ -407,6 +407,6 @@ done:
     {                                                                                           \
         .end = end, .settle = settle, .create = create, .destroy = destroy, .connect = connect, \
         .skip = skip, .alloc = sp_peer_alloc, .takes = sp_peer_takes, .forget = sp_peer_forget, \
-        .reads = sp_peer_reads, .most_bytes = INT64_MAX / 2, .unpacked = 1, .queues = 1         \
+        .most_bytes = INT64_MAX / 2, .unpacked = 1, .gaps = 1, .alone = 1, .queues = 1          \
     }
 const sp_exchange_ops sp_exchange_peer_stream = OPS, sp_exchange_peer_stream_by_kernel = OPS;

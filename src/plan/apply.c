@@ -35,7 +35,7 @@ static int receives_ghost_rows(const spmm_plan *p, const spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;
     if (x->layout == SPMM_COLUMN_MAJOR) return 0;
-    if (p->column_blocks.count > 1 || (h->ghost_low + h->ghost_high == 0 && !p->exchange)) return 1;
+    if (!p->column_blocks.in_x || (h->ghost_low + h->ghost_high == 0 && !p->exchange)) return 1;
     return x->ld == sp_multivector_ld(p->k, p->precision) && x->ghost_low >= h->ghost_low &&
            x->ghost_high >= h->ghost_high &&
            (!p->exchange || sp_exchange_takes(p->exchange, sp_row(x, -h->ghost_low)));
@@ -109,7 +109,7 @@ static spmm_status run(spmm_plan *p, const sp_exchange *exchange, sp_phase phase
 
 static spmm_status begin_exchange(const sp_column_blocks *b, sp_exchange *exchange, int s)
 {
-    return sp_exchange_begin(exchange, b->x[s].data, b->from[s], b->pitch);
+    return sp_exchange_begin(exchange, b->x[s].data);
 }
 
 /** Ends what multiply_block() began, of column block s.
@@ -119,11 +119,11 @@ static spmm_status end_block(spmm_plan *p, sp_exchange *exchange, int s, const s
 {
     /* even after a failure: other ranks wait for this rank */
     const spmm_status ended = sp_exchange_end(exchange);
-    /* before boundary rows, because on a GPU they follow in the same stream */
-    const spmm_status partial = sp_partial_rows_end(p->partial);
     if (status == SPMM_OK) status = ended;
-    if (status == SPMM_OK) status = partial;
     if (status == SPMM_OK) status = run(p, exchange, SP_PHASE_BOUNDARY, s, y);
+    /* after boundary rows, which need not wait for partial rows */
+    const spmm_status partial = sp_partial_rows_end(p->partial);
+    if (status == SPMM_OK) status = partial;
     const spmm_status finished = sp_exchange_finish(exchange);
     return status == SPMM_OK ? finished : status;
 }
@@ -144,14 +144,15 @@ static spmm_status start(spmm_plan *p)
     const int aside = p->boundary_stream != SP_STREAM_MAIN;
     spmm_status status = sp_phase_begin(&p->phases, SP_PHASE_KERNELS, 0, SP_STREAM_MAIN);
     if (status == SPMM_OK && aside && !exchange) status = sp_stream_wait(p->boundary_stream, SP_STREAM_MAIN);
-    if (status == SPMM_OK)
-        status = sp_partial_rows_begin(p->partial, &p->column_blocks.x[0], d->moves, &p->phases);
-    else if (d->moves)
-        sp_partial_rows_skip(p->partial);
+    if (status == SPMM_OK) {
+        d->blocks = 1;
+        status = begin_exchange(&p->column_blocks, exchange, 0);
+        d->exchanging = status == SPMM_OK;
+    }
     TRY(status);
-    d->blocks = 1;
-    TRY(begin_exchange(&p->column_blocks, exchange, 0));
-    d->exchanging = 1;
+    /* rows of X travel while partial rows are computed */
+    d->partial = 1;
+    TRY(sp_partial_rows_begin(p->partial, &p->column_blocks.x[0], d->moves, &p->phases));
     return p->space == SPMM_CUDA ? run(p, exchange, SP_PHASE_INTERIOR, 0, &d->product) : SPMM_OK;
 }
 
@@ -162,14 +163,15 @@ static spmm_status multiply(spmm_plan *p)
     sp_pending *const d = &p->pending;
     sp_exchange *const exchange = d->moves ? p->exchange : NULL;
     spmm_status status = d->status;
-    if (d->exchanging && p->space == SPMM_CPU) status = run(p, exchange, SP_PHASE_INTERIOR, 0, &d->product);
+    if (d->exchanging && p->space == SPMM_CPU && status == SPMM_OK)
+        status = run(p, exchange, SP_PHASE_INTERIOR, 0, &d->product);
     if (d->exchanging) status = end_block(p, exchange, 0, &d->product, status);
     for (int s = d->blocks; s < p->column_blocks.count; s++)
         if (status == SPMM_OK)
             status = multiply_block(p, exchange, s, &d->product);
         else
             sp_exchange_skip(exchange);
-    if (status != SPMM_OK) (void)sp_partial_rows_end(p->partial); /* if the first exchange has not begun */
+    if (d->moves && !d->partial) sp_partial_rows_skip(p->partial);
     if (p->boundary_stream != SP_STREAM_MAIN && status == SPMM_OK)
         status = sp_stream_wait(SP_STREAM_MAIN, p->boundary_stream);
     if (status == SPMM_OK) status = sp_partial_rows_add(p->partial, &d->product, &p->phases);
@@ -475,21 +477,21 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
     if (!p->exchange && !p->partial) return SPMM_OK;
     spmm_status status = sp_plan_check_operand(p, x, p->halo->own, "x");
     if (status == SPMM_OK) status = set_x(p, x, p->exchange);
-    const spmm_status partial = move_partial(p, status);
     for (int s = 0; s < p->column_blocks.count; s++)
         if (status == SPMM_OK)
             status = exchange_block(p, s);
         else
             sp_exchange_skip(p->exchange);
-    if (status == SPMM_OK) status = partial;
+    status = move_partial(p, status);
     status = settle(p, 1, status);
     return status == SPMM_OK && p->space == SPMM_CUDA ? sp_device_sync() : status;
 }
 
 void sp_plan_skip_exchange(spmm_plan *p)
 {
-    sp_partial_rows_skip(p->partial);
+    /* in the order of a product: with some transports, each exchange waits for the neighbours */
     for (int s = 0; s < p->column_blocks.count; s++) sp_exchange_skip(p->exchange);
+    sp_partial_rows_skip(p->partial);
 }
 
 /* ---- times ---- */

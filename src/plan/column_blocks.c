@@ -10,8 +10,9 @@
 /* ALIGN: alignment of a column block in a row of Y, in bytes.
  * LEAST_BYTES: minimum width, in bytes, of the column blocks that sp_column_blocks_best() chooses.
  * ENOUGH: maximum number of column blocks that sp_column_blocks_best() chooses.
+ * LEAST_MOVED: minimum number of bytes that a rank receives of each of them.
  * VECTOR: alignment that sp_cuda_split() requires, in bytes. */
-enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, VECTOR = 16 };
+enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, LEAST_MOVED = 8 << 20, VECTOR = 16 };
 
 int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count)
 {
@@ -19,12 +20,14 @@ int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count)
     return count == 1 || k / count * sp_value_size(precision) % ALIGN == 0;
 }
 
-int sp_column_blocks_best(int64_t k, spmm_precision precision)
+int sp_column_blocks_best(int64_t k, spmm_precision precision, int64_t rows)
 {
     int best = 1;
-    for (int n = 2; n <= ENOUGH; n++)
-        if (sp_column_blocks_fit(k, precision, n) && k / n * sp_value_size(precision) >= LEAST_BYTES)
+    for (int n = 2; n <= ENOUGH; n++) {
+        const int64_t bytes = k / n * sp_value_size(precision);
+        if (sp_column_blocks_fit(k, precision, n) && bytes >= LEAST_BYTES && rows >= LEAST_MOVED / bytes)
             best = n;
+    }
     return best;
 }
 
@@ -41,17 +44,18 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
 {
     int64_t bytes = 0, all;
     memset(blocks, 0, sizeof *blocks);
+    const int64_t x_pitch = sp_multivector_ld(k, precision) * sp_value_size(precision);
     blocks->count = count;
     blocks->width = k / count;
-    if (count == 1) {
-        blocks->x[0] = (spmm_multivector){.rows = halo->own,
-                                          .k = k,
+    blocks->in_x = count == 1 || (exchange && sp_exchange_pitch(exchange) == x_pitch);
+    for (int s = 0; s < count && blocks->in_x; s++)
+        blocks->x[s] = (spmm_multivector){.rows = halo->own,
+                                          .k = blocks->width,
                                           .precision = precision,
                                           .space = space,
                                           .ghost_low = halo->ghost_low,
                                           .ghost_high = halo->ghost_high};
-        return SPMM_OK;
-    }
+    if (blocks->in_x) return SPMM_OK;
     TRY(sp_multivector_size(sp_halo_rows(halo), blocks->width, precision, &bytes));
     if (__builtin_mul_overflow(bytes, count, &all))
         return sp_fail(SPMM_ERR_LIMIT, "%d blocks of %lld rows of X do not fit 64-bit sizes", count,
@@ -100,19 +104,14 @@ static spmm_status fill(sp_column_blocks *blocks, const spmm_multivector *x, int
 spmm_status sp_column_blocks_set(sp_column_blocks *blocks, const spmm_multivector *x,
                                  const sp_exchange *exchange, int threads)
 {
-    const int in_x = blocks->count == 1 || sp_exchange_reads(exchange, x->data, sp_row_bytes(x));
     const int64_t bytes = blocks->width * sp_value_size(x->precision);
-    if (blocks->count == 1) {
-        blocks->x[0].data = x->data;
-        blocks->x[0].ld = x->ld;
+    for (int s = 0; s < blocks->count && blocks->in_x; s++) {
+        blocks->x[s].data = (char *)x->data + s * bytes;
+        blocks->x[s].ld = x->ld;
     }
-    for (int s = 0; s < blocks->count; s++)
-        blocks->from[s] = in_x ? (const char *)x->data + s * bytes : blocks->x[s].data;
-    blocks->pitch = in_x ? sp_row_bytes(x) : bytes;
-    const int waits = exchange && x->space == SPMM_CUDA;
-    if (waits && in_x) TRY(sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN));
-    if (blocks->count > 1) TRY(fill(blocks, x, threads));
-    return waits && !in_x ? sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN) : SPMM_OK;
+    if (!blocks->in_x) TRY(fill(blocks, x, threads));
+    return exchange && x->space == SPMM_CUDA ? sp_stream_wait(sp_exchange_stream(exchange), SP_STREAM_MAIN)
+                                             : SPMM_OK;
 }
 
 spmm_multivector sp_column_blocks_x(const sp_column_blocks *blocks, int s)

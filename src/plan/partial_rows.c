@@ -17,7 +17,9 @@ struct sp_partial_rows {
     sp_shape shape;
     sp_row_blocks parts; /* one row block: the rows for other ranks */
     sp_exchange *exchange;
+    sp_event *computed; /* on a GPU: the rows for other ranks are */
     int moving;         /* 1: the exchange has begun, and has not ended */
+    int failed;         /* 1: there are no rows to send, which sp_partial_rows_end() tells the neighbours */
     spmm_multivector s; /* the partial rows: those of other ranks are its ghost rows */
     sp_row_sums sums;   /* on a GPU in memory of its own, else the joint's arrays */
 };
@@ -66,6 +68,7 @@ static spmm_status create_s(sp_partial_rows *r, int64_t k)
     if (r->parts.kernel->device == SPMM_CPU)
         return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, k, precision, SPMM_CPU, &r->s);
     TRY(sp_multivector_size(sp_halo_rows(h), k, precision, &bytes));
+    TRY(sp_event_create(&r->computed));
     TRY(sp_exchange_alloc(r->exchange, bytes, &memory));
     r->s = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, k, precision, SPMM_CUDA);
     return SPMM_OK;
@@ -82,8 +85,12 @@ static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, int64_t
                  sp_row_blocks_create(moves, kernel, k, o->ell_limit, r->threads, r->shape, &r->parts)));
     const int64_t row_bytes = sp_multivector_ld(k, moves->local.precision) *
                               sp_value_size(moves->local.precision);
-    TRY(sp_exchange_create(&r->grid, moves, row_bytes, kernel->device, o->transport, o->stream != NULL,
-                           r->threads, &r->exchange));
+    const sp_exchange_options move = {.row_bytes = row_bytes,
+                                      .space = kernel->device,
+                                      .transport = o->transport,
+                                      .queued = o->stream != NULL,
+                                      .threads = r->threads};
+    TRY(sp_exchange_create(&r->grid, moves, &move, &r->exchange));
     spmm_status status = create_s(r, k);
     if (status == SPMM_OK) status = create_sums(r);
     return sp_agree(comm, "convert", status);
@@ -119,6 +126,7 @@ void sp_partial_rows_destroy(sp_partial_rows *r)
         sp_device_free((void *)(uintptr_t)r->sums.addend);
     }
     sp_exchange_destroy(r->exchange);
+    sp_event_destroy(r->computed);
     spmm_multivector_destroy(&r->s);
     sp_row_blocks_destroy(&r->parts);
     if (r->grid.col_comm != MPI_COMM_NULL) MPI_Comm_free(&r->grid.col_comm);
@@ -145,12 +153,21 @@ static spmm_status compute(sp_partial_rows *r, const spmm_multivector *x, sp_pha
     TRY(sp_phase_begin(phases, SP_PHASE_PARTIAL, 0, SP_STREAM_MAIN));
     TRY(sp_row_blocks_run(&r->parts, 0, r->parts.count, r->shape, &own, &y, SP_STREAM_MAIN));
     TRY(sp_phase_end(phases, SP_PHASE_PARTIAL, 0, SP_STREAM_MAIN));
-    return r->s.space == SPMM_CUDA ? sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN) : SPMM_OK;
+    return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
+}
+
+/** Makes the exchange wait for the rows that it sends. As late as possible, because rows of X travel in the same stream.
+ *  \param [in] late  1: in sp_exchange_end(), 0: in sp_exchange_begin() */
+static spmm_status wait_for_rows(const sp_partial_rows *r, int late)
+{
+    if (!r->computed || sp_exchange_starts_late(r->exchange) != late) return SPMM_OK;
+    return sp_stream_wait_event(r->computed, sp_exchange_stream(r->exchange));
 }
 
 static spmm_status begin_exchange(sp_partial_rows *r)
 {
-    const spmm_status status = sp_exchange_begin(r->exchange, r->s.data, r->s.data, sp_row_bytes(&r->s));
+    TRY(wait_for_rows(r, 0));
+    const spmm_status status = sp_exchange_begin(r->exchange, r->s.data);
     r->moving = status == SPMM_OK;
     return status;
 }
@@ -161,15 +178,19 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *r, const spmm_multivector *x,
     const spmm_status status = compute(r, x, phases);
     if (!moves) return status;
     if (status == SPMM_OK) return begin_exchange(r);
-    sp_partial_rows_skip(r);
+    r->failed = 1;
     return status;
 }
 
 spmm_status sp_partial_rows_end(sp_partial_rows *r)
 {
+    if (r && r->failed) sp_partial_rows_skip(r);
+    if (r) r->failed = 0;
     if (!r || !r->moving) return SPMM_OK;
     r->moving = 0;
+    const spmm_status waits = wait_for_rows(r, 1);
     const spmm_status ended = sp_exchange_end(r->exchange), finished = sp_exchange_finish(r->exchange);
+    TRY(waits);
     return ended == SPMM_OK ? finished : ended;
 }
 

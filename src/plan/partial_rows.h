@@ -31,12 +31,12 @@ void sp_partial_rows_destroy(sp_partial_rows *rows);
  *  \param [in]     moves   0: nothing is sent, and the rows that the last exchange has brought will be added
  *  \param [in,out] phases  gets the times
  *  \return SPMM_OK, the status of the kernel's run(), SPMM_ERR_DEVICE, _MPI. After a failure
- *          nothing has begun: the neighbours have been told */
+ *          nothing has begun, and the neighbours have been told or will be by sp_partial_rows_end() */
 spmm_status sp_partial_rows_begin(sp_partial_rows *rows, const spmm_multivector *x, int moves,
                                   sp_phases *phases);
 
 /** Waits for the rows of other ranks, as sp_exchange_end() does; does nothing if no exchange has begun, or if it has been
- *  ended. */
+ *  ended. Every rank ends the exchange of X before. */
 spmm_status sp_partial_rows_end(sp_partial_rows *rows);
 
 /** Does what sp_exchange_settle() does. Local; accepts NULL. */

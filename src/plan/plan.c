@@ -51,16 +51,18 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     p->space = kernel->device;
     /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes
-     * them */
-    if (p->space == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count)
+     * them; but where partial rows have to be exchanged in it meanwhile */
+    if (p->space == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count &&
+        !p->halo->joint)
         p->boundary_stream = SP_STREAM_MOVE;
     return SPMM_OK;
 }
 
 /** Determines the row blocks and the number of column blocks, which is the same on all ranks. Collective over
  *  the grid. If o->column_blocks is not 0, X is split into that many column blocks. If it is 0, X is not
- *  split on CPUs. On GPUs X is split into sp_column_blocks_best() column blocks if rows of X are exchanged (but not by
- *  the joint exchange), overlap is not disabled, and fewer than half of the rows of all ranks' blocks are interior. */
+ *  split on CPUs. On GPUs, if rows of X are exchanged (but not by
+ *  the joint exchange), overlap is not disabled, and fewer than half of the rows of all ranks' blocks are interior, X is split into
+ *  sp_column_blocks_best() column blocks, and interior rows are not computed apart. */
 static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 {
     spmm_status status = SPMM_OK;
@@ -84,8 +86,11 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
     rows[1] = (double)p->halo->local.rows;
     TRY(sp_sum(p->grid->comm, rows, 2));
     if (2 * rows[0] >= rows[1]) return SPMM_OK;
-    p->column_blocks.count = sp_column_blocks_best(p->k, p->precision);
-    if (p->column_blocks.count > 1) sp_row_blocks_find(p->halo, 0, &p->parts);
+    double ghosts = (double)(p->halo->ghost_low + p->halo->ghost_high);
+    TRY(sp_slowest(p->grid->comm, &ghosts, 1));
+    p->column_blocks.count = sp_column_blocks_best(p->k, p->precision, (int64_t)ghosts);
+    /* few interior rows hide little, and cost a launch with its tail */
+    sp_row_blocks_find(p->halo, 0, &p->parts);
     return SPMM_OK;
 }
 
@@ -94,15 +99,22 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
 static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
-    const int64_t row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) *
-                              sp_value_size(p->precision);
+    const int64_t size = sp_value_size(p->precision);
+    const sp_exchange_options move = {
+        .row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) * size,
+        .pitch = ld * size,
+        .space = p->space,
+        .transport = o->transport,
+        .queued = o->stream != NULL,
+        /* nothing that has been queued before the exchange ends is to run beside it */
+        .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->halo->joint,
+        .threads = p->threads};
     const int moves = p->halo->all_moved > 0;
     /* even if no row is exchanged, it is an error to request a transport that is not available */
     const int named = o->transport != SPMM_TRANSPORT_AUTO &&
                       (o->transport != SPMM_TRANSPORT_SHARED || p->space != SPMM_CPU);
     if (!p->exchange && (moves || named))
-        TRY(sp_exchange_create(p->grid, p->halo, row_bytes, p->space, o->transport, o->stream != NULL,
-                               p->threads, &p->exchange));
+        TRY(sp_exchange_create(p->grid, p->halo, &move, &p->exchange));
     if (!moves && !sp_exchange_shares(p->exchange)) {
         sp_exchange_destroy(p->exchange);
         p->exchange = NULL;

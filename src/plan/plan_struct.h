@@ -43,6 +43,7 @@ typedef struct sp_pending {
     int started;                    /* 0: it failed before this rank took part in anything */
     int blocks;                     /* number of column blocks whose exchange has begun, or failed to */
     int exchanging;                 /* 1: that of the first one has begun */
+    int partial;                    /* 1: the exchange of partial rows has begun, or failed to */
     int whole;                      /* 1: all of it is queued */
     spmm_status status;             /* so far */
     char message[SP_MESSAGE_BYTES]; /* of its failure */

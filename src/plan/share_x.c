@@ -10,8 +10,9 @@
 static spmm_status connect(const spmm_plan_options *o, const sp_halo *halo, spmm_plan *p)
 {
     const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
-    const spmm_status status = sp_exchange_create(p->grid, &p->node.halo, row_bytes, SPMM_CPU,
-                                                  SPMM_TRANSPORT_SHARED, 0, p->threads, &p->exchange);
+    const sp_exchange_options move = {
+        .row_bytes = row_bytes, .space = SPMM_CPU, .transport = SPMM_TRANSPORT_SHARED, .threads = p->threads};
+    const spmm_status status = sp_exchange_create(p->grid, &p->node.halo, &move, &p->exchange);
     if (status == SPMM_OK) {
         p->halo = &p->node.halo;
         return SPMM_OK;
@@ -78,7 +79,7 @@ spmm_status sp_plan_x_create(const spmm_plan *p, int for_copies, spmm_multivecto
     void *memory = NULL;
     int64_t bytes = 0;
     if (sp_exchange_shares(p->exchange)) return create_shared(p, for_copies, x);
-    if (!p->exchange || p->column_blocks.count > 1 || p->space == SPMM_CPU)
+    if (!p->exchange || !p->column_blocks.in_x || p->space == SPMM_CPU)
         return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, p->k, p->precision, p->space, x);
     TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
     TRY(sp_exchange_alloc(p->exchange, bytes, &memory));

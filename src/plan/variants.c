@@ -20,17 +20,20 @@ static const double CLEARLY = 0.97;
 /** An exchange that takes less than this share of a product's kernels is not worth any trials. */
 static const double LITTLE = 0.02;
 
+/** Seconds of an exchange on a GPU whatever its rows, and of a launch with its tail (docs/SCALING.md). */
+static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
+
 /** MOST_TIMED: number of variants that are timed at most; TIMES: products that are timed; LEAST_PRODUCTS: number of products
  *  to come that repay the timing. */
-enum { MOST_TIMED = 3, TIMES = 4, LEAST_PRODUCTS = 100 };
+enum { MOST_TIMED = 4, TIMES = 4, LEAST_PRODUCTS = 100 };
 
 /** A product takes so many seconds at least to be timed only once. */
 static const double LONG = 0.5;
 
 /** What the first variant takes. */
 typedef struct product_parts {
-    double kernels;  /* seconds of a product without its exchange */
-    double exchange; /* seconds of the exchange alone */
+    double kernels;  /* seconds of a product without its exchange and without column blocks */
+    double rows;     /* seconds of the exchange alone beyond EMPTY_EXCHANGE, without column blocks */
     double interior; /* share of the rows that are computed during the exchange, without column blocks */
     double a_share;  /* share of A in the bytes that the kernel reads and writes at least */
 } product_parts;
@@ -97,11 +100,16 @@ static spmm_status time_plan(spmm_plan *p, double *product, double *kernels, dou
 
 /* ---- the model ---- */
 
+static double kernels_in_blocks(const product_parts *m, int n)
+{
+    return m->kernels * (1 + (n - 1) * m->a_share) + (n - 1) * LAUNCH;
+}
+
 /** Returns the modelled time of a product with n column blocks: each but the first is exchanged while the one before is
  *  multiplied, and each reads all of A. */
 static double in_blocks(const product_parts *m, int n)
 {
-    const double kernels = m->kernels * (1 + (n - 1) * m->a_share), each = m->exchange / n;
+    const double kernels = kernels_in_blocks(m, n), each = EMPTY_EXCHANGE + m->rows / n;
     const double wait = each > kernels / n ? each - kernels / n : 0;
     return each + kernels + (n - 1) * wait;
 }
@@ -109,12 +117,14 @@ static double in_blocks(const product_parts *m, int n)
 static double modelled(const trials *t, const sp_variant *v)
 {
     const product_parts *const m = &t->model;
+    const double exchange = EMPTY_EXCHANGE + m->rows;
     if (v->column_blocks > 1) return in_blocks(m, v->column_blocks);
     if (v->exchange == SPMM_EXCHANGE_JOINT && t->joint)
-        return m->kernels +
-               m->exchange * (double)sp_halo_all_moved(t->joint) / (double)sp_halo_all_moved(t->halo);
-    const double beside = v->overlap ? m->interior * m->kernels : 0;
-    return m->kernels - beside + (beside > m->exchange ? beside : m->exchange);
+        return m->kernels + EMPTY_EXCHANGE +
+               m->rows * (double)sp_halo_all_moved(t->joint) / (double)sp_halo_all_moved(t->halo);
+    if (!v->overlap) return m->kernels + exchange;
+    const double beside = m->interior * m->kernels;
+    return m->kernels - beside + (beside > exchange ? beside : exchange) + LAUNCH;
 }
 
 /** Measures the parts of the first variant. Collective. */
@@ -123,13 +133,18 @@ static spmm_status measure(trials *t, spmm_plan *p, sp_variant *first)
     const spmm_csr *const a = &t->halo->local;
     const double rows = (double)(sp_halo_rows(t->halo) + a->rows),
                  row_bytes = (double)(sp_multivector_ld(t->k, a->precision) * sp_value_size(a->precision));
-    double sums[4] = {(double)sp_row_blocks_interior_rows(&p->parts), (double)a->rows,
+    const int blocks = p->column_blocks.count;
+    sp_row_blocks parts;
+    double exchange = 0;
+    sp_row_blocks_find(t->halo, 1, &parts);
+    double sums[4] = {(double)sp_row_blocks_interior_rows(&parts), (double)a->rows,
                       (double)a->nnz * (double)(4 + sp_value_size(a->precision)), rows * row_bytes};
-    TRY(time_plan(p, &first->measured, &t->model.kernels, &t->model.exchange));
+    TRY(time_plan(p, &first->measured, &t->model.kernels, &exchange));
     TRY(sp_sum(t->grid->comm, sums, 4));
     t->model.interior = sums[1] > 0 ? sums[0] / sums[1] : 0;
     t->model.a_share = sums[2] > 0 ? sums[2] / (sums[2] + sums[3]) : 0;
-    t->model.kernels /= 1 + (p->column_blocks.count - 1) * t->model.a_share;
+    t->model.rows = fmax(0, exchange - blocks * EMPTY_EXCHANGE);
+    t->model.kernels = fmax(0, t->model.kernels - (blocks - 1) * LAUNCH) / (1 + (blocks - 1) * t->model.a_share);
     return SPMM_OK;
 }
 
@@ -145,21 +160,24 @@ static void add(sp_variants *all, spmm_exchange exchange, int column_blocks, int
         all->variant[all->count++] = (sp_variant){exchange, column_blocks, overlap, NAN, NAN};
 }
 
-/** Lists the variants; the first is the plan p, which there is. The same on all ranks. */
-static void list(const trials *t, const spmm_plan *p, int interior, sp_variants *all)
+/** Lists the variants; the first is the plan p, which there is. The same on all ranks.
+ *  \param [in] apart     1: p computes interior rows apart from the others, on a rank at least
+ *  \param [in] interior  1: a plan could */
+static void list(const trials *t, const spmm_plan *p, int apart, int interior, sp_variants *all)
 {
     const spmm_plan_options *const o = &t->options;
-    const int best = sp_column_blocks_best(t->k, p->precision), overlap = !o->no_overlap;
-    add(all, t->halo->kind, p->column_blocks.count, overlap);
+    const int best = sp_column_blocks_best(t->k, p->precision, INT64_MAX), overlap = !o->no_overlap,
+              gpu = p->space == SPMM_CUDA, blocks = p->column_blocks.count;
+    add(all, t->halo->kind, blocks, gpu ? apart || blocks > 1 : overlap);
     if (sp_halo_all_moved(t->halo) == 0) return;
-    if (o->column_blocks == 0 && p->space == SPMM_CUDA && !o->no_overlap && t->halo->all_moved > 0 &&
-        !t->halo->joint) {
-        add(all, t->halo->kind, 1, 1);
+    /* a second launch and its tail can cost more than is hidden; on a CPU a second call costs nothing */
+    if (gpu && overlap && o->column_blocks <= 1) {
+        add(all, t->halo->kind, 1, 0);
+        if (interior) add(all, t->halo->kind, 1, 1);
+    }
+    if (gpu && overlap && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint)
         for (int n = best; n > 1; n /= 2)
             if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
-    }
-    /* a second launch and its tail can cost more than is hidden; on a CPU a second call costs nothing */
-    if (interior && overlap && p->space == SPMM_CUDA && o->column_blocks <= 1) add(all, t->halo->kind, 1, 0);
     if (t->joint && o->column_blocks <= 1 && o->transport != SPMM_TRANSPORT_SHARED)
         add(all, SPMM_EXCHANGE_JOINT, 1, overlap);
 }
@@ -217,7 +235,7 @@ static spmm_status try_all(trials *t, spmm_plan **plan, sp_variants *all)
     if (t->options.transport == SPMM_TRANSPORT_AUTO && (*plan)->space == SPMM_CUDA && (*plan)->exchange)
         t->options.transport = sp_exchange_transport((*plan)->exchange);
     for (i = 0; i < all->count; i++) all->variant[i].modelled = modelled(t, &all->variant[i]);
-    if (t->model.exchange < LITTLE * t->model.kernels) return SPMM_OK;
+    if (EMPTY_EXCHANGE + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
     for (; (i = next(all, timed)) >= 0; timed++) TRY(try_variant(t, all, i, plan));
     return SPMM_OK;
 }
@@ -238,6 +256,12 @@ static spmm_status take_joint(const trials *t, spmm_plan **plan, sp_variants *al
     return SPMM_OK;
 }
 
+/** Returns 1 if there are both interior and boundary rows. */
+static int both_kinds(const sp_row_blocks *parts)
+{
+    return parts->interior > 0 && parts->interior < parts->count;
+}
+
 spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                    const sp_halo *joint, int64_t k, const spmm_plan_options *options,
                                    spmm_plan **plan)
@@ -245,9 +269,11 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
     trials t = {grid, block, halo, joint, k, *options, {.kernels = 0}};
     sp_variants all = {0};
     TRY(sp_plan_create(grid, block, halo, k, options, plan));
-    double interior = (*plan)->parts.interior > 0 && (*plan)->parts.interior < (*plan)->parts.count;
-    spmm_status status = sp_slowest(grid->comm, &interior, 1);
-    list(&t, *plan, interior > 0, &all);
+    sp_row_blocks parts;
+    sp_row_blocks_find(halo, 1, &parts);
+    double any[2] = {both_kinds(&(*plan)->parts), both_kinds(&parts)};
+    spmm_status status = sp_slowest(grid->comm, any, 2);
+    list(&t, *plan, any[0] > 0, any[1] > 0, &all);
     if (status == SPMM_OK && all.count > 1)
         status = options->quick_plan || sp_products_of(options->products) < LEAST_PRODUCTS
                      ? take_joint(&t, plan, &all)

@@ -70,18 +70,15 @@ static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
  *  would need additional memory for each exchange. */
 static spmm_status create_exchange(sp_pearson *p, int d)
 {
-    const int64_t row_bytes = sp_row_bytes(&p->z);
+    sp_exchange_options o = {.row_bytes = sp_row_bytes(&p->z), .space = p->space, .threads = p->threads};
     TRY(sp_agree(p->grid->comm, "pearson", step_halo(p, d, &p->halo[d])));
-    if (p->space == SPMM_CPU)
-        return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CPU, SPMM_TRANSPORT_AUTO, 0,
-                                  p->threads, &p->exchange[d]);
+    if (p->space == SPMM_CPU) return sp_exchange_create(p->grid, &p->halo[d], &o, &p->exchange[d]);
+    o.transport = p->transport;
     if (p->transport == SPMM_TRANSPORT_NCCL &&
-        sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_NCCL, 0, p->threads,
-                           &p->exchange[d]) == SPMM_OK)
+        sp_exchange_create(p->grid, &p->halo[d], &o, &p->exchange[d]) == SPMM_OK)
         return SPMM_OK;
-    p->transport = SPMM_TRANSPORT_STAGED;
-    return sp_exchange_create(p->grid, &p->halo[d], row_bytes, SPMM_CUDA, SPMM_TRANSPORT_STAGED, 0,
-                              p->threads, &p->exchange[d]);
+    o.transport = p->transport = SPMM_TRANSPORT_STAGED;
+    return sp_exchange_create(p->grid, &p->halo[d], &o, &p->exchange[d]);
 }
 
 static spmm_status allocate(sp_pearson *p, const sp_series *x)
@@ -286,7 +283,7 @@ static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection
         if (next && status == SPMM_OK && p->space == SPMM_CUDA)
             begun = sp_stream_wait(SP_STREAM_MOVE, SP_STREAM_MAIN);
         if (begun == SPMM_OK)
-            begun = sp_exchange_begin(next, p->z.data, p->z.data, sp_row_bytes(&p->z));
+            begun = sp_exchange_begin(next, p->z.data);
         else
             sp_exchange_skip(next);
         if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, collect) : begun;
