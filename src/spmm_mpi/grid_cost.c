@@ -6,6 +6,7 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "formats/multivector.h"
+#include "plan/column_blocks.h"
 
 const sp_machine *sp_machine_unknown(void)
 {
@@ -147,12 +148,13 @@ double sp_rank_bytes(const sp_rank_count *c, spmm_precision precision, int64_t k
 static double exchange_seconds(const grid_model *m, const traffic *t, int rank)
 {
     const sp_machine *const machine = m->given->machine;
-    const int node = rank / machine->ranks_per_node;
-    double seconds = greater(t->from[0], t->to[0]) * machine->inside_latency +
-                     2 * m->row * t->packed / m->copy;
+    const int node = rank / machine->ranks_per_node, far = t->from[1] > 0 || t->to[1] > 0;
+    double seconds = greater(t->from[0], t->to[0]) * machine->inside_latency;
+    /* GPUs of one node write scattered rows where they are needed */
+    if (far || machine->device == SPMM_CPU) seconds += 2 * m->row * t->packed / m->copy;
     if (t->rows_in[0] > 0 || t->rows_out[0] > 0)
         seconds += m->row * greater(t->rows_in[0], t->rows_out[0]) / machine->inside_rate;
-    if (t->from[1] == 0 && t->to[1] == 0) return seconds;
+    if (!far) return seconds;
     return seconds + greater(t->from[1], t->to[1]) * machine->between_latency +
            greater(m->far_in[node], m->far_out[node]) / machine->between_rate;
 }
@@ -180,13 +182,26 @@ static double barrier_seconds(const sp_machine *m, int64_t ranks)
     return seconds;
 }
 
+/** Returns how much of an exchange passes while a GPU multiplies column blocks (plan/column_blocks.h), less what further
+ *  exchanges and reading A again cost.
+ *  \param [in] kernel, alone  seconds of the kernel and of the exchange if they follow one another */
+static double hidden_by_blocks(const grid_model *m, const sp_rank_count *c, double kernel, double alone)
+{
+    const sp_machine *const machine = m->given->machine;
+    const int n = sp_column_blocks_best(m->given->k, m->precision, c->halo_rows);
+    const double a = (double)c->nnz * (4 + (double)sp_value_size(m->precision)) / m->given->kernel_rate;
+    const double hidden = alone < kernel ? alone : kernel;
+    return machine->device == SPMM_CPU ? 0 : (n - 1) * (hidden / n - a - machine->inside_latency);
+}
+
 static sp_product_time rank_time(const grid_model *m, const traffic *t, const sp_rank_count *c, int rank)
 {
     const sp_machine *const machine = m->given->machine;
     const double interior = c->rows > 0 ? 1 - (double)c->boundary_rows / (double)c->rows : 0;
     sp_product_time s = {.kernel = sp_rank_bytes(c, m->precision, m->given->k) / m->given->kernel_rate};
     const double alone = exchange_seconds(m, t, rank), beside = machine->overlap * alone;
-    s.exchange = alone - (beside < interior * s.kernel ? beside : interior * s.kernel);
+    const double by_rows = beside < interior * s.kernel ? beside : interior * s.kernel;
+    s.exchange = alone - greater(by_rows, machine->overlap * hidden_by_blocks(m, c, s.kernel, alone));
     s.reduce = reduce_seconds(m->given, m->row * (double)c->partial_rows, m->copy, m->ranges->q);
     s.barrier = barrier_seconds(machine, (int64_t)m->ranges->p * m->ranges->q);
     s.total = s.kernel + s.exchange + s.reduce + s.barrier;
