@@ -42,10 +42,10 @@ spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int size, const 
     return refuse(NULL);
 }
 
-spmm_status sp_cuda_push(const void *x, int64_t x_pitch, int64_t row_bytes, const sp_push *push, int count,
-                         void *stream)
+spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push, int count,
+                         int alone, void *stream)
 {
-    (void)x, (void)x_pitch, (void)row_bytes, (void)push, (void)count, (void)stream;
+    (void)x, (void)pitch, (void)row_bytes, (void)push, (void)count, (void)alone, (void)stream;
     return refuse(NULL);
 }
 

@@ -34,6 +34,7 @@ static int holder(const blocks *b, int64_t i, int64_t j)
 static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *counts)
 {
     const int ranks = b->P * b->Q;
+    int64_t run[MOST_RANKS] = {0};
     char *const needs = calloc((size_t)(ranks * a->cols) + 1, 1);
     memset(counts, 0, (size_t)ranks * sizeof *counts);
     for (int64_t i = 0; i < a->rows; i++) {
@@ -45,7 +46,12 @@ static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *count
             needs[rank * a->cols + a->ja[e]] = 1;
             waits[rank] = 1;
         }
-        for (int r = 0; r < ranks; r++) counts[r].boundary_rows += waits[r];
+        for (int r = 0; r < ranks; r++) {
+            const int has = b->rows[r / b->Q] <= i && i < b->rows[r / b->Q + 1];
+            counts[r].boundary_rows += waits[r];
+            run[r] = has && !waits[r] ? run[r] + 1 : 0;
+            if (run[r] > counts[r].interior_run) counts[r].interior_run = run[r];
+        }
     }
     for (int r = 0; r < ranks; r++) {
         int64_t from[MOST_RANKS] = {0}, low[MOST_RANKS], high[MOST_RANKS];
@@ -88,6 +94,7 @@ static void check_count(const spmm_csr *a, const blocks *b, int threads)
         CHECK_INT(found[r].sent_rows, expected[r].sent_rows);
         CHECK_INT(found[r].partial_rows, expected[r].partial_rows);
         CHECK_INT(found[r].boundary_rows, expected[r].boundary_rows);
+        CHECK_INT(found[r].interior_run, expected[r].interior_run);
         CHECK_INT(found[r].receives_from, expected[r].receives_from);
         CHECK_INT(found[r].sends_to, expected[r].sends_to);
         CHECK_INT(found[r].packed_rows, expected[r].packed_rows);
@@ -179,6 +186,7 @@ static void test_known(void)
             CHECK_INT(c[p].halo_rows, 30 * faces);
             CHECK_INT(c[p].sent_rows, 30 * faces);
             CHECK_INT(c[p].boundary_rows, 30 * faces);
+            CHECK_INT(c[p].interior_run, 300 - 30 * faces);
             CHECK_INT(c[p].receives_from, faces);
             CHECK_INT(c[p].sends_to, faces);
             CHECK_INT(c[p].partial_rows, 0);

@@ -48,7 +48,8 @@ static spmm_status open_multigpu(run *r)
     printf(
         "ms of the slowest rank, barrier to barrier, median; ratio: theirs over ours; every Y is checked\n");
     printf("%-30s %-3s %4s  %8s = %8s + %8s  %-11s  %8s  %-17s %8s  %6s  %8s  %8s  %6s\n", "matrix", "", "K",
-           "theirs", "gather", "product", "form", "ours", "by", "exchange", "hidden", "no ovlap", "any ordr", "ratio");
+           "theirs", "gather", "product", "form", "ours", "by", "exchange", "hidden", "no ovlap", "any ordr",
+           "ratio");
     return SPMM_OK;
 }
 
@@ -113,15 +114,15 @@ static const char *transport_of(const contender *c)
 
 static int is_own(const contender *c) { return c->library->peer == &own_peer; }
 
-/** Lists the variants that the plan was chosen from: exchange/column blocks, "-" without overlap, modelled and measured
- *  milliseconds, "*" after the one that was chosen. */
+/** Names the backend of the exchange, and lists the variants that the plan was chosen from: exchange/column blocks, "-" without
+ *  overlap, modelled and measured milliseconds, "*" after the one that was chosen. */
 static const char *variants_of(const contender *c, char *text, size_t bytes)
 {
     sp_plan_facts facts;
-    size_t at = 0;
     text[0] = '\0';
     if (!is_own(c)) return text;
     sp_plan_facts_of(((const own_product *)c->product)->plan, &facts);
+    size_t at = (size_t)snprintf(text, bytes, "%s: ", facts.backend);
     for (int i = 0; i < facts.variants->count && at < bytes; i++) {
         const sp_variant *const v = &facts.variants->variant[i];
         at += (size_t)snprintf(text + at, bytes - at, "%s%s/%d%s %.4f %.4f%s", i ? "; " : "",
@@ -141,9 +142,9 @@ static void write_row(const run *r, const contender *c)
     fprintf(r->csv, "%s,%s,%s,%s,%d,\"%s\",%lld,%lld,%s,%lld,", r->date, r->settings.commit, binding.host,
             binding.gpu.name, r->ranks, r->matrix.name, (long long)r->matrix.block.rows,
             (long long)r->matrix.nnz, sp_precision_word(r->matrix.precision), (long long)r->k);
-    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d,%s\n", own ? c->name : "theirs",
-            way_of(c), transport_of(c), own && c != &ours[NO_OVERLAP], c->time.median * 1e3,
-            c->time.min * 1e3, c->time.max * 1e3, c->count, own ? 0 : c->part[0] * 1e3,
+    fprintf(r->csv, "%s,%s,%s,%d,%.6f,%.6f,%.6f,%d,%.6f,%.6f,%.6f,%.6f,%.3f,%d,%s\n",
+            own ? c->name : "theirs", way_of(c), transport_of(c), own && c != &ours[NO_OVERLAP],
+            c->time.median * 1e3, c->time.min * 1e3, c->time.max * 1e3, c->count, own ? 0 : c->part[0] * 1e3,
             own ? 0 : c->part[1] * 1e3, own ? c->part[0] * 1e3 : 0, own ? c->part[1] * 1e3 : 0, c->set_up,
             c->ok, variants_of(c, variants, sizeof variants));
     fflush(r->csv); /* what is measured stays when the run is cut off */
@@ -158,8 +159,7 @@ static void print_case(const run *r, const contender *theirs)
     if (ours->part[0] > 0) snprintf(hidden, sizeof hidden, "%.0f%%", 100 * fmin(1, fmax(0, share)));
     if (our_count > NO_OVERLAP) snprintf(plain, sizeof plain, "%.3f", ours[NO_OVERLAP].time.median * 1e3);
     if (our_count > ANY_ORDER) snprintf(any, sizeof any, "%.3f", ours[ANY_ORDER].time.median * 1e3);
-    if (theirs->time.n)
-        snprintf(ratio, sizeof ratio, "%.2f", over(theirs->time.median, ours->time.median));
+    if (theirs->time.n) snprintf(ratio, sizeof ratio, "%.2f", over(theirs->time.median, ours->time.median));
     printf("%-30.30s %-3s %4lld  %8.3f = %8.3f + %8.3f  %-11s  %8.3f  %-17s %8.3f  %6s  %8s  %8s  %6s\n",
            r->matrix.name, sp_precision_word(r->matrix.precision), (long long)r->k, theirs->time.median * 1e3,
            theirs->part[0] * 1e3, theirs->part[1] * 1e3, theirs->time.n ? way_of(theirs) : "-",

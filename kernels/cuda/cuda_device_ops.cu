@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(BLOCK)
 
 /* A thread of push() waits for its reads, but not for its stores to another GPU. So each thread has as many
  * reads in flight as its registers can hold. The number of blocks is small, to leave most of the GPU to the
- * kernel that runs at the same time. */
-constexpr int PUSH_BLOCK = 512, PUSH_BLOCKS = 32, PUSH_DEPTH = 4, PUSH_MOST = 32;
+ * kernel that runs at the same time; alone, four times as many take a tenth less (docs/PERFORMANCE.md). */
+constexpr int PUSH_BLOCK = 512, PUSH_BLOCKS = 32, PUSH_ALONE = 4, PUSH_DEPTH = 4, PUSH_MOST = 32;
 
 /** The receivers of one launch of push(), passed to push() by value. */
 struct pushes {
@@ -105,9 +105,10 @@ __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int6
 }
 
 template <typename V>
-void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *list, int count,
+void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *list, int count, int alone,
                  cudaStream_t stream)
 {
+    const int64_t blocks = alone ? PUSH_ALONE * PUSH_BLOCKS : PUSH_BLOCKS;
     const int64_t words = row_bytes / (int64_t)sizeof(V);
     const int lane_bits = lane_bits_for(words);
     for (int at = 0; at < count; at += PUSH_MOST) {
@@ -120,7 +121,7 @@ void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push 
         }
         if (most == 0) continue;
         const int64_t rows_a_block = PUSH_DEPTH * (PUSH_BLOCK >> lane_bits);
-        const dim3 grid((unsigned)std::min((most - 1) / rows_a_block + 1, (int64_t)PUSH_BLOCKS), (unsigned)n);
+        const dim3 grid((unsigned)std::min((most - 1) / rows_a_block + 1, blocks), (unsigned)n);
         push<V><<<grid, PUSH_BLOCK, 0, stream>>>((const V *)x, pitch / (int64_t)sizeof(V), words, lane_bits,
                                                  all);
     }
@@ -229,12 +230,12 @@ extern "C" spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_mult
 }
 
 extern "C" spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *list,
-                                    int count, void *stream)
+                                    int count, int alone, void *stream)
 {
     const auto launch = row_bytes % 16 == 0  ? launch_push<uint4>
                         : row_bytes % 8 == 0 ? launch_push<uint2>
                                              : launch_push<uint32_t>;
-    launch(x, pitch, row_bytes, list, count, (cudaStream_t)stream);
+    launch(x, pitch, row_bytes, list, count, alone, (cudaStream_t)stream);
     return sp_device_launched("push");
 }
 

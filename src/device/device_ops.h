@@ -47,16 +47,17 @@ typedef struct sp_push {
     void *to; /**< destination of the rows; may be in another GPU's memory */
 } sp_push;
 
-/** Writes the rows for each neighbor to their destination. A single launch of few blocks serves all
- *  neighbors, so that it can run at the same time as another kernel. Local; returns the same errors as
+/** Writes the rows for each neighbor to their destination. A single launch serves all neighbors, of few blocks if another kernel
+ *  may run at the same time. Local; returns the same errors as
  *  sp_cuda_pack().
  *  \param [in] pitch      distance in bytes between the starts of consecutive rows, of x and at the destinations
  *  \param [in] row_bytes  size in bytes of a row: 4, 8, 16, or a multiple of 32; x, pitch and the
  *                         destinations are aligned to the largest power of two that divides row_bytes, up to
  *                         16
- *  \param [in] push       one element per neighbor, [count], in host memory */
+ *  \param [in] push       one element per neighbor, [count], in host memory
+ *  \param [in] alone      1: no other kernel runs at the same time */
 spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push, int count,
-                         void *stream);
+                         int alone, void *stream);
 
 /** Splits the rows of x into `count` column blocks. Column block s begins at out + s * slice_bytes; its rows
  *  have `width` bytes each, without gaps. Row i of column block s is a copy of bytes s * width ..

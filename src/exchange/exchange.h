@@ -121,6 +121,9 @@ int sp_exchange_queues(const sp_exchange *exchange);
 /** Returns the transport that the exchange uses; never SPMM_TRANSPORT_AUTO. Local. */
 spmm_transport sp_exchange_transport(const sp_exchange *exchange);
 
+/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it; in static storage. Local. */
+const char *sp_exchange_backend(const sp_exchange *exchange);
+
 /** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;
  *  NULL if the transport is available. Local. */
 const char *sp_transport_missing(spmm_transport transport, spmm_device space);

@@ -32,14 +32,15 @@ typedef struct sp_exchange_ops {
     int (*takes)(const sp_exchange *x, const void *row);
     void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X where the caller has it */
     void (*forget)(sp_exchange *x); /**< frees the memory from alloc; collective over the process column */
-    const char *(*missing)(void); /**< why this rank cannot use the backend; NULL: it always can */
-    int64_t most_bytes;           /**< maximum size of a message; 0: sp_chunk_bytes() */
-    int by_mpi;                   /**< 1: MPI carries the messages, so sp_chunk_bytes() limits them, too */
+    const char *(*missing)(void);   /**< why this rank cannot use the backend; NULL: it always can */
+    int64_t most_bytes;             /**< maximum size of a message; 0: sp_chunk_bytes() */
+    int by_mpi;                     /**< 1: MPI carries the messages, so sp_chunk_bytes() limits them, too */
     int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no host waits
                      for a GPU */
-    int unpacked; /**< 1: scattered rows are not packed: x->send is not needed */
-    int gaps;     /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
-    int alone;    /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
+    int unpacked;  /**< 1: scattered rows are not packed: x->send is not needed */
+    int by_kernel; /**< of SPMM_TRANSPORT_PEER: 1: a kernel, and no copy engine, moves contiguous rows, too */
+    int gaps;      /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
+    int alone;     /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
 } sp_exchange_ops;
 
 /** When a backend is tried, if the caller leaves the transport to us. `before` are the table's rows above it
@@ -76,7 +77,9 @@ struct sp_exchange {
     int64_t row_bytes, pitch; /**< of a row in X: bytes that are exchanged, and bytes to the next row */
     spmm_device space;
     spmm_transport transport;
-    sp_stream stream; /**< of the exchange on a GPU */
+    const char *backend; /**< its name in the table */
+    int alone;           /**< see sp_exchange_options */
+    sp_stream stream;    /**< of the exchange on a GPU */
     int threads;
     const sp_exchange_ops *ops;
     int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */

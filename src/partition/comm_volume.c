@@ -23,11 +23,19 @@ typedef struct workspace {
     int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int32_t *ends;      /**< [2] per owner with wanted > 0: its first and last row of X that is needed */
     int64_t count;      /**< number of suppliers */
+    int64_t *after;     /**< per process column: the row after the last one found to need a row of X */
 } workspace;
 
-/** Adds entries [from, to) of one row, all of which lie in block (p, q), to the counts of rank (p, q), and
+/** Notes that the rows of rank (p, q) from s->after[q] to `end` need no row of X. */
+static void end_run(const model *m, int p, int q, int64_t end, const workspace *s)
+{
+    int64_t *const longest = &m->counts[p * m->Q + q].interior_run;
+    if (end - s->after[q] > *longest) *longest = end - s->after[q];
+}
+
+/** Adds entries [from, to) of row i, all of which lie in block (p, q), to the counts of rank (p, q), and
  *  records in s the rows of X that these entries need from other ranks. */
-static void count_entries(const model *m, int p, int q, int64_t from, int64_t to, workspace *s)
+static void count_entries(const model *m, int p, int q, int64_t i, int64_t from, int64_t to, workspace *s)
 {
     const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);
     const int64_t first = owned[p], last = owned[p + 1];
@@ -51,7 +59,10 @@ static void count_entries(const model *m, int p, int q, int64_t from, int64_t to
     }
     sp_rank_count *const c = &m->counts[p * m->Q + q];
     c->nnz += to - from;
-    c->boundary_rows += boundary;
+    if (!boundary) return;
+    c->boundary_rows++;
+    end_run(m, p, q, i, s);
+    s->after[q] = i + 1;
 }
 
 /** Splits row i at the boundaries of the column blocks and counts the entries in each column block. */
@@ -65,7 +76,7 @@ static void count_row(const model *m, int p, int64_t i, workspace *s)
             to = end;
         else
             while (to < end && m->a->ja[to] < m->col_begin[q + 1]) to++;
-        if (to > from) count_entries(m, p, q, from, to, s);
+        if (to > from) count_entries(m, p, q, i, from, to, s);
         from = to;
     }
 }
@@ -108,8 +119,10 @@ static void count_process_row(const model *m, int p, workspace *s)
         c->rows = m->row_begin[p + 1] - m->row_begin[p];
         c->x_rows = owned[p + 1] - owned[p];
         c->partial_rows = m->Q == 1 ? 0 : c->rows;
+        s->after[q] = m->row_begin[p];
     }
     for (int64_t i = m->row_begin[p]; i < m->row_begin[p + 1]; i++) count_row(m, p, i, s);
+    for (int q = 0; q < m->Q; q++) end_run(m, p, q, m->row_begin[p + 1], s);
     book_halo(m, p, s);
 }
 
@@ -117,17 +130,23 @@ static spmm_status count_all(const model *m, int threads)
 {
     const int64_t cols = m->a->cols, ranks = (int64_t)m->P * m->Q;
     int32_t *stamps = NULL, *suppliers = NULL, *ends = NULL;
-    int64_t *wanted = NULL;
+    int64_t *wanted = NULL, *after = NULL;
     spmm_status status;
     TRY_GOTO(sp_alloc((void **)&stamps, threads * cols, sizeof *stamps, "stamps of the columns"), done);
     TRY_GOTO(sp_alloc((void **)&suppliers, threads * ranks, sizeof *suppliers, "owners of halo rows"), done);
     TRY_GOTO(sp_alloc((void **)&ends, threads * ranks, 2 * sizeof *ends, "ends of halo rows"), done);
     TRY_GOTO(sp_alloc_zero((void **)&wanted, threads * ranks, sizeof *wanted, "counts of halo rows"), done);
+    TRY_GOTO(sp_alloc((void **)&after, (int64_t)threads * m->Q, sizeof *after, "ends of interior rows"),
+             done);
     /* one workspace per iteration t, not per thread, because OpenMP may provide fewer threads than
      * requested */
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++) {
-        workspace s = {stamps + t * cols, wanted + t * ranks, suppliers + t * ranks, ends + 2 * t * ranks, 0};
+        workspace s = {.stamp = stamps + t * cols,
+                       .wanted = wanted + t * ranks,
+                       .suppliers = suppliers + t * ranks,
+                       .ends = ends + 2 * t * ranks,
+                       .after = after + (int64_t)t * m->Q};
         for (int64_t c = 0; c < cols; c++) s.stamp[c] = -1;
         for (int p = t; p < m->P; p += threads) count_process_row(m, p, &s);
     }
@@ -136,6 +155,7 @@ done:
     sp_free(suppliers);
     sp_free(ends);
     sp_free(wanted);
+    sp_free(after);
     return status;
 }
 

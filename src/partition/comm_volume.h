@@ -23,6 +23,7 @@ typedef struct sp_rank_count {
     int64_t sent_rows;     /**< rows of X that the rank sends, counted once per receiving rank */
     int64_t partial_rows;  /**< rows of Y summed over the process row: equal to `rows`, or 0 if Q == 1 */
     int64_t boundary_rows; /**< rows of the block that need a row of X from another rank */
+    int64_t interior_run;  /**< most consecutive rows of the block that need none */
     int64_t
         packed_rows; /**< of sent_rows, those that are packed: the rows for a rank that are not consecutive */
     int64_t far_rows;     /**< of halo_rows, those that come from other nodes */
@@ -41,7 +42,7 @@ typedef struct sp_rank_count {
  *  of column block q thus belong to the P ranks of process column q, and the halo exchange takes place within
  *  each process column.
  *
- *  Local. Memory: per thread that has a process row to count, 4 bytes per column and 20 bytes per rank.
+ *  Local. Memory: per thread that has a process row to count, 4 bytes per column, 20 bytes per rank, and 8 per process column.
  *  \param [in]  a          the whole matrix; its values are not read
  *  \param [in]  row_begin  [P + 1], from 0 to a->rows
  *  \param [in]  col_begin  [Q + 1], from 0 to a->cols

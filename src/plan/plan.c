@@ -113,8 +113,7 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     /* even if no row is exchanged, it is an error to request a transport that is not available */
     const int named = o->transport != SPMM_TRANSPORT_AUTO &&
                       (o->transport != SPMM_TRANSPORT_SHARED || p->space != SPMM_CPU);
-    if (!p->exchange && (moves || named))
-        TRY(sp_exchange_create(p->grid, p->halo, &move, &p->exchange));
+    if (!p->exchange && (moves || named)) TRY(sp_exchange_create(p->grid, p->halo, &move, &p->exchange));
     if (!moves && !sp_exchange_shares(p->exchange)) {
         sp_exchange_destroy(p->exchange);
         p->exchange = NULL;
@@ -335,6 +334,7 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
     const int64_t partial = p->partial ? p->halo->joint->moves.all_moved : 0;
     *facts = (sp_plan_facts){p->parts.kernel,
                              sp_plan_transport(p),
+                             p->exchange ? sp_exchange_backend(p->exchange) : "",
                              sp_reduction_method(p->reduction),
                              (p->exchange ? p->halo->all_moved : 0) + partial,
                              sp_row_blocks_interior_rows(&p->parts),

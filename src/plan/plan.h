@@ -79,6 +79,7 @@ typedef struct sp_variants {
 typedef struct sp_plan_facts {
     const sp_kernel *kernel;
     spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
+    const char *backend;      /**< sp_exchange_backend(); "": no row of X is exchanged */
     spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
     int64_t
         message_rows; /**< number of rows of X and partial Y that all ranks receive by messages; equal on all ranks */

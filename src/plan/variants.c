@@ -27,8 +27,10 @@ static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
  *  to come that repay the timing. */
 enum { MOST_TIMED = 4, TIMES = 4, LEAST_PRODUCTS = 100 };
 
-/** A product takes so many seconds at least to be timed only once. */
-static const double LONG = 0.5;
+/** A product takes LONG seconds at least to be timed only once; short ones are timed in rows of SHORT seconds, and of
+ *  MOST_IN_A_ROW products at most, as solvers compute them: one alone, after a barrier, varies by some microseconds. */
+static const double LONG = 0.5, SHORT = 3e-4;
+enum { MOST_IN_A_ROW = 10 };
 
 /** What the first variant takes. */
 typedef struct product_parts {
@@ -58,21 +60,35 @@ static spmm_status once(spmm_plan *p, step what, const spmm_multivector *x, spmm
     return what == PRODUCT ? sp_plan_apply(p, 1, x, 0, y) : sp_plan_apply_local(p, x, y);
 }
 
-/** Determines the least time of a few, on the slowest rank, after one that is not timed. Collective. */
+/** Times `count` of them in a row: seconds of one, on the slowest rank. Collective. */
+static spmm_status time_row(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y,
+                            int count, double *seconds)
+{
+    MPI_Comm comm = p->grid->comm;
+    spmm_status status = SPMM_OK, first = SPMM_OK;
+    TRY(SP_MPI(MPI_Barrier(comm)));
+    const double start = MPI_Wtime();
+    /* all of them even after a failure: the other ranks go on, too */
+    for (int i = 0; i < count; i++) {
+        status = once(p, what, x, y);
+        if (first == SPMM_OK) first = status;
+    }
+    *seconds = (MPI_Wtime() - start) / count;
+    TRY(sp_agree(comm, "plan", first));
+    return sp_slowest(comm, seconds, 1);
+}
+
+/** Determines the least time of a few rows, after one that is not timed. Collective. */
 static spmm_status time_some(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y,
                              double *seconds)
 {
-    MPI_Comm comm = p->grid->comm;
-    *seconds = 0;
-    for (int i = 0; i <= TIMES; i++) {
-        TRY(SP_MPI(MPI_Barrier(comm)));
-        const double start = MPI_Wtime();
-        const spmm_status status = once(p, what, x, y);
-        double took = MPI_Wtime() - start;
-        TRY(sp_agree(comm, "plan", status));
-        TRY(sp_slowest(comm, &took, 1));
-        if (i <= 1 || took < *seconds) *seconds = took;
-        if (took > LONG) break;
+    double took;
+    TRY(time_row(p, what, x, y, 1, seconds));
+    if (*seconds > LONG) return SPMM_OK;
+    const int count = *seconds * MOST_IN_A_ROW < SHORT ? MOST_IN_A_ROW : (int)(SHORT / *seconds) + 1;
+    for (int i = 0; i < TIMES; i++) {
+        TRY(time_row(p, what, x, y, count, &took));
+        if (i == 0 || took < *seconds) *seconds = took;
     }
     return SPMM_OK;
 }
@@ -144,7 +160,8 @@ static spmm_status measure(trials *t, spmm_plan *p, sp_variant *first)
     t->model.interior = sums[1] > 0 ? sums[0] / sums[1] : 0;
     t->model.a_share = sums[2] > 0 ? sums[2] / (sums[2] + sums[3]) : 0;
     t->model.rows = fmax(0, exchange - blocks * EMPTY_EXCHANGE);
-    t->model.kernels = fmax(0, t->model.kernels - (blocks - 1) * LAUNCH) / (1 + (blocks - 1) * t->model.a_share);
+    t->model.kernels = fmax(0, t->model.kernels - (blocks - 1) * LAUNCH) /
+                       (1 + (blocks - 1) * t->model.a_share);
     return SPMM_OK;
 }
 

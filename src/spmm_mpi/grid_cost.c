@@ -197,7 +197,8 @@ static double hidden_by_blocks(const grid_model *m, const sp_rank_count *c, doub
 static sp_product_time rank_time(const grid_model *m, const traffic *t, const sp_rank_count *c, int rank)
 {
     const sp_machine *const machine = m->given->machine;
-    const double interior = c->rows > 0 ? 1 - (double)c->boundary_rows / (double)c->rows : 0;
+    /* rows that are computed apart are consecutive (plan/row_blocks.h) */
+    const double interior = c->rows > 0 ? (double)c->interior_run / (double)c->rows : 0;
     sp_product_time s = {.kernel = sp_rank_bytes(c, m->precision, m->given->k) / m->given->kernel_rate};
     const double alone = exchange_seconds(m, t, rank), beside = machine->overlap * alone;
     const double by_rows = beside < interior * s.kernel ? beside : interior * s.kernel;

@@ -51,11 +51,19 @@ const char *sp_processor_name(const sp_binding *binding, char *text, size_t n)
 
 /* ---- what is multiplied ---- */
 
-static int heaviest(const sp_rank_count *counts, int ranks)
+static int most_entries(const sp_rank_count *counts, int ranks)
 {
     int most = 0;
     for (int r = 1; r < ranks; r++)
         if (counts[r].nnz > counts[most].nnz) most = r;
+    return most;
+}
+
+static int most_bytes(const sp_rank_count *counts, int ranks, spmm_precision precision, int64_t k)
+{
+    int most = 0;
+    for (int r = 1; r < ranks; r++)
+        if (sp_rank_bytes(&counts[r], precision, k) > sp_rank_bytes(&counts[most], precision, k)) most = r;
     return most;
 }
 
@@ -68,11 +76,11 @@ static int ranks_at_once(const sp_kernel_clock *c, int ranks)
     return most < 1 ? 1 : most;
 }
 
+/** Takes the row blocks of rank `first` and of those after it, or of the last ones. */
 static sample sample_of(const sp_kernel_clock *c, const spmm_csr *a, const sp_ranges *r,
-                        const sp_rank_count *counts, int64_t k)
+                        const sp_rank_count *counts, int64_t k, int first)
 {
     sample s = {.ranks = ranks_at_once(c, r->p)};
-    int first = heaviest(counts, r->p);
     if (first > r->p - s.ranks) first = r->p - s.ranks;
     s.begin = r->row_begin[first];
     s.end = r->row_begin[first + s.ranks];
@@ -186,21 +194,51 @@ static spmm_status elsewhere(sp_kernel_clock *c, int sampled, int threads, int64
     return SPMM_OK;
 }
 
+/** Times a sample. \param [out] rate  bytes per second of a rank; 0: there are no entries */
+static spmm_status sample_rate(const sp_kernel_clock *c, const spmm_csr *a, const sample *s, int threads,
+                               int64_t k, double *rate)
+{
+    double seconds = 0;
+    if (a->irp[s->end] > a->irp[s->begin]) TRY(time_sample(c, a, s, threads, k, &seconds));
+    *rate = seconds > 0 ? s->bytes / s->ranks / seconds : 0;
+    return SPMM_OK;
+}
+
+/** Determines the rate by which the slowest of two ranks has its time: of the one with the most entries and, if they are
+ *  different blocks, the one with the most bytes. Kernels of skewed matrices are bound by either. */
+static spmm_status slowest_rate(const sp_kernel_clock *c, const spmm_csr *a, const sp_ranges *r,
+                                const sp_rank_count *counts, int threads, int64_t k, double *rate)
+{
+    const int heavy = most_entries(counts, r->p), wide = most_bytes(counts, r->p, a->precision, k);
+    const sample s = sample_of(c, a, r, counts, k, heavy), t = sample_of(c, a, r, counts, k, wide);
+    double other = 0;
+    TRY(sample_rate(c, a, &s, threads, k, rate));
+    const double bytes = sp_rank_bytes(&counts[heavy], a->precision, k),
+                 most = sp_rank_bytes(&counts[wide], a->precision, k);
+    if (*rate <= 0 || t.begin == s.begin || most <= bytes) return SPMM_OK;
+    TRY(sample_rate(c, a, &t, threads, k, &other));
+    *rate *= most / bytes;
+    if (other > 0 && other < *rate) *rate = other;
+    return SPMM_OK;
+}
+
 spmm_status sp_kernel_rate(sp_kernel_clock *c, const spmm_csr *a, const sp_ranges *r,
                            const sp_rank_count *counts, int64_t k, double *rate)
 {
     const int64_t active = active_ranks(c->machine, r->p);
-    double seconds = 0;
+    const int ranks = ranks_at_once(c, r->p);
+    /* fewer threads than a rank has there: then those that there are */
+    const int wanted = ranks * c->machine->threads,
+              threads = wanted < c->binding->threads ? wanted : c->binding->threads;
     *rate = sp_stated_rate(c->machine, r->p);
     if (*rate > 0) return SPMM_OK;
-    const sample s = sample_of(c, a, r, counts, k);
-    /* fewer threads than a rank has there: then those that there are */
-    const int wanted = s.ranks * c->machine->threads,
-              threads = wanted < c->binding->threads ? wanted : c->binding->threads;
-    if (a->irp[s.end] > a->irp[s.begin]) TRY(time_sample(c, a, &s, threads, k, &seconds));
-    *rate = seconds > 0 ? s.bytes / s.ranks / seconds : sp_machine_copy_rate(c->machine, active);
-    if (seconds <= 0) return SPMM_OK;
-    if (!c->here) return elsewhere(c, s.ranks, threads, active, rate);
-    *rate *= (double)s.ranks / (double)active; /* 1, or fewer cores than the ranks of a node */
+    TRY(slowest_rate(c, a, r, counts, threads, k, rate));
+    if (*rate <= 0) {
+        *rate = sp_machine_copy_rate(c->machine, active);
+        return SPMM_OK;
+    }
+    if (!c->here) return elsewhere(c, ranks, threads, active, rate);
+    /* 1, or fewer cores than the ranks of a node; each rank there has a GPU of its own */
+    if (c->binding->device == SPMM_CPU) *rate *= (double)ranks / (double)active;
     return SPMM_OK;
 }
