@@ -49,13 +49,18 @@ def _rows(folder, wanted):
         yield from rows_of(path, wanted)
 
 
-def _newest(rows, machine):
-    """{(machine, matrix, precision, k): rows of the newest run}; wrong results count for nothing."""
+def _newest(rows, machine, whole=lambda rows: True):
+    """{(machine, matrix, precision, k): rows of the newest run, of those that are whole if there are any}; wrong results
+    count for nothing."""
     cases = {}
     for row in rows:
         key = machine(row), row["matrix"], row["precision"], int(row["k"])
         cases.setdefault(key, {}).setdefault(row["date"], []).append(row)
-    return {key: (max(runs), [r for r in runs[max(runs)] if r["ok"] == "1"]) for key, runs in cases.items()}
+    found = {}
+    for key, runs in cases.items():
+        date = max(runs, key=lambda d: (whole(runs[d]), d))
+        found[key] = date, [r for r in runs[date] if r["ok"] == "1"]
+    return found
 
 
 def _fastest(rows, name):
@@ -84,7 +89,7 @@ def _cpu_name(row):
 
 
 def _cpu_case(key, date, rows):
-    own = [r for r in rows if r["contender"].startswith(("auto:", "own:"))]
+    own = [r for r in rows if _is_own(r)]
     others = [r for r in rows if r not in own]
     bar = [r for r in others if r["contender"] in BAR.split(",")]
     names = dict.fromkeys(r["contender"] for r in others)
@@ -100,12 +105,19 @@ def gpu(folder):
     return [_gpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
 
 
+def _is_own(row):
+    return row["contender"].startswith(("auto:", "own:"))
+
+
 def cpu(folder):
-    """Cases of bench_cpu; our threads are part of the machine's name. A library may have fewer."""
+    """Cases of bench_cpu; our threads are part of the machine's name. A library may have fewer. Runs without libraries
+    compare our kernels with one another and count for nothing here."""
     rows = [r for r in _rows(folder, CPU_COLUMNS) if "gpu" not in r]
     threads = {(r["machine"], r["date"]): r["threads"] for r in rows if r["contender"].startswith("auto")}
-    found = _newest(rows, lambda r: f"{r['machine']}, {threads.get((r['machine'], r['date']), 0)} threads")
-    return [_cpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
+    found = _newest(rows, lambda r: f"{r['machine']}, {threads.get((r['machine'], r['date']), 0)} threads",
+                    lambda rows: not all(map(_is_own, rows)))
+    return [_cpu_case(key, date, rows) for key, (date, rows) in found.items()
+            if not all(map(_is_own, rows))]
 
 
 def _multi_case(key, date, rows):

@@ -12,8 +12,9 @@
 
 /** The joint exchange is worth its second kernel and the adding if it moves less than this share of the halo's rows. */
 static const double WORTH = 0.8;
-/** Variants are timed if their modelled time is at most NEAR times the least. */
-static const double NEAR = 1.3;
+/** Variants are timed if their modelled time is at most NEAR times the least and SLACK seconds: of a product that takes little more
+ *  than its launches the model is wrong by as much. */
+static const double NEAR = 1.3, SLACK = 15e-6;
 /** Another variant is taken only if its time is less than CLEARLY times that of the one before: times of a few products
  *  vary by more than one per cent. */
 static const double CLEARLY = 0.97;
@@ -220,7 +221,7 @@ static int next(const sp_variants *all, int timed)
         if (seconds < least) least = seconds;
         if (isnan(v->measured) && (best < 0 || v->modelled < all->variant[best].modelled)) best = i;
     }
-    return best >= 0 && timed < MOST_TIMED && all->variant[best].modelled <= NEAR * least ? best : -1;
+    return best >= 0 && timed < MOST_TIMED && all->variant[best].modelled <= NEAR * least + SLACK ? best : -1;
 }
 
 /** Creates and times variant i, and makes it the plan if it is faster. A variant that memory or a limit forbids is left
