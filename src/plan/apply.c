@@ -466,7 +466,7 @@ static spmm_status exchange_block(spmm_plan *p, int s, int partial)
     const spmm_status begun = begin_exchange(&p->column_blocks, p->exchange, s);
     if (begun != SPMM_OK && partial) sp_partial_rows_skip(p->partial);
     TRY(begun);
-    const spmm_status moved = partial ? sp_partial_rows_move(p->partial, &p->phases) : SPMM_OK;
+    const spmm_status moved = partial ? sp_partial_rows_move(p->partial) : SPMM_OK;
     const spmm_status ended = sp_exchange_end(p->exchange), finished = sp_exchange_finish(p->exchange);
     TRY(moved);
     return ended == SPMM_OK ? finished : ended;
@@ -475,7 +475,7 @@ static spmm_status exchange_block(spmm_plan *p, int s, int partial)
 /** Moves the partial rows as they are, or takes the place of that after a failure. */
 static spmm_status move_partial(spmm_plan *p, spmm_status status)
 {
-    if (status == SPMM_OK) return sp_partial_rows_move(p->partial, &p->phases);
+    if (status == SPMM_OK) return sp_partial_rows_move(p->partial);
     sp_partial_rows_skip(p->partial);
     return status;
 }

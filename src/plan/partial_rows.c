@@ -253,16 +253,20 @@ static void add_on_host(const sp_partial_rows *r, const sp_row_sums *sums, const
     }
 }
 
+/** Ends the exchange within the node. After a failure the ranks that wait for the other one have been told of it. */
+static spmm_status end_inside(sp_partial_rows *r)
+{
+    const spmm_status status = end_exchange(r);
+    if (status != SPMM_OK) sp_exchange_skip(r->exchange);
+    return status;
+}
+
 spmm_status sp_partial_rows_pass_on(sp_partial_rows *r, sp_phases *phases)
 {
     if (!r || !r->node) return SPMM_OK;
     const int moves = r->moving != NULL;
     tell_failure(r);
-    const spmm_status status = moves ? end_exchange(r) : SPMM_OK;
-    if (status != SPMM_OK) {
-        sp_exchange_skip(r->exchange);
-        return status;
-    }
+    if (moves) TRY(end_inside(r));
     const sp_row_sums sums = sums_of(&r->node->to_own);
     TRY(sp_phase_begin(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
     add_on_host(r, &sums, &r->s);
@@ -282,11 +286,15 @@ spmm_status sp_partial_rows_settle(sp_partial_rows *r)
     return r ? sp_exchange_settle(r->exchange) : SPMM_OK;
 }
 
-spmm_status sp_partial_rows_move(sp_partial_rows *r, sp_phases *phases)
+spmm_status sp_partial_rows_move(sp_partial_rows *r)
 {
     if (!r) return SPMM_OK;
     TRY(begin_first(r));
-    TRY(sp_partial_rows_pass_on(r, phases));
+    if (r->node) {
+        TRY(end_inside(r));
+        TRY(begin_exchange(
+            r, r->exchange)); /* sums of the last product are in their places, and stay what they are */
+    }
     return sp_partial_rows_end(r);
 }
 

@@ -56,9 +56,9 @@ spmm_status sp_partial_rows_settle(sp_partial_rows *rows);
 /** Adds the rows of other ranks to rows of y, in the order of the ranks. Local; on a GPU queued in SP_STREAM_MAIN. */
 spmm_status sp_partial_rows_add(const sp_partial_rows *rows, spmm_multivector *y, sp_phases *phases);
 
-/** Only exchanges the rows, as they are, adding inside nodes. Collective over the process column; status as of
- *  sp_exchange_begin() and sp_partial_rows_pass_on(). */
-spmm_status sp_partial_rows_move(sp_partial_rows *rows, sp_phases *phases);
+/** Only exchanges the rows, as the last product left them, without adding any. Collective over the process column; status as
+ *  of sp_exchange_begin() and sp_exchange_end(). */
+spmm_status sp_partial_rows_move(sp_partial_rows *rows);
 
 /** Returns 1 if partial rows move in the GPU's streams alone (sp_exchange_queues()); also if `rows` is NULL. Local. */
 int sp_partial_rows_queue(const sp_partial_rows *rows);
