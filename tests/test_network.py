@@ -107,16 +107,12 @@ with network.Network(SCRATCH.name) as net:
 
 
 def per_exchange(net, ranks, k, matrix, transport, exchange="halo"):
-    """(bytes that cross between hosts for one exchange, the record): counted by the interfaces, and only what more
-    products add. Each repetition is timed with its exchange, as an exchange alone, and without one."""
-    sent = []
-    for repeat in (2, 22):
-        before = net.bytes_sent()
-        result = net_run(net, ranks, "-k", k, "-r", repeat, "--transport", transport, "--exchange", exchange,
-                         "--verify", "none", matrix)
-        sent.append(net.bytes_sent() - before)
+    """(bytes that cross between hosts for one exchange, the record)"""
+    def products(repeat):
+        result = net_run(net, ranks, "-k", k, "-r", repeat, "--transport", transport, "--exchange", exchange, "--verify", "none", matrix)
         equal(result.code, 0, result.err)
-    return (sent[1] - sent[0]) / (2 * (22 - 2)), result.records[-1]
+        return result.records[-1]
+    return network.bytes_per_exchange(net, products)
 
 
 def check_bytes(hosts):

@@ -251,6 +251,44 @@ static void test_bits(void)
     }
 }
 
+static void test_view(void)
+{
+    if (size < 4) {
+        SKIP("a view says what is added inside nodes", "needs 4 ranks");
+        return;
+    }
+    TEST("a view says what is added inside nodes") {
+        static char text[1 << 14];
+        const spmm_plan_options o = {.exchange = SPMM_EXCHANGE_JOINT, .threads = 1};
+        distributed d;
+        spmm_plan *plan;
+        sp_plan_facts facts;
+        FILE *const f = tmpfile();
+        long long read = 0, kept = 0;
+        CHECK(f);
+        distributed_create("rmat:8,16", SPMM_F64, 1, &d);
+        node_size = 2;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &o, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_view(plan, f), SPMM_OK);
+        sp_plan_facts_of(plan, &facts);
+        rewind(f);
+        text[fread(text, 1, sizeof text - 1, f)] = '\0';
+        fclose(f);
+        if (test_.rank == 0) {
+            for (const char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+                if (strstr(line, "are read in place")) sscanf(line, "%lld", &read);
+                if (strstr(line, "are partial rows of Y that stay inside a node"))
+                    sscanf(line, "%lld", &kept);
+            }
+            CHECK(read > 0 && kept > 0);
+            CHECK_INT(read + kept + facts.message_rows, sp_halo_all_moved(facts.halo));
+        }
+        spmm_plan_destroy(plan);
+        node_size = 0;
+        distributed_destroy(&d);
+    }
+}
+
 /* ---- failures ---- */
 
 /** Products and exchanges in which rank `bad` has a wrong X. Every rank needs something of every other one. */
@@ -315,6 +353,7 @@ int main(int argc, char **argv)
     test_lists();
     test_products();
     test_bits();
+    test_view();
     test_failures();
     return test_mpi_end();
 }
