@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Times the joint exchange beside the halo on two hosts of network namespaces (tests/network.py), alternating:
 
-    bench/joint_network.py [--program FILE] [--rounds N] [--rate 1gbit] [-k K] MATRIX...
+    bench/joint_network.py [--program FILE] [--before FILE] [--rounds N] [--ranks N] [--rate 1gbit] [-k K] MATRIX...
 
-Prints a CSV: matrix, exchange, K, rows moved, median seconds of a product and of the exchange alone, over the rounds.
+Prints a CSV: matrix, exchange, ranks, K, rows that ranks need of others, rows that travel as messages, bytes that the interfaces between the hosts
+count for an exchange, median seconds of a product and of the exchange alone, over the rounds. Ranks of a host talk through memory. With --before, a program of
+an earlier commit multiplies by the joint exchange, too: `joint-before`.
 """
 import argparse
 import pathlib
@@ -21,32 +23,45 @@ if why_not:
 from command import MPIRUN, SCRATCH, run
 
 
+def product(net, o, program, exchange, matrix, repeat, *options):
+    """The record of a run."""
+    result = run("-d", "cpu", "-t", 1, "-k", o.k, "-r", repeat, "--exchange", exchange, *options, matrix, program=program, limit=300,
+                 launcher=net.launcher(MPIRUN, o.ranks, "fast", {"btl": "tcp,self,vader"}, {}))
+    if result.code != 0:
+        raise SystemExit(result.out + result.err)
+    return result.records[0]
+
+
+def measure(net, o, matrix):
+    """Prints a line for each way."""
+    ways = {"halo": (o.program, "halo"), **({"joint-before": (o.before, "joint")} if o.before else {}), "joint": (o.program, "joint")}
+    records = {way: [] for way in ways}
+    sent = {way: network.bytes_per_exchange(net, lambda repeat: product(net, o, *ways[way], matrix, repeat, "--verify", "none"))[0]
+            for way in ways}
+    for _ in range(o.rounds):
+        for way, list_of in records.items():
+            list_of.append(product(net, o, *ways[way], matrix, 10))
+    for way, list_of in records.items():
+        print(pathlib.Path(matrix).name, way, o.ranks, o.k, list_of[0]["moved"]["all_rows"], list_of[0]["message_rows"], f"{sent[way]:.0f}",
+              *(f"{statistics.median(r['seconds'][what] for r in list_of):.6f}" for what in ("apply", "exchange")), sep=",", flush=True)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--program", default=str(ROOT / "build/cpu/spmm_mpi"), help="the spmm_mpi to time")
+    p.add_argument("--before", help="the spmm_mpi of an earlier commit, to time its joint exchange, too")
     p.add_argument("--rounds", type=int, default=7, help="runs of each exchange (default 7)")
     p.add_argument("--ranks", type=int, default=2, help="ranks, half of them on each host (default 2)")
     p.add_argument("--rate", help="what the wire between the hosts carries in each direction, for tc (default: all it can)")
     p.add_argument("-k", type=int, default=64, help="columns of X (default 64)")
     p.add_argument("matrices", nargs="+", help="files or generators")
     o = p.parse_args([a for a in sys.argv[1:] if a != network.CONTAINED])
-    print("matrix,exchange,ranks,k,rows,apply_seconds,exchange_seconds")
+    print("matrix,exchange,ranks,k,rows,message_rows,bytes_between_hosts,apply_seconds,exchange_seconds")
     with network.Network(SCRATCH.name) as net:
         for host in net.hosts if o.rate else ():
             host.do("tc", "qdisc", "replace", "dev", "fast", "root", "tbf", "rate", o.rate, "burst", "256kb", "latency", "50ms")
         for matrix in o.matrices:
-            records = {"halo": [], "joint": []}
-            for _ in range(o.rounds):
-                for exchange, list_of in records.items():
-                    result = run("-d", "cpu", "-t", 1, "-k", o.k, "-r", 10, "--exchange", exchange, matrix,
-                                 launcher=net.launcher(MPIRUN, o.ranks, "fast", (), {}), program=o.program, limit=300)
-                    if result.code != 0:
-                        raise SystemExit(result.out + result.err)
-                    list_of.append(result.records[0])
-            for exchange, list_of in records.items():
-                print(pathlib.Path(matrix).name, exchange, o.ranks, o.k, list_of[0]["moved"]["all_rows"],
-                      *(f"{statistics.median(r['seconds'][what] for r in list_of):.6f}" for what in ("apply", "exchange")),
-                      sep=",", flush=True)
+            measure(net, o, matrix)
 
 
 main()

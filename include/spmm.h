@@ -212,8 +212,9 @@ spmm_status spmm_apply_end(spmm_plan *plan);
 /** Computes Y := alpha A^T X + beta Y with the plan's matrix; complete on return.
  *
  *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums of rows that other ranks own travel
- *  where the rows of X come from in spmm_apply(), and are added in the order of the ranks. The result is the same in every
- *  run on the same grid; its last bits depend on the number of ranks. The first call transposes the block and chooses
+ *  where the rows of X come from in spmm_apply(), and are added in the order of the ranks, on CPUs first those of each
+ *  node. The result is the same in every run on the same grid; its last bits depend on the number of ranks and, on CPUs, on
+ *  their nodes. The first call transposes the block and chooses
  *  a kernel for it, which takes about as long as spmm_plan_create() and as much memory as the plan again.
  *
  *  Collective over the plan's communicator, as spmm_apply() is; the first call, and each call on a grid with Q > 1,

@@ -232,20 +232,22 @@ typedef enum spmm_exchange {
     SPMM_EXCHANGE_JOINT =
         3 /**< per pair of ranks, rows of X in one direction or partial sums of rows of Y in the
                                  other, the fewest that serve all entries; sums leave the canonical order, so that Y
-                                 depends in its last bits on the number of ranks, but not on the run */
+                                 depends in its last bits on the number of ranks and on their nodes, but not on the run */
 } spmm_exchange;
 
 /** What carries the rows of X between ranks. */
 typedef enum spmm_transport {
     SPMM_TRANSPORT_AUTO = 0,
-    SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory; rows in GPU memory are host-staged */
+    SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory, by messages of each rank; rows in GPU memory are
+                                        host-staged */
     SPMM_TRANSPORT_STAGED = 2,     /**< like SPMM_TRANSPORT_MPI, but in chunks, so that copies and messages
                                         overlap */
     SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, if the MPI library reports that it can do that */
     SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, if the build has it */
     SPMM_TRANSPORT_PEER = 5,       /**< GPUs of one node write into each other's memory (CUDA IPC) */
     SPMM_TRANSPORT_SHARED = 6      /**< CPU ranks of one node read each other's rows in common memory; rows of
-                                        other nodes come by MPI, once for each node */
+                                        other nodes come by MPI, once for each node. The joint exchange's sums
+                                        of rows are added inside a node before they go to another one */
 } spmm_transport;
 
 /** How the ranks of a process row add their partial sums of Y (Q > 1). Every method adds in a fixed order. */

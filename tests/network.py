@@ -55,6 +55,17 @@ def do(*command):
     return done.stdout
 
 
+def bytes_per_exchange(net, run):
+    """(bytes that cross between hosts for one exchange, what the last run returned): counted by the interfaces, and only what more
+    products add. run(repeat) runs spmm_mpi; each repetition is timed with its exchange, as an exchange alone, and without one."""
+    few, many, sent = 2, 22, []
+    for repeat in (few, many):
+        before = net.bytes_sent()
+        result = run(repeat)
+        sent.append(net.bytes_sent() - before)
+    return (sent[1] - sent[0]) / (2 * (many - few)), result
+
+
 def wait_until(condition, seconds, what):
     end = time.monotonic() + seconds
     while not condition():

@@ -39,8 +39,8 @@ static void check_halo(const sp_grid *grid, const spmm_block *block)
         CHECK(h.local.nnz == j->rest.nnz && j->rest.rows == block->csr.rows);
         CHECK(memcmp(h.local.ja, again.local.ja, (size_t)h.local.nnz * sizeof *h.local.ja) == 0);
         CHECK(total(&j->rest) + total(&j->moves.local) == total(&block->csr));
-        CHECK_INT(j->sum_start[j->sums], j->moves.ghost_low + j->moves.ghost_high);
-        for (int64_t n = 1; n < j->sums; n++) CHECK(j->sum_row[n - 1] < j->sum_row[n]);
+        CHECK_INT(j->sums.start[j->sums.count], j->moves.ghost_low + j->moves.ghost_high);
+        for (int64_t n = 1; n < j->sums.count; n++) CHECK(j->sums.row[n - 1] < j->sums.row[n]);
         for (int64_t i = 0; i < j->moves.local.rows; i++)
             CHECK(j->moves.local.irp[i] < j->moves.local.irp[i + 1]); /* no row travels for nothing */
     }

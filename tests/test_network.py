@@ -106,17 +106,13 @@ with network.Network(SCRATCH.name) as net:
         assert lost > 0 and slow > 0.005, "the slow network was not slow"
 
 
-def per_exchange(net, ranks, k, matrix, transport):
-    """(bytes that cross between hosts for one exchange of X, the record): counted by the interfaces, and only what more
-    products add. Each repetition is timed with its exchange, as an exchange alone, and without one."""
-    sent = []
-    for repeat in (2, 22):
-        before = net.bytes_sent()
-        result = net_run(net, ranks, "-k", k, "-r", repeat, "--transport", transport, "--exchange", "halo",
-                         "--verify", "none", matrix)
-        sent.append(net.bytes_sent() - before)
+def per_exchange(net, ranks, k, matrix, transport, exchange="halo"):
+    """(bytes that cross between hosts for one exchange, the record)"""
+    def products(repeat):
+        result = net_run(net, ranks, "-k", k, "-r", repeat, "--transport", transport, "--exchange", exchange, "--verify", "none", matrix)
         equal(result.code, 0, result.err)
-    return (sent[1] - sent[0]) / (2 * (22 - 2)), result.records[-1]
+        return result.records[-1]
+    return network.bytes_per_exchange(net, products)
 
 
 def check_bytes(hosts):
@@ -140,6 +136,33 @@ def check_bytes(hosts):
 with test("a row of X that both ranks of a host need crosses the network once"):
     check_bytes(2)
     check_bytes(3)
+
+
+def check_joint_bytes(hosts):
+    """A graph, two ranks on each host: rows of X and partial rows of Y, by each rank's messages and by the nodes'."""
+    k, matrix, row_bytes = 64, "rmat:12,16", 512
+    with network.Network(SCRATCH.name, hosts=hosts) as net:
+        ranks, sent, records = 2 * hosts, {}, {}
+        for way, exchange, transport in (("halo", "halo", "auto"), ("single", "joint", "mpi"), ("nodes", "joint", "auto"),
+                                         ("named", "joint", "shared")):
+            sent[way], records[way] = per_exchange(net, ranks, k, matrix, transport, exchange)
+            r = records[way]
+            print(f"  {hosts} hosts, {exchange} by {transport}: {sent[way] / 1e6:.3f} MB counted for an exchange, "
+                  f"{r['message_rows'] * row_bytes / 1e6:.3f} MB of {r['message_rows']} rows, {r['moved']['all_rows']} needed")
+            # the rows of single ranks' messages are counted on the host, too
+            assert way == "single" or r["message_rows"] * row_bytes <= 1.001 * sent[way] < 1.1 * r["message_rows"] * row_bytes, way
+        equal([records[way]["run"]["transport"] for way in ("single", "nodes", "named")], ["mpi", "shared", "shared"])
+        equal(records["nodes"]["message_rows"], records["named"]["message_rows"])
+        # both kinds of rows gain: what is left of X alone would be more than this
+        assert records["nodes"]["plan"]["partial_rows"] > 0.2 * records["nodes"]["moved"]["all_rows"], records["nodes"]
+        assert sent["nodes"] < 0.8 * sent["single"] and sent["nodes"] < sent["halo"], sent
+        for matrix, options in itertools.product([*MATRICES, matrix], ((), ("-k", 3), ("-g", f"{hosts}x2"), ("--transport", "mpi"))):
+            verified(net_run(net, ranks, "--exchange", "joint", *options, matrix), f"{hosts} hosts, {matrix} {options}")
+
+
+with test("partial rows of Y that both ranks of a host compute are added there, and the sum crosses the network once"):
+    check_joint_bytes(2)
+    check_joint_bytes(3)
 
 
 def lose(loss, wire="fast"):

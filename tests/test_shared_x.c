@@ -1,5 +1,4 @@
-/* X in memory that the ranks of a node share. Nodes are made up: this file's MPI_Comm_split_type() cuts the ranks of
- * one machine into nodes of `node_size`.
+/* X in memory that the ranks of a node share. Nodes are made up (made_nodes.h).
  * MPI: 1 2 3 4 6 */
 #include <sys/resource.h>
 #include <time.h>
@@ -9,20 +8,12 @@
 #include "device/node_memory.h"
 #include "distribute/node_rows.h"
 #include "formats/multivector.h"
+#include "made_nodes.h"
 #include "plan/plan.h"
 #include "sample.h"
 #include "test_mpi.h"
 
 static int size;
-static int node_size; /* ranks of a made-up node; 0: the machine's; -1: ranks of a node are not consecutive */
-
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
-{
-    int rank;
-    if (node_size == 0) return PMPI_Comm_split_type(comm, type, key, info, part);
-    MPI_Comm_rank(comm, &rank);
-    return MPI_Comm_split(comm, node_size > 0 ? rank / node_size : rank % 2, key, part);
-}
 
 static void scatter(const char *spec, int q, spmm_csr *a, spmm_block *block)
 {

@@ -197,25 +197,26 @@ static void shorten_lists(sp_halo *h)
     h->packed = kept;
 }
 
-static spmm_status list_neighbours(const setup *s, sp_halo *h)
+spmm_status sp_halo_list_neighbours(const sp_grid *grid, const int64_t *receive, const int64_t *send,
+                                    sp_halo *h)
 {
-    const int me = s->grid->coords[0];
+    const int me = grid->coords[0], parts = grid->dims[0];
     int64_t in = 0, out = 0;
-    for (int p = 0; p < s->parts; p++) {
-        h->sources += s->receive[p] > 0;
-        h->targets += s->send[p] > 0;
+    for (int p = 0; p < parts; p++) {
+        h->sources += receive[p] > 0;
+        h->targets += send[p] > 0;
     }
     TRY(sp_alloc((void **)&h->source, h->sources, sizeof *h->source, "neighbours"));
     TRY(sp_alloc((void **)&h->target, h->targets, sizeof *h->target, "neighbours"));
     h->sources = h->targets = 0;
-    for (int p = 0; p < s->parts; p++) {
-        if (s->receive[p] > 0)
-            h->source[h->sources++] = (sp_halo_recv){p, in + (p > me ? h->own : 0), s->receive[p]};
-        if (s->send[p] > 0) h->target[h->targets++] = (sp_halo_send){p, 0, out, s->send[p]};
-        *(p < me ? &h->ghost_low : &h->ghost_high) += s->receive[p];
-        in += s->receive[p];
-        out += h->list ? s->send[p] : 0;
-        h->sent += s->send[p];
+    for (int p = 0; p < parts; p++) {
+        if (receive[p] > 0)
+            h->source[h->sources++] = (sp_halo_recv){p, in + (p > me ? h->own : 0), receive[p]};
+        if (send[p] > 0) h->target[h->targets++] = (sp_halo_send){p, 0, out, send[p]};
+        *(p < me ? &h->ghost_low : &h->ghost_high) += receive[p];
+        in += receive[p];
+        out += h->list ? send[p] : 0;
+        h->sent += send[p];
     }
     if (h->list) shorten_lists(h);
     return SPMM_OK;
@@ -253,7 +254,7 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
         all_columns(s);
     else
         TRY(swap_lists(s, h));
-    status = list_neighbours(s, h);
+    status = sp_halo_list_neighbours(s->grid, s->receive, s->send, h);
     h->local = s->block->csr;
     h->local.cols = sp_halo_rows(h);
     if (status == SPMM_OK && h->kind != SPMM_EXCHANGE_BCAST && s->parts > 1) status = renumber(s, threads, h);
@@ -296,7 +297,8 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
         count_needed(&s);
         status = swap_lists(&s, halo);
     }
-    if (status == SPMM_OK) status = sp_agree(grid->comm, "halo", list_neighbours(&s, halo));
+    if (status == SPMM_OK)
+        status = sp_agree(grid->comm, "halo", sp_halo_list_neighbours(grid, s.receive, s.send, halo));
     sp_free(s.receive);
     sp_free(s.send);
     sp_free(s.before);

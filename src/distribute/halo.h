@@ -76,6 +76,16 @@ int64_t sp_halo_all_moved(const sp_halo *halo);
 spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int64_t *first, uint64_t *needed,
                                sp_halo *halo);
 
+/** Lists the messages of a halo: sets its sources, targets, ghost_low, ghost_high and sent, and takes lists of contiguous rows
+ *  out of halo->list. Local.
+ *  \param [in]     receive  [P] number of rows to receive from each rank of the process column
+ *  \param [in]     send     [P] number of rows to send to each
+ *  \param [in,out] halo     `own` is set, and `list`: the own rows to send, increasing for each rank, one rank after the
+ *                           other; NULL: all own rows go to each. Otherwise zeroed; the caller destroys it, also on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_halo_list_neighbours(const sp_grid *grid, const int64_t *receive, const int64_t *send,
+                                    sp_halo *halo);
+
 /** Frees the lists and the renumbered column indices of *halo; accepts NULL and zeroed objects. Local. */
 void sp_halo_destroy(sp_halo *halo);
 

@@ -243,33 +243,49 @@ static spmm_status list_moves(splitting *s)
     return SPMM_OK;
 }
 
-spmm_status sp_joint_list_sums(sp_joint *j, const int32_t *row, int64_t rows)
+spmm_status sp_sum_lists_create(const int32_t *row, int64_t low, int64_t own, int64_t high, int64_t rows,
+                                sp_sum_lists *l)
 {
-    const int64_t low = j->moves.ghost_low, ghosts = low + j->moves.ghost_high;
-    int64_t *at = NULL, n = 0;
+    int64_t *at = NULL, addends = 0, n = 0;
     TRY(sp_alloc_zero((void **)&at, rows + 1, sizeof *at, what));
-    for (int64_t g = 0; g < ghosts; g++) at[row[g]]++;
-    for (int64_t i = 0; i < rows; i++) j->sums += at[i] > 0;
-    spmm_status status = sp_alloc((void **)&j->sum_row, j->sums, sizeof *j->sum_row, what);
-    if (status == SPMM_OK) status = sp_alloc((void **)&j->sum_start, j->sums + 1, sizeof *j->sum_start, what);
-    if (status == SPMM_OK) status = sp_alloc((void **)&j->addend, ghosts, sizeof *j->addend, what);
+    for (int64_t g = 0; g < low + high; g++)
+        if (row[g] >= 0) at[row[g]]++, addends++;
+    for (int64_t i = 0; i < rows; i++) l->count += at[i] > 0;
+    spmm_status status = sp_alloc((void **)&l->row, l->count, sizeof *l->row, what);
+    if (status == SPMM_OK) status = sp_alloc((void **)&l->start, l->count + 1, sizeof *l->start, what);
+    if (status == SPMM_OK) status = sp_alloc((void **)&l->addend, addends, sizeof *l->addend, what);
     if (status != SPMM_OK) {
         sp_free(at);
         return status;
     }
-    /* a counting sort by row, which keeps the ranks' order */
-    j->sum_start[0] = 0;
+    /* a counting sort by row, which keeps the order of the ghost rows */
+    l->start[0] = 0;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t count = at[i];
-        at[i] = j->sum_start[n];
+        at[i] = l->start[n];
         if (count == 0) continue;
-        j->sum_row[n] = (int32_t)i;
-        j->sum_start[n + 1] = j->sum_start[n] + count;
+        l->row[n] = (int32_t)i;
+        l->start[n + 1] = l->start[n] + count;
         n++;
     }
-    for (int64_t g = 0; g < ghosts; g++) j->addend[at[row[g]]++] = (int32_t)(g < low ? g : g + j->moves.own);
+    for (int64_t g = 0; g < low + high; g++)
+        if (row[g] >= 0) l->addend[at[row[g]]++] = (int32_t)(g < low ? g : g + own);
     sp_free(at);
     return SPMM_OK;
+}
+
+void sp_sum_lists_destroy(sp_sum_lists *l)
+{
+    sp_free(l->row);
+    sp_free(l->start);
+    sp_free(l->addend);
+    *l = (sp_sum_lists){0};
+}
+
+spmm_status sp_joint_list_sums(sp_joint *j)
+{
+    const sp_halo *const m = &j->moves;
+    return sp_sum_lists_create(j->row, m->ghost_low, m->own, m->ghost_high, j->rest.rows, &j->sums);
 }
 
 /** Lists the rows of the block to which partial rows are added. */
@@ -277,14 +293,11 @@ static spmm_status list_sums(splitting *s)
 {
     sp_joint *const j = s->joint;
     const sp_joint_cover *const c = &s->cover;
-    int32_t *row = NULL;
     int64_t n = 0;
-    TRY(sp_alloc((void **)&row, j->moves.ghost_low + j->moves.ghost_high, sizeof *row, what));
+    TRY(sp_alloc((void **)&j->row, j->moves.ghost_low + j->moves.ghost_high, sizeof *j->row, what));
     for (int64_t i = 0; i < c->pair[s->parts]; i++)
-        if (c->moved[i]) row[n++] = (int32_t)c->row[i];
-    const spmm_status status = sp_joint_list_sums(j, row, s->a->rows);
-    sp_free(row);
-    return status;
+        if (c->moved[i]) j->row[n++] = (int32_t)c->row[i];
+    return sp_joint_list_sums(j);
 }
 
 static spmm_status allocate(splitting *s)
@@ -428,8 +441,7 @@ void sp_joint_destroy(sp_joint *j)
     spmm_csr_destroy(&j->rest);
     spmm_csr_destroy(&j->moves.local);
     sp_halo_destroy(&j->moves);
-    sp_free(j->sum_row);
-    sp_free(j->sum_start);
-    sp_free(j->addend);
+    sp_free(j->row);
+    sp_sum_lists_destroy(&j->sums);
     sp_free(j);
 }

@@ -5,6 +5,28 @@
 
 #include "distribute/halo.h"
 
+/** Which rows are added to which. Zeroed: none are. */
+typedef struct sp_sum_lists {
+    int64_t count;   /**< number of rows to which others are added */
+    int32_t *row;    /**< [count] these rows, increasing */
+    int64_t *start;  /**< [count + 1] the first member of `addend` of each */
+    int32_t *addend; /**< the rows of S that are added, in increasing order for each */
+} sp_sum_lists;
+
+/** Lists to which rows the ghost rows of a multivector S are added. Local.
+ *  \param [in]  row   [low + high] the row that each ghost row is added to, in the order of S; -1: to none
+ *  \param [in]  low   number of ghost rows before the own rows of S
+ *  \param [in]  own   number of own rows
+ *  \param [in]  high  number of ghost rows after them
+ *  \param [in]  rows  number of rows that there are to add to
+ *  \param [out] sums  sp_sum_lists_destroy() frees it, also on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_sum_lists_create(const int32_t *row, int64_t low, int64_t own, int64_t high, int64_t rows,
+                                sp_sum_lists *sums);
+
+/** Frees the arrays and zeroes *sums; accepts a zeroed object. Local. */
+void sp_sum_lists_destroy(sp_sum_lists *sums);
+
 /** What the joint exchange adds to a halo. A partial row is a row of A restricted to entries of one rank's columns, times X.
  *  The partial rows of a rank form a multivector S, numbered like X in sp_halo: `moves.ghost_low` rows that come from
  *  lower ranks, `moves.own` rows that this rank computes for others, in the order of the ranks they are for, and
@@ -14,10 +36,11 @@ struct sp_joint {
     /** How partial rows travel, as if they were rows of X. moves.local is the matrix of the rows that this rank
      *  computes, [moves.own] x this rank's owned rows of X. */
     sp_halo moves;
-    int64_t sums;       /**< number of rows of Y to which partial rows of other ranks are added */
-    int32_t *sum_row;   /**< [sums] these rows of the block, increasing */
-    int64_t *sum_start; /**< [sums + 1] the first member of `addend` of each */
-    int32_t *addend;    /**< the rows of S that are added, in the order of the ranks they come from */
+    /** [moves.ghost_low + moves.ghost_high] the row of `rest` that each partial row of another rank is added to, in the
+     *  order of S; increasing for each of these ranks */
+    int32_t *row;
+    /** Which rows of S are added to which rows of `rest`, in the order of the ranks they come from. */
+    sp_sum_lists sums;
 };
 
 /** Splits a block, whose column indices have been checked, by sp_joint_cover_create(), and sends the entries that other ranks
@@ -32,13 +55,10 @@ struct sp_joint {
 spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const int64_t *first, int threads,
                             sp_joint **joint);
 
-/** Lists to which rows the partial rows that this rank receives are added, in the order of the ranks they come from: sets
- *  joint->sums and its arrays. Local.
- *  \param [in,out] joint  its `moves` are set; the caller destroys it, also on failure
- *  \param [in]     row    [moves.ghost_low + moves.ghost_high] the row that each is added to, in the order of S
- *  \param [in]     rows   number of rows that there are
+/** Sets joint->sums, by joint->moves, joint->row and the number of rows of joint->rest. Local.
+ *  \param [in,out] joint  the caller destroys it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_joint_list_sums(sp_joint *joint, const int32_t *row, int64_t rows);
+spmm_status sp_joint_list_sums(sp_joint *joint);
 
 /** Takes over the values that the block has now, on the same pattern, and sends those that other ranks multiply to
  *  them.

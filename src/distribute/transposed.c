@@ -80,17 +80,14 @@ static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
 /** Lists the owned rows to which partial rows are added: those that were sent. */
 static spmm_status list_sums(const sp_halo *h, sp_joint *j)
 {
-    int32_t *row = NULL;
     int64_t n = 0;
-    TRY(sp_alloc((void **)&row, j->moves.ghost_low + j->moves.ghost_high, sizeof *row, what));
+    TRY(sp_alloc((void **)&j->row, j->moves.ghost_low + j->moves.ghost_high, sizeof *j->row, what));
     for (int t = 0; t < h->targets; t++) {
         const sp_halo_send *const s = &h->target[t];
         for (int64_t i = s->first; i < s->first + s->rows; i++)
-            row[n++] = s->packed ? h->list[i] : (int32_t)i;
+            j->row[n++] = s->packed ? h->list[i] : (int32_t)i;
     }
-    const spmm_status status = sp_joint_list_sums(j, row, h->own);
-    sp_free(row);
-    return status;
+    return sp_joint_list_sums(j);
 }
 
 static spmm_status build(const sp_grid *grid, const sp_halo *h, int threads, sp_halo *t)

@@ -163,6 +163,8 @@ static spmm_status multiply(spmm_plan *p)
     sp_pending *const d = &p->pending;
     sp_exchange *const exchange = d->moves ? p->exchange : NULL;
     spmm_status status = d->status;
+    const spmm_status passed = d->partial ? sp_partial_rows_pass_on(p->partial, &p->phases) : SPMM_OK;
+    if (status == SPMM_OK) status = passed;
     if (d->exchanging && p->space == SPMM_CPU && status == SPMM_OK)
         status = run(p, exchange, SP_PHASE_INTERIOR, 0, &d->product);
     if (d->exchanging) status = end_block(p, exchange, 0, &d->product, status);
@@ -457,10 +459,16 @@ spmm_status spmm_apply_end(spmm_plan *plan)
 
 void sp_plan_skip(spmm_plan *p) { skip(p, 1); }
 
-static spmm_status exchange_block(spmm_plan *p, int s)
+/** Exchanges column block s.
+ *  \param [in] partial  1: partial rows move meanwhile, as they are */
+static spmm_status exchange_block(spmm_plan *p, int s, int partial)
 {
-    TRY(begin_exchange(&p->column_blocks, p->exchange, s));
+    const spmm_status begun = begin_exchange(&p->column_blocks, p->exchange, s);
+    if (begun != SPMM_OK && partial) sp_partial_rows_skip(p->partial);
+    TRY(begun);
+    const spmm_status moved = partial ? sp_partial_rows_move(p->partial) : SPMM_OK;
     const spmm_status ended = sp_exchange_end(p->exchange), finished = sp_exchange_finish(p->exchange);
+    TRY(moved);
     return ended == SPMM_OK ? finished : ended;
 }
 
@@ -472,17 +480,23 @@ static spmm_status move_partial(spmm_plan *p, spmm_status status)
     return status;
 }
 
+/** Returns 1 if the exchange of partial rows ends before that of X. In common memory the latter ends when the neighbours have
+ *  read X, and these may wait for partial rows before. */
+static int ends_partial_first(const spmm_plan *p) { return p->space == SPMM_CPU; }
+
 spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 {
+    const int inside = ends_partial_first(p);
     if (!p->exchange && !p->partial) return SPMM_OK;
     spmm_status status = sp_plan_check_operand(p, x, p->halo->own, "x");
     if (status == SPMM_OK) status = set_x(p, x, p->exchange);
+    if (inside && status != SPMM_OK) sp_partial_rows_skip(p->partial);
     for (int s = 0; s < p->column_blocks.count; s++)
         if (status == SPMM_OK)
-            status = exchange_block(p, s);
+            status = exchange_block(p, s, inside && s == 0);
         else
             sp_exchange_skip(p->exchange);
-    status = move_partial(p, status);
+    if (!inside) status = move_partial(p, status);
     status = settle(p, 1, status);
     return status == SPMM_OK && p->space == SPMM_CUDA ? sp_device_sync() : status;
 }
@@ -490,8 +504,9 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 void sp_plan_skip_exchange(spmm_plan *p)
 {
     /* in the order of a product: with some transports, each exchange waits for the neighbours */
+    if (ends_partial_first(p)) sp_partial_rows_skip(p->partial);
     for (int s = 0; s < p->column_blocks.count; s++) sp_exchange_skip(p->exchange);
-    sp_partial_rows_skip(p->partial);
+    if (!ends_partial_first(p)) sp_partial_rows_skip(p->partial);
 }
 
 /* ---- times ---- */
@@ -503,13 +518,14 @@ spmm_status sp_plan_measure(spmm_plan *p)
 
 spmm_status sp_plan_seconds(const spmm_plan *p, sp_apply_seconds *s)
 {
-    double partial, add;
+    double partial, node_sums, add;
     TRY(sp_phase_seconds(&p->phases, SP_PHASE_INTERIOR, &s->interior));
     TRY(sp_phase_seconds(&p->phases, SP_PHASE_BOUNDARY, &s->boundary));
     TRY(sp_phase_seconds(&p->phases, SP_PHASE_REDUCE, &s->reduce));
     TRY(sp_phase_seconds(&p->phases, SP_PHASE_PARTIAL, &partial));
+    TRY(sp_phase_seconds(&p->phases, SP_PHASE_NODE_SUMS, &node_sums));
     TRY(sp_phase_seconds(&p->phases, SP_PHASE_ADD, &add));
-    s->kernel = s->interior + s->boundary + partial + add;
+    s->kernel = s->interior + s->boundary + partial + node_sums + add;
     return p->boundary_stream == SP_STREAM_MAIN ? SPMM_OK
                                                 : sp_phase_seconds(&p->phases, SP_PHASE_KERNELS, &s->kernel);
 }

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "device/device_ops.h"
-#include "distribute/joint.h"
+#include "distribute/node_sums.h"
 #include "formats/multivector.h"
 #include "plan/choose.h"
 #include "exchange/exchange.h"
@@ -16,12 +16,15 @@ struct sp_partial_rows {
     int threads;
     sp_shape shape;
     sp_row_blocks parts; /* one row block: the rows for other ranks */
+    sp_node_sums *node;  /* NULL: rows travel to the ranks that they are for in one step */
+    sp_exchange *inside; /* with `node`: of rows within the node, before the other one; else NULL */
     sp_exchange *exchange;
-    sp_event *computed; /* on a GPU: the rows for other ranks are */
-    int moving;         /* 1: the exchange has begun, and has not ended */
-    int failed;         /* 1: there are no rows to send, which sp_partial_rows_end() tells the neighbours */
-    spmm_multivector s; /* the partial rows: those of other ranks are its ghost rows */
-    sp_row_sums sums;   /* on a GPU in memory of its own, else the joint's arrays */
+    sp_exchange *moving; /* the exchange that has begun, and has not ended; or NULL */
+    sp_event *computed;  /* on a GPU: the rows for other ranks are */
+    int failed;          /* 1: there are no rows to send, of which the neighbours have not been told yet */
+    spmm_multivector s;  /* the partial rows: those of other ranks are its ghost rows */
+    sp_row_sums sums;    /* on a GPU in memory of its own, else arrays of the joint or of `node` */
+    int64_t message_rows;
 };
 
 /* ---- set-up ---- */
@@ -45,24 +48,28 @@ static spmm_status upload(void *host, int64_t bytes, const void **device)
     return sp_device_upload(memory, host, bytes);
 }
 
+static sp_row_sums sums_of(const sp_sum_lists *l)
+{
+    return (sp_row_sums){l->count, l->row, l->start, l->addend};
+}
+
 static spmm_status create_sums(sp_partial_rows *r)
 {
-    const sp_joint *const j = r->joint;
-    const int64_t addends = j->sum_start[j->sums];
-    r->sums = (sp_row_sums){.count = j->sums};
+    const sp_sum_lists *const l = r->node ? &r->node->to_y : &r->joint->sums;
     if (r->parts.kernel->device == SPMM_CPU) {
-        r->sums = (sp_row_sums){j->sums, j->sum_row, j->sum_start, j->addend};
+        r->sums = sums_of(l);
         return SPMM_OK;
     }
-    TRY(upload(j->sum_row, j->sums * 4, (const void **)&r->sums.row));
-    TRY(upload(j->sum_start, (j->sums + 1) * 8, (const void **)&r->sums.start));
-    return upload(j->addend, addends * 4, (const void **)&r->sums.addend);
+    r->sums.count = l->count;
+    TRY(upload(l->row, l->count * 4, (const void **)&r->sums.row));
+    TRY(upload(l->start, (l->count + 1) * 8, (const void **)&r->sums.start));
+    return upload(l->addend, l->start[l->count] * 4, (const void **)&r->sums.addend);
 }
 
 static spmm_status create_s(sp_partial_rows *r, int64_t k)
 {
-    const sp_halo *const h = &r->joint->moves;
-    const spmm_precision precision = h->local.precision;
+    const sp_halo *const h = r->node ? &r->node->between : &r->joint->moves;
+    const spmm_precision precision = r->joint->moves.local.precision;
     void *memory = NULL;
     int64_t bytes = 0;
     if (r->parts.kernel->device == SPMM_CPU)
@@ -74,6 +81,27 @@ static spmm_status create_s(sp_partial_rows *r, int64_t k)
     return SPMM_OK;
 }
 
+/** Creates the exchanges: one, or on CPUs that of rows within the node and that between nodes, unless every rank is to send
+ *  its own messages (SPMM_TRANSPORT_MPI). */
+static spmm_status create_exchanges(sp_partial_rows *r, const spmm_plan_options *o, int64_t k)
+{
+    const sp_joint *const j = r->joint;
+    const spmm_precision precision = j->moves.local.precision;
+    const spmm_device space = r->parts.kernel->device;
+    /* partial rows do not lie in common memory */
+    const spmm_transport transport = space == SPMM_CPU ? SPMM_TRANSPORT_MPI : o->transport;
+    const sp_exchange_options move = {.row_bytes = sp_multivector_ld(k, precision) * sp_value_size(precision),
+                                      .space = space,
+                                      .transport = transport,
+                                      .queued = o->stream != NULL,
+                                      .threads = r->threads};
+    r->message_rows = j->moves.all_moved;
+    if (space == SPMM_CPU && o->transport != SPMM_TRANSPORT_MPI)
+        TRY(sp_node_sums_create(&r->grid, j, &r->node, &r->message_rows));
+    if (r->node) TRY(sp_exchange_create(&r->grid, &r->node->inside, &move, &r->inside));
+    return sp_exchange_create(&r->grid, r->node ? &r->node->between : &j->moves, &move, &r->exchange);
+}
+
 static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, int64_t k)
 {
     const sp_halo *const moves = &r->joint->moves;
@@ -83,14 +111,7 @@ static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, int64_t
     sp_row_blocks_find(moves, 0, &r->parts);
     TRY(sp_agree(comm, "convert",
                  sp_row_blocks_create(moves, kernel, k, o->ell_limit, r->threads, r->shape, &r->parts)));
-    const int64_t row_bytes = sp_multivector_ld(k, moves->local.precision) *
-                              sp_value_size(moves->local.precision);
-    const sp_exchange_options move = {.row_bytes = row_bytes,
-                                      .space = kernel->device,
-                                      .transport = o->transport,
-                                      .queued = o->stream != NULL,
-                                      .threads = r->threads};
-    TRY(sp_exchange_create(&r->grid, moves, &move, &r->exchange));
+    TRY(create_exchanges(r, o, k));
     spmm_status status = create_s(r, k);
     if (status == SPMM_OK) status = create_sums(r);
     return sp_agree(comm, "convert", status);
@@ -120,12 +141,14 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, con
 void sp_partial_rows_destroy(sp_partial_rows *r)
 {
     if (!r) return;
-    if (r->sums.row != r->joint->sum_row) {
+    if (r->parts.kernel && r->parts.kernel->device != SPMM_CPU) {
         sp_device_free((void *)(uintptr_t)r->sums.row);
         sp_device_free((void *)(uintptr_t)r->sums.start);
         sp_device_free((void *)(uintptr_t)r->sums.addend);
     }
+    sp_exchange_destroy(r->inside);
     sp_exchange_destroy(r->exchange);
+    sp_node_sums_destroy(r->node);
     sp_event_destroy(r->computed);
     spmm_multivector_destroy(&r->s);
     sp_row_blocks_destroy(&r->parts);
@@ -164,12 +187,33 @@ static spmm_status wait_for_rows(const sp_partial_rows *r, int late)
     return sp_stream_wait_event(r->computed, sp_exchange_stream(r->exchange));
 }
 
-static spmm_status begin_exchange(sp_partial_rows *r)
+static spmm_status begin_exchange(sp_partial_rows *r, sp_exchange *exchange)
 {
-    TRY(wait_for_rows(r, 0));
-    const spmm_status status = sp_exchange_begin(r->exchange, r->s.data);
-    r->moving = status == SPMM_OK;
+    const spmm_status status = sp_exchange_begin(exchange, r->s.data);
+    r->moving = status == SPMM_OK ? exchange : NULL;
     return status;
+}
+
+/** Begins the first exchange. After a failure the ranks that wait for the second one have been told of it, too. */
+static spmm_status begin_first(sp_partial_rows *r)
+{
+    if (!r->inside) {
+        TRY(wait_for_rows(r, 0));
+        return begin_exchange(r, r->exchange);
+    }
+    const spmm_status status = begin_exchange(r, r->inside);
+    if (status != SPMM_OK) sp_exchange_skip(r->exchange);
+    return status;
+}
+
+static spmm_status end_exchange(sp_partial_rows *r)
+{
+    sp_exchange *const exchange = r->moving;
+    r->moving = NULL;
+    const spmm_status waits = wait_for_rows(r, 1);
+    const spmm_status ended = sp_exchange_end(exchange), finished = sp_exchange_finish(exchange);
+    TRY(waits);
+    return ended == SPMM_OK ? finished : ended;
 }
 
 spmm_status sp_partial_rows_begin(sp_partial_rows *r, const spmm_multivector *x, int moves, sp_phases *phases)
@@ -177,33 +221,15 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *r, const spmm_multivector *x,
     if (!r) return SPMM_OK;
     const spmm_status status = compute(r, x, phases);
     if (!moves) return status;
-    if (status == SPMM_OK) return begin_exchange(r);
+    if (status == SPMM_OK) return begin_first(r);
     r->failed = 1;
     return status;
 }
 
-spmm_status sp_partial_rows_end(sp_partial_rows *r)
+static void tell_failure(sp_partial_rows *r)
 {
-    if (r && r->failed) sp_partial_rows_skip(r);
-    if (r) r->failed = 0;
-    if (!r || !r->moving) return SPMM_OK;
-    r->moving = 0;
-    const spmm_status waits = wait_for_rows(r, 1);
-    const spmm_status ended = sp_exchange_end(r->exchange), finished = sp_exchange_finish(r->exchange);
-    TRY(waits);
-    return ended == SPMM_OK ? finished : ended;
-}
-
-spmm_status sp_partial_rows_settle(sp_partial_rows *r)
-{
-    return r ? sp_exchange_settle(r->exchange) : SPMM_OK;
-}
-
-spmm_status sp_partial_rows_move(sp_partial_rows *r)
-{
-    if (!r) return SPMM_OK;
-    TRY(begin_exchange(r));
-    return sp_partial_rows_end(r);
+    if (r->failed) sp_partial_rows_skip(r);
+    r->failed = 0;
 }
 
 #define ADD(T)                                                                     \
@@ -215,9 +241,9 @@ spmm_status sp_partial_rows_move(sp_partial_rows *r)
         }                                                                          \
     }
 
-static void add_on_host(const sp_partial_rows *r, spmm_multivector *y)
+/** Adds rows of S to rows of y, which may be S, too, whose own rows are counted then. */
+static void add_on_host(const sp_partial_rows *r, const sp_row_sums *sums, const spmm_multivector *y)
 {
-    const sp_row_sums *const sums = &r->sums;
 #pragma omp parallel for schedule(static) num_threads(r->threads)
     for (int64_t n = 0; n < sums->count; n++) {
         if (y->precision == SPMM_F64)
@@ -227,12 +253,57 @@ static void add_on_host(const sp_partial_rows *r, spmm_multivector *y)
     }
 }
 
+/** Ends the exchange within the node. After a failure the ranks that wait for the other one have been told of it. */
+static spmm_status end_inside(sp_partial_rows *r)
+{
+    const spmm_status status = end_exchange(r);
+    if (status != SPMM_OK) sp_exchange_skip(r->exchange);
+    return status;
+}
+
+spmm_status sp_partial_rows_pass_on(sp_partial_rows *r, sp_phases *phases)
+{
+    if (!r || !r->node) return SPMM_OK;
+    const int moves = r->moving != NULL;
+    tell_failure(r);
+    if (moves) TRY(end_inside(r));
+    const sp_row_sums sums = sums_of(&r->node->to_own);
+    TRY(sp_phase_begin(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
+    add_on_host(r, &sums, &r->s);
+    TRY(sp_phase_end(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
+    return moves ? begin_exchange(r, r->exchange) : SPMM_OK;
+}
+
+spmm_status sp_partial_rows_end(sp_partial_rows *r)
+{
+    if (!r) return SPMM_OK;
+    tell_failure(r);
+    return r->moving ? end_exchange(r) : SPMM_OK;
+}
+
+spmm_status sp_partial_rows_settle(sp_partial_rows *r)
+{
+    return r ? sp_exchange_settle(r->exchange) : SPMM_OK;
+}
+
+spmm_status sp_partial_rows_move(sp_partial_rows *r)
+{
+    if (!r) return SPMM_OK;
+    TRY(begin_first(r));
+    if (r->node) {
+        TRY(end_inside(r));
+        TRY(begin_exchange(
+            r, r->exchange)); /* sums of the last product are in their places, and stay what they are */
+    }
+    return sp_partial_rows_end(r);
+}
+
 spmm_status sp_partial_rows_add(const sp_partial_rows *r, spmm_multivector *y, sp_phases *phases)
 {
     if (!r) return SPMM_OK;
     TRY(sp_phase_begin(phases, SP_PHASE_ADD, 0, SP_STREAM_MAIN));
     if (y->space == SPMM_CPU)
-        add_on_host(r, y);
+        add_on_host(r, &r->sums, y);
     else
         TRY(sp_cuda_add_rows(&r->sums, &r->s, y, sp_device_stream(SP_STREAM_MAIN)));
     return sp_phase_end(phases, SP_PHASE_ADD, 0, SP_STREAM_MAIN);
@@ -245,7 +316,11 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *r)
     return sp_exchange_transport(r->exchange);
 }
 
+int64_t sp_partial_rows_messages(const sp_partial_rows *r) { return r ? r->message_rows : 0; }
+
 void sp_partial_rows_skip(sp_partial_rows *r)
 {
-    if (r) sp_exchange_skip(r->exchange);
+    if (!r) return;
+    sp_exchange_skip(r->inside);
+    sp_exchange_skip(r->exchange);
 }

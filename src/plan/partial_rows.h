@@ -8,8 +8,11 @@
 
 typedef struct sp_partial_rows sp_partial_rows;
 
+/* Where ranks of a node compute rows for the same rows of Y of another node, they are added there first (distribute/node_sums.h): in
+ * host memory, unless options.transport is SPMM_TRANSPORT_MPI. Then there are two exchanges, one within nodes, one between them. */
+
 /** Converts the matrix of the partial rows to the format of a kernel, which is chosen for it unless the options name one, and
- *  creates their exchange.
+ *  creates their exchanges.
  *
  *  Collective over grid->comm.
  *  \param [in]  halo    its member joint is not NULL; must outlive *rows
@@ -23,7 +26,7 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, con
 /** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the grid. */
 void sp_partial_rows_destroy(sp_partial_rows *rows);
 
-/** Computes the rows for other ranks and starts to send them. This function and the next three accept NULL: then they
+/** Computes the rows for other ranks and starts to send them. This function and the next four accept NULL: then they
  *  do nothing.
  *
  *  Collective over the process column if `moves` is 1, else local. On a GPU, kernels are queued in SP_STREAM_MAIN.
@@ -31,9 +34,17 @@ void sp_partial_rows_destroy(sp_partial_rows *rows);
  *  \param [in]     moves   0: nothing is sent, and the rows that the last exchange has brought will be added
  *  \param [in,out] phases  gets the times
  *  \return SPMM_OK, the status of the kernel's run(), SPMM_ERR_DEVICE, _MPI. After a failure
- *          nothing has begun, and the neighbours have been told or will be by sp_partial_rows_end() */
+ *          nothing has begun, and the neighbours have been told or will be by sp_partial_rows_pass_on() or _end() */
 spmm_status sp_partial_rows_begin(sp_partial_rows *rows, const spmm_multivector *x, int moves,
                                   sp_phases *phases);
+
+/** Adds the rows of ranks of this node to the own ones that are for another node, after waiting for them, and starts to send
+ *  the sums; does nothing if no rows are added inside nodes. To be called after sp_partial_rows_begin(), also after a failure,
+ *  and before the exchange of X is ended, so that the sums travel meanwhile.
+ *  \param [in,out] phases  gets the time of adding
+ *  \return SPMM_OK, SPMM_ERR_MPI (also: a rank of the node has failed). After a failure the ranks that wait for sums have been
+ *          told */
+spmm_status sp_partial_rows_pass_on(sp_partial_rows *rows, sp_phases *phases);
 
 /** Waits for the rows of other ranks, as sp_exchange_end() does; does nothing if no exchange has begun, or if it has been
  *  ended. Every rank ends the exchange of X before. */
@@ -45,7 +56,8 @@ spmm_status sp_partial_rows_settle(sp_partial_rows *rows);
 /** Adds the rows of other ranks to rows of y, in the order of the ranks. Local; on a GPU queued in SP_STREAM_MAIN. */
 spmm_status sp_partial_rows_add(const sp_partial_rows *rows, spmm_multivector *y, sp_phases *phases);
 
-/** Only exchanges the rows, as they are. Collective over the process column; status as of sp_exchange_begin(). */
+/** Only exchanges the rows, as the last product left them, without adding any. Collective over the process column; status as
+ *  of sp_exchange_begin() and sp_exchange_end(). */
 spmm_status sp_partial_rows_move(sp_partial_rows *rows);
 
 /** Returns 1 if partial rows move in the GPU's streams alone (sp_exchange_queues()); also if `rows` is NULL. Local. */
@@ -54,7 +66,11 @@ int sp_partial_rows_queue(const sp_partial_rows *rows);
 /** Returns the transport of the rows. Local. */
 spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
 
-/** Takes the place of sp_partial_rows_begin() and _end() on a rank that failed before, like sp_exchange_skip(). */
+/** Returns how many partial rows all ranks receive by messages, of those that are added inside nodes the sums that cross
+ *  between nodes alone (sp_node_sums_create()); 0 if `rows` is NULL. Local. */
+int64_t sp_partial_rows_messages(const sp_partial_rows *rows);
+
+/** Takes the place of sp_partial_rows_begin(), _pass_on() and _end() on a rank that failed before, like sp_exchange_skip(). */
 void sp_partial_rows_skip(sp_partial_rows *rows);
 
 /** As sp_row_blocks_map(), of the matrix of the rows for other ranks. Local; accepts NULL. */

@@ -10,10 +10,11 @@
 /** The phases of a product. With column blocks, each block has an interior and a boundary phase of its own.
  *  */
 typedef enum sp_phase {
-    SP_PHASE_INTERIOR, /**< kernels for the interior rows */
-    SP_PHASE_BOUNDARY, /**< kernels for the other rows */
-    SP_PHASE_PARTIAL,  /**< kernels for partial rows of other ranks (joint exchange) */
-    SP_PHASE_ADD,      /**< adding their partial rows to Y */
+    SP_PHASE_INTERIOR,  /**< kernels for the interior rows */
+    SP_PHASE_BOUNDARY,  /**< kernels for the other rows */
+    SP_PHASE_PARTIAL,   /**< kernels for partial rows of other ranks (joint exchange) */
+    SP_PHASE_NODE_SUMS, /**< adding those of ranks of the node to each other */
+    SP_PHASE_ADD,       /**< adding their partial rows to Y */
     SP_PHASE_KERNELS, /**< from the first to the last kernel, if boundary rows run in a stream of their own */
     SP_PHASE_REDUCE,  /**< the sum over the process row, including the time spent waiting */
     SP_PHASES

@@ -53,7 +53,7 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes
      * them; but where partial rows have to be exchanged in it meanwhile */
     if (p->space == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count &&
-        !p->halo->joint)
+        !p->given->joint)
         p->boundary_stream = SP_STREAM_MOVE;
     return SPMM_OK;
 }
@@ -73,14 +73,14 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
             SPMM_ERR_USAGE,
             "%d column blocks of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes",
             o->column_blocks, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
-    if (o->column_blocks > 1 && p->halo->joint)
+    if (o->column_blocks > 1 && p->given->joint)
         status = sp_fail(SPMM_ERR_USAGE, "%d column blocks: the joint exchange moves whole rows, expected 1",
                          o->column_blocks);
     TRY(sp_agree(p->grid->comm, "plan", status));
     if (o->column_blocks > 0) p->column_blocks.count = o->column_blocks;
     sp_row_blocks_find(p->halo, !o->no_overlap && o->column_blocks < 2, &p->parts);
     if (o->column_blocks > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0 ||
-        p->halo->joint)
+        p->given->joint)
         return SPMM_OK;
     rows[0] = (double)sp_row_blocks_interior_rows(&p->parts);
     rows[1] = (double)p->halo->local.rows;
@@ -107,7 +107,7 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
         .transport = o->transport,
         .queued = o->stream != NULL,
         /* nothing that has been queued before the exchange ends is to run beside it */
-        .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->halo->joint,
+        .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->given->joint,
         .threads = p->threads};
     const int moves = p->halo->all_moved > 0;
     /* even if no row is exchanged, it is an error to request a transport that is not available */
@@ -118,8 +118,8 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
         sp_exchange_destroy(p->exchange);
         p->exchange = NULL;
     }
-    if (p->halo->joint && p->halo->joint->moves.all_moved > 0)
-        TRY(sp_partial_rows_create(p->grid, p->halo, o, p->k, p->threads, &p->partial));
+    if (p->given->joint && p->given->joint->moves.all_moved > 0)
+        TRY(sp_partial_rows_create(p->grid, p->given, o, p->k, p->threads, &p->partial));
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
                             &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
@@ -331,12 +331,11 @@ spmm_transport sp_plan_transport(const spmm_plan *p)
 
 void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 {
-    const int64_t partial = p->partial ? p->halo->joint->moves.all_moved : 0;
     *facts = (sp_plan_facts){p->parts.kernel,
                              sp_plan_transport(p),
                              p->exchange ? sp_exchange_backend(p->exchange) : "",
                              sp_reduction_method(p->reduction),
-                             (p->exchange ? p->halo->all_moved : 0) + partial,
+                             (p->exchange ? p->halo->all_moved : 0) + sp_partial_rows_messages(p->partial),
                              sp_row_blocks_interior_rows(&p->parts),
                              p->column_blocks.count,
                              p->given,

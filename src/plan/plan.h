@@ -81,8 +81,9 @@ typedef struct sp_plan_facts {
     spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
     const char *backend;      /**< sp_exchange_backend(); "": no row of X is exchanged */
     spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
-    int64_t
-        message_rows; /**< number of rows of X and partial Y that all ranks receive by messages; equal on all ranks */
+    /** Number of rows of X and partial Y that all ranks receive by messages; where a node's ranks share X or add partial rows,
+     *  those that cross between nodes. Equal on all ranks. */
+    int64_t message_rows;
     int64_t interior_rows;       /**< number of this rank's rows that are computed during the exchange */
     int column_blocks;           /**< number of column blocks that X is split into; 1: X is not split */
     const sp_halo *halo;         /**< which rows are exchanged */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "distribute/joint.h"
 #include "formats/multivector.h"
 
 /** Creates the exchange for X in common memory. Only what was asked for by name is an error if the system has no
@@ -45,12 +46,13 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, spmm
     int together = 0;
     if (o->device != SPMM_CPU || p->halo->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
         return SPMM_OK;
+    /* the joint exchange leaves the other entries to other ranks, and needs no rows of X for them */
+    spmm_block rest = *block;
+    if (p->given->joint) rest.csr = p->given->joint->rest;
     if (o->column_blocks > 1)
         why = "X is cut into blocks of columns";
-    else if (p->halo->joint)
-        why = "the joint exchange sends messages";
     else
-        TRY(sp_node_rows_create(p->grid, block, p->halo, p->threads, &p->node, &why, &together));
+        TRY(sp_node_rows_create(p->grid, &rest, p->halo, p->threads, &p->node, &why, &together));
     if (why && named) return sp_fail(SPMM_ERR_USAGE, "transport shared: %s", why);
     if (why) return SPMM_OK;
     int few = 0;

@@ -196,8 +196,7 @@ static void list(const trials *t, const spmm_plan *p, int apart, int interior, s
     if (gpu && overlap && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint)
         for (int n = best; n > 1; n /= 2)
             if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
-    if (t->joint && o->column_blocks <= 1 && o->transport != SPMM_TRANSPORT_SHARED)
-        add(all, SPMM_EXCHANGE_JOINT, 1, overlap);
+    if (t->joint && o->column_blocks <= 1) add(all, SPMM_EXCHANGE_JOINT, 1, overlap);
 }
 
 static spmm_status create_variant(const trials *t, const sp_variant *v, spmm_plan **plan)

@@ -41,6 +41,22 @@ static spmm_status summarize(const spmm_plan *p, summary *s)
     return sp_slowest(p->grid->comm, (double *)&s->most, sizeof s->most / sizeof(double));
 }
 
+/** Tells which of the rows that ranks need of others do not travel by messages of their own. */
+static void print_kept(const spmm_plan *p, FILE *f)
+{
+    const sp_joint *const j = p->given->joint;
+    const int64_t read = p->given->all_moved - p->halo->all_moved,
+                  kept = j ? j->moves.all_moved - sp_partial_rows_messages(p->partial) : 0;
+    if (read > 0)
+        fprintf(f, "            %lld of the rows are read in place, in memory that ranks of a node share\n",
+                (long long)read);
+    if (kept > 0)
+        fprintf(
+            f,
+            "            %lld of the rows are partial rows of Y that stay inside a node, or are added there\n",
+            (long long)kept);
+}
+
 static void print_moves(const spmm_plan *p, const sp_plan_facts *facts, const summary *s, FILE *f)
 {
     const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
@@ -54,9 +70,7 @@ static void print_moves(const spmm_plan *p, const sp_plan_facts *facts, const su
         "exchange    %s by %s: %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
         sp_exchange_word(p->given->kind), sp_transport_word(facts->transport), (long long)moved,
         (double)moved * row / 1e6, s->most.received, s->most.neighbours);
-    if (facts->message_rows < moved)
-        fprintf(f, "            %lld of the rows are read in place, in memory that ranks of a node share\n",
-                (long long)(moved - facts->message_rows));
+    print_kept(p, f);
     if (facts->column_blocks > 1)
         fprintf(f, "overlap     X in %d column blocks, each exchanged during the product of the one before\n",
                 facts->column_blocks);

@@ -60,9 +60,9 @@ typedef struct sp_record {
         int column_blocks;    /**< number of column blocks of X, which are exchanged one after another */
         double interior;      /**< fraction of the rows of Y that are computed during the exchange */
         double hidden;        /**< fraction of the exchange's time that does not prolong the product */
-        int64_t
-            message_rows; /**< number of rows of X and partial Y that travel as messages, sum over all ranks */
-    } moved;              /**< communication in one product */
+        /** Number of rows of X and partial Y that travel as messages, sum over all ranks (sp_plan_facts.message_rows). */
+        int64_t message_rows;
+    } moved; /**< communication in one product */
     struct {
         sp_variants variants; /**< the ways of exchanging that the plan was chosen from */
         double one_rank;      /**< seconds of all ranks' kernels, about what one rank would take */
