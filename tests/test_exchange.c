@@ -47,10 +47,7 @@ static void destroy(fixture *f)
     spmm_block_destroy(&f->block);
 }
 
-static spmm_status begin(const fixture *f)
-{
-    return sp_exchange_begin(f->exchange, f->x.data);
-}
+static spmm_status begin(const fixture *f) { return sp_exchange_begin(f->exchange, f->x.data); }
 
 /** Checks that each column index of the renumbered block meets the row of X that the block's own one names. */
 static void check_ghost_rows(const fixture *f)

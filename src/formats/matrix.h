@@ -83,12 +83,12 @@ typedef struct sp_matrix {
     spmm_device space;
     int borrowed; /**< 1: the arrays are owned by another object and not freed */
     int64_t rows, cols, nnz;
-    int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
-    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
-    int64_t sections;    /**< SPMM_SELL: number of sections of long rows */
-    int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several */
-    int64_t packs;       /**< SPMM_SELL: number of packs of sections */
-    int64_t units;       /**< SPMM_STAGED: number of units; 0: any panels that follow one another are as good */
+    int64_t width;    /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
+    int64_t groups;   /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
+    int64_t sections; /**< SPMM_SELL: number of sections of long rows */
+    int64_t partials; /**< SPMM_SELL: number of sections of rows that have several */
+    int64_t packs;    /**< SPMM_SELL: number of packs of sections */
+    int64_t units;    /**< SPMM_STAGED: number of units; 0: any panels that follow one another are as good */
     int64_t unit_groups; /**< SPMM_STAGED: number of panels of the largest unit */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
