@@ -65,11 +65,11 @@ static void print_moves(const spmm_plan *p, const sp_plan_facts *facts, const su
         fprintf(f, "exchange    none: no rank needs rows of another one\n");
         return;
     }
-    fprintf(
-        f,
-        "exchange    %s by %s: %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
-        sp_exchange_word(p->given->kind), sp_transport_word(facts->transport), (long long)moved,
-        (double)moved * row / 1e6, s->most.received, s->most.neighbours);
+    fprintf(f, "exchange    %s by %s", sp_exchange_word(p->given->kind), sp_transport_word(facts->transport));
+    /* between GPUs a transport has several */
+    if (p->space == SPMM_CUDA && *facts->backend) fprintf(f, " (%s)", facts->backend);
+    fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
+            (long long)moved, (double)moved * row / 1e6, s->most.received, s->most.neighbours);
     print_kept(p, f);
     if (facts->column_blocks > 1)
         fprintf(f, "overlap     X in %d column blocks, each exchanged during the product of the one before\n",
