@@ -197,10 +197,9 @@ static int64_t total(const node_sums_setup *s, const int64_t *rows)
 static spmm_status allocate_lists(node_sums_setup *s)
 {
     const int64_t in[STEPS] = {total(s, s->receive[INSIDE]), total(s, s->receive[BETWEEN])};
-    const int64_t all = in[INSIDE] + in[BETWEEN];
-    if (s->joint->moves.own + all > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in the joint exchange",
-                       (long long)(s->joint->moves.own + all));
+    const int64_t all = in[INSIDE] + in[BETWEEN], rows = s->joint->moves.own + all;
+    if (rows > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in the joint exchange", (long long)rows);
     for (int step = 0; step < STEPS; step++)
         TRY(sp_alloc((void **)&s->list[step], total(s, s->send[step]), sizeof *s->list[step], what));
     TRY(sp_alloc((void **)&s->given, total(s, s->send[INSIDE]), sizeof *s->given, what));
