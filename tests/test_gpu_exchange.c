@@ -235,8 +235,8 @@ static int only_backend(const char *name)
     return status == SPMM_OK;
 }
 
-/** Products one after another, of different X's, with one and with several column blocks: their numbers wrap
- *  around meanwhile. */
+/** Products one after another, of different X's, the last one in memory of the caller's, with one and with several column
+ *  blocks: their numbers wrap around meanwhile. */
 static void check_many(const char *spec, int64_t k, int column_blocks, int products)
 {
     const spmm_plan_options options = {
@@ -250,7 +250,9 @@ static void check_many(const char *spec, int64_t k, int column_blocks, int produ
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, k, &options, &plan), SPMM_OK);
     CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
     for (int i = 0; i < 3; i++) {
-        CHECK_INT(spmm_plan_x_create(plan, &x[i]), SPMM_OK);
+        CHECK_INT(i < 2 ? spmm_plan_x_create(plan, &x[i])
+                        : spmm_multivector_create(block.x_rows, k, SPMM_F64, SPMM_CUDA, &x[i]),
+                  SPMM_OK);
         put_x(&r, 1 << i, &x[i]);
     }
     for (int n = 0; n < products; n++) {
