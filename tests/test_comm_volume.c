@@ -31,7 +31,7 @@ static int holder(const blocks *b, int64_t i, int64_t j)
 }
 
 /** One entry after another, with a table of who needs which column. */
-static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *counts)
+static void brute_force(const spmm_csr *a, const blocks *b, int once, sp_rank_count *counts)
 {
     const int ranks = b->P * b->Q;
     int64_t run[MOST_RANKS] = {0};
@@ -71,6 +71,12 @@ static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *count
             counts[s].sends_to += from[s] > 0;
             counts[s].packed_rows += from[s] > 0 && high[s] - low[s] + 1 != from[s] ? from[s] : 0;
             if (s / PER_NODE == r / PER_NODE) continue;
+            for (int64_t j = 0; j < a->cols && once;
+                 j++) { /* without what a rank before on the node needs, too */
+                int before = 0;
+                for (int o = r / PER_NODE * PER_NODE; o < r; o++) before |= needs[o * a->cols + j];
+                from[s] -= before && needs[r * a->cols + j] && owner(b, j) == s;
+            }
             counts[r].far_rows += from[s];
             counts[r].far_from += from[s] > 0;
             counts[s].far_sent += from[s];
@@ -80,12 +86,13 @@ static void brute_force(const spmm_csr *a, const blocks *b, sp_rank_count *count
     free(needs);
 }
 
-static void check_count(const spmm_csr *a, const blocks *b, int threads)
+static void check_count(const spmm_csr *a, const blocks *b, int threads, int once)
 {
     sp_rank_count found[MOST_RANKS], expected[MOST_RANKS];
     memset(found, 0x55, sizeof found);
-    brute_force(a, b, expected);
-    CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, PER_NODE, threads, found), SPMM_OK);
+    brute_force(a, b, once, expected);
+    const sp_crossing crossing = {PER_NODE, once};
+    CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, crossing, threads, found), SPMM_OK);
     for (int r = 0; r < b->P * b->Q; r++) {
         CHECK_INT(found[r].rows, expected[r].rows);
         CHECK_INT(found[r].nnz, expected[r].nnz);
@@ -144,10 +151,12 @@ static void check_grids(const spmm_csr *a)
     for (int P = 1; P <= MOST_RANKS; P++)
         for (int Q = 1; P * Q <= MOST_RANKS; Q++) {
             blocks b = usual_blocks(a, P, Q);
-            check_count(a, &b, 1);
-            check_count(a, &b, 3);
+            for (int once = 0; once < 2; once++) {
+                check_count(a, &b, 1, once);
+                check_count(a, &b, 3, once);
+            }
             b = random_blocks(a, P, Q, 100 * (uint64_t)P + (uint64_t)Q);
-            check_count(a, &b, 2);
+            check_count(a, &b, 2, P % 2);
         }
 }
 
@@ -180,7 +189,7 @@ static void test_known(void)
         blocks b = {.P = 3, .Q = 1, .rows = {0, 300, 600, 900}, .cols = {0, 900}};
         sp_x_ranges(900, 900, 3, 1, b.rows, b.cols, b.x);
         sp_rank_count c[3];
-        CHECK_INT(sp_comm_volume(&a, 3, 1, b.rows, b.cols, b.x, 1, 2, c), SPMM_OK);
+        CHECK_INT(sp_comm_volume(&a, 3, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 2, c), SPMM_OK);
         for (int p = 0; p < 3; p++) {
             const int faces = p == 1 ? 2 : 1;
             CHECK_INT(c[p].halo_rows, 30 * faces);
@@ -201,7 +210,7 @@ static void test_known(void)
         const int64_t cols[] = {0, 1600};
         sp_partition_even(1600, P, rows);
         sp_x_ranges(1600, 1600, P, 1, rows, cols, x);
-        CHECK_INT(sp_comm_volume(&a, P, 1, rows, cols, x, 1, 2, c), SPMM_OK);
+        CHECK_INT(sp_comm_volume(&a, P, 1, rows, cols, x, (sp_crossing){1, 0}, 2, c), SPMM_OK);
         int64_t halo = 0;
         for (int p = 0; p < P; p++) {
             CHECK_INT(c[p].halo_rows, c[p].sent_rows); /* the pattern is symmetric */
@@ -226,14 +235,15 @@ static void test_refused(void)
             if (n == 3) b.x[1] = b.x[2] + 1;
             if (n == 4) b.x[3]++;
             if (n == 5) b.rows[0] = 1;
-            CHECK_INT(sp_comm_volume(&a, 2, 2, b.rows, b.cols, b.x, 1, 1, c),
+            CHECK_INT(sp_comm_volume(&a, 2, 2, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 1, c),
                       n == 0 ? SPMM_OK : SPMM_ERR_USAGE);
         }
         const blocks b = usual_blocks(&a, 1, 1);
-        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, 1, 1, c), SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, 1, 0, c), SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, 0, 1, c), SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, 1, 1, c), SPMM_ERR_LIMIT);
+        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 0, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){0, 0}, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 1, c),
+                  SPMM_ERR_LIMIT);
         spmm_csr_destroy(&a);
     }
 }

@@ -10,7 +10,8 @@
 /** Input and output of sp_comm_volume(), which all threads share. */
 typedef struct model {
     const spmm_csr *a;
-    int P, Q, per_node;
+    int P, Q;
+    sp_crossing crossing;
     const int64_t *row_begin, *col_begin, *x_begin;
     sp_rank_count *counts;
 } model;
@@ -18,13 +19,27 @@ typedef struct model {
 /** Temporary arrays of one thread. The owners of X are numbered by process column: rank (o, q) has the index
  *  q*P + o in these arrays, although its rank number is o*Q + q. */
 typedef struct workspace {
-    int32_t *stamp;     /**< per column of A: the last process row found to need that row of X; -1: none */
+    int32_t *stamp; /**< per column of A: the last process row found to need that row of X; -1: none */
+    int32_t *
+        node; /**< per column of A: the last node found to need that row of X of another; -1: none; or NULL */
+    int64_t *fresh;     /**< per owner: of `wanted`, those that no rank before on the same node needs */
     int64_t *wanted;    /**< per owner: number of its rows of X that the current process row needs */
     int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int32_t *ends;      /**< [2] per owner with wanted > 0: its first and last row of X that is needed */
     int64_t count;      /**< number of suppliers */
     int64_t *after;     /**< per process column: the row after the last one found to need a row of X */
 } workspace;
+
+static int node_of(const model *m, int p, int q) { return (p * m->Q + q) / m->crossing.per_node; }
+
+/** Returns 1 if the mark is not the node's, and makes it so; 1, too, if there are no marks. */
+static int is_new(int32_t *marks, int64_t at, int node)
+{
+    if (!marks) return 1;
+    const int differs = marks[at] != node;
+    marks[at] = node;
+    return differs;
+}
 
 /** Notes that the rows of rank (p, q) from s->after[q] to `end` need no row of X. */
 static void end_run(const model *m, int p, int q, int64_t end, const workspace *s)
@@ -50,6 +65,7 @@ static void count_entries(const model *m, int p, int q, int64_t i, int64_t from,
         if (column < owned[owner] || column >= owned[owner + 1]) owner = sp_part_of(owned, m->P, column);
         const int32_t supplier = q * m->P + owner;
         int32_t *const ends = s->ends + 2 * (int64_t)supplier;
+        s->fresh[supplier] += is_new(s->node, column, node_of(m, p, q));
         if (s->wanted[supplier]++ == 0) {
             s->suppliers[s->count++] = supplier;
             ends[0] = ends[1] = column;
@@ -86,14 +102,14 @@ static void book_halo(const model *m, int p, workspace *s)
 {
     for (int64_t n = 0; n < s->count; n++) {
         const int q = s->suppliers[n] / m->P, o = s->suppliers[n] % m->P;
-        const int64_t wanted = s->wanted[s->suppliers[n]];
+        const int64_t wanted = s->wanted[s->suppliers[n]], fresh = s->fresh[s->suppliers[n]];
         sp_rank_count *const receiver = &m->counts[p * m->Q + q], *const sender = &m->counts[o * m->Q + q];
         const int32_t *const ends = s->ends + 2 * (int64_t)s->suppliers[n];
         const int packed = (int64_t)ends[1] - ends[0] + 1 != wanted;
-        const int far = (p * m->Q + q) / m->per_node != (o * m->Q + q) / m->per_node;
+        const int far = node_of(m, p, q) != node_of(m, o, q) && fresh > 0;
         receiver->halo_rows += wanted;
         receiver->receives_from++;
-        receiver->far_rows += far ? wanted : 0;
+        receiver->far_rows += far ? fresh : 0;
         receiver->far_from += far;
         /* a sender may serve several process rows, which other threads may be counting now */
 #pragma omp atomic
@@ -103,10 +119,10 @@ static void book_halo(const model *m, int p, workspace *s)
 #pragma omp atomic
         sender->packed_rows += packed ? wanted : 0;
 #pragma omp atomic
-        sender->far_sent += far ? wanted : 0;
+        sender->far_sent += far ? fresh : 0;
 #pragma omp atomic
         sender->far_to += far;
-        s->wanted[s->suppliers[n]] = 0;
+        s->wanted[s->suppliers[n]] = s->fresh[s->suppliers[n]] = 0;
     }
     s->count = 0;
 }
@@ -126,16 +142,29 @@ static void count_process_row(const model *m, int p, workspace *s)
     book_halo(m, p, s);
 }
 
+static int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
+
+/** Returns a number of process rows after which nodes begin in all process columns, or P. */
+static int rows_of_nodes(const model *m)
+{
+    const int per_node = m->crossing.per_node, rows = per_node / greatest_divisor(per_node, m->Q);
+    return !m->crossing.once ? 1 : rows < m->P ? rows : m->P;
+}
+
 static spmm_status count_all(const model *m, int threads)
 {
     const int64_t cols = m->a->cols, ranks = (int64_t)m->P * m->Q;
-    int32_t *stamps = NULL, *suppliers = NULL, *ends = NULL;
+    const int together = rows_of_nodes(m);
+    int32_t *stamps = NULL, *nodes = NULL, *suppliers = NULL, *ends = NULL;
     int64_t *wanted = NULL, *after = NULL;
     spmm_status status;
     TRY_GOTO(sp_alloc((void **)&stamps, threads * cols, sizeof *stamps, "stamps of the columns"), done);
     TRY_GOTO(sp_alloc((void **)&suppliers, threads * ranks, sizeof *suppliers, "owners of halo rows"), done);
     TRY_GOTO(sp_alloc((void **)&ends, threads * ranks, 2 * sizeof *ends, "ends of halo rows"), done);
-    TRY_GOTO(sp_alloc_zero((void **)&wanted, threads * ranks, sizeof *wanted, "counts of halo rows"), done);
+    TRY_GOTO(sp_alloc_zero((void **)&wanted, threads * ranks, 2 * sizeof *wanted, "counts of halo rows"),
+             done);
+    if (m->crossing.once)
+        TRY_GOTO(sp_alloc((void **)&nodes, threads * cols, sizeof *nodes, "stamps of the columns"), done);
     TRY_GOTO(sp_alloc((void **)&after, (int64_t)threads * m->Q, sizeof *after, "ends of interior rows"),
              done);
     /* one workspace per iteration t, not per thread, because OpenMP may provide fewer threads than
@@ -143,15 +172,20 @@ static spmm_status count_all(const model *m, int threads)
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++) {
         workspace s = {.stamp = stamps + t * cols,
-                       .wanted = wanted + t * ranks,
+                       .node = nodes ? nodes + t * cols : NULL,
+                       .wanted = wanted + 2 * t * ranks,
+                       .fresh = wanted + (2 * t + 1) * ranks,
                        .suppliers = suppliers + t * ranks,
                        .ends = ends + 2 * t * ranks,
                        .after = after + (int64_t)t * m->Q};
         for (int64_t c = 0; c < cols; c++) s.stamp[c] = -1;
-        for (int p = t; p < m->P; p += threads) count_process_row(m, p, &s);
+        for (int64_t c = 0; c < cols && s.node; c++) s.node[c] = -1;
+        for (int p = 0; p < m->P; p++)
+            if (p / together % threads == t) count_process_row(m, p, &s);
     }
 done:
     sp_free(stamps);
+    sp_free(nodes);
     sp_free(suppliers);
     sp_free(ends);
     sp_free(wanted);
@@ -169,13 +203,13 @@ static int covers(const int64_t *begin, int parts, int64_t first, int64_t last)
 }
 
 spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
-                           const int64_t *col_begin, const int64_t *x_begin, int per_node, int threads,
-                           sp_rank_count *counts)
+                           const int64_t *col_begin, const int64_t *x_begin, sp_crossing crossing,
+                           int threads, sp_rank_count *counts)
 {
-    if (P < 1 || Q < 1 || per_node < 1 || threads < 1)
+    if (P < 1 || Q < 1 || crossing.per_node < 1 || threads < 1)
         return sp_fail(SPMM_ERR_USAGE,
                        "%d x %d processes, %d on a node, counted by %d threads: each must be 1 or more", P, Q,
-                       per_node, threads);
+                       crossing.per_node, threads);
     if (P > INT32_MAX / Q) return sp_fail(SPMM_ERR_LIMIT, "%d x %d processes: more than 2^31 - 1", P, Q);
     int right = covers(row_begin, P, 0, a->rows) && covers(col_begin, Q, 0, a->cols);
     for (int q = 0; q < Q && right; q++)
@@ -185,46 +219,101 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
                        "blocks of %d x %d processes do not cover a %lld x %lld matrix in order", P, Q,
                        (long long)a->rows, (long long)a->cols);
     memset(counts, 0, (size_t)P * (size_t)Q * sizeof *counts);
-    const model m = {a, P, Q, per_node, row_begin, col_begin, x_begin, counts};
+    const model m = {a, P, Q, crossing, row_begin, col_begin, x_begin, counts};
     return count_all(&m, threads < P ? threads : P);
 }
 
 /* ---- the joint exchange ---- */
 
-/** Adds what rank (p, q) receives by a cover to its counts and to those of the senders. */
-static void book_joint(const sp_joint_cover *cover, int p, int q, int Q, int per_node, sp_rank_count *counts)
+/** What sp_joint_volume() goes through. */
+typedef struct joint_model {
+    const spmm_csr *a;
+    int Q;
+    sp_crossing crossing;
+    int32_t *column_node; /* [cols] the last node that a row of X was counted for; -1: none; or NULL */
+    int32_t
+        *row_node; /* [rows of a rank] the last node that a partial row was counted from; -1: none; or NULL */
+    sp_rank_count *counts;
+} joint_model;
+
+/** Counts the rows of X and partial rows of Y that cross from owner o to rank `to`, on another node.
+ *  \param [in] seen  [columns of all owners that have entries] zeroed; 1 is set for those that have been counted */
+static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, int from, int to,
+                         unsigned char *seen)
 {
-    const int to = p * Q + q;
+    const int here = to / m->crossing.per_node, there = from / m->crossing.per_node;
+    int64_t rows = 0;
+    for (int64_t i = c->pair[o]; i < c->pair[o + 1]; i++) {
+        rows += c->moved[i] && is_new(m->row_node, c->row[i], there);
+        for (int64_t e = c->start[i]; e < c->start[i + 1]; e++) {
+            unsigned char *const counted = &seen[c->needed[o] + c->col[e]];
+            if (!c->comes[c->needed[o] + c->col[e]] || *counted) continue;
+            *counted = 1;
+            rows += is_new(m->column_node, m->a->ja[c->entry[e]], here);
+        }
+    }
+    return rows;
+}
+
+/** Adds what rank (p, q) receives by a cover of its rows to its counts and to those of the senders. */
+static spmm_status book_joint(const joint_model *m, const sp_joint_cover *cover, int64_t rows_here, int p,
+                              int q)
+{
+    const int to = p * m->Q + q, per_node = m->crossing.per_node;
+    sp_rank_count *const counts = m->counts;
+    unsigned char *seen = NULL;
+    TRY(sp_alloc_zero((void **)&seen, cover->needed[cover->parts], 1, "rows that have been counted"));
+    for (int64_t i = 0; m->row_node && i < rows_here; i++) m->row_node[i] = -1;
     for (int o = 0; o < cover->parts; o++) {
-        const int from = o * Q + q, far = from / per_node != to / per_node;
+        const int from = o * m->Q + q;
         int64_t x_rows, y_rows;
         sp_joint_cover_count(cover, o, &x_rows, &y_rows);
         const int64_t rows = x_rows + y_rows;
         if (rows == 0) continue;
+        const int64_t across = from / per_node != to / per_node ? count_far(m, cover, o, from, to, seen) : 0;
         counts[to].joint.received += rows;
-        counts[to].joint.far_received += far ? rows : 0;
+        counts[to].joint.far_received += across;
         counts[to].joint.partial += y_rows;
         counts[to].joint.receives_from++;
-        counts[to].joint.far_from += far;
+        counts[to].joint.far_from += across > 0;
         counts[from].joint.sent += rows;
-        counts[from].joint.far_sent += far ? rows : 0;
+        counts[from].joint.far_sent += across;
         counts[from].joint.sends_to++;
-        counts[from].joint.far_to += far;
+        counts[from].joint.far_to += across > 0;
     }
+    sp_free(seen);
+    return SPMM_OK;
+}
+
+static spmm_status cover_and_book(const joint_model *m, const int64_t *row_begin, const int64_t *x_begin,
+                                  int P, int p, int threads)
+{
+    for (int q = 0; q < m->Q; q++) {
+        sp_joint_cover cover;
+        spmm_status status = sp_joint_cover_create(m->a, row_begin[p], row_begin[p + 1],
+                                                   x_begin + (int64_t)q * (P + 1), P, p, threads, &cover);
+        if (status == SPMM_OK) status = book_joint(m, &cover, row_begin[p + 1] - row_begin[p], p, q);
+        sp_joint_cover_destroy(&cover);
+        TRY(status);
+    }
+    return SPMM_OK;
 }
 
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
-                            int per_node, int threads, sp_rank_count *counts)
+                            sp_crossing crossing, int threads, sp_rank_count *counts)
 {
+    joint_model m = {.a = a, .Q = Q, .crossing = crossing, .counts = counts};
+    spmm_status status = SPMM_OK;
     for (int64_t r = 0; r < (int64_t)P * Q; r++) counts[r].joint = (sp_joint_count){.received = 0};
-    for (int p = 0; p < P; p++)
-        for (int q = 0; q < Q; q++) {
-            sp_joint_cover cover;
-            const spmm_status status = sp_joint_cover_create(
-                a, row_begin[p], row_begin[p + 1], x_begin + (int64_t)q * (P + 1), P, p, threads, &cover);
-            if (status == SPMM_OK) book_joint(&cover, p, q, Q, per_node, counts);
-            sp_joint_cover_destroy(&cover);
-            TRY(status);
-        }
-    return SPMM_OK;
+    if (crossing.once) {
+        static const char what[] = "marks of rows that cross between nodes";
+        TRY_GOTO(sp_alloc((void **)&m.column_node, a->cols, sizeof *m.column_node, what), done);
+        TRY_GOTO(sp_alloc((void **)&m.row_node, a->rows, sizeof *m.row_node, what), done);
+        for (int64_t j = 0; j < a->cols; j++) m.column_node[j] = -1;
+    }
+    for (int p = 0; p < P; p++) TRY_GOTO(cover_and_book(&m, row_begin, x_begin, P, p, threads), done);
+done:
+    sp_free(m.column_node);
+    sp_free(m.row_node);
+    return status;
 }

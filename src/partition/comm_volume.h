@@ -26,6 +26,7 @@ typedef struct sp_rank_count {
     int64_t interior_run;  /**< most consecutive rows of the block that need none */
     int64_t
         packed_rows; /**< of sent_rows, those that are packed: the rows for a rank that are not consecutive */
+    /* what crosses between nodes, by sp_crossing */
     int64_t far_rows;     /**< of halo_rows, those that come from other nodes */
     int64_t far_sent;     /**< of sent_rows, those that go to other nodes */
     int receives_from;    /**< number of ranks that send rows of X to this rank */
@@ -35,6 +36,15 @@ typedef struct sp_rank_count {
     sp_joint_count joint; /**< zeroed unless sp_joint_volume() has counted it */
 } sp_rank_count;
 
+/** Where ranks are, and what of a row that several ranks of a node need crosses between nodes. */
+typedef struct sp_crossing {
+    int per_node; /**< ranks of a node, >= 1: rank r is on node r / per_node */
+    /** 0: each rank gets rows for itself. 1: a row of X that several ranks of a node need crosses once, and counts as received
+     *  from another node by the first of them; so do partial rows of Y that several ranks of a node compute for the
+     *  same row, and count as sent by the first of them (transport shared) */
+    int once;
+} sp_crossing;
+
 /** Counts for every rank what the rank computes and communicates.
  *
  *  Rank r = p*Q + q holds the entries of rows [row_begin[p], row_begin[p+1]) and columns [col_begin[q],
@@ -42,29 +52,27 @@ typedef struct sp_rank_count {
  *  of column block q thus belong to the P ranks of process column q, and the halo exchange takes place within
  *  each process column.
  *
- *  Local. Memory: per thread that has a process row to count, 4 bytes per column, 20 bytes per rank, and 8 per process column.
+ *  Local. Memory: per thread that has a process row to count, 4 bytes per column (8 with crossing.once), 20 bytes per rank, and 8 per process column.
  *  \param [in]  a          the whole matrix; its values are not read
  *  \param [in]  row_begin  [P + 1], from 0 to a->rows
  *  \param [in]  col_begin  [Q + 1], from 0 to a->cols
  *  \param [in]  x_begin    [Q * (P + 1)], global rows of X as sp_x_ranges() computes them: the ranges of
  *                          column block q go from col_begin[q] to col_begin[q+1]
- *  \param [in]  per_node   ranks of a node, >= 1: rank r is on node r / per_node
- *  \param [in]  threads    OpenMP threads, >= 1, among which the process rows are divided; the counts do not
- *                          depend on the number of threads
+ *  \param [in]  threads    OpenMP threads, >= 1, among which the process rows are divided, those of a node together; the
+ *                          counts do not depend on the number of threads
  *  \param [out] counts     [P * Q]
  *  \return SPMM_OK, SPMM_ERR_USAGE (boundaries that do not cover the matrix in order), _LIMIT, _MEMORY */
 spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
-                           const int64_t *col_begin, const int64_t *x_begin, int per_node, int threads,
-                           sp_rank_count *counts);
+                           const int64_t *col_begin, const int64_t *x_begin, sp_crossing crossing,
+                           int threads, sp_rank_count *counts);
 
 /** Counts for every rank what it would communicate in the joint exchange. Parameters, except for the last ones, and
  *  status as for sp_comm_volume().
  *
  *  Local. Takes a matching per pair of ranks that have entries in common, as sp_joint_cover_create() does. Memory: 4 bytes per column
- *  and 33 per entry of the longest process row.
- *  \param [in]  per_node  number of consecutive ranks on a node
+ *  and 33 per entry of the longest process row; with crossing.once, 4 more per column and row.
  *  \param [in,out] counts  [P * Q] their member joint is set */
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
-                            int per_node, int threads, sp_rank_count *counts);
+                            sp_crossing crossing, int threads, sp_rank_count *counts);
 
 #endif

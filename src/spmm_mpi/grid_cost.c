@@ -290,11 +290,12 @@ static void add_rank(const sp_rank_count *c, int64_t k, spmm_precision precision
 static spmm_status count_ranks(const spmm_csr *a, const sp_ranges *r, const sp_cost_model *model,
                                sp_rank_count *counts, sp_grid_cost *cost)
 {
-    TRY(sp_comm_volume(a, r->p, r->q, r->row_begin, r->col_begin, r->x_begin, model->machine->ranks_per_node,
-                       model->threads, counts));
+    /* CPU ranks of a node read each other's rows of X, and add their partial rows */
+    const sp_crossing crossing = {model->machine->ranks_per_node, model->machine->device == SPMM_CPU};
+    TRY(sp_comm_volume(a, r->p, r->q, r->row_begin, r->col_begin, r->x_begin, crossing, model->threads,
+                       counts));
     if (model->joint)
-        TRY(sp_joint_volume(a, r->p, r->q, r->row_begin, r->x_begin, model->machine->ranks_per_node,
-                            model->threads, counts));
+        TRY(sp_joint_volume(a, r->p, r->q, r->row_begin, r->x_begin, crossing, model->threads, counts));
     for (int64_t i = 0; i < (int64_t)r->p * r->q; i++)
         add_rank(&counts[i], model->k, a->precision, steps_of_tree(r->q), cost);
     return sp_grid_cost_predict(a, r, model, counts, cost);
