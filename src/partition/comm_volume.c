@@ -144,17 +144,23 @@ static void count_process_row(const model *m, int p, workspace *s)
 
 static int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
 
+/** Returns 1 if nodes have to be marked, so that what several ranks of one need counts once. */
+static int marks_nodes(const model *m)
+{
+    return m->crossing.once && m->crossing.per_node > 1 && m->crossing.per_node < (int64_t)m->P * m->Q;
+}
+
 /** Returns a number of process rows after which nodes begin in all process columns, or P. */
 static int rows_of_nodes(const model *m)
 {
     const int per_node = m->crossing.per_node, rows = per_node / greatest_divisor(per_node, m->Q);
-    return !m->crossing.once ? 1 : rows < m->P ? rows : m->P;
+    return rows < m->P ? rows : m->P;
 }
 
 static spmm_status count_all(const model *m, int threads)
 {
     const int64_t cols = m->a->cols, ranks = (int64_t)m->P * m->Q;
-    const int together = rows_of_nodes(m);
+    const int marks = marks_nodes(m), together = marks ? rows_of_nodes(m) : 1;
     int32_t *stamps = NULL, *nodes = NULL, *suppliers = NULL, *ends = NULL;
     int64_t *wanted = NULL, *after = NULL;
     spmm_status status;
@@ -163,7 +169,7 @@ static spmm_status count_all(const model *m, int threads)
     TRY_GOTO(sp_alloc((void **)&ends, threads * ranks, 2 * sizeof *ends, "ends of halo rows"), done);
     TRY_GOTO(sp_alloc_zero((void **)&wanted, threads * ranks, 2 * sizeof *wanted, "counts of halo rows"),
              done);
-    if (m->crossing.once)
+    if (marks)
         TRY_GOTO(sp_alloc((void **)&nodes, threads * cols, sizeof *nodes, "stamps of the columns"), done);
     TRY_GOTO(sp_alloc((void **)&after, (int64_t)threads * m->Q, sizeof *after, "ends of interior rows"),
              done);
