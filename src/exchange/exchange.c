@@ -1,6 +1,7 @@
 /** Creates exchanges of ghost rows and chooses their backend. */
 #include "exchange/exchange.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "comm/nccl.h"
+#include "comm/timing.h"
 #include "device/device.h"
 #include "device/device_ops.h"
 #include "exchange/exchange_backend.h"
@@ -251,58 +253,35 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, const sp_exc
 
 /* ---- choice of the fastest backend ---- */
 
-static spmm_status exchange_once(sp_exchange *x, void *own)
+/** An exchange that is timed, and the first owned row of its X. */
+typedef struct timed_exchange {
+    sp_exchange *x;
+    void *own;
+} timed_exchange;
+
+static spmm_status exchange_once(void *of)
 {
-    spmm_status status = sp_exchange_begin(x, own);
-    if (status == SPMM_OK) status = sp_exchange_end(x);
-    const spmm_status settled = sp_exchange_settle(x);
+    const timed_exchange *const t = of;
+    spmm_status status = sp_exchange_begin(t->x, t->own);
+    if (status == SPMM_OK) status = sp_exchange_end(t->x);
+    const spmm_status settled = sp_exchange_settle(t->x);
     if (status == SPMM_OK) status = settled;
     return status == SPMM_OK ? sp_device_sync() : status;
 }
 
-/** Measures `count` exchanges in a row: seconds of one, on the slowest rank. */
-static spmm_status time_row(sp_exchange *x, void *own, int count, double *seconds)
-{
-    spmm_status status = SPMM_OK;
-    TRY(SP_MPI(MPI_Barrier(x->grid->comm)));
-    const double start = MPI_Wtime();
-    for (int i = 0; i < count; i++) {
-        const spmm_status one = exchange_once(x, own);
-        if (status == SPMM_OK) status = one;
-    }
-    *seconds = (MPI_Wtime() - start) / count;
-    TRY(sp_agree(x->grid->comm, "exchange", status));
-    return sp_slowest(x->grid->comm, seconds, 1);
-}
-
-/** Measures how many seconds an exchange takes. Makes one exchange as a warm-up, then a few rows of them, of some tenths of a
- *  millisecond if one is short, and sets *seconds to the minimum of the latter. If the warm-up already takes more than
- *  HOPELESS times `least`, sets *seconds to the time of the warm-up and makes no further exchange.
- *  \param [in] least  seconds of the fastest transport so far; 0: this is the first transport */
-static spmm_status time_some(sp_exchange *x, void *own, double least, double *seconds)
-{
-    enum { TIMES = 3, MOST = 10, HOPELESS = 5 };
-    static const double SHORT = 2e-4;
-    double took;
-    TRY(time_row(x, own, 1, seconds));
-    if (least > 0 && *seconds > HOPELESS * least) return SPMM_OK;
-    const int count = *seconds * MOST < SHORT ? MOST : (int)(SHORT / *seconds) + 1;
-    for (int i = 0; i < TIMES; i++) {
-        TRY(time_row(x, own, count, &took));
-        if (i == 0 || took < *seconds) *seconds = took;
-    }
-    return SPMM_OK;
-}
-
-/** Allocates an X for a trial exchange, and measures the exchange of this X by time_some(). */
+/** Allocates an X for a trial exchange, and measures how many seconds its exchange takes.
+ *  \param [in] least  seconds of the fastest one so far, 0: this is the first: a hopeless one is not measured exactly */
 static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
 {
+    enum { HOPELESS = 5 };
     const int64_t bytes = sp_halo_rows(x->halo) * x->pitch;
     void *memory = NULL;
     spmm_status status = sp_exchange_alloc(x, bytes, &memory);
     status = sp_agree(x->grid->comm, "exchange", status);
+    timed_exchange timed = {x, (char *)memory + x->halo->ghost_low * x->pitch};
     if (status == SPMM_OK)
-        status = time_some(x, (char *)memory + x->halo->ghost_low * x->pitch, least, seconds);
+        status = sp_time_least(x->grid->comm, "exchange", exchange_once, &timed,
+                               least > 0 ? HOPELESS * least : INFINITY, seconds);
     sp_device_free(memory);
     if (x->ops->forget) x->ops->forget(x);
     return status;

@@ -52,8 +52,7 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     p->space = kernel->device;
     /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes
      * them; but where partial rows have to be exchanged in it meanwhile */
-    if (p->space == SPMM_CUDA && p->parts.interior > 0 && p->parts.interior < p->parts.count &&
-        !p->given->joint)
+    if (p->space == SPMM_CUDA && sp_row_blocks_both_kinds(&p->parts) && !p->given->joint)
         p->boundary_stream = SP_STREAM_MOVE;
     return SPMM_OK;
 }

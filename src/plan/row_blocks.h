@@ -93,4 +93,10 @@ spmm_status sp_row_blocks_run(const sp_row_blocks *parts, int begin, int end, sp
 /** Returns the number of rows in the interior row blocks. Local. */
 int64_t sp_row_blocks_interior_rows(const sp_row_blocks *parts);
 
+/** Returns 1 if there are both interior and boundary rows. Local. */
+static inline int sp_row_blocks_both_kinds(const sp_row_blocks *parts)
+{
+    return parts->interior > 0 && parts->interior < parts->count;
+}
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
+#include "comm/timing.h"
 #include "distribute/joint.h"
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
@@ -21,17 +22,15 @@ static const double CLEARLY = 0.97;
 /** An exchange that takes less than this share of a product's kernels is not worth any trials. */
 static const double LITTLE = 0.02;
 
-/** Seconds of an exchange on a GPU whatever its rows, and of a launch with its tail (docs/SCALING.md). */
+/** Seconds of an exchange on a GPU whatever its rows, and of a launch with its tail (docs/PERFORMANCE.md, small halos). */
 static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
-/** MOST_TIMED: number of variants that are timed at most; TIMES: products that are timed; LEAST_PRODUCTS: number of products
- *  to come that repay the timing. */
-enum { MOST_TIMED = 4, TIMES = 4, LEAST_PRODUCTS = 100 };
+/** MOST_TIMED: number of variants that are timed at most; LEAST_PRODUCTS: number of products to come that repay the
+ *  timing. */
+enum { MOST_TIMED = 4, LEAST_PRODUCTS = 100 };
 
-/** A product takes LONG seconds at least to be timed only once; short ones are timed in rows of SHORT seconds, and of
- *  MOST_IN_A_ROW products at most, as solvers compute them: one alone, after a barrier, varies by some microseconds. */
-static const double LONG = 0.5, SHORT = 3e-4;
-enum { MOST_IN_A_ROW = 10 };
+/** A product takes so many seconds at least to be timed only once. */
+static const double LONG = 0.5;
 
 /** What the first variant takes. */
 typedef struct product_parts {
@@ -47,6 +46,7 @@ typedef struct trials {
     const sp_halo *halo, *joint;
     int64_t k;
     spmm_plan_options options;
+    int64_t interior; /* rows of this rank that a plan could compute during the exchange */
     product_parts model;
 } trials;
 
@@ -55,43 +55,27 @@ typedef struct trials {
 /** What is timed: whole products, products without their exchange, or exchanges. */
 typedef enum step { PRODUCT, KERNELS, EXCHANGE } step;
 
-static spmm_status once(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y)
+/** A plan that is timed, and its operands. */
+typedef struct timed_plan {
+    spmm_plan *plan;
+    step what;
+    const spmm_multivector *x;
+    spmm_multivector *y;
+} timed_plan;
+
+static spmm_status once(void *of)
 {
-    if (what == EXCHANGE) return sp_plan_exchange(p, x);
-    return what == PRODUCT ? sp_plan_apply(p, 1, x, 0, y) : sp_plan_apply_local(p, x, y);
+    const timed_plan *const t = of;
+    if (t->what == EXCHANGE) return sp_plan_exchange(t->plan, t->x);
+    return t->what == PRODUCT ? sp_plan_apply(t->plan, 1, t->x, 0, t->y)
+                              : sp_plan_apply_local(t->plan, t->x, t->y);
 }
 
-/** Times `count` of them in a row: seconds of one, on the slowest rank. Collective. */
-static spmm_status time_row(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y,
-                            int count, double *seconds)
-{
-    MPI_Comm comm = p->grid->comm;
-    spmm_status status = SPMM_OK, first = SPMM_OK;
-    TRY(SP_MPI(MPI_Barrier(comm)));
-    const double start = MPI_Wtime();
-    /* all of them even after a failure: the other ranks go on, too */
-    for (int i = 0; i < count; i++) {
-        status = once(p, what, x, y);
-        if (first == SPMM_OK) first = status;
-    }
-    *seconds = (MPI_Wtime() - start) / count;
-    TRY(sp_agree(comm, "plan", first));
-    return sp_slowest(comm, seconds, 1);
-}
-
-/** Determines the least time of a few rows, after one that is not timed. Collective. */
 static spmm_status time_some(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y,
                              double *seconds)
 {
-    double took;
-    TRY(time_row(p, what, x, y, 1, seconds));
-    if (*seconds > LONG) return SPMM_OK;
-    const int count = *seconds * MOST_IN_A_ROW < SHORT ? MOST_IN_A_ROW : (int)(SHORT / *seconds) + 1;
-    for (int i = 0; i < TIMES; i++) {
-        TRY(time_row(p, what, x, y, count, &took));
-        if (i == 0 || took < *seconds) *seconds = took;
-    }
-    return SPMM_OK;
+    timed_plan timed = {p, what, x, y};
+    return sp_time_least(p->grid->comm, "plan", once, &timed, LONG, seconds);
 }
 
 static spmm_status create_x_and_y(spmm_plan *p, spmm_multivector *x, spmm_multivector *y)
@@ -151,10 +135,8 @@ static spmm_status measure(trials *t, spmm_plan *p, sp_variant *first)
     const double rows = (double)(sp_halo_rows(t->halo) + a->rows),
                  row_bytes = (double)(sp_multivector_ld(t->k, a->precision) * sp_value_size(a->precision));
     const int blocks = p->column_blocks.count;
-    sp_row_blocks parts;
     double exchange = 0;
-    sp_row_blocks_find(t->halo, 1, &parts);
-    double sums[4] = {(double)sp_row_blocks_interior_rows(&parts), (double)a->rows,
+    double sums[4] = {(double)t->interior, (double)a->rows,
                       (double)a->nnz * (double)(4 + sp_value_size(a->precision)), rows * row_bytes};
     TRY(time_plan(p, &first->measured, &t->model.kernels, &exchange));
     TRY(sp_sum(t->grid->comm, sums, 4));
@@ -273,22 +255,20 @@ static spmm_status take_joint(const trials *t, spmm_plan **plan, sp_variants *al
     return SPMM_OK;
 }
 
-/** Returns 1 if there are both interior and boundary rows. */
-static int both_kinds(const sp_row_blocks *parts)
-{
-    return parts->interior > 0 && parts->interior < parts->count;
-}
-
 spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                    const sp_halo *joint, int64_t k, const spmm_plan_options *options,
                                    spmm_plan **plan)
 {
-    trials t = {grid, block, halo, joint, k, *options, {.kernels = 0}};
+    trials t = {.grid = grid, .block = block, .halo = halo, .joint = joint, .k = k, .options = *options};
     sp_variants all = {0};
     TRY(sp_plan_create(grid, block, halo, k, options, plan));
-    sp_row_blocks parts;
-    sp_row_blocks_find(halo, 1, &parts);
-    double any[2] = {both_kinds(&(*plan)->parts), both_kinds(&parts)};
+    const sp_row_blocks *const has = &(*plan)->parts;
+    sp_row_blocks overlapped = {.count = 0};
+    /* on CPUs interior rows are apart wherever the options allow it */
+    const sp_row_blocks *const could = (*plan)->space == SPMM_CUDA ? &overlapped : has;
+    if (could != has) sp_row_blocks_find(halo, 1, &overlapped);
+    t.interior = sp_row_blocks_interior_rows(could);
+    double any[2] = {sp_row_blocks_both_kinds(has), sp_row_blocks_both_kinds(could)};
     spmm_status status = sp_slowest(grid->comm, any, 2);
     list(&t, *plan, any[0] > 0, any[1] > 0, &all);
     if (status == SPMM_OK && all.count > 1)
