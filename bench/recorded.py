@@ -50,16 +50,16 @@ def _rows(folder, wanted):
 
 
 def _newest(rows, machine, whole=lambda rows: True):
-    """{(machine, matrix, precision, k): rows of the newest run, of those that are whole if there are any}; wrong results
-    count for nothing."""
+    """{(machine, matrix, precision, k): rows of the newest run that is whole}; wrong results count for nothing."""
     cases = {}
     for row in rows:
         key = machine(row), row["matrix"], row["precision"], int(row["k"])
         cases.setdefault(key, {}).setdefault(row["date"], []).append(row)
     found = {}
     for key, runs in cases.items():
-        date = max(runs, key=lambda d: (whole(runs[d]), d))
-        found[key] = date, [r for r in runs[date] if r["ok"] == "1"]
+        dates = [d for d in runs if whole(runs[d])]
+        if dates:
+            found[key] = max(dates), [r for r in runs[max(dates)] if r["ok"] == "1"]
     return found
 
 
@@ -116,8 +116,7 @@ def cpu(folder):
     threads = {(r["machine"], r["date"]): r["threads"] for r in rows if r["contender"].startswith("auto")}
     found = _newest(rows, lambda r: f"{r['machine']}, {threads.get((r['machine'], r['date']), 0)} threads",
                     lambda rows: not all(map(_is_own, rows)))
-    return [_cpu_case(key, date, rows) for key, (date, rows) in found.items()
-            if not all(map(_is_own, rows))]
+    return [_cpu_case(key, date, rows) for key, (date, rows) in found.items() if rows]
 
 
 def _multi_case(key, date, rows):
