@@ -291,7 +291,7 @@ static void check_broken(int size, int stays_broken)
                           : test_.rank == 1 ? SPMM_ERR_DEVICE
                           : next            ? SPMM_ERR_MPI
                                             : SPMM_OK);
-        if (broken && next) CHECK_TEXT(spmm_error_message(), "rank 1 of the process column");
+        if (broken && next) CHECK_TEXT(spmm_error_message(), "rank 1 ");
     }
     spmm_multivector_destroy(&x);
     spmm_multivector_destroy(&y);

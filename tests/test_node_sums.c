@@ -66,15 +66,21 @@ static int64_t sum_of(int64_t mine)
     return mine;
 }
 
-/** Checks that rows of a step stay on the node, or leave it, and returns how many come. */
-static int64_t check_step(const sp_halo *h, int me, int inside)
+/** Checks that a step is between ranks that may have a part in it, and returns how many rows come.
+ *  \param [in] comm  the node's ranks, by which those of the first step are numbered; MPI_COMM_NULL: the step between nodes */
+static int64_t check_step(const sp_halo *h, int me, MPI_Comm comm)
 {
     int64_t rows = 0;
-    for (int k = 0; k < h->sources; k++) {
-        CHECK_INT(node_of(h->source[k].rank) == node_of(me), inside);
-        rows += h->source[k].rows;
+    int ranks = 0, own = -1;
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_size(comm, &ranks);
+        MPI_Comm_rank(comm, &own);
     }
-    for (int k = 0; k < h->targets; k++) CHECK_INT(node_of(h->target[k].rank) == node_of(me), inside);
+    for (int k = 0; k < h->sources + h->targets; k++) {
+        const int other = k < h->sources ? h->source[k].rank : h->target[k - h->sources].rank;
+        CHECK(comm == MPI_COMM_NULL ? node_of(other) != node_of(me) : other < ranks && other != own);
+        rows += k < h->sources ? h->source[k].rows : 0;
+    }
     return rows;
 }
 
@@ -92,7 +98,8 @@ static void check_sums(const sample_halo *s)
     CHECK_INT(messages, one_node ? j->moves.all_moved : once);
     CHECK_INT(sums != NULL, once < direct);
     if (!sums) return;
-    const int64_t in = check_step(&sums->inside, me, 1), far = check_step(&sums->between, me, 0);
+    const int64_t in = check_step(&sums->inside, me, sums->comm),
+                  far = check_step(&sums->between, me, MPI_COMM_NULL);
     CHECK_INT(sum_of(far), once);
     CHECK_INT(sums->between.all_moved, once);
     CHECK_INT(sums->to_own.start[sums->to_own.count] + sums->to_y.start[sums->to_y.count], in + far);

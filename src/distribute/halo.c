@@ -177,9 +177,7 @@ static spmm_status renumber(const setup *s, int threads, sp_halo *h)
 
 /* ---- a halo or a broadcast ---- */
 
-/** Removes lists of contiguous rows from h->list: contiguous rows are sent directly from X, without
- *  packing. */
-static void shorten_lists(sp_halo *h)
+void sp_halo_shorten_lists(sp_halo *h)
 {
     int64_t kept = 0;
     for (int t = 0; t < h->targets; t++) {
@@ -218,7 +216,7 @@ spmm_status sp_halo_list_neighbours(const sp_grid *grid, const int64_t *receive,
         out += h->list ? send[p] : 0;
         h->sent += send[p];
     }
-    if (h->list) shorten_lists(h);
+    if (h->list) sp_halo_shorten_lists(h);
     return SPMM_OK;
 }
 

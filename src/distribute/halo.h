@@ -86,6 +86,11 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
 spmm_status sp_halo_list_neighbours(const sp_grid *grid, const int64_t *receive, const int64_t *send,
                                     sp_halo *halo);
 
+/** Removes lists of contiguous rows from halo->list, so that these are sent directly from X, without packing, and sets `packed`.
+ *  Local.
+ *  \param [in,out] halo  the members `first` of its targets are where their lists, of increasing numbers, begin */
+void sp_halo_shorten_lists(sp_halo *halo);
+
 /** Frees the lists and the renumbered column indices of *halo; accepts NULL and zeroed objects. Local. */
 void sp_halo_destroy(sp_halo *halo);
 

@@ -1,5 +1,6 @@
-/** The rows of X that the ranks of a process column on one node keep in common memory: their own rows, one rank
- *  after the other, and the rows of other nodes that any of them needs, each of which one rank receives for all. */
+/** The rows of X that the ranks of a process column on one node have in common: rows of other nodes that any of them needs, each
+ *  of which one rank receives for all. With common memory, in host memory, all of them read these rows and one another's own rows
+ *  in place; without it, on GPUs, the rank that receives a row hands it on. */
 #ifndef SP_NODE_ROWS_H
 #define SP_NODE_ROWS_H
 
@@ -7,11 +8,18 @@
 
 /** The rows of a node. Ranks are numbered within the node (`comm`). A zeroed object has none. */
 typedef struct sp_node_rows {
-    /** The block in the node's numbering of X: all rows before this rank's own in the common memory count as
+    /** With common memory: the block in the node's numbering of X: all rows before this rank's own in the common memory count as
      *  ghost_low and all after them as ghost_high. Sources and targets are those of messages between nodes:
      *  rows that this rank receives for its node, and own rows that it sends to ranks that receive for theirs.
+     *  Without it: the block in a numbering of X whose ghost rows are those that this rank needs and those that it receives for
+     *  others; no sources and targets.
      *  all_moved are the rows that cross between nodes. halo.node points to this object. */
     sp_halo halo;
+    int relays; /**< 1: without common memory, rows are handed on by the next two, in the numbering of `halo` */
+    sp_halo between; /**< what this rank receives for its node, and own rows that it sends to ranks that receive for theirs */
+    /** Afterwards: rows between ranks of the node, which have their numbers in `comm`: own rows, and rows that `between` has
+     *  brought. The numbers of rows to send count from the first own row, so that they may be negative. */
+    sp_halo inside;
     MPI_Comm comm;  /**< ranks of the process column on this node, in its order */
     int made;       /**< 1: comm exists */
     int rank, size; /**< this rank's number in comm, and how many there are */
@@ -27,7 +35,7 @@ typedef struct sp_node_rows {
     char *readers;    /**< [size] 1: that rank needs rows that this rank owns or receives */
 } sp_node_rows;
 
-/** Finds the rows of this rank's node, and numbers the block's columns by them. Columns keep their order, so
+/** Finds the rows of this rank's node for common memory, and numbers the block's columns by them. Columns keep their order, so
  *  that sums keep their bits. With the process column on one node there is nothing to renumber.
  *
  *  Collective over grid->comm.
@@ -40,6 +48,15 @@ typedef struct sp_node_rows {
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                 int threads, sp_node_rows *node, const char **why, int *shared);
+
+/** Does the same for ranks without common memory, if it is worth it: if clearly fewer rows cross between nodes than if every rank
+ *  received its own. Arguments and status as of sp_node_rows_create(). */
+spmm_status sp_node_relays_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+                                  int threads, sp_node_rows *node, const char **why);
+
+/** Returns the grid of the ranks of `comm`, some of those of a process column of `grid`, for exchanges among them: communicators
+ *  still belong to `grid` and to the caller. Local. */
+sp_grid sp_node_grid(const sp_grid *grid, MPI_Comm comm);
 
 /** Why ranks of a node have no rows of X in common. */
 #define SP_NOT_CONSECUTIVE "the ranks of a node are not consecutive in their process column"

@@ -27,6 +27,7 @@ typedef struct node_sums_setup {
     const sp_grid *grid;
     const sp_joint *joint;
     int parts, me;
+    MPI_Comm comm; /* ranks of the process column on this node */
     int *node;    /* [parts] the first rank of each rank's node */
     tally *of;    /* [parts] of each node, by its first rank */
     place *adder; /* [ghost rows of moves] whose row each is added to; itself: it is not */
@@ -53,13 +54,11 @@ typedef struct node_sums_setup {
  *                     on one */
 static spmm_status find_nodes(node_sums_setup *s, int *some)
 {
-    MPI_Comm comm;
     int first = s->me, size, simple;
-    TRY(SP_MPI(MPI_Comm_split_type(s->grid->col_comm, MPI_COMM_TYPE_SHARED, s->me, MPI_INFO_NULL, &comm)));
-    MPI_Comm_size(comm, &size);
-    const spmm_status status = SP_MPI(MPI_Bcast(&first, 1, MPI_INT, 0, comm));
-    MPI_Comm_free(&comm);
-    TRY(status);
+    TRY(SP_MPI(
+        MPI_Comm_split_type(s->grid->col_comm, MPI_COMM_TYPE_SHARED, s->me, MPI_INFO_NULL, &s->comm)));
+    MPI_Comm_size(s->comm, &size);
+    TRY(SP_MPI(MPI_Bcast(&first, 1, MPI_INT, 0, s->comm)));
     TRY(SP_MPI(MPI_Allgather(&first, 1, MPI_INT, s->node, 1, MPI_INT, s->grid->col_comm)));
     TRY(sp_all(s->grid->comm, size == 1 || size == s->parts, &simple));
     *some = !simple;
@@ -245,6 +244,14 @@ static spmm_status make_halo(node_sums_setup *s, int step, int64_t first, int64_
     return SPMM_OK;
 }
 
+/** Returns the number within this node of one of its ranks. */
+static int number_in_node(const node_sums_setup *s, int rank)
+{
+    int number = 0;
+    for (int p = 0; p < rank; p++) number += near(s, p);
+    return number;
+}
+
 /* ---- sums ---- */
 
 /** Finds what the rows that come are added to: rows for this rank to its rows of Y, others to those that it computes. */
@@ -291,6 +298,10 @@ static spmm_status make_lists(node_sums_setup *s)
                   all = in + total(s, s->receive[BETWEEN]);
     TRY(make_halo(s, INSIDE, own, all, &s->sums->inside));
     TRY(make_halo(s, BETWEEN, own + in, all, &s->sums->between));
+    for (int k = 0; k < s->sums->inside.sources; k++)
+        s->sums->inside.source[k].rank = number_in_node(s, s->sums->inside.source[k].rank);
+    for (int k = 0; k < s->sums->inside.targets; k++)
+        s->sums->inside.target[k].rank = number_in_node(s, s->sums->inside.target[k].rank);
     return list_sums(s);
 }
 
@@ -336,7 +347,11 @@ static void free_setup(node_sums_setup *s)
 spmm_status sp_node_sums_create(const sp_grid *grid, const sp_joint *joint, sp_node_sums **sums,
                                 int64_t *message_rows)
 {
-    node_sums_setup s = {.grid = grid, .joint = joint, .parts = grid->dims[0], .me = grid->coords[0]};
+    node_sums_setup s = {.grid = grid,
+                         .joint = joint,
+                         .parts = grid->dims[0],
+                         .me = grid->coords[0],
+                         .comm = MPI_COMM_NULL};
     int some = 0, worth = 0;
     spmm_status status;
     *sums = NULL;
@@ -346,16 +361,21 @@ spmm_status sp_node_sums_create(const sp_grid *grid, const sp_joint *joint, sp_n
     if (some) TRY_GOTO(build(&s, message_rows, &worth), done);
 done:
     free_setup(&s);
-    if (status == SPMM_OK && worth)
+    if (status == SPMM_OK && worth) {
+        s.sums->comm = s.comm;
         *sums = s.sums;
-    else
-        sp_node_sums_destroy(s.sums);
+        return SPMM_OK;
+    }
+    if (s.comm != MPI_COMM_NULL) MPI_Comm_free(&s.comm);
+    if (s.sums) s.sums->comm = MPI_COMM_NULL;
+    sp_node_sums_destroy(s.sums);
     return status;
 }
 
 void sp_node_sums_destroy(sp_node_sums *sums)
 {
     if (!sums) return;
+    if (sums->comm != MPI_COMM_NULL) MPI_Comm_free(&sums->comm);
     sp_halo_destroy(&sums->inside);
     sp_halo_destroy(&sums->between);
     sp_sum_lists_destroy(&sums->to_own);

@@ -9,7 +9,8 @@
  *  computes, in their order, then those that come from ranks of this node, then those that come from other nodes, each in the
  *  order of the ranks. Both halos have this numbering, without ghost_low, so that one S serves both exchanges. */
 typedef struct sp_node_sums {
-    /** First step: rows for ranks of this node, and those that these are to add to rows of theirs. */
+    MPI_Comm comm; /**< ranks of the process column on this node, in its order */
+    /** First step: rows for ranks of this node, and those that these are to add to rows of theirs. Ranks are numbered as in comm. */
     sp_halo inside;
     /** After it: which rows of S are added to which own rows of S, in the order of the ranks. */
     sp_sum_lists to_own;
@@ -33,7 +34,7 @@ typedef struct sp_node_sums {
 spmm_status sp_node_sums_create(const sp_grid *grid, const sp_joint *joint, sp_node_sums **sums,
                                 int64_t *message_rows);
 
-/** Frees the object and its lists; accepts NULL. Local. */
+/** Frees the object, its lists and the communicator; accepts NULL. Collective over the ranks of comm. */
 void sp_node_sums_destroy(sp_node_sums *sums);
 
 #endif

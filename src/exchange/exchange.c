@@ -12,6 +12,7 @@
 #include "comm/timing.h"
 #include "device/device.h"
 #include "device/device_ops.h"
+#include "distribute/node_rows.h"
 #include "exchange/exchange_backend.h"
 
 /* ---- message lists ---- */
@@ -76,7 +77,7 @@ static void pack_on_host(const sp_exchange *x)
     enum { ALONE = 1 << 16 }; /* up to so many bytes, one thread packs alone: faster than waking others */
     const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
     const char *const own = x->base + x->halo->ghost_low * row_bytes;
-#pragma omp parallel for schedule(static) num_threads(x->threads) if (rows * row_bytes > ALONE)
+#pragma omp parallel for schedule(static) num_threads(x->options.threads) if (rows * row_bytes > ALONE)
     for (int64_t i = 0; i < rows; i++)
         memcpy(x->send + i * row_bytes, own + x->halo->list[i] * row_bytes, (size_t)row_bytes);
 }
@@ -97,14 +98,26 @@ char *sp_message_data(const sp_exchange *x, const sp_message *m)
     return (m->packed ? x->send : x->base) + m->at;
 }
 
-spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m)
+spmm_status sp_exchange_check(const sp_exchange *x, const MPI_Status *status, const sp_message *m)
 {
     int bytes = 0;
     TRY(SP_MPI(MPI_Get_count(status, MPI_BYTE, &bytes)));
     if (bytes == m->bytes) return SPMM_OK;
     return sp_fail(SPMM_ERR_MPI,
-                   "rank %d of the process column sent %d bytes of X instead of %lld: it failed", m->peer,
+                   "rank %d sent %d bytes of X instead of %lld: it failed", sp_exchange_rank_of(x, m->peer),
                    bytes, (long long)m->bytes);
+}
+
+int sp_exchange_rank_of(const sp_exchange *x, int peer)
+{
+    MPI_Group column, grid;
+    int rank = peer;
+    MPI_Comm_group(x->comm, &column);
+    MPI_Comm_group(x->grid->comm, &grid);
+    MPI_Group_translate_ranks(column, 1, &peer, grid, &rank);
+    MPI_Group_free(&column);
+    MPI_Group_free(&grid);
+    return rank;
 }
 
 void sp_exchange_give_up(sp_exchange *x)
@@ -151,22 +164,30 @@ static const backend *last_backend(spmm_transport transport, spmm_device space, 
     return last;
 }
 
-/** Finds the only backend that SPMM_EXCHANGE_BACKEND leaves. Collective over comm.
+/** Finds the only backend that SPMM_EXCHANGE_BACKEND leaves, and whether it lets rows be handed on. Collective over comm.
  *  \param [out] only  NULL: all of them
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (there is no such backend, or ranks have
  *          different ones), SPMM_ERR_MPI */
-static spmm_status find_only(MPI_Comm comm, const backend **only)
+static spmm_status find_only(MPI_Comm comm, const backend **only, sp_relaying *relaying)
 {
     const char *const text = getenv("SPMM_EXCHANGE_BACKEND");
+    const int given = text && *text, relayed = given && strcmp(text, "relayed") == 0;
     int row = 0;
     *only = NULL;
-    while (text && *text && row < BACKENDS && strcmp(backends[row].name, text) != 0) row++;
-    const int64_t number = text && *text ? row : -1;
+    *relaying = relayed ? SP_RELAY_ALWAYS : given ? SP_RELAY_NEVER : SP_RELAY_FASTER;
+    while (given && row < BACKENDS && strcmp(backends[row].name, text) != 0) row++;
+    const int64_t number = relayed ? BACKENDS + 1 : given ? row : -1;
     TRY(sp_check_common(comm, "SPMM_EXCHANGE_BACKEND", &(sp_common){"its row", number, 0}, 1));
     if (number == BACKENDS)
         return sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: there is no such backend", SHOWN(text));
-    if (number >= 0) *only = &backends[row];
+    if (number >= 0 && number < BACKENDS) *only = &backends[row];
     return SPMM_OK;
+}
+
+spmm_status sp_exchange_relaying(MPI_Comm comm, sp_relaying *relaying)
+{
+    const backend *only;
+    return find_only(comm, &only, relaying);
 }
 
 const char *sp_transport_missing(spmm_transport transport, spmm_device space)
@@ -236,9 +257,9 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, const sp_exc
         x->space = b->space;
         x->transport = b->transport;
         x->backend = b->name;
-        x->alone = o->alone;
+        x->options = *o;
         x->stream = x->ops->alone && o->alone ? SP_STREAM_MAIN : SP_STREAM_MOVE;
-        x->threads = o->threads;
+        x->queues = x->ops->queues;
         status = allocate(x);
     }
     status = sp_agree(grid->comm, "exchange", status);
@@ -287,6 +308,8 @@ static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
     return status;
 }
 
+spmm_status sp_exchange_seconds(sp_exchange *x, double *seconds) { return time_exchange(x, 0, seconds); }
+
 /** Returns 1 if backend b is worth a trial after others. NCCL, the slow one to connect, was never faster than
  *  SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md.
  *  \param [in] o      o->queued is 1: only backends that need no host are
@@ -325,8 +348,9 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_ex
     double least = 0;
     spmm_status status = SPMM_OK, tried = SPMM_ERR_INTERNAL;
     const backend *only;
+    sp_relaying relaying;
     *best = NULL;
-    TRY(find_only(grid->comm, &only));
+    TRY(find_only(grid->comm, &only, &relaying));
     for (const backend *b = backends; b < backends + BACKENDS; b++) {
         sp_exchange *one = NULL;
         double seconds = 0;
@@ -368,6 +392,10 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
     const char *why;
     int there, count;
     *exchange = NULL;
+    if (halo->node && halo->node->relays) {
+        static const backend relayed = {"relayed", SPMM_CUDA, SPMM_TRANSPORT_AUTO, &sp_exchange_relayed, SP_TRY_ALWAYS};
+        return create(grid, halo, o, &relayed, exchange);
+    }
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
     if (!there) {
         const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s",
@@ -463,7 +491,7 @@ int sp_exchange_takes(const sp_exchange *x, const void *row)
     return !x->ops->takes || x->ops->takes(x, row);
 }
 
-int sp_exchange_queues(const sp_exchange *x) { return !x || x->ops->queues; }
+int sp_exchange_queues(const sp_exchange *x) { return !x || x->queues; }
 
 spmm_transport sp_exchange_transport(const sp_exchange *x) { return x->transport; }
 

@@ -23,7 +23,7 @@ typedef struct sp_exchange_options {
     int threads; /**< OpenMP threads of this rank, for packing */
 } sp_exchange_options;
 
-/** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
+/** Creates an exchange, by the halo of an sp_node_rows whose ranks hand rows on one that does so. Allocates its buffers and message lists, so that later exchanges allocate nothing.
  *  (With SPMM_TRANSPORT_PEER, the first exchange of an X still maps that X on the ranks that write to it.)
  *
  *  Collective over grid->comm.
@@ -121,8 +121,26 @@ int sp_exchange_queues(const sp_exchange *exchange);
 /** Returns the transport that the exchange uses; never SPMM_TRANSPORT_AUTO. Local. */
 spmm_transport sp_exchange_transport(const sp_exchange *exchange);
 
-/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it; in static storage. Local. */
+/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it; of an exchange
+ *  that hands rows on inside nodes, the names of the backend between nodes and of that inside, with a + between. Belongs to the
+ *  exchange. Local. */
 const char *sp_exchange_backend(const sp_exchange *exchange);
+
+/** Whether rows that several ranks of a node need cross the network once (distribute/node_rows.h). */
+typedef enum sp_relaying {
+    SP_RELAY_NEVER,  /**< the environment variable SPMM_EXCHANGE_BACKEND names a backend that does not */
+    SP_RELAY_FASTER, /**< if it takes less time */
+    SP_RELAY_ALWAYS  /**< SPMM_EXCHANGE_BACKEND=relayed */
+} sp_relaying;
+
+/** Finds out whether rows are to be handed on. Collective over comm; the same on every rank.
+ *  \return as of sp_exchange_create(), if ranks have different environments or there is no such backend */
+spmm_status sp_exchange_relaying(MPI_Comm comm, sp_relaying *relaying);
+
+/** Measures how many seconds an exchange of X in GPU memory takes, by exchanges of zeros, on the slowest rank. Collective over the
+ *  grid.
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI */
+spmm_status sp_exchange_seconds(sp_exchange *exchange, double *seconds);
 
 /** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;
  *  NULL if the transport is available. Local. */

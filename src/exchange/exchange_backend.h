@@ -77,10 +77,10 @@ struct sp_exchange {
     int64_t row_bytes, pitch; /**< of a row in X: bytes that are exchanged, and bytes to the next row */
     spmm_device space;
     spmm_transport transport;
-    const char *backend; /**< its name in the table */
-    int alone;           /**< see sp_exchange_options */
-    sp_stream stream;    /**< of the exchange on a GPU */
-    int threads;
+    const char *backend; /**< its name in the table, or names of two backends */
+    sp_exchange_options options;
+    sp_stream stream; /**< of the exchange on a GPU */
+    int queues;       /**< see sp_exchange_queues() */
     const sp_exchange_ops *ops;
     int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */
     sp_message *in, *out;
@@ -94,6 +94,9 @@ struct sp_exchange {
     void *state;          /**< private to the backend */
 };
 
+/** The backend of an X whose ranks hand rows on, sp_node_rows.relays; by its name, SPMM_EXCHANGE_BACKEND asks for it. */
+extern const sp_exchange_ops sp_exchange_relayed;
+
 #define SP_DECLARE(space, transport, name, trial) extern const sp_exchange_ops sp_exchange_##name;
 SP_EXCHANGE_BACKENDS(SP_DECLARE)
 #undef SP_DECLARE
@@ -105,6 +108,9 @@ spmm_status sp_exchange_pack(const sp_exchange *x);
 /** Returns the address of the rows that the outgoing message m sends. Local. */
 char *sp_message_data(const sp_exchange *x, const sp_message *m);
 
+/** Returns the rank in the grid that a rank of the process column's communicator has, for messages. Local. */
+int sp_exchange_rank_of(const sp_exchange *x, int peer);
+
 /** Cleans up after a failure between the first MPI_Irecv and the first MPI_Isend: sends an empty message in
  *  place of each outgoing one, so that no neighbour waits in vain, and waits for the incoming messages. */
 void sp_exchange_give_up(sp_exchange *x);
@@ -115,6 +121,6 @@ void sp_exchange_skip_messages(sp_exchange *x);
 
 /** Checks that the received message m has its full length. Local.
  *  \return SPMM_OK, SPMM_ERR_MPI (the message is shorter: the neighbour failed) */
-spmm_status sp_exchange_check(const MPI_Status *status, const sp_message *m);
+spmm_status sp_exchange_check(const sp_exchange *x, const MPI_Status *status, const sp_message *m);
 
 #endif

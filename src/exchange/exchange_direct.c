@@ -39,7 +39,7 @@ static spmm_status end(sp_exchange *x)
         TRY(send_all(x));
     }
     TRY(SP_MPI(MPI_Waitall(x->ins + x->outs, x->request, x->status)));
-    for (int i = 0; i < x->ins; i++) TRY(sp_exchange_check(&x->status[i], &x->in[i]));
+    for (int i = 0; i < x->ins; i++) TRY(sp_exchange_check(x, &x->status[i], &x->in[i]));
     return SPMM_OK;
 }
 

@@ -158,8 +158,8 @@ static spmm_status end(sp_exchange *x)
         if (p->told[i])
             TRY(sp_stream_wait_event(p->came[i], x->stream));
         else
-            status = sp_fail(SPMM_ERR_MPI, "rank %d of the process column wrote no rows of X: it failed",
-                             x->in[i].peer);
+            status = sp_fail(SPMM_ERR_MPI, "rank %d wrote no rows of X: it failed",
+                             sp_exchange_rank_of(x, x->in[i].peer));
     }
     const spmm_status ordered = sp_stream_wait(SP_STREAM_MAIN, x->stream);
     return status == SPMM_OK ? ordered : status;

@@ -44,7 +44,7 @@ enum flag_kind { CAME, FREE, CAPTURED_CAME, CAPTURED_FREE, FLAG_KINDS };
 
 /** A neighbour: a source, a target, or both. */
 typedef struct neighbour {
-    int rank; /* in the process column */
+    int rank; /* in x->comm */
     board *board;
     uint32_t *flags; /* its flags, in its GPU's memory, attached */
     int lost;        /* 1: it is broken, and its flags here were set in its place */
@@ -294,9 +294,9 @@ static spmm_status end(sp_exchange *x)
         if (!p->comes[i])
             missed = sp_fail(
                 SPMM_ERR_MPI,
-                "rank %d of the process column wrote no rows of X: it failed, or one of us captured "
+                "rank %d wrote no rows of X: it failed, or one of us captured "
                 "the exchange in a CUDA graph and the other did not",
-                x->in[i].peer);
+                sp_exchange_rank_of(x, x->in[i].peer));
     }
     if (p->captured && !sp_peer_attached(x))
         return sp_fail(SPMM_ERR_USAGE,
@@ -333,7 +333,8 @@ static spmm_status look_around(const sp_exchange *x)
         g->lost = 1;
         TRY(replace(x, g));
         status = sp_fail(SPMM_ERR_MPI,
-                         "rank %d of the process column failed in the middle of an exchange of X", g->rank);
+                         "rank %d failed in the middle of an exchange of X",
+                         sp_exchange_rank_of(x, g->rank));
     }
     return status;
 }

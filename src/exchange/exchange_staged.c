@@ -87,7 +87,7 @@ static spmm_status place(sp_exchange *x, int count)
     spmm_status first = SPMM_OK;
     for (int i = 0; i < count; i++) {
         const sp_message *const in = &x->in[x->done[i]];
-        spmm_status status = sp_exchange_check(&x->status[i], in);
+        spmm_status status = sp_exchange_check(x, &x->status[i], in);
         if (status == SPMM_OK)
             status = sp_stream_copy(x->base + in->at, m->in + in->stage, in->bytes, SP_STREAM_MOVE);
         note(&first, status);

@@ -165,6 +165,7 @@ static spmm_status multiply(spmm_plan *p)
     spmm_status status = d->status;
     const spmm_status passed = d->partial ? sp_partial_rows_pass_on(p->partial, &p->phases) : SPMM_OK;
     if (status == SPMM_OK) status = passed;
+    if (d->moves && !d->partial) sp_partial_rows_skip_inside(p->partial);
     if (d->exchanging && p->space == SPMM_CPU && status == SPMM_OK)
         status = run(p, exchange, SP_PHASE_INTERIOR, 0, &d->product);
     if (d->exchanging) status = end_block(p, exchange, 0, &d->product, status);
@@ -173,7 +174,7 @@ static spmm_status multiply(spmm_plan *p)
             status = multiply_block(p, exchange, s, &d->product);
         else
             sp_exchange_skip(exchange);
-    if (d->moves && !d->partial) sp_partial_rows_skip(p->partial);
+    if (d->moves && !d->partial) sp_partial_rows_skip_last(p->partial);
     if (p->boundary_stream != SP_STREAM_MAIN && status == SPMM_OK)
         status = sp_stream_wait(SP_STREAM_MAIN, p->boundary_stream);
     if (status == SPMM_OK) status = sp_partial_rows_add(p->partial, &d->product, &p->phases);
@@ -459,44 +460,44 @@ spmm_status spmm_apply_end(spmm_plan *plan)
 
 void sp_plan_skip(spmm_plan *p) { skip(p, 1); }
 
-/** Exchanges column block s.
- *  \param [in] partial  1: partial rows move meanwhile, as they are */
-static spmm_status exchange_block(spmm_plan *p, int s, int partial)
-{
-    const spmm_status begun = begin_exchange(&p->column_blocks, p->exchange, s);
-    if (begun != SPMM_OK && partial) sp_partial_rows_skip(p->partial);
-    TRY(begun);
-    const spmm_status moved = partial ? sp_partial_rows_move(p->partial) : SPMM_OK;
-    const spmm_status ended = sp_exchange_end(p->exchange), finished = sp_exchange_finish(p->exchange);
-    TRY(moved);
-    return ended == SPMM_OK ? finished : ended;
-}
-
-/** Moves the partial rows as they are, or takes the place of that after a failure. */
-static spmm_status move_partial(spmm_plan *p, spmm_status status)
-{
-    if (status == SPMM_OK) return sp_partial_rows_move(p->partial);
-    sp_partial_rows_skip(p->partial);
-    return status;
-}
-
 /** Returns 1 if the exchange of partial rows ends before that of X. In common memory the latter ends when the neighbours have
  *  read X, and these may wait for partial rows before. */
 static int ends_partial_first(const spmm_plan *p) { return p->space == SPMM_CPU; }
 
+/** Exchanges column block s, and, with the first one, partial rows as they are, in the order of a product. */
+static spmm_status exchange_block(spmm_plan *p, int s)
+{
+    sp_partial_rows *const partial = s == 0 ? p->partial : NULL;
+    const int first = ends_partial_first(p);
+    const spmm_status begun = begin_exchange(&p->column_blocks, p->exchange, s);
+    if (begun != SPMM_OK) {
+        sp_partial_rows_skip_inside(partial);
+        sp_partial_rows_skip_last(partial);
+        return begun;
+    }
+    spmm_status status[] = {sp_partial_rows_resend(partial), SPMM_OK, SPMM_OK, SPMM_OK, SPMM_OK};
+    if (first) status[1] = sp_partial_rows_end(partial);
+    status[2] = sp_exchange_end(p->exchange);
+    status[3] = sp_exchange_finish(p->exchange);
+    if (!first) status[4] = sp_partial_rows_end(partial);
+    for (int i = 0; i < 5; i++) TRY(status[i]);
+    return SPMM_OK;
+}
+
 spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 {
-    const int inside = ends_partial_first(p);
     if (!p->exchange && !p->partial) return SPMM_OK;
     spmm_status status = sp_plan_check_operand(p, x, p->halo->own, "x");
     if (status == SPMM_OK) status = set_x(p, x, p->exchange);
-    if (inside && status != SPMM_OK) sp_partial_rows_skip(p->partial);
+    if (status != SPMM_OK) {
+        sp_plan_skip_exchange(p);
+        return status;
+    }
     for (int s = 0; s < p->column_blocks.count; s++)
         if (status == SPMM_OK)
-            status = exchange_block(p, s, inside && s == 0);
+            status = exchange_block(p, s);
         else
             sp_exchange_skip(p->exchange);
-    if (!inside) status = move_partial(p, status);
     status = settle(p, 1, status);
     return status == SPMM_OK && p->space == SPMM_CUDA ? sp_device_sync() : status;
 }
@@ -504,9 +505,10 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 void sp_plan_skip_exchange(spmm_plan *p)
 {
     /* in the order of a product: with some transports, each exchange waits for the neighbours */
-    if (ends_partial_first(p)) sp_partial_rows_skip(p->partial);
+    sp_partial_rows_skip_inside(p->partial);
+    if (ends_partial_first(p)) sp_partial_rows_skip_last(p->partial);
     for (int s = 0; s < p->column_blocks.count; s++) sp_exchange_skip(p->exchange);
-    if (!ends_partial_first(p)) sp_partial_rows_skip(p->partial);
+    if (!ends_partial_first(p)) sp_partial_rows_skip_last(p->partial);
 }
 
 /* ---- times ---- */

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "device/device_ops.h"
+#include "distribute/node_rows.h"
 #include "distribute/node_sums.h"
 #include "formats/multivector.h"
 #include "plan/choose.h"
@@ -17,13 +18,17 @@ struct sp_partial_rows {
     sp_shape shape;
     sp_row_blocks parts; /* one row block: the rows for other ranks */
     sp_node_sums *node;  /* NULL: rows travel to the ranks that they are for in one step */
+    sp_grid node_grid;   /* with `node`: its ranks */
     sp_exchange *inside; /* with `node`: of rows within the node, before the other one; else NULL */
     sp_exchange *exchange;
     sp_exchange *moving; /* the exchange that has begun, and has not ended; or NULL */
     sp_event *computed;  /* on a GPU: the rows for other ranks are */
-    int failed;          /* 1: there are no rows to send, of which the neighbours have not been told yet */
+    /* 1: there are no rows to send in the exchange within the node, and in the other one, of which the neighbours have not been
+     * told yet */
+    int failed_inside, failed_last;
     spmm_multivector s;  /* the partial rows: those of other ranks are its ghost rows */
-    sp_row_sums sums;    /* on a GPU in memory of its own, else arrays of the joint or of `node` */
+    /* what is added to Y and, with `node`, within S: on a GPU in memory of their own, else arrays of the joint or of `node` */
+    sp_row_sums sums, node_sums;
     int64_t message_rows;
 };
 
@@ -48,22 +53,32 @@ static spmm_status upload(void *host, int64_t bytes, const void **device)
     return sp_device_upload(memory, host, bytes);
 }
 
-static sp_row_sums sums_of(const sp_sum_lists *l)
+/** Makes the lists that the adding reads, in the memory where rows are added. */
+static spmm_status create_sums(const sp_partial_rows *r, const sp_sum_lists *l, sp_row_sums *sums)
 {
-    return (sp_row_sums){l->count, l->row, l->start, l->addend};
-}
-
-static spmm_status create_sums(sp_partial_rows *r)
-{
-    const sp_sum_lists *const l = r->node ? &r->node->to_y : &r->joint->sums;
     if (r->parts.kernel->device == SPMM_CPU) {
-        r->sums = sums_of(l);
+        *sums = (sp_row_sums){l->count, l->row, l->start, l->addend};
         return SPMM_OK;
     }
-    r->sums.count = l->count;
-    TRY(upload(l->row, l->count * 4, (const void **)&r->sums.row));
-    TRY(upload(l->start, (l->count + 1) * 8, (const void **)&r->sums.start));
-    return upload(l->addend, l->start[l->count] * 4, (const void **)&r->sums.addend);
+    sums->count = l->count;
+    TRY(upload(l->row, l->count * 4, (const void **)&sums->row));
+    TRY(upload(l->start, (l->count + 1) * 8, (const void **)&sums->start));
+    return upload(l->addend, l->start[l->count] * 4, (const void **)&sums->addend);
+}
+
+static void free_sums(const sp_partial_rows *r, const sp_row_sums *sums)
+{
+    if (!r->parts.kernel || r->parts.kernel->device == SPMM_CPU) return;
+    sp_device_free((void *)(uintptr_t)sums->row);
+    sp_device_free((void *)(uintptr_t)sums->start);
+    sp_device_free((void *)(uintptr_t)sums->addend);
+}
+
+static spmm_status create_all_sums(sp_partial_rows *r)
+{
+    if (!r->node) return create_sums(r, &r->joint->sums, &r->sums);
+    TRY(create_sums(r, &r->node->to_own, &r->node_sums));
+    return create_sums(r, &r->node->to_y, &r->sums);
 }
 
 static spmm_status create_s(sp_partial_rows *r, int64_t k)
@@ -76,13 +91,50 @@ static spmm_status create_s(sp_partial_rows *r, int64_t k)
         return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, k, precision, SPMM_CPU, &r->s);
     TRY(sp_multivector_size(sp_halo_rows(h), k, precision, &bytes));
     TRY(sp_event_create(&r->computed));
-    TRY(sp_exchange_alloc(r->exchange, bytes, &memory));
+    /* an exchange between nodes is by messages, from and to any memory */
+    TRY(sp_exchange_alloc(r->inside ? r->inside : r->exchange, bytes, &memory));
     r->s = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, k, precision, SPMM_CUDA);
     return SPMM_OK;
 }
 
-/** Creates the exchanges: one, or on CPUs that of rows within the node and that between nodes, unless every rank is to send
- *  its own messages (SPMM_TRANSPORT_MPI). */
+static void destroy_exchanges(sp_partial_rows *r)
+{
+    sp_exchange_destroy(r->inside);
+    sp_exchange_destroy(r->exchange);
+    sp_node_sums_destroy(r->node);
+    r->inside = r->exchange = NULL;
+    r->node = NULL;
+}
+
+/** Creates the exchanges for rows that are added inside nodes.
+ *  \param [in] move  of the exchange between nodes */
+static spmm_status create_two_exchanges(sp_partial_rows *r, const sp_exchange_options *move)
+{
+    sp_exchange_options inside = *move;
+    if (move->space == SPMM_CUDA) inside.transport = SPMM_TRANSPORT_AUTO;
+    r->node_grid = sp_node_grid(&r->grid, r->node->comm);
+    TRY(sp_exchange_create(&r->node_grid, &r->node->inside, &inside, &r->inside));
+    return sp_exchange_create(&r->grid, &r->node->between, move, &r->exchange);
+}
+
+/** Determines whether rows are to be added inside nodes on GPUs, where that is possible: if both exchanges, which there are,
+ *  take less time than one in which each rank sends its own.
+ *  \param [out] faster  the same on every rank */
+static spmm_status compare_ways(const sp_partial_rows *r, const sp_exchange_options *move, int *faster)
+{
+    double inside, between, each;
+    sp_exchange *direct;
+    TRY(sp_exchange_seconds(r->inside, &inside));
+    TRY(sp_exchange_seconds(r->exchange, &between));
+    TRY(sp_exchange_create(&r->grid, &r->joint->moves, move, &direct));
+    const spmm_status status = sp_exchange_seconds(direct, &each);
+    sp_exchange_destroy(direct);
+    *faster = inside + between < each;
+    return status;
+}
+
+/** Creates the exchanges: two if rows are added inside nodes, else one. On CPUs they are wherever they can be, unless every rank
+ *  is to send its own messages (SPMM_TRANSPORT_MPI). */
 static spmm_status create_exchanges(sp_partial_rows *r, const spmm_plan_options *o, int64_t k)
 {
     const sp_joint *const j = r->joint;
@@ -95,11 +147,21 @@ static spmm_status create_exchanges(sp_partial_rows *r, const spmm_plan_options 
                                       .transport = transport,
                                       .queued = o->stream != NULL,
                                       .threads = r->threads};
+    sp_relaying relaying = SP_RELAY_ALWAYS;
+    if (space == SPMM_CUDA) TRY(sp_exchange_relaying(r->grid.comm, &relaying));
+    const int direct = relaying == SP_RELAY_NEVER ||
+                       o->transport == (space == SPMM_CPU ? SPMM_TRANSPORT_MPI : SPMM_TRANSPORT_PEER);
     r->message_rows = j->moves.all_moved;
-    if (space == SPMM_CPU && o->transport != SPMM_TRANSPORT_MPI)
-        TRY(sp_node_sums_create(&r->grid, j, &r->node, &r->message_rows));
-    if (r->node) TRY(sp_exchange_create(&r->grid, &r->node->inside, &move, &r->inside));
-    return sp_exchange_create(&r->grid, r->node ? &r->node->between : &j->moves, &move, &r->exchange);
+    if (!direct) TRY(sp_node_sums_create(&r->grid, j, &r->node, &r->message_rows));
+    if (r->node) {
+        int faster = 1;
+        TRY(create_two_exchanges(r, &move));
+        if (relaying == SP_RELAY_FASTER && !o->quick_plan) TRY(compare_ways(r, &move, &faster));
+        if (faster) return SPMM_OK;
+        destroy_exchanges(r);
+        r->message_rows = j->moves.all_moved;
+    }
+    return sp_exchange_create(&r->grid, &j->moves, &move, &r->exchange);
 }
 
 static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, int64_t k)
@@ -113,7 +175,7 @@ static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, int64_t
                  sp_row_blocks_create(moves, kernel, k, o->ell_limit, r->threads, r->shape, &r->parts)));
     TRY(create_exchanges(r, o, k));
     spmm_status status = create_s(r, k);
-    if (status == SPMM_OK) status = create_sums(r);
+    if (status == SPMM_OK) status = create_all_sums(r);
     return sp_agree(comm, "convert", status);
 }
 
@@ -141,14 +203,9 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, con
 void sp_partial_rows_destroy(sp_partial_rows *r)
 {
     if (!r) return;
-    if (r->parts.kernel && r->parts.kernel->device != SPMM_CPU) {
-        sp_device_free((void *)(uintptr_t)r->sums.row);
-        sp_device_free((void *)(uintptr_t)r->sums.start);
-        sp_device_free((void *)(uintptr_t)r->sums.addend);
-    }
-    sp_exchange_destroy(r->inside);
-    sp_exchange_destroy(r->exchange);
-    sp_node_sums_destroy(r->node);
+    free_sums(r, &r->sums);
+    free_sums(r, &r->node_sums);
+    destroy_exchanges(r);
     sp_event_destroy(r->computed);
     spmm_multivector_destroy(&r->s);
     sp_row_blocks_destroy(&r->parts);
@@ -179,30 +236,32 @@ static spmm_status compute(sp_partial_rows *r, const spmm_multivector *x, sp_pha
     return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
 }
 
-/** Makes the exchange wait for the rows that it sends. As late as possible, because rows of X travel in the same stream.
+/** Makes an exchange wait for the rows that it sends. As late as possible, because rows of X travel in the same stream.
  *  \param [in] late  1: in sp_exchange_end(), 0: in sp_exchange_begin() */
-static spmm_status wait_for_rows(const sp_partial_rows *r, int late)
+static spmm_status wait_for_rows(const sp_partial_rows *r, const sp_exchange *exchange, int late)
 {
-    if (!r->computed || sp_exchange_starts_late(r->exchange) != late) return SPMM_OK;
-    return sp_stream_wait_event(r->computed, sp_exchange_stream(r->exchange));
+    if (!r->computed || sp_exchange_starts_late(exchange) != late) return SPMM_OK;
+    return sp_stream_wait_event(r->computed, sp_exchange_stream(exchange));
 }
 
 static spmm_status begin_exchange(sp_partial_rows *r, sp_exchange *exchange)
 {
-    const spmm_status status = sp_exchange_begin(exchange, r->s.data);
+    spmm_status status = wait_for_rows(r, exchange, 0);
+    if (status != SPMM_OK) {
+        sp_exchange_skip(exchange);
+        return status;
+    }
+    status = sp_exchange_begin(exchange, r->s.data);
     r->moving = status == SPMM_OK ? exchange : NULL;
     return status;
 }
 
-/** Begins the first exchange. After a failure the ranks that wait for the second one have been told of it, too. */
+/** Begins the first exchange. */
 static spmm_status begin_first(sp_partial_rows *r)
 {
-    if (!r->inside) {
-        TRY(wait_for_rows(r, 0));
-        return begin_exchange(r, r->exchange);
-    }
+    if (!r->inside) return begin_exchange(r, r->exchange);
     const spmm_status status = begin_exchange(r, r->inside);
-    if (status != SPMM_OK) sp_exchange_skip(r->exchange);
+    r->failed_last = status != SPMM_OK;
     return status;
 }
 
@@ -210,7 +269,7 @@ static spmm_status end_exchange(sp_partial_rows *r)
 {
     sp_exchange *const exchange = r->moving;
     r->moving = NULL;
-    const spmm_status waits = wait_for_rows(r, 1);
+    const spmm_status waits = wait_for_rows(r, exchange, 1);
     const spmm_status ended = sp_exchange_end(exchange), finished = sp_exchange_finish(exchange);
     TRY(waits);
     return ended == SPMM_OK ? finished : ended;
@@ -222,14 +281,9 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *r, const spmm_multivector *x,
     const spmm_status status = compute(r, x, phases);
     if (!moves) return status;
     if (status == SPMM_OK) return begin_first(r);
-    r->failed = 1;
+    r->failed_inside = r->inside != NULL;
+    r->failed_last = 1;
     return status;
-}
-
-static void tell_failure(sp_partial_rows *r)
-{
-    if (r->failed) sp_partial_rows_skip(r);
-    r->failed = 0;
 }
 
 #define ADD(T)                                                                     \
@@ -253,49 +307,56 @@ static void add_on_host(const sp_partial_rows *r, const sp_row_sums *sums, const
     }
 }
 
-/** Ends the exchange within the node. After a failure the ranks that wait for the other one have been told of it. */
-static spmm_status end_inside(sp_partial_rows *r)
+static spmm_status add_in_s(sp_partial_rows *r, sp_phases *phases)
 {
-    const spmm_status status = end_exchange(r);
-    if (status != SPMM_OK) sp_exchange_skip(r->exchange);
+    TRY(sp_phase_begin(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
+    if (r->s.space == SPMM_CPU)
+        add_on_host(r, &r->node_sums, &r->s);
+    else
+        TRY(sp_cuda_add_rows(&r->node_sums, &r->s, &r->s, sp_device_stream(SP_STREAM_MAIN)));
+    TRY(sp_phase_end(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
+    return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
+}
+
+/** Ends the exchange within the node, and begins the other one.
+ *  \param [in] phases  NULL: nothing is added in between: the sums of the last product are in their places */
+static spmm_status go_on(sp_partial_rows *r, sp_phases *phases)
+{
+    const int moves = r->moving != NULL;
+    if (r->failed_inside) sp_exchange_skip(r->inside);
+    r->failed_inside = 0;
+    spmm_status status = moves ? end_exchange(r) : SPMM_OK;
+    if (status == SPMM_OK && phases) status = add_in_s(r, phases);
+    if (status == SPMM_OK) return moves ? begin_exchange(r, r->exchange) : SPMM_OK;
+    r->failed_last = moves;
     return status;
 }
 
 spmm_status sp_partial_rows_pass_on(sp_partial_rows *r, sp_phases *phases)
 {
-    if (!r || !r->node) return SPMM_OK;
-    const int moves = r->moving != NULL;
-    tell_failure(r);
-    if (moves) TRY(end_inside(r));
-    const sp_row_sums sums = sums_of(&r->node->to_own);
-    TRY(sp_phase_begin(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
-    add_on_host(r, &sums, &r->s);
-    TRY(sp_phase_end(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
-    return moves ? begin_exchange(r, r->exchange) : SPMM_OK;
+    return r && r->node ? go_on(r, phases) : SPMM_OK;
 }
 
 spmm_status sp_partial_rows_end(sp_partial_rows *r)
 {
     if (!r) return SPMM_OK;
-    tell_failure(r);
+    if (r->failed_last) sp_exchange_skip(r->exchange);
+    r->failed_last = 0;
     return r->moving ? end_exchange(r) : SPMM_OK;
 }
 
 spmm_status sp_partial_rows_settle(sp_partial_rows *r)
 {
-    return r ? sp_exchange_settle(r->exchange) : SPMM_OK;
+    if (!r) return SPMM_OK;
+    const spmm_status inside = sp_exchange_settle(r->inside), last = sp_exchange_settle(r->exchange);
+    return inside == SPMM_OK ? last : inside;
 }
 
-spmm_status sp_partial_rows_move(sp_partial_rows *r)
+spmm_status sp_partial_rows_resend(sp_partial_rows *r)
 {
     if (!r) return SPMM_OK;
     TRY(begin_first(r));
-    if (r->node) {
-        TRY(end_inside(r));
-        TRY(begin_exchange(
-            r, r->exchange)); /* sums of the last product are in their places, and stay what they are */
-    }
-    return sp_partial_rows_end(r);
+    return r->node ? go_on(r, NULL) : SPMM_OK;
 }
 
 spmm_status sp_partial_rows_add(const sp_partial_rows *r, spmm_multivector *y, sp_phases *phases)
@@ -309,7 +370,10 @@ spmm_status sp_partial_rows_add(const sp_partial_rows *r, spmm_multivector *y, s
     return sp_phase_end(phases, SP_PHASE_ADD, 0, SP_STREAM_MAIN);
 }
 
-int sp_partial_rows_queue(const sp_partial_rows *r) { return !r || sp_exchange_queues(r->exchange); }
+int sp_partial_rows_queue(const sp_partial_rows *r)
+{
+    return !r || (sp_exchange_queues(r->inside) && sp_exchange_queues(r->exchange));
+}
 
 spmm_transport sp_partial_rows_transport(const sp_partial_rows *r)
 {
@@ -318,9 +382,12 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *r)
 
 int64_t sp_partial_rows_messages(const sp_partial_rows *r) { return r ? r->message_rows : 0; }
 
-void sp_partial_rows_skip(sp_partial_rows *r)
+void sp_partial_rows_skip_inside(sp_partial_rows *r)
 {
-    if (!r) return;
-    sp_exchange_skip(r->inside);
-    sp_exchange_skip(r->exchange);
+    if (r) sp_exchange_skip(r->inside);
+}
+
+void sp_partial_rows_skip_last(sp_partial_rows *r)
+{
+    if (r) sp_exchange_skip(r->exchange);
 }

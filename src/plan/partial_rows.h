@@ -9,7 +9,9 @@
 typedef struct sp_partial_rows sp_partial_rows;
 
 /* Where ranks of a node compute rows for the same rows of Y of another node, they are added there first (distribute/node_sums.h): in
- * host memory, unless options.transport is SPMM_TRANSPORT_MPI. Then there are two exchanges, one within nodes, one between them. */
+ * host memory unless options.transport is SPMM_TRANSPORT_MPI, on GPUs if that takes less time. Then there are two exchanges, one
+ * within nodes, one between them. That within nodes ends before the exchange of X does, which is the order in which ranks that fail
+ * have to skip them: with some transports, each exchange waits for the neighbours. */
 
 /** Converts the matrix of the partial rows to the format of a kernel, which is chosen for it unless the options name one, and
  *  creates their exchanges.
@@ -26,7 +28,7 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, con
 /** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the grid. */
 void sp_partial_rows_destroy(sp_partial_rows *rows);
 
-/** Computes the rows for other ranks and starts to send them. This function and the next four accept NULL: then they
+/** Computes the rows for other ranks and starts to send them. This function and the next five accept NULL: then they
  *  do nothing.
  *
  *  Collective over the process column if `moves` is 1, else local. On a GPU, kernels are queued in SP_STREAM_MAIN.
@@ -34,7 +36,7 @@ void sp_partial_rows_destroy(sp_partial_rows *rows);
  *  \param [in]     moves   0: nothing is sent, and the rows that the last exchange has brought will be added
  *  \param [in,out] phases  gets the times
  *  \return SPMM_OK, the status of the kernel's run(), SPMM_ERR_DEVICE, _MPI. After a failure
- *          nothing has begun, and the neighbours have been told or will be by sp_partial_rows_pass_on() or _end() */
+ *          nothing has begun, and the neighbours have been told or will be by sp_partial_rows_pass_on() and _end() */
 spmm_status sp_partial_rows_begin(sp_partial_rows *rows, const spmm_multivector *x, int moves,
                                   sp_phases *phases);
 
@@ -42,8 +44,8 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *rows, const spmm_multivector 
  *  the sums; does nothing if no rows are added inside nodes. To be called after sp_partial_rows_begin(), also after a failure,
  *  and before the exchange of X is ended, so that the sums travel meanwhile.
  *  \param [in,out] phases  gets the time of adding
- *  \return SPMM_OK, SPMM_ERR_MPI (also: a rank of the node has failed). After a failure the ranks that wait for sums have been
- *          told */
+ *  \return SPMM_OK, SPMM_ERR_MPI (also: a rank of the node has failed), SPMM_ERR_DEVICE. After a failure the ranks that wait for
+ *          sums have been told or will be by sp_partial_rows_end() */
 spmm_status sp_partial_rows_pass_on(sp_partial_rows *rows, sp_phases *phases);
 
 /** Waits for the rows of other ranks, as sp_exchange_end() does; does nothing if no exchange has begun, or if it has been
@@ -56,9 +58,9 @@ spmm_status sp_partial_rows_settle(sp_partial_rows *rows);
 /** Adds the rows of other ranks to rows of y, in the order of the ranks. Local; on a GPU queued in SP_STREAM_MAIN. */
 spmm_status sp_partial_rows_add(const sp_partial_rows *rows, spmm_multivector *y, sp_phases *phases);
 
-/** Only exchanges the rows, as the last product left them, without adding any. Collective over the process column; status as
- *  of sp_exchange_begin() and sp_exchange_end(). */
-spmm_status sp_partial_rows_move(sp_partial_rows *rows);
+/** Only sends the rows, as the last product left them, without adding any; sp_partial_rows_end() has to follow. Collective over the
+ *  process column; status as of sp_exchange_begin() and sp_exchange_end(). */
+spmm_status sp_partial_rows_resend(sp_partial_rows *rows);
 
 /** Returns 1 if partial rows move in the GPU's streams alone (sp_exchange_queues()); also if `rows` is NULL. Local. */
 int sp_partial_rows_queue(const sp_partial_rows *rows);
@@ -70,8 +72,10 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
  *  between nodes alone (sp_node_sums_create()); 0 if `rows` is NULL. Local. */
 int64_t sp_partial_rows_messages(const sp_partial_rows *rows);
 
-/** Takes the place of sp_partial_rows_begin(), _pass_on() and _end() on a rank that failed before, like sp_exchange_skip(). */
-void sp_partial_rows_skip(sp_partial_rows *rows);
+/** On a rank that failed before, the first takes the place of sp_partial_rows_begin() and _pass_on(), the second that of
+ *  sp_partial_rows_end(), like sp_exchange_skip(). Both accept NULL. */
+void sp_partial_rows_skip_inside(sp_partial_rows *rows);
+void sp_partial_rows_skip_last(sp_partial_rows *rows);
 
 /** As sp_row_blocks_map(), of the matrix of the rows for other ranks. Local; accepts NULL. */
 spmm_status sp_partial_rows_map(sp_partial_rows *rows, int *all);

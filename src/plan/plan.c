@@ -145,6 +145,7 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
     p->threads = threads_of(o->threads);
     if (!o->kernel) TRY(sp_plan_features(grid->comm, block, o->threads, &f));
     TRY(sp_share_x(block, o, p));
+    TRY(sp_relay_x(block, o, p));
     TRY(find_parts(o, p));
     TRY(sp_agree(grid->comm, "convert", build(o, o->kernel ? NULL : &f, p)));
     return connect(o, p);

@@ -1,4 +1,4 @@
-/** Decides whether the ranks of a node keep X in common memory, and allocates X accordingly. */
+/** Decides whether the ranks of a node keep X in common memory, or hand rows of it on, and allocates X accordingly. */
 #include "plan/share_x.h"
 
 #include <stdlib.h>
@@ -39,6 +39,15 @@ static spmm_status few_and_scattered(const spmm_plan *p, int *few)
     return SPMM_OK;
 }
 
+/** Returns the block whose columns are the rows of X that this rank needs: the joint exchange leaves the other entries to other
+ *  ranks, and needs no rows of X for them. */
+static spmm_block multiplied_here(const spmm_block *block, const spmm_plan *p)
+{
+    spmm_block here = *block;
+    if (p->given->joint) here.csr = p->given->joint->rest;
+    return here;
+}
+
 spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, spmm_plan *p)
 {
     const int named = o->transport == SPMM_TRANSPORT_SHARED;
@@ -46,9 +55,7 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, spmm
     int together = 0;
     if (o->device != SPMM_CPU || p->halo->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
         return SPMM_OK;
-    /* the joint exchange leaves the other entries to other ranks, and needs no rows of X for them */
-    spmm_block rest = *block;
-    if (p->given->joint) rest.csr = p->given->joint->rest;
+    const spmm_block rest = multiplied_here(block, p);
     if (o->column_blocks > 1)
         why = "X is cut into blocks of columns";
     else
@@ -62,6 +69,46 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, spmm
         return SPMM_OK;
     }
     return connect(o, p->halo, p);
+}
+
+/** Measures an exchange of whole rows of X by the given halo. */
+static spmm_status time_exchange(const spmm_plan_options *o, const spmm_plan *p, const sp_halo *halo, double *seconds)
+{
+    const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
+    const sp_exchange_options move = {.row_bytes = row_bytes,
+                                      .space = SPMM_CUDA,
+                                      .transport = o->transport,
+                                      .queued = o->stream != NULL,
+                                      .threads = p->threads};
+    sp_exchange *exchange;
+    TRY(sp_exchange_create(p->grid, halo, &move, &exchange));
+    const spmm_status status = sp_exchange_seconds(exchange, seconds);
+    sp_exchange_destroy(exchange);
+    return status;
+}
+
+spmm_status sp_relay_x(const spmm_block *block, const spmm_plan_options *o, spmm_plan *p)
+{
+    sp_relaying relaying;
+    const char *why;
+    if (o->device != SPMM_CUDA || p->halo->all_moved == 0 || o->transport == SPMM_TRANSPORT_PEER) return SPMM_OK;
+    TRY(sp_exchange_relaying(p->grid->comm, &relaying));
+    if (relaying == SP_RELAY_NEVER) return SPMM_OK;
+    const spmm_block here = multiplied_here(block, p);
+    TRY(sp_node_relays_create(p->grid, &here, p->halo, p->threads, &p->node, &why));
+    if (why) return SPMM_OK;
+    double each = 0, once = 0;
+    spmm_status status = SPMM_OK;
+    if (relaying == SP_RELAY_FASTER && !o->quick_plan) {
+        status = time_exchange(o, p, p->halo, &each);
+        if (status == SPMM_OK) status = time_exchange(o, p, &p->node.halo, &once);
+    }
+    if (status != SPMM_OK || once > each) {
+        sp_node_rows_destroy(&p->node);
+        return status;
+    }
+    p->halo = &p->node.halo;
+    return SPMM_OK;
 }
 
 /** Allocates an X in common memory, or, if there is none left, an X that the plan will copy into it. */

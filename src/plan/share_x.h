@@ -1,4 +1,4 @@
-/** Decides whether the ranks of a node keep X in common memory, and allocates X accordingly. */
+/** Decides whether the ranks of a node keep X in common memory, or hand rows of it on, and allocates X accordingly. */
 #ifndef SP_SHARE_X_H
 #define SP_SHARE_X_H
 
@@ -13,6 +13,13 @@
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (SPMM_TRANSPORT_SHARED was asked for, and cannot
  *          be), _MEMORY, _LIMIT, _MPI */
 spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *options, spmm_plan *plan);
+
+/** Where ranks on GPUs, several of a node, would receive the same rows of other nodes, makes one of them receive a row and hand it on
+ *  to the others, if such an exchange takes less time: sets p->node, and makes p->halo the halo of p->node. With
+ *  options.quick_plan it is not timed, and taken. Otherwise changes nothing. To be called after sp_share_x(). Collective over the
+ *  grid.
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (SPMM_EXCHANGE_BACKEND), _MEMORY, _LIMIT, _DEVICE, _MPI */
+spmm_status sp_relay_x(const spmm_block *block, const spmm_plan_options *options, spmm_plan *plan);
 
 /** Allocates this rank's rows of X for spmm_plan_x_create(). Local.
  *  \param [in]  for_copies  1: for the plan's own copy of the caller's X
