@@ -41,7 +41,7 @@ typedef struct sp_crossing {
     int per_node; /**< ranks of a node, >= 1: rank r is on node r / per_node */
     /** 0: each rank gets rows for itself. 1: a row of X that several ranks of a node need crosses once, and counts as received
      *  from another node by the first of them; so do partial rows of Y that several ranks of a node compute for the
-     *  same row, and count as sent by the first of them (transport shared) */
+     *  same row, and count as sent by the first of them (distribute/node_rows.h, node_sums.h) */
     int once;
 } sp_crossing;
 

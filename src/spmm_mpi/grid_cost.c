@@ -290,8 +290,8 @@ static void add_rank(const sp_rank_count *c, int64_t k, spmm_precision precision
 static spmm_status count_ranks(const spmm_csr *a, const sp_ranges *r, const sp_cost_model *model,
                                sp_rank_count *counts, sp_grid_cost *cost)
 {
-    /* CPU ranks of a node read each other's rows of X, and add their partial rows */
-    const sp_crossing crossing = {model->machine->ranks_per_node, model->machine->device == SPMM_CPU};
+    /* ranks of a node read each other's rows of X or hand them on, and add their partial rows */
+    const sp_crossing crossing = {model->machine->ranks_per_node, 1};
     TRY(sp_comm_volume(a, r->p, r->q, r->row_begin, r->col_begin, r->x_begin, crossing, model->threads,
                        counts));
     if (model->joint)

@@ -5,7 +5,7 @@
  *  A rank takes, one after another,
  *    kernel    the bytes of its block's DRAM bound (dram_bound.h) / the rate of the kernel (kernel_rate.h),
  *    exchange  a latency for each message it receives or sends, whichever are more, plus the bytes / the rate, inside
- *              its node and between nodes apart; the ranks of a node share the rate between nodes, and on CPUs what
+ *              its node and between nodes apart; the ranks of a node share the rate between nodes, and what
  *              several of them need, or add, crosses once (sp_crossing). Rows that are
  *              packed are copied at the copy rate before, but not between GPUs of a node. The share `overlap` of it all
  *              passes while the longest
