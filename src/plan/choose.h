@@ -80,6 +80,9 @@ double sp_features_reuse(const sp_features *f);
 
 enum { SP_PRODUCTS_EXPECTED = 1000 };
 
+/** So many products to come repay the timing of ways to move rows or to add partial Y. */
+enum { SP_PRODUCTS_TIMED = 100 };
+
 /** Returns the number of products to come; asked <= 0: the usual one. Local. */
 static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked : SP_PRODUCTS_EXPECTED; }
 

@@ -119,8 +119,12 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     }
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
         TRY(sp_partial_rows_create(p->grid, p->given, o, p->k, p->threads, &p->partial));
-    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
+    /* two partial Y have the same sum by every method; in the caller's stream NCCL queues the sum, the others do not */
+    const int timed = !o->quick_plan && !o->stream && sp_products_of(o->products) >= SP_PRODUCTS_TIMED &&
+                      (o->any_order || p->grid->dims[1] == 2);
+    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, timed, p->threads,
                             &p->reduction));
+    if (p->reduction) p->reduce_trials = *sp_reduction_trials(p->reduction);
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
     spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, p->space, p->exchange,
                                                  p->column_blocks.count, &p->column_blocks);
@@ -340,6 +344,7 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
                              p->column_blocks.count,
                              p->given,
                              &p->variants,
+                             &p->reduce_trials,
                              p->parts.count > 0 ? p->parts.part[0].state : NULL};
 }
 

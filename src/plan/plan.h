@@ -5,6 +5,7 @@
 
 #include "distribute/halo.h"
 #include "plan/choose.h"
+#include "plan/reduce.h"
 
 /** Creates a plan from an existing grid, block and halo, which must outlive the plan.
  *
@@ -88,6 +89,7 @@ typedef struct sp_plan_facts {
     int column_blocks;           /**< number of column blocks that X is split into; 1: X is not split */
     const sp_halo *halo;         /**< which rows are exchanged */
     const sp_variants *variants; /**< what the plan was chosen from; valid as long as the plan */
+    const sp_reduce_trials *reduce_trials; /**< what `reduce` was chosen from; valid as long as the plan */
     const void *state; /**< the kernel's state of this rank's first row block; NULL if there is none */
 } sp_plan_facts;
 

@@ -1,11 +1,16 @@
 /** Sums the partial Y of the ranks of a process row, by point-to-point messages, MPI_Reduce or NCCL. */
 #include "plan/reduce.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "comm/nccl.h"
+#include "comm/timing.h"
 #include "device/device.h"
+
+/** Another method is taken only if its time is less than CLEARLY times that of the one before. */
+static const double CLEARLY = 0.97;
 
 struct sp_reduction {
     MPI_Comm comm; /* communicator of the process row */
@@ -18,6 +23,7 @@ struct sp_reduction {
     void *buffer; /* in host memory: receives another rank's partial Y; NULL with NCCL */
     void *mirror; /* if Y is in GPU memory and NCCL is not used: copy of y in pinned host memory */
     const sp_nccl *nccl;
+    sp_reduce_trials trials;
 };
 
 int sp_reduce_everywhere(spmm_reduce method) { return method == SPMM_REDUCE_BUTTERFLY; }
@@ -209,19 +215,17 @@ static spmm_status connect(const sp_grid *grid, int chosen, sp_reduction *r)
     return sp_agree(grid->comm, "reduce", allocate(r));
 }
 
-spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
-                                spmm_device space, spmm_reduce method, int threads, sp_reduction **reduction)
+/** Creates a reduction by one method.
+ *  \param [in] chosen  as for connect() */
+static spmm_status create(const sp_grid *grid, const sp_reduction *what, spmm_reduce method, int chosen,
+                          sp_reduction **reduction)
 {
     sp_reduction *r = NULL;
-    const int chosen = method == SPMM_REDUCE_AUTO;
     *reduction = NULL;
-    if (method == SPMM_REDUCE_NCCL) TRY(sp_agree(grid->comm, "reduce", check_nccl(space)));
-    if (grid->dims[1] == 1) return SPMM_OK;
-    if (chosen) method = space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE;
     spmm_status status = sp_alloc_zero((void **)&r, 1, sizeof *r, "a reduction");
     if (status == SPMM_OK) {
-        *r = (sp_reduction){grid->row_comm, grid->coords[1], grid->dims[1], elements, precision, space,
-                            method,         threads,         NULL,          NULL,     NULL};
+        *r = *what;
+        r->method = method;
         status = allocate(r);
     }
     status = sp_agree(grid->comm, "reduce", status);
@@ -234,6 +238,113 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
     return SPMM_OK;
 }
 
+/* ---- choice by timing ---- */
+
+/** A reduction that is timed. */
+typedef struct timed_reduction {
+    sp_reduction *r;
+    void *y;
+} timed_reduction;
+
+static spmm_status sum_once(void *of)
+{
+    const timed_reduction *const t = of;
+    const spmm_status status = sp_reduction_run(t->r, t->y);
+    if (t->r->space == SPMM_CPU) return status;
+    const spmm_status done = sp_device_sync();
+    return status == SPMM_OK ? done : status;
+}
+
+/** Allocates a Y of zeros for trials. */
+static spmm_status create_y(const sp_reduction *what, void **y)
+{
+    *y = NULL;
+    if (what->space == SPMM_CPU) return sp_alloc_zero(y, what->elements, sp_value_size(what->precision), "a partial Y");
+    TRY(sp_device_alloc_exchanged(y, bytes_of(what), "a partial Y"));
+    return sp_device_zero(*y, bytes_of(what));
+}
+
+static void free_y(const sp_reduction *what, void *y)
+{
+    if (what->space == SPMM_CPU)
+        sp_free(y);
+    else
+        sp_device_free(y);
+}
+
+/** Creates a reduction by a method and times it. One that cannot be set up takes infinitely long. Collective. */
+static spmm_status try_method(const sp_grid *grid, const sp_reduction *what, spmm_reduce method, void *y,
+                              sp_reduction **one, double *seconds)
+{
+    const spmm_status made = create(grid, what, method, 0, one);
+    *seconds = INFINITY;
+    if (made == SPMM_ERR_DEVICE || made == SPMM_ERR_MEMORY) return SPMM_OK;
+    TRY(made);
+    timed_reduction timed = {*one, y};
+    return sp_time_least(grid->comm, "reduce", sum_once, &timed, INFINITY, seconds);
+}
+
+/** Times the methods that leave the sum on the first rank, and keeps the fastest. Collective. */
+static spmm_status fastest(const sp_grid *grid, const sp_reduction *what, void *y, sp_reduction **best)
+{
+    static const spmm_reduce methods[] = {SPMM_REDUCE_TREE, SPMM_REDUCE_MPI, SPMM_REDUCE_LINEAR, SPMM_REDUCE_NCCL};
+    sp_reduce_trials trials = {0};
+    double least = INFINITY;
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        sp_reduction *one = NULL;
+        double seconds;
+        int there;
+        if (methods[m] == SPMM_REDUCE_LINEAR && what->size == 2) continue; /* it is the tree */
+        TRY(sp_all(grid->comm, !sp_reduce_missing(methods[m], what->space), &there));
+        if (!there) continue;
+        const spmm_status status = try_method(grid, what, methods[m], y, &one, &seconds);
+        trials.trial[trials.count].method = methods[m];
+        trials.trial[trials.count++].seconds = seconds;
+        const int faster = status == SPMM_OK && one && (!*best || seconds < CLEARLY * least);
+        sp_reduction_destroy(faster ? *best : one);
+        if (faster) {
+            *best = one;
+            least = seconds;
+        }
+        TRY(status);
+    }
+    if (!*best) return create(grid, what, SPMM_REDUCE_TREE, 0, best);
+    (*best)->trials = trials;
+    return SPMM_OK;
+}
+
+static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what, sp_reduction **reduction)
+{
+    void *y;
+    spmm_status status = sp_agree(grid->comm, "reduce", create_y(what, &y));
+    if (status == SPMM_OK) status = fastest(grid, what, y, reduction);
+    free_y(what, y);
+    if (status == SPMM_OK) return SPMM_OK;
+    sp_reduction_destroy(*reduction);
+    *reduction = NULL;
+    return status;
+}
+
+spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
+                                spmm_device space, spmm_reduce method, int timed, int threads,
+                                sp_reduction **reduction)
+{
+    const sp_reduction what = {.comm = grid->row_comm,
+                               .rank = grid->coords[1],
+                               .size = grid->dims[1],
+                               .elements = elements,
+                               .precision = precision,
+                               .space = space,
+                               .threads = threads};
+    *reduction = NULL;
+    if (method == SPMM_REDUCE_NCCL) TRY(sp_agree(grid->comm, "reduce", check_nccl(space)));
+    if (grid->dims[1] == 1) return SPMM_OK;
+    if (method != SPMM_REDUCE_AUTO) return create(grid, &what, method, 0, reduction);
+    if (timed) return create_fastest(grid, &what, reduction);
+    return create(grid, &what, space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE, 1,
+                  reduction);
+}
+
 void sp_reduction_destroy(sp_reduction *r)
 {
     if (!r) return;
@@ -243,3 +354,5 @@ void sp_reduction_destroy(sp_reduction *r)
 }
 
 spmm_reduce sp_reduction_method(const sp_reduction *r) { return r ? r->method : SPMM_REDUCE_AUTO; }
+
+const sp_reduce_trials *sp_reduction_trials(const sp_reduction *r) { return r ? &r->trials : NULL; }

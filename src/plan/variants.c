@@ -25,9 +25,8 @@ static const double LITTLE = 0.02;
 /** Seconds of an exchange on a GPU whatever its rows, and of a launch with its tail (docs/PERFORMANCE.md, small halos). */
 static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
-/** MOST_TIMED: number of variants that are timed at most; LEAST_PRODUCTS: number of products to come that repay the
- *  timing. */
-enum { MOST_TIMED = 4, LEAST_PRODUCTS = 100 };
+/** Number of variants that are timed at most. */
+enum { MOST_TIMED = 4 };
 
 /** A product takes so many seconds at least to be timed only once. */
 static const double LONG = 0.5;
@@ -233,6 +232,7 @@ static spmm_status try_all(trials *t, spmm_plan **plan, sp_variants *all)
     TRY(measure(t, *plan, &all->variant[0]));
     if (t->options.transport == SPMM_TRANSPORT_AUTO && (*plan)->space == SPMM_CUDA && (*plan)->exchange)
         t->options.transport = sp_exchange_transport((*plan)->exchange);
+    if ((*plan)->reduction) t->options.reduce = sp_reduction_method((*plan)->reduction); /* timed already */
     for (i = 0; i < all->count; i++) all->variant[i].modelled = modelled(t, &all->variant[i]);
     if (EMPTY_EXCHANGE + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
     for (; (i = next(all, timed)) >= 0; timed++) TRY(try_variant(t, all, i, plan));
@@ -262,6 +262,7 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
     trials t = {.grid = grid, .block = block, .halo = halo, .joint = joint, .k = k, .options = *options};
     sp_variants all = {0};
     TRY(sp_plan_create(grid, block, halo, k, options, plan));
+    const sp_reduce_trials reduce_trials = (*plan)->reduce_trials;
     const sp_row_blocks *const has = &(*plan)->parts;
     sp_row_blocks overlapped = {.count = 0};
     /* on CPUs interior rows are apart wherever the options allow it */
@@ -272,7 +273,7 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
     spmm_status status = sp_slowest(grid->comm, any, 2);
     list(&t, *plan, any[0] > 0, any[1] > 0, &all);
     if (status == SPMM_OK && all.count > 1)
-        status = options->quick_plan || sp_products_of(options->products) < LEAST_PRODUCTS
+        status = options->quick_plan || sp_products_of(options->products) < SP_PRODUCTS_TIMED
                      ? take_joint(&t, plan, &all)
                      : try_all(&t, plan, &all);
     if (status != SPMM_OK) {
@@ -281,6 +282,7 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
         return status;
     }
     (*plan)->variants = all;
+    (*plan)->reduce_trials = reduce_trials;
     return SPMM_OK;
 }
 

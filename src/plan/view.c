@@ -110,8 +110,14 @@ static void print(const spmm_plan *p, const summary *s, FILE *f)
             s->most.threads == 1 ? "" : "s");
     fprintf(f, "kernel      %s on %s: %s\n", facts.kernel->id, sp_format_word(facts.kernel->format), p->why);
     print_moves(p, &facts, s, f);
-    if (p->reduction)
-        fprintf(f, "reduce      %s, over %d ranks\n", sp_reduce_word(facts.reduce), grid->dims[1]);
+    if (p->reduction) {
+        fprintf(f, "reduce      %s, over %d ranks", sp_reduce_word(facts.reduce), grid->dims[1]);
+        for (int i = 0; i < facts.reduce_trials->count; i++)
+            fprintf(f, "%s%s %.4g ms", i == 0 ? "; measured " : ", ",
+                    sp_reduce_word(facts.reduce_trials->trial[i].method),
+                    1e3 * facts.reduce_trials->trial[i].seconds);
+        fprintf(f, "\n");
+    }
     if (p->stream)
         fprintf(f, "stream      the caller's: %s\n",
                 sp_plan_queues(p) ? "products are queued"

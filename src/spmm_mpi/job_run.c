@@ -82,6 +82,7 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     sp_record *rec = &r->record;
     r->halo = facts->halo;
     rec->plan.variants = *facts->variants;
+    rec->plan.reduce_trials = *facts->reduce_trials;
     rec->run.overlap = facts->variants->variant[facts->variants->chosen].overlap;
     rec->moved.column_blocks = facts->column_blocks;
     rec->moved.message_rows = facts->message_rows;

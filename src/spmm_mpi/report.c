@@ -122,6 +122,21 @@ static void variants(FILE *out, const sp_record *r)
     }
 }
 
+/** Prints the ways of adding partial Y that were compared, if there were several. */
+static void reductions(FILE *out, const sp_record *r)
+{
+    const sp_reduce_trials *const all = &r->plan.reduce_trials;
+    for (int i = 0; i < all->count && all->count > 1; i++) {
+        const char *const word = sp_reduce_word(all->trial[i].method);
+        fprintf(out, "%-10s %-24s", i == 0 ? "reduce" : "", word);
+        if (isfinite(all->trial[i].seconds))
+            fprintf(out, " measured %9.4f ms", 1e3 * all->trial[i].seconds);
+        else
+            fprintf(out, " cannot be set up");
+        fprintf(out, "%s\n", strcmp(word, r->run.reduce) == 0 ? ", taken" : "");
+    }
+}
+
 /** Says so if fewer ranks would be faster. */
 static void fewer_ranks(FILE *out, const sp_record *r)
 {
@@ -224,6 +239,7 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
             "exchange   by %s, %.0f %% of its time hidden behind the %.0f %% of the rows that wait for no row of X\n",
             last->run.transport, 100 * last->moved.hidden, 100 * last->moved.interior);
     variants(out, last);
+    reductions(out, last);
     fewer_ranks(out, last);
     if (failed) fprintf(out, "%d of %d runs failed\n", failed, runs);
 }

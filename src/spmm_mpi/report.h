@@ -65,6 +65,7 @@ typedef struct sp_record {
     } moved; /**< communication in one product */
     struct {
         sp_variants variants; /**< the ways of exchanging that the plan was chosen from */
+        sp_reduce_trials reduce_trials; /**< the ways of adding partial Y that it was chosen from */
         double one_rank;      /**< seconds of all ranks' kernels, about what one rank would take */
     } plan;
     sp_seconds seconds;

@@ -103,9 +103,17 @@ static void plan_group(sp_writer *s, const sp_record *r)
             n += (size_t)snprintf(text + n, sizeof text - n, ":%.3e", v->measured);
     }
     const sp_variant *const chosen = all->count > 0 ? &all->variant[all->chosen] : NULL;
+    char sums[SP_MOST_REDUCE_TRIALS * 40] = "";
+    n = 0;
+    for (int i = 0; i < r->plan.reduce_trials.count && n < sizeof sums; i++)
+        if (isfinite(r->plan.reduce_trials.trial[i].seconds))
+            n += (size_t)snprintf(sums + n, sizeof sums - n, "%s%s:%.3e", n > 0 ? " " : "",
+                                  sp_reduce_word(r->plan.reduce_trials.trial[i].method),
+                                  r->plan.reduce_trials.trial[i].seconds);
     sp_writer_open(s, "plan");
     sp_writer_int(s, "partial_rows", r->moved.partial_rows);
     sp_writer_text(s, "variants", text);
+    sp_writer_text(s, "reductions", sums);
     sp_writer_int(s, "chosen", all->chosen);
     sp_writer_double(s, "modelled_seconds", chosen ? chosen->modelled : NAN);
     sp_writer_double(s, "measured_seconds", chosen ? chosen->measured : NAN);
