@@ -65,9 +65,9 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 /* A thread of push() waits for its reads, but not for its stores to another GPU. So each thread has as many
- * reads in flight as its registers can hold. The number of blocks is small, to leave most of the GPU to the
+ * reads in flight as its registers can hold. Few blocks with many threads leave most multiprocessors to the
  * kernel that runs at the same time; alone, four times as many take a tenth less (docs/PERFORMANCE.md). */
-constexpr int PUSH_BLOCK = 512, PUSH_BLOCKS = 32, PUSH_ALONE = 4, PUSH_DEPTH = 4, PUSH_MOST = 32;
+constexpr int PUSH_BLOCK = 1024, PUSH_BLOCKS = 16, PUSH_ALONE = 4, PUSH_DEPTH = 4, PUSH_MOST = 32;
 
 /** The receivers of one launch of push(), passed to push() by value. */
 struct pushes {
