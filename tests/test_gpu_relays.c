@@ -71,7 +71,7 @@ static void test_products(spmm_transport transport)
                                                            .transport = transport,
                                                            .exchange = (spmm_exchange)e,
                                                            .any_order = e == SPMM_EXCHANGE_JOINT,
-                                                           .column_blocks = e == SPMM_EXCHANGE_HALO && m == 0 ? 2 : 0,
+                                                           .column_blocks = e != SPMM_EXCHANGE_BCAST && m == 0 ? 2 : 0,
                                                            .quick_plan = turn % 2,
                                                            .no_overlap = turn % 3 == 0};
                         relays += check(&block, &r, &options);
@@ -116,9 +116,11 @@ static void test_choice(void)
  *  right. */
 static void fail(const spmm_block *block, const reference *r, spmm_exchange exchange, int bad)
 {
+    const int one_node = node_size == 0;
     const spmm_plan_options options = {.device = SPMM_CUDA,
-                                       .transport = SPMM_TRANSPORT_STAGED,
+                                       .transport = one_node ? SPMM_TRANSPORT_PEER : SPMM_TRANSPORT_STAGED,
                                        .exchange = exchange,
+                                       .column_blocks = one_node ? 2 : 0,
                                        .any_order = exchange == SPMM_EXCHANGE_JOINT};
     spmm_plan *plan;
     spmm_multivector x, y, wrong;
@@ -147,13 +149,13 @@ static void fail(const spmm_block *block, const reference *r, spmm_exchange exch
 
 static void test_failures(void)
 {
-    TEST("a rank that fails leaves nobody waiting, and the next product is right") {
+    TEST("a rank that fails leaves nobody waiting, in column blocks on one node either, and the next product is right") {
         for (int m = 0; m < 2; m++) {
             spmm_block block;
             reference r;
             make_block(specs[m], SPMM_F64, INTEGERS, 0, 0, &block);
-            reference_create(&block, 3, INTEGERS, SPMM_REDUCE_AUTO, &r);
-            for (node_size = 2; node_size < size; node_size++)
+            reference_create(&block, 8, INTEGERS, SPMM_REDUCE_AUTO, &r);
+            for (node_size = 0; node_size < size; node_size += node_size == 0 ? 2 : 1)
                 for (int bad = 0; bad < size; bad++)
                     fail(&block, &r, (bad + m) % 2 ? SPMM_EXCHANGE_JOINT : SPMM_EXCHANGE_HALO, bad);
             node_size = 0;

@@ -219,7 +219,7 @@ static void test_column_blocks(void)
         for (int q = 1; q <= size; q++) {
             if (size % q) continue;
             scatter("uniform:40,6", SPMM_F64, 1, q, &a, &block);
-            for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_BCAST; e++)
+            for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++)
                 for (int n = 1; n <= 3; n++)
                     multiply(
                         &a, &block,
@@ -227,16 +227,6 @@ static void test_column_blocks(void)
                         24);
             destroy(&a, &block);
         }
-    }
-    TEST("but not in the joint exchange of several ranks") {
-        const spmm_plan_options options = {.exchange = SPMM_EXCHANGE_JOINT, .column_blocks = 2};
-        spmm_plan *plan;
-        scatter("uniform:40,6", SPMM_F64, 1, 1, &a, &block);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 24, &options, &plan),
-                  size == 1 ? SPMM_OK : SPMM_ERR_USAGE);
-        if (size > 1) CHECK_TEXT(spmm_error_message(), "the joint exchange moves whole rows");
-        spmm_plan_destroy(plan);
-        destroy(&a, &block);
     }
     TEST("messages longer than a bound are cut, and arrive") {
         sp_set_chunk_bytes(56);

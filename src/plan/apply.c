@@ -74,6 +74,7 @@ static spmm_status set_x(spmm_plan *p, const spmm_multivector *x, const sp_excha
         TRY(copy_x(p, x));
         x = &p->x;
     }
+    p->pending.x = *x;
     return sp_column_blocks_set(&p->column_blocks, x, exchange, p->threads);
 }
 
@@ -121,8 +122,9 @@ static spmm_status end_block(spmm_plan *p, sp_exchange *exchange, int s, const s
     const spmm_status ended = sp_exchange_end(exchange);
     if (status == SPMM_OK) status = ended;
     if (status == SPMM_OK) status = run(p, exchange, SP_PHASE_BOUNDARY, s, y);
-    /* after boundary rows, which need not wait for partial rows */
-    const spmm_status partial = sp_partial_rows_end(p->partial);
+    /* after the boundary rows of all column blocks, which need not wait for partial rows */
+    const int last = s == p->column_blocks.count - 1;
+    const spmm_status partial = last ? sp_partial_rows_end(p->partial) : SPMM_OK;
     if (status == SPMM_OK) status = partial;
     const spmm_status finished = sp_exchange_finish(exchange);
     return status == SPMM_OK ? finished : status;
@@ -152,7 +154,7 @@ static spmm_status start(spmm_plan *p)
     TRY(status);
     /* rows of X travel while partial rows are computed */
     d->partial = 1;
-    TRY(sp_partial_rows_begin(p->partial, &p->column_blocks.x[0], d->moves, &p->phases));
+    TRY(sp_partial_rows_begin(p->partial, &d->x, d->moves, &p->phases));
     return p->space == SPMM_CUDA ? run(p, exchange, SP_PHASE_INTERIOR, 0, &d->product) : SPMM_OK;
 }
 
@@ -165,7 +167,7 @@ static spmm_status multiply(spmm_plan *p)
     spmm_status status = d->status;
     const spmm_status passed = d->partial ? sp_partial_rows_pass_on(p->partial, &p->phases) : SPMM_OK;
     if (status == SPMM_OK) status = passed;
-    if (d->moves && !d->partial) sp_partial_rows_skip_inside(p->partial);
+    if (d->moves && !d->partial) sp_partial_rows_skip(p->partial);
     if (d->exchanging && p->space == SPMM_CPU && status == SPMM_OK)
         status = run(p, exchange, SP_PHASE_INTERIOR, 0, &d->product);
     if (d->exchanging) status = end_block(p, exchange, 0, &d->product, status);
@@ -174,7 +176,7 @@ static spmm_status multiply(spmm_plan *p)
             status = multiply_block(p, exchange, s, &d->product);
         else
             sp_exchange_skip(exchange);
-    if (d->moves && !d->partial) sp_partial_rows_skip_last(p->partial);
+    (void)sp_partial_rows_end(p->partial); /* after a failure before the last column block */
     if (p->boundary_stream != SP_STREAM_MAIN && status == SPMM_OK)
         status = sp_stream_wait(SP_STREAM_MAIN, p->boundary_stream);
     if (status == SPMM_OK) status = sp_partial_rows_add(p->partial, &d->product, &p->phases);
@@ -464,24 +466,20 @@ void sp_plan_skip(spmm_plan *p) { skip(p, 1); }
  *  read X, and these may wait for partial rows before. */
 static int ends_partial_first(const spmm_plan *p) { return p->space == SPMM_CPU; }
 
-/** Exchanges column block s, and, with the first one, partial rows as they are, in the order of a product. */
+/** Exchanges column block s; with the first and the last one, partial rows as they are, in the order of a product. */
 static spmm_status exchange_block(spmm_plan *p, int s)
 {
-    sp_partial_rows *const partial = s == 0 ? p->partial : NULL;
-    const int first = ends_partial_first(p);
+    const int last = s == p->column_blocks.count - 1, first = ends_partial_first(p);
     const spmm_status begun = begin_exchange(&p->column_blocks, p->exchange, s);
-    if (begun != SPMM_OK) {
-        sp_partial_rows_skip_inside(partial);
-        sp_partial_rows_skip_last(partial);
-        return begun;
-    }
-    spmm_status status[] = {sp_partial_rows_resend(partial), SPMM_OK, SPMM_OK, SPMM_OK, SPMM_OK};
-    if (first) status[1] = sp_partial_rows_end(partial);
-    status[2] = sp_exchange_end(p->exchange);
-    status[3] = sp_exchange_finish(p->exchange);
-    if (!first) status[4] = sp_partial_rows_end(partial);
-    for (int i = 0; i < 5; i++) TRY(status[i]);
-    return SPMM_OK;
+    if (begun != SPMM_OK && s == 0) sp_partial_rows_skip(p->partial);
+    TRY(begun);
+    const spmm_status partial = s == 0 ? sp_partial_rows_resend(p->partial) : SPMM_OK,
+                      before = first && last ? sp_partial_rows_end(p->partial) : SPMM_OK;
+    const spmm_status ended = sp_exchange_end(p->exchange), finished = sp_exchange_finish(p->exchange);
+    TRY(partial);
+    TRY(before);
+    TRY(ended);
+    return finished;
 }
 
 spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
@@ -498,6 +496,8 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
             status = exchange_block(p, s);
         else
             sp_exchange_skip(p->exchange);
+    const spmm_status partial = sp_partial_rows_end(p->partial);
+    if (status == SPMM_OK) status = partial;
     status = settle(p, 1, status);
     return status == SPMM_OK && p->space == SPMM_CUDA ? sp_device_sync() : status;
 }
@@ -505,10 +505,10 @@ spmm_status sp_plan_exchange(spmm_plan *p, const spmm_multivector *x)
 void sp_plan_skip_exchange(spmm_plan *p)
 {
     /* in the order of a product: with some transports, each exchange waits for the neighbours */
-    sp_partial_rows_skip_inside(p->partial);
-    if (ends_partial_first(p)) sp_partial_rows_skip_last(p->partial);
+    sp_partial_rows_skip(p->partial);
+    if (ends_partial_first(p)) (void)sp_partial_rows_end(p->partial);
     for (int s = 0; s < p->column_blocks.count; s++) sp_exchange_skip(p->exchange);
-    if (!ends_partial_first(p)) sp_partial_rows_skip_last(p->partial);
+    (void)sp_partial_rows_end(p->partial);
 }
 
 /* ---- times ---- */

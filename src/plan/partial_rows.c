@@ -382,12 +382,9 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *r)
 
 int64_t sp_partial_rows_messages(const sp_partial_rows *r) { return r ? r->message_rows : 0; }
 
-void sp_partial_rows_skip_inside(sp_partial_rows *r)
+void sp_partial_rows_skip(sp_partial_rows *r)
 {
-    if (r) sp_exchange_skip(r->inside);
-}
-
-void sp_partial_rows_skip_last(sp_partial_rows *r)
-{
-    if (r) sp_exchange_skip(r->exchange);
+    if (!r) return;
+    sp_exchange_skip(r->inside);
+    r->failed_last = 1;
 }

@@ -48,8 +48,8 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *rows, const spmm_multivector 
  *          sums have been told or will be by sp_partial_rows_end() */
 spmm_status sp_partial_rows_pass_on(sp_partial_rows *rows, sp_phases *phases);
 
-/** Waits for the rows of other ranks, as sp_exchange_end() does; does nothing if no exchange has begun, or if it has been
- *  ended. Every rank ends the exchange of X before. */
+/** Waits for the rows of other ranks, as sp_exchange_end() does, or tells the neighbours of a failure; does nothing if no exchange
+ *  has begun, or if it has been ended. On GPUs every rank ends the exchanges of X before. */
 spmm_status sp_partial_rows_end(sp_partial_rows *rows);
 
 /** Does what sp_exchange_settle() does. Local; accepts NULL. */
@@ -72,10 +72,9 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
  *  between nodes alone (sp_node_sums_create()); 0 if `rows` is NULL. Local. */
 int64_t sp_partial_rows_messages(const sp_partial_rows *rows);
 
-/** On a rank that failed before, the first takes the place of sp_partial_rows_begin() and _pass_on(), the second that of
- *  sp_partial_rows_end(), like sp_exchange_skip(). Both accept NULL. */
-void sp_partial_rows_skip_inside(sp_partial_rows *rows);
-void sp_partial_rows_skip_last(sp_partial_rows *rows);
+/** Takes the place of sp_partial_rows_begin() and _pass_on() on a rank that failed before, like sp_exchange_skip();
+ *  sp_partial_rows_end() has to follow. Accepts NULL. */
+void sp_partial_rows_skip(sp_partial_rows *rows);
 
 /** As sp_row_blocks_map(), of the matrix of the rows for other ranks. Local; accepts NULL. */
 spmm_status sp_partial_rows_map(sp_partial_rows *rows, int *all);

@@ -72,9 +72,6 @@ static spmm_status find_parts(const spmm_plan_options *o, spmm_plan *p)
             SPMM_ERR_USAGE,
             "%d column blocks of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes",
             o->column_blocks, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
-    if (o->column_blocks > 1 && p->given->joint)
-        status = sp_fail(SPMM_ERR_USAGE, "%d column blocks: the joint exchange moves whole rows, expected 1",
-                         o->column_blocks);
     TRY(sp_agree(p->grid->comm, "plan", status));
     if (o->column_blocks > 0) p->column_blocks.count = o->column_blocks;
     sp_row_blocks_find(p->halo, !o->no_overlap && o->column_blocks < 2, &p->parts);

@@ -67,7 +67,7 @@ typedef struct sp_variant {
                           enough memory */
 } sp_variant;
 
-enum { SP_MOST_VARIANTS = 6 };
+enum { SP_MOST_VARIANTS = 8 };
 
 /** The variants that a plan was chosen from. */
 typedef struct sp_variants {

@@ -50,6 +50,7 @@ typedef struct sp_pending {
     double alpha, beta;
     double seconds;           /* that the begin took */
     spmm_multivector y;       /* the caller's */
+    spmm_multivector x;       /* all columns of X: the caller's, or the plan's copy */
     spmm_multivector product; /* where A X goes: the caller's Y, or the plan's */
 } sp_pending;
 

@@ -26,7 +26,7 @@ static const double LITTLE = 0.02;
 static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
 /** Number of variants that are timed at most. */
-enum { MOST_TIMED = 4 };
+enum { MOST_TIMED = 5 };
 
 /** A product takes so many seconds at least to be timed only once. */
 static const double LONG = 0.5;
@@ -116,12 +116,14 @@ static double in_blocks(const product_parts *m, int n)
 
 static double modelled(const trials *t, const sp_variant *v)
 {
-    const product_parts *const m = &t->model;
+    product_parts scaled = t->model;
+    const product_parts *const m = &scaled;
+    if (v->exchange == SPMM_EXCHANGE_JOINT && t->joint) {
+        scaled.rows *= (double)sp_halo_all_moved(t->joint) / (double)sp_halo_all_moved(t->halo);
+        return in_blocks(m, v->column_blocks);
+    }
     const double exchange = EMPTY_EXCHANGE + m->rows;
     if (v->column_blocks > 1) return in_blocks(m, v->column_blocks);
-    if (v->exchange == SPMM_EXCHANGE_JOINT && t->joint)
-        return m->kernels + EMPTY_EXCHANGE +
-               m->rows * (double)sp_halo_all_moved(t->joint) / (double)sp_halo_all_moved(t->halo);
     if (!v->overlap) return m->kernels + exchange;
     const double beside = m->interior * m->kernels;
     return m->kernels - beside + (beside > exchange ? beside : exchange) + LAUNCH;
@@ -174,10 +176,13 @@ static void list(const trials *t, const spmm_plan *p, int apart, int interior, s
         add(all, t->halo->kind, 1, 0);
         if (interior) add(all, t->halo->kind, 1, 1);
     }
-    if (gpu && overlap && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint)
-        for (int n = best; n > 1; n /= 2)
-            if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
-    if (t->joint && o->column_blocks <= 1) add(all, SPMM_EXCHANGE_JOINT, 1, overlap);
+    const int cuts = gpu && overlap && o->column_blocks == 0;
+    for (int n = best; n > 1 && cuts && t->halo->all_moved > 0; n /= 2)
+        if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
+    if (!t->joint) return;
+    add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
+    for (int n = best; n > 1 && cuts && t->joint->all_moved > 0; n /= 2)
+        if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, SPMM_EXCHANGE_JOINT, n, 1);
 }
 
 static spmm_status create_variant(const trials *t, const sp_variant *v, spmm_plan **plan)
@@ -243,15 +248,15 @@ static spmm_status try_all(trials *t, spmm_plan **plan, sp_variants *all)
 static spmm_status take_joint(const trials *t, spmm_plan **plan, sp_variants *all)
 {
     spmm_plan *other = NULL;
-    for (int i = 1; i < all->count; i++) {
-        if (all->variant[i].exchange != SPMM_EXCHANGE_JOINT) continue;
-        const spmm_status status = create_variant(t, &all->variant[i], &other);
-        if (status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT) return SPMM_OK;
-        TRY(status);
-        spmm_plan_destroy(*plan);
-        *plan = other;
-        all->chosen = i;
-    }
+    int i = 1;
+    while (i < all->count && all->variant[i].exchange != SPMM_EXCHANGE_JOINT) i++;
+    if (i == all->count) return SPMM_OK;
+    const spmm_status status = create_variant(t, &all->variant[i], &other);
+    if (status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT) return SPMM_OK;
+    TRY(status);
+    spmm_plan_destroy(*plan);
+    *plan = other;
+    all->chosen = i;
     return SPMM_OK;
 }
 
