@@ -129,7 +129,7 @@ static void fail(const spmm_block *block, const reference *r, spmm_exchange exch
     CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
     put_x(r, 1, &x);
     wrong = x;
-    wrong.k++;
+    wrong.k--;
     for (int n = 0; n < 2; n++) {
         const spmm_status status = spmm_apply(plan, 1, test_.rank == bad ? &wrong : &x, 0, &y);
         if (test_.rank == bad) CHECK_INT(status, SPMM_ERR_USAGE);
