@@ -260,6 +260,7 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, const sp_exc
         x->options = *o;
         x->stream = x->ops->alone && o->alone ? SP_STREAM_MAIN : SP_STREAM_MOVE;
         x->queues = x->ops->queues;
+        x->beside = !o->alone;
         status = allocate(x);
     }
     status = sp_agree(grid->comm, "exchange", status);
@@ -441,6 +442,11 @@ spmm_status sp_exchange_end(sp_exchange *x) { return x ? x->ops->end(x) : SPMM_O
 spmm_status sp_exchange_settle(sp_exchange *x) { return x && x->ops->settle ? x->ops->settle(x) : SPMM_OK; }
 
 int64_t sp_exchange_pitch(const sp_exchange *x) { return x->pitch; }
+
+void sp_exchange_beside(sp_exchange *x, int kernels)
+{
+    if (x) x->beside = kernels;
+}
 
 sp_stream sp_exchange_stream(const sp_exchange *x) { return x->stream; }
 

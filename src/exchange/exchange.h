@@ -39,6 +39,10 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
  *  all ranks. Local. */
 int64_t sp_exchange_pitch(const sp_exchange *exchange);
 
+/** Says whether kernels of this rank will run beside the exchanges that follow: with none, one may take more of the GPU. At first
+ *  they are taken to, unless options.alone is 1. Local; accepts NULL. */
+void sp_exchange_beside(sp_exchange *exchange, int kernels);
+
 /** Returns the stream of the exchange on a GPU. Local. */
 sp_stream sp_exchange_stream(const sp_exchange *exchange);
 

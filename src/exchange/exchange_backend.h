@@ -81,6 +81,7 @@ struct sp_exchange {
     sp_exchange_options options;
     sp_stream stream; /**< of the exchange on a GPU */
     int queues;       /**< see sp_exchange_queues() */
+    int beside;       /**< see sp_exchange_beside() */
     const sp_exchange_ops *ops;
     int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */
     sp_message *in, *out;

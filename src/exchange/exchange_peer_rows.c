@@ -244,7 +244,7 @@ static spmm_status push_rows(const sp_exchange *x)
                                      p->to[i]};
     }
     if (count == 0) return SPMM_OK;
-    return sp_cuda_push(own_rows(x), x->pitch, x->row_bytes, p->push, count, x->options.alone,
+    return sp_cuda_push(own_rows(x), x->pitch, x->row_bytes, p->push, count, !x->beside,
                         sp_device_stream(x->stream));
 }
 

@@ -108,9 +108,11 @@ static spmm_status run(spmm_plan *p, const sp_exchange *exchange, sp_phase phase
     return sp_phase_end(&p->phases, phase, s, stream);
 }
 
-static spmm_status begin_exchange(const sp_column_blocks *b, sp_exchange *exchange, int s)
+static spmm_status begin_exchange(const spmm_plan *p, sp_exchange *exchange, int s)
 {
-    return sp_exchange_begin(exchange, b->x[s].data);
+    /* nothing can be multiplied before the first column block is there */
+    if (p->column_blocks.count > 1) sp_exchange_beside(exchange, s > 0 || p->partial != NULL);
+    return sp_exchange_begin(exchange, p->column_blocks.x[s].data);
 }
 
 /** Ends what multiply_block() began, of column block s.
@@ -134,7 +136,7 @@ static spmm_status end_block(spmm_plan *p, sp_exchange *exchange, int s, const s
  *  a GPU, so do the kernels of the column blocks before, and boundary rows run beside interior rows. */
 static spmm_status multiply_block(spmm_plan *p, sp_exchange *exchange, int s, const spmm_multivector *y)
 {
-    TRY(begin_exchange(&p->column_blocks, exchange, s));
+    TRY(begin_exchange(p, exchange, s));
     return end_block(p, exchange, s, y, run(p, exchange, SP_PHASE_INTERIOR, s, y));
 }
 
@@ -148,7 +150,7 @@ static spmm_status start(spmm_plan *p)
     if (status == SPMM_OK && aside && !exchange) status = sp_stream_wait(p->boundary_stream, SP_STREAM_MAIN);
     if (status == SPMM_OK) {
         d->blocks = 1;
-        status = begin_exchange(&p->column_blocks, exchange, 0);
+        status = begin_exchange(p, exchange, 0);
         d->exchanging = status == SPMM_OK;
     }
     TRY(status);
@@ -470,7 +472,7 @@ static int ends_partial_first(const spmm_plan *p) { return p->space == SPMM_CPU;
 static spmm_status exchange_block(spmm_plan *p, int s)
 {
     const int last = s == p->column_blocks.count - 1, first = ends_partial_first(p);
-    const spmm_status begun = begin_exchange(&p->column_blocks, p->exchange, s);
+    const spmm_status begun = begin_exchange(p, p->exchange, s);
     if (begun != SPMM_OK && s == 0) sp_partial_rows_skip(p->partial);
     TRY(begun);
     const spmm_status partial = s == 0 ? sp_partial_rows_resend(p->partial) : SPMM_OK,
