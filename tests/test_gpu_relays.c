@@ -9,7 +9,8 @@
 
 static int size;
 
-static const char *const specs[] = {"uniform:600,9", "rmat:9,8", "longrows:300,2,3,250", "lap3d7:9", "uniform:7,2"};
+static const char *const specs[] = {"uniform:600,9", "rmat:9,8", "longrows:300,2,3,250", "lap3d7:9",
+                                    "uniform:7,2"};
 enum { SPECS = sizeof specs / sizeof *specs };
 
 /** Asks for rows that are handed on; NULL: as the plan finds it best. */
@@ -43,9 +44,9 @@ static int check(const spmm_block *block, const reference *r, const spmm_plan_op
     }
     spmm_plan_destroy(plan);
     if (test_.failed > failed)
-        printf("  (rank %d: %d x %d, nodes of %d, K = %lld, transport %s, exchange %d, blocks %d)\n", test_.rank,
-               block->p, block->q, node_size, (long long)r->k, transports[o->transport], (int)o->exchange,
-               o->column_blocks);
+        printf("  (rank %d: %d x %d, nodes of %d, K = %lld, transport %s, exchange %d, blocks %d)\n",
+               test_.rank, block->p, block->q, node_size, (long long)r->k, transports[o->transport],
+               (int)o->exchange, o->column_blocks);
     return relays;
 }
 
@@ -53,8 +54,8 @@ static void test_products(spmm_transport transport)
 {
     char sentence[100];
     int relays = 0;
-    snprintf(sentence, sizeof sentence, "transport %s between nodes: products are right for nodes of any size",
-             transports[transport]);
+    snprintf(sentence, sizeof sentence,
+             "transport %s between nodes: products are right for nodes of any size", transports[transport]);
     TEST(sentence) {
         int turn = 0;
         for (int m = 0; m < SPECS; m++)
@@ -67,13 +68,14 @@ static void test_products(spmm_transport transport)
                 reference_create(&block, m % 2 ? 5 : 16, INTEGERS, SPMM_REDUCE_AUTO, &r);
                 for (node_size = 2; node_size < size; node_size++, turn++)
                     for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_JOINT; e++) {
-                        const spmm_plan_options options = {.device = SPMM_CUDA,
-                                                           .transport = transport,
-                                                           .exchange = (spmm_exchange)e,
-                                                           .any_order = e == SPMM_EXCHANGE_JOINT,
-                                                           .column_blocks = e != SPMM_EXCHANGE_BCAST && m == 0 ? 2 : 0,
-                                                           .quick_plan = turn % 2,
-                                                           .no_overlap = turn % 3 == 0};
+                        const spmm_plan_options options = {
+                            .device = SPMM_CUDA,
+                            .transport = transport,
+                            .exchange = (spmm_exchange)e,
+                            .any_order = e == SPMM_EXCHANGE_JOINT,
+                            .column_blocks = e != SPMM_EXCHANGE_BCAST && m == 0 ? 2 : 0,
+                            .quick_plan = turn % 2,
+                            .no_overlap = turn % 3 == 0};
                         relays += check(&block, &r, &options);
                     }
                 node_size = 0;
@@ -90,9 +92,10 @@ static void test_choice(void)
     static const struct {
         const char *backend;
         int node_size, quick, relays;
-    } cases[] = {{"relayed", 2, 0, 1}, {NULL, 2, 1, 1}, {NULL, 2, 0, -1}, {"staged", 2, 1, 0},
+    } cases[] = {{"relayed", 2, 0, 1}, {NULL, 2, 1, 1},      {NULL, 2, 0, -1},     {"staged", 2, 1, 0},
                  {"relayed", 1, 0, 0}, {"relayed", 0, 0, 0}, {"relayed", -1, 0, 0}};
-    TEST("rows are handed on if that is faster or asked for, and never where each rank is on a node of its own") {
+    TEST(
+        "rows are handed on if that is faster or asked for, and never where each rank is on a node of its own") {
         spmm_block block;
         reference r;
         make_block("uniform:600,9", SPMM_F64, REALS, 0, 0, &block);
@@ -149,7 +152,8 @@ static void fail(const spmm_block *block, const reference *r, spmm_exchange exch
 
 static void test_failures(void)
 {
-    TEST("a rank that fails leaves nobody waiting, in column blocks on one node either, and the next product is right") {
+    TEST(
+        "a rank that fails leaves nobody waiting, in column blocks on one node either, and the next product is right") {
         for (int m = 0; m < 2; m++) {
             spmm_block block;
             reference r;
@@ -169,7 +173,8 @@ static void test_failures(void)
 static void test_exchanges(void)
 {
     TEST("exchanges alone leave what products need") {
-        for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_JOINT; e += SPMM_EXCHANGE_JOINT - SPMM_EXCHANGE_HALO) {
+        for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_JOINT;
+             e += SPMM_EXCHANGE_JOINT - SPMM_EXCHANGE_HALO) {
             const spmm_plan_options options = {.device = SPMM_CUDA,
                                                .transport = SPMM_TRANSPORT_STAGED,
                                                .exchange = (spmm_exchange)e,

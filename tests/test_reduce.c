@@ -82,10 +82,10 @@ static void test_sums(void)
                 if (trials->trial[i].seconds < least) least = trials->trial[i].seconds;
                 if (trials->trial[i].method == sp_reduction_method(r)) taken = trials->trial[i].seconds;
             }
-            CHECK(taken > 0 && 0.97 * 0.97 * taken <= least); /* what is clearly faster is taken, one after the other */
+            CHECK(taken > 0 &&
+                  0.97 * 0.97 * taken <= least); /* what is clearly faster is taken, one after the other */
             CHECK_INT(sp_reduction_run(r, y), SPMM_OK);
-            if (test_.rank == 0)
-                CHECK(y[0] == size && y[1] == size * (size - 1) / 2 && y[2] == -y[1]);
+            if (test_.rank == 0) CHECK(y[0] == size && y[1] == size * (size - 1) / 2 && y[2] == -y[1]);
         }
         sp_reduction_destroy(r);
         sp_grid_destroy(&grid);
@@ -120,7 +120,8 @@ static void test_without(void)
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &grid), SPMM_OK);
         CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_LINEAR, 0, 1, &r), SPMM_OK);
         CHECK(r == NULL);
-        CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_NCCL, 0, 1, &r), SPMM_ERR_USAGE);
+        CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_NCCL, 0, 1, &r),
+                  SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), sp_reduce_missing(SPMM_REDUCE_NCCL, SPMM_CPU));
         CHECK(r == NULL && !sp_reduce_missing(SPMM_REDUCE_MPI, SPMM_CPU));
         sp_reduction_destroy(NULL);

@@ -355,7 +355,8 @@ static int check_relays(const sp_grid *grid, const spmm_block *block, const sp_h
 
 static void test_relays(void)
 {
-    static const char *const specs[] = {"uniform:60,5", "longrows:30,2,3,25", "rmat:7,8", "lap2d5:9", "uniform:5,2"};
+    static const char *const specs[] = {"uniform:60,5", "longrows:30,2,3,25", "rmat:7,8", "lap2d5:9",
+                                        "uniform:5,2"};
     int handed_on = 0;
     TEST("without common memory, rows that several ranks of a node need cross once and are handed on") {
         for (int m = 0; m < 5; m++)

@@ -24,9 +24,9 @@ typedef struct node_setup {
     uint64_t *mine, *all; /* bitmaps of columns of other nodes: that this rank needs, that the node needs */
     int64_t *before;      /* [words + 1], number of columns in `all` before each word */
     /* without common memory */
-    uint64_t *local;           /* bitmap of the ghost rows of this rank's X */
-    int64_t *receive, *send;   /* [size][PLACES] rows to and from each rank of the node */
-    int32_t *wanted;           /* columns that this rank needs of others of the node, in the order of `receive` */
+    uint64_t *local;         /* bitmap of the ghost rows of this rank's X */
+    int64_t *receive, *send; /* [size][PLACES] rows to and from each rank of the node */
+    int32_t *wanted; /* columns that this rank needs of others of the node, in the order of `receive` */
     MPI_Request *request;
 } node_setup;
 
@@ -189,8 +189,7 @@ static spmm_status renumber(const node_setup *s, const sp_node_rows *node, sp_ha
     h->renumbered = 1;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t e = 0; e < a->nnz; e++) {
-        h->local.ja[e] =
-            (int32_t)(node->relays ? row_of(s, h, a->ja[e]) : common_row_of(s, node, a->ja[e]));
+        h->local.ja[e] = (int32_t)(node->relays ? row_of(s, h, a->ja[e]) : common_row_of(s, node, a->ja[e]));
     }
     return SPMM_OK;
 }
@@ -370,13 +369,15 @@ static spmm_status swap_wanted(node_setup *s, const sp_node_rows *node, sp_halo 
         chunks += sp_chunks(size * s->receive[i]) + sp_chunks(size * s->send[i]);
     }
     spmm_status status = sp_alloc((void **)&h->list, h->packed, sizeof *h->list, "rows to send");
-    if (status == SPMM_OK) status = sp_alloc((void **)&s->request, chunks, sizeof(MPI_Request), "the halo's messages");
+    if (status == SPMM_OK)
+        status = sp_alloc((void **)&s->request, chunks, sizeof(MPI_Request), "the halo's messages");
     TRY(sp_agree(s->grid->comm, "halo", status));
     in = h->list;
     for (int i = 0; i < node->size * PLACES; in += s->send[i++])
         TRY(sp_irecv(node->comm, i / PLACES, SP_TAG_HALO_LIST, in, size * s->send[i], s->request, &count));
     for (int i = 0; i < node->size * PLACES; out += s->receive[i++])
-        TRY(sp_isend(node->comm, i / PLACES, SP_TAG_HALO_LIST, out, size * s->receive[i], s->request, &count));
+        TRY(sp_isend(node->comm, i / PLACES, SP_TAG_HALO_LIST, out, size * s->receive[i], s->request,
+                     &count));
     return sp_wait(s->request, count);
 }
 
@@ -435,7 +436,8 @@ static spmm_status build_relays(node_setup *s, sp_node_rows *node, int *worth)
     const int me = s->grid->coords[0];
     int64_t rows[2];
     spmm_status status = allocate(s, node);
-    if (status == SPMM_OK) status = sp_alloc_zero((void **)&s->local, s->words, sizeof *s->local, "the rows of a node");
+    if (status == SPMM_OK)
+        status = sp_alloc_zero((void **)&s->local, s->words, sizeof *s->local, "the rows of a node");
     TRY(sp_agree(s->grid->comm, "halo", status));
     TRY(find_owners(s, node));
     mark_needed(s, s->first[me], s->first[me + 1], s->local);
@@ -460,7 +462,9 @@ spmm_status sp_node_relays_create(const sp_grid *grid, const spmm_block *block, 
     TRY_GOTO(find_ranks(grid, node, &consecutive, &shared), done);
     TRY_GOTO(sp_all(grid->comm, node->size == grid->dims[0], &on_one_node), done);
     if (consecutive && shared && !on_one_node) TRY_GOTO(build_relays(&s, node, &worth), done);
-    *why = worth ? NULL : !consecutive ? SP_NOT_CONSECUTIVE : "few rows are needed by several ranks of a node";
+    *why = worth          ? NULL
+           : !consecutive ? SP_NOT_CONSECUTIVE
+                          : "few rows are needed by several ranks of a node";
 done:
     free_setup(&s);
     if (status != SPMM_OK || !worth) sp_node_rows_destroy(node);

@@ -16,7 +16,8 @@ typedef struct sp_node_rows {
      *  all_moved are the rows that cross between nodes. halo.node points to this object. */
     sp_halo halo;
     int relays; /**< 1: without common memory, rows are handed on by the next two, in the numbering of `halo` */
-    sp_halo between; /**< what this rank receives for its node, and own rows that it sends to ranks that receive for theirs */
+    sp_halo
+        between; /**< what this rank receives for its node, and own rows that it sends to ranks that receive for theirs */
     /** Afterwards: rows between ranks of the node, which have their numbers in `comm`: own rows, and rows that `between` has
      *  brought. The numbers of rows to send count from the first own row, so that they may be negative. */
     sp_halo inside;

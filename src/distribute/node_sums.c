@@ -28,10 +28,10 @@ typedef struct node_sums_setup {
     const sp_joint *joint;
     int parts, me;
     MPI_Comm comm; /* ranks of the process column on this node */
-    int *node;    /* [parts] the first rank of each rank's node */
-    tally *of;    /* [parts] of each node, by its first rank */
-    place *adder; /* [ghost rows of moves] whose row each is added to; itself: it is not */
-    place *told;  /* [moves.own] the same of the rows that this rank computes, told by their owners */
+    int *node;     /* [parts] the first rank of each rank's node */
+    tally *of;     /* [parts] of each node, by its first rank */
+    place *adder;  /* [ghost rows of moves] whose row each is added to; itself: it is not */
+    place *told;   /* [moves.own] the same of the rows that this rank computes, told by their owners */
     place *given,
         *taken; /* [rows sent inside], [rows received inside]: the owner of each row, and its number among the
                                rows that the rank which receives it here computes for that owner, or, if it is the owner,
@@ -55,8 +55,7 @@ typedef struct node_sums_setup {
 static spmm_status find_nodes(node_sums_setup *s, int *some)
 {
     int first = s->me, size, simple;
-    TRY(SP_MPI(
-        MPI_Comm_split_type(s->grid->col_comm, MPI_COMM_TYPE_SHARED, s->me, MPI_INFO_NULL, &s->comm)));
+    TRY(SP_MPI(MPI_Comm_split_type(s->grid->col_comm, MPI_COMM_TYPE_SHARED, s->me, MPI_INFO_NULL, &s->comm)));
     MPI_Comm_size(s->comm, &size);
     TRY(SP_MPI(MPI_Bcast(&first, 1, MPI_INT, 0, s->comm)));
     TRY(SP_MPI(MPI_Allgather(&first, 1, MPI_INT, s->node, 1, MPI_INT, s->grid->col_comm)));
@@ -347,11 +346,8 @@ static void free_setup(node_sums_setup *s)
 spmm_status sp_node_sums_create(const sp_grid *grid, const sp_joint *joint, sp_node_sums **sums,
                                 int64_t *message_rows)
 {
-    node_sums_setup s = {.grid = grid,
-                         .joint = joint,
-                         .parts = grid->dims[0],
-                         .me = grid->coords[0],
-                         .comm = MPI_COMM_NULL};
+    node_sums_setup s = {
+        .grid = grid, .joint = joint, .parts = grid->dims[0], .me = grid->coords[0], .comm = MPI_COMM_NULL};
     int some = 0, worth = 0;
     spmm_status status;
     *sums = NULL;

@@ -103,9 +103,8 @@ spmm_status sp_exchange_check(const sp_exchange *x, const MPI_Status *status, co
     int bytes = 0;
     TRY(SP_MPI(MPI_Get_count(status, MPI_BYTE, &bytes)));
     if (bytes == m->bytes) return SPMM_OK;
-    return sp_fail(SPMM_ERR_MPI,
-                   "rank %d sent %d bytes of X instead of %lld: it failed", sp_exchange_rank_of(x, m->peer),
-                   bytes, (long long)m->bytes);
+    return sp_fail(SPMM_ERR_MPI, "rank %d sent %d bytes of X instead of %lld: it failed",
+                   sp_exchange_rank_of(x, m->peer), bytes, (long long)m->bytes);
 }
 
 int sp_exchange_rank_of(const sp_exchange *x, int peer)
@@ -394,7 +393,8 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
     int there, count;
     *exchange = NULL;
     if (halo->node && halo->node->relays) {
-        static const backend relayed = {"relayed", SPMM_CUDA, SPMM_TRANSPORT_AUTO, &sp_exchange_relayed, SP_TRY_ALWAYS};
+        static const backend relayed = {"relayed", SPMM_CUDA, SPMM_TRANSPORT_AUTO, &sp_exchange_relayed,
+                                        SP_TRY_ALWAYS};
         return create(grid, halo, o, &relayed, exchange);
     }
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));

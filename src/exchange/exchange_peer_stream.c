@@ -292,11 +292,10 @@ static spmm_status end(sp_exchange *x)
         read_notice(x, &p->neighbour[p->source[i]], &place);
         p->comes[i] = place.at >= 0;
         if (!p->comes[i])
-            missed = sp_fail(
-                SPMM_ERR_MPI,
-                "rank %d wrote no rows of X: it failed, or one of us captured "
-                "the exchange in a CUDA graph and the other did not",
-                sp_exchange_rank_of(x, x->in[i].peer));
+            missed = sp_fail(SPMM_ERR_MPI,
+                             "rank %d wrote no rows of X: it failed, or one of us captured "
+                             "the exchange in a CUDA graph and the other did not",
+                             sp_exchange_rank_of(x, x->in[i].peer));
     }
     if (p->captured && !sp_peer_attached(x))
         return sp_fail(SPMM_ERR_USAGE,
@@ -332,8 +331,7 @@ static spmm_status look_around(const sp_exchange *x)
         if (g->lost || !(alone || atomic_load(&g->board->broken))) continue;
         g->lost = 1;
         TRY(replace(x, g));
-        status = sp_fail(SPMM_ERR_MPI,
-                         "rank %d failed in the middle of an exchange of X",
+        status = sp_fail(SPMM_ERR_MPI, "rank %d failed in the middle of an exchange of X",
                          sp_exchange_rank_of(x, g->rank));
     }
     return status;

@@ -36,7 +36,8 @@ static spmm_status connect(sp_exchange *x)
     TRY(sp_exchange_create(&r->node, &node->inside, &o, &r->inside));
     x->transport = sp_exchange_transport(r->between);
     x->queues = sp_exchange_queues(r->between) && sp_exchange_queues(r->inside);
-    snprintf(r->name, sizeof r->name, "%s+%s", sp_exchange_backend(r->between), sp_exchange_backend(r->inside));
+    snprintf(r->name, sizeof r->name, "%s+%s", sp_exchange_backend(r->between),
+             sp_exchange_backend(r->inside));
     x->backend = r->name;
     return SPMM_OK;
 }

@@ -187,7 +187,8 @@ static spmm_status await(const sp_exchange *x, const _Atomic uint64_t *counter, 
 
 static spmm_status failure_of(const sp_exchange *x, int rank, const char *what)
 {
-    return sp_fail(SPMM_ERR_MPI, "rank %d %s: it failed", sp_exchange_rank_of(x, node_of(x)->first_rank + rank), what);
+    return sp_fail(SPMM_ERR_MPI, "rank %d %s: it failed",
+                   sp_exchange_rank_of(x, node_of(x)->first_rank + rank), what);
 }
 
 /** Waits until the ranks whose rows this rank needs have written their own, and finds out whether one of them has

@@ -26,7 +26,7 @@ struct sp_partial_rows {
     /* 1: there are no rows to send in the exchange within the node, and in the other one, of which the neighbours have not been
      * told yet */
     int failed_inside, failed_last;
-    spmm_multivector s;  /* the partial rows: those of other ranks are its ghost rows */
+    spmm_multivector s; /* the partial rows: those of other ranks are its ghost rows */
     /* what is added to Y and, with `node`, within S: on a GPU in memory of their own, else arrays of the joint or of `node` */
     sp_row_sums sums, node_sums;
     int64_t message_rows;

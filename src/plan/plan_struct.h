@@ -56,7 +56,8 @@ typedef struct sp_pending {
 
 struct spmm_plan {
     const sp_grid *grid;
-    const sp_halo *halo;  /* of the rows that this plan moves: `given`, or node.halo if ranks of a node have rows in common */
+    const sp_halo *
+        halo; /* of the rows that this plan moves: `given`, or node.halo if ranks of a node have rows in common */
     const sp_halo *given; /* what sp_plan_create() was told */
     const spmm_block *block;
     spmm_plan_options options; /* the caller's */
@@ -67,7 +68,7 @@ struct spmm_plan {
     sp_plan_own *own; /* what grid and halo point to, if spmm_plan_create() made the plan; else NULL */
     sp_variants variants;
     sp_reduce_trials reduce_trials; /* what its reduction was chosen from */
-    sp_node_rows node; /* if ranks of a node have rows of X in common; else zeroed */
+    sp_node_rows node;              /* if ranks of a node have rows of X in common; else zeroed */
     int64_t k, y_rows;
     spmm_precision precision;
     spmm_device space; /* memory of X and Y */

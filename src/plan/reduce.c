@@ -259,7 +259,8 @@ static spmm_status sum_once(void *of)
 static spmm_status create_y(const sp_reduction *what, void **y)
 {
     *y = NULL;
-    if (what->space == SPMM_CPU) return sp_alloc_zero(y, what->elements, sp_value_size(what->precision), "a partial Y");
+    if (what->space == SPMM_CPU)
+        return sp_alloc_zero(y, what->elements, sp_value_size(what->precision), "a partial Y");
     TRY(sp_device_alloc_exchanged(y, bytes_of(what), "a partial Y"));
     return sp_device_zero(*y, bytes_of(what));
 }
@@ -287,7 +288,8 @@ static spmm_status try_method(const sp_grid *grid, const sp_reduction *what, spm
 /** Times the methods that leave the sum on the first rank, and keeps the fastest. Collective. */
 static spmm_status fastest(const sp_grid *grid, const sp_reduction *what, void *y, sp_reduction **best)
 {
-    static const spmm_reduce methods[] = {SPMM_REDUCE_TREE, SPMM_REDUCE_MPI, SPMM_REDUCE_LINEAR, SPMM_REDUCE_NCCL};
+    static const spmm_reduce methods[] = {SPMM_REDUCE_TREE, SPMM_REDUCE_MPI, SPMM_REDUCE_LINEAR,
+                                          SPMM_REDUCE_NCCL};
     sp_reduce_trials trials = {0};
     double least = INFINITY;
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
@@ -341,8 +343,8 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
     if (grid->dims[1] == 1) return SPMM_OK;
     if (method != SPMM_REDUCE_AUTO) return create(grid, &what, method, 0, reduction);
     if (timed) return create_fastest(grid, &what, reduction);
-    return create(grid, &what, space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE, 1,
-                  reduction);
+    return create(grid, &what, space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE,
+                  1, reduction);
 }
 
 void sp_reduction_destroy(sp_reduction *r)

@@ -72,7 +72,8 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, spmm
 }
 
 /** Measures an exchange of whole rows of X by the given halo. */
-static spmm_status time_exchange(const spmm_plan_options *o, const spmm_plan *p, const sp_halo *halo, double *seconds)
+static spmm_status time_exchange(const spmm_plan_options *o, const spmm_plan *p, const sp_halo *halo,
+                                 double *seconds)
 {
     const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
     const sp_exchange_options move = {.row_bytes = row_bytes,
@@ -91,7 +92,8 @@ spmm_status sp_relay_x(const spmm_block *block, const spmm_plan_options *o, spmm
 {
     sp_relaying relaying;
     const char *why;
-    if (o->device != SPMM_CUDA || p->halo->all_moved == 0 || o->transport == SPMM_TRANSPORT_PEER) return SPMM_OK;
+    if (o->device != SPMM_CUDA || p->halo->all_moved == 0 || o->transport == SPMM_TRANSPORT_PEER)
+        return SPMM_OK;
     TRY(sp_exchange_relaying(p->grid->comm, &relaying));
     if (relaying == SP_RELAY_NEVER) return SPMM_OK;
     const spmm_block here = multiplied_here(block, p);

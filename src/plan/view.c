@@ -48,9 +48,10 @@ static void print_kept(const spmm_plan *p, FILE *f)
     const int64_t read = p->given->all_moved - p->halo->all_moved,
                   kept = j ? j->moves.all_moved - sp_partial_rows_messages(p->partial) : 0;
     if (read > 0 && p->halo->node->relays)
-        fprintf(f,
-                "            %lld of the rows do not cross between nodes: a row that several ranks of a node need crosses once\n",
-                (long long)read);
+        fprintf(
+            f,
+            "            %lld of the rows do not cross between nodes: a row that several ranks of a node need crosses once\n",
+            (long long)read);
     else if (read > 0)
         fprintf(f, "            %lld of the rows are read in place, in memory that ranks of a node share\n",
                 (long long)read);

@@ -64,9 +64,9 @@ typedef struct sp_record {
         int64_t message_rows;
     } moved; /**< communication in one product */
     struct {
-        sp_variants variants; /**< the ways of exchanging that the plan was chosen from */
+        sp_variants variants;           /**< the ways of exchanging that the plan was chosen from */
         sp_reduce_trials reduce_trials; /**< the ways of adding partial Y that it was chosen from */
-        double one_rank;      /**< seconds of all ranks' kernels, about what one rank would take */
+        double one_rank;                /**< seconds of all ranks' kernels, about what one rank would take */
     } plan;
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
