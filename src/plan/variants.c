@@ -29,7 +29,7 @@ static const double LITTLE = 0.02;
 static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
 /** Number of variants that are timed at most. */
-enum { MOST_TIMED = 5 };
+enum { MOST_TIMED = 4 };
 
 /** A product takes so many seconds at least to be timed only once. */
 static const double LONG = 0.5;
@@ -179,16 +179,16 @@ static void list(const trials *t, const spmm_plan *p, int apart, int interior, s
         add(all, t->halo->kind, 1, 0);
         if (interior) add(all, t->halo->kind, 1, 1);
     }
-    const int cuts = gpu && overlap && o->column_blocks == 0;
-    for (int n = best; n > 1 && cuts && t->halo->all_moved > 0; n /= 2)
+    const int cuts = gpu && overlap && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint;
+    for (int n = best; n > 1 && cuts; n /= 2)
         if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
-    /* of a scattered matrix narrow blocks of X can stay in a GPU's cache */
-    if (cuts && best > 1 && blocks == best && sp_column_blocks_fit(t->k, p->precision, 2 * best))
+    /* blocks of rows that are long enough for more of them can each stay in a GPU's cache */
+    if (cuts && best > 1 && blocks == best &&
+        sp_column_blocks_best(t->k / 2, p->precision, INT64_MAX) == best &&
+        sp_column_blocks_fit(t->k, p->precision, 2 * best))
         add(all, t->halo->kind, 2 * best, 1);
-    if (!t->joint) return;
-    add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
-    for (int n = best; n > 1 && cuts && t->joint->all_moved > 0; n /= 2)
-        if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, SPMM_EXCHANGE_JOINT, n, 1);
+    /* cutting X was never faster with the joint exchange (docs/PERFORMANCE.md) */
+    if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
 }
 
 static spmm_status create_variant(const trials *t, const sp_variant *v, spmm_plan **plan)
