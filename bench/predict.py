@@ -13,6 +13,7 @@ import argparse
 import csv
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def options():
     parser.add_argument("-d", choices=("cpu", "cuda"), default="cpu", dest="device", help="(default cpu)")
     parser.add_argument("--rounds", type=int, default=5, help="(default 5)")
     parser.add_argument("--program", default=f"{ROOT}/build/cpu/spmm_mpi")
-    parser.add_argument("--mpirun", default="mpirun")
+    parser.add_argument("--mpirun", default="mpirun", help="with its options, in one word")
     parser.add_argument("--csv", metavar="FILE")
     return parser.parse_args()
 
@@ -57,7 +58,7 @@ def record_of(command, path):
 def case(o, folder, matrix, k, ranks):
     """(prediction, record) of one round."""
     machine, records = os.path.join(folder, "a.machine"), os.path.join(folder, "a.jsonl")
-    run = [o.mpirun, "-np", str(ranks), o.program, "-d", o.device, "-t", "1", "-k", str(k), "--verify", "none"]
+    run = [*shlex.split(o.mpirun), "-np", str(ranks), o.program, "-d", o.device, "-t", "1", "-k", str(k), "--verify", "none"]
     if not os.path.exists(machine):
         subprocess.run([*run, "-q", "-r", "1", f"--probe={machine}", "lap2d5:20"], capture_output=True, check=True)
     predicted = record_of([o.program, "-d", o.device, "-k", str(k), "--dry-run", "--plan-ranks", str(ranks), "--machine", machine,

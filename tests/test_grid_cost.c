@@ -155,6 +155,8 @@ static void test_predictions(void)
         CHECK(near(t.barrier, 1e-6 + 1e-5));
         const sp_product_time b = time_of(&a, &machine, 4, 1, SPMM_EXCHANGE_BCAST);
         CHECK(b.exchange > t.exchange && b.kernel == t.kernel);
+        /* a rank receives 8 rows of its neighbour and half of the 16 of the other node, and hands these on */
+        CHECK(near(b.exchange, 1e-6 + 16 * 512.0 / (1 << 28) + 1e-5 + 16 * 512.0 / (1 << 26)));
     }
     TEST("the parts add up on every grid, and what is slower or larger takes no less time") {
         static const int grids[][2] = {{1, 1}, {2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 4}};

@@ -90,7 +90,8 @@ static traffic halo_traffic(const grid_model *m, const sp_rank_count *c, int ran
                      {(double)(c->sends_to - c->far_to), (double)c->far_to}};
 }
 
-/** Every rank of a process column sends its rows of X to all others of the column. */
+/** Every rank of a process column sends its rows of X to all others of the column, to each node once; its ranks share in receiving
+ *  them, and hand them on. */
 static traffic bcast_traffic(const grid_model *m, const sp_rank_count *c, int rank)
 {
     const sp_ranges *const r = m->ranges;
@@ -100,14 +101,16 @@ static traffic bcast_traffic(const grid_model *m, const sp_rank_count *c, int ra
     const int64_t first = (node * per_node - q + r->q - 1) / r->q;
     int64_t end = ((node + 1) * per_node - q + r->q - 1) / r->q;
     if (end > r->p) end = r->p;
-    const double others = (double)r->p - 1, near = (double)(end - first) - 1, own = (double)c->x_rows;
+    const double here = (double)(end - first), near = here - 1, own = (double)c->x_rows;
     const double near_rows = (double)(owned[end] - owned[first]) - own;
-    const double all_rows = (double)(owned[r->p] - owned[0]) - own;
-    return (traffic){{near_rows, all_rows - near_rows},
-                     {own * near, own * (others - near)},
+    /* what each of the node's ranks has to do with others, if these have as many on theirs */
+    const double far_ranks = ((double)r->p - here) / here;
+    const double far_rows = ((double)(owned[r->p] - owned[0]) - own - near_rows) / here;
+    return (traffic){{near_rows + near * far_rows, far_rows},
+                     {near * (own + far_rows), own * far_ranks},
                      0,
-                     {near, others - near},
-                     {near, others - near}};
+                     {near, far_ranks},
+                     {near, far_ranks}};
 }
 
 /** Rows of X and partial rows of Y travel from the same ranks. */

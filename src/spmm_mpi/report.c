@@ -238,6 +238,9 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
             out,
             "exchange   by %s, %.0f %% of its time hidden behind the %.0f %% of the rows that wait for no row of X\n",
             last->run.transport, 100 * last->moved.hidden, 100 * last->moved.interior);
+    if (last->moved.message_rows > 0 && last->moved.message_rows < last->moved.all_rows)
+        fprintf(out, "           %lld rows cross between nodes, of %lld that ranks need of one another\n",
+                (long long)last->moved.message_rows, (long long)last->moved.all_rows);
     variants(out, last);
     reductions(out, last);
     fewer_ranks(out, last);
