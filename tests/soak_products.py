@@ -159,7 +159,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     kernel_words, kernels = pick_kernel(rng, matrix, known, columns, output, grid is not None and grid[1] == 1)
     slices = [n for n in range(1, 17) if all(columns_fit(k, n, precision) for k in columns)]
     verify = rng.choice((None, None, "full", "sample", "none"))
-    exchange = rng.choice((None, None, "auto", "halo", "bcast"))
+    exchange = rng.choice((None, None, "auto", "halo", "bcast", "joint"))
     repeat, warmup = rng.choice((1, 2, 3)), rng.choice((0, 0, 1))
     threads = rng.choice((None, 1, 2, 3))
     volume = rng.choice(([], [], ["-q"], ["-v"]))

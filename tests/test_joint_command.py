@@ -70,9 +70,13 @@ with test("--dry-run counts it before the job, as few rows as the ranks then mov
     record = run("--dry-run", "--plan-ranks", 4, "--grid", "4x1", "--reproducible", "off", "--machine", machine, "-k", 64, GRAPH).records[0]
     equal(record["prediction"]["exchange"], "joint", record)
 
+with test("X may be cut into blocks of columns"):
+    for ranks in (2, 3):
+        record = run(*QUICK, "--exchange", "joint", "--column-blocks", 4, "-k", 16, GRAPH, ranks=ranks).records[0]
+        equal((record["moved"]["column_blocks"], record["run"]["exchange"], record["error"]["passed"]), (4, "joint", True), record)
+
 with test("what makes no sense is exit code 2 with one line"):
-    for options in (("--exchange", "joined"), ("--reproducible", "maybe"), ("--plan", "slow"),
-                    ("--exchange", "joint", "--column-blocks", 2, "-k", 16)):
+    for options in (("--exchange", "joined"), ("--reproducible", "maybe"), ("--plan", "slow")):
         result = run(*QUICK, *options, GRAPH, ranks=2)
         equal((result.code, len(result.error_lines())), (2, 1), f"{options} {result.err}")
 

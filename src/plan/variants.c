@@ -25,7 +25,7 @@ static const double DOUBTED = 1.4;
 /** An exchange that takes less than this share of a product's kernels is not worth any trials. */
 static const double LITTLE = 0.02;
 
-/** Seconds of an exchange on a GPU whatever its rows, and of a launch with its tail (docs/PERFORMANCE.md, small halos). */
+/** On GPUs: seconds of an exchange whatever its rows, and of a launch with its tail (docs/PERFORMANCE.md, small halos). */
 static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
 /** Number of variants that are timed at most. */
@@ -36,10 +36,11 @@ static const double LONG = 0.5;
 
 /** What the first variant takes. */
 typedef struct product_parts {
-    double kernels;  /* seconds of a product without its exchange and without column blocks */
-    double rows;     /* seconds of the exchange alone beyond EMPTY_EXCHANGE, without column blocks */
-    double interior; /* share of the rows that are computed during the exchange, without column blocks */
-    double a_share;  /* share of A in the bytes that the kernel reads and writes at least */
+    double kernels;       /* seconds of a product without its exchange and without column blocks */
+    double rows;          /* seconds of the exchange alone beyond `empty`, without column blocks */
+    double empty, launch; /* EMPTY_EXCHANGE and LAUNCH; on CPUs 0 */
+    double interior;      /* share of the rows that are computed during the exchange, without column blocks */
+    double a_share;       /* share of A in the bytes that the kernel reads and writes at least */
 } product_parts;
 
 typedef struct trials {
@@ -105,14 +106,14 @@ static spmm_status time_plan(spmm_plan *p, double *product, double *kernels, dou
 
 static double kernels_in_blocks(const product_parts *m, int n)
 {
-    return m->kernels * (1 + (n - 1) * m->a_share) + (n - 1) * LAUNCH;
+    return m->kernels * (1 + (n - 1) * m->a_share) + (n - 1) * m->launch;
 }
 
 /** Returns the modelled time of a product with n column blocks: each but the first is exchanged while the one before is
  *  multiplied, and each reads all of A. */
 static double in_blocks(const product_parts *m, int n)
 {
-    const double kernels = kernels_in_blocks(m, n), each = EMPTY_EXCHANGE + m->rows / n;
+    const double kernels = kernels_in_blocks(m, n), each = m->empty + m->rows / n;
     const double wait = each > kernels / n ? each - kernels / n : 0;
     return each + kernels + (n - 1) * wait;
 }
@@ -125,11 +126,11 @@ static double modelled(const trials *t, const sp_variant *v)
         scaled.rows *= (double)sp_halo_all_moved(t->joint) / (double)sp_halo_all_moved(t->halo);
         return in_blocks(m, v->column_blocks);
     }
-    const double exchange = EMPTY_EXCHANGE + m->rows;
+    const double exchange = m->empty + m->rows;
     if (v->column_blocks > 1) return in_blocks(m, v->column_blocks);
     if (!v->overlap) return m->kernels + exchange;
     const double beside = m->interior * m->kernels;
-    return m->kernels - beside + (beside > exchange ? beside : exchange) + LAUNCH;
+    return m->kernels - beside + (beside > exchange ? beside : exchange) + m->launch;
 }
 
 /** Measures the parts of the first variant. Collective. */
@@ -142,12 +143,16 @@ static spmm_status measure(trials *t, spmm_plan *p, sp_variant *first)
     double exchange = 0;
     double sums[4] = {(double)t->interior, (double)a->rows,
                       (double)a->nnz * (double)(4 + sp_value_size(a->precision)), rows * row_bytes};
+    if (p->space == SPMM_CUDA) {
+        t->model.empty = EMPTY_EXCHANGE;
+        t->model.launch = LAUNCH;
+    }
     TRY(time_plan(p, &first->measured, &t->model.kernels, &exchange));
     TRY(sp_sum(t->grid->comm, sums, 4));
     t->model.interior = sums[1] > 0 ? sums[0] / sums[1] : 0;
     t->model.a_share = sums[2] > 0 ? sums[2] / (sums[2] + sums[3]) : 0;
-    t->model.rows = fmax(0, exchange - blocks * EMPTY_EXCHANGE);
-    t->model.kernels = fmax(0, t->model.kernels - (blocks - 1) * LAUNCH) /
+    t->model.rows = fmax(0, exchange - blocks * t->model.empty);
+    t->model.kernels = fmax(0, t->model.kernels - (blocks - 1) * t->model.launch) /
                        (1 + (blocks - 1) * t->model.a_share);
     return SPMM_OK;
 }
@@ -250,7 +255,7 @@ static spmm_status try_all(trials *t, spmm_plan **plan, sp_variants *all)
         t->options.transport = sp_exchange_transport((*plan)->exchange);
     if ((*plan)->reduction) t->options.reduce = sp_reduction_method((*plan)->reduction); /* timed already */
     for (i = 0; i < all->count; i++) all->variant[i].modelled = modelled(t, &all->variant[i]);
-    if (EMPTY_EXCHANGE + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
+    if (t->model.empty + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
     for (; (i = next(all, timed)) >= 0; timed++) TRY(try_variant(t, all, i, plan));
     return SPMM_OK;
 }
