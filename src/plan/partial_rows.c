@@ -328,7 +328,7 @@ static spmm_status go_on(sp_partial_rows *r, sp_phases *phases)
     spmm_status status = moves ? end_exchange(r) : SPMM_OK;
     if (status == SPMM_OK && phases) status = add_in_s(r, phases);
     if (status == SPMM_OK) return moves ? begin_exchange(r, r->exchange) : SPMM_OK;
-    r->failed_last = moves;
+    r->failed_last |= moves;
     return status;
 }
 
