@@ -4,7 +4,8 @@
  *      mpirun -np GPUS bench_exchange [K [MATRIX...]]      MATRIX: a generator's spec, a Matrix Market or an .spmm file
  *
  *  A time is that of a product in a row of PRODUCTS, of the slowest rank; the backends take turns, and the medians of
- *  ROUNDS rounds are shown, in microseconds; so is the median of the rounds' differences. Every backend's Y is
+ *  ROUNDS rounds are shown, in microseconds; so are the median of the rounds' differences, that of the exchange alone, and the GB/s
+ *  that the rank with the most rows receives by then. Every backend's Y is
  *  compared with that of the CPU, bit by bit: exit status 1 if one differs. CSV on the standard output. The bar: by
  *  the fastest backend the exchange adds at most 12 microseconds. */
 #include <omp.h>
@@ -17,6 +18,7 @@
 #include "comm/comm.h"
 #include "common/bench.h"
 #include "exchange/exchange_backend.h"
+#include "formats/multivector.h"
 #include "plan/plan.h"
 
 enum { ROUNDS = 15, PRODUCTS = 50, WARM_UP = 20, MOST = 16 };
@@ -38,23 +40,29 @@ typedef struct exchange_contender {
     const struct backend *backend;
     spmm_plan *plan;
     spmm_multivector x, y;
-    double with[ROUNDS], without[ROUNDS]; /* seconds of a product */
+    /* seconds: of a product with and without its exchange, and of an exchange */
+    double with[ROUNDS], without[ROUNDS], alone[ROUNDS];
 } exchange_contender;
+
+/** What is timed. */
+typedef enum timed { WITHOUT, WITH, ALONE } timed;
 
 static int rank, wrong, slow;
 
-static spmm_status apply(exchange_contender *c, int exchanges)
+static spmm_status once(exchange_contender *c, timed what)
 {
-    return exchanges ? spmm_apply(c->plan, 1, &c->x, 0, &c->y) : sp_plan_apply_local(c->plan, &c->x, &c->y);
+    if (what == ALONE) return sp_plan_exchange(c->plan, &c->x);
+    return what == WITH ? spmm_apply(c->plan, 1, &c->x, 0, &c->y)
+                        : sp_plan_apply_local(c->plan, &c->x, &c->y);
 }
 
-/** Seconds of a product in a row of them, of the slowest rank. */
-static spmm_status time_row(exchange_contender *c, int exchanges, int products, double *seconds)
+/** Seconds of a product or an exchange in a row of them, of the slowest rank. */
+static spmm_status time_row(exchange_contender *c, timed what, int products, double *seconds)
 {
     spmm_status status = SPMM_OK;
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
-    for (int i = 0; i < products && status == SPMM_OK; i++) status = apply(c, exchanges);
+    for (int i = 0; i < products && status == SPMM_OK; i++) status = once(c, what);
     *seconds = (MPI_Wtime() - start) / products;
     TRY(sp_agree(MPI_COMM_WORLD, "apply", status));
     return sp_slowest(MPI_COMM_WORLD, seconds, 1);
@@ -95,9 +103,9 @@ static spmm_status begin(const spmm_block *block, const spmm_multivector *x, con
     if (status == SPMM_OK) status = spmm_multivector_create(y->rows, y->k, y->precision, SPMM_CPU, &back);
     if (status == SPMM_OK) status = spmm_multivector_copy(x, &c->x);
     TRY(sp_agree(MPI_COMM_WORLD, "apply", status));
-    TRY(time_row(c, 1, WARM_UP, &seconds));
-    TRY(time_row(c, 0, WARM_UP, &seconds));
-    TRY(time_row(c, 1, 1, &seconds));
+    TRY(time_row(c, WITH, WARM_UP, &seconds));
+    TRY(time_row(c, WITHOUT, WARM_UP, &seconds));
+    TRY(time_row(c, WITH, 1, &seconds));
     status = spmm_multivector_copy(&c->y, &back);
     double differs = 0;
     for (int64_t i = 0; status == SPMM_OK && i < y->rows; i++)
@@ -118,7 +126,17 @@ static void end(exchange_contender *c)
     spmm_plan_destroy(c->plan);
 }
 
-static void report(const bench_matrix *m, int64_t k, exchange_contender *all, int count)
+/** Returns how many bytes of X a rank receives, those of the rank that receives the most. Collective. */
+static double received(const exchange_contender *c)
+{
+    sp_plan_facts facts;
+    sp_plan_facts_of(c->plan, &facts);
+    double bytes = (double)(facts.halo->ghost_low + facts.halo->ghost_high) *
+                   (double)sp_multivector_ld(c->x.k, SPMM_F64) * 8;
+    return sp_slowest(MPI_COMM_WORLD, &bytes, 1) == SPMM_OK ? bytes : 0;
+}
+
+static void report(const bench_matrix *m, int64_t k, double bytes, exchange_contender *all, int count)
 {
     double least = 0;
     for (exchange_contender *c = all; c < all + count; c++) {
@@ -127,9 +145,13 @@ static void report(const bench_matrix *m, int64_t k, exchange_contender *all, in
         const double more = sp_stats_of(differences, ROUNDS).median * 1e6;
         const sp_stats with = sp_stats_of(c->with, ROUNDS), without = sp_stats_of(c->without, ROUNDS);
         if (c == all || more < least) least = more;
-        printf("\"%s\",%lld,%lld,%s,%s,%.2f,%.2f,%.2f,%.2f,%.2f\n", m->name, (long long)m->block.rows,
-               (long long)k, sp_transport_word(c->backend->transport), c->backend->name, with.median * 1e6,
-               with.min * 1e6, without.median * 1e6, without.min * 1e6, more);
+        const double alone = sp_stats_of(c->alone, ROUNDS).median;
+        sp_plan_facts facts;
+        sp_plan_facts_of(c->plan, &facts);
+        printf("\"%s\",%lld,%lld,%s,%s,%.2f,%.2f,%.2f,%.2f,%.2f,%d,%.2f,%.1f\n", m->name,
+               (long long)m->block.rows, (long long)k, sp_transport_word(c->backend->transport),
+               c->backend->name, with.median * 1e6, with.min * 1e6, without.median * 1e6, without.min * 1e6,
+               more, facts.column_blocks, alone * 1e6, bytes / alone * 1e-9);
     }
     slow += least > BAR;
     if (count > 0)
@@ -143,8 +165,9 @@ static spmm_status time_all(exchange_contender *all, int count)
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < count; i++) {
             exchange_contender *const c = &all[(round + i) % count];
-            TRY(time_row(c, 1, PRODUCTS, &c->with[round]));
-            TRY(time_row(c, 0, PRODUCTS, &c->without[round]));
+            TRY(time_row(c, WITH, PRODUCTS, &c->with[round]));
+            TRY(time_row(c, WITHOUT, PRODUCTS, &c->without[round]));
+            TRY(time_row(c, ALONE, PRODUCTS, &c->alone[round]));
         }
     return SPMM_OK;
 }
@@ -165,7 +188,8 @@ static spmm_status run_matrix(const char *name, int64_t k)
         count += there;
     }
     if (status == SPMM_OK) status = time_all(all, count);
-    if (status == SPMM_OK && rank == 0) report(&m, k, all, count);
+    const double bytes = status == SPMM_OK && count > 0 ? received(&all[0]) : 0;
+    if (status == SPMM_OK && rank == 0) report(&m, k, bytes, all, count);
     for (int i = 0; i < count; i++) end(&all[i]);
     spmm_multivector_destroy(&x);
     spmm_multivector_destroy(&y);
@@ -184,7 +208,9 @@ static spmm_status work(int argc, char **argv)
     omp_set_num_threads(binding.threads);
     if (rank == 0) printf("# %s on %s, us of a product\n", binding.gpu.name, binding.host);
     if (rank == 0)
-        printf("matrix,rows,k,transport,backend,with_us,with_min_us,without_us,without_min_us,more_us\n");
+        printf(
+            "matrix,rows,k,transport,backend,with_us,with_min_us,without_us,without_min_us,more_us,column_blocks,"
+            "exchange_us,gb_per_s\n");
     spmm_status status = SPMM_OK;
     for (int i = 0; i < count && status == SPMM_OK; i++)
         status = run_matrix(named ? argv[i + 2] : usual[i], k);
