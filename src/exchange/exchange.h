@@ -23,7 +23,8 @@ typedef struct sp_exchange_options {
     int threads; /**< OpenMP threads of this rank, for packing */
 } sp_exchange_options;
 
-/** Creates an exchange, by the halo of an sp_node_rows whose ranks hand rows on one that does so. Allocates its buffers and message lists, so that later exchanges allocate nothing.
+/** Creates an exchange; by the halo of an sp_node_rows whose member `relays` is 1, one in which ranks of a node hand rows on. Allocates
+ *  its buffers and message lists, so that later exchanges allocate nothing.
  *  (With SPMM_TRANSPORT_PEER, the first exchange of an X still maps that X on the ranks that write to it.)
  *
  *  Collective over grid->comm.
