@@ -17,7 +17,7 @@ static void check_sum(const sp_grid *grid, spmm_reduce method, spmm_precision pr
     const int q = grid->coords[1], Q = grid->dims[1];
     double y[MOST];
     sp_reduction *r;
-    CHECK_INT(sp_reduction_create(grid, n, precision, SPMM_CPU, method, 0, 2, &r), SPMM_OK);
+    CHECK_INT(sp_reduction_create(grid, n, precision, SPMM_CPU, method, 2, NULL, &r), SPMM_OK);
     CHECK_INT(sp_reduction_method(r), method == SPMM_REDUCE_AUTO ? SPMM_REDUCE_TREE : method);
     for (int turn = 0; turn < 2; turn++) {
         const int lacking = turn == 0 && skips >= 0;
@@ -69,18 +69,19 @@ static void test_sums(void)
     TEST("the fastest method is found by timing, and sums") {
         sp_grid grid;
         sp_reduction *r;
+        sp_reduce_trials trials;
         double y[3] = {1, test_.rank, -test_.rank};
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 1, size, &grid), SPMM_OK);
-        CHECK_INT(sp_reduction_create(&grid, 3, SPMM_F64, SPMM_CPU, SPMM_REDUCE_AUTO, 1, 1, &r), SPMM_OK);
+        CHECK_INT(sp_reduction_create(&grid, 3, SPMM_F64, SPMM_CPU, SPMM_REDUCE_AUTO, 1, &trials, &r),
+                  SPMM_OK);
         CHECK((r != NULL) == (size > 1));
         if (r) {
-            const sp_reduce_trials *const trials = sp_reduction_trials(r);
-            double least = trials->trial[0].seconds, taken = 0;
-            CHECK_INT(trials->count, size > 2 ? 3 : 2);
-            for (int i = 0; i < trials->count; i++) {
-                CHECK(trials->trial[i].seconds > 0 && trials->trial[i].seconds < 10);
-                if (trials->trial[i].seconds < least) least = trials->trial[i].seconds;
-                if (trials->trial[i].method == sp_reduction_method(r)) taken = trials->trial[i].seconds;
+            double least = trials.trial[0].seconds, taken = 0;
+            CHECK_INT(trials.count, size > 2 ? 3 : 2);
+            for (int i = 0; i < trials.count; i++) {
+                CHECK(trials.trial[i].seconds > 0 && trials.trial[i].seconds < 10);
+                if (trials.trial[i].seconds < least) least = trials.trial[i].seconds;
+                if (trials.trial[i].method == sp_reduction_method(r)) taken = trials.trial[i].seconds;
             }
             CHECK(taken > 0 &&
                   0.97 * 0.97 * taken <= least); /* what is clearly faster is taken, one after the other */
@@ -97,7 +98,7 @@ static void test_sums(void)
             double y[8], mine;
             CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 1, size, &grid), SPMM_OK);
             CHECK_INT(sp_reduction_create(&grid, 1, SPMM_F64, SPMM_CPU,
-                                          tree ? SPMM_REDUCE_TREE : SPMM_REDUCE_LINEAR, 0, 1, &r),
+                                          tree ? SPMM_REDUCE_TREE : SPMM_REDUCE_LINEAR, 1, NULL, &r),
                       SPMM_OK);
             for (int q = 0; q < size; q++) y[q] = 1.0 / (3 + q);
             mine = y[test_.rank];
@@ -118,9 +119,10 @@ static void test_without(void)
         sp_grid grid;
         sp_reduction *r;
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &grid), SPMM_OK);
-        CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_LINEAR, 0, 1, &r), SPMM_OK);
+        CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_LINEAR, 1, NULL, &r),
+                  SPMM_OK);
         CHECK(r == NULL);
-        CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_NCCL, 0, 1, &r),
+        CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_NCCL, 1, NULL, &r),
                   SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), sp_reduce_missing(SPMM_REDUCE_NCCL, SPMM_CPU));
         CHECK(r == NULL && !sp_reduce_missing(SPMM_REDUCE_MPI, SPMM_CPU));

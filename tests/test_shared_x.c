@@ -336,7 +336,7 @@ static int check_relays(const sp_grid *grid, const spmm_block *block, const sp_h
     CHECK_INT(h->all_moved, common.halo.all_moved); /* once for each node */
     sp_node_rows_destroy(&common);
     spmm_multivector x;
-    const sp_grid inside = sp_node_grid(grid, node.comm);
+    const sp_grid inside = sp_grid_of_column(grid, node.comm);
     CHECK_INT(sp_multivector_create(h->ghost_low, h->own, h->ghost_high, 1, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
     for (int64_t i = 0; i < sp_halo_rows(h); i++) *(double *)sp_row(&x, i - h->ghost_low) = -1;
     for (int64_t i = 0; i < h->own; i++) *(double *)sp_row(&x, i) = (double)(block->x_begin + i);

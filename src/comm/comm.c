@@ -279,9 +279,7 @@ spmm_status sp_gather_everywhere(MPI_Comm comm, double *values, const int64_t *b
     return status;
 }
 
-/** Creates the communicator of the ranks of comm on this node, in the order of comm; the caller frees it.
- *  Collective over comm. */
-static spmm_status node_comm(MPI_Comm comm, MPI_Comm *node)
+spmm_status sp_node_comm(MPI_Comm comm, MPI_Comm *node)
 {
     int rank;
     TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
@@ -291,7 +289,7 @@ static spmm_status node_comm(MPI_Comm comm, MPI_Comm *node)
 spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
 {
     MPI_Comm node;
-    TRY(node_comm(comm, &node));
+    TRY(sp_node_comm(comm, &node));
     MPI_Comm_rank(node, node_rank);
     MPI_Comm_size(node, node_size);
     return SP_MPI(MPI_Comm_free(&node));
@@ -300,7 +298,7 @@ spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
 spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers)
 {
     MPI_Comm node;
-    TRY(node_comm(comm, &node));
+    TRY(sp_node_comm(comm, &node));
     int rank, size;
     MPI_Comm_rank(node, &rank);
     MPI_Comm_size(node, &size);
@@ -365,7 +363,7 @@ spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
     /* ranks with different control-group limits do not count together; without limits, all ranks of a node
      * do */
     const uint64_t group = sp_budget_group();
-    TRY(node_comm(comm, &node));
+    TRY(sp_node_comm(comm, &node));
     const spmm_status split = SP_MPI(
         MPI_Comm_split(node, (int)((group ^ group >> 31) & INT32_MAX), 0, &alike));
     MPI_Comm_free(&node);

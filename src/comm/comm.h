@@ -173,6 +173,10 @@ spmm_status sp_sum(MPI_Comm comm, double *values, int count);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_gather_everywhere(MPI_Comm comm, double *values, const int64_t *begin, int size);
 
+/** Creates the communicator of the ranks of comm on this node, in the order of comm; the caller frees it.
+ *  Collective over comm. \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_node_comm(MPI_Comm comm, MPI_Comm *node);
+
 /** Determines how many ranks of comm run on this rank's node. Collective over comm.
  *  \param [out] node_rank  number of this rank among the ranks of the node, from 0
  *  \param [out] node_size  number of ranks of comm on the node */

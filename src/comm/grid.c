@@ -59,6 +59,15 @@ done:
     return status;
 }
 
+sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm)
+{
+    sp_grid some = *grid;
+    some.col_comm = comm;
+    MPI_Comm_size(comm, &some.dims[0]);
+    MPI_Comm_rank(comm, &some.coords[0]);
+    return some;
+}
+
 static void free_comm(MPI_Comm *comm)
 {
     if (*comm != MPI_COMM_NULL && sp_mpi_runs()) MPI_Comm_free(comm);

@@ -22,6 +22,10 @@ typedef struct sp_grid {
  *          possible grids); SPMM_ERR_MPI */
 spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid);
 
+/** Returns the grid whose process column is `comm`, some of the ranks of a process column of `grid`, for exchanges among them. Its
+ *  communicators belong to `grid` and to the caller, so it is not destroyed. Local. */
+sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm);
+
 /** Frees the communicators of the grid; accepts a zeroed grid. Collective over the ranks of the grid. */
 void sp_grid_destroy(sp_grid *grid);
 

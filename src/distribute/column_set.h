@@ -17,6 +17,12 @@ static inline void sp_set_add(uint64_t *set, int64_t j)
     if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
+/** Removes column j. Local; for one thread alone. */
+static inline void sp_set_remove(uint64_t *set, int64_t j)
+{
+    set[j / SP_SET_WORD] &= ~(UINT64_C(1) << (j % SP_SET_WORD));
+}
+
 /** Returns the number of columns in the set before column j. Local.
  *  \param [in] in_words_before  number of columns in the set before the word of column j */
 static inline int64_t sp_set_before(const uint64_t *set, int64_t in_words_before, int64_t j)

@@ -40,7 +40,7 @@ enum { BELOW, NEAR, ABOVE, PLACES };
 static spmm_status find_ranks(const sp_grid *grid, sp_node_rows *node, int *consecutive, int *shared)
 {
     const int p = grid->coords[0];
-    TRY(SP_MPI(MPI_Comm_split_type(grid->col_comm, MPI_COMM_TYPE_SHARED, p, MPI_INFO_NULL, &node->comm)));
+    TRY(sp_node_comm(grid->col_comm, &node->comm));
     node->made = 1;
     MPI_Comm_rank(node->comm, &node->rank);
     MPI_Comm_size(node->comm, &node->size);
@@ -441,7 +441,8 @@ static spmm_status build_relays(node_setup *s, sp_node_rows *node, int *worth)
     TRY(sp_agree(s->grid->comm, "halo", status));
     TRY(find_owners(s, node));
     mark_needed(s, s->first[me], s->first[me + 1], s->local);
-    mark_needed(s, s->from, s->to, s->mine);
+    memcpy(s->mine, s->local, (size_t)s->words * sizeof *s->mine);
+    for (int64_t j = s->from; j < s->to; j++) sp_set_remove(s->mine, j);
     TRY(unite(s, node));
     TRY(count_crossing(s, node, rows));
     *worth = (double)rows[0] < WORTH * (double)rows[1];
@@ -469,15 +470,6 @@ done:
     free_setup(&s);
     if (status != SPMM_OK || !worth) sp_node_rows_destroy(node);
     return status;
-}
-
-sp_grid sp_node_grid(const sp_grid *grid, MPI_Comm comm)
-{
-    sp_grid inside = *grid;
-    inside.col_comm = comm;
-    MPI_Comm_size(comm, &inside.dims[0]);
-    MPI_Comm_rank(comm, &inside.coords[0]);
-    return inside;
 }
 
 void sp_node_rows_destroy(sp_node_rows *node)

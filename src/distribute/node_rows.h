@@ -55,10 +55,6 @@ spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, co
 spmm_status sp_node_relays_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                   int threads, sp_node_rows *node, const char **why);
 
-/** Returns the grid of the ranks of `comm`, some of those of a process column of `grid`, for exchanges among them: communicators
- *  still belong to `grid` and to the caller. Local. */
-sp_grid sp_node_grid(const sp_grid *grid, MPI_Comm comm);
-
 /** Why ranks of a node have no rows of X in common. */
 #define SP_NOT_CONSECUTIVE "the ranks of a node are not consecutive in their process column"
 

@@ -27,11 +27,10 @@ typedef struct node_sums_setup {
     const sp_grid *grid;
     const sp_joint *joint;
     int parts, me;
-    MPI_Comm comm; /* ranks of the process column on this node */
-    int *node;     /* [parts] the first rank of each rank's node */
-    tally *of;     /* [parts] of each node, by its first rank */
-    place *adder;  /* [ghost rows of moves] whose row each is added to; itself: it is not */
-    place *told;   /* [moves.own] the same of the rows that this rank computes, told by their owners */
+    int *node;    /* [parts] the first rank of each rank's node */
+    tally *of;    /* [parts] of each node, by its first rank */
+    place *adder; /* [ghost rows of moves] whose row each is added to; itself: it is not */
+    place *told;  /* [moves.own] the same of the rows that this rank computes, told by their owners */
     place *given,
         *taken; /* [rows sent inside], [rows received inside]: the owner of each row, and its number among the
                                rows that the rank which receives it here computes for that owner, or, if it is the owner,
@@ -55,9 +54,10 @@ typedef struct node_sums_setup {
 static spmm_status find_nodes(node_sums_setup *s, int *some)
 {
     int first = s->me, size, simple;
-    TRY(SP_MPI(MPI_Comm_split_type(s->grid->col_comm, MPI_COMM_TYPE_SHARED, s->me, MPI_INFO_NULL, &s->comm)));
-    MPI_Comm_size(s->comm, &size);
-    TRY(SP_MPI(MPI_Bcast(&first, 1, MPI_INT, 0, s->comm)));
+    MPI_Comm *const comm = &s->sums->comm;
+    TRY(sp_node_comm(s->grid->col_comm, comm));
+    MPI_Comm_size(*comm, &size);
+    TRY(SP_MPI(MPI_Bcast(&first, 1, MPI_INT, 0, *comm)));
     TRY(SP_MPI(MPI_Allgather(&first, 1, MPI_INT, s->node, 1, MPI_INT, s->grid->col_comm)));
     TRY(sp_all(s->grid->comm, size == 1 || size == s->parts, &simple));
     *some = !simple;
@@ -71,7 +71,6 @@ static int near(const node_sums_setup *s, int rank) { return s->node[rank] == s-
 static spmm_status allocate(node_sums_setup *s)
 {
     const sp_halo *const m = &s->joint->moves;
-    TRY(sp_alloc_zero((void **)&s->sums, 1, sizeof *s->sums, what));
     TRY(sp_alloc_zero((void **)&s->of, s->parts, sizeof *s->of, what));
     TRY(sp_alloc((void **)&s->adder, m->ghost_low + m->ghost_high, sizeof *s->adder, what));
     TRY(sp_alloc((void **)&s->told, m->own, sizeof *s->told, what));
@@ -346,32 +345,31 @@ static void free_setup(node_sums_setup *s)
 spmm_status sp_node_sums_create(const sp_grid *grid, const sp_joint *joint, sp_node_sums **sums,
                                 int64_t *message_rows)
 {
-    node_sums_setup s = {
-        .grid = grid, .joint = joint, .parts = grid->dims[0], .me = grid->coords[0], .comm = MPI_COMM_NULL};
+    node_sums_setup s = {.grid = grid, .joint = joint, .parts = grid->dims[0], .me = grid->coords[0]};
     int some = 0, worth = 0;
-    spmm_status status;
     *sums = NULL;
     *message_rows = joint->moves.all_moved;
-    TRY_GOTO(sp_agree(grid->comm, "halo", sp_alloc((void **)&s.node, s.parts, sizeof *s.node, what)), done);
+    spmm_status status = sp_alloc_zero((void **)&s.sums, 1, sizeof *s.sums, what);
+    if (status == SPMM_OK) {
+        s.sums->comm = MPI_COMM_NULL;
+        status = sp_alloc((void **)&s.node, s.parts, sizeof *s.node, what);
+    }
+    TRY_GOTO(sp_agree(grid->comm, "halo", status), done);
     TRY_GOTO(find_nodes(&s, &some), done);
     if (some) TRY_GOTO(build(&s, message_rows, &worth), done);
 done:
     free_setup(&s);
-    if (status == SPMM_OK && worth) {
-        s.sums->comm = s.comm;
+    if (status == SPMM_OK && worth)
         *sums = s.sums;
-        return SPMM_OK;
-    }
-    if (s.comm != MPI_COMM_NULL) MPI_Comm_free(&s.comm);
-    if (s.sums) s.sums->comm = MPI_COMM_NULL;
-    sp_node_sums_destroy(s.sums);
+    else
+        sp_node_sums_destroy(s.sums);
     return status;
 }
 
 void sp_node_sums_destroy(sp_node_sums *sums)
 {
     if (!sums) return;
-    if (sums->comm != MPI_COMM_NULL) MPI_Comm_free(&sums->comm);
+    if (sums->comm != MPI_COMM_NULL && sp_mpi_runs()) MPI_Comm_free(&sums->comm);
     sp_halo_destroy(&sums->inside);
     sp_halo_destroy(&sums->between);
     sp_sum_lists_destroy(&sums->to_own);

@@ -409,6 +409,16 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
     return create(grid, halo, o, last, exchange);
 }
 
+spmm_status sp_exchange_try(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+                            double *seconds)
+{
+    sp_exchange *x;
+    TRY(sp_exchange_create(grid, halo, o, &x));
+    const spmm_status status = sp_exchange_seconds(x, seconds);
+    sp_exchange_destroy(x);
+    return status;
+}
+
 void sp_exchange_destroy(sp_exchange *x)
 {
     if (!x) return;

@@ -147,6 +147,10 @@ spmm_status sp_exchange_relaying(MPI_Comm comm, sp_relaying *relaying);
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI */
 spmm_status sp_exchange_seconds(sp_exchange *exchange, double *seconds);
 
+/** Creates an exchange, measures it by sp_exchange_seconds(), and destroys it. Arguments and status as of sp_exchange_create(). */
+spmm_status sp_exchange_try(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
+                            double *seconds);
+
 /** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;
  *  NULL if the transport is available. Local. */
 const char *sp_transport_missing(spmm_transport transport, spmm_device space);

@@ -3,7 +3,6 @@
  *  ranks of the node own. Which rows go where, sp_node_relays_create() has found. The transport is chosen for each of the two. */
 #include <stdio.h>
 
-#include "base/enum_words.h"
 #include "base/memory.h"
 #include "distribute/node_rows.h"
 #include "exchange/exchange_backend.h"
@@ -27,7 +26,7 @@ static spmm_status connect(sp_exchange *x)
     relayed *const r = x->state;
     const sp_node_rows *const node = x->halo->node;
     sp_exchange_options o = x->options;
-    r->node = sp_node_grid(x->grid, node->comm);
+    r->node = sp_grid_of_column(x->grid, node->comm);
     /* the second exchange follows the first one in its stream */
     o.alone = 0;
     o.pitch = 0;

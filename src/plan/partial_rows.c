@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "device/device_ops.h"
-#include "distribute/node_rows.h"
 #include "distribute/node_sums.h"
 #include "formats/multivector.h"
 #include "plan/choose.h"
@@ -112,7 +111,7 @@ static spmm_status create_two_exchanges(sp_partial_rows *r, const sp_exchange_op
 {
     sp_exchange_options inside = *move;
     if (move->space == SPMM_CUDA) inside.transport = SPMM_TRANSPORT_AUTO;
-    r->node_grid = sp_node_grid(&r->grid, r->node->comm);
+    r->node_grid = sp_grid_of_column(&r->grid, r->node->comm);
     TRY(sp_exchange_create(&r->node_grid, &r->node->inside, &inside, &r->inside));
     return sp_exchange_create(&r->grid, &r->node->between, move, &r->exchange);
 }
@@ -123,14 +122,11 @@ static spmm_status create_two_exchanges(sp_partial_rows *r, const sp_exchange_op
 static spmm_status compare_ways(const sp_partial_rows *r, const sp_exchange_options *move, int *faster)
 {
     double inside, between, each;
-    sp_exchange *direct;
     TRY(sp_exchange_seconds(r->inside, &inside));
     TRY(sp_exchange_seconds(r->exchange, &between));
-    TRY(sp_exchange_create(&r->grid, &r->joint->moves, move, &direct));
-    const spmm_status status = sp_exchange_seconds(direct, &each);
-    sp_exchange_destroy(direct);
+    TRY(sp_exchange_try(&r->grid, &r->joint->moves, move, &each));
     *faster = inside + between < each;
-    return status;
+    return SPMM_OK;
 }
 
 /** Creates the exchanges: two if rows are added inside nodes, else one. On CPUs they are wherever they can be, unless every rank

@@ -119,9 +119,8 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     /* two partial Y have the same sum by every method; in the caller's stream NCCL queues the sum, the others do not */
     const int timed = !o->quick_plan && !o->stream && sp_products_of(o->products) >= SP_PRODUCTS_TIMED &&
                       (o->any_order || p->grid->dims[1] == 2);
-    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, timed, p->threads,
-                            &p->reduction));
-    if (p->reduction) p->reduce_trials = *sp_reduction_trials(p->reduction);
+    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
+                            timed ? &p->reduce_trials : NULL, &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
     spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, p->space, p->exchange,
                                                  p->column_blocks.count, &p->column_blocks);

@@ -9,9 +9,6 @@
 #include "comm/timing.h"
 #include "device/device.h"
 
-/** Another method is taken only if its time is less than CLEARLY times that of the one before. */
-static const double CLEARLY = 0.97;
-
 struct sp_reduction {
     MPI_Comm comm; /* communicator of the process row */
     int rank, size;
@@ -23,7 +20,6 @@ struct sp_reduction {
     void *buffer; /* in host memory: receives another rank's partial Y; NULL with NCCL */
     void *mirror; /* if Y is in GPU memory and NCCL is not used: copy of y in pinned host memory */
     const sp_nccl *nccl;
-    sp_reduce_trials trials;
 };
 
 int sp_reduce_everywhere(spmm_reduce method) { return method == SPMM_REDUCE_BUTTERFLY; }
@@ -243,39 +239,21 @@ static spmm_status create(const sp_grid *grid, const sp_reduction *what, spmm_re
 /** A reduction that is timed. */
 typedef struct timed_reduction {
     sp_reduction *r;
-    void *y;
+    const spmm_multivector *y;
 } timed_reduction;
 
 static spmm_status sum_once(void *of)
 {
     const timed_reduction *const t = of;
-    const spmm_status status = sp_reduction_run(t->r, t->y);
+    const spmm_status status = sp_reduction_run(t->r, t->y->data);
     if (t->r->space == SPMM_CPU) return status;
     const spmm_status done = sp_device_sync();
     return status == SPMM_OK ? done : status;
 }
 
-/** Allocates a Y of zeros for trials. */
-static spmm_status create_y(const sp_reduction *what, void **y)
-{
-    *y = NULL;
-    if (what->space == SPMM_CPU)
-        return sp_alloc_zero(y, what->elements, sp_value_size(what->precision), "a partial Y");
-    TRY(sp_device_alloc_exchanged(y, bytes_of(what), "a partial Y"));
-    return sp_device_zero(*y, bytes_of(what));
-}
-
-static void free_y(const sp_reduction *what, void *y)
-{
-    if (what->space == SPMM_CPU)
-        sp_free(y);
-    else
-        sp_device_free(y);
-}
-
 /** Creates a reduction by a method and times it. One that cannot be set up takes infinitely long. Collective. */
-static spmm_status try_method(const sp_grid *grid, const sp_reduction *what, spmm_reduce method, void *y,
-                              sp_reduction **one, double *seconds)
+static spmm_status try_method(const sp_grid *grid, const sp_reduction *what, spmm_reduce method,
+                              const spmm_multivector *y, sp_reduction **one, double *seconds)
 {
     const spmm_status made = create(grid, what, method, 0, one);
     *seconds = INFINITY;
@@ -286,11 +264,11 @@ static spmm_status try_method(const sp_grid *grid, const sp_reduction *what, spm
 }
 
 /** Times the methods that leave the sum on the first rank, and keeps the fastest. Collective. */
-static spmm_status fastest(const sp_grid *grid, const sp_reduction *what, void *y, sp_reduction **best)
+static spmm_status fastest(const sp_grid *grid, const sp_reduction *what, const spmm_multivector *y,
+                           sp_reduce_trials *trials, sp_reduction **best)
 {
     static const spmm_reduce methods[] = {SPMM_REDUCE_TREE, SPMM_REDUCE_MPI, SPMM_REDUCE_LINEAR,
                                           SPMM_REDUCE_NCCL};
-    sp_reduce_trials trials = {0};
     double least = INFINITY;
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
         sp_reduction *one = NULL;
@@ -300,9 +278,9 @@ static spmm_status fastest(const sp_grid *grid, const sp_reduction *what, void *
         TRY(sp_all(grid->comm, !sp_reduce_missing(methods[m], what->space), &there));
         if (!there) continue;
         const spmm_status status = try_method(grid, what, methods[m], y, &one, &seconds);
-        trials.trial[trials.count].method = methods[m];
-        trials.trial[trials.count++].seconds = seconds;
-        const int faster = status == SPMM_OK && one && (!*best || seconds < CLEARLY * least);
+        trials->trial[trials->count].method = methods[m];
+        trials->trial[trials->count++].seconds = seconds;
+        const int faster = status == SPMM_OK && one && sp_clearly_less(seconds, least);
         sp_reduction_destroy(faster ? *best : one);
         if (faster) {
             *best = one;
@@ -310,17 +288,18 @@ static spmm_status fastest(const sp_grid *grid, const sp_reduction *what, void *
         }
         TRY(status);
     }
-    if (!*best) return create(grid, what, SPMM_REDUCE_TREE, 0, best);
-    (*best)->trials = trials;
-    return SPMM_OK;
+    return *best ? SPMM_OK : create(grid, what, SPMM_REDUCE_TREE, 0, best);
 }
 
-static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what, sp_reduction **reduction)
+static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what, sp_reduce_trials *trials,
+                                  sp_reduction **reduction)
 {
-    void *y;
-    spmm_status status = sp_agree(grid->comm, "reduce", create_y(what, &y));
-    if (status == SPMM_OK) status = fastest(grid, what, y, reduction);
-    free_y(what, y);
+    spmm_multivector y = {.rows = 0};
+    const int64_t k = what->elements > 0 ? what->elements : 1; /* a rank may have no rows */
+    spmm_status status = spmm_multivector_create(1, k, what->precision, what->space, &y);
+    status = sp_agree(grid->comm, "reduce", status);
+    if (status == SPMM_OK) status = fastest(grid, what, &y, trials, reduction);
+    spmm_multivector_destroy(&y);
     if (status == SPMM_OK) return SPMM_OK;
     sp_reduction_destroy(*reduction);
     *reduction = NULL;
@@ -328,7 +307,7 @@ static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what,
 }
 
 spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
-                                spmm_device space, spmm_reduce method, int timed, int threads,
+                                spmm_device space, spmm_reduce method, int threads, sp_reduce_trials *trials,
                                 sp_reduction **reduction)
 {
     const sp_reduction what = {.comm = grid->row_comm,
@@ -339,10 +318,11 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
                                .space = space,
                                .threads = threads};
     *reduction = NULL;
+    if (trials) trials->count = 0;
     if (method == SPMM_REDUCE_NCCL) TRY(sp_agree(grid->comm, "reduce", check_nccl(space)));
     if (grid->dims[1] == 1) return SPMM_OK;
     if (method != SPMM_REDUCE_AUTO) return create(grid, &what, method, 0, reduction);
-    if (timed) return create_fastest(grid, &what, reduction);
+    if (trials) return create_fastest(grid, &what, trials, reduction);
     return create(grid, &what, space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE,
                   1, reduction);
 }
@@ -356,5 +336,3 @@ void sp_reduction_destroy(sp_reduction *r)
 }
 
 spmm_reduce sp_reduction_method(const sp_reduction *r) { return r ? r->method : SPMM_REDUCE_AUTO; }
-
-const sp_reduce_trials *sp_reduction_trials(const sp_reduction *r) { return r ? &r->trials : NULL; }

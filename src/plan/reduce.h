@@ -31,18 +31,16 @@ const char *sp_reduce_missing(spmm_reduce method, spmm_device space);
  *                         row
  *  \param [in]  space      the memory that Y lies in
  *  \param [in]  method     SPMM_REDUCE_AUTO: NCCL if Y is in GPU memory and NCCL works, else tree
- *  \param [in]  timed      1: with SPMM_REDUCE_AUTO, the fastest of those that leave the sum on the first rank, by sums of zeros;
- *                         which it is, and with three process columns or more the bits of sums, may differ from run to run
  *  \param [in]  threads    OpenMP threads of this rank, for adding on the host
+ *  \param [out] trials    what was timed. NULL: nothing is. Else SPMM_REDUCE_AUTO takes the fastest method of those that leave the
+ *                         sum on the first rank, by sums of zeros; which it is, and with three process columns or more the
+ *                         bits of sums, may differ from run to run
  *  \param [out] reduction  the caller destroys it; NULL if Q is 1, and on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (NCCL is not available; the message says
  *          why), _MEMORY, _DEVICE, _MPI */
 spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
-                                spmm_device space, spmm_reduce method, int timed, int threads,
+                                spmm_device space, spmm_reduce method, int threads, sp_reduce_trials *trials,
                                 sp_reduction **reduction);
-
-/** Returns what the reduction was chosen from; valid as long as the reduction. NULL if `reduction` is. Local. */
-const sp_reduce_trials *sp_reduction_trials(const sp_reduction *reduction);
 
 /** Frees the reduction; accepts NULL. Local. */
 void sp_reduction_destroy(sp_reduction *reduction);

@@ -81,11 +81,7 @@ static spmm_status time_exchange(const spmm_plan_options *o, const spmm_plan *p,
                                       .transport = o->transport,
                                       .queued = o->stream != NULL,
                                       .threads = p->threads};
-    sp_exchange *exchange;
-    TRY(sp_exchange_create(p->grid, halo, &move, &exchange));
-    const spmm_status status = sp_exchange_seconds(exchange, seconds);
-    sp_exchange_destroy(exchange);
-    return status;
+    return sp_exchange_try(p->grid, halo, &move, seconds);
 }
 
 spmm_status sp_relay_x(const spmm_block *block, const spmm_plan_options *o, spmm_plan *p)

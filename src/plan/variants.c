@@ -16,9 +16,6 @@ static const double WORTH = 0.8;
 /** Variants are timed if their modelled time is at most NEAR times the least and SLACK seconds: of a product that takes little more
  *  than its launches the model is wrong by as much. */
 static const double NEAR = 1.3, SLACK = 15e-6;
-/** Another variant is taken only if its time is less than CLEARLY times that of the one before: times of a few products
- *  vary by more than one per cent. */
-static const double CLEARLY = 0.97;
 /** A time that is more than DOUBTED times the modelled one is measured once more: an interruption of a few milliseconds covers all of a
  *  trial. */
 static const double DOUBTED = 1.4;
@@ -233,7 +230,7 @@ static spmm_status try_variant(const trials *t, sp_variants *all, int i, spmm_pl
         status = time_plan(other, &again, NULL, NULL);
         if (status == SPMM_OK) v->measured = fmin(v->measured, again);
     }
-    const int faster = status == SPMM_OK && v->measured < CLEARLY * all->variant[all->chosen].measured;
+    const int faster = status == SPMM_OK && sp_clearly_less(v->measured, all->variant[all->chosen].measured);
     if (status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT) {
         v->measured = INFINITY;
         status = SPMM_OK;
