@@ -149,9 +149,6 @@ static spmm_status write_rows(const sp_exchange *x)
 static spmm_status end(sp_exchange *x)
 {
     const peer *const p = x->state;
-    /* kernels of a column block run in SP_STREAM_MAIN, and the rows of the next one are written without waiting for the sources'
-     * rows of this one; without column blocks, boundary rows may be computed in the exchange's stream */
-    const sp_stream reader = x->pitch > x->row_bytes ? SP_STREAM_MAIN : x->stream;
     TRY(send_ready(x, x->base));
     spmm_status status = write_rows(x);
     TRY(tell(x, status == SPMM_OK));
@@ -159,7 +156,7 @@ static spmm_status end(sp_exchange *x)
     TRY(status);
     for (int i = 0; i < x->ins; i++) {
         if (p->told[i])
-            TRY(sp_stream_wait_event(p->came[i], reader));
+            TRY(sp_stream_wait_event(p->came[i], x->stream));
         else
             status = sp_fail(SPMM_ERR_MPI, "rank %d wrote no rows of X: it failed",
                              sp_exchange_rank_of(x, x->in[i].peer));
