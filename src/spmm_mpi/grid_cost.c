@@ -147,19 +147,25 @@ double sp_rank_bytes(const sp_rank_count *c, spmm_precision precision, int64_t k
            row * (double)(c->x_rows + c->halo_rows + c->rows);
 }
 
+/** Returns the latencies of a rank's messages. */
+static double message_seconds(const sp_machine *machine, const traffic *t)
+{
+    return greater(t->from[0], t->to[0]) * machine->inside_latency +
+           greater(t->from[1], t->to[1]) * machine->between_latency;
+}
+
 /** Returns the time of a rank's exchange, if nothing else is done meanwhile. */
 static double exchange_seconds(const grid_model *m, const traffic *t, int rank)
 {
     const sp_machine *const machine = m->given->machine;
     const int node = rank / machine->ranks_per_node, far = t->from[1] > 0 || t->to[1] > 0;
-    double seconds = greater(t->from[0], t->to[0]) * machine->inside_latency;
+    double seconds = message_seconds(machine, t);
     /* GPUs of one node write scattered rows where they are needed */
     if (far || machine->device == SPMM_CPU) seconds += 2 * m->row * t->packed / m->copy;
     if (t->rows_in[0] > 0 || t->rows_out[0] > 0)
         seconds += m->row * greater(t->rows_in[0], t->rows_out[0]) / machine->inside_rate;
     if (!far) return seconds;
-    return seconds + greater(t->from[1], t->to[1]) * machine->between_latency +
-           greater(m->far_in[node], m->far_out[node]) / machine->between_rate;
+    return seconds + greater(m->far_in[node], m->far_out[node]) / machine->between_rate;
 }
 
 /** Returns the time of the sum over a process row, of which a rank has `rows` rows. Step s of the tree joins ranks at a
@@ -203,7 +209,8 @@ static sp_product_time rank_time(const grid_model *m, const traffic *t, const sp
     /* rows that are computed apart are consecutive (plan/row_blocks.h) */
     const double interior = c->rows > 0 ? (double)c->interior_run / (double)c->rows : 0;
     sp_product_time s = {.kernel = sp_rank_bytes(c, m->precision, m->given->k) / m->given->kernel_rate};
-    const double alone = exchange_seconds(m, t, rank), beside = machine->overlap * alone;
+    const double alone = exchange_seconds(m, t, rank);
+    const double beside = machine->overlap * (alone - message_seconds(machine, t));
     const double by_rows = beside < interior * s.kernel ? beside : interior * s.kernel;
     s.exchange = alone - greater(by_rows, machine->overlap * hidden_by_blocks(m, c, s.kernel, alone));
     s.reduce = reduce_seconds(m->given, m->row * (double)c->partial_rows, m->copy, m->ranges->q);

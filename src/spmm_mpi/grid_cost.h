@@ -7,9 +7,9 @@
  *    exchange  a latency for each message it receives or sends, whichever are more, plus the bytes / the rate, inside
  *              its node and between nodes apart; the ranks of a node share the rate between nodes, and what
  *              several of them need, or add, crosses once (sp_crossing). Rows that are
- *              packed are copied at the copy rate before, but not between GPUs of a node. The share `overlap` of it all
- *              passes while the longest
- *              run of interior rows is computed, as far as it lasts, or on GPUs while column blocks are, if more passes then,
+ *              packed are copied at the copy rate before, but not between GPUs of a node. The share `overlap` of all but the
+ *              latencies passes while the longest run of interior rows is computed, as far as it lasts, or on GPUs while
+ *              column blocks are, if more passes then,
  *    reduce    for each step of a tree over the process row a latency, a partial Y / the rate, and its addition,
  *    barrier   log2 of the ranks latencies: what times of products are measured between.
  *  The product takes as long as the rank for which the sum is greatest. Not in the model: contention
