@@ -28,7 +28,8 @@ typedef struct sp_machine {
     double
         efficiency; /**< DRAM bound of a kernel over its time while all ranks of the node multiply: 1 for one
                             that is as fast as a copy. 0: to be measured */
-    double overlap; /**< share of an exchange that goes on while the rank computes: 0 to 1 */
+    double
+        overlap; /**< share of an exchange, less its latencies, that goes on while the rank computes: 0 to 1 */
 } sp_machine;
 
 /** Reads a machine file.
