@@ -114,7 +114,7 @@ spmm_status sp_probe_machine(const sp_grid *grid, const spmm_csr *block, int64_t
 
 /* ---- a machine file ---- */
 
-/* Exchanges that are timed: rows and columns of a large one, and how many. Between GPUs 8 MB reach three fifths of the rate of 64 MB. */
+/* Exchanges that are timed: rows and columns of a large one, and how many. Between GPUs 8 MB reach three quarters of the rate of 64 MB. */
 enum {
     EXCHANGE_ROWS = 1 << 14,
     GPU_ROWS = 1 << 17,
