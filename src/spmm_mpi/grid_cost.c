@@ -154,12 +154,12 @@ static double message_seconds(const sp_machine *machine, const traffic *t)
            greater(t->from[1], t->to[1]) * machine->between_latency;
 }
 
-/** Returns the time of a rank's exchange, if nothing else is done meanwhile. */
-static double exchange_seconds(const grid_model *m, const traffic *t, int rank)
+/** Returns the time of packing and moving a rank's rows, without latencies, if nothing else is done meanwhile. */
+static double moving_seconds(const grid_model *m, const traffic *t, int rank)
 {
     const sp_machine *const machine = m->given->machine;
     const int node = rank / machine->ranks_per_node, far = t->from[1] > 0 || t->to[1] > 0;
-    double seconds = message_seconds(machine, t);
+    double seconds = 0;
     /* GPUs of one node write scattered rows where they are needed */
     if (far || machine->device == SPMM_CPU) seconds += 2 * m->row * t->packed / m->copy;
     if (t->rows_in[0] > 0 || t->rows_out[0] > 0)
@@ -209,8 +209,8 @@ static sp_product_time rank_time(const grid_model *m, const traffic *t, const sp
     /* rows that are computed apart are consecutive (plan/row_blocks.h) */
     const double interior = c->rows > 0 ? (double)c->interior_run / (double)c->rows : 0;
     sp_product_time s = {.kernel = sp_rank_bytes(c, m->precision, m->given->k) / m->given->kernel_rate};
-    const double alone = exchange_seconds(m, t, rank);
-    const double beside = machine->overlap * (alone - message_seconds(machine, t));
+    const double moving = moving_seconds(m, t, rank), alone = message_seconds(machine, t) + moving;
+    const double beside = machine->overlap * moving;
     const double by_rows = beside < interior * s.kernel ? beside : interior * s.kernel;
     s.exchange = alone - greater(by_rows, machine->overlap * hidden_by_blocks(m, c, s.kernel, alone));
     s.reduce = reduce_seconds(m->given, m->row * (double)c->partial_rows, m->copy, m->ranges->q);
