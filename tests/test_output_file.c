@@ -21,7 +21,7 @@ static const sp_spmm_file_facts facts = {
 static spmm_status write_letters(const char *to, char letter, size_t bytes, spmm_status status)
 {
     sp_output_file out;
-    TRY(sp_output_file_open(to, &out));
+    TRY(sp_output_file_open(to, NULL, &out));
     for (size_t i = 0; i < bytes; i++) fputc(letter, out.file);
     return sp_output_file_close(&out, status);
 }
@@ -235,7 +235,7 @@ static void test_signals(void)
             if (child == 0) {
                 sp_output_file out;
                 signal(signals[i], SIG_DFL);
-                if (sp_output_file_open(path, &out) != SPMM_OK) _exit(1);
+                if (sp_output_file_open(path, NULL, &out) != SPMM_OK) _exit(1);
                 fputs("half", out.file);
                 fflush(out.file);
                 (void)!write(ready[1], "", 1);
@@ -338,7 +338,7 @@ static void test_check(void)
         CHECK_INT(size_of(path), 7);
     }
     TEST(
-        "one file for two outputs is refused, by whatever names; an input may be replaced but not appended to") {
+        "one file for two outputs, or for an input and an output, is refused, by whatever names") {
         char again[300];
         snprintf(again, sizeof again, "%s/../%s/other", folder, strrchr(folder, '/') + 1);
         CHECK_INT(check(other, other, NULL), SPMM_ERR_USAGE); /* not there yet */
@@ -348,7 +348,8 @@ static void test_check(void)
         CHECK_INT(check(path, other, NULL), SPMM_ERR_USAGE);
         CHECK_INT(write_letters(other, 'a', 7, SPMM_OK), SPMM_OK);
         CHECK_INT(check(path, again, NULL), SPMM_ERR_USAGE);
-        CHECK_INT(check(path, NULL, other), SPMM_OK);
+        CHECK_INT(check(path, NULL, other), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "MATRIX and -o ");
         CHECK_INT(check(NULL, path, other), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "MATRIX and --json ");
         CHECK_INT(size_of(other), 7);

@@ -7,12 +7,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/random.h"
 #include "base/words.h"
+#include "codec/codec.h"
 
 spmm_status sp_cannot_write(const char *path)
 {
@@ -66,6 +68,30 @@ static int follow(const char *path, char *target)
 static int same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The descriptor of standard output, unless it is kept for the outputs named "-". */
+static int reserved = STDOUT_FILENO;
+
+spmm_status sp_reserve_standard_output(void)
+{
+    fflush(stdout);
+    reserved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (reserved >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return SPMM_OK;
+    reserved = STDOUT_FILENO;
+    return sp_cannot_write("-");
+}
+
+/** Describes standard output, which the name "-" denotes. */
+static spmm_status find_standard_output(sp_destination *to)
+{
+    struct stat s;
+    if (fstat(reserved, &s) != 0) return sp_cannot_write(to->path);
+    to->kind = SP_TO_STREAM;
+    to->device = s.st_dev;
+    to->inode = s.st_ino;
+    to->standard = STDOUT_FILENO;
+    return SPMM_OK;
 }
 
 /** Returns 1 if standard output is this file, 2 if standard error is, else 0. */
@@ -123,6 +149,7 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
     struct stat s;
     memset(to, 0, sizeof *to);
     to->path = path;
+    if (strcmp(path, "-") == 0) return find_standard_output(to);
     const int there = stat(path, &s) == 0;
     if (!there && errno != ENOENT) return sp_cannot_write(path);
     if (there && S_ISDIR(s.st_mode))
@@ -208,8 +235,9 @@ spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
 
 spmm_status sp_destination_stream(const sp_destination *to, int *fd)
 {
+    const int from = strcmp(to->path, "-") == 0 ? reserved : to->standard;
     if (to->standard) fflush(to->standard == STDOUT_FILENO ? stdout : stderr);
-    *fd = to->standard ? fcntl(to->standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+    *fd = to->standard ? fcntl(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
                        : open(to->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     return *fd >= 0 ? SPMM_OK : sp_cannot_write(to->path);
 }
@@ -233,35 +261,54 @@ static spmm_status try_folder(const sp_destination *to)
     return SPMM_OK;
 }
 
+/** Checks that an output whose name ends like that of a compressed file will be one. */
+static spmm_status check_suffix(const sp_named_file *file)
+{
+    static const char *const others[] = {".bz2", ".Z", ".lz4", ".lz", ".lzma", ".zip", ".7z", NULL};
+    const char *const dot = strrchr(file->path, '.');
+    const sp_codec *const codec = sp_codec_of_name(file->path);
+    int other = 0;
+    for (int i = 0; dot && others[i]; i++) other |= strcasecmp(dot, others[i]) == 0;
+    if ((!codec && !other) || (codec && file->use == SP_COMPRESSED && codec->encoder->create)) return SPMM_OK;
+    if (file->use != SP_COMPRESSED)
+        return sp_fail(SPMM_ERR_USAGE, "%s %s: this file is written uncompressed: leave %s out of its name",
+                       file->name, SHOWN(file->path), dot);
+    if (other)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s %s: found a name ending in %s, expected .gz, .xz, .zst or none of these",
+                       file->name, SHOWN(file->path), dot);
+    return sp_fail(SPMM_ERR_USAGE,
+                   "%s %s: this build cannot write %s: give a name ending in .gz, or build with %s",
+                   file->name, SHOWN(file->path), codec->name, codec->library);
+}
+
 /** Determines what the name of a file denotes and, for an output, checks that it can be written.
- *  \param [out] known  1: the name denotes a regular file (or one to be created), which other names may
- *                      denote too; 0: it does not */
+ *  \param [out] known  1: the name denotes a file (or one to be created) or a stream, which other names may denote
+ *                      too; 0: it does not */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
 {
     struct stat s;
     *known = 0;
     if (!file->path) return SPMM_OK;
-    if (file->use == SP_READ) {
+    if (file->use == SP_READ || file->use == SP_REMEMBERED) {
         *known = stat(file->path, &s) == 0 && S_ISREG(s.st_mode);
         if (*known) *to = (sp_destination){.kind = SP_TO_OLD, .device = s.st_dev, .inode = s.st_ino};
         return SPMM_OK;
     }
+    *known = 1;
+    TRY(check_suffix(file));
     TRY(sp_destination_find(file->path, to));
-    *known = to->kind != SP_TO_STREAM;
-    return !*known || (to->kind == SP_TO_OLD && file->use == SP_APPENDED) ? SPMM_OK : try_folder(to);
+    if (to->kind == SP_TO_STREAM || (to->kind == SP_TO_OLD && file->use == SP_APPENDED)) return SPMM_OK;
+    return try_folder(to);
 }
 
+/** Returns 1 if both are the same file. Streams are equal to files only: a standard stream may be one. */
 static int same_target(sp_destination *a, sp_destination *b)
 {
-    return a->kind == b->kind && a->device == b->device && a->inode == b->inode &&
-           (a->kind == SP_TO_OLD || strcmp(base_of(a->target), base_of(b->target)) == 0);
-}
-
-/** Returns 1 if both names may denote the same file: at least one is an input, and the other is not appended
- *  to. */
-static int may_be_one(const sp_named_file *a, const sp_named_file *b)
-{
-    return (a->use == SP_READ && b->use != SP_APPENDED) || (b->use == SP_READ && a->use != SP_APPENDED);
+    if (a->kind == SP_TO_STREAM && b->kind == SP_TO_STREAM) return 0;
+    if ((a->kind == SP_TO_NEW) != (b->kind == SP_TO_NEW)) return 0;
+    return a->device == b->device && a->inode == b->inode &&
+           (a->kind != SP_TO_NEW || strcmp(base_of(a->target), base_of(b->target)) == 0);
 }
 
 spmm_status sp_outputs_check(const sp_named_file *files, int count)
@@ -272,7 +319,8 @@ spmm_status sp_outputs_check(const sp_named_file *files, int count)
         TRY(examine(&files[i], &here, &known));
         for (int j = 0; j < i && known; j++) {
             TRY(examine(&files[j], &other, &other_known));
-            if (!other_known || may_be_one(&files[i], &files[j]) || !same_target(&here, &other)) continue;
+            if (files[i].use == SP_READ && files[j].use == SP_READ) continue;
+            if (!other_known || !same_target(&here, &other)) continue;
             return sp_fail(SPMM_ERR_USAGE, "%s and %s are one file, %s: give another name", files[j].name,
                            files[i].name, SHOWN(files[i].path));
         }

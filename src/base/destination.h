@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 typedef struct sp_destination {
-    const char *path; /**< the name as the user gave it; must outlive this struct */
+    const char *path; /**< the name as the user gave it, "-" is standard output; must outlive this struct */
     enum {
         SP_TO_NEW,   /**< a file that does not exist yet */
         SP_TO_OLD,   /**< an existing regular file that may be written */
@@ -42,6 +42,11 @@ spmm_status sp_destination_find(const char *path, sp_destination *to);
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd);
 
+/** Keeps standard output for outputs whose name is "-": from now on what the program prints to standard output goes
+ *  to standard error. Local; to be called once, before anything is printed.
+ *  \return SPMM_OK, SPMM_ERR_OUTPUT */
+spmm_status sp_reserve_standard_output(void);
+
 /** Opens a stream for writing. A standard stream is flushed and duplicated, so that earlier and later output
  *  of the program stays in order. Opening a pipe blocks until the pipe has a reader. Local.
  *  \param [out] fd  file descriptor; the caller closes it
@@ -64,15 +69,22 @@ void sp_writing_end(void);
 typedef struct sp_named_file {
     const char *name; /**< name of the option or operand, for messages */
     const char *path; /**< name of the file; NULL: the user gave none */
-    enum { SP_REPLACED, SP_APPENDED, SP_READ } use;
+    enum {
+        SP_REPLACED,   /**< written as a whole */
+        SP_COMPRESSED, /**< written as a whole, compressed if its name ends in .gz, .xz or .zst */
+        SP_APPENDED,   /**< lines are added at its end */
+        SP_REMEMBERED, /**< lines are added at its end; if that fails the program goes on, so it is not tried here */
+        SP_READ
+    } use;
 } sp_named_file;
 
-/** Checks, before the computation starts, that all outputs can be written. Changes no file and leaves none
- *  behind. Two outputs may be the same stream, but not the same file. An output may replace an input file,
- *  which has been read by then, but not append to it. Local.
+/** Checks, before anything is read, that all outputs can be written, and that none would destroy an input or another
+ *  output. Files are the same if their device and inode are, whatever their names. Changes no file and leaves none
+ *  behind. Two outputs may be the same stream. A name ending like that of a compressed file is refused if the output
+ *  would not be compressed in that way. Local.
  *  \param [in] files  all inputs and outputs, [count]
  *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the file's name and the reason), SPMM_ERR_USAGE (two
- *          names for the same file) */
+ *          names for the same file, a compressed file that cannot be written) */
 spmm_status sp_outputs_check(const sp_named_file *files, int count);
 
 #endif

@@ -7,21 +7,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-spmm_status sp_output_file_open(const char *path, sp_output_file *out)
+#include "codec/encoder_stream.h"
+
+/** Opens the stream that the caller writes to. Closing it leaves out->fd open, which is synced after it. */
+static FILE *open_stream(const sp_codec *codec, int fd)
 {
-    int fd;
+    if (codec) return sp_encoder_open(codec, fd);
+    const int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    FILE *const file = own >= 0 ? fdopen(own, "w") : NULL;
+    if (!file && own >= 0) close(own);
+    return file;
+}
+
+spmm_status sp_output_file_open(const char *path, const sp_codec *codec, sp_output_file *out)
+{
     out->part[0] = '\0';
     TRY(sp_destination_find(path, &out->to));
     if (out->to.kind == SP_TO_STREAM) {
-        TRY(sp_destination_stream(&out->to, &fd));
+        TRY(sp_destination_stream(&out->to, &out->fd));
         sp_writing_begin(NULL);
     } else {
-        TRY(sp_destination_part(&out->to, out->part, &fd));
+        TRY(sp_destination_part(&out->to, out->part, &out->fd));
     }
-    out->file = fdopen(fd, "w");
+    out->file = open_stream(codec, out->fd);
     if (out->file) return SPMM_OK;
     const spmm_status status = sp_cannot_write(path);
-    close(fd);
+    close(out->fd);
     if (out->part[0]) (void)unlink(out->part);
     sp_writing_end();
     return status;
@@ -52,22 +63,27 @@ static int take_permissions(int fd, const sp_destination *old)
     return fchmod(fd, mode); /* called after fchown(), which may clear permission bits */
 }
 
-/** Flushes the file and syncs it to disk; a full disk may be reported only at this point. */
-static spmm_status finish(sp_output_file *out)
+/** Gives the complete file its permissions and syncs it to disk; a full disk may be reported only at this point. */
+static spmm_status finish(const sp_output_file *out)
 {
-    if (ferror(out->file) || fflush(out->file) != 0) return sp_cannot_write(out->to.path);
     if (!out->part[0]) return SPMM_OK;
-    const int fd = fileno(out->file);
-    if (out->to.kind == SP_TO_OLD && take_permissions(fd, &out->to) != 0)
+    if (out->to.kind == SP_TO_OLD && take_permissions(out->fd, &out->to) != 0)
         return sp_cannot_write(out->to.path);
     /* EINVAL: this file system cannot sync */
-    return fsync(fd) == 0 || errno == EINVAL ? SPMM_OK : sp_cannot_write(out->to.path);
+    return fsync(out->fd) == 0 || errno == EINVAL ? SPMM_OK : sp_cannot_write(out->to.path);
 }
 
 spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
 {
+    const int failed = ferror(out->file); /* then errno is still that of the write that failed */
+    const int reason = errno;
+    if (fclose(out->file) != 0 && status == SPMM_OK && !failed) status = sp_cannot_write(out->to.path);
+    if (failed && status == SPMM_OK) {
+        errno = reason;
+        status = sp_cannot_write(out->to.path);
+    }
     if (status == SPMM_OK) status = finish(out);
-    if (fclose(out->file) != 0 && status == SPMM_OK) status = sp_cannot_write(out->to.path);
+    if (close(out->fd) != 0 && status == SPMM_OK) status = sp_cannot_write(out->to.path);
     if (out->part[0]) {
         if (status == SPMM_OK && rename(out->part, out->to.target) != 0)
             status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot be put in place: %s", out->to.path,

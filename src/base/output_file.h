@@ -12,18 +12,21 @@
 #include <stdio.h>
 
 #include "base/destination.h"
+#include "codec/codec.h"
 
 typedef struct sp_output_file {
     FILE *file; /**< the caller writes from beginning to end, without seeking, because it may be a pipe */
+    int fd;     /**< what `file` writes to, through a descriptor of its own or an encoder */
     sp_destination to;
     char part[PATH_MAX]; /**< the temporary name of the file; "" for a stream */
 } sp_output_file;
 
 /** Opens an output file. A process can have only one open at a time. Local.
- *  \param [in] path  must outlive *out
+ *  \param [in] path   must outlive *out
+ *  \param [in] codec  what compresses the file: one that this build can write (encoder->create); NULL: nothing
  *  \return SPMM_OK (then sp_output_file_close() must follow), SPMM_ERR_OUTPUT (the message has the path and
  *          the reason) */
-spmm_status sp_output_file_open(const char *path, sp_output_file *out);
+spmm_status sp_output_file_open(const char *path, const sp_codec *codec, sp_output_file *out);
 
 /** Completes the file and renames it; if status is not SPMM_OK or a write has failed, removes the file
  *  instead. Local.

@@ -227,7 +227,7 @@ static void write_key(FILE *out, const sp_machine *m, const key_row *key)
 spmm_status sp_machine_write(const char *path, const sp_machine *machine, const char *comment)
 {
     sp_output_file out;
-    TRY(sp_output_file_open(path, &out));
+    TRY(sp_output_file_open(path, NULL, &out));
     fputs(comment, out.file);
     for (int i = 0; i < KEYS; i++) write_key(out.file, machine, &keys[i]);
     return sp_output_file_close(&out, SPMM_OK);

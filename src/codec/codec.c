@@ -1,16 +1,18 @@
-/** The kinds of compressed data, and which of them this build can read. */
+/** The kinds of compressed data, and which of them this build can read and write. */
 #include "codec/codec.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /** Ratios: deflate codes 258 bytes in 2 bits at best. LZMA codes 273 bytes in 14 binary decisions, none of them with a
  *  probability of more than 2017/2048: 7091 bytes of text a byte. A block of zstd has at most 128 KiB of text and takes 4
  *  bytes at least. */
 static const sp_codec codecs[] = {
-    {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops},
-    {"xz", "\3757zXZ\0", 6, "unxz -k", "liblzma (liblzma-dev)", 8192, &sp_xz_ops},
-    {"zstd", "\x28\xB5\x2F\xFD", 4, "unzstd", "libzstd (libzstd-dev)", 32768, &sp_zstd_ops},
+    {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops, ".gz", &sp_gzip_encoder},
+    {"xz", "\3757zXZ\0", 6, "unxz -k", "liblzma (liblzma-dev)", 8192, &sp_xz_ops, ".xz", &sp_xz_encoder},
+    {"zstd", "\x28\xB5\x2F\xFD", 4, "unzstd", "libzstd (libzstd-dev)", 32768, &sp_zstd_ops, ".zst",
+     &sp_zstd_encoder},
 };
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
@@ -33,6 +35,16 @@ const sp_codec *sp_codec_of(const unsigned char *head, int64_t n)
 {
     for (int k = 0; k < CODECS; k++)
         if (n >= codecs[k].magic_bytes && sp_codec_may_begin(&codecs[k], head, n)) return &codecs[k];
+    return NULL;
+}
+
+const sp_codec *sp_codec_of_name(const char *path)
+{
+    const size_t n = strlen(path);
+    for (int k = 0; k < CODECS; k++) {
+        const size_t bytes = strlen(codecs[k].suffix);
+        if (n > bytes && strcasecmp(path + n - bytes, codecs[k].suffix) == 0) return &codecs[k];
+    }
     return NULL;
 }
 

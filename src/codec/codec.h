@@ -1,15 +1,15 @@
-/** Decompresses gzip, xz and zstd data piece by piece. Which of them a build can read is decided when it is linked:
- *  of each pair of files NAME_*.c that define the same sp_codec_ops, one is linked. */
+/** Compresses and decompresses gzip, xz and zstd data piece by piece. Which of them a build has is decided when it is
+ *  linked: of each pair of files NAME_*.c that define the same functions, one is linked. */
 #ifndef SP_CODEC_H
 #define SP_CODEC_H
 
 #include <stdint.h>
 
-/** What a decoder reads and where it writes; sp_codec_ops.step() moves both on. */
+/** What a coder reads and where it writes; step() moves both on. */
 typedef struct sp_codec_buffers {
-    const unsigned char *in; /**< compressed bytes, [in_bytes] */
+    const unsigned char *in; /**< [in_bytes]; a decoder's are compressed, an encoder's are not */
     int64_t in_bytes;
-    unsigned char *out; /**< room for text, [out_bytes] */
+    unsigned char *out; /**< space for the result, [out_bytes] */
     int64_t out_bytes;
 } sp_codec_buffers;
 
@@ -42,6 +42,22 @@ typedef struct sp_codec_ops {
 
 extern const sp_codec_ops sp_gzip_ops, sp_xz_ops, sp_zstd_ops;
 
+/** An encoder's functions. All members are NULL in a build without the library that they call. Local; a state may be
+ *  used by one thread at a time. */
+typedef struct sp_encoder_ops {
+    /** Makes an encoder at the beginning of the data. \return the state, which destroy() frees; NULL: memory is lacking */
+    void *(*create)(void);
+    /** Compresses until the bytes or the space are used up.
+     *  \param [in,out] buffers  out_bytes is at least 1
+     *  \param [in]     last     1: no bytes follow these, so the encoder completes the data
+     *  \return SP_CODEC_GOES_ON, SP_CODEC_ENDS (with `last`: all is written), SP_CODEC_DAMAGED (the library failed) */
+    sp_codec_result (*step)(void *state, sp_codec_buffers *buffers, int last);
+    /** Frees the state. */
+    void (*destroy)(void *state);
+} sp_encoder_ops;
+
+extern const sp_encoder_ops sp_gzip_encoder, sp_xz_encoder, sp_zstd_encoder;
+
 /** A kind of compressed data. */
 typedef struct sp_codec {
     const char *name; /**< "gzip" */
@@ -51,6 +67,8 @@ typedef struct sp_codec {
     const char *library; /**< what to build with to read it */
     int64_t ratio; /**< upper bound on the number of bytes of text that a compressed byte can stand for */
     const sp_codec_ops *ops;
+    const char *suffix; /**< of the names of such files, ".gz" */
+    const sp_encoder_ops *encoder;
 } sp_codec;
 
 enum { SP_CODEC_HEAD = 6 }; /**< number of bytes at the start of the data that tell their kind */
@@ -63,6 +81,10 @@ const sp_codec *sp_codec_of(const unsigned char *head, int64_t n);
 /** Returns 1 if data of the kind may begin with these bytes, of which there may be too few to be sure; else 0.
  *  \param [in] n  number of bytes in head, at least 1 */
 int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t n);
+
+/** Returns the kind of compressed data that a file of this name should contain, whether or not this build can write
+ *  it (encoder->create); NULL if the name ends in no such suffix. Upper and lower case are the same. */
+const sp_codec *sp_codec_of_name(const char *path);
 
 /** Returns the names of all kinds that this build can read, "gzip, xz or zstd"; in static memory of the calling
  *  thread, until its next call. */

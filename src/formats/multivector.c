@@ -398,7 +398,7 @@ spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
 {
     sp_output_file out;
     MM_typecode code;
-    TRY(sp_output_file_open(path, &out));
+    TRY(sp_output_file_open(path, sp_codec_of_name(path), &out));
     mm_initialize_typecode(&code);
     mm_set_matrix(&code);
     mm_set_array(&code);

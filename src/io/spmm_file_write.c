@@ -74,7 +74,7 @@ spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_spm
     TRY(sp_alloc((void **)&table, sp_spmm_file_chunks_before(&header, SP_FILE_SECTIONS), sizeof *table,
                  "the checksums of a matrix file"));
     make_table(&header, data, threads, table);
-    spmm_status status = sp_output_file_open(path, &out);
+    spmm_status status = sp_output_file_open(path, NULL, &out);
     if (status == SPMM_OK) {
         write_contents(out.file, &header, table, data);
         status = sp_output_file_close(&out, SPMM_OK); /* also reports failed writes */

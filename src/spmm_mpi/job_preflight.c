@@ -15,6 +15,7 @@
 #include "exchange/exchange.h"
 #include "plan/reduce.h"
 #include "spmm_mpi/job.h"
+#include "spmm_mpi/tune.h"
 
 /* ---- options against build and device: all ranks get the same result unless their machines differ ---- */
 
@@ -146,25 +147,28 @@ static spmm_status check_x(const char *path)
 
 static spmm_status check_outputs(const sp_options *o)
 {
+    char tuned[PATH_MAX] = "";
+    if (o->tune) (void)sp_tune_path(tuned, sizeof tuned); /* a failure is a warning, later */
     const sp_named_file files[] = {
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},
         {"--machine", o->machine, SP_READ},
         {"--cache", o->cache, SP_REPLACED},
         {"--probe", o->probe_file, SP_REPLACED},
-        {"--output", o->action == SP_ACTION_MULTIPLY ? o->output : NULL, SP_REPLACED},
+        {"--output", o->action == SP_ACTION_MULTIPLY ? o->output : NULL, SP_COMPRESSED},
         {"--json", o->json, SP_APPENDED},
         {"--csv", o->csv, SP_APPENDED},
+        {"SPMM_TUNE_CACHE", *tuned ? tuned : NULL, SP_REMEMBERED},
     };
     return sp_outputs_check(files, sizeof files / sizeof *files);
 }
 
 static spmm_status check_files(const sp_options *o, int running)
 {
+    TRY(check_outputs(o));
     TRY(check_machine(o, running));
     TRY(check_matrix(o->matrix));
-    TRY(check_x(o->x_file));
-    return check_outputs(o);
+    return check_x(o->x_file);
 }
 
 static spmm_status check(const sp_options *o, const sp_place *place)

@@ -1,0 +1,135 @@
+"""Outputs of both programs: none destroys what is read, names say what is written, "-" is standard output.
+limit: 300"""
+import gzip
+import json
+import lzma
+import os
+import shutil
+import subprocess
+
+from command import NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, run, scratch, skip, test, verified, within
+
+FAST = ("-d", "cpu", "-r", 1, "--warmup", 0, "-t", 1)
+HEAD = "%%MatrixMarket matrix coordinate real general\n"
+ARRAY = "%%MatrixMarket matrix array real general\n"
+MATRIX, VECTOR = HEAD + "3 3 3\n1 1 1\n2 2 2\n3 1 4\n", ARRAY + "3 1\n1\n2\n3\n"
+
+
+def content(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def names_of(path):
+    """The file by its own name, by a longer one, by a symbolic link, by a link to that, and by a hard link."""
+    base = os.path.basename(path)
+    for made, how in ((f"soft-{base}", os.symlink), (f"hard-{base}", os.link)):
+        if not os.path.lexists(scratch(made)):
+            how(path, scratch(made))
+    if not os.path.lexists(scratch(f"twice-{base}")):
+        os.symlink(scratch(f"soft-{base}"), scratch(f"twice-{base}"))
+    return [path, os.path.join(os.path.dirname(path), ".", base), scratch(f"soft-{base}"), scratch(f"twice-{base}"),
+            scratch(f"hard-{base}")]
+
+
+def kept(path, *args, **options):
+    """The run is refused by one line before it begins, and the file is what it was."""
+    before = content(path)
+    result = run(*args, records=False, **options)
+    equal((result.code, result.out, len(result.error_lines())), (2, "", 1), f"{args}: {result.err}")
+    within(result.error_lines()[0], " are one file, ")
+    assert content(path) == before, f"{args} changed {path}"
+
+
+with test("an output that names the matrix or X, by any name, is refused, and the file stays as it was"):
+    matrix, vector = scratch("A.mtx", MATRIX), scratch("X.mtx", VECTOR)
+    for flag in ("-o", "--cache", "--json", "--csv"):
+        for name in names_of(matrix):
+            kept(matrix, *FAST, "-k", 1, flag, name, matrix)
+        for name in names_of(vector):
+            kept(vector, *FAST, "-x", vector, flag, name, matrix)
+    kept(matrix, *FAST, f"--probe={matrix}", matrix)
+    kept(vector, *FAST, f"--probe={vector}", "-x", vector, matrix)
+    kept(matrix, *FAST, "-o", "A.mtx", "./A.mtx", cwd=scratch("."))
+
+with test("the same on two ranks, with --io parallel, and with a matrix that is read by a link or is compressed"):
+    packed = scratch("A.mtx.gz", gzip.compress(MATRIX.encode()))
+    for ranks in (2, 3):
+        kept(matrix, *FAST, "-o", matrix, matrix, ranks=ranks)
+        kept(matrix, *FAST, "--io", "parallel", "-o", matrix, scratch("soft-A.mtx"), ranks=ranks)
+        kept(packed, *FAST, "-o", packed, packed, ranks=ranks)
+        kept(vector, *FAST, "-x", scratch("hard-X.mtx"), "--cache", vector, matrix, ranks=ranks)
+    cached = scratch("A.spmm")
+    equal(run(*FAST, "--cache", cached, matrix).code, 0)
+    kept(cached, *FAST, "--cache", cached, cached)
+    kept(cached, *FAST, "-o", cached, cached)
+
+with test("the tuning file, a machine file and a standard stream that lead to an input are refused"):
+    machine = scratch("machine", "")
+    equal(run(*FAST, f"--probe={machine}", "lap2d5:9", records=False).code, 0)
+    kept(matrix, *FAST, "--autotune", matrix, env={"SPMM_TUNE_CACHE": matrix})
+    kept(machine, "--dry-run", "--machine", machine, "--cache", machine, matrix)
+    for name in ("/dev/stdout", "-"):
+        before = content(matrix)
+        with open(matrix, "ab") as stdout:
+            done = subprocess.run([PROGRAM, "-q", "-d", "cpu", "-o", name, matrix], stdout=stdout,
+                                  stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        equal((done.returncode, content(matrix)), (2, before), done.stderr)
+
+with test("series_mpi refuses it, too"):
+    if NO_SERIES:
+        skip("series_mpi", NO_SERIES)
+    else:
+        series = scratch("series.csv", "".join(f"{i},{i * i},{i + 3},{7 - i}\n" for i in range(1, 9)))
+        for flag in ("-o", "--json", "--csv"):
+            for name in names_of(series):
+                kept(series, "-d", "cpu", "-t", 1, "-r", 1, flag, name, series, program=SERIES)
+
+with test("by its name Y is compressed, and unpacks to what is written without"):
+    plain = scratch("Y.mtx")
+    verified(run(*FAST, "-k", 3, "-o", plain, ROOT / "matrices/cage9.mtx.gz"), "plain", 1)
+    missing = []
+    for suffix, unpack in ((".gz", gzip.decompress), (".GZ", gzip.decompress), (".xz", lzma.decompress), (".zst", None)):
+        path = scratch(f"Y.mtx{suffix}")
+        result = run(*FAST, "-k", 3, "-o", path, ROOT / "matrices/cage9.mtx.gz", ranks=2)
+        if result.code == 2 and "this build cannot write" in result.err:
+            missing.append(suffix)
+            assert not os.path.exists(path), path
+            continue
+        verified(result, suffix, 1)
+        if unpack is None:
+            unpack = lambda data: subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
+            if not shutil.which("zstd"):
+                continue
+        equal(unpack(content(path)) == content(plain), True, suffix)
+        assert len(content(path)) < 0.6 * len(content(plain)), suffix
+        if suffix != ".GZ":
+            verified(run(*FAST, "-x", path, ROOT / "matrices/cage9.mtx.gz"), f"X of {suffix}", 1)
+    assert ".gz" not in missing and ".GZ" not in missing, missing
+
+with test("names of compressed files that would not be ones are refused before the run"):
+    for args, part in ((("-o", scratch("Y.bz2")), "--output "), (("-o", scratch("Y.mtx.zip")), "expected .gz, .xz, .zst"),
+                       (("--cache", scratch("A.spmm.gz")), "--cache "), (("--json", scratch("r.jsonl.gz")), "uncompressed"),
+                       (("--csv", scratch("r.csv.xz")), "--csv "), ((f"--probe={scratch('m.zst')}",), "--probe ")):
+        result = run(*FAST, *args, "lap2d5:9", ranks=2, records=False)
+        equal((result.code, result.out, len(result.error_lines())), (2, "", 1), f"{args}: {result.err}")
+        within(result.error_lines()[0], part)
+    equal([n for n in os.listdir(scratch(".")) if n.startswith(("Y.bz2", "Y.mtx.zip", "A.spmm.gz", "r.", "m."))], [])
+
+with test("Y as - is all of standard output, and what the program prints goes to standard error"):
+    for ranks in (1, 2):
+        result = run(*FAST, "-k", 3, "-o", "-", ROOT / "matrices/cage9.mtx.gz", ranks=ranks, records=False)
+        equal((result.code, result.out == content(plain).decode()), (0, True), result.err[-500:])
+        within(result.err, "PASS")
+    result = run(*FAST, "-q", "--json", "-", "lap2d5:9", records=False)
+    equal((result.code, json.loads(result.out)["error"]["passed"]), (0, True), result.err)
+    equal(os.path.exists("-"), False)
+
+with test("compressed output on a full disk is exit code 4, and leaves nothing under its name"):
+    if os.path.exists("/dev/full"):
+        os.symlink("/dev/full", scratch("full.gz"))
+        result = run(*FAST, "-k", 8, "-o", scratch("full.gz"), "lap2d5:99", records=False)
+        equal((result.code, len(result.error_lines())), (4, 1), result.err)
+        within(result.error_lines()[0], "full.gz: cannot write: ")
+
+finish()
