@@ -37,8 +37,7 @@ static const sp_option_row rows[] = {
 static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof *rows};
 
 static made o;
-static const char *operand;
-static char notes[SP_MESSAGE_BYTES];
+static sp_command_line line_read;
 
 /** Reads a command line of words that single blanks separate. */
 static spmm_status read_line(const char *line)
@@ -49,8 +48,7 @@ static spmm_status read_line(const char *line)
     snprintf(text, sizeof text, "%s", line);
     for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
     o = (made){.word = -1, .flag = -1};
-    operand = NULL;
-    return sp_option_read(&table, argc, argv, "thing", &o, &operand, notes);
+    return sp_option_read(&table, argc, argv, "thing", &o, &line_read);
 }
 
 static void test_lines(void)
@@ -58,16 +56,17 @@ static void test_lines(void)
     TEST("each kind of option does to its field what it should, and the operand is found among them") {
         CHECK_INT(read_line("-w green x --fi=y --on --little -vn3 --count 5 -c a --call=b"), SPMM_OK);
         CHECK(o.word == 1 && o.flag == 1 && o.level == 2 && o.count == 5 && o.calls == 2);
-        CHECK(strcmp(o.file, "y") == 0 && strcmp(operand, "x") == 0);
-        CHECK(strcmp(notes,
+        CHECK(strcmp(o.file, "y") == 0 && strcmp(line_read.operand, "x") == 0);
+        CHECK(strcmp(line_read.notes,
                      "--little and --much: the latter counts; --count is given twice: 5 counts, and not 3; "
                      "--call is given twice: b counts, and not a") == 0);
         CHECK_INT(read_line("--may x -mn3 --may=b"), SPMM_OK);
-        CHECK(o.calls == 120 && o.count == 3 && strcmp(operand, "x") == 0 && notes[0] == '\0');
+        CHECK(o.calls == 120 && o.count == 3 && strcmp(line_read.operand, "x") == 0 &&
+              line_read.notes[0] == '\0');
         CHECK_INT(read_line("--off -- --on"), SPMM_OK);
-        CHECK(o.flag == 0 && strcmp(operand, "--on") == 0 && notes[0] == '\0');
+        CHECK(o.flag == 0 && strcmp(line_read.operand, "--on") == 0 && line_read.notes[0] == '\0');
         CHECK_INT(read_line("-"), SPMM_OK);
-        CHECK(strcmp(operand, "-") == 0 && o.word == -1);
+        CHECK(strcmp(line_read.operand, "-") == 0 && o.word == -1);
     }
     TEST("what is wrong is refused by name, a failed call with its own status") {
         static const char *const wrong[][2] = {
@@ -85,7 +84,7 @@ static void test_lines(void)
         }
         CHECK_INT(read_line("--call bad"), SPMM_ERR_LIMIT);
         const sp_option_table large = {.rows = rows, .count = SP_OPTION_ROWS + 1};
-        CHECK_INT(sp_option_read(&large, 0, NULL, "thing", &o, &operand, notes), SPMM_ERR_INTERNAL);
+        CHECK_INT(sp_option_read(&large, 0, NULL, "thing", &o, &line_read), SPMM_ERR_INTERNAL);
     }
 }
 

@@ -216,15 +216,15 @@ static void test_overridden(void)
     }
     TEST("what one option overrides of another is noted") {
         CHECK_INT(parse("--json a --json b -k 1 -k 1 --dry-run"), SPMM_OK);
-        CHECK_INT(strcmp(o.notes, "--json is given twice: b counts, and not a"), 0);
+        CHECK_INT(strcmp(o.line.notes, "--json is given twice: b counts, and not a"), 0);
         CHECK_INT(parse("-k 1 -k 2"), SPMM_OK);
-        CHECK_INT(strcmp(o.notes, "--columns is given twice: 2 counts, and not 1"), 0);
+        CHECK_INT(strcmp(o.line.notes, "--columns is given twice: 2 counts, and not 1"), 0);
         CHECK_INT(parse("-q -v"), SPMM_OK);
-        CHECK_INT(strcmp(o.notes, "--quiet and --verbose: the latter counts"), 0);
+        CHECK_INT(strcmp(o.line.notes, "--quiet and --verbose: the latter counts"), 0);
         CHECK_INT(parse("--dry-run --scatter-only"), SPMM_OK);
-        CHECK_INT(strcmp(o.notes, "--dry-run and --scatter-only: the former counts"), 0);
+        CHECK_INT(strcmp(o.line.notes, "--dry-run and --scatter-only: the former counts"), 0);
         CHECK_INT(parse("--tune --autotune -q -q --json a --json a"), SPMM_OK);
-        CHECK_INT(strcmp(o.notes, ""), 0);
+        CHECK_INT(strcmp(o.line.notes, ""), 0);
     }
 }
 

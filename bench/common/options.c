@@ -151,14 +151,14 @@ static void print_help(int program, const char *usage, const settings *defaults)
 static spmm_status read_settings(int program, int argc, char **argv, const settings *defaults, settings *s)
 {
     const sp_option_table table = table_of(program);
-    const char *operand, *const commit = getenv("COMMIT");
-    char notes[SP_MESSAGE_BYTES];
+    const char *const commit = getenv("COMMIT");
+    sp_command_line line;
     usual = defaults;
     *s = *defaults;
     s->matrices = s->column_count = 0;
     s->least_entries = LEAST_ENTRIES;
     s->commit = commit ? commit : "";
-    TRY(sp_option_read(&table, argc, argv, "operand", s, &operand, notes));
+    TRY(sp_option_read(&table, argc, argv, "operand", s, &line));
     if (s->repeat <= MAX_REPEAT && s->threads <= MOST_THREADS) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "more than %d repetitions or %d threads", MAX_REPEAT, MOST_THREADS);
 }

@@ -50,20 +50,21 @@ static const struct {
     const char *name;
     int64_t least, most;
     spmm_status (*check)(const char *text);
+    int own; /* 1: each rank may have a value of its own */
 } rows[] = {
-    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL},      /* maximum size of a message in bytes: see comm.h */
-    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL}, /* size in bytes of the chunks of text that threads parse:
+    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL, 0},      /* maximum size of a message in bytes: see comm.h */
+    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL, 0}, /* size in bytes of the chunks of text that threads parse:
                                                     see text_chunks.h */
-    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL},        /* edge length of a tile of coefficients: see pearson.c */
-    {"SPMM_MEMORY_CHECK", 0, 1, NULL},           /* 0: large allocations are not checked: see memory.h */
-    {"SPMM_ISA", 0, 0, check_isa},               /* highest instruction set that CPU kernels may use: see
+    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL, 0},        /* edge length of a tile of coefficients: see pearson.c */
+    {"SPMM_MEMORY_CHECK", 0, 1, NULL, 1},           /* 0: large allocations are not checked: see memory.h */
+    {"SPMM_ISA", 0, 0, check_isa, 1},               /* highest instruction set that CPU kernels may use: see
                                                     cpu_isa.h */
-    {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL},      /* GPU memory that is kept for later allocations: see
+    {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL, 1},      /* GPU memory that is kept for later allocations: see
                                                     device_cuda_memory.c */
-    {"SPMM_FAULT", 0, 0, check_fault},           /* fault injection for tests: see comm.h */
-    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL},       /* the only backend of exchanges on GPUs: see
+    {"SPMM_FAULT", 0, 0, check_fault, 1},           /* fault injection for tests: see comm.h */
+    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},       /* the only backend of exchanges on GPUs: see
                                                     exchange_backend.h */
-    {"SPMM_TUNE_CACHE", 0, 0, NULL},             /* name of the file with tuning results: see tune.h */
+    {"SPMM_TUNE_CACHE", 0, 0, NULL, 1},             /* name of the file with tuning results: see tune.h */
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -120,4 +121,11 @@ int64_t sp_environment_number(const char *name, int64_t otherwise)
         if (strcmp(name, rows[i].name) == 0 && in_range(text, rows[i].least, rows[i].most, &value))
             return value;
     return otherwise;
+}
+
+const char *sp_environment_common(int index)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (!rows[i].own && index-- == 0) return rows[i].name;
+    return NULL;
 }

@@ -103,8 +103,7 @@ typedef struct reader {
     void *options;
     int argc, at; /* argv[at] is the next word to read */
     char **argv;
-    const char *given[SP_OPTION_ROWS]; /* argument or name of each option that was given, else NULL */
-    char *notes;                       /* [SP_MESSAGE_BYTES] warnings about overridden options */
+    sp_command_line *line;
 } reader;
 
 static spmm_status set(const sp_option_row *row, void *options, const char *text)
@@ -135,24 +134,26 @@ static spmm_status set(const sp_option_row *row, void *options, const char *text
 
 static void note(reader *r, const char *text)
 {
-    const size_t n = strlen(r->notes);
-    snprintf(r->notes + n, SP_MESSAGE_BYTES - n, "%s%s", n ? "; " : "", text);
+    char *const notes = r->line->notes;
+    const size_t n = strlen(notes);
+    snprintf(notes + n, SP_MESSAGE_BYTES - n, "%s%s", n ? "; " : "", text);
 }
 
-/** Adds a warning to r->notes if an option was given before with another argument, or if another option has
+/** Adds a warning to the notes if an option was given before with another argument, or if another option has
  *  set the same field to another value. */
 static void note_overridden(reader *r, int index, const char *text)
 {
     char line[320];
     const sp_option_row *const rows = r->table->rows, *const row = &rows[index];
-    if (text && r->given[index] && r->given[index] != row->name && strcmp(r->given[index], text) != 0) {
+    const char *const before = r->line->given[index];
+    if (text && before && before != row->name && strcmp(before, text) != 0) {
         snprintf(line, sizeof line, "--%s is given twice: %s counts, and not %s", row->name, SHOWN(text),
-                 SHOWN(r->given[index]));
+                 SHOWN(before));
         note(r, line);
     }
     for (int i = 0; i < r->table->count; i++) {
         const sp_option_row *const other = &rows[i];
-        if (!r->given[i] || row->argument || other->argument || other->kind != row->kind) continue;
+        if (!r->line->given[i] || row->argument || other->argument || other->kind != row->kind) continue;
         if (row->kind == SP_OPTION_CALL || other->field != row->field || other->value == row->value) continue;
         const int later = row->kind == SP_OPTION_FLAG || row->value > other->value;
         snprintf(line, sizeof line, "--%s and --%s: the %s counts", other->name, row->name,
@@ -165,7 +166,7 @@ static spmm_status apply(reader *r, int index, const char *text)
 {
     const sp_option_row *const row = &r->table->rows[index];
     note_overridden(r, index, text);
-    r->given[index] = text ? text : row->name;
+    r->line->given[index] = text ? text : row->name;
     return set(row, r->options, text);
 }
 
@@ -304,12 +305,11 @@ static spmm_status read_letters(reader *r, const char *word)
 }
 
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
-                           void *options, const char **operand, char notes[SP_MESSAGE_BYTES])
+                           void *options, sp_command_line *line)
 {
-    reader r = {.table = table, .options = options, .argc = argc, .at = 1, .argv = argv, .notes = notes};
-    const char *operands[2];
+    reader r = {.table = table, .options = options, .argc = argc, .at = 1, .argv = argv, .line = line};
     int count = 0, only_operands = 0;
-    notes[0] = '\0';
+    *line = (sp_command_line){.table = table, .options = options, .operand_name = operand_name};
     if (table->count > SP_OPTION_ROWS)
         return sp_fail(SPMM_ERR_INTERNAL, "a table of %d options, over %d", table->count, SP_OPTION_ROWS);
     while (r.at < argc) {
@@ -317,17 +317,39 @@ spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, 
         if (only_operands || word[0] != '-' || !word[1]) {
             if (table->operand)
                 TRY(table->operand(options, word));
-            else if (count < 2)
-                operands[count++] = word;
+            else if (count++ == 0)
+                line->operand = word;
+            else
+                return sp_fail(SPMM_ERR_USAGE, "more than one %s: %s and %s", operand_name,
+                               SHOWN(line->operand), SHOWN(word));
         } else if (strcmp(word, "--") == 0) {
             only_operands = 1;
         } else {
             TRY(word[1] == '-' ? read_long(&r, word) : read_letters(&r, word));
         }
     }
-    if (count > 1)
-        return sp_fail(SPMM_ERR_USAGE, "more than one %s: %s and %s", operand_name, SHOWN(operands[0]),
-                       SHOWN(operands[1]));
-    if (count == 1) *operand = operands[0];
     return SPMM_OK;
+}
+
+int sp_option_names_stdout(const sp_command_line *line)
+{
+    for (int i = 0; i < line->table->count; i++)
+        if (line->table->rows[i].kind == SP_OPTION_TEXT && line->given[i] && strcmp(line->given[i], "-") == 0)
+            return 1;
+    return 0;
+}
+
+const char *sp_option_value(const sp_command_line *line, int row, char *text, size_t n)
+{
+    const sp_option_row *const r = &line->table->rows[row];
+    const int *const at = (const int *)((const char *)line->options + r->field);
+    switch (r->kind) {
+    case SP_OPTION_CALL:
+    case SP_OPTION_TEXT: return line->given[row];
+    case SP_OPTION_WORD: return r->words[*at - r->value];
+    case SP_OPTION_COUNT: snprintf(text, n, "%d", *at); return text;
+    case SP_OPTION_FLAG:
+    case SP_OPTION_RAISE: return *at == r->value ? "" : NULL;
+    }
+    return NULL;
 }

@@ -21,6 +21,13 @@ typedef enum sp_option_kind {
     SP_OPTION_COUNT  /**< stores the argument, from `least` to 1000000000, in the int at `field` */
 } sp_option_kind;
 
+/** What ranks whose command lines differ may have in an option. */
+typedef enum sp_option_ranks {
+    SP_RANKS_AGREE,    /**< the same on every rank */
+    SP_RANKS_MAY_VARY, /**< any value on any rank */
+    SP_RANKS_SAME_FILE /**< the same text, or names of files with the same content, e.g. on disks of the nodes */
+} sp_option_ranks;
+
 typedef struct sp_option_row {
     char letter; /**< short option, e.g. 'k' for -k; 0: none */
     const char *name,
@@ -31,6 +38,7 @@ typedef struct sp_option_row {
     const char *const *words;                             /**< for SP_OPTION_WORD: the words, then NULL */
     size_t field;                                         /**< byte offset in the program's options struct */
     sp_option_kind kind;
+    sp_option_ranks ranks;
     union {
         int least; /**< for SP_OPTION_COUNT: the smallest argument allowed */
         int value; /**< for SP_OPTION_FLAG and SP_OPTION_RAISE: the value to store in the field; for
@@ -48,6 +56,8 @@ typedef struct sp_option_row {
 #define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
 #define RAISE(member, number) .kind = SP_OPTION_RAISE, FIELD(member), .value = number
 #define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
+#define MAY_VARY .ranks = SP_RANKS_MAY_VARY
+#define SAME_FILE .ranks = SP_RANKS_SAME_FILE
 
 typedef struct sp_option_table {
     const sp_option_row *rows; /**< [count], in the order in which --help lists the options */
@@ -55,6 +65,18 @@ typedef struct sp_option_table {
     /** Gets each operand in turn; NULL: there is at most one, which sp_option_read() returns. */
     spmm_status (*operand)(void *options, const char *text);
 } sp_option_table;
+
+/** What a command line has set. */
+typedef struct sp_command_line {
+    const sp_option_table *table;
+    const void *options;      /**< the program's struct of options */
+    const char *operand_name; /**< what an error message calls the operand, e.g. "matrix" */
+    const char *operand;      /**< NULL: the command line has none, or table->operand is set */
+    const char *
+        given[SP_OPTION_ROWS]; /**< argument or, without one, name of each option that was given; else NULL */
+    char notes
+        [SP_MESSAGE_BYTES]; /**< text of a warning that lists the options overridden by others; "": none */
+} sp_command_line;
 
 /** Finds `text`, the argument of an option, in a list of words. Local.
  *  \param [in]  option  name of the option without dashes, for the error message
@@ -90,17 +112,25 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
 /** Parses the command line argv by the table into *options, which already holds the defaults. The operand is
  *  the one word that is not an option; it may come before, between or after the options. After the word "--"
  *  nothing is an option. Long option names may be abbreviated if the abbreviation is unambiguous. Local.
- *  \param [in]     argv          the strings must outlive *options, which keeps pointers to them
- *  \param [in]     operand_name  what an error message calls the operand, e.g. "matrix"
- *  \param [in,out] options       the program's struct of options, in which `field` is a byte offset
- *  \param [out]    operand       the operand; unchanged if the command line has none or table->operand is set
- *  \param [out]    notes         text of a warning that lists the options overridden by others; "" if there
- *                                are none
+ *  \param [in]     argv          the strings must outlive *options and *line, which keep pointers to them
+ *  \param [in]     operand_name  must outlive *line
+ *  \param [in,out] options       the program's struct of options, in which `field` is a byte offset; must outlive *line
+ *  \param [out]    line          what was given, also after a failure
  *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and what it takes, or suggests a name
  *          for an unknown option; the status of a failed call(); SPMM_ERR_INTERNAL if the table has too many
  *          rows */
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
-                           void *options, const char **operand, char notes[SP_MESSAGE_BYTES]);
+                           void *options, sp_command_line *line);
+
+/** Returns 1 if an option that takes a file was given the name "-", standard output; else 0. Local. */
+int sp_option_names_stdout(const sp_command_line *line);
+
+/** Writes the value of an option, as ranks compare it: the words and numbers that are in effect, given or not, and of
+ *  an SP_OPTION_CALL the argument as it was typed. Local.
+ *  \param [in]  row   number of its row in line->table
+ *  \param [out] text  [n] space for a number
+ *  \return the value, in `text` or in memory of *line, "" for an option without argument; NULL: it was not given */
+const char *sp_option_value(const sp_command_line *line, int row, char *text, size_t n);
 
 /** Prints the heading "Options:", one line of --help per option of the table, and the exit codes. Local. */
 void sp_option_help(const sp_option_table *table, FILE *out);

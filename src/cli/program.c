@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/destination.h"
 #include "base/enum_words.h"
 #include "cli/heartbeat.h"
+#include "cli/same_command.h"
 
 const char *const sp_verify_words[] = {"full", "sample", "none", NULL};
 
@@ -50,6 +52,15 @@ int sp_program_rank(void)
     return 0;
 }
 
+/* Only variables that count the processes of one step: a batch script of SLURM has SLURM_NTASKS and is alone. */
+int sp_program_launched(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i])) return atoi(getenv(names[i]));
+    return 1;
+}
+
 /** Flushes stdout and checks for write errors, so that the program does not report success when a full disk
  *  has lost its output. */
 static spmm_status flushed(spmm_status status)
@@ -80,23 +91,65 @@ spmm_status sp_program_verdict(const sp_place *place, sp_verify_mode verify, int
     return failed ? sp_fail(SPMM_ERR_VERIFY, "%s", what) : SPMM_OK;
 }
 
+/** Warns if MPI does not connect the processes that the launcher started, e.g. if it is of another MPI. Both
+ *  arguments are from before MPI_Init(), which sets the variables of a process that it takes to be alone. */
+static void warn_of_singletons(int launched, int launched_rank)
+{
+    char text[SP_MESSAGE_BYTES];
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size != 1 || launched <= 1 || launched_rank != 0) return;
+    snprintf(
+        text, sizeof text,
+        "the launcher started %d processes, and each is a program of one rank, which does all of the work: "
+        "use the mpirun of the MPI that this program is built with, or the right --mpi of srun",
+        launched);
+    print_warning(text);
+}
+
+/** Makes the ranks agree that there is something to work on, and the same on each. They are watched meanwhile if the
+ *  same --timeout is given everywhere, without which the comparison fails. Collective. */
+static spmm_status agree_on_command(spmm_status parsed, const sp_program *program, sp_watch **watch)
+{
+    int most[2] = {program->timeout, -program->timeout};
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD)));
+    TRY(sp_watch_start(MPI_COMM_WORLD, most[0] == -most[1] ? program->timeout : 0, watch));
+    TRY(sp_agree(MPI_COMM_WORLD, "options", parsed));
+    TRY(sp_same_command(MPI_COMM_WORLD, program->name, program->line, program->all_read));
+    return SP_MPI(MPI_Bcast(program->verbosity, 1, MPI_INT, SP_ROOT, MPI_COMM_WORLD));
+}
+
+/** Does what the command line asks for, between MPI_Init() and MPI_Finalize(). Collective. */
+static spmm_status work(const sp_program *program, int rank)
+{
+    if (program->answer) {
+        if (rank == SP_ROOT) program->answer();
+        return SPMM_OK;
+    }
+    if (rank == SP_ROOT && *program->verbosity >= 0 && *program->line->notes)
+        print_warning(program->line->notes);
+    return program->work(program->job);
+}
+
 int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *program)
 {
+    const int launched = sp_program_launched(), launched_rank = sp_program_rank();
     int rank, provided;
     sp_watch *watch = NULL;
     spmm_status status = parsed;
-    if (status == SPMM_OK && program->answer) {
-        if (sp_program_rank() == 0) program->answer();
+    if (status == SPMM_OK && program->answer && launched <= 1) {
+        program->answer();
         return sp_exit_code(flushed(status));
     }
+    if (status == SPMM_OK && !program->answer && sp_option_names_stdout(program->line))
+        status = sp_reserve_standard_output();
     MPI_Init_thread(&argc, &argv, sp_watch_thread_level(program->timeout), &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (status == SPMM_OK && rank == 0 && program->verbosity >= 0 && *program->notes)
-        print_warning(program->notes);
-    if (status == SPMM_OK) status = sp_watch_start(MPI_COMM_WORLD, program->timeout, &watch);
-    if (status == SPMM_OK) status = program->work(program->job);
-    if (rank == 0) status = flushed(status);
-    if (rank == 0 && status != SPMM_OK) print_error(status);
+    warn_of_singletons(launched, launched_rank);
+    status = agree_on_command(status, program, &watch);
+    if (status == SPMM_OK) status = work(program, rank);
+    if (rank == SP_ROOT) status = flushed(status);
+    if (rank == SP_ROOT && status != SPMM_OK) print_error(status);
     program->destroy(program->job);
     sp_watch_stop(watch);
     MPI_Finalize();

@@ -4,6 +4,7 @@
 #ifndef SP_PROGRAM_H
 #define SP_PROGRAM_H
 
+#include "cli/option_table.h"
 #include "cli/record_writer.h"
 #include "comm/binding.h"
 #include "comm/grid.h"
@@ -51,26 +52,35 @@ spmm_status sp_program_verdict(const sp_place *place, sp_verify_mode verify, int
 
 /** What sp_program_run() runs. */
 typedef struct sp_program {
-    void (*answer)(void);   /**< prints what needs no MPI, e.g. --help, and the program ends; or NULL */
-    int timeout, verbosity; /**< of the options */
-    const char *notes;      /**< a warning about the options, printed unless --quiet; "": none */
+    const char *name;            /**< the program and its version, "spmm_mpi 0.2.0" */
+    const sp_command_line *line; /**< compared between the ranks (same_command.h) */
+    int all_read;                /**< as of sp_same_command() */
+    void (*answer)(void);        /**< prints what needs no MPI, e.g. --help, and the program ends; or NULL */
+    int timeout;                 /**< of the options */
+    int *verbosity;              /**< of the options; that of rank 0 replaces the others' before the work */
     spmm_status (*work)(void *job); /**< collective; returns the same status on every rank */
     void (*destroy)(void *job);     /**< collective; called also if there was nothing to work on */
     void *job;
 } sp_program;
 
-/** Runs a program from MPI_Init() to MPI_Finalize(), watched for --timeout; or prints the answer on rank 0
- *  without MPI, since login nodes may forbid MPI. An error is one line on stderr of rank 0; for
- *  SPMM_ERR_USAGE a second one points to --help. If the standard output cannot be written, that is an error.
+/** Runs a program from MPI_Init() to MPI_Finalize(), watched for --timeout; or prints the answer on rank 0, without
+ *  MPI where a single process was launched, since login nodes may forbid MPI. An error is one line on stderr of rank
+ *  0; for SPMM_ERR_USAGE a second one points to --help. If the standard output cannot be written, that is an error.
+ *  If an option names "-" as its file, all that is printed goes to stderr. Ranks whose command lines differ end with
+ *  SPMM_ERR_USAGE. Processes that a launcher started together and MPI does not connect get a warning.
  *
  *  Collective over all processes.
- *  \param [in] parsed  status of the options; unless it is SPMM_OK, there is nothing to work on
+ *  \param [in] parsed  status of the options, of which any rank's failure is that of all
  *  \return the exit code */
 int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *program);
 
 /** Returns the rank of this process from the launcher's environment variables, without calling MPI; 0 if
  *  there is no launcher. Local. */
 int sp_program_rank(void);
+
+/** Returns the number of processes that the launcher started together, from its environment variables, without
+ *  calling MPI; 1 if there is no launcher. Local. */
+int sp_program_launched(void);
 
 /** Writes the fields device, gpu, host and threads of a record. Local. */
 void sp_program_write_binding(sp_writer *s, const sp_binding *binding);

@@ -65,7 +65,7 @@ static spmm_status check_outputs(const sp_series_options *o, const sp_place *pla
 {
     const sp_named_file files[] = {
         {"the file of series", o->file, SP_READ},
-        {"--output", o->output, SP_REPLACED},
+        {"--output", o->output, SP_COMPRESSED},
         {"--json", o->json, SP_APPENDED},
         {"--csv", o->csv, SP_APPENDED},
     };
@@ -103,6 +103,13 @@ int main(int argc, char **argv)
     static sp_series_job job;
     const sp_series_options *const o = &job.options;
     const spmm_status status = sp_series_options_parse(argc, argv, &job.options);
-    const sp_program program = {answers[o->action], o->timeout, o->verbosity, o->notes, work, destroy, &job};
+    const sp_program program = {.name = "series_mpi " SPMM_VERSION,
+                                .line = &o->line,
+                                .answer = answers[o->action],
+                                .timeout = o->timeout,
+                                .verbosity = &job.options.verbosity,
+                                .work = work,
+                                .destroy = destroy,
+                                .job = &job};
     return sp_program_run(argc, argv, status, &program);
 }

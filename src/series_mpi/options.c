@@ -161,7 +161,8 @@ static const sp_option_row rows[] = {
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      AUTO_WORDS(sp_device_words, device)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
-    {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1)},
+    {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1),
+     MAY_VARY},
     {0, "steps", "LIST", "measured: of generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
     {0, "kernel", "LIST", "names of --list-kernels, one or more per step, or all (compared in a table)",
      CALL(set_kernel)},
@@ -179,13 +180,15 @@ static const sp_option_row rows[] = {
      ACTION(ACCURACY)},
     {0, "tolerance", "LIST", "of --accuracy: differences that count as equal (default 0.1,0.01,0.001)",
      CALL(set_tolerance)},
-    {'o', "output", "FILE", "write all coefficients as a Matrix Market array file", TEXT(output)},
+    {'o', "output", "FILE",
+     "write all coefficients as a Matrix Market array file; FILE.gz, .xz, .zst: compressed; -: standard output",
+     TEXT(output)},
     {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json)},
     {0, "csv", "FILE", "append one row per step and kernel, with a header when the file is new", TEXT(csv)},
     {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
      COUNT(timeout, 1)},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
-    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
+    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
 };
@@ -258,7 +261,8 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
                              .verify = SP_VERIFY_SAMPLE,
                              .tolerance = {1e-1, 1e-2, 1e-3},
                              .tolerances = 3};
-    TRY(sp_option_read(&table, argc, argv, "file", o, &o->file, o->notes));
+    TRY(sp_option_read(&table, argc, argv, "file", o, &o->line));
+    o->file = o->line.operand;
     TRY(check(o));
     if (o->file) o->step[SP_GENERATE] = 0;
     return SPMM_OK;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cli/option_table.h"
 #include "cli/program.h"
 #include "comm/binding.h"
 #include "kernels/series/series.h"
@@ -48,8 +49,8 @@ typedef struct sp_series_options {
     sp_verify_mode verify;
     const char *output, *json, *csv; /**< paths of the output files; NULL: the file is not written */
     sp_series_action action;
-    int verbosity;                /**< -1: quiet, 0: normal */
-    char notes[SP_MESSAGE_BYTES]; /**< warnings about options that override others; "": no warnings */
+    int verbosity;        /**< -1: quiet, 0: normal */
+    sp_command_line line; /**< what the options were parsed from */
 } sp_series_options;
 
 /** Parses argv into *o. The strings of argv must outlive *o.

@@ -210,6 +210,14 @@ int main(int argc, char **argv)
     const sp_options *const o = &job.options;
     sp_peer_kernels_add();
     const spmm_status status = sp_options_parse(argc, argv, &job.options);
-    const sp_program program = {answers[o->action], o->timeout, o->verbosity, o->notes, work, destroy, &job};
+    const sp_program program = {.name = "spmm_mpi " SPMM_VERSION,
+                                .line = &o->line,
+                                .all_read = o->io_parallel,
+                                .answer = answers[o->action],
+                                .timeout = o->timeout,
+                                .verbosity = &job.options.verbosity,
+                                .work = work,
+                                .destroy = destroy,
+                                .job = &job};
     return sp_program_run(argc, argv, status, &program);
 }

@@ -169,8 +169,10 @@ static const sp_option_row rows[] = {
      COUNT(column_blocks, 1)},
     {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
-    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x)},
-    {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1)},
+    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x),
+     SAME_FILE},
+    {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1),
+     MAY_VARY},
     {0, "products", "N", "products that the choice of a kernel should reckon with (default 1000)",
      COUNT(products, 1)},
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
@@ -179,7 +181,9 @@ static const sp_option_row rows[] = {
     {0, "probe", "[FILE]",
      "measure messages, operations and copies for a moment: the record has them, FILE the machine",
      CALL(set_probe)},
-    {'o', "output", "FILE", "write Y as a Matrix Market array file", TEXT(output)},
+    {'o', "output", "FILE",
+     "write Y as a Matrix Market array file; by its suffix compressed: .gz, .xz, .zst; - is standard output",
+     TEXT(output)},
     {0, "json", "FILE", "append one JSON object per run", TEXT(json)},
     {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv)},
     {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit)},
@@ -194,15 +198,15 @@ static const sp_option_row rows[] = {
     {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", ACTION(DRY_RUN)},
     {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", CALL(set_plan_ranks)},
     {0, "machine", "FILE", "--dry-run: predict times on the machine of FILE, and the best grid and exchange",
-     TEXT(machine)},
+     TEXT(machine), SAME_FILE},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end",
      ACTION(CHECK_CONVERSIONS)},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {0, "list-devices", NULL, "name the devices and the transports between them, and end",
      ACTION(LIST_DEVICES)},
-    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1)},
+    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
     {'v', "verbose", NULL, "print one row per rank, the phases of each run and its share of the DRAM bound",
-     FLAG(verbosity, 1)},
+     FLAG(verbosity, 1), MAY_VARY},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
 };
@@ -301,6 +305,7 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
                       .repeat = 10,
                       .warmup = 2,
                       .ell_limit = 3.0};
-    TRY(sp_option_read(&table, argc, argv, "matrix", o, &o->matrix, o->notes));
+    TRY(sp_option_read(&table, argc, argv, "matrix", o, &o->line));
+    if (o->line.operand) o->matrix = o->line.operand;
     return check(o);
 }

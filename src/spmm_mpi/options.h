@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cli/option_table.h"
 #include "cli/program.h"
 #include "comm/binding.h"
 #include "partition/partition.h"
@@ -73,8 +74,8 @@ typedef struct sp_options {
     double ell_limit;
     int allow_nonfinite;
     sp_action action;
-    int verbosity;                /**< -1: --quiet; 0: default; 1: --verbose */
-    char notes[SP_MESSAGE_BYTES]; /**< warning about options that override others; "": none */
+    int verbosity;        /**< -1: --quiet; 0: default; 1: --verbose */
+    sp_command_line line; /**< what the options were parsed from */
 } sp_options;
 
 /** Parses the command line argv into *o, which keeps pointers to the strings of argv. Local.

@@ -1,0 +1,202 @@
+/** Compares each rank's command line with that of rank 0: a list of settings that rank 0 broadcasts. */
+#include "cli/same_command.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/environment.h"
+#include "base/memory.h"
+#include "base/words.h"
+
+enum { MOST_FILES = 8 };
+
+/** A setting of a rank, as it is sent: KIND NAME \0 VALUE \0, where KIND tells a file's name and an absent value. */
+enum { VALUE = 'v', NONE = 'n', FILE_NAME = 'f', NO_FILE = 'g' };
+
+/** All settings of a rank, one after another. */
+typedef struct settings {
+    char *text; /* [bytes] */
+    size_t bytes;
+} settings;
+
+/** One of them; the members point into the list. */
+typedef struct setting {
+    char kind;
+    const char *name, *value;
+} setting;
+
+/** Takes the next setting of a list. \return 1; 0: there is none */
+static int next(const settings *list, size_t *at, setting *s)
+{
+    if (*at >= list->bytes) return 0;
+    s->kind = list->text[*at];
+    s->name = list->text + *at + 1;
+    s->value = s->name + strlen(s->name) + 1;
+    *at = (size_t)(s->value + strlen(s->value) + 1 - list->text);
+    return 1;
+}
+
+static int is_file(const setting *s) { return s->kind == FILE_NAME || s->kind == NO_FILE; }
+static int is_absent(const setting *s) { return s->kind == NONE || s->kind == NO_FILE; }
+
+static void put(FILE *f, int file, const char *dashes, const char *name, const char *value)
+{
+    fprintf(f, "%c%s%s%c%s%c", file ? (value ? FILE_NAME : NO_FILE) : (value ? VALUE : NONE), dashes, name,
+            '\0', value ? value : "", '\0');
+}
+
+/** Lists what has to agree; list->text is to be freed by free(). */
+static spmm_status list_settings(const char *program, const sp_command_line *line, settings *list)
+{
+    FILE *const f = open_memstream(&list->text, &list->bytes);
+    const char *name;
+    if (!f) return sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
+    put(f, 0, "", "the program", program);
+    for (int i = 0; i < line->table->count; i++) {
+        const sp_option_row *const row = &line->table->rows[i];
+        char number[32];
+        if (row->ranks != SP_RANKS_MAY_VARY)
+            put(f, row->ranks == SP_RANKS_SAME_FILE, "--", row->name,
+                sp_option_value(line, i, number, sizeof number));
+    }
+    put(f, 1, "the ", line->operand_name, line->operand);
+    for (int i = 0; (name = sp_environment_common(i)); i++) {
+        const char *const value = getenv(name);
+        put(f, 0, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
+    }
+    return fclose(f) == 0 ? SPMM_OK : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
+}
+
+/** Sends the list of rank 0 to all. Collective; `theirs` is to be freed by free(). */
+static spmm_status share(MPI_Comm comm, int rank, const settings *mine, settings *theirs)
+{
+    int bytes = (int)mine->bytes;
+    TRY(SP_MPI(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm)));
+    theirs->bytes = (size_t)bytes;
+    theirs->text = malloc(theirs->bytes);
+    const spmm_status status = theirs->text ? SPMM_OK
+                                            : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
+    TRY(sp_agree(comm, "options", status));
+    if (rank == 0) memcpy(theirs->text, mine->text, theirs->bytes);
+    /* not sp_bcast(): its messages may be of another size on each rank as long as the settings have not been compared */
+    return SP_MPI(MPI_Bcast(theirs->text, bytes, MPI_CHAR, 0, comm));
+}
+
+/** Says that a setting differs. \param [in] here, there  of this rank and of rank 0 */
+static spmm_status differs(const setting *here, const setting *there)
+{
+    const setting *const given = is_absent(there) ? here : there;
+    const char *const text = *given->value ? SHOWN(given->value) : "", *const blank = *text ? " " : "";
+    if (is_absent(there))
+        return sp_fail(SPMM_ERR_USAGE, "%s%s%s is given here, and not on rank 0: give every rank the same",
+                       here->name, blank, text);
+    if (is_absent(here))
+        return sp_fail(SPMM_ERR_USAGE, "%s%s%s is given on rank 0, and not here: give every rank the same",
+                       there->name, blank, text);
+    return sp_fail(SPMM_ERR_USAGE, "%s is %s here, and %s on rank 0: give every rank the same", here->name,
+                   SHOWN(here->value), SHOWN(there->value));
+}
+
+/** Compares the settings but for files' names.
+ *  \param [out] files   [MOST_FILES] the names of this rank's files, "" where it has none
+ *  \param [out] vary    [MOST_FILES] 1: rank 0 has another name, 0: the same
+ *  \param [out] count   number of files */
+static spmm_status compare(const settings *mine, const settings *theirs, setting *files, int *vary,
+                           int *count)
+{
+    size_t at = 0, other_at = 0;
+    setting here, there;
+    for (*count = 0; next(mine, &at, &here);) {
+        if (!next(theirs, &other_at, &there) || strcmp(here.name, there.name) != 0)
+            return sp_fail(SPMM_ERR_USAGE, "this program is another build than that of rank 0");
+        const int same = here.kind == there.kind && strcmp(here.value, there.value) == 0;
+        if (!is_file(&here) || is_absent(&here) != is_absent(&there)) {
+            if (!same) return differs(&here, &there);
+        } else if (*count < MOST_FILES) {
+            vary[*count] = !same;
+            files[(*count)++] = here;
+        }
+    }
+    return SPMM_OK;
+}
+
+/* ---- files ---- */
+
+/** What tells files apart without reading them whole. */
+typedef struct fingerprint {
+    int64_t bytes; /* -1: there is no such regular file */
+    uint32_t head, tail;
+    char path[1024];
+} fingerprint;
+
+static uint32_t checksum_at(int fd, int64_t at)
+{
+    static unsigned char buffer[1 << 16];
+    const ssize_t n = pread(fd, buffer, sizeof buffer, at);
+    return n > 0 ? (uint32_t)crc32_z(0, buffer, (size_t)n) : 0;
+}
+
+static fingerprint look_at(const char *path)
+{
+    enum { PART = 1 << 16 };
+    fingerprint f = {.bytes = -1};
+    struct stat s;
+    snprintf(f.path, sizeof f.path, "%s", path);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return f;
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
+        f.bytes = s.st_size;
+        f.head = checksum_at(fd, 0);
+        f.tail = checksum_at(fd, s.st_size > PART ? s.st_size - PART : 0);
+    }
+    close(fd);
+    return f;
+}
+
+/** Compares a file with that of rank 0. Where the names are the same and a rank has no such file, its reader says so.
+ *  Collective. */
+static spmm_status compare_file(MPI_Comm comm, const setting *file)
+{
+    fingerprint here = look_at(file->value), there = here;
+    TRY(SP_MPI(MPI_Bcast(&there, sizeof there, MPI_BYTE, 0, comm)));
+    const int both = here.bytes >= 0 && there.bytes >= 0;
+    const int same = here.bytes == there.bytes && here.head == there.head && here.tail == there.tail;
+    const int same_name = strcmp(here.path, there.path) == 0;
+    const setting other = {FILE_NAME, file->name, there.path};
+    spmm_status status = SPMM_OK;
+    if (both && !same)
+        status = sp_fail(SPMM_ERR_USAGE,
+                         "%s %s has other content here than %s on rank 0: give every rank the same file",
+                         file->name, SHOWN(here.path), SHOWN(there.path));
+    if (!both && !same_name) status = differs(file, &other);
+    return sp_agree(comm, "options", status);
+}
+
+static spmm_status compare_files(MPI_Comm comm, const setting *files, int *vary, int count, int all_read)
+{
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, vary, count, MPI_INT, MPI_MAX, comm)));
+    for (int i = 0; i < count; i++) {
+        if (is_absent(&files[i])) continue;
+        if (vary[i] || (all_read && i == count - 1)) TRY(compare_file(comm, &files[i]));
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_same_command(MPI_Comm comm, const char *program, const sp_command_line *line, int all_read)
+{
+    settings mine = {NULL, 0}, theirs = {NULL, 0};
+    setting files[MOST_FILES];
+    int rank, count = 0, vary[MOST_FILES] = {0};
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    spmm_status status = sp_agree(comm, "options", list_settings(program, line, &mine));
+    if (status == SPMM_OK) status = share(comm, rank, &mine, &theirs);
+    if (status == SPMM_OK) status = sp_agree(comm, "options", compare(&mine, &theirs, files, vary, &count));
+    if (status == SPMM_OK) status = compare_files(comm, files, vary, count, all_read);
+    free(mine.text);
+    free(theirs.text);
+    return status;
+}

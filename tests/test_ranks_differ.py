@@ -1,0 +1,117 @@
+"""Ranks that a launcher or a wrapper script gives different command lines, environments or files.
+limit: 300"""
+import os
+import subprocess
+
+from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, scratch, skip, test, within
+
+SMALL = ("-d", "cpu", "-r", "1", "--warmup", "0")
+
+
+def start(*commands, env=None):
+    """mpirun with one rank for each command: a list of words, or (words, variables of that rank).
+    A wrapper script sets the variables, as users' scripts do."""
+    words = [*MPIRUN]
+    for n, command in enumerate(commands):
+        command, own = command if isinstance(command, tuple) else (command, {})
+        script = scratch(f"rank{n}.sh", "#!/bin/sh\n" + "".join(f"export {k}={v}\n" for k, v in own.items()) + 'exec "$@"\n')
+        os.chmod(script, 0o755)
+        words += [":"] * (n > 0) + ["-np", "1", script, *map(str, command)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env={**os.environ, **(env or {})}, check=False)
+    done.lines = [line for line in done.stderr.splitlines() if ": error: " in line]
+    return done
+
+
+def spmm(*args):
+    return [PROGRAM, *SMALL, *args]
+
+
+def refused(first, second, *parts):
+    """Both ranks end with exit code 2, by one line that has all parts; three ranks, too, of which the last differs."""
+    for commands in ((first, second), (first, first, second)):
+        done = start(*commands)
+        equal(len(done.lines), 1, f"{commands}: {done.stderr[-800:]}")
+        equal((done.returncode, done.stdout), (2, ""), f"{commands}: {done.stderr[-800:]}")
+        for part in (*parts, f"rank {len(commands) - 1}: "):
+            within(done.lines[0], part)
+
+
+A = scratch("A.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 1 4\n")
+COPY = scratch("copy.mtx", open(A).read())
+OTHER = scratch("other.mtx", open(A).read().replace("3 1 4", "3 1 5"))
+
+with test("an option that ranks have to agree on, and do not, is exit code 2 by a line that names it and two ranks"):
+    for here, there, name in (
+            ("-k 2", "-k 3", "--columns is 3 here, and 2 on rank 0"), ("-r 2", "-r 5", "--repeat is 5"), ("-p f32", "-p f64", "--precision"),
+            ("--warmup 1", "--warmup 3", "--warmup is 3"), ("-x ones", "-x index", "--x is index here, and ones on rank 0"),
+            ("-f csr", "-f ell", "--format"), ("--kernel cpu_csr", "--kernel cpu_serial", "--kernel"),
+            ("--no-overlap", "", "--no-overlap is given on rank 0"), ("", "--autotune", "autotune is given here"),
+            ("--exchange halo", "--exchange bcast", "--exchange"), ("--reduce tree", "--reduce linear", "--reduce"),
+            ("--transport mpi", "--transport shared", "--transport"), ("--partition nnz", "--partition rows", "--partition"),
+            ("--column-blocks 2", "", "--column-blocks"), ("--products 5", "--products 500", "--products"),
+            ("--verify none", "--verify full", "--verify"), ("--plan quick", "", "--plan is timed here"),
+            ("--io parallel", "", "--io is root here"), ("--timeout 9", "", "--timeout is 0 here"),
+            ("--json a", "--json b", "--json is b here, and a"), ("-o y", "", "--output y is given on rank 0"), ("--dry-run", "", "--dry-run"),
+            ("--scatter-only", "", "--scatter-only"), ("", "--help", "--help is given here"), ("--version", "", "--version"),
+            ("", "--list-kernels", "--list-kernels"), ("", "--nonsense", "unknown option --nonsense"),
+            ("", "-k 0", "--columns 0: expected")):
+        refused(spmm(*here.split(), A), spmm(*there.split(), A), name)
+    refused(spmm("-g", "3x1", A), spmm("-g", "1x3", A), "--grid is 1x3 here, and 3x1 on rank 0")
+
+with test("threads, -q and -v may differ: rank 0's are those that count for what is printed"):
+    for here, there, quiet in (("-q", "-v", 1), ("-v", "-q", 0), ("-q", "", 1), ("", "-q", 0), ("-v", "", 0), ("-t 1", "-t 2", 0)):
+        done = start(spmm(*here.split(), A), spmm(*there.split(), A))
+        equal(done.returncode, 0, f"{here}, {there}: {done.stderr[-800:]}")
+        equal("spmm_mpi 0." not in done.stdout, bool(quiet), done.stdout)
+    done = start((spmm(A), {"OMP_NUM_THREADS": 1}), (spmm(A), {"OMP_NUM_THREADS": 2}))
+    equal(done.returncode, 0, done.stderr[-800:])
+
+with test("an input may have another name where it is the same file, and no other content"):
+    for more in ((), ("--io", "parallel")):
+        equal(start(spmm(*more, A), spmm(*more, COPY)).returncode, 0, "copy")
+        refused(spmm(*more, A), spmm(*more, OTHER), "other.mtx has other content here than ", "A.mtx on rank 0")
+        refused(spmm(*more, A), spmm(*more, "/no/such.mtx"), "the matrix is /no/such.mtx here, and ")
+    refused(spmm(A), spmm("lap2d5:9"), "the matrix is lap2d5:9 here")
+    refused(spmm(A), spmm(), "the matrix ", "is given on rank 0, and not here")
+    vector = "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n"
+    x, same, other = (scratch(f"x{n}", vector if n < 2 else vector.replace("3\n", "4\n")) for n in range(3))
+    equal(start(spmm("-x", x, A), spmm("-x", same, A)).returncode, 0)
+    refused(spmm("-x", x, A), spmm("-x", other, A), "--x ", "has other content here")
+    refused(spmm("-x", x, A), spmm("-x", "ones", A), "--x is ones here")
+
+with test("one name that stands for another file on a rank is found where every rank reads it"):
+    for n, source in ((0, A), (1, OTHER)):
+        os.makedirs(scratch(f"node{n}"), exist_ok=True)
+        scratch(f"node{n}/M.mtx", open(source).read())
+    where = [scratch(f"cd{n}.sh", f'#!/bin/sh\ncd {scratch(f"node{n}")} && exec "$@"\n') for n in (0, 1)]
+    for script in where:
+        os.chmod(script, 0o755)
+    refused([where[0], *spmm("--io", "parallel", "M.mtx")], [where[1], *spmm("--io", "parallel", "M.mtx")], "the matrix M.mtx has other content")
+
+with test("SPMM_* variables that ranks have to agree on are compared, and the others not"):
+    for name, here, there in (("SPMM_CHUNK_BYTES", 8, 16), ("SPMM_EXCHANGE_BACKEND", "direct", "shared")):
+        refused((spmm(A), {name: here}), (spmm(A), {name: there}), f"{name} is {there} here, and {here} on rank 0")
+        refused((spmm(A), {name: here}), spmm(A), f"{name} {here} is given on rank 0, and not here")
+    done = start((spmm(A), {"SPMM_ISA": "generic", "SPMM_MEMORY_CHECK": 0, "SPMM_CHUNK_BYTES": "''"}), spmm(A))
+    equal(done.returncode, 0, done.stderr[-800:])
+
+with test("two programs of one job, or options of series_mpi, are told in the same way"):
+    if NO_SERIES:
+        skip("series_mpi", NO_SERIES)
+    else:
+        series = [SERIES, "-d", "cpu", "-m", "9", "-n", "9"]
+        refused(spmm(A), series, "the program is \"series_mpi ")
+        refused([*series, "-r", "2"], [*series, "-r", "3"], "--repeat is 3 here, and 2 on rank 0")
+        refused([*series, "--seed", "2"], series, "--seed 2 is given on rank 0")
+        done = start([*series, "-q"], [*series, "-t", "2"])
+        equal(done.returncode, 0, done.stderr[-800:])
+
+with test("processes that MPI does not connect are warned of, once"):
+    for size, rank_name in (("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK"),
+                            ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID")):
+        for rank in (0, 1):
+            own = {**os.environ, size: "4", rank_name: str(rank)}
+            done = subprocess.run([PROGRAM, "-q", *SMALL, A], capture_output=True, text=True, timeout=60, env=own, check=False)
+            equal("the launcher started 4 processes" in done.stderr, rank == 0, f"{size}: {done.stderr}")
+
+finish()
