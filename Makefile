@@ -48,12 +48,14 @@ check-slurm:
 ## check-toolchains  build with gcc and clang, Open MPI and MPICH, run the C tests and a sweep on each (TOOLCHAINS= for some)
 include mk/checks.mk
 
-## soak           run N=2000 random combinations of options drawn from SEED=1 (ARGS="--only I" for one)
+## soak           run N=2000 random combinations of options drawn from SEED=1 (ARGS="--only I" for one), then random products by the
+##                library for SOAK_S=600 seconds, each compared with exact arithmetic (N=0: these alone)
 soak: deps
-	@+$(MAKE) $(J) link
+	@+$(MAKE) $(J) link $(B)/tests/test_differential
 	$(Q)export MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' && . tests/env.sh && \
-	    SPMM_MPI='$(abspath $(B))/spmm_mpi' $$PYTHON tests/soak.py -n $(N) --seed $(SEED) $(ARGS)
+	    SPMM_MPI='$(abspath $(B))/spmm_mpi' $$PYTHON tests/soak.py -n $(N) --library $(SOAK_S) --seed $(SEED) $(ARGS)
 N ?= 2000
+SOAK_S ?= 600
 SEED ?= 1
 
 ## fuzz           a minute of libFuzzer on each reader (FUZZ_S=60 or FUZZ_TOTAL_S=, FUZZ_TARGETS="fuzz_mtx ..."; clang)

@@ -1,11 +1,13 @@
-"""A soak: random combinations of the options of spmm_mpi and series_mpi, each of which must come to what is known before.
+"""A soak: random combinations of the options of spmm_mpi and series_mpi, each of which must come to what is known before,
+and random products by the library.
 
-    tests/soak.py [-n COUNT] [--seed SEED] [--only I] [--jobs N] [--limit SECONDS] [--keep DIR]
+    tests/soak.py [-n COUNT] [--library SECONDS] [--seed SEED] [--only I] [--jobs N] [--limit SECONDS] [--keep DIR]
 
 Combination I of a seed is the same whenever it is drawn (soak_products.py, soak_series.py). It is valid, and has to pass, or
 it is invalid in one way, and then code and message are known. Y of -o is compared with SciPy's product, coefficients with
 numpy's; records with what was asked for; a run beyond the limit has failed. A combination that fails is printed as a command
-to paste, its files are kept. The last line is `N passed, N failed, N skipped`."""
+to paste, its files are kept. The library's part (soak_differential.py) takes --library SECONDS. The last line, of both parts, is
+`N passed, N failed, N skipped`."""
 import argparse
 import concurrent.futures
 import json
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 
+import soak_differential
 from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, within
 
 try:
@@ -260,6 +263,7 @@ def soak(seed, indices, jobs, limit=60, parent=None, tell=print):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", "--count", type=int, default=2000)
+    parser.add_argument("--library", type=float, default=0, metavar="SECONDS", help="of random products by the library")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, metavar="I", help="the I-th combination alone")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -267,12 +271,22 @@ def main():
     parser.add_argument("--keep", metavar="DIR", help="where files are made, and kept of what fails")
     options = parser.parse_args()
     indices = range(options.count) if options.only is None else [options.only]
-    if MISSING:
-        print(f"{MISSING}\n0 passed, 0 failed, {len(indices)} skipped")
-        return 0
     keep = options.keep and os.path.abspath(options.keep)
-    passed, failed = soak(options.seed, indices, options.jobs, options.limit, keep, lambda text: print(text, flush=True))
-    print(f"{passed} passed, {len(failed)} failed, 0 skipped")
+
+    def tell(text):
+        print(text, flush=True)
+
+    passed, failed, skipped = 0, [], 0
+    if MISSING:
+        tell(MISSING)
+        skipped = len(indices)
+    elif indices:
+        passed, failed = soak(options.seed, indices, options.jobs, options.limit, keep, tell)
+    if options.library > 0 and options.only is None:
+        tell(f"{passed} combinations passed, {len(failed)} failed; products by the library for {options.library:.0f} s:")
+        more, wrong = soak_differential.soak(options.library, options.seed, tell)
+        passed, failed = passed + more, failed + wrong
+    print(f"{passed} passed, {len(failed)} failed, {skipped} skipped")
     return 1 if failed else 0
 
 

@@ -200,19 +200,67 @@ static void test_rest(const kind *k)
     }
 }
 
-/** Makes the header of the xz file at `path`, which one block follows, ask for a dictionary of 256 MiB. */
-static void enlarge_dictionary(void)
+/** Appends the CRC32 of bytes[0, n) behind them, lowest byte first. Returns n + 4. */
+static size_t add_crc(unsigned char *bytes, size_t n)
 {
-    enum { HEADER = 12, DICTIONARY = HEADER + 4, MIB_256 = 32 };
-    size_t bytes;
-    unsigned char *const packed = (unsigned char *)read_file(path, &bytes);
-    const size_t n = ((size_t)packed[HEADER] + 1) * 4 - 4;
-    CHECK_INT(packed[HEADER + 2], 0x21); /* LZMA2, its properties in one byte */
-    packed[DICTIONARY] = MIB_256;
-    const uLong crc = crc32(0, packed + HEADER, (uInt)n);
-    for (size_t k = 0; k < 4; k++) packed[HEADER + n + k] = (unsigned char)(crc >> 8 * k);
-    write_bytes((char *)packed, bytes);
-    free(packed);
+    const uLong crc = crc32(0, bytes, (uInt)n);
+    for (size_t k = 0; k < 4; k++) bytes[n + k] = (unsigned char)(crc >> 8 * k);
+    return n + 4;
+}
+
+/** Writes a number as xz's index has it: seven bits per byte, the lowest first. Returns the number of bytes. */
+static size_t put_number(unsigned char *to, uint64_t value)
+{
+    size_t n = 0;
+    for (; value >= 128; value >>= 7) to[n++] = (unsigned char)(value | 128);
+    to[n++] = (unsigned char)value;
+    return n;
+}
+
+/** Appends the text as LZMA2 chunks that hold it as it is, and their end. Returns the number of bytes. */
+static size_t add_plain_chunks(void)
+{
+    size_t bytes = 1;
+    for (size_t at = 0; at < text_bytes;) {
+        const size_t n = text_bytes - at < 65536 ? text_bytes - at : 65536;
+        const unsigned char head[] = {at == 0 ? 1 : 2, (unsigned char)((n - 1) >> 8), (unsigned char)(n - 1)};
+        add_bytes((const char *)head, sizeof head); /* 1 begins a dictionary */
+        add_bytes(text + at, n);
+        at += n;
+        bytes += sizeof head + n;
+    }
+    add_bytes("", 1);
+    return bytes;
+}
+
+/** A stream of xz whose one block holds the text as it is, without a checksum, and asks for a dictionary of 256 MiB.
+ *  Its bytes are written here since versions of the command write headers of different lengths. */
+static void make_wide_stream(void)
+{
+    enum { MIB_256 = 32, BLOCK_HEADER = 12 };
+    const unsigned char zeros[4] = {0};
+    unsigned char head[12] = {0xFD, '7', 'z', 'X', 'Z', 0}; /* then two bytes of flags: no checksum */
+    /* its length in words less one; no sizes; LZMA2, one byte of properties; zeros up to the checksum */
+    unsigned char block[BLOCK_HEADER] = {BLOCK_HEADER / 4 - 1, 0, 0x21, 1, MIB_256};
+    unsigned char index[40] = {0, 1}; /* of one block */
+    unsigned char foot[6 + 4] = {0};  /* the index's length in words less one, the flags; their checksum */
+    add_crc(head + 6, 2);
+    add_crc(block, BLOCK_HEADER - 4);
+    write_bytes((const char *)head, sizeof head);
+    add_bytes((const char *)block, sizeof block);
+    const size_t chunks = add_plain_chunks();
+    add_bytes((const char *)zeros, -chunks % 4);
+
+    size_t n = 2;
+    n += put_number(index + n, BLOCK_HEADER + chunks);
+    n += put_number(index + n, text_bytes);
+    n = add_crc(index, n + -n % 4);
+    add_bytes((const char *)index, n);
+    foot[0] = (unsigned char)(n / 4 - 1);
+    add_crc(foot, 6);
+    add_bytes((const char *)foot + 6, 4); /* which the file has first */
+    add_bytes((const char *)foot, 6);
+    add_bytes("YZ", 2);
 }
 
 /** A frame of zstd with a window of 256 MiB and one block without compression: the text. */
@@ -243,9 +291,8 @@ static void test_memory(const kind *k, const sp_coo *expected)
         return;
     }
     TEST(name) {
-        pack(k, "", 1);
         if (strcmp(k->name, "xz") == 0)
-            enlarge_dictionary();
+            make_wide_stream();
         else
             make_wide_frame();
         check_whole(expected);

@@ -3,6 +3,7 @@ import os
 import tempfile
 
 import soak
+import soak_differential
 from command import equal, finish, skip, test, within
 
 SEED, COUNT = 1, 40
@@ -38,6 +39,27 @@ def short_soak():
             within(soak.combination(SEED, index, known, folder, 0.01), "ran longer than 0.01 s")
 
 
+def library():
+    with test("the library's part counts the cases that it runs, and none of them twice"):
+        ran, wrong = soak_differential.run(2, SEED, 30, ("--cases", 10))
+        equal((ran, wrong), (10, []), "cases, failures")
+
+    with test("of a wrong product the report has what differs and the command for the case alone"):
+        ran, wrong = soak_differential.run(2, SEED, 30, ("--cases", 10), more=("--spoil",))
+        equal(ran, 10, "cases")
+        assert len(wrong) > 3, wrong
+        within(wrong[0], "-np 2 ")
+        within(wrong[0], f"--seed {SEED} --from 3")
+
+    with test("a case that hangs or crashes is counted, and the next run begins behind it"):
+        for fault, what in (("plan:1:stop", "HANG: case 40 of "), ("plan:1:kill", "without a count")):
+            ran, wrong = soak_differential.run(3, SEED, 40, ("--cases", 9, "--limit", 3), {"SPMM_FAULT": fault})
+            equal((ran, len(wrong)), (1, 1), "cases, failures")
+            within(wrong[0], what)
+            within(wrong[0], f"--seed {SEED} --from 40")
+
+
+library()
 if soak.MISSING:
     skip("random combinations come to what is known of them", soak.MISSING)
 else:

@@ -1,0 +1,259 @@
+/** What the library computes with multivectors alone: inner products and norms over all ranks, and the
+ *  local products with small dense matrices, sums, and scalings. */
+#ifndef SP_DIFFERENTIAL_DENSE_H
+#define SP_DIFFERENTIAL_DENSE_H
+
+#include "differential_operands.h"
+
+/** The multivectors of a step, with other numbers of rows on each rank. */
+typedef struct dense {
+    spmm_precision precision;
+    diff_values values;
+    int64_t first, rows, total; /* this rank's rows are [first, first + rows) of total */
+    int64_t kx, ky;
+    operand x, y;
+} dense;
+
+/** Draws how many columns a multivector has. */
+static inline int64_t draw_columns(void) { return 1 + draw_below(draw_percent(20) ? 150 : 20); }
+
+static inline void dense_make(dense *d)
+{
+    static const int64_t sizes[] = {0, 1, 2, 7, 100, 511, 513, 1500};
+    /* sums of squares neither overflow nor lose digits with these */
+    static const diff_values values[] = {VALUES_UNIFORM, VALUES_INTEGERS, VALUES_ZEROS};
+    static const operand_kind kinds[] = {OPERAND_CREATED, OPERAND_ROWS};
+    memset(d, 0, sizeof *d);
+    d->precision = draw_percent(50) ? SPMM_F32 : SPMM_F64;
+    d->values = draw_percent(6) ? VALUES_SPECIAL : DRAW_FROM(values);
+    d->kx = draw_columns();
+    d->ky = draw_columns();
+    const int64_t most = DRAW_FROM(sizes);
+    for (int rank = 0; rank < diff_.ranks; rank++) {
+        const int64_t share = draw_below(3), rows = share == 0 ? 0 : share == 1 ? most : most / 2;
+        if (rank < diff_.rank) d->first += rows;
+        if (rank == diff_.rank) d->rows = rows;
+        d->total += rows;
+    }
+    const operand_kind x_kind = DRAW_FROM(kinds), y_kind = DRAW_FROM(kinds);
+    const int64_t x_pad = draw_below(9), y_pad = draw_below(9);
+    const uint64_t x_key = draw(), y_key = draw();
+    operand_make(&d->x, x_kind, NULL, d->rows, d->kx, d->precision, x_pad);
+    operand_make(&d->y, y_kind, NULL, d->rows, d->ky, d->precision, y_pad);
+    operand_fill(&d->x, d->first, d->values, x_key);
+    operand_fill(&d->y, d->first, d->values, y_key);
+    diff_.counts.dense++;
+}
+
+static inline void dense_destroy(dense *d)
+{
+    operand_destroy(&d->x);
+    operand_destroy(&d->y);
+}
+
+/** Element (i, j) of what an operand was filled with, on whatever rank row i is. */
+static inline double filled(const operand *o, int64_t i, int64_t j)
+{
+    return diff_element(o->values, o->key, i, j, o->view.precision);
+}
+
+/** The inner product of column i of x and column j of y over all ranks. */
+static inline exact exact_dot(const dense *d, const operand *x, const operand *y, int64_t i, int64_t j)
+{
+    exact sum = {.roundings = diff_.ranks, .scale = 1};
+    for (int64_t row = 0; row < d->total; row++) exact_add(&sum, (quad)filled(x, row, i) * filled(y, row, j));
+    return sum;
+}
+
+/** Notes a difference unless numbers have the bits that they have on rank 0. Collective. */
+static inline void same_everywhere(const double *g, int64_t rows, int64_t cols, int64_t ld, const char *what)
+{
+    double *const first = diff_malloc((size_t)(rows * cols) * sizeof *first);
+    int differ = 0;
+    for (int64_t i = 0; i < rows; i++) memcpy(first + i * cols, g + i * ld, (size_t)cols * sizeof *g);
+    MPI_Bcast(first, (int)(rows * cols), MPI_DOUBLE, 0, diff_.comm);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++) differ += !same_bits(first[i * cols + j], g[i * ld + j]);
+    if (differ) differs("%d elements of %s have other bits than on rank 0", differ, what);
+    free(first);
+}
+
+/** Inner products, of two multivectors or of one with itself. */
+static inline void step_dot(dense *d)
+{
+    enum { UNTOUCHED = 12345 };
+    const int same = draw_percent(30);
+    const operand *const y = same ? &d->x : &d->y;
+    const int64_t kx = d->kx, ky = same ? kx : d->ky, ld = ky + draw_below(4);
+    double *const g = diff_malloc((size_t)(kx * ld) * sizeof *g);
+    diff_step("inner products of %lld and %lld columns%s, %lld rows in all", (long long)kx, (long long)ky,
+              same ? ", the same" : "", (long long)d->total);
+    for (int64_t e = 0; e < kx * ld; e++) g[e] = UNTOUCHED;
+    const spmm_status status = spmm_multivector_dot(diff_.comm, &d->x.view, &y->view, g, ld);
+    went_well(status, "spmm_multivector_dot()");
+    if (same_status(status, "spmm_multivector_dot()") == SPMM_OK) {
+        is_unchanged(&d->x, "x of dot");
+        is_unchanged(&d->y, "y of dot");
+        if (diff_.spoil) g[0] = g[0] * 1.001 + 1;
+        for (int64_t i = 0; i < kx; i += 1 + kx / 5)
+            for (int64_t j = 0; j < ky; j += 1 + ky / 5) {
+                const exact sum = exact_dot(d, &d->x, y, i, j);
+                judge(g[i * ld + j], &sum, SPMM_F64, "G", i, j);
+                if (same && !same_bits(g[i * ld + j], g[j * ld + i]))
+                    differs("G(%lld, %lld) is not its mirror", (long long)i, (long long)j);
+            }
+        for (int64_t i = 0; i < kx; i++)
+            for (int64_t j = ky; j < ld; j++)
+                if (g[i * ld + j] != UNTOUCHED) differs("dot wrote behind row %lld of G", (long long)i);
+        same_everywhere(g, kx, ky, ld, "G");
+    }
+    free(g);
+}
+
+/** Norms of columns: roots of sums of squares, each with two roundings more than the sum. */
+static inline void step_norms(dense *d)
+{
+    double *const norm = diff_malloc((size_t)d->kx * sizeof *norm);
+    diff_step("norms of %lld columns, %lld rows in all", (long long)d->kx, (long long)d->total);
+    const spmm_status status = spmm_multivector_norms(diff_.comm, &d->x.view, norm);
+    went_well(status, "spmm_multivector_norms()");
+    if (same_status(status, "spmm_multivector_norms()") == SPMM_OK) {
+        is_unchanged(&d->x, "x of norms");
+        for (int64_t j = 0; j < d->kx; j += 1 + d->kx / 7) {
+            exact sum = exact_dot(d, &d->x, &d->x, j, j);
+            sum.value = sqrt((double)sum.value);
+            sum.magnitude = quad_abs(sum.value);
+            judge(norm[j], &sum, SPMM_F64, "norm", j, 0);
+        }
+        same_everywhere(norm, 1, d->kx, d->kx, "the norms");
+    }
+    free(norm);
+}
+
+/** Y := alpha X R + beta Y, with y in its own memory or in that of x. */
+static inline void step_times(dense *d)
+{
+    const double alpha = draw_scalar(), other = draw_scalar(), beta = draw_percent(50) ? 0 : other;
+    const int in_place = draw_percent(40) && d->kx >= d->ky;
+    const int64_t kx = d->kx, ky = d->ky, ld = ky + draw_below(3);
+    const uint64_t key = draw();
+    double *const r = diff_malloc((size_t)(kx * ld) * sizeof *r);
+    diff_step("times a matrix of %lld x %lld%s, alpha %g, beta %g", (long long)kx, (long long)ky,
+              in_place ? ", in place" : "", alpha, beta);
+    for (int64_t i = 0; i < kx; i++)
+        for (int64_t j = 0; j < ld; j++)
+            r[i * ld + j] = j < ky ? diff_element(VALUES_UNIFORM, key, i, j, SPMM_F64) : NAN;
+    operand *const out = in_place ? &d->x : &d->y;
+    spmm_multivector y = out->view;
+    y.k = ky;
+    if (beta == 0 && !in_place) operand_fill_nan(out);
+    if (went_well(spmm_multivector_times(alpha, &d->x.view, r, ld, beta, &y), "spmm_multivector_times()") &&
+        !(alpha == 0 && d->values == VALUES_SPECIAL)) { /* 0 NaN or nothing: spmm.h does not say */
+        padding_stands(out, 1, "y of times");
+        operand_fetch(out);
+        for (int64_t i = 0; i < d->rows; i += 1 + d->rows / 40)
+            for (int64_t j = 0; j < ky; j += 1 + ky / 6) {
+                exact sum = {.roundings = 1, .scale = 1}; /* R is rounded to the precision */
+                const double before = filled(out, d->first + i, j);
+                for (int64_t c = 0; c < kx; c++)
+                    exact_add(&sum, (quad)filled(&d->x, d->first + i, c) *
+                                        diff_rounded(r[c * ld + j], d->precision));
+                exact_scale(&sum, diff_rounded(alpha, d->precision), diff_rounded(beta, d->precision),
+                            beta == 0 ? NULL : &before);
+                judge(element(out, i, j), &sum, d->precision, "Y", i, j);
+            }
+    }
+    free(r);
+}
+
+/** Y := alpha X + beta Y. */
+static inline void step_axpby(dense *d)
+{
+    const double alpha = draw_scalar(), other = draw_scalar(), beta = draw_percent(50) ? 0 : other;
+    const int64_t k = d->kx < d->ky ? d->kx : d->ky;
+    spmm_multivector x = d->x.view, y = d->y.view;
+    diff_step("the sum of %lld columns, alpha %g, beta %g", (long long)k, alpha, beta);
+    x.k = y.k = k;
+    if (beta == 0) operand_fill_nan(&d->y);
+    if (!went_well(spmm_multivector_axpby(alpha, &x, beta, &y), "spmm_multivector_axpby()")) return;
+    if (alpha == 0 && d->values == VALUES_SPECIAL) return;
+    is_unchanged(&d->x, "x of axpby");
+    padding_stands(&d->y, 1, "y of axpby");
+    operand_fetch(&d->y);
+    for (int64_t i = 0; i < d->rows; i += 1 + d->rows / 40)
+        for (int64_t j = 0; j < k; j++) {
+            exact sum = {.scale = 1};
+            const double before = filled(&d->y, d->first + i, j);
+            exact_add(&sum, filled(&d->x, d->first + i, j));
+            exact_scale(&sum, diff_rounded(alpha, d->precision), diff_rounded(beta, d->precision),
+                        beta == 0 ? NULL : &before);
+            judge(element(&d->y, i, j), &sum, d->precision, "Y", i, j);
+        }
+}
+
+/** The columns of x times a factor each. */
+static inline void step_scale(dense *d)
+{
+    double *const factor = diff_malloc((size_t)d->kx * sizeof *factor);
+    diff_step("scaling %lld columns", (long long)d->kx);
+    for (int64_t j = 0; j < d->kx; j++) factor[j] = 1 + (double)j / 3;
+    if (went_well(spmm_multivector_scale(factor, &d->x.view), "spmm_multivector_scale()")) {
+        padding_stands(&d->x, 1, "x of scale");
+        operand_fetch(&d->x);
+        for (int64_t i = 0; i < d->rows; i++)
+            for (int64_t j = 0; j < d->kx; j++) {
+                exact product = {.scale = 1};
+                exact_add(&product,
+                          (quad)filled(&d->x, d->first + i, j) * diff_rounded(factor[j], d->precision));
+                judge(element(&d->x, i, j), &product, d->precision, "X", i, j);
+            }
+    }
+    free(factor);
+}
+
+/** Inner products in which one rank has made a mistake: all ranks are refused. */
+static inline void step_dot_mistake(dense *d)
+{
+    enum { X_NULL, G_NULL, LD_SMALL, MORE_COLUMNS, MORE_ROWS, COLUMN_MAJOR, OVERLAP, MISTAKES };
+    static const char *const names[] = {"x is NULL",     "g is NULL",  "ldg is too small",
+                                        "a column more", "a row more", "column-major rows",
+                                        "g overlaps x"};
+    const int mistake = (int)draw_below(MISTAKES), bad = (int)draw_below(diff_.ranks);
+    const size_t bytes = (size_t)(d->kx * d->ky + d->x.view.ld * (d->rows + 1) + 1) * sizeof(double);
+    double *const g = diff_malloc(bytes);
+    spmm_multivector x = d->x.view;
+    const int here = diff_.rank == bad;
+    if (mistake == MORE_COLUMNS && diff_.ranks == 1) return free(g); /* no mistake then */
+    if (mistake == OVERLAP && diff_.device == SPMM_CUDA) return free(g);
+    diff_step("inner products, %s on rank %d", names[mistake], bad);
+    memset(g, 0, bytes);
+    if (here && mistake == MORE_COLUMNS) x.k--;
+    if (here && mistake == MORE_ROWS) x.rows++;
+    if (here && mistake == COLUMN_MAJOR) x.layout = SPMM_COLUMN_MAJOR;
+    if (here && mistake == OVERLAP) x.data = g;
+    /* without rows nothing overlaps, and a rank's own rows of x and y agree */
+    const int real = mistake == OVERLAP ? d->rows > 0 : mistake == MORE_COLUMNS ? x.k > 0 : 1;
+    int refused = here && real;
+    MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, diff_.comm);
+    const spmm_status status = spmm_multivector_dot(diff_.comm, here && mistake == X_NULL ? NULL : &x,
+                                                    &d->y.view, here && mistake == G_NULL ? NULL : g,
+                                                    here && mistake == LD_SMALL ? d->ky - 1 : d->ky);
+    if (refused)
+        was_refused(status, "spmm_multivector_dot()");
+    else
+        same_status(status, "spmm_multivector_dot()");
+    free(g);
+}
+
+/** One of these operations. */
+static inline void step_dense(void)
+{
+    void (*const steps[])(dense *) = {step_dot,   step_dot,   step_norms,      step_times,
+                                      step_axpby, step_scale, step_dot_mistake};
+    dense d;
+    dense_make(&d);
+    DRAW_FROM(steps)(&d);
+    dense_destroy(&d);
+}
+
+#endif

@@ -1,0 +1,256 @@
+/** Plans with options of all kinds, the same matrix on one rank alone, and plans that have to be refused. */
+#ifndef SP_DIFFERENTIAL_PLANS_H
+#define SP_DIFFERENTIAL_PLANS_H
+
+#include "differential_matrix.h"
+
+/** In which order a kernel sums, by its entry in the table of --list-kernels. */
+typedef enum kernel_order { ORDER_CANONICAL, ORDER_CANONICAL_F64, ORDER_CHAIN, ORDER_OWN } kernel_order;
+
+typedef struct known_kernel {
+    const char *name;
+    spmm_device device;
+    spmm_format format;
+    kernel_order order;
+} known_kernel;
+
+static const known_kernel known_kernels[] = {
+    {"cpu_csr", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
+    {"cpu_clustered", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
+    {"cpu_sorted", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
+    {"cpu_segmented", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
+    {"cpu_ell", SPMM_CPU, SPMM_ELL, ORDER_CANONICAL},
+    {"cpu_ell_nopad", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CANONICAL},
+    {"csr_rows", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
+    {"csr_balanced", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
+    {"csr_deep", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
+    {"csr_clustered", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
+    {"ell_rows", SPMM_CUDA, SPMM_ELL, ORDER_CANONICAL},
+    {"ell_nopad_rows", SPMM_CUDA, SPMM_ELL_NOPAD, ORDER_CANONICAL},
+    {"sell_rows", SPMM_CUDA, SPMM_SELL, ORDER_CANONICAL},
+    {"sell_deep", SPMM_CUDA, SPMM_SELL, ORDER_CANONICAL},
+    {"panel_mma", SPMM_CUDA, SPMM_PANEL, ORDER_CANONICAL_F64},
+    {"panel_staged", SPMM_CUDA, SPMM_STAGED, ORDER_CANONICAL_F64},
+    /* the baseline, which a build may be without */
+    {"cpu_csr_static", SPMM_CPU, SPMM_CSR, ORDER_CHAIN},
+    {"cpu_ell_transposed", SPMM_CPU, SPMM_ELL, ORDER_CHAIN},
+    {"cpu_ell_nopad_transposed", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CHAIN},
+    {"cpu_serial", SPMM_CPU, SPMM_CSR, ORDER_CHAIN},
+    {"cpu_serial_ell", SPMM_CPU, SPMM_ELL, ORDER_CHAIN},
+    {"cpu_serial_ell_nopad", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CHAIN},
+    {"csr_scalar2", SPMM_CUDA, SPMM_CSR, ORDER_OWN},
+    {"csr_adaptive", SPMM_CUDA, SPMM_CSR, ORDER_OWN},
+};
+
+/** A plan that is tested, and a plan for the same matrix on this rank alone. */
+typedef struct planned {
+    whole matrix;
+    spmm_precision precision;
+    int64_t k;
+    int p, q, own;      /* own: the block is the tester's */
+    kernel_order order; /* of the plan's kernel */
+    spmm_plan_options options;
+    spmm_block block, alone_block;
+    spmm_plan *plan, *alone; /* alone: NULL if no bits are promised */
+} planned;
+
+/** What is promised of a kernel's order of summation. */
+static inline kernel_order order_of(const char *kernel)
+{
+    for (size_t n = 0; n < sizeof known_kernels / sizeof *known_kernels; n++)
+        if (strcmp(kernel, known_kernels[n].name) == 0) return known_kernels[n].order;
+    return ORDER_OWN;
+}
+
+/** Draws format and kernel: the library's choice, a format without a kernel, or a kernel with its format or
+ *  without. */
+static inline void draw_kernel(spmm_plan_options *o)
+{
+    const known_kernel *named;
+    do named = &DRAW_FROM(known_kernels);
+    while (named->device != o->device);
+    const int kind = (int)draw_below(5);
+    o->format = kind == 0 ? SPMM_CSR : kind == 1 ? SPMM_FORMAT_AUTO : named->format;
+    if (kind > 2) o->kernel = named->name;
+    if (kind == 3 && draw_percent(30)) o->format = SPMM_FORMAT_AUTO;
+    if (draw_percent(80)) o->ell_limit = 1e9;
+}
+
+/** Draws the options of a plan. */
+static inline spmm_plan_options draw_options(void)
+{
+    static const spmm_exchange exchanges[] = {SPMM_EXCHANGE_AUTO, SPMM_EXCHANGE_HALO, SPMM_EXCHANGE_BCAST,
+                                              SPMM_EXCHANGE_JOINT};
+    static const spmm_transport on_cpus[] = {SPMM_TRANSPORT_AUTO, SPMM_TRANSPORT_AUTO, SPMM_TRANSPORT_MPI,
+                                             SPMM_TRANSPORT_SHARED};
+    static const spmm_transport on_gpus[] = {SPMM_TRANSPORT_AUTO, SPMM_TRANSPORT_MPI, SPMM_TRANSPORT_STAGED,
+                                             SPMM_TRANSPORT_PEER};
+    static const spmm_reduce reductions[] = {SPMM_REDUCE_AUTO, SPMM_REDUCE_LINEAR, SPMM_REDUCE_TREE,
+                                             SPMM_REDUCE_BUTTERFLY, SPMM_REDUCE_MPI};
+    static const int blocks[] = {0, 0, 0, 1, 1, 2, 4};
+    static const int64_t products[] = {0, 1, 50, 100, 1000000};
+    spmm_plan_options o = {.device = diff_.device};
+    draw_kernel(&o);
+    o.exchange = DRAW_FROM(exchanges);
+    o.transport = o.device == SPMM_CUDA ? DRAW_FROM(on_gpus) : DRAW_FROM(on_cpus);
+    o.reduce = DRAW_FROM(reductions);
+    o.column_blocks = DRAW_FROM(blocks);
+    o.threads = (int)draw_below(4);
+    o.no_overlap = draw_percent(50);
+    o.any_order = draw_percent(30);
+    o.quick_plan = draw_percent(70);
+    o.products = DRAW_FROM(products);
+    return o;
+}
+
+/** Draws K, such that it can most often be cut into the column blocks. */
+static inline int64_t draw_k(const spmm_plan_options *o, spmm_precision precision)
+{
+    static const int64_t columns[] = {1,  1,  2,  3,  4,  5,  6,  7,  8,   9,   12, 16,
+                                      17, 24, 31, 32, 33, 48, 64, 65, 100, 128, 300};
+    const int64_t k = DRAW_FROM(columns), step = (precision == SPMM_F32 ? 8 : 4) * o->column_blocks;
+    return o->column_blocks > 1 && draw_percent(90) ? (k + step - 1) / step * step : k;
+}
+
+/** Whether a plan is refused by what spmm.h says of its options: 1 yes, 0 no, -1 either. */
+static inline int plan_is_refused(const planned *t)
+{
+    const spmm_plan_options *const o = &t->options;
+    const int64_t value = t->precision == SPMM_F32 ? 4 : 8, n = o->column_blocks;
+    if (n > 1 && (t->k % n != 0 || t->k / n * value % 32 != 0)) return 1;
+    if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
+        return -1;                     /* which reads whole rows, if it reads any */
+    if (o->ell_limit < 1e9) return -1; /* how large the padded matrix is, is the library's to say */
+    if (o->kernel && order_of(o->kernel) == ORDER_CHAIN) return -1; /* a build may be without the baseline */
+    return o->device == SPMM_CUDA ? -1 : 0;
+}
+
+static inline void describe_plan(const planned *t)
+{
+    const spmm_plan_options *const o = &t->options;
+    snprintf(diff_.plan, sizeof diff_.plan,
+             "%lld x %lld, %lld entries, %s, K %lld, grid %d x %d, %s%s, format %d, kernel %s, exchange %d, "
+             "transport %d, reduction %d, column blocks %d, no overlap %d, any order %d, quick plan %d, "
+             "threads %d, products %lld",
+             (long long)t->matrix.a.rows, (long long)t->matrix.a.cols, (long long)t->matrix.a.nnz,
+             t->precision == SPMM_F32 ? "f32" : "f64", (long long)t->k, t->p, t->q,
+             t->own ? "own block" : "scattered", diff_.rank == diff_.world_rank ? "" : ", ranks reversed",
+             (int)o->format, o->kernel ? o->kernel : "any", (int)o->exchange, (int)o->transport,
+             (int)o->reduce, o->column_blocks, o->no_overlap, o->any_order, o->quick_plan, o->threads,
+             (long long)o->products);
+}
+
+/** Makes this rank's block, by the library or with the tester's own cuts. Returns 0 after a difference. */
+static inline int make_block(planned *t)
+{
+    if (t->own) {
+        draw_own_block(&t->matrix, t->p, t->q, &t->block);
+        return 1;
+    }
+    const int root = (int)draw_below(diff_.ranks);
+    const spmm_status status = spmm_csr_scatter(diff_.comm, root, diff_.rank == root ? &t->matrix.a : NULL,
+                                                t->p, t->q, &t->block);
+    went_well(status, "spmm_csr_scatter()");
+    if (same_status(status, "spmm_csr_scatter()") != SPMM_OK) return 0;
+    block_take_values(&t->matrix, &t->block); /* says if entries are missing */
+    return 1;
+}
+
+/** Makes the plan on this rank alone whose bits the tested one must have, if any are promised. */
+static inline void make_alone(planned *t)
+{
+    const char *const kernel = spmm_plan_kernel(t->plan);
+    const spmm_plan_options *const o = &t->options;
+    spmm_plan_options alone = {.format = SPMM_CSR, .threads = 1, .quick_plan = 1};
+    t->order = order_of(kernel);
+    if (t->q > 1 || o->exchange == SPMM_EXCHANGE_JOINT ||
+        (o->any_order && o->exchange == SPMM_EXCHANGE_AUTO) || t->order == ORDER_OWN ||
+        (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32) ||
+        (t->order == ORDER_CHAIN && o->device == SPMM_CUDA))
+        return;
+    if (t->order == ORDER_CHAIN) { /* not the canonical order, but the kernel's own whatever the ranks */
+        alone.format = SPMM_FORMAT_AUTO;
+        alone.kernel = kernel;
+        alone.ell_limit = 1e18;
+    }
+    if (!went_well(spmm_csr_scatter(MPI_COMM_SELF, 0, &t->matrix.a, 1, 1, &t->alone_block), "scatter alone"))
+        return;
+    went_well(spmm_plan_create(MPI_COMM_SELF, &t->alone_block, t->k, &alone, &t->alone), "a plan alone");
+}
+
+/** Draws a plan. Returns 0 if there is none: it was refused, or failed. planned_destroy() either way. */
+static inline int draw_plan(planned *t)
+{
+    int divisor[DIFF_RANKS], divisors = 0;
+    memset(t, 0, sizeof *t);
+    t->precision = draw_percent(50) ? SPMM_F32 : SPMM_F64;
+    if (!draw_whole(t->precision, &t->matrix)) return 0;
+    for (int p = 1; p <= diff_.ranks; p++)
+        if (diff_.ranks % p == 0) divisor[divisors++] = p;
+    const int any = divisor[draw_below(divisors)];
+    t->p = draw_percent(45) ? diff_.ranks : any;
+    t->q = diff_.ranks / t->p;
+    t->own = draw_percent(50);
+    t->options = draw_options();
+    t->k = draw_k(&t->options, t->precision);
+    describe_plan(t);
+    diff_step("making the plan");
+    if (!make_block(t)) return 0;
+    diff_.counts.plans++;
+    const spmm_status status = spmm_plan_create(diff_.comm, &t->block, t->k, &t->options, &t->plan);
+    const int refused = plan_is_refused(t);
+    if (same_status(status, "spmm_plan_create()") != SPMM_OK) {
+        diff_.counts.refused++;
+        if (t->plan) differs("a plan that was refused is not NULL");
+        if (refused == 0 || (status != SPMM_ERR_USAGE && status != SPMM_ERR_LIMIT &&
+                             !(status == SPMM_ERR_NO_DEVICE && diff_.device == SPMM_CUDA)))
+            went_well(status, "spmm_plan_create()");
+        return 0;
+    }
+    if (refused == 1) differs("spmm_plan_create() took options that do not go together");
+    make_alone(t);
+    return 1;
+}
+
+static inline void planned_destroy(planned *t)
+{
+    spmm_plan_destroy(t->plan);
+    spmm_plan_destroy(t->alone);
+    spmm_block_destroy(&t->alone_block);
+    if (t->own)
+        own_block_destroy(&t->block);
+    else
+        spmm_block_destroy(&t->block);
+    whole_destroy(&t->matrix);
+    memset(t, 0, sizeof *t);
+}
+
+/** Asks for a plan in which one rank has made a mistake; every rank must be refused. */
+static inline void refused_plan(const planned *t)
+{
+    enum { BLOCK_IS_NULL, K_IS_NONE, OTHER_K, SHIFTED, MORE_X, OTHER_EXCHANGE, MISTAKES };
+    static const char *const names[] = {"no block",        "K of 0",          "another K",
+                                        "a shifted block", "a row of X more", "another exchange"};
+    const int mistake = (int)draw_below(MISTAKES), bad = (int)draw_below(diff_.ranks);
+    spmm_block block = t->block;
+    spmm_plan_options o = t->options;
+    int64_t k = t->k;
+    spmm_plan *plan = NULL;
+    if ((mistake == OTHER_K || mistake == OTHER_EXCHANGE) && diff_.ranks == 1) return; /* no mistake then */
+    diff_step("a plan with %s on rank %d", names[mistake], bad);
+    if (diff_.rank == bad) {
+        if (mistake == K_IS_NONE) k = 0;
+        if (mistake == OTHER_K) k++;
+        if (mistake == SHIFTED) block.row_begin++;
+        if (mistake == MORE_X) block.x_rows++;
+        if (mistake == OTHER_EXCHANGE)
+            o.exchange = o.exchange == SPMM_EXCHANGE_HALO ? SPMM_EXCHANGE_BCAST : SPMM_EXCHANGE_HALO;
+    }
+    was_refused(spmm_plan_create(diff_.comm, diff_.rank == bad && mistake == BLOCK_IS_NULL ? NULL : &block, k,
+                                 &o, &plan),
+                "spmm_plan_create()");
+    if (plan) differs("a plan that was refused is not NULL");
+    spmm_plan_destroy(plan);
+}
+
+#endif

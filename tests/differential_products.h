@@ -1,0 +1,358 @@
+/** Products of plans: Y := alpha A X + beta Y and with the transpose, whole or begun and ended apart, after
+ *  new values, and after a rank has passed something wrong. */
+#ifndef SP_DIFFERENTIAL_PRODUCTS_H
+#define SP_DIFFERENTIAL_PRODUCTS_H
+
+#include "differential_operands.h"
+#include "differential_plans.h"
+
+/** A product: `in` and `out` are X and Y, with the transpose rows of Y's distribution and of X's. */
+typedef struct product {
+    planned *of;
+    int transposed;
+    double alpha, beta;
+    operand in, out;
+    int64_t in_first, out_first; /* global indices of their first rows */
+    diff_values out_values;      /* what Y was before; not read if beta is 0 */
+    uint64_t out_key;
+} product;
+
+/** Fills Y with what it is before the product. */
+static inline void product_reset(product *r)
+{
+    if (r->beta == 0)
+        operand_fill_nan(&r->out);
+    else
+        operand_fill(&r->out, r->out_first, r->out_values, r->out_key);
+}
+
+/** The number of rows of Y that this rank has. */
+static inline int64_t rows_of_y(const planned *t)
+{
+    spmm_multivector y;
+    if (!went_well(spmm_plan_y_create(t->plan, &y), "spmm_plan_y_create()")) return 0;
+    const int64_t rows = y.rows;
+    if (rows != t->block.csr.rows && (rows != 0 || diff_.rank % t->q == 0))
+        differs("Y has %lld rows here, the block %lld", (long long)rows, (long long)t->block.csr.rows);
+    spmm_multivector_destroy(&y);
+    return rows;
+}
+
+static inline void product_make(planned *t, product *r)
+{
+    memset(r, 0, sizeof *r);
+    r->of = t;
+    r->transposed = draw_percent(30);
+    r->alpha = draw_scalar();
+    const double beta = draw_scalar();
+    r->beta = draw_percent(50) ? 0 : beta;
+    const diff_values in_values = draw_values(8);
+    const uint64_t in_key = draw();
+    r->out_values = draw_values(5);
+    r->out_key = draw();
+    const operand_kind x_kind = draw_operand(OPERAND_X_OF_PLAN), y_kind = draw_operand(OPERAND_Y_OF_PLAN);
+    const int64_t x_pad = draw_percent(50) ? 0 : draw_below(9), y_pad = draw_percent(50) ? 0 : draw_below(9);
+    operand *const x = r->transposed ? &r->out : &r->in, *const y = r->transposed ? &r->in : &r->out;
+    operand_make(x, x_kind, t->plan, t->block.x_rows, t->k, t->precision, x_pad);
+    operand_make(y, y_kind, t->plan, rows_of_y(t), t->k, t->precision, y_pad);
+    r->in_first = r->transposed ? t->block.row_begin : t->block.x_begin;
+    r->out_first = r->transposed ? t->block.x_begin : t->block.row_begin;
+    operand_fill(&r->in, r->in_first, in_values, in_key);
+    product_reset(r);
+}
+
+static inline void product_destroy(product *r)
+{
+    operand_destroy(&r->in);
+    operand_destroy(&r->out);
+}
+
+static inline void step_of(const product *r, const char *how)
+{
+    diff_step("%s%s, alpha %g, beta %g, x of kind %d with values %d, ld %lld, y of kind %d, ld %lld", how,
+              r->transposed ? " with the transpose" : "", r->alpha, r->beta, (int)r->in.kind,
+              (int)r->in.values, (long long)r->in.view.ld, (int)r->out.kind, (long long)r->out.view.ld);
+}
+
+static inline spmm_status product_compute(const product *r, const spmm_multivector *x, spmm_multivector *y)
+{
+    return r->transposed ? spmm_apply_transposed(r->of->plan, r->alpha, x, r->beta, y)
+                         : spmm_apply(r->of->plan, r->alpha, x, r->beta, y);
+}
+
+/* ---- comparing ---- */
+
+/** Adds to sum[] what the entries of the whole matrix contribute to column j of this rank's rows of the
+ *  result. */
+static inline void sum_column(const product *r, int64_t j, exact *sum)
+{
+    const whole *const w = &r->of->matrix;
+    const spmm_precision precision = r->of->precision;
+    const int64_t rows = r->out.view.rows;
+    const int64_t begin = r->transposed ? 0 : r->out_first,
+                  end = r->transposed ? w->a.rows : r->out_first + rows;
+    for (int64_t i = begin; i < end; i++) {
+        for (int64_t e = w->a.irp[i]; e < w->a.irp[i + 1]; e++) {
+            const int64_t to = (r->transposed ? w->a.ja[e] : i) - r->out_first;
+            if (to < 0 || to >= rows) continue;
+            const int64_t from = r->transposed ? i : w->a.ja[e];
+            exact_add(&sum[to],
+                      (quad)w->values[e] * diff_element(r->in.values, r->in.key, from, j, precision));
+        }
+    }
+}
+
+/** Compares column j of the result. */
+static inline void judge_column(const product *r, int64_t j)
+{
+    const spmm_precision precision = r->of->precision;
+    const double alpha = diff_rounded(r->alpha, precision), beta = diff_rounded(r->beta, precision);
+    exact *const sum = diff_malloc((size_t)r->out.view.rows * sizeof *sum);
+    for (int64_t i = 0; i < r->out.view.rows; i++) sum[i] = (exact){.roundings = diff_.ranks, .scale = 1};
+    sum_column(r, j, sum);
+    for (int64_t i = 0; i < r->out.view.rows; i++) {
+        const double before = diff_element(r->out_values, r->out_key, r->out_first + i, j, precision);
+        exact_scale(&sum[i], alpha, beta, beta == 0 ? NULL : &before);
+        judge(element(&r->out, i, j), &sum[i], precision, "Y", i, j);
+    }
+    free(sum);
+}
+
+/** Compares the bits of the result with those that one rank alone gets. */
+static inline void judge_bits(const product *r)
+{
+    planned *const t = r->of;
+    spmm_multivector x, y;
+    if (!t->alone || r->transposed) return;
+    /* between devices only the sum itself has the same bits */
+    if (diff_.device == SPMM_CUDA && (r->alpha != 1 || r->beta != 0)) return;
+    if (!went_well(spmm_plan_x_create(t->alone, &x), "X alone")) return;
+    if (!went_well(spmm_plan_y_create(t->alone, &y), "Y alone")) return;
+    operand alone_x = {.view = x, .image = x, .here = x}, alone_y = {.view = y, .image = y, .here = y};
+    operand_fill(&alone_x, 0, r->in.values, r->in.key);
+    if (r->beta != 0) operand_fill(&alone_y, 0, r->out_values, r->out_key);
+    if (went_well(spmm_apply(t->alone, r->alpha, &x, r->beta, &y), "a product alone"))
+        for (int64_t i = 0; i < r->out.view.rows; i++)
+            for (int64_t j = 0; j < t->k; j++) {
+                const double found = element(&r->out, i, j), one = element(&alone_y, r->out_first + i, j);
+                diff_.counts.bits++;
+                if (!same_bits(found, one))
+                    differs("Y(%lld, %lld) is %a, on one rank alone %a", (long long)i, (long long)j, found,
+                            one);
+            }
+    operand_destroy(&alone_x);
+    operand_destroy(&alone_y);
+}
+
+/** Makes one element of the result wrong, which the comparison must find. */
+static inline void spoil(product *r)
+{
+    if (!diff_.spoil || r->out.view.rows == 0) return;
+    const int64_t i = r->out.view.rows / 2;
+    const double v = element(&r->out, i, 0);
+    element_set(&r->out, i, 0, isnan(v) ? 0 : v * 1.001 + 1);
+}
+
+/** Compares all of a result: some columns element by element, all bits where they are promised. */
+static inline void product_judge(product *r)
+{
+    const int64_t k = r->of->k;
+    diff_.counts.products++;
+    is_unchanged(&r->in, "X");
+    padding_stands(&r->out, 0, "Y");
+    operand_fetch(&r->out);
+    spoil(r);
+    for (int64_t n = 0; n < (k < 6 ? k : 6); n++)
+        judge_column(r, k <= 6   ? n
+                        : n == 0 ? 0
+                        : n == 1 ? k - 1
+                                 : (int64_t)(diff_hash(r->out_key, n, k) % (uint64_t)k));
+    judge_bits(r);
+}
+
+/** Computes the product again: the bits must be those of before, since every sum has a fixed order. */
+static inline void product_repeat(product *r)
+{
+    const int64_t rows = r->out.view.rows, k = r->of->k;
+    double *const first = diff_malloc((size_t)(rows * k) * sizeof *first);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < k; j++) first[i * k + j] = element(&r->out, i, j);
+    product_reset(r);
+    if (went_well(product_compute(r, &r->in.view, &r->out.view), "the product again")) {
+        operand_fetch(&r->out);
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < k; j++) {
+                diff_.counts.repeated++;
+                if (!same_bits(element(&r->out, i, j), first[i * k + j]))
+                    differs("Y(%lld, %lld) is %a the second time, %a the first", (long long)i, (long long)j,
+                            element(&r->out, i, j), first[i * k + j]);
+            }
+    }
+    free(first);
+}
+
+/* ---- steps ---- */
+
+/** A product by one call, some of them twice. */
+static inline void step_product(planned *t)
+{
+    product r;
+    product_make(t, &r);
+    step_of(&r, "a product");
+    const spmm_status status = product_compute(&r, &r.in.view, &r.out.view);
+    const int repeated = draw_percent(25) && !diff_.spoil;
+    went_well(status, "the product");
+    if (same_status(status, "the product") == SPMM_OK) {
+        product_judge(&r);
+        if (repeated) product_repeat(&r);
+    }
+    product_destroy(&r);
+}
+
+/** New values of A, and a product with them. */
+static inline void step_update(planned *t)
+{
+    const diff_values kind = draw_values(5);
+    const uint64_t key = draw();
+    diff_step("new values");
+    for (int64_t e = 0; e < t->matrix.a.nnz; e++)
+        t->matrix.values[e] = diff_element(kind, key, e, 7, t->precision);
+    block_take_values(&t->matrix, &t->block);
+    const spmm_status status = spmm_plan_update_values(t->plan);
+    same_status(status, "spmm_plan_update_values()");
+    went_well(status, "spmm_plan_update_values()");
+    if (t->alone) {
+        block_take_values(&t->matrix, &t->alone_block);
+        went_well(spmm_plan_update_values(t->alone), "new values alone");
+    }
+    diff_.counts.updates++;
+}
+
+/** Makes one rank's operands wrong in one way. \param [in,out] x, y  what the call will be given, may
+ *  become NULL
+ *  \return what is wrong; NULL if nothing is, as with this product there is no such mistake */
+static inline const char *draw_mistake(const product *r, spmm_multivector *vx, spmm_multivector *vy,
+                                       const spmm_multivector **x, spmm_multivector **y)
+{
+    enum { X_NULL, Y_NULL, X_K, Y_LD, Y_PRECISION, X_ROWS, Y_ROWS, X_SPACE, X_LAYOUT, OVERLAP, MISTAKES };
+    const int line = vy->layout == SPMM_COLUMN_MAJOR ? (int)vy->rows : (int)vy->k;
+    switch (draw_below(MISTAKES)) {
+    case X_NULL: *x = NULL; return "x is NULL";
+    case Y_NULL: *y = NULL; return "y is NULL";
+    case X_K:
+        vx->k++;
+        if (vx->layout == SPMM_ROW_MAJOR) vx->ld += 8;
+        return "x has a column more";
+    case Y_LD: vy->ld = line - 1; return line > 0 ? "the leading dimension of y is too small" : NULL;
+    case Y_PRECISION:
+        vy->precision = vy->precision == SPMM_F32 ? SPMM_F64 : SPMM_F32;
+        return "y has the other precision";
+    case X_ROWS:
+        vx->rows++;
+        if (vx->layout == SPMM_COLUMN_MAJOR) vx->ld++;
+        return "x has a row more";
+    case Y_ROWS:
+        vy->rows++;
+        if (vy->layout == SPMM_COLUMN_MAJOR) vy->ld++;
+        return "y has a row more";
+    case X_SPACE:
+        vx->space = vx->space == SPMM_CUDA ? SPMM_CPU : SPMM_CUDA;
+        return "x says it is in other memory";
+    case X_LAYOUT: vx->layout = (spmm_layout)7; return "x has a layout that there is not";
+    default:
+        vy->data = vx->data;
+        return r->in.view.rows > 0 && r->out.view.rows > 0 ? "x and y overlap" : NULL;
+    }
+}
+
+/** One rank passes something wrong: it is refused, nobody hangs, and the next product is right. */
+static inline void step_mistake(planned *t)
+{
+    product r;
+    product_make(t, &r);
+    const int bad = (int)draw_below(diff_.ranks), begun = draw_percent(40) && !r.transposed;
+    spmm_multivector vx = r.in.view, vy = r.out.view;
+    const spmm_multivector *x = &vx;
+    spmm_multivector *y = &vy;
+    const char *const mistake = draw_mistake(&r, &vx, &vy, &x, &y);
+    if (diff_.rank != bad || !mistake) {
+        vx = r.in.view;
+        vy = r.out.view;
+        x = &vx;
+        y = &vy;
+    }
+    char how[120];
+    snprintf(how, sizeof how, "%s on rank %d%s", mistake ? mistake : "no mistake", bad,
+             begun ? ", begun" : "");
+    step_of(&r, how);
+    spmm_status status;
+    if (begun) {
+        status = spmm_apply_begin(t->plan, r.alpha, x, r.beta, y);
+        const spmm_status end = spmm_apply_end(t->plan);
+        if (status == SPMM_OK) status = end;
+    } else {
+        status = product_compute(&r, x, y);
+    }
+    if (diff_.rank == bad && mistake) was_refused(status, "the product");
+    /* others are told or not: a neighbor failed, or with the transpose, what the mistake was */
+    if ((diff_.rank != bad || !mistake) && status != SPMM_OK && status != SPMM_ERR_MPI &&
+        !(status == SPMM_ERR_USAGE && r.transposed))
+        differs("the product gave status %d: %s", (int)status, spmm_error_message());
+    product_destroy(&r);
+    MPI_Barrier(diff_.comm);
+    step_product(t);
+}
+
+/** What can and cannot be called between the begin and the end of a product. */
+static inline void between(planned *t, product *r, planned *other)
+{
+    spmm_multivector made;
+    switch (draw_below(7)) {
+    case 0: was_refused(spmm_apply(t->plan, 1, &r->in.view, 0, &r->out.view), "a product meanwhile"); break;
+    case 1: was_refused(spmm_apply_begin(t->plan, 1, &r->in.view, 0, &r->out.view), "another begin"); break;
+    case 2: was_refused(spmm_plan_update_values(t->plan), "new values meanwhile"); break;
+    case 3:
+        if (went_well(spmm_plan_x_create(t->plan, &made), "X meanwhile")) spmm_multivector_destroy(&made);
+        break;
+    case 4:
+        if (spmm_plan_kernel(t->plan)[0] == 0) differs("the plan has no kernel");
+        break;
+    default:
+        if (other) step_product(other);
+    }
+}
+
+/** A product that is begun and ended apart, with other calls between, or never ended. */
+static inline void step_begun(planned *t, planned *other)
+{
+    product r;
+    char step[sizeof diff_.step];
+    do {
+        product_make(t, &r);
+        if (r.transposed) product_destroy(&r);
+    } while (r.transposed);
+    step_of(&r, "a product begun and ended");
+    memcpy(step, diff_.step, sizeof step);
+    spmm_multivector x = r.in.view, y = r.out.view;
+    const spmm_status begun = spmm_apply_begin(t->plan, r.alpha, &x, r.beta, &y);
+    memset(&x, 0xEE, sizeof x); /* the structs may go */
+    memset(&y, 0xEE, sizeof y);
+    same_status(begun, "spmm_apply_begin()");
+    went_well(begun, "spmm_apply_begin()");
+    for (int64_t n = draw_below(4); n > 0; n--) {
+        between(t, &r, other);
+        memcpy(diff_.step, step, sizeof step);
+    }
+    if (draw_percent(3)) {
+        spmm_plan_destroy(t->plan);
+        t->plan = NULL;
+    } else {
+        const spmm_status ended = spmm_apply_end(t->plan);
+        same_status(ended, "spmm_apply_end()");
+        if (went_well(ended, "spmm_apply_end()")) product_judge(&r);
+        if (draw_percent(20)) was_refused(spmm_apply_end(t->plan), "a second end");
+    }
+    product_destroy(&r);
+}
+
+#endif

@@ -1,0 +1,77 @@
+"""The part of a soak that calls the library: random products by tests/test_differential.c, on several numbers of
+ranks in turn.
+
+That program compares and says what differs. Here it is started again and again until the time is up, each time
+with the cases that follow, and what a case ended in is counted, also where it hung or crashed. A case that fails
+is printed with the command that runs it alone."""
+import os
+import re
+import shlex
+import subprocess
+import time
+
+from command import MPIRUN, PROGRAM, ROOT
+
+TESTER = os.path.join(os.path.dirname(os.path.realpath(PROGRAM)), "tests", "test_differential")
+RANKS = (1, 2, 3, 4, 6, 1, 2, 4, 5, 8)
+SHOWN = 3 # lines about differences of one case
+
+
+def alone(ranks, seed, case):
+    words = [*MPIRUN, "-np", str(ranks), TESTER, "--seed", str(seed), "--from", str(case)]
+    return f"cd {shlex.quote(str(ROOT))} && . tests/env.sh && {shlex.join(words)}"
+
+
+def outcome(ranks, seed, first, code, out, err):
+    """What a run of the cases from `first` on came to.
+    \\return (cases that were run, what went wrong in some of them: a text for each)"""
+    failed = []
+
+    def fail(case, what):
+        failed.append(f"case {case} of seed {seed} on {ranks} ranks: {what}\n    {alone(ranks, seed, case)}")
+
+    for case in re.findall(rf"^FAIL case (\d+) of seed {seed}:", out, re.M):
+        lines = re.findall(rf"^ *(DIFFERENT: case {case} of .*)$", err, re.M)
+        fail(case, "\n    ".join(lines[:SHOWN]) or "it differs")
+    counted = re.search(r"^\d+ ranks: (\d+) cases, (\d+) failed; ", out, re.M)
+    if counted:
+        return int(counted[1]), failed
+    last = re.search(rf"^((?:HANG|CRASH): case (\d+) of seed {seed}, .*)$", err, re.M)
+    if last:
+        fail(last[2], last[1])
+        return int(last[2]) - first + 1, failed
+    failed.append(f"cases from {first} of seed {seed} on {ranks} ranks: exit code {code} without a count: "
+                  f"{err[-600:]}\n"
+                  f"    {alone(ranks, seed, first)} --cases 1000")
+    return len(failed), failed
+
+
+def run(ranks, seed, first, limits, environment=None, more=()):
+    """Runs cases from `first` on. \\param limits  what bounds them, words such as --cases 20"""
+    command = [*MPIRUN, "-np", str(ranks), TESTER, "--seed", str(seed), "--from", str(first),
+               *map(str, limits), *more]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    return outcome(ranks, seed, first, done.returncode, done.stdout, done.stderr)
+
+
+def soak(seconds, seed, tell=print):
+    """Runs cases for so many seconds. \\return (passed, failed): numbers, and what went wrong"""
+    end, turn = time.monotonic() + seconds, max(1, min(20, int(seconds / len(RANKS))))
+    following, cases, failed = dict.fromkeys(RANKS, 0), 0, []
+    told = time.monotonic()
+    while True:
+        for ranks in RANKS:
+            left = int(end - time.monotonic())
+            if left < 1 and cases > 0:
+                return cases - len(failed), failed
+            ran, wrong = run(ranks, seed, following[ranks], ("--seconds", max(1, min(turn, left))))
+            following[ranks] += ran
+            cases += ran
+            failed += wrong
+            for text in wrong:
+                tell(f"FAIL {text}")
+            if time.monotonic() - told > 60:
+                told = time.monotonic()
+                tell(f"{cases} cases of the library, {len(failed)} failed")
