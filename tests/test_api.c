@@ -632,9 +632,42 @@ static int without_mpi(void)
     return failed;
 }
 
-/** A plan that outlives MPI: it cannot be used, but freed. */
+/** Plans of all kinds, each of which has computed a product, one with the transpose and, of the last, one that has begun. */
+typedef struct left {
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x, y;
+} left;
+
+enum { LEFT = 6 };
+
+static void leave(int n, left *l)
+{
+    const spmm_plan_options o = {
+        .exchange = n < 2 ? SPMM_EXCHANGE_HALO : SPMM_EXCHANGE_JOINT,
+        .transport = n % 2 ? SPMM_TRANSPORT_MPI : n == LEFT - 1 ? SPMM_TRANSPORT_AUTO : SPMM_TRANSPORT_SHARED,
+        .quick_plan = 1};
+    scatter(n == 4 ? ranks : 1, &l->block);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &l->block, 3, n == 4 ? NULL : &o, &l->plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(l->plan, &l->x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(l->plan, &l->y), SPMM_OK);
+    CHECK_INT(spmm_apply(l->plan, 1, &l->x, 0, &l->y), SPMM_OK);
+    CHECK_INT(spmm_apply_transposed(l->plan, 1, &l->y, 0, &l->x), SPMM_OK);
+    if (n == LEFT - 1) CHECK_INT(spmm_apply_begin(l->plan, 1, &l->x, 0, &l->y), SPMM_OK);
+}
+
+static void destroy_left(left *l)
+{
+    spmm_plan_destroy(l->plan);
+    spmm_multivector_destroy(&l->x);
+    spmm_multivector_destroy(&l->y);
+    spmm_block_destroy(&l->block);
+}
+
+/** Plans that outlive MPI: they cannot be used, but freed. */
 static void test_after_mpi(int failed_before)
 {
+    left l[LEFT];
     spmm_block block;
     spmm_plan *plan;
     spmm_multivector x, y;
@@ -642,6 +675,7 @@ static void test_after_mpi(int failed_before)
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
     CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
     CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    for (int n = 0; n < LEFT; n++) leave(n, &l[n]);
     MPI_Finalize();
     test_.any = NULL;
     TEST("before MPI_Init and after MPI_Finalize collective functions say so, and plans can be destroyed") {
@@ -653,6 +687,8 @@ static void test_after_mpi(int failed_before)
         spmm_multivector_destroy(&x);
         spmm_multivector_destroy(&y);
         spmm_block_destroy(&block);
+        CHECK_INT(spmm_apply_end(l[LEFT - 1].plan), SPMM_ERR_USAGE);
+        for (int n = 0; n < LEFT; n++) destroy_left(&l[n]);
     }
 }
 
