@@ -21,6 +21,18 @@
  *  - Communicators that the library creates inherit the error handler of the caller's communicator. Under
  *    MPI's default, MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN the
  *    function returns SPMM_ERR_MPI, and other ranks may then wait for the failed rank.
+ *  - Threads: MPI_THREAD_FUNNELED is enough where one thread makes all calls (the library's OpenMP threads
+ *    call no MPI), MPI_THREAD_SERIALIZED where threads call in turn; MPI_THREAD_MULTIPLE is needed where they
+ *    call at the same time. A plan is used by one thread at a time. A call of a function of a plan that
+ *    another thread is in returns SPMM_ERR_USAGE and has no effect: it communicates nothing, and no other
+ *    rank is told of it. (spmm_plan_y_create() and spmm_plan_kernel() are never refused, spmm_plan_x_create()
+ *    only where rows of X are exchanged; spmm_plan_destroy() waits until the other call has returned.) This
+ *    does not put threads in order: on several ranks two threads must not use one plan without a lock of the
+ *    program's, because all ranks have to compute the same products in the same order, by one plan and,
+ *    within a thread, by all its plans. Different plans and multivectors can be used by different threads at
+ *    the same time if what these threads call collectively (spmm_plan_create(), spmm_multivector_dot(), ..)
+ *    is over different communicators. On a GPU they cannot: all calls use the process's streams, so that one
+ *    thread at a time calls the library.
  *  - Indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
@@ -103,7 +115,7 @@ typedef struct spmm_plan_options {
                        cudaStreamLegacy. NULL: the library's own stream, and products are complete on return */
 } spmm_plan_options;
 
-/** A plan: all data that repeated products with one matrix and one K need; opaque. */
+/** A plan: all data that repeated products with one matrix and one K need; opaque. For one thread at a time. */
 typedef struct spmm_plan spmm_plan;
 
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
@@ -181,8 +193,8 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *                        between its columns stays as it is; its bits are those of a row-major y
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's,
  *          a leading dimension is below k, x and y overlap, or an argument is NULL; the other ranks are
- *          told, unless plan is NULL or MPI has been finalized), _MEMORY, _DEVICE, _MPI (also: a neighbor
- *          failed and sent nothing). On error y is undefined, but the rank has taken part in the exchange
+ *          told, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY, _DEVICE, _MPI
+ *          (also: a neighbor failed and sent nothing). On error y is undefined, but the rank has taken part in the exchange
  *          and in the sum, so that no other rank waits forever. Ranks that cannot be told (those of the same
  *          process row and, over NCCL, the neighbors) get NaNs. A program should agree on the outcome, and
  *          should end after SPMM_ERR_DEVICE: what a GPU had begun to send may never arrive */
@@ -201,7 +213,7 @@ spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x,
  *  spmm_plan_destroy() ends the product.
  *  \param [in,out] plan  as of spmm_apply(), as are the other parameters
  *  \return this rank's status so far: as spmm_apply(). SPMM_ERR_USAGE without effect, so that no end belongs to it, if
- *          plan is NULL or a product of the plan has begun already */
+ *          plan is NULL, another thread uses it or a product of the plan has begun already */
 spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                              spmm_multivector *y);
 
@@ -255,8 +267,9 @@ const char *spmm_plan_kernel(const spmm_plan *plan);
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _OUTPUT (f reports an error), _MPI */
 spmm_status spmm_plan_view(const spmm_plan *plan, FILE *f);
 
-/** Frees the plan; accepts NULL if all ranks pass NULL. Collective over the plan's communicator; after
- *  MPI_Finalize it only frees memory. */
+/** Frees the plan; accepts NULL if all ranks pass NULL. A product that has begun is ended before, and a call of
+ *  another thread that is in the plan returns before; no call may follow. Collective over the plan's communicator;
+ *  after MPI_Finalize it only frees memory. */
 void spmm_plan_destroy(spmm_plan *plan);
 
 /** Computes the inner products of all columns of X with all columns of Y, G := X^T Y, on every rank.

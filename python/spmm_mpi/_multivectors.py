@@ -49,6 +49,11 @@ class Rows:
         if written and not self.operand.writable:
             raise ValueError(f"{name} is read-only")
 
+    def call(self, function, *arguments):
+        """Calls a function of libspmm on these rows. Raises Error."""
+        with c.lock_of(self.struct.space):
+            c.loaded().check(function(*arguments))
+
     def finish(self):
         if self.copy is not None:
             np.copyto(self.operand.matrix(), self.copy)
@@ -89,7 +94,7 @@ def dot(comm, X, Y=None):
     except BaseException:
         function(handle, None, None, None, 0)  # so that no rank waits
         raise
-    lib.check(function(handle, x.reference, y.reference, g.ctypes.data, y.k))
+    x.call(function, handle, x.reference, y.reference, g.ctypes.data, y.k)
     return g
 
 
@@ -107,7 +112,7 @@ def norms(comm, X):
     except BaseException:
         function(handle, None, None)
         raise
-    lib.check(function(handle, x.reference, found.ctypes.data))
+    x.call(function, handle, x.reference, found.ctypes.data)
     return found
 
 
@@ -130,7 +135,7 @@ def times(X, R, *, out=None, alpha=1.0, beta=0.0):
             raise ValueError(f"beta is {beta}, and there is no out that it could multiply")
         out = made(x, r.shape[1])
     y = Rows(out, "out", like=x, k=r.shape[1], written=True, read=beta != 0)
-    lib.check(function(alpha, x.reference, r.ctypes.data, r.shape[1], beta, y.reference))
+    x.call(function, alpha, x.reference, r.ctypes.data, r.shape[1], beta, y.reference)
     y.finish()
     return out
 
@@ -153,7 +158,7 @@ def axpby(alpha, X, beta, out):
     alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
     x = Rows(X, "X")
     y = Rows(out, "out", like=x, k=x.k, written=True, read=beta != 0)
-    lib.check(function(alpha, x.reference, beta, y.reference))
+    x.call(function, alpha, x.reference, beta, y.reference)
     y.finish()
     return out
 
@@ -169,6 +174,6 @@ def scale(factor, X):
     if np.ndim(factor) == 0:
         factor = np.full(x.k, real_number("factor", factor))
     factor = small_matrix("factor", factor, (x.k,))
-    lib.check(function(factor.ctypes.data, x.reference))
+    x.call(function, factor.ctypes.data, x.reference)
     x.finish()
     return X

@@ -246,13 +246,17 @@ static spmm_status check_capture(const spmm_plan *p)
                                  : "expected a product with the transpose before the capture");
 }
 
-spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
-                                  spmm_multivector *y)
+static spmm_status apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                         spmm_multivector *y)
 {
-    TRY(sp_given(__func__, "plan", plan, "a plan of spmm_plan_create()"));
-    TRY(sp_comm_check(plan->grid->comm, __func__));
-    TRY(sp_plan_check_idle(plan, __func__));
     if (plan->stream) TRY(check_capture(plan));
     if (!plan->transposed) TRY(sp_transposed_plan_create(plan, &plan->transposed));
     return sp_transposed_plan_apply(plan->transposed, alpha, x, beta, y);
+}
+
+spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                                  spmm_multivector *y)
+{
+    TRY(sp_plan_take(plan, __func__, 1));
+    return sp_plan_give(plan, apply(plan, alpha, x, beta, y));
 }
