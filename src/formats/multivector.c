@@ -115,6 +115,7 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
 static int extent(const spmm_multivector *v, int64_t *bytes)
 {
     int64_t rows;
+    if (__builtin_mul_overflow(v->ld, sp_value_size(v->precision), bytes)) return 0; /* also without rows */
     if (v->layout == SPMM_COLUMN_MAJOR)
         return !__builtin_mul_overflow(v->k - 1, v->ld, &rows) &&
                !__builtin_add_overflow(rows, v->rows, &rows) &&
