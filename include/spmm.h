@@ -134,13 +134,13 @@ typedef struct spmm_plan spmm_plan;
  *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU, where the plan's stream, or the
  *                        caller, has to have written them; planning then takes a copy in host memory, which the
  *                        plan keeps
- *  \param [in]  k        columns of X, >= 1
+ *  \param [in]  k        columns of X, >= 1, such that the bytes of all rows of X, and of Y, fit an int64_t
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (one of these checks failed, a rank asked
  *          for more threads than the maximum, or an environment variable SPMM_* has an invalid value;
  *          the message says what was found and expected, and on which rank unless it is rank 0), _MEMORY,
- *          _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
+ *          _LIMIT (also: k is too large), _NO_DEVICE, _DEVICE, _MPI */
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
@@ -296,7 +296,7 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
  *
  *  Collective over comm, with the same fixed order of summation as spmm_multivector_dot().
  *  \param [in]  x     [rows x k]; on all ranks the same columns and precision
- *  \param [out] norm  in host memory, [k]
+ *  \param [out] norm  in host memory, [k]. Must not overlap x
  *  \return the same status on every rank: as spmm_multivector_dot() */
 spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm);
 

@@ -339,6 +339,42 @@ static void test_wrong_collective(void)
     }
 }
 
+/** Results in host memory that overlap what they are computed from, by one element at either end or inside. */
+static void test_overlaps(void)
+{
+    static double many[4 * ROWS * K];
+    spmm_multivector x = good(0), y = good(1);
+    double *const at = many + ROWS * K;
+    double *const in_x[] = {at - (K * K - 1), at, at + 4, at + ROWS * K - 1};
+    x.data = at;
+    TEST("G, norms, R and factors that overlap a multivector are refused, and what only touches it is not") {
+        for (int i = 0; i < 4; i++) {
+            CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, in_x[i], K), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot: g and x overlap in memory");
+            CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &y, &x, in_x[i], K), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot: g and y overlap in memory");
+            CHECK_INT(spmm_multivector_times(1, &y, in_x[i], K, 0, &x), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_times: r and y overlap in memory");
+            CHECK_INT(spmm_multivector_times(1, &x, in_x[i], K, 0, &y), SPMM_OK); /* both are read alone */
+            double *const few = i == 0 ? at - (K - 1) : in_x[i];
+            CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, few), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_norms: norm and x overlap in memory");
+            CHECK_INT(spmm_multivector_scale(few, &x), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_scale: factor and x overlap in memory");
+        }
+        CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &x, at - K * K, K), SPMM_OK);
+        CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, at + ROWS * K), SPMM_OK);
+        refused(&y, &x, at, K, "g and y overlap"); /* on the last rank alone */
+    }
+    TEST("leading dimensions of small matrices beyond 64 bits are refused") {
+        const int64_t huge = INT64_C(1) << 60;
+        CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, g, huge), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "64-bit");
+        CHECK_INT(spmm_multivector_times(1, &x, g, huge, 0, &y), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "64-bit");
+    }
+}
+
 static void test_wrong_local(void)
 {
     const spmm_multivector x = good(0);
@@ -383,5 +419,6 @@ int main(int argc, char **argv)
     test_local();
     test_wrong_collective();
     test_wrong_local();
+    test_overlaps();
     return test_mpi_end();
 }

@@ -37,12 +37,28 @@ static uintptr_t end_of(const spmm_multivector *v)
     return (uintptr_t)v->data + (uintptr_t)(elements * sp_value_size(v->precision));
 }
 
-/** Checks that y is x, or shares no element with it. (sp_multivector_apart() counts the padding of the last row as well,
- *  which columns of a wider multivector do not have.) */
+/** Returns 1 if the memory of x, from its first to its last element, does not overlap that of y. (sp_multivector_apart()
+ *  counts the padding of the last row as well, which columns of a wider multivector do not have.) */
+static int apart(const spmm_multivector *x, const spmm_multivector *y)
+{
+    return x->rows == 0 || y->rows == 0 || end_of(x) <= (uintptr_t)y->data || end_of(y) <= (uintptr_t)x->data;
+}
+
+spmm_status sp_small_check(const sp_small *small, const spmm_multivector *v, const char *name,
+                           const char *function)
+{
+    const spmm_multivector m = {
+        .rows = small->rows, .k = small->cols, .ld = small->ld, .data = (void *)(uintptr_t)small->data};
+    TRY(sp_multivector_check(&m, function, small->name));
+    if (apart(&m, v)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s and %s overlap in memory, expected them apart", function,
+                   small->name, name);
+}
+
+/** Checks that y is x, or shares no element with it. */
 static spmm_status same_or_apart(const spmm_multivector *x, const spmm_multivector *y, const char *function)
 {
-    const int apart = end_of(x) <= (uintptr_t)y->data || end_of(y) <= (uintptr_t)x->data;
-    if (apart || (x->data == y->data && x->ld == y->ld) || side_by_side(x, y)) return SPMM_OK;
+    if (apart(x, y) || (x->data == y->data && x->ld == y->ld) || side_by_side(x, y)) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "%s: x and y overlap in memory, expected them apart, or y to be x",
                    function);
 }
@@ -55,6 +71,7 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
     if (ldr < y->k)
         return sp_fail(SPMM_ERR_USAGE, "%s: ldr is %lld, expected at least the %lld columns of y", __func__,
                        (long long)ldr, (long long)y->k);
+    TRY(sp_small_check(&(sp_small){"r", r, x->k, y->k, ldr}, y, "y", __func__));
     TRY(same_or_apart(x, y, __func__));
     return y->rows > 0 ? sp_times(alpha, x, r, ldr, beta, y) : SPMM_OK;
 }
@@ -103,6 +120,7 @@ spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x)
 {
     TRY(sp_multivector_check(x, __func__, "x"));
     TRY(sp_given(__func__, "factor", factor, "a factor for each column of x"));
+    TRY(sp_small_check(&(sp_small){"factor", factor, 1, x->k, x->k}, x, "x", __func__));
     if (x->space == SPMM_CUDA) return scale_on_gpu(factor, x);
     scale(factor, x);
     return SPMM_OK;
