@@ -182,6 +182,9 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls
  *  reuse the buffer.
  *  \param [in,out] plan  reusable
+ *  \param [in]     alpha, beta  may differ from rank to rank: they are those of the rank's rows of Y. With
+ *                        alpha = 0, y is exactly beta y (beta = 1: as it was; beta = 0: zeros), whatever A and X
+ *                        have, NaNs and infinities, too; x is checked, and exchanged for other ranks, nevertheless
  *  \param [in]     x     this rank's rows of X, [x_rows x k], in the memory of the plan's device; the ghost
  *                        rows of x are overwritten. Each call copies a column-major x of several columns. If x
  *                        has fewer ghost rows than the plan needs, or another leading dimension than
@@ -232,11 +235,14 @@ spmm_status spmm_apply_end(spmm_plan *plan);
  *  Collective over the plan's communicator, as spmm_apply() is; the first call, and each call on a grid with Q > 1,
  *  wait for all ranks, or for the process row.
  *  \param [in,out] plan  reusable
- *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the plan's device
+ *  \param [in]     alpha, beta  as of spmm_apply()
+ *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the plan's
+ *                        device: a multivector of 0 rows where that gives none, which is checked like any other
  *  \param [in,out] y     [n x k]: this rank's rows, shaped as by spmm_plan_x_create(), whose ghost rows are neither
  *                        read nor written; not read if beta is 0; must not overlap x
- *  \return as spmm_apply(); and, from the first call, SPMM_ERR_MEMORY, _LIMIT (a block has 2^31 rows or more) on all
- *          ranks */
+ *  \return as spmm_apply(), but where the first rank of a process row alone has rows of X, a wrong x or y is
+ *          SPMM_ERR_USAGE on all ranks of that process row; and, from the first call, SPMM_ERR_MEMORY, _LIMIT (a
+ *          block has 2^31 rows or more) on all ranks */
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                                   spmm_multivector *y);
 
@@ -285,6 +291,7 @@ void spmm_plan_destroy(spmm_plan *plan);
  *                     symmetric G, or overlap in any way
  *  \param [out] g     in host memory, [kx x ky], row-major: element (i, j) is g[i * ldg + j]. Must not overlap
  *                     x or y
+ *                     (from the first to the last element of each; this rank's rows)
  *  \param [in]  ldg   leading dimension of g, >= ky; what lies between its rows is left as it is
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (kx * ky > 2^30), _NO_DEVICE,
  *          _DEVICE, _MPI. On failure g is undefined */

@@ -121,9 +121,10 @@ def norms(comm, X):
 def times(X, R, *, out=None, alpha=1.0, beta=0.0):
     """Computes out := alpha X R + beta out, and returns out.
 
-    X: rows [rows, K]; R: a small matrix [K, L] in host memory, the same on every rank where the rows of the results shall fit
-    together; out: [rows, L] of X's dtype; None: a new array of the kind of X, and beta must be 0. With beta = 0 out is not read. It
-    may be X itself, or other columns of the same array. Computed in X's dtype, to which R, alpha and beta are rounded.
+    X: rows [rows, K]; R: a small matrix [K, L] in host memory, the same on every rank where the rows of the
+    results shall fit together; out: [rows, L] of X's dtype; None: a new array of the kind of X, and beta must
+    be 0. With beta = 0 out is not read, and with alpha = 0 neither X nor R. It may be X itself, or other
+    columns of the same array. Computed in X's dtype, to which R, alpha and beta are rounded.
     Local. TypeError, ValueError: an argument is wrong; Error: libspmm failed, X and out overlap otherwise, no GPU is open."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_times")
@@ -151,8 +152,8 @@ def made(x, k):
 def axpby(alpha, X, beta, out):
     """Computes out := alpha X + beta out, and returns out.
 
-    alpha, beta: real numbers; with beta = 0 out is not read. X, out: [rows, K] of the same dtype; out may be X itself, or other
-    columns of the same array. Local; errors as of times()."""
+    alpha, beta: real numbers; with beta = 0 out is not read, with alpha = 0 X is not. X, out: [rows, K] of
+    the same dtype; out may be X itself, or other columns of the same array. Local; errors as of times()."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_axpby")
     alpha, beta = real_number("alpha", alpha), real_number("beta", beta)

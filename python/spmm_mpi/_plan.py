@@ -395,12 +395,15 @@ class Plan:
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A X + beta out, and returns out; allocates nothing from the second call on.
 
-        X, out: as for `plan @ X`, and `out` like its result; they may not overlap. alpha, beta: real numbers; with beta = 0 `out`
-        is not read. X is used in place if its rows are consecutive elements in C order or parts of such rows within one array,
-        converted by libspmm if its columns are (F order), and else copied, as is on more than one rank by libspmm what x_zeros() did not make; out is written in place if it is
-        contiguous or of y_zeros(), or by libspmm in F order. On a GPU, NumPy's arrays travel there and back, and others must have consecutive elements in
-        a row (`out`: be contiguous) or in a column. An array of CuPy or PyTorch is complete on return; what was queued before, in
-        PyTorch's current stream or in the stream that the array names, is waited for first.
+        X, out: as for `plan @ X`, and `out` like its result; they may not overlap. alpha, beta: real numbers;
+        with beta = 0 `out` is not read, and with alpha = 0 it becomes exactly beta out, whatever A and X
+        have. X is used in place if its rows are consecutive elements in C order or parts of such rows within
+        one array, converted by libspmm if its columns are (F order), and else copied, as is on more than one
+        rank by libspmm what x_zeros() did not make; out is written in place if it is contiguous or of
+        y_zeros(), or by libspmm in F order. On a GPU, NumPy's arrays travel there and back, and others must
+        have consecutive elements in a row (`out`: be contiguous) or in a column. An array of CuPy or PyTorch
+        is complete on return; what was queued before, in PyTorch's current stream or in the stream that the
+        array names, is waited for first.
         Collective. TypeError, ValueError: see `plan @ X`; Error: libspmm failed, or another rank has."""
         product = self._quick and self._products.get(self._quick(X))
         if product and type(alpha) is float and type(beta) is float:

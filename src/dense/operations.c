@@ -63,6 +63,15 @@ static spmm_status same_or_apart(const spmm_multivector *x, const spmm_multivect
                    function);
 }
 
+/** Computes y := alpha x + beta y, complete on return. */
+static spmm_status axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
+{
+    /* without an open GPU nothing is launched, and sp_device_sync() says so */
+    if (y->space == SPMM_CPU || sp_device_stream(SP_STREAM_MAIN))
+        TRY(sp_multivector_axpby(alpha, x, beta, y, sp_threads_default()));
+    return y->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
 spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
                                    double beta, spmm_multivector *y)
 {
@@ -73,7 +82,9 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
                        (long long)ldr, (long long)y->k);
     TRY(sp_small_check(&(sp_small){"r", r, x->k, y->k, ldr}, y, "y", __func__));
     TRY(same_or_apart(x, y, __func__));
-    return y->rows > 0 ? sp_times(alpha, x, r, ldr, beta, y) : SPMM_OK;
+    alpha = sp_rounded(alpha, y->precision);
+    if (alpha == 0) return axpby(0, y, beta, y);
+    return y->rows > 0 ? sp_times(alpha, x, r, ldr, sp_rounded(beta, y->precision), y) : SPMM_OK;
 }
 
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
@@ -83,10 +94,7 @@ spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, doub
         return sp_fail(SPMM_ERR_USAGE, "%s: x has %lld columns and y %lld, expected the same", __func__,
                        (long long)x->k, (long long)y->k);
     TRY(same_or_apart(x, y, __func__));
-    /* without an open GPU nothing is launched, and sp_device_sync() says so */
-    if (y->space == SPMM_CPU || sp_device_stream(SP_STREAM_MAIN))
-        TRY(sp_multivector_axpby(alpha, x, beta, y, sp_threads_default()));
-    return y->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+    return axpby(alpha, x, beta, y);
 }
 
 /* Multiplies the elements of row i. */
