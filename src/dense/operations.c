@@ -50,7 +50,7 @@ spmm_status sp_small_check(const sp_small *small, const spmm_multivector *v, con
     const spmm_multivector m = {
         .rows = small->rows, .k = small->cols, .ld = small->ld, .data = (void *)(uintptr_t)small->data};
     TRY(sp_multivector_check(&m, function, small->name));
-    if (apart(&m, v)) return SPMM_OK;
+    if (v->space == SPMM_CUDA || apart(&m, v)) return SPMM_OK; /* m is in host memory */
     return sp_fail(SPMM_ERR_USAGE, "%s: %s and %s overlap in memory, expected them apart", function,
                    small->name, name);
 }
