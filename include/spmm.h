@@ -21,6 +21,18 @@
  *  - Communicators that the library creates inherit the error handler of the caller's communicator. Under
  *    MPI's default, MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN the
  *    function returns SPMM_ERR_MPI, and other ranks may then wait for the failed rank.
+ *  - Threads: MPI_THREAD_FUNNELED is enough where one thread makes all calls (the library's OpenMP threads
+ *    call no MPI), MPI_THREAD_SERIALIZED where threads call in turn; MPI_THREAD_MULTIPLE is needed where they
+ *    call at the same time. A plan is used by one thread at a time. A call of a function of a plan that
+ *    another thread is in returns SPMM_ERR_USAGE and has no effect: it communicates nothing, and no other
+ *    rank is told of it. (spmm_plan_y_create() and spmm_plan_kernel() are never refused, spmm_plan_x_create()
+ *    only where rows of X are exchanged; spmm_plan_destroy() waits until the other call has returned.) This
+ *    does not put threads in order: on several ranks two threads must not use one plan without a lock of the
+ *    program's, because all ranks have to compute the same products in the same order, by one plan and,
+ *    within a thread, by all its plans. Different plans and multivectors can be used by different threads at
+ *    the same time if what these threads call collectively (spmm_plan_create(), spmm_multivector_dot(), ..)
+ *    is over different communicators. On a GPU they cannot: all calls use the process's streams, so that one
+ *    thread at a time calls the library.
  *  - Indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
@@ -103,7 +115,7 @@ typedef struct spmm_plan_options {
                        cudaStreamLegacy. NULL: the library's own stream, and products are complete on return */
 } spmm_plan_options;
 
-/** A plan: all data that repeated products with one matrix and one K need; opaque. */
+/** A plan: all data that repeated products with one matrix and one K need; opaque. For one thread at a time. */
 typedef struct spmm_plan spmm_plan;
 
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
@@ -122,13 +134,13 @@ typedef struct spmm_plan spmm_plan;
  *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU, where the plan's stream, or the
  *                        caller, has to have written them; planning then takes a copy in host memory, which the
  *                        plan keeps
- *  \param [in]  k        columns of X, >= 1
+ *  \param [in]  k        columns of X, >= 1, such that the bytes of all rows of X, and of Y, fit an int64_t
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (one of these checks failed, a rank asked
  *          for more threads than the maximum, or an environment variable SPMM_* has an invalid value;
  *          the message says what was found and expected, and on which rank unless it is rank 0), _MEMORY,
- *          _LIMIT, _NO_DEVICE, _DEVICE, _MPI */
+ *          _LIMIT (also: k is too large), _NO_DEVICE, _DEVICE, _MPI */
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
@@ -170,6 +182,9 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls
  *  reuse the buffer.
  *  \param [in,out] plan  reusable
+ *  \param [in]     alpha, beta  may differ from rank to rank: they are those of the rank's rows of Y. With
+ *                        alpha = 0, y is exactly beta y (beta = 1: as it was; beta = 0: zeros), whatever A and X
+ *                        have, NaNs and infinities, too; x is checked, and exchanged for other ranks, nevertheless
  *  \param [in]     x     this rank's rows of X, [x_rows x k], in the memory of the plan's device; the ghost
  *                        rows of x are overwritten. Each call copies a column-major x of several columns. If x
  *                        has fewer ghost rows than the plan needs, or another leading dimension than
@@ -181,8 +196,8 @@ spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
  *                        between its columns stays as it is; its bits are those of a row-major y
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's,
  *          a leading dimension is below k, x and y overlap, or an argument is NULL; the other ranks are
- *          told, unless plan is NULL or MPI has been finalized), _MEMORY, _DEVICE, _MPI (also: a neighbor
- *          failed and sent nothing). On error y is undefined, but the rank has taken part in the exchange
+ *          told, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY, _DEVICE, _MPI
+ *          (also: a neighbor failed and sent nothing). On error y is undefined, but the rank has taken part in the exchange
  *          and in the sum, so that no other rank waits forever. Ranks that cannot be told (those of the same
  *          process row and, over NCCL, the neighbors) get NaNs. A program should agree on the outcome, and
  *          should end after SPMM_ERR_DEVICE: what a GPU had begun to send may never arrive */
@@ -201,7 +216,7 @@ spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x,
  *  spmm_plan_destroy() ends the product.
  *  \param [in,out] plan  as of spmm_apply(), as are the other parameters
  *  \return this rank's status so far: as spmm_apply(). SPMM_ERR_USAGE without effect, so that no end belongs to it, if
- *          plan is NULL or a product of the plan has begun already */
+ *          plan is NULL, another thread uses it or a product of the plan has begun already */
 spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                              spmm_multivector *y);
 
@@ -220,11 +235,14 @@ spmm_status spmm_apply_end(spmm_plan *plan);
  *  Collective over the plan's communicator, as spmm_apply() is; the first call, and each call on a grid with Q > 1,
  *  wait for all ranks, or for the process row.
  *  \param [in,out] plan  reusable
- *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the plan's device
+ *  \param [in]     alpha, beta  as of spmm_apply()
+ *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the plan's
+ *                        device: a multivector of 0 rows where that gives none, which is checked like any other
  *  \param [in,out] y     [n x k]: this rank's rows, shaped as by spmm_plan_x_create(), whose ghost rows are neither
  *                        read nor written; not read if beta is 0; must not overlap x
- *  \return as spmm_apply(); and, from the first call, SPMM_ERR_MEMORY, _LIMIT (a block has 2^31 rows or more) on all
- *          ranks */
+ *  \return as spmm_apply(), but where the first rank of a process row alone has rows of X, a wrong x or y is
+ *          SPMM_ERR_USAGE on all ranks of that process row; and, from the first call, SPMM_ERR_MEMORY, _LIMIT (a
+ *          block has 2^31 rows or more) on all ranks */
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                                   spmm_multivector *y);
 
@@ -255,8 +273,9 @@ const char *spmm_plan_kernel(const spmm_plan *plan);
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _OUTPUT (f reports an error), _MPI */
 spmm_status spmm_plan_view(const spmm_plan *plan, FILE *f);
 
-/** Frees the plan; accepts NULL if all ranks pass NULL. Collective over the plan's communicator; after
- *  MPI_Finalize it only frees memory. */
+/** Frees the plan; accepts NULL if all ranks pass NULL. A product that has begun is ended before, and a call of
+ *  another thread that is in the plan returns before; no call may follow. Collective over the plan's communicator;
+ *  after MPI_Finalize it only frees memory. */
 void spmm_plan_destroy(spmm_plan *plan);
 
 /** Computes the inner products of all columns of X with all columns of Y, G := X^T Y, on every rank.
@@ -272,6 +291,7 @@ void spmm_plan_destroy(spmm_plan *plan);
  *                     symmetric G, or overlap in any way
  *  \param [out] g     in host memory, [kx x ky], row-major: element (i, j) is g[i * ldg + j]. Must not overlap
  *                     x or y
+ *                     (from the first to the last element of each; this rank's rows)
  *  \param [in]  ldg   leading dimension of g, >= ky; what lies between its rows is left as it is
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (kx * ky > 2^30), _NO_DEVICE,
  *          _DEVICE, _MPI. On failure g is undefined */
@@ -283,7 +303,7 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
  *
  *  Collective over comm, with the same fixed order of summation as spmm_multivector_dot().
  *  \param [in]  x     [rows x k]; on all ranks the same columns and precision
- *  \param [out] norm  in host memory, [k]
+ *  \param [out] norm  in host memory, [k]. Must not overlap x
  *  \return the same status on every rank: as spmm_multivector_dot() */
 spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm);
 

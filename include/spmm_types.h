@@ -191,11 +191,11 @@ void spmm_multivector_destroy(spmm_multivector *v);
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
-/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalise X or to combine its columns
- *  anew. Local; complete on return. x [rows x K] and y [rows x L] have the same rows, precision and space. Computed in
- *  their precision, to which alpha, beta and R are rounded. The bits of a row of y do not depend on the number of
- *  rows, threads or ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding columns are read or
- *  written.
+/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalise X or to combine its
+ *  columns anew. Local; complete on return. x [rows x K] and y [rows x L] have the same rows, precision and
+ *  space. Computed in their precision, to which alpha, beta and R are rounded. With alpha = 0, Y is exactly
+ *  beta Y, whatever X and R have. The bits of a row of y do not depend on the number of rows, threads or
+ *  ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding columns are read or written.
  *
  *  y may be x itself, or other columns of the same memory: with the leading dimension of x, x->data for
  *  Y := alpha X R + beta Y in place, or an address that is at least K (or, before x, L) elements away within a row. In
@@ -211,14 +211,15 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
 
 /** Computes Y := alpha X + beta Y. Local; complete on return. x and y have the same rows, columns, precision and space,
  *  and overlap only as in spmm_multivector_times(). Neither ghost rows nor padding columns are read or written. To
- *  copy columns into other columns of the same memory, alpha is 1 and beta 0.
+ *  copy columns into other columns of the same memory, alpha is 1 and beta 0. With alpha = 0, Y is exactly beta Y,
+ *  whatever X has: NaNs and infinities do not count.
  *  \param [in,out] y  not read if beta is 0
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y);
 
 /** Multiplies column j of x by factor[j], rounded to the precision of x. Local; complete on return. Neither ghost
- *  rows nor padding columns are read or written.
- *  \param [in]     factor  in host memory, [k]
+ *  rows nor padding columns are read or written. This is a multiplication for a factor of 0, too: NaNs stay NaNs.
+ *  \param [in]     factor  in host memory, [k]. Must not overlap x
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);
 

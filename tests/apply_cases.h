@@ -239,7 +239,7 @@ static void check_same(by_columns *b, const spmm_multivector *y, const char *wha
 static void check_layouts(const char *spec, spmm_precision precision, int64_t k, int q,
                           const spmm_plan_options *options)
 {
-    static const double factors[][2] = {{1, 0}, {0.3, 0}, {1, 1}, {0.7, -1.3}};
+    static const double factors[][2] = {{1, 0}, {0.3, 0}, {1, 1}, {0.7, -1.3}, {0, 0}, {0, -1.3}};
     distributed d;
     planned p;
     distributed_create(spec, precision, q, &d);
@@ -277,6 +277,71 @@ static void check_layouts(const char *spec, spmm_precision precision, int64_t k,
         }
     planned_destroy(&p);
     distributed_destroy(&d);
+}
+
+/* ---- a factor of 0 ---- */
+
+/** Fills a multivector with NaNs. */
+static void fill_nan(spmm_multivector *v)
+{
+    spmm_multivector host;
+    CHECK_INT(spmm_multivector_create(v->rows, v->k, v->precision, SPMM_CPU, &host), SPMM_OK);
+    if (v->rows > 0) memset(host.data, 0xff, (size_t)(v->rows * host.ld * sp_value_size(v->precision)));
+    CHECK_INT(spmm_multivector_copy(&host, v), SPMM_OK);
+    spmm_multivector_destroy(&host);
+}
+
+/** Products with alpha = 0 on some ranks: their rows of Y do not know of A and X, those of others do.
+ *  \param [in] nan  1: X and, if `update`, A have NaNs; alpha is 0 on all ranks then */
+static void check_zero(const distributed *d, planned *p, int transposed, int nan, double beta)
+{
+    spmm_multivector *const x = transposed ? &p->y : &p->x, *const y = transposed ? &p->x : &p->y;
+    const int64_t first_x = transposed ? d->block.row_begin : d->block.x_begin,
+                  first_y = transposed ? d->block.x_begin : d->block.row_begin;
+    const double alpha = nan || test_.rank % 2 ? 0 : 2;
+    if (nan) fill_nan(x);
+    if (!nan) fill(x, first_x);
+    if (beta == 0) fill_nan(y);
+    if (beta != 0) fill(y, first_y);
+    if (transposed) {
+        CHECK_INT(spmm_apply_transposed(p->plan, alpha, x, beta, y), SPMM_OK);
+    } else {
+        CHECK_INT(spmm_apply_begin(p->plan, alpha, x, beta, y), SPMM_OK);
+        CHECK_INT(spmm_apply_end(p->plan), SPMM_OK);
+    }
+    check_rows(&d->a, transposed, alpha, beta, y, first_y);
+}
+
+static void check_all_zero(const char *spec, spmm_precision precision, int q,
+                           const spmm_plan_options *options)
+{
+    static const double betas[] = {0, 1, -3};
+    distributed d;
+    planned p;
+    distributed_create(spec, precision, q, &d);
+    planned_create(&d, 4, options, &p);
+    for (int n = 0; n < 12; n++) check_zero(&d, &p, n % 2, n / 2 % 2, betas[n / 4]);
+    /* A, too */
+    if (d.block.csr.nnz > 0)
+        memset(d.block.csr.as, 0xff, (size_t)(d.block.csr.nnz * sp_value_size(precision)));
+    CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);
+    for (int n = 0; n < 6; n++) check_zero(&d, &p, n % 2, 1, betas[n / 2]);
+    planned_destroy(&p);
+    distributed_destroy(&d);
+}
+
+static void test_zero(void)
+{
+    TEST("with alpha = 0 Y is beta Y, whatever A and X have, also on some ranks alone") {
+        for (int q = 1; q <= size; q++)
+            for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++) {
+                const spmm_plan_options options = {
+                    .device = device, .exchange = (spmm_exchange)e, .quick_plan = 1};
+                if (size % q) continue;
+                check_all_zero("rmat:6,8", e % 2 ? SPMM_F32 : SPMM_F64, q, &options);
+                check_all_zero("lap2d5:9", SPMM_F64, q, &options);
+            }
+    }
 }
 
 static void test_layouts(void)

@@ -1,6 +1,7 @@
 """What the Python package computes and refuses, held against SciPy: run by tests/test_python.py under mpirun."""
 import gc
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -11,6 +12,79 @@ import spmm_mpi
 from python_ranks import A, Skipped, X, case, comm, near, need, on_root, random_matrix, random_x, rank, ranks, refused, rows_of, run_all
 from spmm_mpi import Plan
 from spmm_mpi._library import comm_type, loaded, newer
+
+# ---- threads ----
+
+def in_threads(turn):
+    """Calls turn(i) in three threads at a time, 40 times each, and raises what one of them raised."""
+    raised = []
+
+    def work(i):
+        try:
+            for _ in range(40):
+                turn(i)
+        except BaseException as error:
+            raised.append(error)
+    threads = [threading.Thread(target=work, args=(i,)) for i in (1, 2, 3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+@case("threads that share a plan take turns: all of their products are right")
+def _():
+    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
+        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
+    a, x = random_matrix(150, 150, np.float64, 0.1), random_x(150, 8, np.float64)
+    ax, atx = a @ x, a.T @ x
+
+    def out_of(plan, i):
+        out = np.empty((150, 8))
+        return plan.apply(i * x, out=out)
+
+    def other_k(plan, i):
+        near(plan @ (i * x[:, :i + 3]), i * ax[:, :i + 3], "another K")
+        return plan @ (i * x)
+
+    def everything(plan, i):
+        plan.update_values(a)
+        assert plan.view() and plan.kernels and plan.block().nnz == a.nnz and plan.x_zeros(8).shape == x.shape
+        y = plan.y_zeros(8)
+        plan.apply(i * x, out=y)
+        return y
+    ways = [lambda plan, i: plan @ (i * x), lambda plan, i: plan @ np.asfortranarray(i * x), out_of, everything,
+            lambda plan, i: plan @ np.repeat(i * x, 2, axis=1)[:, ::2]]
+    for k in (8, None):
+        for way in ways + [other_k] * (k is None):
+            with Plan(MPI.COMM_SELF, a, k) as plan:
+                if k is None:
+                    plan.prepare(8)
+                in_threads(lambda i: near(way(plan, i), i * ax, "A X"))
+        with Plan(MPI.COMM_SELF, a, k) as plan:
+            in_threads(lambda i: near(plan.T @ (i * x), i * atx, "A^T X"))
+
+
+@case("threads compute by plans of their own and between products at a time")
+def _():
+    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
+        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
+    a, x = random_matrix(150, 150, np.float64, 0.1), random_x(150, 8, np.float64)
+    comms = [MPI.COMM_SELF.Dup() for _ in range(4)]
+
+    def turn(i):
+        with Plan(comms[i], a, 8) as plan:
+            y = plan @ (i * x)
+        near(y, i * (a @ x), "A X")
+        near(spmm_mpi.dot(comms[i], y), y.T @ y, "a Gram matrix")
+        near(spmm_mpi.norms(comms[i], y), np.linalg.norm(y, axis=0), "norms")
+        near(spmm_mpi.times(y, np.eye(8), alpha=2), 2 * y, "X R")
+    in_threads(turn)
+    for one in comms:
+        one.Free()
+
 
 # ---- products ----
 

@@ -499,6 +499,51 @@ static void test_apply(void)
     }
 }
 
+/* ---- sizes ---- */
+
+/** Creates a plan for k columns, which is to be refused on every rank. */
+static void check_too_many_columns(const spmm_block *block, int64_t k, spmm_transport transport)
+{
+    const spmm_plan_options options = {.transport = transport, .quick_plan = 1};
+    spmm_plan *plan;
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &options, &plan), SPMM_ERR_LIMIT);
+    CHECK(plan == NULL);
+    CHECK_TEXT(spmm_error_message(), "spmm_plan_create: k is ");
+    CHECK_TEXT(spmm_error_message(), "does not fit 64-bit sizes");
+}
+
+static void test_sizes(void)
+{
+    static const spmm_transport transports[] = {SPMM_TRANSPORT_AUTO, SPMM_TRANSPORT_MPI,
+                                                SPMM_TRANSPORT_SHARED};
+    TEST("columns whose bytes do not fit 64 bits are refused on any number of ranks, by any transport") {
+        for (int q = 1; q <= ranks; q++) {
+            spmm_block block;
+            if (ranks % q) continue;
+            scatter(q, &block);
+            for (int t = 0; t < COUNT(transports); t++)
+                for (int shift = 56; shift < 63; shift++)
+                    for (int64_t more = -1; more <= 1; more++)
+                        check_too_many_columns(&block, (INT64_C(1) << shift) + more, transports[t]);
+            check_too_many_columns(&block, INT64_MAX, SPMM_TRANSPORT_AUTO);
+            spmm_block_destroy(&block);
+        }
+    }
+    TEST("multivectors whose rows or elements do not fit 64 bits are refused, also those without rows") {
+        spmm_multivector v, w = {.rows = 0, .k = 1, .ld = INT64_C(1) << 60};
+        for (int64_t rows = 0; rows < 2; rows++)
+            for (int shift = 58; shift < 63; shift++)
+                CHECK_INT(spmm_multivector_create(rows, (INT64_C(1) << shift) + 1, SPMM_F64, SPMM_CPU, &v),
+                          SPMM_ERR_LIMIT);
+        CHECK_INT(spmm_multivector_create(INT64_MAX, 1, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_LIMIT);
+        CHECK_INT(spmm_multivector_axpby(1, &w, 0, &w), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "64-bit");
+        w.ld = INT64_MAX, w.precision = SPMM_F32;
+        CHECK_INT(spmm_multivector_copy(&w, &w), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "64-bit");
+    }
+}
+
 /* ---- local functions ---- */
 
 static const spmm_precision wrong = (spmm_precision)7;
@@ -632,9 +677,43 @@ static int without_mpi(void)
     return failed;
 }
 
-/** A plan that outlives MPI: it cannot be used, but freed. */
+/** Plans of all kinds, each of which has computed a product, one with the transpose and, of the last, one that has begun. */
+typedef struct left {
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x, y;
+} left;
+
+enum { LEFT = 6 };
+
+static void leave(int n, left *l)
+{
+    const spmm_plan_options o = {.exchange = n < 2 ? SPMM_EXCHANGE_HALO : SPMM_EXCHANGE_JOINT,
+                                 .transport = n % 2           ? SPMM_TRANSPORT_MPI
+                                              : n == LEFT - 1 ? SPMM_TRANSPORT_AUTO
+                                                              : SPMM_TRANSPORT_SHARED,
+                                 .quick_plan = 1};
+    scatter(n == 4 ? ranks : 1, &l->block);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &l->block, 3, n == 4 ? NULL : &o, &l->plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(l->plan, &l->x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(l->plan, &l->y), SPMM_OK);
+    CHECK_INT(spmm_apply(l->plan, 1, &l->x, 0, &l->y), SPMM_OK);
+    CHECK_INT(spmm_apply_transposed(l->plan, 1, &l->y, 0, &l->x), SPMM_OK);
+    if (n == LEFT - 1) CHECK_INT(spmm_apply_begin(l->plan, 1, &l->x, 0, &l->y), SPMM_OK);
+}
+
+static void destroy_left(left *l)
+{
+    spmm_plan_destroy(l->plan);
+    spmm_multivector_destroy(&l->x);
+    spmm_multivector_destroy(&l->y);
+    spmm_block_destroy(&l->block);
+}
+
+/** Plans that outlive MPI: they cannot be used, but freed. */
 static void test_after_mpi(int failed_before)
 {
+    left l[LEFT];
     spmm_block block;
     spmm_plan *plan;
     spmm_multivector x, y;
@@ -642,6 +721,7 @@ static void test_after_mpi(int failed_before)
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
     CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
     CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    for (int n = 0; n < LEFT; n++) leave(n, &l[n]);
     MPI_Finalize();
     test_.any = NULL;
     TEST("before MPI_Init and after MPI_Finalize collective functions say so, and plans can be destroyed") {
@@ -653,6 +733,8 @@ static void test_after_mpi(int failed_before)
         spmm_multivector_destroy(&x);
         spmm_multivector_destroy(&y);
         spmm_block_destroy(&block);
+        CHECK_INT(spmm_apply_end(l[LEFT - 1].plan), SPMM_ERR_USAGE);
+        for (int n = 0; n < LEFT; n++) destroy_left(&l[n]);
     }
 }
 
@@ -664,6 +746,7 @@ int main(int argc, char **argv)
     test_empty_block();
     test_scatter();
     test_apply();
+    test_sizes();
     test_local_matrices();
     test_local_multivectors();
     test_nothing();

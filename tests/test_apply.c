@@ -9,6 +9,7 @@ int main(int argc, char **argv)
     test_begin_and_end();
     test_order_of_calls();
     test_wrong_begin();
+    test_zero();
     test_layouts();
     return test_mpi_end();
 }

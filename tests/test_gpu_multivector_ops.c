@@ -130,6 +130,8 @@ static void test_operations(void)
                 for (int place = 0; place < 2; place++) {
                     check_times(&shapes[i], precision, 1, 0, place);
                     check_times(&shapes[i], precision, -0.75, 1.5, place);
+                    check_times(&shapes[i], precision, 0, 0, place);
+                    check_times(&shapes[i], precision, 0, 1.5, place);
                 }
         TEST("sums and scaled columns on the GPU are those of the CPU")
             for (int i = 0; i < SHAPES; i++) check_sums(&shapes[i], precision);

@@ -522,6 +522,7 @@ static void test_all(void)
     test_begin_and_end();
     test_order_of_calls();
     test_wrong_begin();
+    test_zero();
     test_layouts();
     test_stream_order();
     test_wrong_streams();

@@ -339,6 +339,85 @@ static void test_wrong_collective(void)
     }
 }
 
+/** Results in host memory that overlap what they are computed from, by one element at either end or inside. */
+static void test_overlaps(void)
+{
+    static double many[4 * ROWS * K];
+    spmm_multivector x = good(0), y = good(1);
+    double *const at = many + ROWS * K;
+    double *const in_x[] = {at - (K * K - 1), at, at + 4, at + ROWS * K - 1};
+    x.data = at;
+    TEST("G, norms, R and factors that overlap a multivector are refused, and what only touches it is not") {
+        for (int i = 0; i < 4; i++) {
+            CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, in_x[i], K), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot: g and x overlap in memory");
+            CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &y, &x, in_x[i], K), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot: g and y overlap in memory");
+            CHECK_INT(spmm_multivector_times(1, &y, in_x[i], K, 0, &x), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_times: r and y overlap in memory");
+            CHECK_INT(spmm_multivector_times(1, &x, in_x[i], K, 0, &y), SPMM_OK); /* both are read alone */
+            double *const few = i == 0 ? at - (K - 1) : in_x[i];
+            CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, few), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_norms: norm and x overlap in memory");
+            CHECK_INT(spmm_multivector_scale(few, &x), SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "spmm_multivector_scale: factor and x overlap in memory");
+        }
+        CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &x, at - K * K, K), SPMM_OK);
+        CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, at + ROWS * K), SPMM_OK);
+        refused(&y, &x, at, K, "g and y overlap"); /* on the last rank alone */
+    }
+    TEST("leading dimensions of small matrices beyond 64 bits are refused") {
+        const int64_t huge = INT64_C(1) << 60;
+        CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, g, huge), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "64-bit");
+        CHECK_INT(spmm_multivector_times(1, &x, g, huge, 0, &y), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "64-bit");
+    }
+}
+
+/** Factors of 0, beside which nothing is read: neither NaNs nor infinities of what they multiply count. */
+static void check_zero_factors(spmm_precision precision, double zero)
+{
+    static const double betas[] = {0, 1, -2}; /* exact in f32, too */
+    const shape s = {40, 3, 3, 2, 0, 0};
+    for (int b = 0; b < 3; b++)
+        for (int times = 0; times < 2; times++) {
+            void *mx, *my;
+            spmm_multivector x = make(&s, K, 1, precision, &mx), y = make(&s, K, 2, precision, &my);
+            double r[K * K];
+            for (int i = 0; i < K * K; i++) r[i] = i % 2 ? NAN : INFINITY;
+            memset(mx, 0xff, (size_t)(x.rows * sp_row_bytes(&x)));
+            for (int64_t i = 0; i < y.rows; i++) {
+                if (betas[b] == 0) sp_value_set(y.data, precision, i * y.ld, NAN);
+                if (betas[b] == 1) sp_value_set(y.data, precision, i * y.ld, -0.0);
+            }
+            CHECK_INT(times ? spmm_multivector_times(zero, &x, r, K, betas[b], &y)
+                            : spmm_multivector_axpby(zero, &x, betas[b], &y),
+                      SPMM_OK);
+            for (int64_t i = 0; i < y.rows; i++)
+                for (int64_t j = 0; j < y.ld; j++) {
+                    const double e = element(2, first_row(s.rows, test_.rank) + i, j),
+                                 found = sp_value_get(y.data, precision, i * y.ld + j);
+                    if (j >= K)
+                        CHECK(isnan(found)); /* padding stays */
+                    else if (j == 0 && betas[b] == 1)
+                        CHECK(found == 0 && signbit(found));
+                    else
+                        CHECK(betas[b] == 0 ? found == 0 : found == betas[b] * e);
+                }
+            free(mx), free(my);
+        }
+}
+
+static void test_zero_factors(void)
+{
+    TEST("with alpha = 0 neither X nor R is read, and Y is beta Y: zeros, unchanged, multiplied") {
+        check_zero_factors(SPMM_F64, 0);
+        check_zero_factors(SPMM_F32, -0.0);
+        check_zero_factors(SPMM_F32, 1e-60); /* 0 in the precision of X */
+    }
+}
+
 static void test_wrong_local(void)
 {
     const spmm_multivector x = good(0);
@@ -383,5 +462,7 @@ int main(int argc, char **argv)
     test_local();
     test_wrong_collective();
     test_wrong_local();
+    test_overlaps();
+    test_zero_factors();
     return test_mpi_end();
 }

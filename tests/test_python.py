@@ -174,6 +174,7 @@ print("right" if (y == 1).all() else "wrong", flush=True)
 """
 for what, code in (("that never closes its plan", ""), ("that leaves a circle of references to it", "plan.itself = plan"),
                    ("that closes it after MPI_Finalize", "MPI.Finalize(); plan.close()"),
+                   ("that closes it after a product by the transpose and MPI_Finalize", "plan.T @ y; MPI.Finalize(); plan.close()"),
                    ("that closes it and keeps its arrays", "plan.close()"), ("that calls sys.exit", "sys.exit(0)")):
     with test(f"a program {what} ends well"):
         done = python("-W", "ignore::ResourceWarning", scratch("end.py", END + code + "\n"), ranks=3, limit=60)

@@ -176,6 +176,36 @@ static void test_view(void)
     }
 }
 
+/** x with one thing wrong; NULL: x is not given. y: what it must not overlap. */
+static const spmm_multivector *wrong_x(int n, const spmm_multivector *y, spmm_multivector *x)
+{
+    switch (n) {
+    case 0: return NULL;
+    case 1: x->precision = SPMM_F32; break;
+    case 2: x->ld = x->k - 1; break;
+    case 3: x->k++, x->ld++; break;
+    case 4: x->rows++; break;
+    case 5: x->space = (spmm_device)7; break;
+    default: x->data = y->data; break;
+    }
+    return x;
+}
+
+/** Every rank in turn is given a wrong X, also those of a process row that have no rows of it. */
+static void check_wrong_x(spmm_plan *plan, const spmm_multivector *y, spmm_multivector *x)
+{
+    enum { MISTAKES = 7 };
+    for (int who = 0; who < size; who++)
+        for (int n = 0; n < MISTAKES; n++) {
+            spmm_multivector changed = *y; /* the Y of the product is the X of the one with the transpose */
+            const int bad = test_.rank == who && (n < MISTAKES - 1 || y->rows > 0);
+            const spmm_multivector *const given = bad ? wrong_x(n, x, &changed) : y;
+            const spmm_status status = spmm_apply_transposed(plan, 1, given, 0, x);
+            if (bad) CHECK_INT(status, SPMM_ERR_USAGE);
+            if (bad) CHECK_TEXT(spmm_error_message(), "spmm_apply_transposed: ");
+        }
+}
+
 static void test_misuse(void)
 {
     TEST("a wrong argument on one rank is an error there, and hangs nobody") {
@@ -199,6 +229,7 @@ static void test_misuse(void)
             CHECK(test_.rank != 0 || status == SPMM_ERR_USAGE);
             status = spmm_apply_transposed(plan, 1, bad ? &x : &y, 0, bad ? NULL : &x);
             CHECK(!bad || status == SPMM_ERR_USAGE);
+            check_wrong_x(plan, &y, &x);
             fill(&y, d.block.row_begin);
             CHECK_INT(spmm_apply_transposed(plan, 1, &y, 0, &x), SPMM_OK);
             check_rows(&d.a, 1, 1, 0, &x, d.block.x_begin);

@@ -15,6 +15,11 @@ NUMPY, TORCH_CPU, CUPY, TORCH, DEVICE = range(5)
 
 # ---- memory of libspmm ----
 
+def destroy(struct):
+    with c.lock_of(struct.space):
+        c.loaded().spmm_multivector_destroy(ctypes.byref(struct))
+
+
 class Memory:
     """A multivector that libspmm allocated: spmm_multivector_destroy() frees it when nobody refers to it any more."""
 
@@ -26,7 +31,7 @@ class Memory:
         self.strides = (struct.ld * self.dtype.itemsize, self.dtype.itemsize)
         if struct.data:
             known[struct.data] = self
-        weakref.finalize(self, c.loaded().spmm_multivector_destroy, ctypes.byref(struct)).atexit = False
+        weakref.finalize(self, destroy, struct).atexit = False
 
     @property
     def interface(self):
@@ -83,13 +88,15 @@ known = weakref.WeakValueDictionary()
 def allocated(create, space):
     """The multivector that create(struct) allocates, as Memory."""
     struct = c.Multivector()
-    c.loaded().check(create(ctypes.byref(struct)))
+    with c.lock_of(space):
+        c.loaded().check(create(ctypes.byref(struct)))
     return (HostMemory if space == c.CPU else DeviceArray)(struct)
 
 
 def copy(source, target):
     lib = c.loaded()
-    lib.check(lib.spmm_multivector_copy(source, target))
+    with c.lock_of(c.CUDA):  # arrays in host memory are copied by NumPy
+        lib.check(lib.spmm_multivector_copy(source, target))
 
 
 def described(array):

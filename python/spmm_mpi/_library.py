@@ -1,6 +1,7 @@
 """libspmm.so by ctypes: where it is found, the mirror of include/spmm_types.h and spmm.h, errors.
 
 tests/test_python.py holds sizes, offsets and numbers against what a C compiler says."""
+import contextlib
 import ctypes
 import ctypes.util
 import enum
@@ -8,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
 
 from ._version import VERSION
@@ -295,6 +297,13 @@ def library_path():
 # ---- the GPU ----
 
 gpu_is_open = False
+gpu_lock, no_lock = threading.RLock(), contextlib.nullcontext()
+
+
+def lock_of(space):
+    """What a thread holds that calls libspmm for a GPU, whose streams are the process's; for CPUs nothing."""
+    return gpu_lock if space == CUDA else no_lock
+
 
 
 def device_open(comm):

@@ -49,6 +49,11 @@ class Rows:
         if written and not self.operand.writable:
             raise ValueError(f"{name} is read-only")
 
+    def call(self, function, *arguments):
+        """Calls a function of libspmm on these rows. Raises Error."""
+        with c.lock_of(self.struct.space):
+            c.loaded().check(function(*arguments))
+
     def finish(self):
         if self.copy is not None:
             np.copyto(self.operand.matrix(), self.copy)
@@ -89,7 +94,7 @@ def dot(comm, X, Y=None):
     except BaseException:
         function(handle, None, None, None, 0)  # so that no rank waits
         raise
-    lib.check(function(handle, x.reference, y.reference, g.ctypes.data, y.k))
+    x.call(function, handle, x.reference, y.reference, g.ctypes.data, y.k)
     return g
 
 
@@ -107,7 +112,7 @@ def norms(comm, X):
     except BaseException:
         function(handle, None, None)
         raise
-    lib.check(function(handle, x.reference, found.ctypes.data))
+    x.call(function, handle, x.reference, found.ctypes.data)
     return found
 
 
@@ -116,9 +121,10 @@ def norms(comm, X):
 def times(X, R, *, out=None, alpha=1.0, beta=0.0):
     """Computes out := alpha X R + beta out, and returns out.
 
-    X: rows [rows, K]; R: a small matrix [K, L] in host memory, the same on every rank where the rows of the results shall fit
-    together; out: [rows, L] of X's dtype; None: a new array of the kind of X, and beta must be 0. With beta = 0 out is not read. It
-    may be X itself, or other columns of the same array. Computed in X's dtype, to which R, alpha and beta are rounded.
+    X: rows [rows, K]; R: a small matrix [K, L] in host memory, the same on every rank where the rows of the
+    results shall fit together; out: [rows, L] of X's dtype; None: a new array of the kind of X, and beta must
+    be 0. With beta = 0 out is not read, and with alpha = 0 neither X nor R. It may be X itself, or other
+    columns of the same array. Computed in X's dtype, to which R, alpha and beta are rounded.
     Local. TypeError, ValueError: an argument is wrong; Error: libspmm failed, X and out overlap otherwise, no GPU is open."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_times")
@@ -130,7 +136,7 @@ def times(X, R, *, out=None, alpha=1.0, beta=0.0):
             raise ValueError(f"beta is {beta}, and there is no out that it could multiply")
         out = made(x, r.shape[1])
     y = Rows(out, "out", like=x, k=r.shape[1], written=True, read=beta != 0)
-    lib.check(function(alpha, x.reference, r.ctypes.data, r.shape[1], beta, y.reference))
+    x.call(function, alpha, x.reference, r.ctypes.data, r.shape[1], beta, y.reference)
     y.finish()
     return out
 
@@ -146,14 +152,14 @@ def made(x, k):
 def axpby(alpha, X, beta, out):
     """Computes out := alpha X + beta out, and returns out.
 
-    alpha, beta: real numbers; with beta = 0 out is not read. X, out: [rows, K] of the same dtype; out may be X itself, or other
-    columns of the same array. Local; errors as of times()."""
+    alpha, beta: real numbers; with beta = 0 out is not read, with alpha = 0 X is not. X, out: [rows, K] of
+    the same dtype; out may be X itself, or other columns of the same array. Local; errors as of times()."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_axpby")
     alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
     x = Rows(X, "X")
     y = Rows(out, "out", like=x, k=x.k, written=True, read=beta != 0)
-    lib.check(function(alpha, x.reference, beta, y.reference))
+    x.call(function, alpha, x.reference, beta, y.reference)
     y.finish()
     return out
 
@@ -169,6 +175,6 @@ def scale(factor, X):
     if np.ndim(factor) == 0:
         factor = np.full(x.k, real_number("factor", factor))
     factor = small_matrix("factor", factor, (x.k,))
-    lib.check(function(factor.ctypes.data, x.reference))
+    x.call(function, factor.ctypes.data, x.reference)
     x.finish()
     return X

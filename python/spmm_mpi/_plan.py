@@ -1,4 +1,6 @@
 """Plans: the products of one matrix."""
+import functools
+import threading
 import warnings
 
 import numpy as np
@@ -8,6 +10,17 @@ from . import _library as c
 from . import _matrix as matrix
 from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
 from ._product import Product, usual_on_gpu
+
+# ---- threads ----
+
+def serialised(method):
+    """A method that has the plan for itself: ctypes lets other threads run while libspmm computes."""
+    @functools.wraps(method)
+    def alone(self, *arguments, **named):
+        with self._lock:
+            return method(self, *arguments, **named)
+    return alone
+
 
 # ---- agreement of the ranks ----
 
@@ -140,7 +153,11 @@ class Plan:
 
     A plan is to be closed by close(), collectively, or used as a context manager: `with Plan(...) as plan`. After an exception
     the context manager does not close it, because the other ranks may be elsewhere. One that is never closed keeps its memory
-    until the process ends. Not for several threads at a time.
+    until the process ends.
+
+    Threads take turns: each call waits until that of another thread is done, on a GPU of any plan there. With
+    several ranks the program has to see to it that all ranks make the same calls in the same order, which the turns
+    do not.
     """
 
     __array_ufunc__ = None  # X @ plan and plan * X are no products: NumPy must not make arrays of plans of them
@@ -159,6 +176,18 @@ class Plan:
         said = agree(comm, error, facts)
         check_alike([fact["alike"] for fact in said], ("rows", "grid", "k", "device", "A.dtype", "the number of columns of A",
                                                        "whether a GPU is open"))
+        on_gpu = self._options.device == c.CUDA
+        self._lock = c.gpu_lock if on_gpu else threading.RLock()
+        with self._lock:
+            self._make(comm, mine, said, rows, device)
+        if on_gpu and self._options.device == c.CPU:
+            self._lock = threading.RLock()
+        self._last = next(iter(self._products), None)
+        # most products need no closer look: see Usual
+        self._quick = self._takes_usual()
+
+    def _make(self, comm, mine, said, rows, device):
+        """Makes the block and the plans that the constructor was asked for. Collective."""
         self._rank = comm.rank
         self._comm = comm.Dup()
         try:
@@ -172,9 +201,6 @@ class Plan:
         except BaseException:
             self._release()
             raise
-        self._last = next(iter(self._products), None)
-        # most products need no closer look: see Usual
-        self._quick = self._takes_usual()
 
     def _takes_usual(self):
         """The function by which K of an array that may be a usual one is asked for."""
@@ -258,12 +284,14 @@ class Plan:
         return self._x_range
 
     @property
+    @serialised
     def y_range(self):
         """The rows of Y that this rank has, as a slice. With a P x 1 grid and a square A they are x_range."""
         begin = self._block_rows.start
         return slice(begin, begin + self._rows(1, self._products.get(self._last)))
 
     @property
+    @serialised
     def kernels(self):
         """The names of the kernels of the plans that there are: K -> name."""
         return {k: self._name(product) for k, product in self._products.items()}
@@ -281,6 +309,7 @@ class Plan:
         """Where it computes: cpu or cuda."""
         return "cuda" if self._options.device == c.CUDA else "cpu"
 
+    @serialised
     def block(self):
         """Returns a copy of this rank's entries: a scipy.sparse.csr_matrix [rows of the block, columns of the block]. On P x 1
         grids these are the rows y_range of A. The order of its `data` is the one that update_values() takes."""
@@ -289,6 +318,7 @@ class Plan:
         here = self._block.entries()
         return scipy.sparse.csr_matrix((here.data.copy(), here.indices.copy(), here.indptr.copy()), shape=here.shape)
 
+    @serialised
     def view(self):
         """Returns a text on rank 0 that describes the plan of the K that was used last; "" on the others. Collective. Error: no K was used yet, or
         libspmm has no spmm_plan_view."""
@@ -311,6 +341,7 @@ class Plan:
 
     # ---- multivectors ----
 
+    @serialised
     def prepare(self, k):
         """Makes the plan for K columns, if there is none yet. Collective. ValueError: k differs between ranks, or the plan was
         made for one other K."""
@@ -331,6 +362,7 @@ class Plan:
         """Returns this rank's rows of Y [y rows, K], zeroed, in memory of libspmm. Else like x_zeros()."""
         return self._zeros(k, 1)
 
+    @serialised
     def _zeros(self, k, side):
         self._check_open()
         if k is None and len(self._products) == 1:
@@ -341,6 +373,7 @@ class Plan:
 
     # ---- products ----
 
+    @serialised
     def __matmul__(self, X):
         """Returns Y = A X, this rank's rows [y rows, K], or [y rows] of a vector, as an array of the kind of X.
 
@@ -358,15 +391,19 @@ class Plan:
                 return product.quick(source, usual.take(out, True), 1.0, 0.0, out)
         return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
 
+    @serialised
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A X + beta out, and returns out; allocates nothing from the second call on.
 
-        X, out: as for `plan @ X`, and `out` like its result; they may not overlap. alpha, beta: real numbers; with beta = 0 `out`
-        is not read. X is used in place if its rows are consecutive elements in C order or parts of such rows within one array,
-        converted by libspmm if its columns are (F order), and else copied, as is on more than one rank by libspmm what x_zeros() did not make; out is written in place if it is
-        contiguous or of y_zeros(), or by libspmm in F order. On a GPU, NumPy's arrays travel there and back, and others must have consecutive elements in
-        a row (`out`: be contiguous) or in a column. An array of CuPy or PyTorch is complete on return; what was queued before, in
-        PyTorch's current stream or in the stream that the array names, is waited for first.
+        X, out: as for `plan @ X`, and `out` like its result; they may not overlap. alpha, beta: real numbers;
+        with beta = 0 `out` is not read, and with alpha = 0 it becomes exactly beta out, whatever A and X
+        have. X is used in place if its rows are consecutive elements in C order or parts of such rows within
+        one array, converted by libspmm if its columns are (F order), and else copied, as is on more than one
+        rank by libspmm what x_zeros() did not make; out is written in place if it is contiguous or of
+        y_zeros(), or by libspmm in F order. On a GPU, NumPy's arrays travel there and back, and others must
+        have consecutive elements in a row (`out`: be contiguous) or in a column. An array of CuPy or PyTorch
+        is complete on return; what was queued before, in PyTorch's current stream or in the stream that the
+        array names, is waited for first.
         Collective. TypeError, ValueError: see `plan @ X`; Error: libspmm failed, or another rank has."""
         product = self._quick and self._products.get(self._quick(X))
         if product and type(alpha) is float and type(beta) is float:
@@ -382,11 +419,13 @@ class Plan:
         """The transposed matrix: plan.T @ Y, plan.T.apply(Y, out=X)."""
         return Transposed(self)
 
+    @serialised
     def apply_transposed(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A^T X + beta out, and returns out: X has this rank's rows of Y [y rows, K], out those of X
         [x rows, K]. Else like apply(). Error on every rank: libspmm has no spmm_apply_transposed."""
         return self._multiply("spmm_apply_transposed", (1, 0), X, (out,), alpha, beta)
 
+    @serialised
     def begin(self, X, *, out, alpha=1.0, beta=0.0):
         """Begins out := alpha A X + beta out, and returns while rows of X may still be under way and a GPU computes; end() completes
         it. Until then X and out belong to the product. One product of a plan can have begun. Else like apply(): collective, and
@@ -396,6 +435,7 @@ class Plan:
         self._end = product.begin(x, y, alpha, beta)
         self._quick = None  # so that _check_idle() is asked
 
+    @serialised
     def end(self):
         """Completes the product that begin() began, and returns its out. Collective. Error: none has begun; libspmm failed, or another
         rank has."""
@@ -411,6 +451,7 @@ class Plan:
         if self._end is not None:
             raise c.Error("a product of the plan has begun: end() comes first", c.Status.USAGE)
 
+    @serialised
     def _multiply(self, name, sides, X, out, alpha, beta):
         """out: a tuple of one, or None where it is to be made."""
         self._check_idle()
@@ -501,6 +542,7 @@ class Plan:
 
     # ---- new values ----
 
+    @serialised
     def update_values(self, values):
         """Gives A new values; its pattern stays. Products of every K then use them. Collective.
 
@@ -559,6 +601,7 @@ class Plan:
 
     # ---- the end ----
 
+    @serialised
     def close(self):
         """Frees the plan. Collective; nothing happens the second time. After MPI_Finalize it only frees memory. Arrays of
         x_zeros() and y_zeros() stay valid."""

@@ -167,7 +167,7 @@ static spmm_status start_thread(sp_watch *w)
 static void destroy(sp_watch *w)
 {
     if (!w) return;
-    if (w->comm != MPI_COMM_NULL) MPI_Comm_free(&w->comm);
+    sp_comm_free(&w->comm);
     sp_free(w->peer);
     sp_free(w->host);
     sp_free(w);

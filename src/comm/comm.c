@@ -35,6 +35,12 @@ int sp_mpi_runs(void)
     return begun && !ended;
 }
 
+void sp_comm_free(MPI_Comm *comm)
+{
+    if (*comm != MPI_COMM_NULL && sp_mpi_runs()) MPI_Comm_free(comm);
+    *comm = MPI_COMM_NULL;
+}
+
 spmm_status sp_comm_check(MPI_Comm comm, const char *function)
 {
     int inter = 0;
@@ -292,7 +298,8 @@ spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size)
     TRY(sp_node_comm(comm, &node));
     MPI_Comm_rank(node, node_rank);
     MPI_Comm_size(node, node_size);
-    return SP_MPI(MPI_Comm_free(&node));
+    sp_comm_free(&node);
+    return SPMM_OK;
 }
 
 spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers)
@@ -315,7 +322,7 @@ spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sha
             *place += r < rank;
         }
     sp_free(all);
-    MPI_Comm_free(&node);
+    sp_comm_free(&node);
     return status;
 }
 
@@ -332,7 +339,7 @@ spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *
     if (status == SPMM_OK) memset(mine, 0, (size_t)bytes);
     int all = 0;
     const spmm_status told = sp_all(own, memory->made, &all);
-    MPI_Comm_free(&own);
+    sp_comm_free(&own);
     if (told != SPMM_OK || !all) memory->made = 0; /* what some ranks have is lost: to free it takes all */
     TRY(status);
     TRY(told);
@@ -351,7 +358,7 @@ void *sp_node_memory_of(const sp_node_memory *memory, int rank)
 
 void sp_node_memory_destroy(sp_node_memory *memory)
 {
-    if (memory->made) MPI_Win_free(&memory->window);
+    if (memory->made && sp_mpi_runs()) MPI_Win_free(&memory->window);
     memory->made = 0;
 }
 
@@ -366,13 +373,13 @@ spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
     TRY(sp_node_comm(comm, &node));
     const spmm_status split = SP_MPI(
         MPI_Comm_split(node, (int)((group ^ group >> 31) & INT32_MAX), 0, &alike));
-    MPI_Comm_free(&node);
+    sp_comm_free(&node);
     TRY(split);
     MPI_Comm_size(alike, &sharers);
     if (sharers > 1 && sp_node_memory_create(alike, sizeof *taken, &memory->counter) == SPMM_OK)
         taken = sp_node_memory_of(&memory->counter, 0);
     const spmm_status status = sp_all(alike, taken != NULL, &memory->shared);
-    MPI_Comm_free(&alike);
+    sp_comm_free(&alike);
     TRY(status);
     sp_budget_share(memory->shared ? taken : NULL, sharers);
     /* no rank may allocate before every rank has read how much memory is available */

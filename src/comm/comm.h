@@ -19,6 +19,10 @@ spmm_status sp_mpi_status(int code, const char *call);
 /** Returns 1 between MPI_Init and MPI_Finalize, else 0. Local. */
 int sp_mpi_runs(void);
 
+/** Frees a communicator, and sets it to MPI_COMM_NULL; accepts MPI_COMM_NULL. Collective over *comm, but before
+ *  MPI_Init and after MPI_Finalize it frees nothing, as MPI ends a program that calls it then. */
+void sp_comm_free(MPI_Comm *comm);
+
 /** Checks that a collective function can use comm. If it cannot, there is no way to tell the other ranks.
  *  Local.
  *  \param [in] function  name of the public function, for the message

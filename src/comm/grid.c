@@ -68,19 +68,13 @@ sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm)
     return some;
 }
 
-static void free_comm(MPI_Comm *comm)
-{
-    if (*comm != MPI_COMM_NULL && sp_mpi_runs()) MPI_Comm_free(comm);
-    *comm = MPI_COMM_NULL;
-}
-
 void sp_grid_destroy(sp_grid *grid)
 {
     if (grid->size > 0) { /* not a zeroed grid: a zeroed MPI_Comm is MPI_COMM_NULL in some MPI libraries
                              only */
-        free_comm(&grid->row_comm);
-        free_comm(&grid->col_comm);
-        free_comm(&grid->comm);
+        sp_comm_free(&grid->row_comm);
+        sp_comm_free(&grid->col_comm);
+        sp_comm_free(&grid->comm);
     }
     memset(grid, 0, sizeof *grid);
     grid->comm = grid->row_comm = grid->col_comm = MPI_COMM_NULL;

@@ -11,6 +11,20 @@
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_alike(const spmm_multivector *x, const spmm_multivector *y, const char *function);
 
+/** A small row-major matrix in host memory, [rows x cols], that a program passes. */
+typedef struct sp_small {
+    const char *name; /**< of the argument, for messages */
+    const double *data;
+    int64_t rows, cols, ld; /**< ld is at least cols */
+} sp_small;
+
+/** Checks a small matrix, which is given, beside a multivector, which is valid: its size fits 64 bits, it is aligned and
+ *  in host memory, and the memory from its first to its last element does not overlap that of v. Local.
+ *  \param [in] name, function  v's name and the public function's, for the message
+ *  \return SPMM_OK, SPMM_ERR_USAGE */
+spmm_status sp_small_check(const sp_small *small, const spmm_multivector *v, const char *name,
+                           const char *function);
+
 /** Computes this rank's part of X^T Y, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r, in f64 whatever
  *  the precision. Both have passed sp_multivector_check() and have the same rows, precision and space.
  *

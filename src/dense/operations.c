@@ -37,14 +37,39 @@ static uintptr_t end_of(const spmm_multivector *v)
     return (uintptr_t)v->data + (uintptr_t)(elements * sp_value_size(v->precision));
 }
 
-/** Checks that y is x, or shares no element with it. (sp_multivector_apart() counts the padding of the last row as well,
- *  which columns of a wider multivector do not have.) */
+/** Returns 1 if the memory of x, from its first to its last element, does not overlap that of y. (sp_multivector_apart()
+ *  counts the padding of the last row as well, which columns of a wider multivector do not have.) */
+static int apart(const spmm_multivector *x, const spmm_multivector *y)
+{
+    return x->rows == 0 || y->rows == 0 || end_of(x) <= (uintptr_t)y->data || end_of(y) <= (uintptr_t)x->data;
+}
+
+spmm_status sp_small_check(const sp_small *small, const spmm_multivector *v, const char *name,
+                           const char *function)
+{
+    const spmm_multivector m = {
+        .rows = small->rows, .k = small->cols, .ld = small->ld, .data = (void *)(uintptr_t)small->data};
+    TRY(sp_multivector_check(&m, function, small->name));
+    if (v->space == SPMM_CUDA || apart(&m, v)) return SPMM_OK; /* m is in host memory */
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s and %s overlap in memory, expected them apart", function,
+                   small->name, name);
+}
+
+/** Checks that y is x, or shares no element with it. */
 static spmm_status same_or_apart(const spmm_multivector *x, const spmm_multivector *y, const char *function)
 {
-    const int apart = end_of(x) <= (uintptr_t)y->data || end_of(y) <= (uintptr_t)x->data;
-    if (apart || (x->data == y->data && x->ld == y->ld) || side_by_side(x, y)) return SPMM_OK;
+    if (apart(x, y) || (x->data == y->data && x->ld == y->ld) || side_by_side(x, y)) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "%s: x and y overlap in memory, expected them apart, or y to be x",
                    function);
+}
+
+/** Computes y := alpha x + beta y, complete on return. */
+static spmm_status axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
+{
+    /* without an open GPU nothing is launched, and sp_device_sync() says so */
+    if (y->space == SPMM_CPU || sp_device_stream(SP_STREAM_MAIN))
+        TRY(sp_multivector_axpby(alpha, x, beta, y, sp_threads_default()));
+    return y->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
@@ -55,8 +80,11 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
     if (ldr < y->k)
         return sp_fail(SPMM_ERR_USAGE, "%s: ldr is %lld, expected at least the %lld columns of y", __func__,
                        (long long)ldr, (long long)y->k);
+    TRY(sp_small_check(&(sp_small){"r", r, x->k, y->k, ldr}, y, "y", __func__));
     TRY(same_or_apart(x, y, __func__));
-    return y->rows > 0 ? sp_times(alpha, x, r, ldr, beta, y) : SPMM_OK;
+    alpha = sp_rounded(alpha, y->precision);
+    if (alpha == 0) return axpby(0, y, beta, y);
+    return y->rows > 0 ? sp_times(alpha, x, r, ldr, sp_rounded(beta, y->precision), y) : SPMM_OK;
 }
 
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
@@ -66,10 +94,7 @@ spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, doub
         return sp_fail(SPMM_ERR_USAGE, "%s: x has %lld columns and y %lld, expected the same", __func__,
                        (long long)x->k, (long long)y->k);
     TRY(same_or_apart(x, y, __func__));
-    /* without an open GPU nothing is launched, and sp_device_sync() says so */
-    if (y->space == SPMM_CPU || sp_device_stream(SP_STREAM_MAIN))
-        TRY(sp_multivector_axpby(alpha, x, beta, y, sp_threads_default()));
-    return y->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+    return axpby(alpha, x, beta, y);
 }
 
 /* Multiplies the elements of row i. */
@@ -103,6 +128,7 @@ spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x)
 {
     TRY(sp_multivector_check(x, __func__, "x"));
     TRY(sp_given(__func__, "factor", factor, "a factor for each column of x"));
+    TRY(sp_small_check(&(sp_small){"factor", factor, 1, x->k, x->k}, x, "x", __func__));
     if (x->space == SPMM_CUDA) return scale_on_gpu(factor, x);
     scale(factor, x);
     return SPMM_OK;

@@ -70,6 +70,8 @@ sp_reach sp_device_reach(const void *p);
 
 /** Zeroes GPU memory; the operation is queued in SP_STREAM_MAIN. */
 spmm_status sp_device_zero(void *p, int64_t bytes);
+/** Zeroes `bytes` bytes from the start of each of `rows` rows, which lie `pitch` bytes apart; otherwise the same. */
+spmm_status sp_device_zero_2d(void *p, int64_t pitch, int64_t bytes, int64_t rows);
 /** Fills GPU memory with bytes 0xff, which are NaNs in either precision; the operation is queued in
  *  SP_STREAM_MAIN. */
 spmm_status sp_device_nan(void *p, int64_t bytes);

@@ -397,6 +397,16 @@ spmm_status sp_device_zero(void *p, int64_t bytes)
     return SPMM_OK;
 }
 
+spmm_status sp_device_zero_2d(void *p, int64_t pitch, int64_t bytes, int64_t rows)
+{
+    TRY(sp_cuda_enter());
+    if (bytes > 0 && rows > 0)
+        CUDA(
+            cudaMemset2DAsync(p, (size_t)pitch, 0, (size_t)bytes, (size_t)rows, device.queue[SP_STREAM_MAIN]),
+            "zeroing rows");
+    return SPMM_OK;
+}
+
 spmm_status sp_device_nan(void *p, int64_t bytes)
 {
     TRY(sp_cuda_enter());

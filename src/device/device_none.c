@@ -51,6 +51,12 @@ spmm_status sp_device_zero(void *p, int64_t bytes)
     return refuse();
 }
 
+spmm_status sp_device_zero_2d(void *p, int64_t pitch, int64_t bytes, int64_t rows)
+{
+    (void)pitch, (void)rows;
+    return sp_device_zero(p, bytes);
+}
+
 spmm_status sp_device_nan(void *p, int64_t bytes) { return sp_device_zero(p, bytes); }
 
 spmm_status sp_device_upload(void *device, const void *host, int64_t bytes)

@@ -189,12 +189,14 @@ int sp_node_memory_return(void *memory)
 {
     pthread_mutex_lock(&loans.lock);
     loan **const link = link_to(memory), *const one = *link;
-    if (one) *link = one->next;
+    if (one) {
+        clear(memory, one->own, one->length); /* before another thread can be lent it */
+        if (one->left) munmap(memory, (size_t)one->bytes);
+        *link = one->next;
+    }
     pthread_mutex_unlock(&loans.lock);
     if (!one) return 0;
-    clear(memory, one->own, one->length);
     sp_memory_give(one->length);
-    if (one->left) munmap(memory, (size_t)one->bytes);
     sp_free(one);
     return 1;
 }

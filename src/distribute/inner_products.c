@@ -68,9 +68,12 @@ static spmm_status check_dot(const job *j, const double *g, int64_t ldg)
 {
     TRY(sp_alike(j->x, j->y, j->function));
     TRY(sp_given(j->function, "g", g, "room for the inner products"));
-    if (ldg >= j->y->k) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: ldg is %lld, expected at least the %lld columns of y", j->function,
-                   (long long)ldg, (long long)j->y->k);
+    if (ldg < j->y->k)
+        return sp_fail(SPMM_ERR_USAGE, "%s: ldg is %lld, expected at least the %lld columns of y",
+                       j->function, (long long)ldg, (long long)j->y->k);
+    const sp_small small = {"g", g, j->x->k, j->y->k, ldg};
+    TRY(sp_small_check(&small, j->x, "x", j->function));
+    return sp_small_check(&small, j->y, "y", j->function);
 }
 
 spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
@@ -88,7 +91,8 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
 static spmm_status check_norms(const job *j, const double *norm)
 {
     TRY(sp_multivector_check(j->x, j->function, "x"));
-    return sp_given(j->function, "norm", norm, "room for a norm of each column");
+    TRY(sp_given(j->function, "norm", norm, "room for a norm of each column"));
+    return sp_small_check(&(sp_small){"norm", norm, 1, j->x->k, j->x->k}, j->x, "x", j->function);
 }
 
 spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm)

@@ -474,7 +474,7 @@ done:
 
 void sp_node_rows_destroy(sp_node_rows *node)
 {
-    if (node->made && sp_mpi_runs()) MPI_Comm_free(&node->comm);
+    if (node->made) sp_comm_free(&node->comm);
     sp_halo_destroy(&node->halo);
     sp_halo_destroy(&node->between);
     sp_halo_destroy(&node->inside);

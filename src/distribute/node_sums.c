@@ -369,7 +369,7 @@ done:
 void sp_node_sums_destroy(sp_node_sums *sums)
 {
     if (!sums) return;
-    if (sums->comm != MPI_COMM_NULL && sp_mpi_runs()) MPI_Comm_free(&sums->comm);
+    sp_comm_free(&sums->comm);
     sp_halo_destroy(&sums->inside);
     sp_halo_destroy(&sums->between);
     sp_sum_lists_destroy(&sums->to_own);

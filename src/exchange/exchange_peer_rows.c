@@ -87,8 +87,10 @@ void sp_peer_forget(sp_exchange *x)
         p->remote[i].buffer = NULL;
         p->remote[i].buffers = 0;
     }
-    if (p->connected) MPI_Barrier(x->comm);
-    for (int r = 0; r < p->buffers; r++) sp_device_unshare(p->buffer[r].memory);
+    /* after MPI_Finalize nobody says whether neighbours have detached theirs: the buffers stay until the process ends */
+    const int runs = sp_mpi_runs();
+    if (p->connected && runs) MPI_Barrier(x->comm);
+    for (int r = 0; runs && r < p->buffers; r++) sp_device_unshare(p->buffer[r].memory);
     free(p->buffer);
     p->buffer = NULL;
     p->buffers = 0;

@@ -84,7 +84,7 @@ static void destroy(sp_exchange *x)
     for (int i = 0; p->neighbour && i < p->count; i++) sp_device_detach(p->neighbour[i].flags);
     sp_peer_forget(x);
     p->shared.connected = 0;
-    if (p->flags_shared) sp_device_unshare(p->flags);
+    if (p->flags_shared && sp_mpi_runs()) sp_device_unshare(p->flags);
     sp_device_free(p->flags);
     sp_node_memory_destroy(&p->boards);
     sp_free(p->neighbour);

@@ -115,6 +115,7 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
 static int extent(const spmm_multivector *v, int64_t *bytes)
 {
     int64_t rows;
+    if (__builtin_mul_overflow(v->ld, sp_value_size(v->precision), bytes)) return 0; /* also without rows */
     if (v->layout == SPMM_COLUMN_MAJOR)
         return !__builtin_mul_overflow(v->k - 1, v->ld, &rows) &&
                !__builtin_add_overflow(rows, v->rows, &rows) &&
@@ -243,9 +244,35 @@ static void transpose(double alpha, const spmm_multivector *x, double beta, spmm
         *to = beta == 0 ? ax : (T)beta * *to + ax;                   \
     }
 
+/** Returns a column-major multivector as the row-major one of its transpose. */
+static spmm_multivector transposed(const spmm_multivector *v)
+{
+    spmm_multivector t = *v;
+    t.rows = v->k;
+    t.k = v->rows;
+    t.layout = SPMM_ROW_MAJOR;
+    return t;
+}
+
+/** Computes y := beta y, zeros if beta is 0: what is left of axpby if alpha is 0. */
+static spmm_status multiply(double beta, const spmm_multivector *y, int threads)
+{
+    spmm_multivector v = y->layout == SPMM_COLUMN_MAJOR ? transposed(y) : *y;
+    const int64_t width = v.k * sp_value_size(v.precision);
+    if (beta == 1 || y->rows == 0) return SPMM_OK;
+    if (beta != 0) return sp_multivector_axpby(beta, &v, 0, &v, threads);
+    if (v.space == SPMM_CUDA) return sp_device_zero_2d(v.data, sp_row_bytes(&v), width, v.rows);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < v.rows; i++) memset(sp_row(&v, i), 0, (size_t)width);
+    return SPMM_OK;
+}
+
 spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                                  int threads)
 {
+    alpha = sp_rounded(alpha, y->precision);
+    beta = sp_rounded(beta, y->precision);
+    if (alpha == 0) return multiply(beta, y, threads);
     if (y->space == SPMM_CUDA) return sp_cuda_axpby(alpha, x, beta, y, sp_device_stream(SP_STREAM_MAIN));
     if (x->layout != y->layout) {
         transpose(alpha, x, beta, y, threads);
@@ -285,16 +312,6 @@ static spmm_status copy(const spmm_multivector *src, spmm_multivector *dst)
     if (kind == 0) return sp_device_upload(dst->data, src->data, bytes);
     return kind == 1 ? sp_device_download(dst->data, src->data, bytes)
                      : sp_device_copy(dst->data, src->data, bytes);
-}
-
-/** Returns a column-major multivector as the row-major one of its transpose. */
-static spmm_multivector transposed(const spmm_multivector *v)
-{
-    spmm_multivector t = *v;
-    t.rows = v->k;
-    t.k = v->rows;
-    t.layout = SPMM_ROW_MAJOR;
-    return t;
 }
 
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)

@@ -69,7 +69,7 @@ spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, i
 spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
                                   spmm_precision precision, spmm_device space, spmm_multivector *v);
 
-/** Computes y := alpha x + beta y; if beta is 0, y is not read. x and y have the same shape, precision and
+/** Computes y := alpha x + beta y; if beta is 0, y is not read, and if alpha is 0, x is not. x and y have the same shape, precision and
  *  space, and may be the same multivector. At most one of them is column-major. On a GPU the operation is queued in SP_STREAM_MAIN. Local.
  *  \param [in] threads  OpenMP threads; not used on a GPU
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
@@ -86,6 +86,12 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
  *  \return SPMM_OK, SPMM_ERR_USAGE (shapes or spaces differ, or a number in perm is out of range) */
 spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
                                    spmm_multivector *dst);
+
+/** Returns a factor of multivectors in their precision, in which it may be 0. Local. */
+static inline double sp_rounded(double factor, spmm_precision precision)
+{
+    return precision == SPMM_F32 ? (double)(float)factor : factor;
+}
 
 /** Returns element (i, j) of a multivector in host memory, converted to double. Local. */
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)

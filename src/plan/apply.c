@@ -345,13 +345,6 @@ static void count(sp_plan_times *t, double seconds)
     t->products++;
 }
 
-spmm_status sp_plan_check_idle(const spmm_plan *p, const char *function)
-{
-    if (!p->pending.open) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: a product of the plan has begun, expected spmm_apply_end() before",
-                   function);
-}
-
 /** Begins a product in the caller's stream, if there is one. */
 static spmm_status begin_in_stream(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,
                                    const spmm_multivector *y)
@@ -417,20 +410,57 @@ spmm_status sp_plan_apply_local(spmm_plan *p, const spmm_multivector *x, spmm_mu
     return end(p);
 }
 
-/** Checks the arguments that the public functions have in common. */
-static spmm_status check_plan(const spmm_plan *p, const char *function)
+/* ---- one thread at a time ---- */
+
+/** The flag of a plan that is const to whoever reads it. */
+static atomic_int *flag_of(const spmm_plan *p) { return &((spmm_plan *)(uintptr_t)p)->taken; }
+
+/** Takes the plan if its flag is `from`. \return 1, or 0 */
+static int take_from(const spmm_plan *p, int from)
+{
+    return atomic_compare_exchange_strong_explicit(flag_of(p), &from, SP_PLAN_TAKEN, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+int sp_plan_try(const spmm_plan *p) { return take_from(p, SP_PLAN_FREE) || take_from(p, SP_PLAN_BEGUN); }
+
+spmm_status sp_plan_give(const spmm_plan *p, spmm_status status)
+{
+    atomic_store_explicit(flag_of(p), p->pending.open ? SP_PLAN_BEGUN : SP_PLAN_FREE, memory_order_release);
+    return status;
+}
+
+spmm_status sp_plan_refuse(const char *function)
+{
+    return sp_fail(
+        SPMM_ERR_USAGE,
+        "%s: another thread uses the plan, expected one at a time: this call of the function had no effect",
+        function);
+}
+
+spmm_status sp_plan_take(const spmm_plan *p, const char *function, int idle)
 {
     TRY(sp_given(function, "plan", p, "a plan of spmm_plan_create()"));
-    return sp_comm_check(p->grid->comm, function);
+    /* before MPI is called, which may not allow it to two threads; and a plan whose product has begun is not even
+     * taken, so that no thread gets between spmm_apply_begin() and spmm_apply_end() of another one */
+    if (!(idle ? take_from(p, SP_PLAN_FREE) : sp_plan_try(p))) {
+        if (atomic_load_explicit(flag_of(p), memory_order_relaxed) != SP_PLAN_BEGUN)
+            return sp_plan_refuse(function);
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: a product of the plan has begun, expected spmm_apply_end() before", function);
+    }
+    const spmm_status status = sp_comm_check(p->grid->comm, function);
+    return status == SPMM_OK ? SPMM_OK : sp_plan_give(p, status);
 }
+
+/* ---- what programs call ---- */
 
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y)
 {
-    TRY(check_plan(plan, __func__));
-    TRY(sp_plan_check_idle(plan, __func__));
+    TRY(sp_plan_take(plan, __func__, 1));
     plan->function = __func__;
-    return sp_plan_apply(plan, alpha, x, beta, y);
+    return sp_plan_give(plan, sp_plan_apply(plan, alpha, x, beta, y));
 }
 
 /** Refuses the capture of half a product, whose other half is to wait. */
@@ -446,21 +476,22 @@ static spmm_status check_not_captured(const spmm_plan *p)
 spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                              spmm_multivector *y)
 {
-    TRY(check_plan(plan, __func__));
-    TRY(sp_plan_check_idle(plan, __func__));
+    TRY(sp_plan_take(plan, __func__, 1));
     plan->function = __func__;
-    if (plan->stream) TRY(check_not_captured(plan));
-    return sp_plan_begin(plan, alpha, x, beta, y);
+    const spmm_status status = plan->stream ? check_not_captured(plan) : SPMM_OK;
+    return sp_plan_give(plan, status == SPMM_OK ? sp_plan_begin(plan, alpha, x, beta, y) : status);
 }
 
 spmm_status spmm_apply_end(spmm_plan *plan)
 {
-    TRY(check_plan(plan, __func__));
-    if (!plan->pending.open)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "%s: no product of the plan has begun, expected spmm_apply_begin() before", __func__);
-    return sp_plan_end(plan);
+    TRY(sp_plan_take(plan, __func__, 0));
+    if (plan->pending.open) return sp_plan_give(plan, sp_plan_end(plan));
+    return sp_plan_give(
+        plan, sp_fail(SPMM_ERR_USAGE,
+                      "%s: no product of the plan has begun, expected spmm_apply_begin() before", __func__));
 }
+
+/* ---- parts of products ---- */
 
 void sp_plan_skip(spmm_plan *p) { skip(p, 1); }
 

@@ -205,7 +205,7 @@ void sp_partial_rows_destroy(sp_partial_rows *r)
     sp_event_destroy(r->computed);
     spmm_multivector_destroy(&r->s);
     sp_row_blocks_destroy(&r->parts);
-    if (r->grid.col_comm != MPI_COMM_NULL) MPI_Comm_free(&r->grid.col_comm);
+    sp_comm_free(&r->grid.col_comm);
     sp_free(r);
 }
 

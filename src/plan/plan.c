@@ -1,5 +1,6 @@
 /** Creates plans for the product Y := alpha A X + beta Y distributed over all ranks; apply.c computes the
  *  products. */
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -229,6 +230,7 @@ failed:
 void spmm_plan_destroy(spmm_plan *p)
 {
     if (!p) return;
+    while (!sp_plan_try(p)) sched_yield(); /* the call of another thread returns first */
     if (p->pending.open && sp_mpi_runs()) (void)sp_plan_end(p);
     if (sp_mpi_runs()) (void)sp_plan_wait(p);
     sp_transposed_plan_destroy(p->transposed);
@@ -302,14 +304,11 @@ static spmm_status update(spmm_plan *p, const void *values)
     return p->transposed ? sp_transposed_plan_update(p->transposed, values) : SPMM_OK;
 }
 
-spmm_status spmm_plan_update_values(spmm_plan *p)
+static spmm_status update_all(spmm_plan *p)
 {
-    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
-    TRY(sp_comm_check(p->grid->comm, __func__));
     const void *values = NULL;
     void *copy = NULL;
-    spmm_status status = sp_plan_check_idle(p, __func__);
-    if (status == SPMM_OK) status = sp_plan_wait(p);
+    spmm_status status = sp_plan_wait(p);
     if (status == SPMM_OK) status = find_values(p, &values, &copy);
     TRY_GOTO(sp_agree(p->grid->comm, "convert", status), done);
     if (p->given->joint) TRY_GOTO(sp_joint_update(p->grid, p->block, p->given->joint), done);
@@ -319,6 +318,12 @@ spmm_status spmm_plan_update_values(spmm_plan *p)
 done:
     sp_device_free(copy);
     return status;
+}
+
+spmm_status spmm_plan_update_values(spmm_plan *p)
+{
+    TRY(sp_plan_take(p, __func__, 1));
+    return sp_plan_give(p, update_all(p));
 }
 
 /* ---- facts ---- */
@@ -349,7 +354,9 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
     TRY(sp_given(__func__, "x", x, "a place for the multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
-    return sp_plan_x_create(p, 0, x);
+    if (!p->exchange) return sp_plan_x_create(p, 0, x);
+    if (!sp_plan_try(p)) return sp_plan_refuse(__func__); /* the exchange keeps account of memory for X */
+    return sp_plan_give(p, sp_plan_x_create(p, 0, x));
 }
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)

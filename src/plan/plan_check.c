@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/threads.h"
 #include "device/device.h"
+#include "formats/multivector.h"
 #include "kernels/kernel.h"
 
 static const char function[] = "spmm_plan_create";
@@ -40,6 +41,15 @@ static spmm_status check_options(const spmm_plan_options *o)
     return SPMM_OK;
 }
 
+/** Checks that k columns of all rows of X or of Y have a size in bytes, so that those of any rank have, and sums of them. */
+static spmm_status check_size(const spmm_block *block, int64_t k)
+{
+    const int64_t rows = block->rows > block->cols ? block->rows : block->cols;
+    int64_t bytes;
+    if (sp_multivector_size(rows > 0 ? rows : 1, k, block->csr.precision, &bytes) == SPMM_OK) return SPMM_OK;
+    return sp_fail(SPMM_ERR_LIMIT, "%s: k is %lld: %s", function, (long long)k, spmm_error_message());
+}
+
 static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_plan_options *o,
                               spmm_plan *const *plan)
 {
@@ -49,6 +59,8 @@ static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_pla
         return sp_fail(SPMM_ERR_USAGE, "%s: block.p x block.q is %d x %d, expected the process grid",
                        function, block->p, block->q);
     if (k < 1) return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 1", function, (long long)k);
+    TRY(sp_precision_check(function, block->csr.precision));
+    TRY(check_size(block, k));
     TRY(sp_environment_check());
     return check_options(o);
 }

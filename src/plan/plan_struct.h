@@ -2,6 +2,8 @@
 #ifndef SP_PLAN_STRUCT_H
 #define SP_PLAN_STRUCT_H
 
+#include <stdatomic.h>
+
 #include "distribute/node_rows.h"
 #include "plan/column_blocks.h"
 #include "exchange/exchange.h"
@@ -54,7 +56,11 @@ typedef struct sp_pending {
     spmm_multivector product; /* where A X goes: the caller's Y, or the plan's */
 } sp_pending;
 
+/** Who has a plan: nobody; a thread that is in one of its functions; nobody, and a product has begun. */
+enum { SP_PLAN_FREE = 0, SP_PLAN_TAKEN, SP_PLAN_BEGUN };
+
 struct spmm_plan {
+    atomic_int taken; /* one of SP_PLAN_* */
     const sp_grid *grid;
     const sp_halo *
         halo; /* of the rows that this plan moves: `given`, or node.halo if ranks of a node have rows in common */
@@ -99,9 +105,21 @@ spmm_transport sp_plan_transport(const spmm_plan *plan);
 /** Waits until what was queued in the caller's stream is done, if there is one. Local. \return SPMM_OK, SPMM_ERR_MPI, _DEVICE */
 spmm_status sp_plan_wait(spmm_plan *plan);
 
-/** Checks that no product of the plan has begun and not ended. Local.
- *  \param [in] function  public function, for the message \return SPMM_OK, SPMM_ERR_USAGE */
-spmm_status sp_plan_check_idle(const spmm_plan *plan, const char *function);
+/** Takes the plan for this thread. Local. \return 1; 0: another thread is in one of its functions */
+int sp_plan_try(const spmm_plan *plan);
+
+/** Takes the plan for a call of a public function; after SPMM_OK, sp_plan_give() ends that. Local.
+ *  \param [in] function  public function, for the message
+ *  \param [in] idle      1: it is to be refused between spmm_apply_begin() and spmm_apply_end()
+ *  \return SPMM_OK, SPMM_ERR_USAGE (plan is NULL, another thread uses it, a product has begun, MPI is not
+ *          running), _MPI */
+spmm_status sp_plan_take(const spmm_plan *plan, const char *function, int idle);
+
+/** Refuses a call because another thread uses the plan. Local. \return SPMM_ERR_USAGE */
+spmm_status sp_plan_refuse(const char *function);
+
+/** Ends the use of a plan that this thread has taken. Local. \return status */
+spmm_status sp_plan_give(const spmm_plan *plan, spmm_status status);
 
 /** spmm_apply_begin() and spmm_apply_end() without their checks of the plan. */
 spmm_status sp_plan_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,

@@ -206,13 +206,22 @@ void sp_transposed_plan_destroy(sp_transposed_plan *t)
 
 /* ---- products ---- */
 
+/** Checks X, of which ranks other than the first of a process row have no rows, and Y. */
+static spmm_status check_operands(const sp_transposed_plan *t, const spmm_multivector *x,
+                                  const spmm_multivector *y)
+{
+    TRY(sp_plan_check_operand(t->plan, x, t->of->y_rows, "x"));
+    TRY(sp_plan_check_operand(t->plan, y, t->plan->y_rows, "y"));
+    return sp_multivector_apart(x, y, t->plan->function, "x", "y");
+}
+
 /** Copies X from the first rank of the process row to the others. */
-static spmm_status spread(sp_transposed_plan *t, const spmm_multivector *x)
+static spmm_status spread(sp_transposed_plan *t, const spmm_multivector *x, const spmm_multivector *y)
 {
     const sp_grid *const grid = t->of->grid;
     spmm_multivector *const host = t->of->space == SPMM_CUDA ? &t->staged : &t->x;
     const int first = grid->coords[1] == 0;
-    spmm_status status = first ? sp_plan_check_operand(t->plan, x, t->halo.own, "x") : SPMM_OK;
+    spmm_status status = check_operands(t, x, y);
     if (status == SPMM_OK && first && x->layout == SPMM_COLUMN_MAJOR) { /* which is converted where it is */
         status = spmm_multivector_copy(x, &t->x);
         x = &t->x;
@@ -228,7 +237,7 @@ spmm_status sp_transposed_plan_apply(sp_transposed_plan *t, double alpha, const 
 {
     if (!shares_x(t)) return sp_plan_apply(t->plan, alpha, x, beta, y);
     if (t->plan->stream) TRY(sp_device_take_stream(t->plan->stream));
-    const spmm_status status = spread(t, x);
+    const spmm_status status = spread(t, x, y);
     if (t->plan->stream) (void)sp_device_return_stream(); /* later calls report errors */
     if (status == SPMM_OK) return sp_plan_apply(t->plan, alpha, &t->x, beta, y);
     sp_plan_skip(t->plan);
@@ -246,13 +255,17 @@ static spmm_status check_capture(const spmm_plan *p)
                                  : "expected a product with the transpose before the capture");
 }
 
-spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
-                                  spmm_multivector *y)
+static spmm_status apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                         spmm_multivector *y)
 {
-    TRY(sp_given(__func__, "plan", plan, "a plan of spmm_plan_create()"));
-    TRY(sp_comm_check(plan->grid->comm, __func__));
-    TRY(sp_plan_check_idle(plan, __func__));
     if (plan->stream) TRY(check_capture(plan));
     if (!plan->transposed) TRY(sp_transposed_plan_create(plan, &plan->transposed));
     return sp_transposed_plan_apply(plan->transposed, alpha, x, beta, y);
+}
+
+spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
+                                  spmm_multivector *y)
+{
+    TRY(sp_plan_take(plan, __func__, 1));
+    return sp_plan_give(plan, apply(plan, alpha, x, beta, y));
 }

@@ -141,15 +141,19 @@ static spmm_status view(const spmm_plan *p, FILE *f)
     return SPMM_OK;
 }
 
-spmm_status spmm_plan_view(const spmm_plan *p, FILE *f)
+static spmm_status view_all(const spmm_plan *p, FILE *f, const char *function)
 {
-    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
-    TRY(sp_comm_check(p->grid->comm, __func__));
     TRY(sp_agree(p->grid->comm, "report",
-                 p->grid->rank == 0 ? sp_given(__func__, "f", f, "a file open for writing") : SPMM_OK));
+                 p->grid->rank == 0 ? sp_given(function, "f", f, "a file open for writing") : SPMM_OK));
     TRY(view(p, f));
     if (p->transposed) TRY(view(sp_transposed_plan_of(p->transposed), f));
     const int failed = p->grid->rank == 0 && (fflush(f) != 0 || ferror(f));
     return sp_agree(p->grid->comm, "report",
-                    failed ? sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write to the file", __func__) : SPMM_OK);
+                    failed ? sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write to the file", function) : SPMM_OK);
+}
+
+spmm_status spmm_plan_view(const spmm_plan *p, FILE *f)
+{
+    TRY(sp_plan_take(p, __func__, 0));
+    return sp_plan_give(p, view_all(p, f, __func__));
 }

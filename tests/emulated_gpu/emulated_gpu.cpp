@@ -793,6 +793,15 @@ cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t strea
     return cudaSuccess;
 }
 
+cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t bytes, size_t rows,
+                              cudaStream_t stream)
+{
+    emulated::queue(stream, [=] {
+        for (size_t i = 0; i < rows; i++) memset((char *)p + i * pitch, value, bytes);
+    });
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind,
                             cudaStream_t stream)
 {

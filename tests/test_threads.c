@@ -1,0 +1,268 @@
+/* Plans and threads: one plan refuses a second thread, and plans of their own do not disturb one another.
+ *
+ * MPI: 1 2 3
+ * limit: 240 */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "distributed.h"
+#include "plan/plan_struct.h"
+
+enum { THREADS = 3, TURNS = 60, K = 5 };
+
+/** What a thread does, and what came of it; sums of checks are left to the main thread. */
+typedef struct worker {
+    distributed *d;
+    MPI_Comm comm;
+    spmm_plan *plan; /* NULL: it makes its own */
+    void (*turn)(struct worker *w, int n);
+    spmm_multivector x, y;
+    int64_t right, wrong, refused, odd;
+} worker;
+
+static void put(spmm_multivector *v, double value)
+{
+    for (int64_t i = 0; i < v->rows; i++)
+        for (int64_t j = 0; j < v->k; j++)
+            ((double *)v->data)[v->layout == SPMM_COLUMN_MAJOR ? j * v->ld + i : i * v->ld + j] = value;
+}
+
+/** Counts a product with an X whose elements are all `value`. */
+static void judge(worker *w, spmm_status status, double value)
+{
+    if (status != SPMM_OK) {
+        const int known = status == SPMM_ERR_USAGE &&
+                          (strstr(spmm_error_message(), "another thread uses the plan") ||
+                           strstr(spmm_error_message(), "has begun"));
+        w->refused += known;
+        w->odd += !known;
+        return;
+    }
+    int64_t wrong = 0;
+    const spmm_csr *const a = &w->d->block.csr;
+    for (int64_t i = 0; i < w->y.rows; i++) {
+        double sum = 0;
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) sum += ((double *)a->as)[e];
+        for (int64_t j = 0; j < K; j++) wrong += ((double *)w->y.data)[i * w->y.ld + j] != sum * value;
+    }
+    w->wrong += wrong > 0;
+    w->right += wrong == 0;
+}
+
+static void by_apply(worker *w, int n)
+{
+    put(&w->x, n);
+    judge(w, spmm_apply(w->plan, 1, &w->x, 0, &w->y), n);
+}
+
+static void by_columns(worker *w, int n)
+{
+    static const spmm_layout layout = SPMM_COLUMN_MAJOR;
+    spmm_multivector x = {.rows = w->x.rows, .k = K, .ld = w->x.rows, .layout = layout};
+    x.data = malloc((size_t)(x.rows * K + 1) * sizeof(double));
+    put(&x, n);
+    judge(w, spmm_apply(w->plan, 1, &x, 0, &w->y), n);
+    free(x.data);
+}
+
+/** The matrix is symmetric. */
+static void by_transpose(worker *w, int n)
+{
+    put(&w->x, n);
+    judge(w, spmm_apply_transposed(w->plan, 1, &w->x, 0, &w->y), n);
+}
+
+static void by_halves(worker *w, int n)
+{
+    put(&w->x, n);
+    const spmm_status begun = spmm_apply_begin(w->plan, 1, &w->x, 0, &w->y);
+    const spmm_status ended = begun == SPMM_OK ? spmm_apply_end(w->plan) : begun;
+    w->odd += begun == SPMM_OK && ended != SPMM_OK; /* no other thread gets in between */
+    judge(w, ended, n);
+}
+
+static void by_all(worker *w, int n)
+{
+    FILE *const f = fopen("/dev/null", "w");
+    spmm_multivector x;
+    const spmm_status seen[] = {spmm_plan_update_values(w->plan), spmm_plan_view(w->plan, f),
+                                spmm_plan_x_create(w->plan, &x)};
+    fclose(f);
+    spmm_multivector_destroy(&x);
+    for (int i = 0; i < 3; i++) w->odd += seen[i] != SPMM_OK && seen[i] != SPMM_ERR_USAGE;
+    by_apply(w, n);
+}
+
+/** Everything by a plan of the thread's own, on a communicator of its own. */
+static void by_own_plan(worker *w, int n)
+{
+    double g[K * K];
+    if (n % 20 == 0) {
+        spmm_plan_destroy(w->plan);
+        w->odd += spmm_plan_create(w->comm, &w->d->block, K, NULL, &w->plan) != SPMM_OK;
+    }
+    by_apply(w, n);
+    by_columns(w, n);
+    by_transpose(w, n);
+    by_halves(w, n);
+    by_all(w, n);
+    w->odd += spmm_multivector_dot(w->comm, &w->x, &w->x, g, K) != SPMM_OK;
+    w->odd += g[0] != (double)w->d->a.rows * n * n;
+}
+
+static void *work(void *of)
+{
+    worker *const w = of;
+    for (int n = 1; n <= TURNS; n++) w->turn(w, n);
+    return NULL;
+}
+
+/** Lets all threads work at a time. \param [in] own  1: each has its own plan */
+static void run(distributed *d, MPI_Comm comm, spmm_plan *plan, void (*turn)(worker *, int), int own)
+{
+    worker w[THREADS];
+    pthread_t thread[THREADS];
+    for (int t = 0; t < THREADS; t++) {
+        w[t] = (worker){.d = d, .plan = plan, .turn = turn};
+        CHECK_INT(MPI_Comm_dup(comm, &w[t].comm), MPI_SUCCESS);
+        if (own) CHECK_INT(spmm_plan_create(w[t].comm, &d->block, K, NULL, &w[t].plan), SPMM_OK);
+        CHECK_INT(spmm_plan_x_create(w[t].plan, &w[t].x), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(w[t].plan, &w[t].y), SPMM_OK);
+    }
+    for (int t = 0; t < THREADS; t++) CHECK_INT(pthread_create(&thread[t], NULL, work, &w[t]), 0);
+    for (int t = 0; t < THREADS; t++) CHECK_INT(pthread_join(thread[t], NULL), 0);
+    for (int t = 0; t < THREADS; t++) {
+        CHECK_INT(w[t].wrong, 0);
+        CHECK_INT(w[t].odd, 0);
+        CHECK(w[t].right > 0 || !own);
+        if (own) CHECK_INT(w[t].refused, 0);
+        spmm_multivector_destroy(&w[t].x);
+        spmm_multivector_destroy(&w[t].y);
+        if (own) spmm_plan_destroy(w[t].plan);
+        MPI_Comm_free(&w[t].comm);
+    }
+}
+
+/** The matrix on one rank alone. */
+static void alone(distributed *d, const char *spec)
+{
+    CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &d->a), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_SELF, 0, &d->a, 1, 1, &d->block), SPMM_OK);
+}
+
+static void test_one_plan(void)
+{
+    static void (*const turns[])(worker *, int) = {by_apply, by_columns, by_transpose, by_halves, by_all};
+    TEST("several threads with one plan get right products, or are told that another one uses it") {
+        distributed d;
+        alone(&d, "lap2d5:30");
+        for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+            spmm_plan *plan;
+            CHECK_INT(spmm_plan_create(MPI_COMM_SELF, &d.block, K, NULL, &plan), SPMM_OK);
+            run(&d, MPI_COMM_SELF, plan, turns[i], 0);
+            spmm_plan_destroy(plan);
+        }
+        distributed_destroy(&d);
+    }
+}
+
+static void test_own_plans(void)
+{
+    TEST("threads with plans of their own compute at a time, on communicators of their own") {
+        distributed d;
+        alone(&d, "lap2d5:30");
+        run(&d, MPI_COMM_SELF, NULL, by_own_plan, 1);
+        distributed_destroy(&d);
+        CHECK_INT(spmm_csr_generate("lap2d5:30", SPMM_F64, &d.a), SPMM_OK);
+        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &d.a, 0, 0, &d.block), SPMM_OK);
+        run(&d, MPI_COMM_WORLD, NULL, by_own_plan, 1);
+        distributed_destroy(&d);
+    }
+}
+
+/** Every function of a plan that another thread is in. */
+static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
+{
+    spmm_multivector more;
+#define REFUSED(name, call)                                                      \
+    do {                                                                         \
+        CHECK_INT(call, SPMM_ERR_USAGE);                                         \
+        CHECK_TEXT(spmm_error_message(), name ": another thread uses the plan"); \
+    } while (0)
+    REFUSED("spmm_apply", spmm_apply(plan, 1, x, 0, y));
+    REFUSED("spmm_apply", spmm_apply(plan, 1, NULL, 0, NULL));
+    REFUSED("spmm_apply_begin", spmm_apply_begin(plan, 1, x, 0, y));
+    REFUSED("spmm_apply_end", spmm_apply_end(plan));
+    REFUSED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
+    REFUSED("spmm_plan_update_values", spmm_plan_update_values(plan));
+    REFUSED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    if (size > 1) REFUSED("spmm_plan_x_create", spmm_plan_x_create(plan, &more));
+    CHECK_INT(spmm_plan_y_create(plan, &more), SPMM_OK); /* of what never changes */
+    spmm_multivector_destroy(&more);
+}
+
+static void *destroy(void *of)
+{
+    spmm_plan **const plan = of;
+    spmm_plan_destroy(*plan);
+    *plan = NULL;
+    return NULL;
+}
+
+/** A plan that another thread is in is destroyed when that has left it. */
+static void check_destroy(spmm_plan *plan)
+{
+    spmm_plan *volatile left = plan;
+    pthread_t thread;
+    CHECK(sp_plan_try(plan));
+    CHECK_INT(pthread_create(&thread, NULL, destroy, (void *)&left), 0);
+    usleep(30000);
+    CHECK(left == plan);
+    CHECK_INT(sp_plan_give(plan, SPMM_OK), SPMM_OK);
+    CHECK_INT(pthread_join(thread, NULL), 0);
+    CHECK(left == NULL);
+}
+
+static void test_refusal(void)
+{
+    TEST("what is refused has no effect on any rank: the next product is right, also of one that has begun") {
+        distributed d;
+        spmm_plan *plan;
+        spmm_multivector x, y;
+        const spmm_plan_options options = {.device = device};
+        distributed_create("uniform:60,4", SPMM_F64, 1, &d);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        for (int half = 0; half < 2; half++) {
+            fill(&x, d.block.x_begin);
+            if (half) CHECK_INT(spmm_apply_begin(plan, 1, &x, 0, &y), SPMM_OK);
+            CHECK(sp_plan_try(plan));
+            check_refused(plan, &x, &y);
+            (void)sp_plan_give(plan, SPMM_OK);
+            CHECK_INT(half ? spmm_apply_end(plan) : spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+            check_rows(&d.a, 0, 1, 0, &y, d.block.row_begin);
+        }
+        spmm_multivector_destroy(&x);
+        spmm_multivector_destroy(&y);
+        check_destroy(plan);
+        distributed_destroy(&d);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &test_.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    test_.any = test_any_;
+    test_refusal();
+    if (level == MPI_THREAD_MULTIPLE) {
+        test_one_plan();
+        test_own_plans();
+    } else {
+        SKIP("threads with plans", "this MPI has no MPI_THREAD_MULTIPLE");
+    }
+    return test_mpi_end();
+}
