@@ -271,6 +271,22 @@ static void test_plan_create(void)
     }
 }
 
+static void test_environment(void)
+{
+    TEST("SPMM_* variables by which ranks would exchange in different ways are refused where they differ") {
+        spmm_block block;
+        spmm_plan *plan = NULL;
+        scatter(1, &block);
+        if (test_.rank == ranks - 1) setenv("SPMM_EXCHANGE_BACKEND", "direct", 1);
+        const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan);
+        CHECK_INT(status, ranks > 1 ? SPMM_ERR_USAGE : SPMM_OK);
+        if (ranks > 1) CHECK_TEXT(spmm_error_message(), "SPMM_EXCHANGE_BACKEND differs between ranks");
+        unsetenv("SPMM_EXCHANGE_BACKEND");
+        spmm_plan_destroy(plan);
+        spmm_block_destroy(&block);
+    }
+}
+
 static void test_empty_block(void)
 {
     TEST("a block without entries needs no arrays for them") {
@@ -743,6 +759,7 @@ int main(int argc, char **argv)
     const int failed_before = without_mpi();
     test_mpi_begin(&argc, &argv, &ranks);
     test_plan_create();
+    test_environment();
     test_empty_block();
     test_scatter();
     test_apply();

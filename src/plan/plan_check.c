@@ -2,7 +2,9 @@
 #include "plan/plan_check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/arguments.h"
 #include "base/environment.h"
@@ -75,6 +77,13 @@ static int64_t kernel_number(const char *name)
     return found ? found - sp_kernels(&count) : -2;
 }
 
+/** Returns a number that tells the values of SPMM_EXCHANGE_BACKEND apart; 0: it is not set. */
+static int64_t backend_number(void)
+{
+    const char *const text = getenv("SPMM_EXCHANGE_BACKEND");
+    return text && *text ? (int64_t)crc32_z(0, (const Bytef *)text, strlen(text)) : 0;
+}
+
 static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t k, const spmm_plan_options *o)
 {
     int64_t ell_limit;
@@ -98,6 +107,8 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"options.any_order", o->any_order != 0, 1},
         {"options.stream", o->stream != NULL, 1},
         {"options.quick_plan", o->quick_plan != 0, 1},
+        {"the environment variable SPMM_CHUNK_BYTES", sp_chunk_bytes(), 1},
+        {"the environment variable SPMM_EXCHANGE_BACKEND", backend_number(), 0},
     };
     return sp_check_common(comm, function, all, sizeof all / sizeof *all);
 }
