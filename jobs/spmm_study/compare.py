@@ -178,7 +178,8 @@ class Pair:
 
     @property
     def differently(self):
-        return ", ".join(f"{n} {a or '-'} → {b or '-'}" for n, (a, b) in self.chosen.items())
+        return ", ".join("{} {} → {}".format(n, *("-" if v in (None, "") else v for v in pair))
+                         for n, pair in self.chosen.items())
 
 
 # ---- everything ----
