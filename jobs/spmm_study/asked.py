@@ -1,6 +1,6 @@
-"""What a run is asked for besides matrix, K, kernel, ranks and the like: options and variables of spmm_mpi that change how
-a product is computed. A member of CHOICES that is missing among settings has its default, so that points and records of
-studies that did not know of it keep their names.
+"""What a run is asked for besides matrix, K, kernel, ranks and the like: options and variables of spmm_mpi that change
+how a product is computed. A member of CHOICES that is missing among settings has its default, so that points and
+records of studies that did not know of it keep their names.
 """
 import os
 from collections import namedtuple
@@ -31,14 +31,16 @@ CHOICES = {
 NAMES = (*CHOICES, "options")
 FLAGS = {"--no-overlap": ("overlap", "off"), "--autotune": ("autotune", "on"), "--tune": ("autotune", "on")}
 SHAPE = ("block_size", "subwarp")  # of CUDA kernels alone
+IN_RUN = ("x", "partition")  # taken as they are asked for: the group `run` of a record has them
 PREDICTED = ("exchange", "partition", "reproducible")  # what predictions depend on
 # options that a study gives itself: the key of their line
-OWN = {"--columns": "columns", "--device": "devices", "--format": "formats", "--kernel": "kernels", "--grid": "grids",
-       "--precision": "precisions", "--threads": "threads", "--repeat": "repeats", "--warmup": "warmup"}
-LETTERS = {"-k": "--columns", "-d": "--device", "-f": "--format", "-g": "--grid", "-p": "--precision", "-t": "--threads",
-           "-r": "--repeat", "-x": "--x"}
+OWN = {"--columns": "columns", "--device": "devices", "--format": "formats", "--kernel": "kernels",
+       "--grid": "grids", "--precision": "precisions", "--threads": "threads", "--repeat": "repeats",
+       "--warmup": "warmup"}
+LETTERS = {"-k": "--columns", "-d": "--device", "-f": "--format", "-g": "--grid", "-p": "--precision",
+           "-t": "--threads", "-r": "--repeat", "-x": "--x"}
 KEYS = {**OWN, **{c.option: c.key for c in CHOICES.values() if c.key}}
-SETTING = {c.option: name for name, c in CHOICES.items() if c.option.startswith("--") and c.option not in FLAGS}
+SETTING = {c.option: n for n, c in CHOICES.items() if c.option.startswith("--") and c.option not in FLAGS}
 # options that name a file that is written
 WRITTEN = ("--output", "--json", "--csv", "--cache", "--probe")
 
@@ -72,7 +74,7 @@ def said(settings):
 # ---- words for spmm_mpi ----
 
 def _known(words):
-    """(option by its full name, or None; its argument; the words themselves) of each option, or other word."""
+    """(option by its full name, or None; its argument; the words themselves) of each option or other word."""
     words = list(words)
     while words:
         word = words.pop(0)
@@ -99,7 +101,7 @@ def _ordered(words):
 
 
 def taken_apart(words):
-    """({key of a study file: argument} of options that have a line there, settings of others, the words left)"""
+    """({key of a study file: argument} of options with a line there, settings of others, the words left)"""
     lines_of, settings, left = {}, {}, []
     for option, text, own in _known(words):
         if option in FLAGS:
@@ -131,7 +133,8 @@ def written(words):
         if word.startswith("-o"):
             found.append((word, word[2:] or next(iter(words[n + 1:]), "")))
         elif len(name) > 3 and any(option.startswith(name) for option in WRITTEN):
-            found.append((word, text if equals else next(iter(words[n + 1:]), "")))
+            following = "" if name.startswith("--p") else next(iter(words[n + 1:]), "")  # --probe[=FILE]
+            found.append((word, text if equals else following))
     return [(word, path) for word, path in found if path]
 
 
@@ -160,7 +163,7 @@ def _of_command(command):
 
 
 def of_record(record, environment=None):
-    """The settings among NAMES that are not the default. None: the record does not say what it was asked for."""
+    """The settings among NAMES that are not the default; None where the record does not say what was asked for."""
     group, study = record.get("asked"), record.get("study") or {}
     run, settings = record.get("run") or {}, study.get("settings")
     if group is None and not settings:
@@ -170,7 +173,7 @@ def of_record(record, environment=None):
         found.update(of_variables((environment or {}).get("variables") or {}))
         found.update(_of_command(study.get("command") or []))
     else:
-        found.update({n: group[n] for n in CHOICES if n in group}, **{n: run[n] for n in ("x", "partition") if n in run})
+        found.update((n, of[n]) for of in (group, run) for n in CHOICES if n in of and (of is group or n in IN_RUN))
     found.update({n: settings[n] for n in NAMES if n in settings} if settings else {})
     return said(found)
 
@@ -178,9 +181,10 @@ def of_record(record, environment=None):
 def mismatch(record, settings):
     """"" where a run was asked for what the point says, else how it was not."""
     run, group = record["run"], record.get("asked")
-    found = {"k": run["k"], **({} if group is None else {**group, "x": run.get("x"), "partition": run.get("partition")})}
+    found = {"k": run["k"], **({} if group is None else {**group, **{n: run.get(n) for n in IN_RUN}})}
     for name in ("k", "device", "kernel", "grid", "threads", *CHOICES):
         wanted = settings.get(name, default(name))
         if found.get(name) is not None and found[name] != wanted:
-            return f"ran with {name} = {found[name]}, not {wanted}: something overrides the point, as words of options = may"
+            return (f"ran with {name} = {found[name]}, not {wanted}: something overrides the point, as words of "
+                    "options = may")
     return ""

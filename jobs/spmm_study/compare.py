@@ -125,7 +125,7 @@ def _chosen(point):
 
 
 def _run_differently(old, new):
-    """{name: (old, new)} of what was asked for, else of what the program chose; what a record does not say is none."""
+    """{name: (old, new)} of what was asked for, else of what the program chose, as far as both records say it."""
     before, after = _chosen(old), _chosen(new)
     found = {n: (before[n], after[n]) for n in before if n in after and n != "gpu" and before[n] != after[n]}
     sides = [choices.of_record(p.runs[0]) for p in (old, new)]
@@ -312,5 +312,6 @@ class Comparison:
             found.append(f"{unverified} points were verified in OLD, and are not in NEW")
         changed = sum(bool(p.chosen) for p in self.pairs)
         if changed:
-            found.append(f"{changed} points were asked for, or ran, in another way than before: see \"run differently\"")
+            found.append(f"{changed} points were asked for, or ran, in another way than before: see the column \"run "
+                         "differently\"")
         return found

@@ -103,6 +103,9 @@ def main():
     server = download.Server(o.server or collection.server_address(), o.timeout, o.tries)
     cache = collection.Cache(o.cache and os.path.abspath(o.cache), server, o.offline, items)
     output.keep([*map(names.list_path, o.list), *o.study], cache.written(asked))
+    if o.to:
+        files = dict.fromkeys(f"{name.rpartition('/')[2]}.mtx" for name in asked)
+        output.keep((), [("--to:", os.path.join(o.to, file)) for file in files])
     found = _All(o, cache)
     if not o.dry_run:
         return found.each(asked, found.get)

@@ -1,5 +1,5 @@
-"""Writes files so that a full disk or a kill spoils nothing: whole ones appear complete or not at all, lines likewise.
-What a command reads it does not write: keep() is told of both before either is touched."""
+"""Writes files so that a full disk or a kill spoils nothing: whole ones appear complete or not at all, lines
+likewise. What a command reads it does not write: keep() is told of both before either is touched."""
 import errno
 import os
 import stat
@@ -14,8 +14,8 @@ _inputs = {}  # {identity: name} of what this process reads
 
 
 def _identity(path):
-    """The same for all names of a file: through links, hard ones too, and however they are spelled. None: of what is no
-    regular file, as a terminal, and may be read and written at once."""
+    """The same for all names of a file: through links, hard ones too, and however they are spelled. None: of what is
+    no regular file, as a terminal, and may be read and written at once."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -24,8 +24,8 @@ def _identity(path):
 
 
 def keep(inputs, outputs):
-    """Raises SameFile where an output is an input, or another output. inputs: paths, which write() refuses from now on;
-    outputs: [(option, path)], and None for those that were not given."""
+    """Raises SameFile where an output is an input, or another output. inputs: paths, which write() refuses from now
+    on; outputs: [(option, path)], and None for those that were not given."""
     for path in inputs:
         _inputs[_identity(path)] = path
     _inputs.pop(None, None)

@@ -105,12 +105,13 @@ def read(path, changes=()):
 
 
 def _options_apart(values, places):
-    """Options that have a line of their own become that line. Returns settings of the others that asked.py knows."""
+    """Options that have a line of their own become that line. Returns the settings of others that asked.py knows."""
     found, given, values["options"] = asked.taken_apart(values["options"])
     where = places.get("options")
     for key, text in found.items():
         if key in places:
-            raise StudyError(f"{where}: options = has an option that {places[key]} has, too: expected {key} = alone")
+            raise StudyError(f"{where}: options = has an option that {places[key]} has, too: expected {key} = "
+                             "alone")
         _, values[key] = _parse(where, f"{key} = {text.replace(',', ' ')}")
         places[key] = where
     return given
@@ -122,13 +123,16 @@ BETWEEN = re.compile(r",(?!(?:[0-9][0-9.eE+-]*|\{[^{}]*\})+(?:,|$))")
 
 def split_matrices(text):
     """Names of matrices between blanks or commas. A name that is a file stays whole."""
-    return [name for word in text.split() for name in ([word] if os.path.exists(word) else BETWEEN.split(word)) if name]
+    parts = ([word] if os.path.exists(word) else BETWEEN.split(word) for word in text.split())
+    return [name for part in parts for name in part if name]
 
 
 def _without_commas(change):
     """KEY=WORD,WORD with blanks between its words."""
     key, equals, text = change.partition("=")
-    return key + equals + (" ".join(split_matrices(text)) if key.strip() == "matrices" else text.replace(",", " "))
+    if key.strip() == "matrices":
+        return key + equals + " ".join(split_matrices(text))
+    return key + equals + text.replace(",", " ")
 
 
 def _with_lists(words, where):
@@ -198,8 +202,8 @@ def _parse(where, line):
 
 def _check_dash(where, word):
     if word.startswith("-"):
-        raise StudyError(f"{where}{word[:lines.SHOWN]}: found a word that begins with -, which spmm_mpi would take for an "
-                         "option: expected ./ before the name of such a file, and options in the line options =")
+        raise StudyError(f"{where}{word[:lines.SHOWN]}: found a word that begins with -, which spmm_mpi would take "
+                         "for an option: expected ./ before the name of such a file, and options in options =")
 
 
 # ---- matrices that grow ----
@@ -303,10 +307,10 @@ def check_files(study, matrices):
         if word in study.files or word.startswith(NAMED) or is_generator(word) or os.path.exists(word):
             continue
         hint = "names stand between blanks" if "," in word else \
-            f"{NAMED}{word} is one of the collection" if re.fullmatch(r"[A-Za-z0-9_-]+/[A-Za-z0-9_-]+", word) else \
+            f"{NAMED}{word} is one of the collection" if re.fullmatch(r"[\w-]+/[\w-]+", word) else \
             "files are sought from the current folder on"
-        raise StudyError(f"{study.places['matrices']}: matrices = {word[:lines.SHOWN]}: there is no such file, and no "
-                         f"generator is written so; {hint}")
+        raise StudyError(f"{study.places['matrices']}: matrices = {word[:lines.SHOWN]}: there is no such file, and "
+                         f"no generator is written so; {hint}")
 
 
 # ---- grids ----
@@ -374,7 +378,7 @@ def _given(study, leave_out=()):
 
 
 def _choices(study, device):
-    """Settings of each combination of the axes that asked.py has. Shapes of launches are for GPUs: beside these, CPUs
+    """Settings of each combination of the axes that asked.py has. Shapes of launches are for GPUs: CPUs beside them
     run without."""
     gpus = any(word != "cpu" for word in study.values["devices"])
     names = [n for n, c in asked.CHOICES.items() if c.key]
@@ -447,7 +451,8 @@ def select(found, conditions):
         name, equals, values = text.partition("=")
         known = (*SETTINGS, *asked.NAMES)
         if not equals or name not in known:
-            raise StudyError(f"--only {text}: expected NAME=VALUE with a name among {', '.join(known)}" + meant(name, known))
+            raise StudyError(f"--only {text}: expected NAME=VALUE with a name among {', '.join(known)}" +
+                             meant(name, known))
         wanted = split_matrices(values) if name == "matrix" else values.split(",")
         found = {key: s for key, s in found.items() if str(s.get(name, asked.default(name))) in wanted}
     return found

@@ -40,7 +40,8 @@ def _kind_of(record):
 
 class Recorder:
     """The file, open and locked for this process. done: {(point, round): exit code} of what it holds; ways: {point:
-    records.way() of each run that went well}. Raises RecordError, and RecordsError for lines that no study wrote."""
+    records.way() of each run that went well}. Raises RecordError, and RecordsError for lines that no study
+    wrote."""
 
     def __init__(self, path, write=True):
         self.path, self.done, self.environments, self.walls, self.ways = path, {}, {}, {}, {}

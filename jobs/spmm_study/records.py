@@ -89,14 +89,17 @@ def _median(values):
 
 # ---- the way that a run took ----
 
+# {group of a record: its fields} that say it
+WAY = {"run": ("kernel", "format", "grid", "threads", "gpu", "exchange", "transport", "warmup"), "plan": ("backend",),
+       "library": ("way",), "moved": ("reduce", "column_blocks", "overlap"),
+       "launch": ("block_size", "subwarp", "registers")}
+
+
 def way(record):
-    """{name: what the program took} of what may differ from run to run of one point, of what the record says."""
-    run, moved, plan = record.get("run") or {}, record.get("moved") or {}, record.get("plan") or {}
-    grid = run.get("grid")
-    found = {**{n: run.get(n) for n in ("kernel", "format", "threads", "gpu", "exchange", "transport")},
-             "grid": grid and "{}x{}".format(*grid), "backend": plan.get("backend"), "library": (record.get("library") or {}).get("way"),
-             **{n: moved.get(n) for n in ("reduce", "column_blocks", "overlap")},
-             **{n: (record.get("launch") or {}).get(n) for n in ("block_size", "subwarp", "registers")}}
+    """{name: what the program took} of what may differ between runs of one point, as far as the record says it."""
+    found = {name: (record.get(group) or {}).get(name) for group, names in WAY.items() for name in names}
+    if found["grid"]:
+        found["grid"] = "{}x{}".format(*found["grid"])
     return {n: v for n, v in found.items() if v not in (None, "")}
 
 
@@ -468,13 +471,12 @@ MOST_NAMED = 3  # points whose rounds differ
 
 
 def _ways_remark(points):
-    """Of points whose rounds took different ways. Another kernel, grid or number of threads makes them points of their
-    own, so these are looked for by what was asked for."""
+    """Of points whose rounds took different ways. Another kernel, grid or number of threads makes points of their own
+    of them, so these are looked for by what was asked for."""
     groups, found = {}, []
     for point in points:
-        key = json.dumps([point.settings if "settings" in (point.runs[0].get("study") or {}) else id(point), point.machine],
-                         sort_keys=True, default=str)
-        groups.setdefault(key, []).append(point)
+        asked_for = point.settings if "settings" in (point.runs[0].get("study") or {}) else id(point)
+        groups.setdefault(json.dumps([asked_for, point.machine], sort_keys=True, default=str), []).append(point)
     for members in groups.values():
         how, p = differences([way(r) for point in members for r in point.runs]), members[0]
         if how:
@@ -483,8 +485,8 @@ def _ways_remark(points):
     if not found:
         return []
     more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return [f"WARNING: rounds of one point took different ways, {len(found)} point{'s' * (len(found) != 1)}: " +
-            "; ".join(found[:MOST_NAMED]) + more]
+    count = f"{len(found)} point{'s' * (len(found) != 1)}"
+    return [f"WARNING: rounds of one point took different ways, {count}: " + "; ".join(found[:MOST_NAMED]) + more]
 
 
 def _is_timed(times):

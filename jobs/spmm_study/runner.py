@@ -287,7 +287,8 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
                                "load_average": load, "wall_seconds": round(wall, 3), "code": code, "error": error}
             recorder.append(record)
             failed += code != 0
-            progress.say(round_number, found[key], record, error, todo[n + 1:], records.differences(recorder.ways.get(key, [])))
+            differs = records.differences(recorder.ways.get(key, []))
+            progress.say(round_number, found[key], record, error, todo[n + 1:], differs)
     return failed
 
 

@@ -33,8 +33,8 @@ def options():
     parser.add_argument("--only", metavar="NAME=VALUE", action="append", default=[],
                         help="the points with that value, or one of several between commas, e.g. ranks=1,2")
     parser.add_argument("--set", metavar="KEY=WORDS", action="append", default=[],
-                        help="instead of that line of the study file, words between commas, e.g. threads=1,2,4 or "
-                             "matrices=A.mtx,uniform:300,5 (a comma before a number belongs to a generator)")
+                        help="instead of that line of the study file, words between commas, e.g. threads=1,2,4 "
+                             "or matrices=A.mtx,uniform:300,5 (a comma before a number belongs to a generator)")
     parser.add_argument("--retry-failed", action="store_true", help="run what failed again")
     parser.add_argument("--program", metavar="PATH", default=os.environ.get("SPMM_MPI", os.path.join(ROOT, "spmm_mpi")))
     parser.add_argument("--launcher", metavar="TEMPLATE",
@@ -67,10 +67,11 @@ def main():
     if not found:
         raise StudyError(f"{o.study}: no point is as --only {' '.join(o.only)} wants it")
     path = o.records or f"{study.name}.jsonl"
-    output.keep(_inputs(study, found, o.program),
-                [("--records", path), *((f"options = {word}:", file) for word, file in asked.written(study.values["options"]))])
+    written = [(f"options = {word}:", file) for word, file in asked.written(study.values["options"])]
+    output.keep(_inputs(study, found, o.program), [("--records", path), *written])
     recorder = Recorder(path, write=not o.dry_run)
-    needed = dict.fromkeys(found[key]["matrix"] for _, key in runner.missing(study, found, recorder, o.retry_failed))
+    missing = runner.missing(study, found, recorder, o.retry_failed)
+    needed = dict.fromkeys(found[key]["matrix"] for _, key in missing)
     if o.dry_run:
         runner.list_points(study, found, recorder)
         check_files(study, needed)

@@ -102,12 +102,13 @@ def joined(title, column, parts):
 
 
 def with_options(table, points):
-    """The table of a row per point, with a column after the kernel's of what was asked for besides, where any point has
-    that."""
+    """The table of a row per point, with a column after the kernel's of what was asked for besides, where any point
+    has that."""
     if any(p.extras for p in points):
         at = table.heading.index("kernel") + 1
-        for row, name in [(table.heading, "options")] + [(row, p.extras or NONE) for row, p in zip(table.rows, points)]:
-            row.insert(at, name)
+        table.heading.insert(at, "options")
+        for row, p in zip(table.rows, points):
+            row.insert(at, p.extras or NONE)
         table.left += ("options",)
     return table
 
@@ -126,7 +127,8 @@ def points_table(points):
     heading = ["machine", "matrix", "K", "prec.", "kernel", "format", "ranks", "grid", "thr."] + SPREAD_HEADING + \
         ["GFLOP/s", "imbalance", "X received"] + ["block / sub-warp"] * launched
     rows = [[p.machine, p.name, str(p.k), p.precision, p.kernel, p.format, str(p.ranks), grid(p), str(p.threads)] +
-            spread_cells(p.spread) + [significant(p.gflops), number(p.number("imbalance"), 3), quantity(p.moved_bytes)] +
+            spread_cells(p.spread) +
+            [significant(p.gflops), number(p.number("imbalance"), 3), quantity(p.moved_bytes)] +
             [launch(p)] * launched for p in points]
     machines = {p.machine for p in points}
     made = with_options(Table("Points", heading, rows, ("machine", "matrix", "kernel", "format")), points)
@@ -373,8 +375,8 @@ def roofline_table(key, points, peak):
                      significant(p.gflops / count), significant(top), number(top and p.gflops / count / top)])
     each = " per GPU" if any(series.devices(p) > 1 for p in points) else ""
     heading = ["matrix", "K", "kernel", "ranks", "flop/byte", f"GFLOP/s{each}", "ceiling", "of it"]
-    return with_options(Table(f"{machine}, {precision}", heading, rows, ("matrix", "kernel"), ceiling_remarks(copy, peak)),
-                        points)
+    made = Table(f"{machine}, {precision}", heading, rows, ("matrix", "kernel"), ceiling_remarks(copy, peak))
+    return with_options(made, points)
 
 
 def ceiling_remarks(copy, peak):
@@ -468,7 +470,8 @@ def _point_cells(p):
         received_rows_all=p.middle("moved", "all_rows"), received_bytes_all=p.moved_bytes,
         flop_per_byte=flop_per_byte, copy_bytes_per_second=p.number("copy_bytes_per_second"),
         max_relative_error=p.errors()[0], wrong=p.errors()[2], transport=p.run("transport"),
-        **{n: p.middle("launch", n) for n in ("block_size", "subwarp", "registers")}, **spread_values(p.spread))
+        **{n: p.middle("launch", n) for n in ("block_size", "subwarp", "registers")},
+        **spread_values(p.spread))
 
 
 def series_of(groups):

@@ -20,7 +20,7 @@ extern "C" int sp_cuda_probe(int *architecture)
     return error;
 }
 
-/** Returns the number of registers that a thread of the kernel has on the current GPU; 0 if that is not known. */
+/** Returns the number of registers of a thread of the kernel on the current GPU; 0 if that is not known. */
 extern "C" int sp_cuda_registers(const void *kernel)
 {
     cudaFuncAttributes attributes = {};

@@ -142,8 +142,9 @@ static void launch_group(sp_writer *s, const sp_record *r)
 
 static const char *on_off(int on) { return on ? "on" : "off"; }
 
-/** Writes the group "asked": options and variables that change how a product is computed, as they were given. What was
- *  taken for those that are left to the program stands in the other groups; X, K, precision and partition are in "run". */
+/** Writes the group "asked": options and variables that change how a product is computed, as they were given.
+ *  What was taken for those that are left to the program stands in the other groups; X, K, precision and
+ *  partition are in "run". */
 static void asked_group(sp_writer *s, const sp_options *o)
 {
     const char *const isa = getenv("SPMM_ISA"), *const backend = getenv("SPMM_EXCHANGE_BACKEND");
