@@ -194,8 +194,10 @@ with test("a list that is what a fetch writes is refused before anything is fetc
         os.link(place, place + ".txt")
         os.symlink(place, place + ".soft.txt")
         for name in (place + ".txt", place + ".soft.txt", os.path.join(os.path.dirname(place), ".", os.path.basename(place) + ".txt")):
-            refused(2, "which would be lost", folder, "--list", name, "--to", to)
-        equal((open(place, encoding="utf-8").read(), SERVER.gets("/MM/HB/one.tar.gz")), ("HB/one\n", []))
+            code, out, err = get(folder, "--list", name, "--to", to)
+            equal((code, out, len(err.splitlines()), SERVER.log), (2, "", 1, []), err)
+            within(err, "which would be lost")
+        equal(open(place, encoding="utf-8").read(), "HB/one\n")
         os.unlink(place)
 
 with test("every list of matrices/lists can be read, names no matrix twice, and says what it is for"):
