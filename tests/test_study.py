@@ -293,11 +293,13 @@ with test("the order of options does not matter, nor one that has its default; w
     for options in ("--timeout 9 --x=ones --verify none", "-xones --verify none --timeout 9 --reduce auto --x ones"):
         within(study(ASKED + f"options = {options}\n", "--dry-run", records=path)[1], "0 of 1 to run")
     for line, key in (("options = --reduce tree\nreductions = linear", "reductions"), ("options = -t 2", "threads"),
-                      ("options = --rep", ""), ("options = --grid=2x1", "grids")):
+                      ("options = --rep", ""), ("options = --grid=2x1", "grids"),
+                      ("options = --verify none --json=x", "json")):
         code, _, err = study(ASKED + line + "\n", records=path)
         if key:
             equal((code, len(err.splitlines())), (3, 1), err)
-            within(err, f"small.study:{(ASKED + line[:line.index('options')]).count(chr(10)) + 1}: options = has an option that ")
+            within(err, f"small.study:{(ASKED + line[:line.index('options')]).count(chr(10)) + 1}: options = has ")
+            within(err, key)
     within(study(ASKED + "options = --kernel cpu_ell -k 1,3\n", "--dry-run")[1], "k=3 device=cpu kernel=cpu_ell format=ell")
 
 with test("a run that was asked for something else than its point says has failed"):
@@ -309,7 +311,7 @@ with test("a run that was asked for something else than its point says has faile
 
 with test("records of older versions mean the defaults, and what their commands say: such a study goes on"):
     path, older = scratch("newer.jsonl"), scratch("older.jsonl")
-    equal(study(ASKED + "reductions = auto tree\noptions = --verify none\n", records=path)[0], 0)
+    equal(study(ASKED + "reductions = auto tree\noptions = --verify none\nserial = yes\n", records=path)[0], 0)
     with open(older, "w", encoding="utf-8") as file:
         for record in records_of(path):
             if "study" in record:
@@ -318,8 +320,10 @@ with test("records of older versions mean the defaults, and what their commands 
                 of["settings"] = without(of["settings"], "reduce", "options")
                 of["point"] = " ".join(f"{n}={of['settings'][n]}" for n in points.SETTINGS)
                 of["command"] = [w for w in of["command"] if w != "--"]
+                if "cpu_serial" in of["command"]:
+                    of["command"][-1:] = ["--reduce", "tree", of["command"][-1]]
             file.write(json.dumps(record) + "\n")
-    for lines, missing in (("reductions = auto tree\noptions = --verify none", 0), ("reductions = tree linear\noptions = --verify none", 1),
+    for lines, missing in (("reductions = auto tree\noptions = --verify none\nserial = yes", 0), ("reductions = tree linear\noptions = --verify none", 1),
                            ("reductions = tree", 1)):
         within(study(f"{ASKED}{lines}\n", "--dry-run", records=older)[1], f", {missing} runs to do")
     done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), older], capture_output=True, text=True, check=True, timeout=60)

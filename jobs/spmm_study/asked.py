@@ -171,7 +171,10 @@ def of_record(record, environment=None):
     found = {}
     if group is None:
         found.update(of_variables((environment or {}).get("variables") or {}))
-        found.update(_of_command(study.get("command") or []))
+        said_so = _of_command(study.get("command") or [])
+        # on the one rank of a serial product these changed nothing, and no study gives them to it any more
+        serial = str((settings or {}).get("kernel")).startswith("cpu_serial")
+        found.update({n: v for n, v in said_so.items() if not (serial and n in CHOICES and CHOICES[n].key)})
     else:
         found.update((n, of[n]) for of in (group, run) for n in CHOICES if n in of and (of is group or n in IN_RUN))
     found.update({n: settings[n] for n in NAMES if n in settings} if settings else {})

@@ -108,6 +108,8 @@ def _options_apart(values, places):
     """Options that have a line of their own become that line. Returns the settings of others that asked.py knows."""
     found, given, values["options"] = asked.taken_apart(values["options"])
     where = places.get("options")
+    if any("--json".startswith(word.partition("=")[0]) for word, _ in asked.written(values["options"])):
+        raise StudyError(f"{where}: options = has --json: expected none, since a study reads that of its runs by itself")
     for key, text in found.items():
         if key in places:
             raise StudyError(f"{where}: options = has an option that {places[key]} has, too: expected {key} = "

@@ -56,7 +56,7 @@ def kernels_of(program):
 
 def _inputs(study, found, program):
     """Files that a study reads."""
-    return [study.path, program, *study.values["machines"], *(s["matrix"] for s in found.values()),
+    return [study.path, program, *filter(None, [study.given.get("x")]), *study.values["machines"], *(s["matrix"] for s in found.values()),
             *(item.where.rpartition(":")[0] for item in study.pins)]
 
 
