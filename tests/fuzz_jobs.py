@@ -67,12 +67,22 @@ def _alarm(_number, _frame):
 
 # ---- what there is to begin with ----
 
+def _asked():
+    """Runs that say what they were asked for: in the record, in the command, and in the settings."""
+    found = [made.run(1e-3, number=number, settings={"reduce": "tree", "options": "--verify none"}) for number in range(2)]
+    found[0].update(asked={"reduce": "tree", "block_size": 64, "ell_limit": 3, "isa": "", "overlap": "off"},
+                    launch={"block_size": 64, "subwarp": None, "registers": 40}, plan={"backend": "direct"})
+    found[1]["study"]["command"] = ["mpirun", "spmm_mpi", "-q", "-k", "8", "--reduce", "tree", "--verify", "none", "-xones", "--", "m"]
+    return found
+
+
 def _good_records():
     every, steps = made.everything(), made_steps.everything()
     groups = [every[:6], every[60:70] + every[-9:], steps[:9] + steps[13:16],
               [made.environment(slurm={"SLURM_JOB_NUM_NODES": "4"}), made.run(1.0), made.run(0.5, ranks=2, weak="m:{ranks}"),
                made.run(0.4, ranks=4, grid=(2, 2), probe=(1e-6, 1e-9, 1e-9)), made.failed(1, "no"), made_steps.step(1.0)],
               [{"program": "series_mpi --accuracy", "kernel": "a", "ranks": 1}, made_steps.step(1.0, wrong=3)]]
+    groups.append([made.environment(variables={"SPMM_ISA": "generic"}), *_asked()])
     folder = os.path.join(ROOT, "docs", "studies")
     for name in sorted(os.listdir(folder)):
         if name.endswith(".jsonl"):
@@ -93,7 +103,10 @@ def _good_studies():
         with open(os.path.join(folder, name), "rb") as file:
             found.append(file.read())
     return found + [b"matrices = m:{64*cbrt(ranks)} a.mtx\nranks = 1 2 8\ngrids = Px1 1xQ square auto 2x2\nserial = yes\n"
-                    b"kernels = all cpu_1 auto\nformats = csr ell\noptions = -x ones\nname = n\ntimeout = 3\n"]
+                    b"kernels = all cpu_1 auto\nformats = csr ell\noptions = -x ones\nname = n\ntimeout = 3\n",
+                    b"matrices = m:1,2 a.mtx\nreductions = linear tree\nexchanges = halo bcast\ntransports = mpi peer\n"
+                    b"block_sizes = 0 64\nsubwarps = 0 4\npartitions = nnz rows\ndevices = cpu cuda\n"
+                    b"options = -k 1,8 --no-overlap --ell-limit=2.5 -xuniform:3 -o y.mtx --probe=f --verify none\n"]
 
 
 # ---- mutations ----

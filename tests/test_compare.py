@@ -259,4 +259,39 @@ with test("wrong arguments end with 2, wrong files with 3, an output that cannot
             within(done.stderr, part)
     equal(start("compare", "--help").returncode, 0)
 
+ASKED = {"exchange": "auto", "transport": "auto", "reduce": "auto", "block_size": 0, "subwarp": 0, "overlap": "on", "plan": "timed",
+         "column_blocks": 0, "reproducible": "on", "products": 0, "autotune": "off", "io": "root", "ell_limit": 3, "isa": "", "backend": ""}
+
+
+def alone(seconds, block=None, lanes=None, **choices):
+    """A record of spmm_mpi that no study wrote."""
+    record = made.run(seconds, device="cuda", gpu="H100", kernel="csr_scalar2", grid=(1, 2), ranks=2)
+    del record["study"]
+    return {**record, "asked": {**ASKED, **choices}, "launch": {"block_size": block, "subwarp": lanes, "registers": block and 40}}
+
+with test("what two sets were asked for differently is named, with a study and without, and points of one file are kept apart by it"):
+    for old, new, named in ((alone(1e-3, reduce="tree"), alone(1e-3, reduce="linear"), "reduce tree → linear"),
+                            (alone(1e-3, 256), alone(1e-3, 64, block_size=64), "block_size 0 → 64"),
+                            (alone(1e-3, 256), alone(1e-3, 64), "block_size 256 → 64"),
+                            (alone(1e-3, 256, 8), alone(1e-3, 256, 2, subwarp=2), "subwarp 0 → 2"),
+                            (alone(1e-3), alone(1e-3, overlap="off", plan="quick"), "overlap on → off, plan timed → quick"),
+                            (alone(1e-3), alone(1e-3, isa="generic"), "isa - → generic"),
+                            (made.run(1e-3, settings={"transport": "mpi"}), made.run(1e-3, settings={"transport": "shared"}), "transport mpi → shared"),
+                            (made.run(1e-3), made.run(1e-3, settings={"options": "--verify none"}), "options - → --verify none"),
+                            (made.run(1e-3, settings={"partition": "rows"}), made.run(1e-3), "partition rows → nnz")):
+        done = compared([old], [new])
+        equal(done.returncode, 0, done.stderr)
+        within(done.stdout, named)
+        within(done.stdout, "1 points were asked for, or ran, in another way")
+    within(compared([alone(1e-3, reduce="tree")], [alone(1e-3, reduce="linear")]).stdout.split("Points")[0], "reduce")
+    equal(compared([alone(1e-3)], [alone(1e-3)]).stdout.count("run differently"), 0)
+    older = {k: v for k, v in alone(1e-3).items() if k not in ("asked", "launch")}
+    equal(compared([older], [alone(1e-3, 256)]).stdout.count("run differently"), 0)  # what a record does not say does not differ
+    several = [alone(t, reduce=word) for t, word in ((1e-3, "linear"), (2e-3, "tree"), (3e-3, "butterfly"))]
+    found = comparison(several, [alone(t, reduce=word) for t, word in ((3e-3, "butterfly"), (2e-3, "tree"), (1e-3, "linear"))])
+    equal([(len(found.pairs), p.ratio.value, p.chosen) for p in found.pairs], [(3, 1.0, {})] * 3)
+    within(found.pairs[0].label, "reduce=")
+    found = comparison(several, several[:2])
+    equal([len(found.pairs), len(found.only_old)], [2, 1])
+
 finish()

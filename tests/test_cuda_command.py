@@ -50,6 +50,19 @@ with test("rows numbered at random, which kernels take in clusters, give the ser
                 result = run("-d", "cuda", "--kernel", kernel, "-p", precision, "-k", "1,3,64", mesh, ranks=ranks)
                 verified(result, f"{kernel}, {precision}, {ranks} ranks", 3)
 
+with test("a record has the launch's shape, as it was asked for where the kernel takes that; other libraries' have none"):
+    for kernel, words, shape in (("csr_scalar2", ("--block-size", 64), (64, None)), ("ell_subwarp", ("--subwarp", 8, "--block-size", 96), (96, 8)),
+                                 ("csr_vector_subwarp_shuffle", (), (None, 2)), ("csr_rows", ("--block-size", 64), (128, 16)),
+                                 ("panel_mma", (), (128, None))):
+        record = run("-q", "-d", "cuda", "--kernel", kernel, *words, "-k", 64, "-r", 2, "lap2d5:40").records[0]
+        launch = record["launch"]
+        equal((launch["block_size"] if shape[0] else None, launch["subwarp"]), shape, kernel)
+        assert 16 <= launch["registers"] <= 255 and launch["block_size"] % 32 == 0, launch
+        equal((record["asked"]["block_size"], record["asked"]["subwarp"]),
+              tuple(dict(zip(words[::2], words[1::2])).get(name, 0) for name in ("--block-size", "--subwarp")))
+    record = run("-q", "-d", "cpu", "-r", 2, "lap2d5:40").records[0]
+    equal(record["launch"], {"block_size": None, "subwarp": None, "registers": None})
+
 with test("ranks beyond the GPUs share them, and the report says so"):
     result = run("-d", "cuda", "-v", "lap2d5:10", ranks=gpus + 1)
     verified(result, "shared", 1)

@@ -184,6 +184,22 @@ with test("--list takes a file's names and checksums, --to has links, --dry-run 
     refused(2, "there is no list nix; there are: ", folder, "--list", "nix")
     refused(3, "none.txt: No such file", folder, "--list", "none.txt")
 
+with test("a list that is what a fetch writes is refused before anything is fetched, by any name of it"):
+    folder, to = cache(), scratch("to-list")
+    os.makedirs(os.path.join(folder, "HB"))
+    os.makedirs(to)
+    for place in (os.path.join(folder, "HB/one.tar.gz.part"), os.path.join(to, "one.mtx")):
+        with open(place, "w", encoding="utf-8") as file:
+            file.write("HB/one\n")
+        os.link(place, place + ".txt")
+        os.symlink(place, place + ".soft.txt")
+        for name in (place + ".txt", place + ".soft.txt", os.path.join(os.path.dirname(place), ".", os.path.basename(place) + ".txt")):
+            code, out, err = get(folder, "--list", name, "--to", to)
+            equal((code, out, len(err.splitlines()), SERVER.log), (2, "", 1, []), err)
+            within(err, "which would be lost")
+        equal(open(place, encoding="utf-8").read(), "HB/one\n")
+        os.unlink(place)
+
 with test("every list of matrices/lists can be read, names no matrix twice, and says what it is for"):
     lists = sorted((ROOT / "matrices/lists").glob("*.txt"))
     assert len(lists) > 3

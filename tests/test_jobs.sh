@@ -50,6 +50,18 @@ out=$(cd "$scratch" && SPMM_SITE=site.env "$root/jobs/submit" strong --dry-run -
 text "from another folder, files are of that folder" "SPMM_SITE=$scratch/site.env sbatch" "$out"
 text "from another folder, the study too" "jobs/strong.sbatch $scratch/own.study" "$out"
 
+ln -f "$scratch/own.study" "$scratch/hard.study"
+ln -sf own.study "$scratch/soft.study"
+for other in own.study ./own.study hard.study soft.study; do
+    refused "an output of the job that is its study is refused: $other" "is the input $scratch/own.study" strong --dry-run --study "$scratch/own.study" "--output=$scratch/$other"
+done
+refused "so is one behind -e" "is the input" cpu --dry-run --study "$scratch/own.study" -e "$scratch/hard.study"
+cp "$scratch/site.env" "$scratch/site.env.kept"
+site "SITE_RECORDS=$scratch"
+ln -f "$scratch/own.study" "$scratch/own.jsonl"
+refused "so are records that are the study" "own.jsonl is the input" strong --dry-run --study "$scratch/own.study"
+rm "$scratch/own.jsonl" && mv "$scratch/site.env.kept" "$scratch/site.env"
+
 # ---- what differs from site to site ----
 
 # line JOB: of that job alone, without what stands before sbatch

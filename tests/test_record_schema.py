@@ -106,7 +106,7 @@ def study_records():
             file.write(f"#!/bin/sh\ncat <<'END'\n{text}END\n")
         os.chmod(path, 0o755)
     path = scratch("study.jsonl")
-    text = "matrices = lap2d5:{9*ranks} no-such.mtx\ndevices = cpu\nthreads = 1\nrounds = 1\nrepeats = 2\n"
+    text = f"matrices = lap2d5:{{9*ranks}} {scratch('none.mtx', 'no matrix')}\ndevices = cpu\nthreads = 1\nrounds = 1\nrepeats = 2\n"
     done = start("study", "--program", PROGRAM, "--launcher", "", "--records", path, scratch("one.study", text),
                  env={"PATH": f"{tools}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "SLURM_NTASKS": "1"})
     equal(done.returncode, 1, done.stderr)
@@ -159,6 +159,20 @@ with test("every field that a program writes is described with its type, and eve
         if names or not (NO_SERIES and kind_name in ("step", "accuracy")):
             never = {name for name, _ in declared({"$ref": schema.KINDS[kind_name][1]})} - names
             equal(never, set(), f"{kind_name}: described, and written by nothing")
+
+with test("a record has what was asked for beside what was taken; nothing of a launch on a CPU"):
+    words = ("--exchange", "bcast", "--transport", "mpi", "--reduce", "linear", "--no-overlap", "--column-blocks", 2, "--reproducible", "off",
+             "--plan", "quick", "--products", 7, "--ell-limit", 2.5, "-d", "cpu", "-g", "2x1", "-t", 1, "-k", 8, "-f", "csr")
+    other = {"device": "cpu", "kernel": "auto", "format": "csr", "grid": "2x1", "threads": 1, "exchange": "bcast", "transport": "mpi",
+             "reduce": "linear", "block_size": 0, "subwarp": 0, "overlap": "off", "column_blocks": 2, "reproducible": "off",
+             "plan": "quick", "products": 7, "autotune": "off", "io": "root", "ell_limit": 2.5, "isa": "generic", "backend": ""}
+    record = run("-q", "-r", 2, *words, "lap2d5:9", ranks=2, env={"SPMM_ISA": "generic"}).records[0]
+    equal(record["asked"], other)
+    equal((record["run"]["exchange"], record["moved"]["reduce"], record["plan"]["backend"]), ("bcast", "none", "direct"))
+    equal(record["launch"], {"block_size": None, "subwarp": None, "registers": None})
+    plain = {"device": "auto", "kernel": "auto", "format": "auto", "grid": "", "threads": 0, "exchange": "auto", "transport": "auto",
+             "reduce": "auto", "overlap": "on", "column_blocks": 0, "reproducible": "on", "plan": "timed", "products": 0, "ell_limit": 3, "isa": ""}
+    equal(run("-q", "-r", 2, "lap2d5:9").records[0]["asked"], {**other, **plain})
 
 with test("the CSV has the fields of the JSON"):
     with open(scratch("runs.csv"), encoding="utf-8") as file:

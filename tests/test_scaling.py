@@ -201,6 +201,52 @@ with test("plain records of spmm_mpi, without a study, scale too"):
     near(study.strong[0].series[0].relative(study.strong[0].series[0].points[1]), 2.0)
     within(tables.text(study.strong_tables()[0]), "threads per rank differ")
 
+with test("what is asked for distinguishes points and series, with a study and without, and stands in tables"):
+    def one(seconds, ranks, word, number=0, plain=False, **launch):
+        record = made.run(seconds / ranks, ranks=ranks, number=number, settings={} if plain or not word else {"reduce": word})
+        record["launch"] = {"block_size": None, "subwarp": None, "registers": None, **launch}
+        record["asked"] = {"reduce": word or "auto", "block_size": launch.get("block_size") or 0}
+        return {k: v for k, v in record.items() if k != "study"} if plain else record
+    for plain in (False, True):
+        study = analysed(made.environment(), *(one(t, ranks, word, number, plain) for number in range(1 if plain else 3) for t, word in
+                                               ((1e-3, ""), (2e-3, "linear"), (3e-3, "tree")) for ranks in (1, 2, 4)))
+        equal(len(study.points), 9)
+        labels = [s.label for s in study.strong[0].series]
+        equal([label.partition(", reduce=")[2] for label in labels], ["", "linear", "tree"], labels)
+        equal([s.points[0].spread.median for s in study.strong[0].series], [1e-3, 2e-3, 3e-3])
+        for table in [*study.phase_tables(), tables.points_table(study.points), tables.errors_table(study.points)]:
+            place = table.heading.index("options")
+            equal(sorted({row[place] for row in table.rows}), ["-", "reduce=linear", "reduce=tree"], table.title)
+    sizes = analysed(*(one(t, 1, "", plain=True, block_size=size, registers=40) for t, size in ((1e-3, 32), (2e-3, 64), (3e-3, 128))))
+    equal([p.extras for p in sizes.points], ["block_size=32", "block_size=64", "block_size=128"])
+    equal([row[-1] for row in tables.points_table(sizes.points).rows], ["32, 40 reg.", "64, 40 reg.", "128, 40 reg."])
+    equal(len(tables.sweep_table(sizes.sweeps[0]).rows), 3, "a line each")
+    equal([r for r in analysed(made.run(1e-3), made.run(2e-3, number=1)).records.remarks if "ways" in r], [])
+
+with test("rounds that took different ways are named: by kernel, transport, backend, grid, exchange, block size"):
+    def taken(number, group, name, value):
+        record = made.run(1e-3, number=number, ranks=2, settings={"kernel": "auto", "format": "auto", "grid": "auto"})
+        record.update(launch={"block_size": 256, "registers": 40}, plan={"backend": "direct"})
+        record[group][name] = value
+        return record
+    for group, name, values, says in (("run", "kernel", ("cpu_csr", "cpu_ell"), "kernel cpu_csr and cpu_ell"),
+                                      ("run", "transport", ("mpi", "shared"), "transport mpi and shared"),
+                                      ("run", "grid", ([2, 1], [1, 2]), "grid 2x1 and 1x2"), ("run", "threads", (1, 2), "threads 1 and 2"),
+                                      ("run", "exchange", ("halo", "joint"), "exchange halo and joint"),
+                                      ("plan", "backend", ("direct", "shared"), "backend direct and shared"),
+                                      ("launch", "block_size", (128, 256), "block_size 128 and 256"),
+                                      ("launch", "registers", (40, 80), "registers 40 and 80"),
+                                      ("moved", "column_blocks", (1, 4), "column_blocks 1 and 4"),
+                                      ("moved", "reduce", ("tree", "mpi"), "reduce tree and mpi")):
+        found = analysed(*(taken(n, group, name, v) for n, v in enumerate(values))).records.remarks
+        equal(len(found), 1, f"{name}: {found}")
+        within(found[0], "WARNING: rounds of one point took different ways, 1 point: lap3d7:60 K=8 auto f64 2 ranks: " + says)
+        equal(analysed(*(taken(n, group, name, values[0]) for n in range(2))).records.remarks, [])
+    where = scratch("ways.html")
+    lines = made.lines([taken(0, "run", "transport", "mpi"), taken(1, "run", "transport", "shared")])
+    equal(start("report", scratch("ways-page.jsonl", lines), "-o", where).returncode, 0)
+    within(checked_page(where)[0].text, "transport mpi and shared")
+
 with test("the CSV has a row per point with the laws' numbers"):
     study = analysed(made.run(4.0, kernel="cpu_serial"), *made.amdahl(1.0, 0.1, 0.0, math.log2, (1, 2, 4)))
     out = io.StringIO()

@@ -47,6 +47,8 @@ def measure(o):
 
 def main():
     o = options()
+    plots_of = [("--out:", o.out + ending) for ending in (".svg", ".png")]
+    output.keep(o.matrices, [("--records", o.records), *plots_of])
     pythons.can_draw()
     try:
         records = measure(o)
