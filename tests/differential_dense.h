@@ -147,8 +147,7 @@ static inline void step_times(dense *d)
     spmm_multivector y = out->view;
     y.k = ky;
     if (beta == 0 && !in_place) operand_fill_nan(out);
-    if (went_well(spmm_multivector_times(alpha, &d->x.view, r, ld, beta, &y), "spmm_multivector_times()") &&
-        !(alpha == 0 && d->values == VALUES_SPECIAL)) { /* 0 NaN or nothing: spmm.h does not say */
+    if (went_well(spmm_multivector_times(alpha, &d->x.view, r, ld, beta, &y), "spmm_multivector_times()")) {
         padding_stands(out, 1, "y of times");
         operand_fetch(out);
         for (int64_t i = 0; i < d->rows; i += 1 + d->rows / 40)
@@ -176,7 +175,6 @@ static inline void step_axpby(dense *d)
     x.k = y.k = k;
     if (beta == 0) operand_fill_nan(&d->y);
     if (!went_well(spmm_multivector_axpby(alpha, &x, beta, &y), "spmm_multivector_axpby()")) return;
-    if (alpha == 0 && d->values == VALUES_SPECIAL) return;
     is_unchanged(&d->x, "x of axpby");
     padding_stands(&d->y, 1, "y of axpby");
     operand_fetch(&d->y);

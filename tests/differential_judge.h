@@ -18,6 +18,7 @@ typedef struct exact {
     quad magnitude;    /* the sum of the terms' magnitudes */
     int64_t roundings; /* the most that any term passes through */
     double scale;      /* 1, or by how much a sum is multiplied after it was rounded, if that is more */
+    int once;          /* 1: the value is rounded once, to the nearest number */
 } exact;
 
 static inline quad quad_abs(quad v) { return v < 0 ? -v : v; }
@@ -31,11 +32,11 @@ static inline void exact_add(exact *e, quad term)
 }
 
 /** Turns the sum S into alpha S + beta y; y is NULL if beta is 0. If alpha is 0 nothing of S is left, NaNs
- *  neither. */
+ *  neither, and beta y is the one operation. */
 static inline void exact_scale(exact *e, double alpha, double beta, const double *y)
 {
     if (alpha == 0) {
-        *e = (exact){.scale = 1};
+        *e = (exact){.scale = 1, .once = 1};
     } else {
         e->value *= alpha;
         e->magnitude *= fabs(alpha);
@@ -66,6 +67,7 @@ static inline int is_rounded(double found, const exact *e, spmm_precision precis
     const double expected = (double)e->value;
     if (isnan(found) || isnan(expected)) return isnan(found) && isnan(expected);
     if (isinf(found) || isinf(expected)) return found == expected;
+    if (e->once) return found == (precision == SPMM_F32 ? (double)(float)e->value : expected);
     return quad_abs((quad)found - e->value) <= exact_bound(e, precision);
 }
 

@@ -265,6 +265,19 @@ static inline const char *draw_mistake(const product *r, spmm_multivector *vx, s
     }
 }
 
+/** Looks at the status of a product in which rank `bad` passed something wrong, if `made` is 1. That rank
+ *  is refused, and with the transpose its process row, where one rank alone has rows of X; others may hear
+ *  that a neighbor failed. */
+static inline void mistake_answered(const product *r, int bad, int made, spmm_status status)
+{
+    const int q = r->of->q, row = r->transposed && q > 1 && diff_.rank / q == bad / q &&
+                                  r->of->options.reduce != SPMM_REDUCE_BUTTERFLY;
+    if (made && (diff_.rank == bad || row))
+        was_refused(status, "the product");
+    else if (status != SPMM_OK && status != SPMM_ERR_MPI && !(status == SPMM_ERR_USAGE && r->transposed))
+        differs("the product gave status %d: %s", (int)status, spmm_error_message());
+}
+
 /** One rank passes something wrong: it is refused, nobody hangs, and the next product is right. */
 static inline void step_mistake(planned *t)
 {
@@ -293,11 +306,9 @@ static inline void step_mistake(planned *t)
     } else {
         status = product_compute(&r, x, y);
     }
-    if (diff_.rank == bad && mistake) was_refused(status, "the product");
-    /* others are told or not: a neighbor failed, or with the transpose, what the mistake was */
-    if ((diff_.rank != bad || !mistake) && status != SPMM_OK && status != SPMM_ERR_MPI &&
-        !(status == SPMM_ERR_USAGE && r.transposed))
-        differs("the product gave status %d: %s", (int)status, spmm_error_message());
+    int made = mistake != NULL; /* on rank `bad` */
+    MPI_Bcast(&made, 1, MPI_INT, bad, diff_.comm);
+    mistake_answered(&r, bad, made, status);
     product_destroy(&r);
     MPI_Barrier(diff_.comm);
     step_product(t);

@@ -1,9 +1,9 @@
-"""The part of a soak that calls the library: random products by tests/test_differential.c, on several numbers of
-ranks in turn.
+"""The part of a soak that calls the library: random products by tests/test_differential.c, on several numbers
+of ranks in turn.
 
-That program compares and says what differs. Here it is started again and again until the time is up, each time
-with the cases that follow, and what a case ended in is counted, also where it hung or crashed. A case that fails
-is printed with the command that runs it alone."""
+That program compares and says what differs. Here it is started again and again until the time is up, each
+time with the cases that follow, and what a case ended in is counted, also where it hung or crashed. A case
+that fails is printed with the command that runs it alone."""
 import os
 import re
 import shlex

@@ -146,6 +146,9 @@ static void test_judge(void)
         CHECK(is_rounded(NAN, &special, SPMM_F64) && !is_rounded(INFINITY, &special, SPMM_F64));
         exact_scale(&special, 0, 0, NULL);
         CHECK(is_rounded(0, &special, SPMM_F64) && !is_rounded(NAN, &special, SPMM_F64));
+        const double third = 1.0 / 3;
+        exact_scale(&special, 0, 3, &third);
+        CHECK(is_rounded(1, &special, SPMM_F64) && !is_rounded(1 - 0x1p-53, &special, SPMM_F64));
         CHECK(!is_rounded(NAN, &sum, SPMM_F64) && !is_rounded(INFINITY, &sum, SPMM_F64));
         CHECK(same_bits(NAN, -NAN) && same_bits(1, 1) && !same_bits(0.0, -0.0) && !same_bits(1, 1 + 0x1p-52));
     }
