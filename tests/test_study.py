@@ -1,5 +1,5 @@
 """jobs/study: what it makes of a study file, what it records, and how it goes on after an interruption.
-limit: 180"""
+limit: 300"""
 import json
 import os
 import signal

@@ -56,7 +56,9 @@ def kernels_of(program):
 
 def _inputs(study, found, program):
     """Files that a study reads."""
-    return [study.path, program, *filter(None, [study.given.get("x")]), *study.values["machines"], *(s["matrix"] for s in found.values()),
+    x = study.given.get("x")
+    return [study.path, program, *([x] if x else []), *study.values["machines"],
+            *(s["matrix"] for s in found.values()),
             *(item.where.rpartition(":")[0] for item in study.pins)]
 
 
