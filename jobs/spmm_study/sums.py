@@ -1,5 +1,5 @@
-"""Sums over ranks: of partial Y in products, and of one array that is cut between the ranks (series_mpi --sum), beside the notes'
-model; and Amdahl's law, generalised, of both."""
+"""Sums over ranks beside the notes' model: of partial Y in products, and of one array that is cut between the ranks
+(series_mpi --sum); and Amdahl's law, generalised, of both."""
 import statistics
 
 from . import laws, records, series, tables
@@ -26,8 +26,8 @@ def _row(point, reduce, runs, rates):
     byte_rates = rates and laws.Rates(rates.flop, rates.byte)
     model = laws.sum_seconds(_product(point), byte_rates, reduce) if rates else None
     complete = laws.sum_seconds(_product(point), rates, reduce) if rates else None
-    return [str(point.k), point.kernel, str(point.ranks), tables.grid(point), reduce, str(laws.sum_steps(point.grid[1], reduce)),
-            tables.ms(whole), tables.ms(alone), f"{100 * alone / whole:.1f} %", tables.ms(model), tables.ms(complete),
+    return [str(point.k), point.kernel, str(point.ranks), tables.grid(point), reduce,
+            str(laws.sum_steps(point.grid[1], reduce)), tables.ms(whole), tables.ms(alone), f"{100 * alone / whole:.1f} %", tables.ms(model), tables.ms(complete),
             tables.number(alone / complete if complete else None)]
 
 
@@ -41,7 +41,8 @@ def partial_tables(points):
     """A table of each machine, matrix and precision with sums of partial Y."""
     made = []
     summed = [p for p in points if p.grid[1] > 1]
-    for (machine, name, precision), members in series.by_key(summed, lambda p: (p.machine, p.name, p.precision)).items():
+    problems = series.by_key(summed, lambda p: (p.machine, p.name, p.precision))
+    for (machine, name, precision), members in problems.items():
         rows = []
         for p in members:
             for reduce, runs in sorted(series.by_key(p.runs, _reduced).items()):
@@ -78,8 +79,8 @@ def _array_row(measurement, p):
     modelled = (_count(p) - 1) * calc / model if calc and model else None
     return [p.kernel, str(p.ranks), tables.ms(p.spread.median), tables.number(measured),
             tables.number(measured and measured / p.ranks), tables.ms(p.middle("sum", "combine_seconds")),
-            str(laws.sum_steps(p.ranks, _array_reduce(p))), tables.significant(calc, 3), tables.significant(com, 3), tables.ms(model),
-            tables.number(modelled), tables.number(p.spread.median / model if model else None)]
+            str(laws.sum_steps(p.ranks, _array_reduce(p))), tables.significant(calc, 3),
+            tables.significant(com, 3), tables.ms(model), tables.number(modelled), tables.number(p.spread.median / model if model else None)]
 
 
 def array_table(measurement):
@@ -87,8 +88,8 @@ def array_table(measurement):
     points = [p for p in measurement.right if is_array(p)]
     if not points:
         return None
-    heading = ["what ran", "ranks", "T ms", "S", "E", "ranks' sums ms", "steps", "T_calc s", "T_com s", "model ms", "model S",
-               "T / model"]
+    heading = ["what ran", "ranks", "T ms", "S", "E", "ranks' sums ms", "steps", "T_calc s", "T_com s", "model ms",
+               "model S", "T / model"]
     rows = [_array_row(measurement, p) for p in points]
     return tables.Table(f"Sum of one array: {measurement.title}", heading, rows, ("what ran",),
                         ["model: T = (N / p - 1) T_calc + steps (T_com + T_calc), S = (N - 1) T_calc / T; S is over the "
@@ -123,7 +124,7 @@ def generalised_table(group):
                          tables.number(allowed), tables.number(relative),
                          tables.number(relative / allowed if relative else None)])
     heading = ["what ran", "ranks", "grid", "shares", "S", "S rel.", "S rel. / S"]
-    return tables.Table(f"{group.title}: Amdahl's law, generalised, S = 1 / (a_1 + a_2 / 2 + .. + a_p / p)", heading, rows,
-                        ("what ran", "shares"),
-                        ["a_i: operations that i ranks do at the same time, in parts of those of one rank; messages and memory "
-                         "are not in it"]) if rows else None
+    title = f"{group.title}: Amdahl's law, generalised, S = 1 / (a_1 + a_2 / 2 + .. + a_p / p)"
+    remark = "a_i: operations that i ranks do at the same time, in parts of those of one rank; messages and memory are " \
+        "not in it"
+    return tables.Table(title, heading, rows, ("what ran", "shares"), [remark]) if rows else None

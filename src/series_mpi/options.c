@@ -177,7 +177,7 @@ static spmm_status set_sum(void *options, const char *text)
 #define ACTION(name) RAISE(action, SP_SERIES_##name)
 /** Table of all options. Both the parser and the text of --help are made from this table. */
 static const sp_option_row rows[] = {
-    {'m', "series", "M", "series to generate (default 8192)", CALL(set_series)},
+    {'m', "series", "M", "series to generate (default 8192; 1 with --sum)", CALL(set_series)},
     {'n', "length", "N", "values of each (default 8192)", CALL(set_length)},
     {0, "start", "V", "the first value of each (default 100)", CALL(set_start)},
     {0, "epsilon", "PCT", "the most that a value differs from the one before, in percent (default 1)",
@@ -195,7 +195,8 @@ static const sp_option_row rows[] = {
      CALL(set_kernel)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      CALL(set_block_size)},
-    {'r', "repeat", "N", "timed runs per step (default 10; at least 3 of a step that takes over a second)",
+    {'r', "repeat", "N",
+     "timed runs per step (default 10, of --sum 100; at least 3 of one that takes over a second)",
      COUNT(repeat, 1)},
     {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0)},
     {0, "top", "K", "pairs to name, of the most and of the least alike (default 5)", COUNT(top, 0)},
