@@ -78,6 +78,7 @@ def _asked():
 
 def _good_records():
     every, steps = made.everything(), made_steps.everything()
+    steps += [made_steps.array_sum(1e-3 / p, how, p) for how in ("linear", "butterfly") for p in (1, 4)]
     groups = [every[:6], every[60:70] + every[-9:], steps[:9] + steps[13:16],
               [made.environment(slurm={"SLURM_JOB_NUM_NODES": "4"}), made.run(1.0), made.run(0.5, ranks=2, weak="m:{ranks}"),
                made.run(0.4, ranks=4, grid=(2, 2), probe=(1e-6, 1e-9, 1e-9)), made.failed(1, "no"), made_steps.step(1.0)],

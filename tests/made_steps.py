@@ -28,6 +28,14 @@ def step(seconds, name="mean", kernel="cpu_sum", ranks=1, threads=1, precision="
                     "q05": None, "q25": None, "q50": None, "q75": None, "q95": None, "max": None}}
 
 
+def array_sum(seconds, reduce="tree", ranks=1, count=1001, calc=1e-9, com=1e-6, steps=0, model=1e-6, combine=2e-6, **more):
+    """As src/series_mpi/sums.c writes it."""
+    record = step(seconds, "sum", "cpu_sum_serial", ranks, count=1, length=count, moved=8 * count, flops=count - 1, **more)
+    record["sum"] = {"reduce": reduce, "steps": steps, "calc_seconds": calc, "com_seconds": com, "model_seconds": model,
+                     "combine_seconds": combine, "value": 1.5}
+    return record
+
+
 def everything():
     """All steps on ranks by a law and on a GPU with many kernels, in both precisions."""
     found = []

@@ -126,7 +126,8 @@ def all_records():
     equal(start("conversions", "--program", PROGRAM, "--launcher", "", "--rounds", 1, "--records", path, "--out",
                 scratch("c"), "lap2d5:9").returncode, 0)
     made_by["jobs/conversions"] = read(path)
-    for name, words in () if NO_SERIES else (("steps", ("-m", "20", "-n", "50", "-r", "2")), ("sums", ("--accuracy", "-n", "32"))):
+    for name, words in () if NO_SERIES else (("steps", ("-m", "20", "-n", "50", "-r", "2")), ("sums", ("--accuracy", "-n", "32")),
+                                            ("arrays", ("--sum", "all", "-n", "32", "-r", "6"))):
         path = scratch(f"{name}.jsonl")
         subprocess.run([SERIES, "-q", "-d", "cpu", *words, "--json", path], check=True, timeout=60, stdout=subprocess.DEVNULL)
         made_by[f"series_mpi, {name}"] = read(path)

@@ -9,7 +9,7 @@ import sys
 
 from command import ROOT, equal, finish, parts, run, scratch, skip, test, within
 import made_records as made
-from study_tools import Checker, analysed, checked_page, near, start, without_matplotlib
+from study_tools import Checker, analysed, cells, checked_page, near, start, without_matplotlib
 from spmm_study import analysis, laws, page, records, series, tables
 
 try:
@@ -159,6 +159,65 @@ with test("cost models use the probe's rates, or one rank's, and are left out wi
     near(model.notes_one_rank, 1e-3 / 4 + p.rows / 2 * 8 * (flop + 8e-9))
     near(model.complete, model.notes_one_rank + 100 * 8 * 8e-9 + (2 + 1) * 1e-6 + 0.01 * 1e-3 / 4)
     equal(analysed(made.run(1.0, ranks=2), made.run(1.0, ranks=4)).model_tables(), [], "without probe and one rank")
+
+with test("the steps of a sum, and how many ranks add in each, are those of the three strategies"):
+    for q in range(1, 40):
+        for reduce in ("linear", "tree", "butterfly"):
+            equal(sum(adders * steps for adders, steps in laws.sum_adders(q, reduce)), q - 1, f"additions of {q} by {reduce}")
+    equal([laws.sum_steps(q, "linear") for q in (1, 2, 5, 8)], [0, 1, 4, 7])
+    equal([laws.sum_steps(q, "tree") for q in (1, 2, 3, 5, 8, 1000)], [0, 1, 2, 3, 3, 10])
+    equal([laws.sum_steps(q, "butterfly") for q in (1, 2, 3, 5, 8, 1000)], [0, 1, 3, 4, 3, 11])
+    equal(laws.sum_adders(6, "tree"), [(3, 1), (1, 1), (1, 1)])
+
+with test("the generalised law is Amdahl's for a_1 and a_p, and the notes' speed-up of a sum without T_com"):
+    near(laws.generalised_speedup({1: 0.1, 10: 0.9}), 1 / (0.1 + 0.9 / 10))
+    near(laws.generalised_speedup({1: 0.25, 2: 0.25, 4: 0.5}), 2.0)
+    for n, p in ((1000, 4), (64, 8), (16, 16)):
+        for reduce, steps in (("linear", p - 1), ("tree", math.log2(p)), ("butterfly", math.log2(p))):
+            found = laws.array_shares(n, p, reduce)
+            near(sum(found.values()), 1.0)
+            near(laws.generalised_speedup(found), (n - 1) / (n / p - 1 + steps))
+    near(laws.generalised_speedup(laws.array_shares(10, 3, "tree")), 9 / (3 + 2))
+    near(laws.generalised_speedup(laws.array_shares(10, 3, "butterfly")), 9 / (3 + 2))
+
+with test("shares of a product: the fullest rank's excess is one rank's, and adding partial Y is that of those who add"):
+    product = laws.Product(100, 1000, 3, (1, 4), 8)
+    equal(laws.product_shares(product, 1.0, "linear"), {1: 3 * 300 / 6000, 4: 1.0})
+    equal(laws.product_shares(product, 1.0, "tree"), {1: 300 / 6000, 2: 600 / 6000, 4: 1.0})
+    equal(laws.product_shares(laws.Product(100, 1000, 3, (2, 2), 8), 1.0, "tree"), {2: 300 / 6000, 4: 1.0})
+    rows = laws.Product(100, 1000, 3, (4, 1), 8)
+    equal(laws.product_shares(rows), {4: 1.0})
+    near(laws.generalised_speedup(laws.product_shares(rows, 1.6)), 4 / 1.6)
+    # T of the notes' model without T_com: by columns, summed by all to one
+    near(laws.generalised_speedup(laws.product_shares(product, 1.0, "linear")),
+         6000 / laws.model_seconds(product, laws.Rates(1.0, 0.0), "linear"))
+
+with test("jobs/scaling prints the generalised law beside the measured speed-up, of products over ranks"):
+    study = analysed(made.run(1.0), made.run(0.5, ranks=4, grid=(1, 4), reduce="linear"), made.run(0.4, ranks=2))
+    table = study.strong_tables()[-1]
+    within(table.title, "Amdahl's law, generalised")
+    # 216000 rows, 1490400 entries, imbalance 1.01
+    allowed = 1 / ((1.01 - 1) / 3 * (1 - 1 / 4) + 1 / 4 + 3 * 216000 / (2 * 1490400))
+    row = cells(table, ranks="4")
+    equal((row["grid"], row["S"], row["S rel."], row["S rel. / S"]), ("1x4", f"{allowed:.2f}", "2.00", f"{2 / allowed:.2f}"))
+    within(row["shares"], "a_1 0.221, a_4 0.997")
+    equal(cells(table, ranks="2")["S"], f"{2 / 1.01:.2f}")
+    equal([r[1] for r in table.rows], ["2", "4"], "one rank has no row")
+
+with test("sums of partial Y stand beside their model, each strategy by itself, also those of one point"):
+    probe = (1e-6, 1e-9, 2e-9)
+    study = analysed(*(made.run(1e-3 * (n + 1), ranks=4, grid=(1, 4), reduce=reduce, probe=probe, number=n)
+                       for n, reduce in enumerate(("linear", "tree", "butterfly"))), made.run(1.0, ranks=4, probe=probe))
+    table, = study.sum_tables()
+    for n, (reduce, steps) in enumerate((("linear", 3), ("tree", 2), ("butterfly", 2))):
+        row = cells(table, sum=reduce)
+        model = steps * 216000 * 8 * (2e-9 + 8e-9)
+        equal((row["steps"], row["product ms"], row["sum ms"], row["model ms"], row["with latency"], row["measured / that"]),
+              (str(steps), tables.ms(1e-3 * (n + 1)), tables.ms(5e-5 * (n + 1)), tables.ms(model),
+               tables.ms(model + steps * 1e-6), f"{5e-5 * (n + 1) / (model + steps * 1e-6):.2f}"), reduce)
+    table, = analysed(made.run(1.0, ranks=4, grid=(2, 2))).sum_tables()
+    equal((table.rows[0][7], table.rows[0][9]), ("50", tables.NONE), "without a probe")
+    equal(analysed(made.run(1.0, ranks=4)).sum_tables(), [], "nothing is summed by rows")
 
 with test("a cut last line is left out with a remark; a broken line elsewhere ends with file and line"):
     text = made.lines([made.environment(), made.run(1.0), made.run(0.5, ranks=2)])

@@ -11,7 +11,7 @@ import made_records as made
 import made_steps
 from made_steps import step
 from study_tools import analysed, cells, checked_page, near, start, without_matplotlib
-from spmm_study import page, series, steps, tables
+from spmm_study import laws, page, series, steps, tables
 
 try:
     from spmm_study import plots
@@ -57,6 +57,27 @@ with test("precisions, shapes, layouts and devices have tables of their own; rou
         "1000 series of 1000 values, f64, node1", "of mine, 1000 series of 1000 values, f64, node1"]))
     (both,) = next(m for m in study.steps if m.title == "1000 series of 1000 values, f64, node1").points
     equal((both.spread.rounds, both.spread.median, both.spread.count), (2, 2.0, 20))
+
+with test("sums of one array stand beside T and S of their model, and the generalised law beside their speed-up over ranks"):
+    strategies = (("linear", 3), ("tree", 2), ("butterfly", 2))
+    study = analysed(*(made_steps.array_sum(4e-6, reduce, sequential=6e-6, model=1e-6) for reduce, _ in strategies),
+                     *(made_steps.array_sum(2e-6, reduce, 4, steps=n, model=250e-9 + n * 1e-6, sequential=6e-6)
+                       for reduce, n in strategies), made_steps.array_sum(1.0, ranks=4, wrong=1))
+    equal([p.kernel for p in study.steps[0].right if p.ranks == 1], [f"cpu_sum_serial, {reduce}" for reduce, _ in strategies])
+    _, table = study.step_tables()
+    within(table.title, "Sum of one array: 1 series of 1001 values")
+    equal(len(table.rows), 6, "a wrong sum has no row")
+    law = study.step_scaling_tables()[-1]
+    for reduce, n in strategies:
+        row, model = cells(table, **{"what ran": f"cpu_sum_serial, {reduce}", "ranks": "4"}), 250e-9 + n * 1e-6
+        equal([row[name] for name in table.heading[2:]],
+              ["0.002", "3.00", "0.75", "0.002", str(n), "1.00e-09", "1.00e-06", tables.ms(model), f"{1e-6 / model:.2f}",
+               f"{2e-6 / model:.2f}"], reduce)
+        row = cells(law, **{"what ran": f"cpu_sum_serial, {reduce}"})
+        equal((row["ranks"], row["S"], row["S rel."]),
+              ("4", f"{laws.generalised_speedup(laws.array_shares(1001, 4, reduce)):.2f}", "2.00"), reduce)
+    equal(cells(law, **{"what ran": "cpu_sum_serial, linear"})["shares"], "a_1 0.004, a_4 0.996", "996 additions by four ranks, 4 by one")
+    within(page.report(study, "sums", None), "Sum of one array")
 
 with test("a step with something wrong is shown as wrong, is a failure, and counts for no law"):
     study = analysed(step(1.0), step(0.5, ranks=2, wrong=3), step(0.1, kernel="cpu_fast", wrong=1), step(2.0))

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import lines, outcome, output, pythons, records, schema, sentences, series, steps, tables
+from . import lines, outcome, output, pythons, records, schema, sentences, series, steps, sums, tables
 
 
 def _ranks(text):
@@ -103,7 +103,8 @@ class Analysis:
     def strong_tables(self, groups=None):
         found = []
         for group in self.strong if groups is None else groups:
-            found += [tables.strong_table(group), tables.fits_table(group, self.predict), tables.predictions_table(group)]
+            found += [tables.strong_table(group), tables.fits_table(group, self.predict), tables.predictions_table(group),
+                      sums.generalised_table(group)]
         return _filled(found)
 
     def threads_tables(self):
@@ -115,6 +116,9 @@ class Analysis:
     def model_tables(self, groups=None):
         return _filled(tables.models_table(g, self.points) for g in (self.strong if groups is None else groups))
 
+    def sum_tables(self):
+        return sums.partial_tables([p for p in self.points if p.flop > 0])
+
     def kernel_tables(self, sweeps=None):
         return [tables.sweep_table(s) for s in (self.sweeps if sweeps is None else sweeps)]
 
@@ -125,12 +129,13 @@ class Analysis:
         return [tables.roofline_table(key, points, self.peak(key[0])) for key, points in self.rooflines.items()]
 
     def step_tables(self, measurements=None):
-        return [steps.table(m) for m in (self.steps if measurements is None else measurements)]
+        wanted = self.steps if measurements is None else measurements
+        return _filled(table for m in wanted for table in (steps.table(m), sums.array_table(m)))
 
     def step_scaling_tables(self, groups=None):
         found = []
         for group in self.step_groups if groups is None else groups:
-            found += [steps.strong_table(group), tables.fits_table(group, self.predict)]
+            found += [steps.strong_table(group), tables.fits_table(group, self.predict), sums.generalised_table(group)]
         return _filled(found)
 
     def failure_tables(self):
@@ -140,7 +145,7 @@ class Analysis:
         """(heading, tables) of all that the records have something for."""
         every = [("Outcome", self.outcome_tables()), ("Points", [tables.points_table(self.points)] if self.points else []),
                  ("Strong scaling", self.strong_tables()), ("Scaling over threads", self.threads_tables()),
-                 ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables()),
+                 ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables() + self.sum_tables()),
                  ("GFLOP/s over K", self.kernel_tables()), ("Phases", self.phase_tables()),
                  ("Roofline", self.roofline_tables()), ("Steps of series: outcome", self.step_outcome_tables()),
                  ("Steps of series", self.step_tables()),

@@ -147,6 +147,42 @@ def fit_amdahl(times):
     return best
 
 
+# ---- Amdahl's law, generalised ----
+
+def generalised_speedup(shares):
+    """S_p = T_s / T_p = 1 / sum a_i / i, of T_s = a_1 T_s + .. + a_p T_s, a_i T_s being the work that i ranks do at the same
+    time [N, 2.4]. shares: {i: a_i}. With a_1 = a and a_p = 1 - a it is Amdahl's law."""
+    return 1 / sum(share / ranks for ranks, share in shares.items())
+
+
+def _shares(work, sequential):
+    """{i: a_i} of (ranks at work, operations) pairs, in parts of what one rank alone has to do."""
+    found = {}
+    for ranks, operations in work:
+        if operations > 0:
+            found[ranks] = found.get(ranks, 0.0) + operations / sequential
+    return dict(sorted(found.items()))
+
+
+def array_shares(count, p, reduce):
+    """a_i of the sum of `count` numbers, more than one, that p ranks have parts of; the a_i sum to 1 where each has one."""
+    least, more = divmod(count, p)
+    local = [(p, p * (least - 1)), (more, more)] if least else []
+    return _shares(local + [(adders, adders * steps) for adders, steps in sum_adders(p, reduce)], count - 1)
+
+
+def product_shares(product, imbalance=1.0, reduce="tree"):
+    """a_i of a product: 2 nnz K operations, of which the fullest rank has `imbalance` times the mean; what it has more than
+    the mean of the others it does alone. Then each of P process rows adds (m / P) K numbers a rank that adds, which
+    one rank alone has not to do: the a_i sum to 1 + (Q - 1) m / (2 nnz). How the others share their entries does not
+    matter: S is the same."""
+    p, q = product.grid
+    ranks, multiply = p * q, 2.0 * product.nnz * product.k
+    alone = (max(1.0, imbalance) - 1) / (ranks - 1) if ranks > 1 else 0.0
+    adding = [(adders * p, adders * steps * product.rows * product.k) for adders, steps in sum_adders(q, reduce)]
+    return _shares([(1, alone * multiply), (ranks, (1 - alone) * multiply), *adding], multiply)
+
+
 # ---- cost models of the three distributions ----
 
 @dataclass
@@ -167,9 +203,32 @@ class Rates:
     latency: float = 0.0
 
 
+def sum_adders(q, reduce):
+    """(ranks that add at the same time, steps of that kind) of summing Q partial results: one rank in each of Q - 1 steps by
+    the notes' first strategy; by the second and third [N, 2.2, 2.3] half as many from one of log2 Q steps to the next. Of
+    ranks that add the same numbers one counts. Where Q is no power of two, the third has a step before and one after, in
+    which nobody adds."""
+    if q == 1:
+        return []
+    if reduce == "linear":
+        return [(1, q - 1)]
+    if reduce == "butterfly":
+        core = 1 << (q.bit_length() - 1)
+        found = [(core >> (step + 1), 1) for step in range(core.bit_length() - 1)]
+        return found if q == core else [(q - core, 1), *found, (0, 1)]
+    return [(-(-(q - (1 << step)) // (2 << step)), 1) for step in range((q - 1).bit_length())]
+
+
 def sum_steps(q, reduce):
-    """Steps of summing Q partial results: Q - 1 by the notes' first strategy, log2 Q by the second and third."""
-    return q - 1 if reduce == "linear" else math.ceil(math.log2(q)) if q > 1 else 0
+    """Steps of summing Q partial results, as sp_reduce_steps() counts them."""
+    return sum(steps for _, steps in sum_adders(q, reduce))
+
+
+def sum_seconds(product, rates, reduce="tree"):
+    """steps (m / P) K (T_calc + T_com): the sum of partial Y alone [N, 3.3.2]; with a latency a step, where rates have one."""
+    p, q = product.grid
+    number = rates.flop + product.value_bytes * rates.byte
+    return sum_steps(q, reduce) * (product.rows / p * product.k * number + rates.latency)
 
 
 def model_seconds(product, rates, reduce="tree"):
@@ -177,8 +236,7 @@ def model_seconds(product, rates, reduce="tree"):
     nnz = m n, and K = 1]. Rows: Q = 1, and no sum; columns: P = 1; blocks: both. T_com is the time of one number."""
     p, q = product.grid
     multiply = 2.0 * product.nnz * product.k / (p * q) * rates.flop
-    number = rates.flop + product.value_bytes * rates.byte
-    return multiply + sum_steps(q, reduce) * product.rows / p * product.k * number
+    return multiply + sum_seconds(product, Rates(rates.flop, rates.byte), reduce)
 
 
 def left_out_seconds(product, rates, received_rows, neighbours, imbalance, reduce="tree"):

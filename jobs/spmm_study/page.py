@@ -234,8 +234,8 @@ def _product_sections(page, study):
                  "nothing was run with two numbers of threads on the same ranks")
     page.section("weak", "Weak scaling", _by_problem(study.weak, study.weak_tables, study.weak_figures),
                  "no problem grows with the ranks")
-    page.section("models", "Distributions and cost models", _by_problem(study.strong, study.model_tables, study.model_figures),
-                 "neither a probe nor one rank")
+    page.section("models", "Distributions and cost models", _by_problem(study.strong, study.model_tables, study.model_figures) +
+                 [(study.sum_tables(), None)], "neither a probe nor one rank")
     page.section("kernels", "Kernels over K",
                  _by_problem(study.sweeps, study.kernel_tables, study.kernel_figures, "ranks", lambda s: s.ranks), "one point")
     page.section("phases", "Phases", [(study.phase_tables(), study.phase_figures)])

@@ -269,9 +269,9 @@ class StepPoint(Measured):
 
     @property
     def kernel(self):
-        """With the threads of a block, where somebody chose them."""
-        block = self.run("block")
-        return self.runs[0]["kernel"] + (f", block {block}" if block else "")
+        """With the threads of a block, where somebody chose them, and the strategy of a sum."""
+        block, reduce = self.run("block"), (self.runs[0].get("sum") or {}).get("reduce") or "none"
+        return self.runs[0]["kernel"] + (f", block {block}" if block else "") + (f", {reduce}" if reduce != "none" else "")
 
     @property
     def flop(self):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from . import laws, series, tables
 from .records import Spread, short_name
 
-ORDER = {"generate": 0, "mean": 1, "deviation": 2, "pearson": 3}
+ORDER = {"generate": 0, "mean": 1, "deviation": 2, "pearson": 3, "sum": 4}
 
 
 @dataclass

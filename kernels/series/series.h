@@ -16,8 +16,9 @@
 #define SP_BOTH
 #endif
 
-/** The steps, in the order in which they run; SP_STEPS is the number of steps. */
-typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS } sp_step;
+/** The steps, in the order in which they run; SP_STEPS is the number of steps. SP_SUM marks records of --sum, which runs
+ *  instead of them, with kernels of SP_MEAN. */
+typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS, SP_SUM } sp_step;
 
 /** Memory layout of series. SP_SERIES_MAJOR: the values of one series are contiguous. SP_INDEX_MAJOR: the
  *  values with the same index are contiguous. SP_ANY_LAYOUT marks kernels that accept both layouts. */

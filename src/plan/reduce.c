@@ -24,6 +24,15 @@ struct sp_reduction {
 
 int sp_reduce_everywhere(spmm_reduce method) { return method == SPMM_REDUCE_BUTTERFLY; }
 
+int sp_reduce_steps(spmm_reduce method, int ranks)
+{
+    int whole = 0; /* of log2(ranks) */
+    if (method == SPMM_REDUCE_LINEAR) return ranks - 1;
+    while (ranks >> (whole + 1)) whole++;
+    const int rest = ranks != 1 << whole;
+    return whole + (method == SPMM_REDUCE_BUTTERFLY ? 2 * rest : rest);
+}
+
 static int64_t bytes_of(const sp_reduction *r) { return r->elements * sp_value_size(r->precision); }
 
 /** Adds the array `other` to the array `sum`, both in host memory. */

@@ -24,6 +24,12 @@ int sp_reduce_everywhere(spmm_reduce method);
  *  storage; NULL if the method is available. Local. */
 const char *sp_reduce_missing(spmm_reduce method, spmm_device space);
 
+/** Returns the number of steps, one after the other, of a sum over `ranks` ranks by messages: ranks - 1 (linear),
+ *  log2(ranks) rounded up (tree), log2(ranks) (butterfly; if that is no whole number, it is rounded down, and two steps more
+ *  bring the other ranks in and give them the sum). Of other methods, which are libraries', those of a tree. Local.
+ *  \param [in] ranks  >= 1 */
+int sp_reduce_steps(spmm_reduce method, int ranks);
+
 /** Creates a reduction, and allocates its buffers, so that sp_reduction_run() allocates nothing.
  *
  *  Collective over grid->comm.

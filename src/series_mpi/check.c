@@ -332,7 +332,8 @@ spmm_status sp_series_check(const sp_series_job *job, sp_step step, sp_series_re
     case SP_MEAN: return check_means(job, record);
     case SP_DEVIATION: return check_deviations(job, record);
     case SP_PEARSON:
-    case SP_STEPS: break;
+    case SP_STEPS:
+    case SP_SUM: break;
     }
     return SPMM_OK;
 }

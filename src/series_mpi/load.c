@@ -74,9 +74,7 @@ static int is_matrix_market(const char *path)
     return got == (int64_t)sizeof text - 1 && strncmp(text, banner, sizeof text - 1) == 0;
 }
 
-/** Reads all series of the input file into `all`, series-major; called on rank 0. Each series is a column of
- *  a Matrix Market file, or a line of a CSV file. */
-static spmm_status read_file(const sp_series_options *o, int threads, sp_series *all)
+spmm_status sp_series_read(const sp_series_options *o, int threads, sp_series *all)
 {
     const sp_read_options options = {.precision = o->precision, .threads = threads};
     sp_series columns = {.layout = SP_INDEX_MAJOR};
@@ -102,15 +100,20 @@ static spmm_status read_file(const sp_series_options *o, int threads, sp_series 
 
 /* ---- distributing the series over the ranks ---- */
 
+spmm_status sp_series_cut(const sp_grid *grid, int64_t count, sp_ranges *ranges)
+{
+    spmm_status status = sp_ranges_create(grid->size, 1, ranges);
+    if (status == SPMM_OK && grid->rank == 0) {
+        sp_partition_even(count, grid->size, ranges->row_begin);
+        ranges->col_begin[1] = count;
+    }
+    TRY(sp_agree(grid->comm, "series", status));
+    return sp_ranges_share(grid, 0, count, count, ranges);
+}
+
 static spmm_status share_out(sp_series_job *job)
 {
-    spmm_status status = sp_ranges_create(job->place.grid.size, 1, &job->ranges);
-    if (status == SPMM_OK && sp_is_root(&job->place)) {
-        sp_partition_even(job->count, job->place.grid.size, job->ranges.row_begin);
-        job->ranges.col_begin[1] = job->count;
-    }
-    TRY(sp_agree(job->place.grid.comm, "series", status));
-    TRY(sp_ranges_share(&job->place.grid, 0, job->count, job->count, &job->ranges));
+    TRY(sp_series_cut(&job->place.grid, job->count, &job->ranges));
     job->begin = job->ranges.row_begin;
     return SPMM_OK;
 }
@@ -175,7 +178,7 @@ spmm_status sp_series_load(sp_series_job *job)
     sp_series all = {0};
     spmm_status status = SPMM_OK;
     if (job->options.file) {
-        if (sp_is_root(&job->place)) status = read_file(&job->options, job->place.binding.threads, &all);
+        if (sp_is_root(&job->place)) status = sp_series_read(&job->options, job->place.binding.threads, &all);
         shape[0] = all.count;
         shape[1] = all.length;
         TRY_GOTO(sp_agree(job->place.grid.comm, "series", status), done);

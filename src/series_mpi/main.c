@@ -1,7 +1,6 @@
 /** Main program of series_mpi: parses the options, loads the series, runs the steps, returns an exit code. */
 #include "base/destination.h"
 #include "base/enum_words.h"
-#include "cli/copy_bandwidth.h"
 #include "device/device.h"
 #include "series_mpi/job.h"
 
@@ -37,29 +36,6 @@ static spmm_status place(const sp_series_options *o, sp_place *place)
     return SPMM_OK;
 }
 
-/** Measures the copy bandwidth, and fills in those members of *r that all records share. Collective. */
-static spmm_status describe(const sp_series_job *job, sp_series_record *r)
-{
-    const sp_series_options *const o = &job->options;
-    const sp_place *const place = &job->place;
-    TRY(sp_copy_bandwidth(&place->grid, &place->binding, &r->copy_bandwidth));
-    TRY(sp_sum(place->grid.comm, &r->copy_bandwidth, 1));
-    r->series.source = o->file ? o->file : "generated";
-    r->series.count = job->count;
-    r->series.length = job->length;
-    r->series.start = o->file ? NAN : o->walk.start;
-    r->series.epsilon = o->file ? NAN : o->walk.epsilon;
-    r->series.seed = o->file ? 0 : (int64_t)o->walk.seed;
-    r->series.layout = sp_series_order_word(o->layout);
-    r->run.ranks = place->grid.size;
-    r->run.binding = &place->binding;
-    r->run.warmup = o->warmup;
-    r->run.block = o->block;
-    r->run.precision = sp_precision_word(o->precision);
-    r->run.verify = sp_verify_words[o->verify];
-    return SPMM_OK;
-}
-
 /** Checks that all output files can be written, before the job does any work. Collective. */
 static spmm_status check_outputs(const sp_series_options *o, const sp_place *place)
 {
@@ -83,10 +59,11 @@ static spmm_status work(void *state)
     TRY(place(o, &job->place));
     TRY(check_outputs(o, &job->place));
     if (o->action == SP_SERIES_ACCURACY) return sp_series_accuracy(o, &job->place);
+    if (o->action == SP_SERIES_SUM) return sp_series_sums(job);
     const double start = MPI_Wtime();
     TRY(sp_series_load(job));
     record.series.read_seconds = MPI_Wtime() - start;
-    TRY(describe(job, &record));
+    TRY(sp_series_describe(job, &record));
     TRY(sp_series_sample_make(job, &job->sample));
     if (job->place.verbosity >= 0) sp_series_report_head(stdout, &record);
     TRY(sp_series_measure(job, &record, &failed));

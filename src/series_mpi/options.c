@@ -14,7 +14,7 @@
 static const char *const layout_words[] = {"series", "index", NULL};
 static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};
 
-const char *sp_step_word(sp_step step) { return step_words[step]; }
+const char *sp_step_word(sp_step step) { return step == SP_SUM ? "sum" : step_words[step]; }
 const char *sp_series_order_word(sp_series_order layout)
 {
     return layout == SP_ANY_LAYOUT ? "any" : layout_words[layout];
@@ -147,10 +147,37 @@ static spmm_status set_tolerance(void *options, const char *text)
     return SPMM_OK;
 }
 
+/** Adds a strategy to those of --sum, once. */
+static void add_sum(sp_series_options *o, spmm_reduce method)
+{
+    for (int i = 0; i < o->sums; i++)
+        if (o->sum[i] == method) return;
+    o->sum[o->sums++] = method;
+}
+
+static spmm_status set_sum(void *options, const char *text)
+{
+    static const spmm_reduce methods[SP_SERIES_SUMS] = {SPMM_REDUCE_LINEAR, SPMM_REDUCE_TREE,
+                                                        SPMM_REDUCE_BUTTERFLY};
+    static const char *const words[] = {"linear", "tree", "butterfly", "all", NULL};
+    sp_series_options *const o = options;
+    const char *rest = text;
+    char item[32];
+    o->action = SP_SERIES_SUM;
+    for (o->sums = 0; rest;) {
+        int index;
+        TRY(sp_option_item("sum", text, &rest, item, sizeof item));
+        TRY(sp_option_word("sum", item, words, &index));
+        for (int i = 0; i < SP_SERIES_SUMS; i++)
+            if (index == i || index == SP_SERIES_SUMS) add_sum(o, methods[i]);
+    }
+    return SPMM_OK;
+}
+
 #define ACTION(name) RAISE(action, SP_SERIES_##name)
 /** Table of all options. Both the parser and the text of --help are made from this table. */
 static const sp_option_row rows[] = {
-    {'m', "series", "M", "series to generate (default 8192)", CALL(set_series)},
+    {'m', "series", "M", "series to generate (default 8192; 1 with --sum)", CALL(set_series)},
     {'n', "length", "N", "values of each (default 8192)", CALL(set_length)},
     {0, "start", "V", "the first value of each (default 100)", CALL(set_start)},
     {0, "epsilon", "PCT", "the most that a value differs from the one before, in percent (default 1)",
@@ -168,7 +195,8 @@ static const sp_option_row rows[] = {
      CALL(set_kernel)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      CALL(set_block_size)},
-    {'r', "repeat", "N", "timed runs per step (default 10; at least 3 of a step that takes over a second)",
+    {'r', "repeat", "N",
+     "timed runs per step (default 10, of --sum 100; at least 3 of one that takes over a second)",
      COUNT(repeat, 1)},
     {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0)},
     {0, "top", "K", "pairs to name, of the most and of the least alike (default 5)", COUNT(top, 0)},
@@ -180,6 +208,9 @@ static const sp_option_row rows[] = {
      ACTION(ACCURACY)},
     {0, "tolerance", "LIST", "of --accuracy: differences that count as equal (default 0.1,0.01,0.001)",
      CALL(set_tolerance)},
+    {0, "sum", "LIST",
+     "cut one series between the ranks, add their sums by linear, tree, butterfly or all, and end",
+     CALL(set_sum)},
     {'o', "output", "FILE",
      "write all coefficients as a Matrix Market array file; FILE.gz, .xz, .zst: compressed; -: standard output",
      TEXT(output)},
@@ -228,6 +259,19 @@ static spmm_status check_kernels(const sp_series_options *o)
 
 enum { MOST_TOP = 1000000 }; /* maximum for --top; rank 0 sorts up to this number of pairs from every rank */
 
+/** Checks what --sum is given with: what it has no use for is refused. */
+static spmm_status check_sum(const sp_series_options *o)
+{
+    for (int i = 0; i < o->kernels; i++)
+        if (o->kernels > 1 || o->kernel[i]->step != SP_MEAN)
+            return sp_fail(SPMM_ERR_USAGE, "--sum takes one --kernel, of step mean");
+    if (o->all_kernels) return sp_fail(SPMM_ERR_USAGE, "--sum takes one --kernel, of step mean");
+    if (o->steps_given) return sp_fail(SPMM_ERR_USAGE, "--sum runs no steps: leave --steps out");
+    if (o->layout != SP_SERIES_MAJOR)
+        return sp_fail(SPMM_ERR_USAGE, "--sum has values side by side: leave --layout out");
+    return o->output ? sp_fail(SPMM_ERR_USAGE, "--sum has no coefficients: leave --output out") : SPMM_OK;
+}
+
 static spmm_status check(const sp_series_options *o)
 {
     TRY(check_kernels(o));
@@ -243,6 +287,7 @@ static spmm_status check(const sp_series_options *o)
         return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are those of %.100s", o->file);
     if (o->action == SP_SERIES_ACCURACY && o->file)
         return sp_fail(SPMM_ERR_USAGE, "--accuracy generates its series: leave %.100s out", o->file);
+    if (o->action == SP_SERIES_SUM) TRY(check_sum(o));
     if (o->top > MOST_TOP) return sp_fail(SPMM_ERR_USAGE, "--top %d: expected at most %d", o->top, MOST_TOP);
     if (o->output && !o->step[SP_PEARSON])
         return sp_fail(SPMM_ERR_USAGE, "--output takes the coefficients: --steps must have pearson");
@@ -265,5 +310,6 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
     o->file = o->line.operand;
     TRY(check(o));
     if (o->file) o->step[SP_GENERATE] = 0;
+    if (o->action == SP_SERIES_SUM && !o->series_given) o->series = 1;
     return SPMM_OK;
 }

@@ -9,12 +9,16 @@
 #include "comm/binding.h"
 #include "kernels/series/series.h"
 
-enum { SP_SERIES_KERNELS = 64 }; /**< maximum number of kernels that --kernel accepts */
+enum {
+    SP_SERIES_KERNELS = 64, /**< maximum number of kernels that --kernel accepts */
+    SP_SERIES_SUMS = 3      /**< number of strategies that --sum has */
+};
 
-/** What the program is to do. Only SP_SERIES_MEASURE and SP_SERIES_ACCURACY need MPI. */
+/** What the program is to do. SP_SERIES_MEASURE, _ACCURACY and _SUM need MPI. */
 typedef enum sp_series_action {
     SP_SERIES_MEASURE,
     SP_SERIES_ACCURACY,
+    SP_SERIES_SUM,
     SP_SERIES_LIST_KERNELS,
     SP_SERIES_VERSION,
     SP_SERIES_HELP
@@ -46,6 +50,8 @@ typedef struct sp_series_options {
                               an error up to it */
     int tolerances;
     int tolerance_given;
+    spmm_reduce sum[SP_SERIES_SUMS]; /**< strategies of --sum, in the order given */
+    int sums;
     sp_verify_mode verify;
     const char *output, *json, *csv; /**< paths of the output files; NULL: the file is not written */
     sp_series_action action;

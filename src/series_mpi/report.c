@@ -179,6 +179,20 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
 
 /* ---- JSON Lines and CSV output ---- */
 
+static void visit_sum(sp_writer *s, const sp_series_record *r)
+{
+    const int there = r->sum.reduce != NULL;
+    sp_writer_open(s, "sum");
+    sp_writer_text(s, "reduce", there ? r->sum.reduce : "none");
+    sp_writer_int(s, "steps", r->sum.steps);
+    sp_writer_double(s, "calc_seconds", there ? r->sum.calc : NAN);
+    sp_writer_double(s, "com_seconds", there ? r->sum.com : NAN);
+    sp_writer_double(s, "model_seconds", there ? r->sum.model : NAN);
+    sp_writer_double(s, "combine_seconds", there ? r->sum.combine : NAN);
+    sp_writer_double(s, "value", there ? r->sum.value : NAN);
+    sp_writer_close(s);
+}
+
 static void visit(sp_writer *s, const void *record)
 {
     const sp_series_record *const r = record;
@@ -239,6 +253,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_double(s, "q95", sp_histogram_quantile(t, 0.95));
     sp_writer_double(s, "max", pairs_there ? t->high : NAN);
     sp_writer_close(s);
+    visit_sum(s, r);
     sp_writer_schema(s);
 }
 

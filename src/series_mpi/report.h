@@ -50,7 +50,16 @@ typedef struct sp_series_record {
         double centre_seconds; /**< seconds for gathering the deviations and centering the series: slowest
                                     rank, median over all passes */
     } pearson;                 /**< meaningful for step SP_PEARSON only */
-    sp_histogram histogram;    /**< histogram of the coefficients; empty unless the step is SP_PEARSON */
+    struct {
+        const char *reduce; /**< strategy by which the ranks' sums are added; NULL: another step */
+        int steps;          /**< of that strategy on these ranks, one after the other */
+        double calc;        /**< seconds of an addition, measured on rank 0 (T_calc of the model) */
+        double com;         /**< seconds of a message with one number, measured (T_com) */
+        double model;       /**< seconds of the whole sum by the model */
+        double combine;     /**< seconds of adding the ranks' sums alone: slowest rank, median */
+        double value;       /**< the sum, on rank 0 */
+    } sum;                  /**< meaningful for SP_SUM only */
+    sp_histogram histogram; /**< histogram of the coefficients; empty unless the step is SP_PEARSON */
 } sp_series_record;
 
 /** Prints the head of the report: series, ranks, binding and copy bandwidth. */

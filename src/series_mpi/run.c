@@ -4,6 +4,7 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "cli/copy_bandwidth.h"
 #include "device/device.h"
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
@@ -123,11 +124,34 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
         r->bytes = 3 * s * m * n + 2 * s * pairs;
         r->flops = 2 * m * n + pairs * (2 * n + 2);
         break;
-    case SP_STEPS: break;
+    case SP_STEPS:
+    case SP_SUM: break;
     }
 }
 
 /* ---- running, checking and reporting one kernel ---- */
+
+spmm_status sp_series_describe(const sp_series_job *job, sp_series_record *r)
+{
+    const sp_series_options *const o = &job->options;
+    const sp_place *const place = &job->place;
+    TRY(sp_copy_bandwidth(&place->grid, &place->binding, &r->copy_bandwidth));
+    TRY(sp_sum(place->grid.comm, &r->copy_bandwidth, 1));
+    r->series.source = o->file ? o->file : "generated";
+    r->series.count = job->count;
+    r->series.length = job->length;
+    r->series.start = o->file ? NAN : o->walk.start;
+    r->series.epsilon = o->file ? NAN : o->walk.epsilon;
+    r->series.seed = o->file ? 0 : (int64_t)o->walk.seed;
+    r->series.layout = sp_series_order_word(o->layout);
+    r->run.ranks = place->grid.size;
+    r->run.binding = &place->binding;
+    r->run.warmup = o->warmup;
+    r->run.block = o->block;
+    r->run.precision = sp_precision_word(o->precision);
+    r->run.verify = sp_verify_words[o->verify];
+    return SPMM_OK;
+}
 
 static sp_series_record record_of(const sp_series_job *job, const sp_series_record *common,
                                   const sp_series_kernel *k)

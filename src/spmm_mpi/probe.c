@@ -1,4 +1,4 @@
-/** Measures the time of messages by round trips, and of floating-point operations by serial products. */
+/** Measures the time of messages, and of floating-point operations by serial products. */
 #include "spmm_mpi/probe.h"
 
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "cli/copy_bandwidth.h"
+#include "cli/message_times.h"
 #include "distribute/block.h"
 #include "formats/matrix.h"
 #include "formats/multivector.h"
@@ -14,48 +15,7 @@
 #include "spmm_mpi/job.h"
 #include "spmm_mpi/kernel_rate.h"
 
-enum { SMALL = 8, MIDDLE = 64 << 10, LARGE = 4 << 20, TRIALS = 9 };
-
-/* ---- messages ---- */
-
-/** Measures the time of a message between the first and the last rank: half a round trip, averaged over
- *  `count` round trips. The other ranks do nothing, and their *seconds is meaningless. */
-static spmm_status to_and_fro(const sp_grid *g, char *data, int bytes, int count, double *seconds)
-{
-    const int last = g->size - 1, other = g->rank == 0 ? last : 0;
-    const double start = MPI_Wtime();
-    for (int i = 0; i < count && (g->rank == 0 || g->rank == last); i++) {
-        if (g->rank == 0) TRY(SP_MPI(MPI_Send(data, bytes, MPI_BYTE, other, SP_TAG_PROBE, g->comm)));
-        TRY(SP_MPI(MPI_Recv(data, bytes, MPI_BYTE, other, SP_TAG_PROBE, g->comm, MPI_STATUS_IGNORE)));
-        if (g->rank != 0) TRY(SP_MPI(MPI_Send(data, bytes, MPI_BYTE, other, SP_TAG_PROBE, g->comm)));
-    }
-    *seconds = (MPI_Wtime() - start) / (2.0 * count);
-    return SPMM_OK;
-}
-
-static spmm_status one_way(const sp_grid *g, char *data, int bytes, int count, double *median)
-{
-    double seconds[TRIALS];
-    double warm;
-    TRY(to_and_fro(g, data, bytes, count, &warm));
-    for (int i = 0; i < TRIALS; i++) TRY(to_and_fro(g, data, bytes, count, &seconds[i]));
-    *median = sp_stats_of(seconds, TRIALS).median;
-    return SPMM_OK;
-}
-
-static spmm_status probe_messages(const sp_grid *g, sp_probe *p)
-{
-    char *data;
-    double middle = 0, large = 0;
-    TRY(sp_agree(g->comm, "probe", sp_alloc((void **)&data, LARGE, 1, "a message")));
-    memset(data, 1, LARGE); /* pages never written map to one shared zero page: reads would be too fast */
-    spmm_status status = one_way(g, data, SMALL, 100, &p->latency);
-    if (status == SPMM_OK) status = one_way(g, data, MIDDLE, 10, &middle);
-    if (status == SPMM_OK) status = one_way(g, data, LARGE, 2, &large);
-    sp_free(data);
-    p->per_byte = large > middle ? (large - middle) / (LARGE - MIDDLE) : large / LARGE;
-    return status;
-}
+enum { TRIALS = 9 };
 
 /* ---- operations ---- */
 
@@ -104,8 +64,11 @@ static spmm_status probe_operations(const spmm_csr *a, int64_t k, double *per_fl
 
 spmm_status sp_probe_machine(const sp_grid *grid, const spmm_csr *block, int64_t k, sp_probe *probe)
 {
+    sp_message_times messages;
     memset(probe, 0, sizeof *probe);
-    if (grid->size > 1) TRY(sp_agree(grid->comm, "probe", probe_messages(grid, probe)));
+    TRY(sp_time_messages(grid, &messages));
+    probe->latency = messages.latency;
+    probe->per_byte = messages.per_byte;
     /* only rank 0 computes; the other ranks wait, since on a shared core they would slow rank 0 down */
     TRY(sp_agree(grid->comm, "probe",
                  grid->rank == 0 ? probe_operations(block, k, &probe->per_flop) : SPMM_OK));

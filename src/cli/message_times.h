@@ -1,0 +1,21 @@
+/** Measures the time of messages between two ranks by round trips. */
+#ifndef SP_MESSAGE_TIMES_H
+#define SP_MESSAGE_TIMES_H
+
+#include "comm/grid.h"
+
+/** Times of messages between the first and the last rank, in seconds; 0 on one rank. */
+typedef struct sp_message_times {
+    double latency;  /**< of a message of 8 bytes */
+    double per_byte; /**< of an additional byte */
+} sp_message_times;
+
+/** Measures the times of messages, as medians of half round trips, in some hundredths of a second. The ranks between the
+ *  first and the last one wait meanwhile.
+ *
+ *  Collective over grid->comm.
+ *  \param [out] times  the same on every rank
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
+spmm_status sp_time_messages(const sp_grid *grid, sp_message_times *times);
+
+#endif
