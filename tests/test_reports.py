@@ -48,7 +48,8 @@ def make(*words, code=0, env=None):
     """(output, makes below it) of a make in the staged folder."""
     (HERE / "made").unlink(missing_ok=True)
     # nothing is compiled: what the makefiles would find out by compiling is not asked for
-    done = subprocess.run(["make", "NO_DEPS=1", "MPICC=true", *(f"{name}=0" for name in PROBED), f"MAKE={HERE}/make-below", f"MPIRUN={' '.join(MPIRUN)}", *words], cwd=HERE, text=True,
+    done = subprocess.run(["make", "NO_DEPS=1", "MPICC=true", *(f"{name}=0" for name in PROBED), f"MAKE={HERE}/make-below",
+                           f"MPIRUN={' '.join(MPIRUN)}", *words], cwd=HERE, text=True,
                           capture_output=True, timeout=100, check=False, env={**CLEAN, **(env or {})})
     equal(done.returncode, code, f"make {' '.join(words)}: {done.stdout[-800:]}{done.stderr[-800:]}: exit code")
     return done.stdout + done.stderr, (HERE / "made").read_text(encoding="utf-8") if (HERE / "made").exists() else ""
