@@ -14,6 +14,7 @@ include mk/config.mk
 all:
 	@+$(MAKE) $(J) link
 	@$(remember)
+	$(if $(report_mode),@+$(MAKE) report-mode)
 
 ## run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
 NP ?= 4
@@ -82,8 +83,13 @@ include mk/bench-gpu.mk
 
 ## study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
 ## pages          make the pages of the studies whose records are in docs/studies/
-## NAME           4 ranks on matrices/NAME.mtx, e.g. make cage9
+## NAME           4 ranks on matrices/NAME.mtx, e.g. make cage9, or on a matrix of the SuiteSparse Collection: make ML_Laplace
 include mk/study.mk
+
+## openmp-csr-.., openmp-ellpack-..   what the course reports' targets of these names ran (docs/REPORTS.md): -compare-serial-parallel,
+##                -check-conversions, -serial-samplings, -parallel-samplings (SAMPLING_SIZE=N products)
+## all MODE=csr_vector   build, and run that kernel of the reports where a GPU is (SAMPLING=yes: its times over K; MATRIX=, ARGS=)
+include mk/reports.mk
 
 ## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
 deps:

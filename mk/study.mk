@@ -40,11 +40,16 @@ MATRIX_NAMES := $(sort $(patsubst %.mtx,%,$(patsubst %.gz,%,$(notdir $(wildcard 
 .PHONY: $(MATRIX_NAMES)
 $(MATRIX_NAMES):
 	@+$(MAKE) run MATRIX='$(firstword $(wildcard matrices/$@.mtx matrices/$@.mtx.gz))'
-# and of one that is not there, where to get it; a name with a dot or slash is a file that something needs
+# and on one that is not there, which is fetched; a name with a dot or slash is a file that something needs
 .DEFAULT:
 	@case '$@' in \
-	*[./]*) echo "make: no rule to make '$@'" ;; \
-	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions)" ;; \
-	*) echo "make: no target '$@', and no matrices/$@.mtx: if it is a matrix of the SuiteSparse" \
-	    "Collection, matrices/get --to matrices $@ fetches it (make help lists targets)" ;; \
-	esac >&2; exit 2
+	*[./]*) echo "make: no rule to make '$@'" >&2; exit 2 ;; \
+	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions)" >&2; exit 2 ;; \
+	openmp-*) echo "make: no target '$@'; those of the reports are: $(REPORT_TARGETS)" >&2; exit 2 ;; \
+	$(subst $(space),|,$(strip $(REPORT_MODES)))) echo "make: no target '$@'; the reports' kernel runs by: make all MODE=$@" >&2; exit 2 ;; \
+	esac
+	@matrix=$$(matrices/get --offline --print '$@' 2>/dev/null) || \
+	{ matrices/get --tries 1 --dry-run '$@' >/dev/null && matrix=$$(matrices/get --print '$@'); } || \
+	{ echo "make: '$@' is no target (make help lists them), matrices/$@.mtx is not there, and it was not fetched from the" \
+	    "SuiteSparse Collection (the line above says why; matrices/get $@ does it where there is a network)" >&2; exit 2; }; \
+	$(MAKE) run MATRIX="$$matrix"

@@ -1,0 +1,114 @@
+# The targets and variables of the course reports under their own names, on the reports' own kernels; docs/REPORTS.md.
+#
+#     make openmp-csr-compare-serial-parallel [MATRIX=] [SET=]   and so on for openmp-ellpack-
+#     make openmp-csr-check-conversions [MATRIX=] [ARGS=]
+#     make openmp-csr-parallel-samplings [SAMPLING_SIZE=N]       and openmp-csr-serial-, openmp-ellpack-
+#     make all MODE=csr_vector [SAMPLING=yes [SAMPLING_SIZE=N]] [MATRIX=] [ARGS=]
+#
+# A value that is not known, and a variable beside a target that does not take it, are refused: nothing is ignored.
+
+REPORT_COMPARISONS := openmp-csr-compare-serial-parallel openmp-ellpack-compare-serial-parallel
+REPORT_CONVERSIONS := openmp-csr-check-conversions openmp-ellpack-check-conversions
+REPORT_SAMPLINGS := openmp-csr-serial-samplings openmp-ellpack-serial-samplings openmp-csr-parallel-samplings openmp-ellpack-parallel-samplings
+REPORT_TARGETS := $(REPORT_COMPARISONS) $(REPORT_CONVERSIONS) $(REPORT_SAMPLINGS)
+
+# MODE: the kernel that it stands for
+REPORT_MODES := csr csr_adaptive csr_adaptive_sub_block csr_vector csr_vector_by_row csr_vector_sub_warp ellpack_sw ellpack
+report_kernel_csr := csr_scalar3
+report_kernel_csr_adaptive := csr_adaptive
+report_kernel_csr_adaptive_sub_block := csr_adaptive_subblocks
+report_kernel_csr_vector := csr_vector
+report_kernel_csr_vector_by_row := csr_vector_by_row
+report_kernel_csr_vector_sub_warp := csr_vector_subwarp
+report_kernel_ellpack_sw := ell_subwarp
+report_kernel_ellpack := ell_scalar
+
+# --- what was said ----------------------------------------------------------------------------
+
+# Only the command line says it: an environment may have a MODE that somebody else means.
+said = $(filter command,$(firstword $(origin $(1))))
+report_sampling := $(if $(call said,SAMPLING),$(SAMPLING))
+# who asks for (no) samples and names no kernel gets the first
+report_mode := $(if $(call said,MODE),$(MODE),$(if $(report_sampling),csr))
+report_size := $(if $(call said,SAMPLING_SIZE),$(SAMPLING_SIZE),30)
+report_kernel = $(report_kernel_$(report_mode))
+
+report_goals := $(or $(MAKECMDGOALS),all)
+space := $() $()
+# $(call one_of,VARIABLE,words)
+one_of = $(if $(call said,$(1)),$(if $(and $(filter 1,$(words $($(1)))),$(filter $(2),$($(1)))),,$(error $(1)=$($(1)) is not one of $(subst $(space),$(comma) ,$(strip $(2))))))
+# $(call goes_with,VARIABLE,targets,what to say): of the make that a user typed; those below it are told all variables
+goes_with = $(if $(and $(call said,$(1)),$(filter 0,$(MAKELEVEL))),$(foreach g,$(filter-out $(2),$(report_goals)),$(error make $(g) takes no $(1)=; what takes it: $(3))))
+# what remains of a number without its digits
+digits_off = $(if $(2),$(call digits_off,$(subst $(firstword $(2)),,$(1)),$(wordlist 2,10,$(2))),$(1))
+
+$(call one_of,MODE,$(REPORT_MODES))
+$(call one_of,SAMPLING,yes no)
+ifneq ($(and $(call said,SAMPLING_SIZE),$(or $(if $(filter 1,$(words $(SAMPLING_SIZE))),,no number),$(call digits_off,$(SAMPLING_SIZE),0 1 2 3 4 5 6 7 8 9),$(filter 0%,$(SAMPLING_SIZE)))),)
+  $(error SAMPLING_SIZE=$(SAMPLING_SIZE) is not a number of products: 1$(comma) 2$(comma) 3 ..)
+endif
+$(call goes_with,MODE,all,make all MODE=$(MODE) MATRIX=FILE)
+$(call goes_with,SAMPLING,all,make all MODE=NAME SAMPLING=$(SAMPLING) MATRIX=FILE)
+$(call goes_with,SAMPLING_SIZE,all $(REPORT_SAMPLINGS),the targets *-samplings$(comma) and with all SAMPLING=yes)
+ifneq ($(and $(call said,SAMPLING_SIZE),$(filter-out $(REPORT_SAMPLINGS),$(report_goals)),$(filter 0,$(MAKELEVEL)),$(if $(filter yes,$(report_sampling)),,1)),)
+  $(error SAMPLING_SIZE= has no meaning here without SAMPLING=yes)
+endif
+ifneq ($(and $(or $(report_mode),$(filter $(REPORT_TARGETS),$(report_goals))),$(if $(WITH_BASELINE),,1)),)
+  $(error the reports' kernels are not in a build with BASELINE=0: say BASELINE=1)
+endif
+
+# --- OpenMP -----------------------------------------------------------------------------------
+
+.PHONY: $(REPORT_TARGETS) report-mode
+report_matrix := $(if $(call said,MATRIX),--set 'matrices=$(MATRIX)')
+openmp-csr-%: report_serial := cpu_serial
+openmp-csr-%: report_parallel := cpu_csr_static
+openmp-csr-%: report_formats := csr
+openmp-ellpack-%: report_serial := cpu_serial_ell,cpu_serial_ell_nopad
+openmp-ellpack-%: report_parallel := cpu_ell_transposed,cpu_ell_nopad_transposed
+openmp-ellpack-%: report_formats := ell,ell-nopad
+
+# $(call report_study,study,name of the records,its settings): tables here, figures on the page where matplotlib is
+define report_study
+	$(Q)mkdir -p '$(RECORDS)'
+	$(Q)SPMM_LAUNCHER='$(study_launcher)' jobs/study $(3) $(report_matrix) $(SET:%=--set '%') --records '$(RECORDS)/$(2).jsonl' \
+	    jobs/studies/$(1).study
+	$(Q)$(call deps,figures)
+	$(Q)$(study_python) jobs/report '$(RECORDS)/$(2).jsonl' -o '$(RECORDS)/$(2).html'
+	$(Q)$(study_python) jobs/scaling '$(RECORDS)/$(2).jsonl'
+endef
+
+$(REPORT_COMPARISONS):
+	@+$(MAKE) $(J) link
+	$(call report_study,openmp,$@,--set kernels=$(report_parallel) --set formats=$(report_formats))
+
+# one table has all conversions
+$(REPORT_CONVERSIONS):
+	@+$(MAKE) $(J) link
+	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,1) -np 1) ./spmm_mpi -d cpu --check-conversions $(ARGS) $(MATRIX)
+
+# the number of products is part of the name: records of one file are of one sampling
+%-serial-samplings: report_choice = --set kernels=$(report_serial) --set threads=1
+%-parallel-samplings: report_choice = --set kernels=$(report_parallel)
+$(REPORT_SAMPLINGS):
+	@+$(MAKE) $(J) link
+	$(call report_study,samplings,$@-$(report_size),--set serial=no --set repeats=$(report_size) $(report_choice))
+
+# --- CUDA -------------------------------------------------------------------------------------
+
+# the reports' threads of a block; an adaptive kernel derives its own from the matrix
+report_block = $(if $(findstring adaptive,$(report_kernel)),,--block-size 512)
+report_run = $(MPIRUN) $(strip $(call mpirun_flags,1) -np 1) ./spmm_mpi
+
+# after the build: where a GPU is, the serial product and the kernel, or the kernel's samples over K
+report-mode:
+	@none=$$($(report_run) --list-devices | sed -n 's/^cuda  *none: //p'); \
+	if [ -n "$$none" ]; then echo "MODE=$(report_mode): built; $(report_kernel) runs on a GPU, and there is none: $$none"; \
+	else $(MAKE) report-$(if $(filter yes,$(report_sampling)),samples,run); fi
+report-run:
+	$(Q)set -x; $(report_run) -d cpu --kernel cpu_serial $(ARGS) $(MATRIX) && \
+	    $(report_run) -d cuda --kernel $(report_kernel) $(report_block) $(ARGS) $(MATRIX)
+report-samples:
+	$(call report_study,samplings,cuda-$(report_mode)-samplings-$(report_size),--set serial=no --set repeats=$(report_size) --set devices=cuda \
+	    --set kernels=$(report_kernel) --set threads=0 $(if $(report_block),--set 'options=$(report_block)'))
+.PHONY: report-run report-samples

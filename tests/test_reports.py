@@ -1,0 +1,232 @@
+"""docs/REPORTS.md: its commands run in a short form, kernels and records that it names are there, its times are those of the
+records; and mk/reports.mk: what the reports' targets run, and what is refused.
+limit: 300"""
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+import collection_server as served
+from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, exactness, finish, run, skip, test, within
+
+PAGE = ROOT / "docs/REPORTS.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in TEXT.splitlines() if line.startswith("| ")]
+SERVER = served.Server()
+SERVER.add("Janna/ML_Laplace", served.matrix(50))
+SERVER.index("Janna/ML_Laplace")
+CLEAN = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+GPU = not re.search(r"^cuda +none", run("--list-devices", records=False).out, re.M)
+
+
+def stage():
+    """A folder like the project's, in which a make of ours takes the program that is tested and builds nothing."""
+    here = pathlib.Path(SCRATCH.name) / "tree"
+    here.mkdir()
+    for name in ("Makefile", "mk", "src", "fortran", "kernels", "include", "bench", "tests", "docs", "matrices", "jobs", "examples"):
+        (here / name).symlink_to(ROOT / name)
+    (here / "spmm_mpi").symlink_to(os.path.realpath(PROGRAM))
+    if not NO_SERIES:
+        (here / "series_mpi").symlink_to(os.path.realpath(SERIES))
+    sub = here / "make-below"
+    sub.write_text('#!/bin/sh\necho "$@" >>' + shlex.quote(str(here / "made")) +
+                   '\ncase " $* " in *" link "*) exit 0 ;; esac\nexec make "$@"\n')
+    sub.chmod(0o755)
+    return here
+
+
+HERE = stage()
+# names of the reports that look like ours
+THEIRS = {"csr_vector_sub_warp", "csr_adaptive_sub_block", "coo_to_ellpack_parallel"}
+PROBED = ("CUDA", "METIS", "ISAL", "LZMA", "ZSTD", "HWLOC", "NCCL", "BLAS", "FORTRAN", "PEERS")
+
+
+def make(*words, code=0, env=None):
+    """(output, makes below it) of a make in the staged folder."""
+    (HERE / "made").unlink(missing_ok=True)
+    # nothing is compiled: what the makefiles would find out by compiling is not asked for
+    done = subprocess.run(["make", "NO_DEPS=1", "MPICC=true", *(f"{name}=0" for name in PROBED), f"MAKE={HERE}/make-below",
+                           f"MPIRUN={' '.join(MPIRUN)}", *words], cwd=HERE, text=True,
+                          capture_output=True, timeout=100, check=False, env={**CLEAN, **(env or {})})
+    equal(done.returncode, code, f"make {' '.join(words)}: {done.stdout[-800:]}{done.stderr[-800:]}: exit code")
+    return done.stdout + done.stderr, (HERE / "made").read_text(encoding="utf-8") if (HERE / "made").exists() else ""
+
+
+def records(name):
+    lines = (HERE / "records" / name).read_text(encoding="utf-8").splitlines()
+    return [r for r in map(json.loads, lines) if "run" in r]
+
+
+def listed():
+    """Kernels that the registries' sources name, of a build or not."""
+    text = "".join((ROOT / name).read_text(encoding="utf-8") for name in
+                   ("kernels/kernels.def", "kernels/baseline.def", "kernels/series/series.def"))
+    return set(re.findall(r"\b[A-Z_]+\(\s*(\w+)", text))
+
+
+def commands():
+    """Each command of the page once."""
+    found = [word for row in ROWS for cell in row for word in re.findall(r"`([^`]+)`", cell)]
+    found += re.findall(r"`(make all [^`]+)`", TEXT)
+    return list(dict.fromkeys(w for w in found if re.match(r"(make|mpirun|\./|jobs/)", w)))
+
+
+def short(command):
+    """As it is run here: less of it."""
+    for pattern, new in ((r"lap3d27:64", "lap3d27:6"), (r" -m \d+ -n \d+", ""), (r"/series_mpi", "/series_mpi -m 40 -n 60"), (r"-r 500", "-r 3"),
+                         (r"spmm_mpi", "spmm_mpi -k 3"), (r" --out plots", ""), (r"^mpirun", " ".join(MPIRUN))):
+        command = re.sub(pattern, new, command)
+    return command
+
+
+def run_programs():
+    for command in commands():
+        if command.startswith("make") or NO_SERIES and "series" in command or "-d cuda" in command and not GPU:
+            continue
+        done = subprocess.run(["bash", "-c", short(command)], cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60, check=False)
+        refused = "-f ell " in command
+        equal(done.returncode, 4 if refused else 0, f"{command}: {done.stdout[-500:]}{done.stderr[-500:]}: exit code")
+        if refused:
+            within(done.stderr, "use --format csr or ell-nopad")
+
+
+with test("commands of the page that start the programs work"):
+    run_programs()
+if not GPU:
+    skip("commands of the page with -d cuda", "no GPU here; their kernels are looked up")
+
+with test("kernels and files that the page names are there"):
+    known = listed()
+    assert {"cpu_csr_static", "csr_vector", "walk_thread"} <= known, known
+    for names in re.findall(r"--kernel ([\w,]+)", TEXT):
+        for name in names.split(","):
+            assert name == "all" or name in known, f"no kernel {name}"
+    for row in (row for row in ROWS if row[0].startswith("`make ") and len(row) == 3):
+        for name in re.findall(r"\w+", row[2]):
+            assert name in known, f"no kernel {name}"
+    sources = {w for folder in ("src", "kernels", "include") for p in (ROOT / folder).rglob("*.[ch]*")
+               for w in re.findall(r"\w+", p.read_text(encoding="utf-8"))}
+    for name in re.findall(r"\b(?:csr|ell|sum|cpu|walk|coo)_[a-z0-9_]+\b", TEXT):
+        assert name in known | sources | THEIRS, f"nothing is called {name}"
+    for word in re.findall(r"`(\w+)\(\)`", TEXT):
+        assert word in sources, f"nothing is called {word}"
+    for target in re.findall(r"\]\(([^)#]+)", TEXT):
+        assert (PAGE.parent / target).exists(), f"{target} is not there"
+
+
+def product_times():
+    """{(kernel, case): ms} of the two records that the table of products is made of."""
+    found = {}
+    for line in (ROOT / "docs/studies/kernels-H200.jsonl").read_text(encoding="utf-8").splitlines():
+        r = json.loads(line)
+        if "run" in r:
+            found[r["run"]["kernel"], f"{r['matrix']['source']}, K = {r['run']['k']}"] = 1e3 * r["apply"]["median"]
+    for line in (ROOT / "bench/records/2026-11-21-kernel-all-H200.txt").read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        if len(words) == 13 and words[-1] == "PASS":
+            found[words[1], f"lap3d27:64, K = {words[0]}"] = float(words[3])
+    return found
+
+
+with test("the page's times of products, conversions and series are the records'"):
+    times, heads = product_times(), next(row for row in ROWS if row[0] == "kernel")[1:]
+    table = [row for row in ROWS if len(row) == 8 and (row[0], heads[0]) in times]
+    equal(len(table), 13, "rows of products")
+    for row in table:
+        equal([c.rstrip(" |") for c in row[1:]], [f"{times[row[0], head]:.4f}" for head in [h.rstrip(" |") for h in heads]], row[0])
+    least = {}
+    for line in (ROOT / "bench/records/2026-11-25-conversions-cpu.jsonl").read_text(encoding="utf-8").splitlines():
+        c = json.loads(line)["conversions"]
+        for t in c["times"]:
+            key = re.sub(r".*/|\.mtx\.gz", "", c["matrix"]), t["conversion"], t["algorithm"].rsplit("_", 1)[-1]
+            least[key] = min(least.get(key, 1e9), t["seconds"])
+    conversions = [row for row in ROWS if row[1:2] and row[1].startswith("COO to")]
+    equal(len(conversions), 11, "rows of conversions")
+    for name, conversion, scan, single, _ in conversions:
+        first, one = least[name, conversion, "scan"], least[name, conversion, "pass"]
+        equal((scan, single), (f"{1e3 * first:.1f}", f"{1e3 * one:.3f}"), f"{name}, {conversion}")
+    kept = (ROOT / "bench/records/2026-11-21-series-mpi-kernels-H200.txt").read_text(encoding="utf-8")
+    section = TEXT[TEXT.index("### Series\n"):TEXT.index("## Tables and figures")]
+    for row in (line.split(" | ") for line in section.splitlines() if line.startswith("| ")):
+        for number in re.findall(r"\b\d+\.\d{3,}\b", row[2] if "sequential time" not in row[0] and "float" not in row[0] else ""):
+            within(kept, number)
+
+BASELINE = "cpu_csr_static" in exactness()
+SMALL = ("MATRIX=matrices/cage4.mtx", "SET=rounds=1 columns=2")
+COMPARED = {"csr": {"cpu_serial", "cpu_csr_static"},
+            "ellpack": {"cpu_serial_ell", "cpu_serial_ell_nopad", "cpu_ell_transposed", "cpu_ell_nopad_transposed"}}
+if BASELINE:
+    for kind, kernels in COMPARED.items():
+        serial = {k for k in kernels if "serial" in k}
+        with test(f"make openmp-{kind}-.. run the reports' kernels, checked"):
+            name = f"openmp-{kind}-compare-serial-parallel"
+            out, below = make(name, *SMALL)
+            within(below, "link")
+            equal({r["run"]["kernel"] for r in records(f"{name}.jsonl")}, kernels, name)
+            within(out, "None of the")
+            out, _ = make(f"openmp-{kind}-check-conversions", SMALL[0])
+            within(out, "coo_to_csr_single_pass" if kind == "csr" else "coo_to_ell_nopad_single_pass")
+            for what, expected in (("serial", serial), ("parallel", kernels - serial)):
+                name = f"openmp-{kind}-{what}-samplings"
+                make(name, "SAMPLING_SIZE=7", *SMALL)
+                found = records(f"{name}-7.jsonl")
+                equal({r["run"]["kernel"] for r in found}, expected, name)
+                equal({r["apply"]["n"] for r in found}, {7}, name)
+                assert all(r["apply"]["variance"] >= 0 for r in found), name
+    with test("make all MODE= builds, and runs the kernel or says that there is no GPU"):
+        for mode, kernel in re.findall(r"^\| `make all MODE=(\w+)`.*\| (\w+) \|$", TEXT, re.M):
+            out, below = make("all", f"MODE={mode}", "MATRIX=matrices/cage4.mtx", "ARGS=-k 3")
+            within(below, "link")
+            within(out, f"MODE={mode}: built; {kernel} runs on a GPU" if not GPU else f"-d cuda --kernel {kernel}")
+            if GPU:
+                equal(out.count("\nPASS"), 2, mode)
+        out, _ = make("all", "MODE=ellpack", "SAMPLING=yes", "SAMPLING_SIZE=5", *SMALL)
+        if GPU:
+            equal({(r["run"]["kernel"], r["apply"]["n"]) for r in records("cuda-ellpack-samplings-5.jsonl")}, {("ell_scalar", 5)})
+        make("all", "SAMPLING=no", SMALL[0])
+else:
+    skip("the reports' targets", "the build is without their kernels (BASELINE=0)")
+
+with test("what is not known, or not taken by a target, is refused with exit code 2 and said"):
+    for words, part in ((["all", "MODE=csr_vec"], "csr_vector_by_row"), (["all", "MODE="], "ellpack_sw"), (["all", "SAMPLING=maybe"], "yes, no"),
+                        (["all", "SAMPLING=yes", "SAMPLING_SIZE=0"], "not a number"), (["all", "SAMPLING_SIZE=3"], "without SAMPLING=yes"),
+                        (["all", "SAMPLING=yes", "SAMPLING_SIZE=1e3"], "not a number"), (["help", "MODE=csr"], "takes no MODE="),
+                        (["openmp-csr-check-conversions", "SAMPLING=yes"], "takes no SAMPLING="), (["run", "SAMPLING_SIZE=3"], "takes no SAMPLING_SIZE="),
+                        (["openmp-csr-compare"], "openmp-csr-compare-serial-parallel"), (["csr_vector"], "make all MODE=csr_vector"),
+                        (["all", "MODE=csr", "BASELINE=0"], "BASELINE=1")):
+        out, below = make(*words, code=2)
+        within(out, part)
+        assert "matrices/get" not in out and not below, f"{words}: {out}{below}"
+with test("an environment's MODE is nobody's"):
+    make("all", env={"MODE": "anything"})
+
+with test("make ML_Laplace fetches the matrix and runs it, and says why where there is no network"):
+    cache = {"SPMM_MATRICES": os.path.join(SCRATCH.name, "cache")}
+    out, _ = make("ML_Laplace", code=2, env={"SPMM_COLLECTION": "http://127.0.0.1:9", **cache})
+    within(out, "Connection refused")
+    within(out, "where there is a network")
+    out, _ = make("ML_Laplace", "ARGS=-d cpu -k 3", env={"SPMM_COLLECTION": SERVER.url, **cache})
+    within(out, "ML_Laplace")
+    within(out, "\nPASS")
+    out, _ = make("no_such_matrix", code=2, env={"SPMM_COLLECTION": SERVER.url, **cache})
+    within(out, "is no target")
+
+with test("each make command of the page was run, or lists its points"):
+    for command in (c for c in commands() if c.startswith("make ")):
+        words = command.split()
+        study = re.fullmatch(r"study-(\w+)", words[1])
+        if study and study[1] != "conversions":
+            done = subprocess.run(["jobs/study", "--program", PROGRAM, "--dry-run", "--set", f"devices={'auto' if GPU else 'cpu'}",
+                                   *(() if BASELINE else ("--set", "serial=no", "--set", "kernels=auto")),
+                                   f"jobs/studies/{study[1]}.study"], cwd=HERE, capture_output=True, text=True, timeout=60, check=False)
+            equal(done.returncode, 0, f"{command}: {done.stderr[-500:]}: exit code")
+        else:
+            assert re.match(r"openmp-(csr|ellpack)-(compare-serial-parallel|check-conversions|(serial|parallel)-samplings)$|all$|ML_Laplace$|"
+                            r"study-conversions$", words[1]), f"nothing runs {command}"
+
+shutil.rmtree(HERE / "records", ignore_errors=True)
+finish()
