@@ -71,6 +71,8 @@ def main():
     path = o.records or f"{study.name}.jsonl"
     written = [(f"options = {word}:", file) for word, file in asked.written(study.values["options"])]
     output.keep(_inputs(study, found, o.program), [("--records", path), *written])
+    if not o.dry_run and not os.path.exists(path):  # a study that is refused leaves no empty file
+        check_files(study, dict.fromkeys(s["matrix"] for s in found.values()))
     recorder = Recorder(path, write=not o.dry_run)
     missing = runner.missing(study, found, recorder, o.retry_failed)
     needed = dict.fromkeys(found[key]["matrix"] for _, key in missing)
