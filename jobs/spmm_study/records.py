@@ -242,13 +242,15 @@ class StepPoint(Measured):
 
     @property
     def step(self):
-        return self.runs[0]["step"]
+        """As series_mpi's own table names it: step mean by the operator, if that is not the sum."""
+        operator = self.run("operator")
+        return self.runs[0]["step"] if operator in (None, "sum") or self.runs[0]["step"] != "mean" else operator
 
     @property
     def kernel(self):
-        """With the threads of a block, where somebody chose them."""
-        block = self.run("block")
-        return self.runs[0]["kernel"] + (f", block {block}" if block else "")
+        """With the threads of a block, where somebody chose them, and the blocks of a series, where they are several."""
+        block, parts = self.run("block"), self.run("blocks_per_series")
+        return self.runs[0]["kernel"] + (f" /{parts}" if parts else "") + (f", block {block}" if block else "")
 
     @property
     def flop(self):

@@ -24,7 +24,9 @@ typedef struct sp_series_record {
         int ranks, repeat, warmup, block;
         int batch; /**< runs per timing: short runs are timed together, and their mean time is recorded */
         const sp_binding *binding; /**< of rank 0 */
+        int parts;                 /**< blocks per series; 0: the kernel does not divide series */
         const char *precision, *verify;
+        sp_operator op; /**< operator of step SP_MEAN */
     } run;
     sp_step step;
     const char *kernel;
