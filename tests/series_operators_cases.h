@@ -5,6 +5,9 @@
 
 #include "series_kernels_cases.h"
 
+static const char *const operator_names[] = {"sum",     "minimum",     "maximum",
+                                             "product", "dot product", "matrices"};
+
 /** Reals of both signs; series 1 has some near the ends of the range of f32, series 2 a zero. */
 static double any_real(int64_t m, int64_t i)
 {
@@ -80,8 +83,8 @@ static void test_operators(const sp_series_kernel *k)
     for (int op = SP_SUM; op < SP_OPERATORS; op++) {
         if (!sp_series_offers(k, (sp_operator)op)) continue;
         char name[160];
-        snprintf(name, sizeof name, "%s reduces by operator %d, any length, block and number of blocks",
-                 k->id, op);
+        snprintf(name, sizeof name, "%s: %s, any length, block and number of blocks", k->id,
+                 operator_names[op]);
         TEST(name) {
             for (int p = 0; p < 2; p++)
                 for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
