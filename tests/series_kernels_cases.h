@@ -104,8 +104,8 @@ static void from_host(spmm_device space, void *to, const void *from, int64_t byt
         CHECK_INT(sp_device_upload(to, from, bytes), SPMM_OK);
 }
 
-/** Runs a kernel of SP_MEAN or SP_DEVIATION twice: the second run must work with the workspace that the first one
- *  leaves.
+/** Runs a kernel of SP_MEAN or SP_DEVIATION twice: the second run must work with the workspace that the
+ *  first one leaves.
  *  \param [in]  l     what the kernel is run with, but for its series and memory
  *  \param [in]  mean  [count], host memory, for SP_DEVIATION; else NULL
  *  \param [out] out   the result, of `bytes` bytes, host memory */
@@ -318,7 +318,8 @@ static void test_compensated(const sp_series_kernel *k)
     }
 }
 
-/** The order of summation that sum_ordered promises: consecutive values per thread, then adjacent partial sums. */
+/** The order of summation that sum_ordered promises: consecutive values per thread, then adjacent partial
+ *  sums. */
 static double in_order(const sp_series *x, int64_t m, int block)
 {
     double part[1024] = {0};
@@ -491,7 +492,8 @@ static void tile_create(spmm_device space, spmm_precision p, int triangle, tile_
     c->tile.wcol = (double *)c->weights + (triangle ? 0 : TILE_ROWS);
 }
 
-/** Computes the histogram by its definition; returns the number of coefficients up to -0.5 or from 0.75 on. */
+/** Computes the histogram by its definition; returns the number of coefficients up to -0.5 or from 0.75
+ *  on. */
 static int64_t tile_expected(const tile_case *c, sp_histogram *h)
 {
     const int triangle = c->tile.triangle;

@@ -1,5 +1,5 @@
-/** Tests of the operators with which kernels reduce series, on either device; run by test_series_kernels.c and
- *  test_gpu_series.c. */
+/** Tests of the operators with which kernels reduce series, on either device; run by test_series_kernels.c
+ *  and test_gpu_series.c. */
 #ifndef SP_SERIES_OPERATORS_CASES_H
 #define SP_SERIES_OPERATORS_CASES_H
 

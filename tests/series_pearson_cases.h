@@ -15,7 +15,8 @@
 #include "series_mpi/pearson.h"
 #include "test_mpi.h"
 
-/** What a case has on this rank. One grid serves all cases, because on GPUs it starts NCCL, which takes a second. */
+/** What a case has on this rank. One grid serves all cases, because on GPUs it starts NCCL, which takes a
+ *  second. */
 typedef struct fixture {
     sp_grid grid;
     int64_t count, length, *begin; /* series of all ranks, values per series, first series of each rank */

@@ -1,8 +1,8 @@
-/** Operators with which CUDA kernels reduce the values of a series: one struct for each sp_operator, which is a
- *  template parameter of the kernels.
+/** Operators with which CUDA kernels reduce the values of a series: one struct for each sp_operator, which is
+ *  a template parameter of the kernels.
  *
- *  An operator O has: value, the type of the values; element, the type that is combined; identity(); from(x), the
- *  element of a value; join(a, b), the element of a followed by b; put(), which stores a result in its
+ *  An operator O has: value, the type of the values; element, the type that is combined; identity(); from(x),
+ *  the element of a value; join(a, b), the element of a followed by b; put(), which stores a result in its
  *  components. A shared-memory array of elements needs no alignment beyond that of a double. */
 #ifndef SP_CUDA_OPERATORS_CUH
 #define SP_CUDA_OPERATORS_CUH
@@ -95,8 +95,8 @@ template <typename T> struct matrix_of {
     }
 };
 
-/** Returns the element of the lane that is `away` lanes further on; its own in a lane that has none. All lanes
- *  of the warp must call this. */
+/** Returns the element of the lane that is `away` lanes further on; its own in a lane that has none. All
+ *  lanes of the warp must call this. */
 template <typename T> __device__ inline T lane_down(T mine, int away)
 {
     return __shfl_down_sync(ALL_LANES, mine, away);
@@ -111,7 +111,8 @@ __device__ inline sp_square lane_down(sp_square mine, int away)
             lane_down(mine.d, away)};
 }
 
-/** Calls K::run<O>(), where O is operator l->op for values of type T. Without `any`, K has none for SP_MATRIX. */
+/** Calls K::run<O>(), where O is operator l->op for values of type T. Without `any`, K has none for
+ *  SP_MATRIX. */
 template <typename K, typename T, bool any>
 spmm_status by_operator(const sp_series_launch *l, cudaStream_t stream)
 {

@@ -50,16 +50,16 @@ spmm_status series_run(const sp_series_launch *l)
     return (l->x->v.precision == SPMM_F64 ? f64 : f32)(l, stream);
 }
 
-/** Combines a value of each lane of the warp by the commutative operator O (cuda_operators.cuh). All lanes must
- *  call this; only lane 0 gets the result. */
+/** Combines a value of each lane of the warp by the commutative operator O (cuda_operators.cuh). All lanes
+ *  must call this; only lane 0 gets the result. */
 template <typename O> __device__ inline typename O::element warp_join(typename O::element mine)
 {
     for (int away = WARP / 2; away > 0; away /= 2) mine = O::join(mine, lane_down(mine, away));
     return mine;
 }
 
-/** Combines a value of each thread of the block by the commutative operator O, by shuffles in each warp and then
- *  over the results of the warps. All threads must call this; only thread 0 gets the result. */
+/** Combines a value of each thread of the block by the commutative operator O, by shuffles in each warp and
+ *  then over the results of the warps. All threads must call this; only thread 0 gets the result. */
 template <typename O> __device__ inline typename O::element shuffled_join(typename O::element mine)
 {
     __shared__ typename O::element of_warp[MAX_BLOCK / WARP];
@@ -83,8 +83,8 @@ template <typename E> __device__ inline E *put_shared(E mine)
 }
 
 /** Combines the 32 elements all[0 .. 31] of shared memory, the first half with the second half until one is
- *  left. All lanes of one warp must call this; only lane 0 gets the result. Since Volta, the threads of a warp do
- *  not run in lockstep: `volatile` alone, as in the course report, would be a data race. */
+ *  left. All lanes of one warp must call this; only lane 0 gets the result. Since Volta, the threads of a
+ *  warp do not run in lockstep: `volatile` alone, as in the course report, would be a data race. */
 template <typename O> __device__ inline typename O::element warp_halves(typename O::element *all)
 {
     const int lane = threadIdx.x % WARP;
@@ -97,8 +97,8 @@ template <typename O> __device__ inline typename O::element warp_halves(typename
     return all[0];
 }
 
-/** Combines one element per thread of the block, in the order of the threads: neighbors at distance 1, 2, 4, ...
- *  All threads must call this. Returns the result. */
+/** Combines one element per thread of the block, in the order of the threads: neighbors at distance 1, 2, 4,
+ *  ... All threads must call this. Returns the result. */
 template <typename O> __device__ inline typename O::element block_neighbours(typename O::element mine)
 {
     auto *const all = put_shared(mine);
@@ -139,8 +139,8 @@ template <typename T> __device__ inline T shuffled_sum(T mine) { return shuffled
     const sp_series_ops sp_series_##id = {series_run<launch<double>, launch<float>>, NULL, work_bytes, 0, \
                                           NULL};
 
-/** Defines the functions of the kernel `id`, which reduces by operators: K::run<O>() launches it for operator O.
- *  `any` is true if K::run<O>() exists for SP_MATRIX, too. `divides` is that of sp_series_ops. */
+/** Defines the functions of the kernel `id`, which reduces by operators: K::run<O>() launches it for operator
+ *  O. `any` is true if K::run<O>() exists for SP_MATRIX, too. `divides` is that of sp_series_ops. */
 #define REDUCTION_KERNEL(id, K, any, work_bytes, divides)                                               \
     const sp_series_ops sp_series_##id = {                                                              \
         series_run<by_operator<K, double, any>, by_operator<K, float, any>>, NULL, work_bytes, divides, \

@@ -1,8 +1,9 @@
 /** Kernels sum_nested and sum_full_shared, of which each block launches a second kernel for its own series.
- *  sum_nested is like sum_global in cuda_series_sum_baseline.cu: its partial sums are in global memory. Those of
- *  sum_full_shared are in shared memory; but a kernel does not see the shared memory of the one that launched it,
- *  so they go to global memory and from there to the second kernel's shared memory. This dynamic parallelism needs relocatable device code; only this file is
- *  compiled and linked that way (mk/series.mk). */
+ *  sum_nested is like sum_global in cuda_series_sum_baseline.cu: its partial sums are in global memory. Those
+ *  of sum_full_shared are in shared memory; but a kernel does not see the shared memory of the one that
+ *  launched it, so they go to global memory and from there to the second kernel's shared memory. This dynamic
+ *  parallelism needs relocatable device code; only this file is compiled and linked that way
+ *  (mk/series.mk). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
@@ -54,8 +55,8 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     add_partial(work + m * blockDim.x, divisor, mean + m);
 }
 
-/** Copies the n partial sums of one series to shared memory and adds them there, the second half to the first,
- *  and divides the total by `divisor`. The block needs at least n / 2 threads. */
+/** Copies the n partial sums of one series to shared memory and adds them there, the second half to the
+ *  first, and divides the total by `divisor`. The block needs at least n / 2 threads. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     full_shared_rest_kernel(const T *partial, unsigned n, const T divisor, double *mean)
@@ -71,7 +72,8 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     if (threadIdx.x == 0) *mean = (double)(all[0] / divisor);
 }
 
-/** Like nested_kernel(), but each thread's partial sum is in shared memory until the second kernel needs it. */
+/** Like nested_kernel(), but each thread's partial sum is in shared memory until the second kernel needs
+ *  it. */
 template <typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     full_shared_kernel(const series_view<T> s, int64_t from, T *work, const T divisor, double *mean)

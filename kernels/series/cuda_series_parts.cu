@@ -1,6 +1,6 @@
-/** Reductions of each series by several blocks: sum_blocks and sum_ordered_blocks, in which the last block combines
- *  the results of all, sum_two_launches, in which a second launch does, and sum_host, in which the host does. O is
- *  the operator (cuda_operators.cuh). */
+/** Reductions of each series by several blocks: sum_blocks and sum_ordered_blocks, in which the last block
+ *  combines the results of all, sum_two_launches, in which a second launch does, and sum_host, in which the
+ *  host does. O is the operator (cuda_operators.cuh). */
 #include "kernels/series/cuda_series.cuh"
 extern "C" {
 #include "base/memory.h"
@@ -15,8 +15,8 @@ int parts_of(const sp_series_launch *l) { return l->parts ? l->parts : SP_PARTS;
 /** Size of the results of all blocks. */
 int64_t part_bytes(const sp_series_launch *l) { return l->x->count * parts_of(l) * ELEMENT_BYTES; }
 
-/** Reduces part blockIdx.y of a series over the block. Thread 0 gets the result. With `ordered`, the order of the
- *  values is kept, and the block needs shared memory for one element per thread. */
+/** Reduces part blockIdx.y of a series over the block. Thread 0 gets the result. With `ordered`, the order of
+ *  the values is kept, and the block needs shared memory for one element per thread. */
 template <typename O, bool ordered>
 __device__ inline typename O::element part_of_series(const typename O::value *v, int64_t length)
 {
@@ -27,8 +27,9 @@ __device__ inline typename O::element part_of_series(const typename O::value *v,
 
 /* ---- one launch: the last block to finish a series combines the results ---- */
 
-/** part[m * parts + p] := the result of block p of series m, and mean := the result of series m, which the last of
- *  the blocks writes. finished[m] is the number of blocks that have finished series m; 0 between launches. */
+/** part[m * parts + p] := the result of block p of series m, and mean := the result of series m, which the
+ *  last of the blocks writes. finished[m] is the number of blocks that have finished series m; 0 between
+ *  launches. */
 template <typename O, bool ordered, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     blocks_kernel(const series_view<T> s, const T divisor, double *mean, typename O::element *part,

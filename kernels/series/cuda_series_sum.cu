@@ -1,5 +1,5 @@
-/** Reduces series on the GPU: the default kernels of both layouts (sum_stream and sum_columns), and sum_thread. O
- *  is the operator (cuda_operators.cuh). */
+/** Reduces series on the GPU: the default kernels of both layouts (sum_stream and sum_columns), and
+ *  sum_thread. O is the operator (cuda_operators.cuh). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {

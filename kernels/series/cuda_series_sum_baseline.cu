@@ -1,7 +1,7 @@
-/** Baseline kernels for the reduction of series, kept for comparison with those of cuda_series_sum.cu. They come
- *  from an earlier course report, with which docs/SERIES.md compares this project. One block works on one
- *  series at a time. O is the operator (cuda_operators.cuh). The kernels accept any length of the series and any
- *  block size, not only powers of two. */
+/** Baseline kernels for the reduction of series, kept for comparison with those of cuda_series_sum.cu. They
+ *  come from an earlier course report, with which docs/SERIES.md compares this project. One block works on
+ *  one series at a time. O is the operator (cuda_operators.cuh). The kernels accept any length of the series
+ *  and any block size, not only powers of two. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {

@@ -1,12 +1,12 @@
-/** Reductions by one warp per series, which takes 32 consecutive values at a time and combines them in shared memory
- *  or in registers. The forms whose shared memory is padded need no conditions: lanes compute more than is needed. O
- *  is the operator (cuda_operators.cuh). */
+/** Reductions by one warp per series, which takes 32 consecutive values at a time and combines them in shared
+ *  memory or in registers. The forms whose shared memory is padded need no conditions: lanes compute more
+ *  than is needed. O is the operator (cuda_operators.cuh). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
-/* Elements of a warp in shared memory. Those behind the first 32 are the identity: a padded form combines an element
- * with the one up to 16 places further on. */
+/* Elements of a warp in shared memory. Those behind the first 32 are the identity: a padded form combines an
+ * element with the one up to 16 places further on. */
 enum { ROOM = WARP + WARP / 2 };
 
 /* ---- reductions of one element per lane over a warp; join() returns the result in lane 0 ---- */

@@ -24,13 +24,13 @@ typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS 
  *  values with the same index are contiguous. SP_ANY_LAYOUT marks kernels that accept both layouts. */
 typedef enum sp_series_order { SP_SERIES_MAJOR, SP_INDEX_MAJOR, SP_ANY_LAYOUT } sp_series_order;
 
-/** Operators with which SP_MEAN reduces the values of a series, all of them associative. SP_MATRIX is the only
- *  one that does not commute. The number of components of a result is sp_operator_width().
+/** Operators with which SP_MEAN reduces the values of a series, all of them associative. SP_MATRIX is the
+ *  only one that does not commute. The number of components of a result is sp_operator_width().
  *
- *  SP_SUM: the sum divided by sp_series_launch.divisor. SP_MINIMUM, SP_MAXIMUM: exact. SP_PRODUCT: a mantissa,
- *  0 or from 0.5 up to 1, and the exponent of 2 (0 if the mantissa is 0), as of frexp(), because a product of
- *  many values is beyond the range of any precision. SP_DOT: dot product of the series with itself.
- *  SP_MATRIX: the product of one 2 x 2 matrix per value, sp_square_of(), in order; row-major. */
+ *  SP_SUM: the sum divided by sp_series_launch.divisor. SP_MINIMUM, SP_MAXIMUM: exact. SP_PRODUCT: a
+ *  mantissa, 0 or from 0.5 up to 1, and the exponent of 2 (0 if the mantissa is 0), as of frexp(), because a
+ *  product of many values is beyond the range of any precision. SP_DOT: dot product of the series with
+ *  itself. SP_MATRIX: the product of one 2 x 2 matrix per value, sp_square_of(), in order; row-major. */
 typedef enum sp_operator {
     SP_SUM,
     SP_MINIMUM,
@@ -42,8 +42,8 @@ typedef enum sp_operator {
 } sp_operator;
 
 /** Operators that a kernel offers. SP_NO_OPERATOR: its step does not reduce. SP_SUM_ALONE: SP_SUM.
- *  SP_COMMUTATIVE: all but SP_MATRIX, because the kernel changes the order of the values. SP_ANY_OPERATOR: all,
- *  because the kernel keeps the order of the values. */
+ *  SP_COMMUTATIVE: all but SP_MATRIX, because the kernel changes the order of the values. SP_ANY_OPERATOR:
+ *  all, because the kernel keeps the order of the values. */
 typedef enum sp_operators { SP_NO_OPERATOR, SP_SUM_ALONE, SP_COMMUTATIVE, SP_ANY_OPERATOR } sp_operators;
 
 enum {
@@ -63,8 +63,8 @@ typedef struct sp_square {
     uint32_t a, b, c, d;
 } sp_square;
 
-/** Returns the matrix of a value: (1 h; k 1 + h k), where h and k are made of the bits of x. Its determinant is
- *  1, so that no product vanishes. */
+/** Returns the matrix of a value: (1 h; k 1 + h k), where h and k are made of the bits of x. Its determinant
+ *  is 1, so that no product vanishes. */
 SP_BOTH static inline sp_square sp_square_of(double x)
 {
     uint64_t bits;
@@ -189,8 +189,8 @@ const sp_series_kernel *sp_series_find(const char *id);
 /** Returns 1 if kernel k offers the operator, or if its step does not reduce; else 0. */
 int sp_series_offers(const sp_series_kernel *k, sp_operator op);
 
-/** Returns the first kernel in the registry for the given step, device, layout and operator that this build can
- *  run; NULL if there is none. */
+/** Returns the first kernel in the registry for the given step, device, layout and operator that this build
+ *  can run; NULL if there is none. */
 const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_series_order layout,
                                           sp_operator op);
 

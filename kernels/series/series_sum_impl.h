@@ -80,8 +80,8 @@ static double NAME(one)(const sp_series *x, way how, int64_t m, double divisor)
     return (double)((sum + rest) / (T)divisor);
 }
 
-/** Reduces series m by an operator other than SP_SUM, value after value, and stores the components of the result at out[0],
- *  out[count], .., where count is x->count. */
+/** Reduces series m by an operator other than SP_SUM, value after value, and stores the components of the
+ *  result at out[0], out[count], .., where count is x->count. */
 static void NAME(reduce)(const sp_series *x, sp_operator op, int64_t m, double *out)
 {
     const int rows = x->layout == SP_SERIES_MAJOR;

@@ -267,7 +267,8 @@ static spmm_status gather_numbers(const sp_series_job *job, const double *mine, 
 }
 
 /** Compares the result of an operator for sampled series i with the reference: minima, maxima and matrices
- *  exactly, means within 2 gamma_n times the mean of |x|, products and dot products within 2 gamma_n relatively.
+ *  exactly, means within 2 gamma_n times the mean of |x|, products and dot products within 2 gamma_n
+ *  relatively.
  *  \param [in] all  [sp_operator_width(op) x job->count] results for all series */
 static void compare_reduced(const sp_series_job *job, const double *all, int64_t i, sp_series_record *r)
 {

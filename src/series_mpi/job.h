@@ -1,7 +1,7 @@
 /** State of one run of series_mpi (sp_series_job), and the functions that work on it. main.c calls the phases
  *  in order. load.c distributes the series over the ranks, run.c runs and times the steps, check.c runs the
- *  sequential program and checks results, reduced.c computes the references of --operator, finish.c checks and writes Pearson's coefficients, and
- *  sum_accuracy.c makes the table of --accuracy. */
+ *  sequential program and checks results, reduced.c computes the references of --operator, finish.c checks
+ *  and writes Pearson's coefficients, and sum_accuracy.c makes the table of --accuracy. */
 #ifndef SP_SERIES_MPI_JOB_H
 #define SP_SERIES_MPI_JOB_H
 
@@ -102,8 +102,8 @@ void sp_series_free(spmm_device device, void *p);
  *  \return SPMM_OK, or the errors of sp_series_alloc() */
 spmm_status sp_series_give_work(const sp_series_kernel *k, const sp_series_launch *launch, void **work);
 
-/** Computes s->reduced, the reference results of job->options.op for the sampled series: products and dot products
- *  in long double, matrices in the order of the values. Local; called on rank 0 only.
+/** Computes s->reduced, the reference results of job->options.op for the sampled series: products and dot
+ *  products in long double, matrices in the order of the values. Local; called on rank 0 only.
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_series_reduce_sample(const sp_series_job *job, sp_series_sample *s);
 
