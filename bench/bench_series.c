@@ -48,7 +48,7 @@ static spmm_status prepare(series *b)
                                 .spread = b->spread.data,
                                 .threads = b->binding.threads};
     for (int i = 0; i < 3; i++)
-        TRY(sp_series_default(steps[i], b->binding.device, SP_SERIES_MAJOR)->ops->run(&l));
+        TRY(sp_series_default(steps[i], b->binding.device, SP_SERIES_MAJOR, SP_SUM)->ops->run(&l));
     return wait_for(b);
 }
 
@@ -95,7 +95,8 @@ static spmm_status measure(const series *b, sp_pearson *p, const sp_series_kerne
 
 static spmm_status one(series *b, int64_t count, int64_t length, spmm_precision precision, const char *commit)
 {
-    const sp_series_kernel *const kernel = sp_series_default(SP_PEARSON, b->binding.device, SP_SERIES_MAJOR);
+    const sp_series_kernel *const kernel = sp_series_default(SP_PEARSON, b->binding.device, SP_SERIES_MAJOR,
+                                                             SP_SUM);
     const int r = b->grid.rank;
     sp_pearson *p = NULL;
     int64_t *begin;

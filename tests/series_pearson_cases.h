@@ -15,7 +15,8 @@
 #include "series_mpi/pearson.h"
 #include "test_mpi.h"
 
-/** What a case has on this rank. One grid serves all cases, because on GPUs it starts NCCL, which takes a second. */
+/** What a case has on this rank. One grid serves all cases, because on GPUs it starts NCCL, which takes a
+ *  second. */
 typedef struct fixture {
     sp_grid grid;
     int64_t count, length, *begin; /* series of all ranks, values per series, first series of each rank */
@@ -104,8 +105,8 @@ static void set_up(fixture *f, const sp_grid *grid, int64_t count, int64_t lengt
     f->spread = room(space, f->x.count * (int64_t)sizeof *f->spread);
     const sp_series_launch l = {
         .x = &f->x, .divisor = (double)length, .mean = mean, .spread = f->spread, .threads = 1};
-    CHECK_INT(sp_series_default(SP_MEAN, space, SP_SERIES_MAJOR)->ops->run(&l), SPMM_OK);
-    CHECK_INT(sp_series_default(SP_DEVIATION, space, SP_SERIES_MAJOR)->ops->run(&l), SPMM_OK);
+    CHECK_INT(sp_series_default(SP_MEAN, space, SP_SERIES_MAJOR, SP_SUM)->ops->run(&l), SPMM_OK);
+    CHECK_INT(sp_series_default(SP_DEVIATION, space, SP_SERIES_MAJOR, SP_SUM)->ops->run(&l), SPMM_OK);
     if (space == SPMM_CUDA) CHECK_INT(sp_device_sync(), SPMM_OK);
     done_with(space, mean);
     const spmm_status status = sp_pearson_create(&f->grid, &f->x, f->begin, k, 1, &f->pearson);
@@ -206,8 +207,8 @@ static void check_ties(const sp_grid *grid, const sp_series_kernel *k)
     }
     double *const mean = room(k->device, f.x.count * 8);
     const sp_series_launch l = {.x = &f.x, .divisor = LENGTH, .mean = mean, .spread = f.spread, .threads = 1};
-    CHECK_INT(sp_series_default(SP_MEAN, k->device, SP_SERIES_MAJOR)->ops->run(&l), SPMM_OK);
-    CHECK_INT(sp_series_default(SP_DEVIATION, k->device, SP_SERIES_MAJOR)->ops->run(&l), SPMM_OK);
+    CHECK_INT(sp_series_default(SP_MEAN, k->device, SP_SERIES_MAJOR, SP_SUM)->ops->run(&l), SPMM_OK);
+    CHECK_INT(sp_series_default(SP_DEVIATION, k->device, SP_SERIES_MAJOR, SP_SUM)->ops->run(&l), SPMM_OK);
     CHECK_INT(sp_pearson_collect(f.pearson, f.spread, &wanted, &result), SPMM_OK);
     done_with(k->device, mean);
     if (f.grid.rank == 0) {

@@ -1,5 +1,5 @@
 /* limit: 300 */
-#include "series_kernels_cases.h"
+#include "series_operators_cases.h"
 
 int main(void)
 {
@@ -13,6 +13,7 @@ int main(void)
         return 1;
     }
     test_device(SPMM_CUDA);
+    test_operators_of(SPMM_CUDA);
     sp_device_close();
     return test_end();
 }

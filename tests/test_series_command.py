@@ -150,6 +150,28 @@ with test("a record has what its run was, and each step's bytes, operations and 
     share = r["roofline"]["bytes"] / r["seconds"]["median"] / r["roofline"]["copy_bytes_per_second"]
     assert abs(share / r["roofline"]["copy_share"] - 1) < 1e-6
 
+with test("step mean reduces by each operator, in either layout, on any number of ranks, and its record says so"):
+    for operator, width, flops in (("minimum", 1, 1), ("maximum", 1, 1), ("product", 2, 1), ("dot", 1, 2), ("matrix", 4, 12)):
+        for ranks, layout, precision in ((1, "series", "f32"), (3, "index", "f64")):
+            result = series("-m", 20, "-n", 1001, "--operator", operator, "--kernel", "all", "--layout", layout, "-p", precision,
+                            "--verify", "full", ranks=ranks)
+            passed(result, operator)
+            found = [r for r in result.records if r["step"] == "mean"]
+            assert {"cpu_sum_serial", "cpu_sum_ordered"} == {r["kernel"] for r in found}, found
+            equal({r["step"] for r in result.records}, {"generate", "mean"}, "steps")
+            for r in found:
+                equal((r["run"]["operator"], r["run"]["blocks_per_series"]), (operator, 0), "run")
+                equal(r["check"]["checked"], 20 * (width if operator == "matrix" else 1), "checked")
+                equal((r["roofline"]["bytes"], r["roofline"]["flops"]),
+                      (20 * 1001 * (8 if precision == "f64" else 4) + 8 * width * 20, flops * 20 * 1001), "work")
+            within(result.out, f"\n{operator} ")
+    equal(series("-m", 5, "-n", 9).records[1]["run"]["operator"], "sum", "the default")
+
+with test("products of values of any size are found, of the values of a file, too"):
+    values = [[1e300] * 40, [-1e-300] * 39 + [3], [5] * 20 + [0] + [7] * 19]
+    path = scratch("sizes.csv", "".join(",".join(map(str, row)) + "\n" for row in values))
+    passed(series(path, "--operator", "product", "--kernel", "all", ranks=2))
+
 with test("a CSV file gets one header and a row a step"):
     path = scratch("out.csv")
     for _ in range(2):
@@ -188,6 +210,12 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("--kernel", "cpu_sun"), "did you mean cpu_sum?"), (("-length", "9"), "did you mean --length?"),
                        (("--seres", "9"), "did you mean --series?"), (("--tolerance", "1"), "--accuracy"),
                        (("--seed", "3", "file"), "--seed"), (("-d", "cpu", "--block-size", "64"), "--block-size"),
+                       (("-d", "cpu", "--blocks-per-series", "2,4"), "--blocks-per-series"),
+                       (("--blocks-per-series", "2,0"), "--blocks-per-series 0"), (("--operator", "max"), "expected one of sum"),
+                       (("--operator", "dot", "--steps", "mean,deviation"), "need means"),
+                       (("--operator", "dot", "--steps", "generate"), "step mean"),
+                       (("--operator", "matrix", "--accuracy"), "--accuracy"),
+                       (("--operator", "minimum", "--kernel", "cpu_sum"), "--operator minimum"),
                        (("--st", "9"), "ambiguous: --start or --steps"), (("-o", "r", "--csv", "r"), "one file, r")):
         result = run(*args, program=SERIES, ranks=2, records=False)
         if part == "walk_tiles" and result.code == 4:
@@ -229,6 +257,11 @@ with test("a result that is wrong fails the run, with the series that it is"):
         equal(result.records[0]["check"]["passed"], False, steps)
     result = series("-m", 9, "-n", 20, ranks=2, env={"SPMM_FAULT": "step:0:wrong"})
     equal(result.code, 1, "all steps")
+    for operator in ("minimum", "maximum", "product", "dot", "matrix"):
+        result = series("-m", 9, "-n", 20, "--steps", "mean", "--operator", operator, ranks=2,
+                        env={"SPMM_FAULT": "step:0:wrong"})
+        equal(result.code, 1, f"{operator}: {result.err}")
+        within(result.out, "wrong, series 0: ")
 
 STAGES = sorted({name for file in (ROOT / "src/series_mpi").glob("*.c")
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})

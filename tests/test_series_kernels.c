@@ -1,5 +1,5 @@
 /* limit: 300 */
-#include "series_kernels_cases.h"
+#include "series_operators_cases.h"
 
 int main(void)
 {
@@ -16,9 +16,21 @@ int main(void)
         const sp_series_kernel *const k = sp_series_kernels(&count);
         for (int i = 0; i < count; i++) CHECK(sp_series_find(k[i].id) == &k[i]);
         for (int s = 0; s < SP_STEPS; s++)
-            CHECK(sp_series_default((sp_step)s, SPMM_CPU, SP_SERIES_MAJOR) != NULL);
+            CHECK(sp_series_default((sp_step)s, SPMM_CPU, SP_SERIES_MAJOR, SP_SUM) != NULL);
         CHECK(sp_series_find("no such kernel") == NULL);
     }
+    TEST("every operator has a default on the CPU in both layouts, and on a GPU if the build has kernels") {
+        for (int op = 0; op < SP_OPERATORS; op++)
+            for (int layout = 0; layout < SP_ANY_LAYOUT; layout++) {
+                const sp_series_kernel *const k = sp_series_default(SP_MEAN, SPMM_CPU,
+                                                                    (sp_series_order)layout, (sp_operator)op);
+                CHECK(k != NULL && sp_series_offers(k, (sp_operator)op));
+                const int none = sp_series_find("sum_ordered")->ops->missing != NULL;
+                CHECK((sp_series_default(SP_MEAN, SPMM_CUDA, (sp_series_order)layout, (sp_operator)op) ==
+                       NULL) == none);
+            }
+    }
     test_device(SPMM_CPU);
+    test_operators_of(SPMM_CPU);
     return test_end();
 }

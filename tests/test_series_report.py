@@ -40,6 +40,13 @@ with test("a step's row: rates, share of a copy, GFLOP/s, speed-up over the sequ
     equal([row[n] for n in ("of copy", "GB/s", "serial ms", "speed-up", "check")], ["-", "4", "-", "-", "not checked"])
     within("\n".join(study.text()), "== Steps of series ==")
 
+with test("operators and numbers of blocks per series are rows of their own"):
+    study = analysed(step(1.0), step(2.0, operator="minimum"), step(3.0, kernel="sum_blocks", parts=2),
+                     step(4.0, kernel="sum_blocks", parts=8), step(5.0, "generate", "cpu_walk", operator="minimum"))
+    found = [tuple(row[:2]) for row in steps.table(study.steps[0]).rows]
+    equal(sorted(found), [("generate", "cpu_walk"), ("mean", "cpu_sum"), ("mean", "sum_blocks /2"), ("mean", "sum_blocks /8"),
+                          ("minimum", "cpu_sum")])
+
 with test("a sequential program that did a sample is marked, and one that did everything counts before it"):
     study = analysed(step(1.0, share=0.25), step(0.5, kernel="cpu_other", share=0.25, sequential=6.0))
     equal([r[9] for r in steps.table(study.steps[0]).rows], ["5000*", "5000*"])

@@ -18,6 +18,7 @@ VERDICTS = (SLOWER, FASTER, UNKNOWN, SAME)
 DEFAULT_TOLERANCE = 0.05  # without --fail-over
 RUN_NAMES = ("k", "device", "kernel", "format", "precision", "ranks", "threads")
 STEP_NAMES = ("device", "precision", "ranks", "threads", "block")
+STEP_DEFAULTS = {"operator": "sum", "blocks_per_series": 4}
 # of an environment: what names this run of the study, and not what it ran on
 NO_FACTS = ("id", "started", "study", "slurm")
 LOADED = 1.0  # a load average that differs by as much may matter
@@ -35,7 +36,8 @@ def asked(record):
     elif "series" in record:
         found = {"matrix": record["series"]["source"], "step": record["step"], "kernel": record["kernel"],
                  **{n: record["series"][n] for n in ("count", "length", "layout")},
-                 **{n: record["run"].get(n) for n in STEP_NAMES}}
+                 **{n: record["run"].get(n) for n in STEP_NAMES},
+                 **{n: record["run"].get(n) for n, default in STEP_DEFAULTS.items() if record["run"].get(n) != default}}
     else:
         found = {"matrix": record["matrix"]["source"], **{n: record["run"][n] for n in RUN_NAMES},
                  "grid": "{}x{}".format(*record["run"]["grid"]), **more}

@@ -265,13 +265,18 @@ class StepPoint(Measured):
 
     @property
     def step(self):
-        return self.runs[0]["step"]
+        """As series_mpi's own table names it: step mean by the operator, if that is not the sum."""
+        operator = self.run("operator")
+        return self.runs[0]["step"] if operator in (None, "sum") or self.runs[0]["step"] != "mean" else operator
 
     @property
     def kernel(self):
-        """With the threads of a block, where somebody chose them, and the strategy of a sum."""
-        block, reduce = self.run("block"), (self.runs[0].get("sum") or {}).get("reduce") or "none"
-        return self.runs[0]["kernel"] + (f", block {block}" if block else "") + (f", {reduce}" if reduce != "none" else "")
+        """With the blocks of a series, where they are several, the threads of a block, where somebody chose them, and the
+        strategy of a sum."""
+        block, parts = self.run("block"), self.run("blocks_per_series")
+        reduce = (self.runs[0].get("sum") or {}).get("reduce") or "none"
+        more = [f" /{parts}" if parts else "", f", block {block}" if block else "", f", {reduce}" if reduce != "none" else ""]
+        return self.runs[0]["kernel"] + "".join(more)
 
     @property
     def flop(self):

@@ -25,7 +25,22 @@ static void sum_series(const sp_series_launch *l, way how, int threads)
 }
 
 static spmm_status lanes(const sp_series_launch *l) { return sum_series(l, LANES_WAY, l->threads), SPMM_OK; }
-static spmm_status serial(const sp_series_launch *l) { return sum_series(l, SERIAL_WAY, 1), SPMM_OK; }
+
+/** Reduces by any operator, value after value. */
+static spmm_status ordered(const sp_series_launch *l, int threads)
+{
+    const sp_series *const x = l->x;
+    if (l->op == SP_SUM) return sum_series(l, SERIAL_WAY, threads), SPMM_OK;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t m = 0; m < x->count; m++)
+        if (x->v.precision == SPMM_F64)
+            reduce_f64(x, l->op, m, l->mean + m);
+        else
+            reduce_f32(x, l->op, m, l->mean + m);
+    return SPMM_OK;
+}
+static spmm_status serial(const sp_series_launch *l) { return ordered(l, 1); }
+static spmm_status by_threads(const sp_series_launch *l) { return ordered(l, l->threads); }
 static spmm_status pairwise(const sp_series_launch *l)
 {
     return sum_series(l, PAIRWISE_WAY, l->threads), SPMM_OK;
@@ -53,6 +68,7 @@ static spmm_status columns(const sp_series_launch *l)
 const sp_series_ops sp_series_cpu_sum = {.run = lanes};
 const sp_series_ops sp_series_cpu_sum_columns = {.run = columns};
 const sp_series_ops sp_series_cpu_sum_serial = {.run = serial};
+const sp_series_ops sp_series_cpu_sum_ordered = {.run = by_threads};
 const sp_series_ops sp_series_cpu_sum_pairwise = {.run = pairwise};
 const sp_series_ops sp_series_cpu_sum_compensated = {.run = compensated};
 

@@ -10,6 +10,7 @@
 extern "C" {
 #include "kernels/series/series.h"
 }
+#include "kernels/series/cuda_operators.cuh"
 
 namespace {
 
@@ -49,31 +50,100 @@ spmm_status series_run(const sp_series_launch *l)
     return (l->x->v.precision == SPMM_F64 ? f64 : f32)(l, stream);
 }
 
-/** Sums a value over the warp. All lanes must call this; only lane 0 gets the sum. */
-template <typename T> __device__ inline T warp_sum(T sum)
+/** Combines a value of each lane of the warp by the commutative operator O (cuda_operators.cuh). All lanes
+ *  must call this; only lane 0 gets the result. */
+template <typename O> __device__ inline typename O::element warp_join(typename O::element mine)
 {
-    for (int away = WARP / 2; away > 0; away /= 2) sum += __shfl_down_sync(ALL_LANES, sum, away);
-    return sum;
+    for (int away = WARP / 2; away > 0; away /= 2) mine = O::join(mine, lane_down(mine, away));
+    return mine;
 }
 
-/** Sums a value over the block, by shuffles in each warp and then over the sums of the warps. All threads
- *  must call this; only thread 0 gets the sum. */
-template <typename T> __device__ inline T shuffled_sum(T sum)
+/** Combines a value of each thread of the block by the commutative operator O, by shuffles in each warp and
+ *  then over the results of the warps. All threads must call this; only thread 0 gets the result. */
+template <typename O> __device__ inline typename O::element shuffled_join(typename O::element mine)
 {
-    __shared__ T of_warp[MAX_BLOCK / WARP];
+    __shared__ typename O::element of_warp[MAX_BLOCK / WARP];
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    sum = warp_sum(sum);
+    mine = warp_join<O>(mine);
     __syncthreads(); /* threads of the previous call may still be reading of_warp */
-    if (lane == 0) of_warp[warp] = sum;
+    if (lane == 0) of_warp[warp] = mine;
     __syncthreads();
-    if (warp == 0) sum = warp_sum(lane < (int)(blockDim.x / WARP) ? of_warp[lane] : T(0));
-    return sum;
+    if (warp == 0) mine = warp_join<O>(lane < (int)(blockDim.x / WARP) ? of_warp[lane] : O::identity());
+    return mine;
 }
+
+/** Stores one element per thread in shared memory, and returns the array of all of them. */
+template <typename E> __device__ inline E *put_shared(E mine)
+{
+    E *const all = shared_memory<E>();
+    __syncthreads(); /* all threads must have read the result of the previous series */
+    all[threadIdx.x] = mine;
+    __syncthreads();
+    return all;
+}
+
+/** Combines the 32 elements all[0 .. 31] of shared memory, the first half with the second half until one is
+ *  left. All lanes of one warp must call this; only lane 0 gets the result. Since Volta, the threads of a
+ *  warp do not run in lockstep: `volatile` alone, as in the course report, would be a data race. */
+template <typename O> __device__ inline typename O::element warp_halves(typename O::element *all)
+{
+    const int lane = threadIdx.x % WARP;
+    __syncwarp();
+#pragma unroll
+    for (int away = WARP / 2; away > 0; away /= 2) {
+        if (lane < away) all[lane] = O::join(all[lane], all[lane + away]);
+        __syncwarp();
+    }
+    return all[0];
+}
+
+/** Combines one element per thread of the block, in the order of the threads: neighbors at distance 1, 2, 4,
+ *  ... All threads must call this. Returns the result. */
+template <typename O> __device__ inline typename O::element block_neighbours(typename O::element mine)
+{
+    auto *const all = put_shared(mine);
+    for (unsigned away = 1; away < blockDim.x; away *= 2) {
+        if (threadIdx.x % (2 * away) == 0 && threadIdx.x + away < blockDim.x)
+            all[threadIdx.x] = O::join(all[threadIdx.x], all[threadIdx.x + away]);
+        __syncthreads();
+    }
+    return all[0];
+}
+
+/** Reduces this thread's values of v[from .. to - 1]: every blockDim.x-th value. */
+template <typename O>
+__device__ inline typename O::element strided(const typename O::value *v, int64_t from, int64_t to)
+{
+    auto mine = O::identity();
+    for (int64_t i = from + threadIdx.x; i < to; i += blockDim.x) mine = O::join(mine, O::from(v[i]));
+    return mine;
+}
+
+/** Reduces this thread's values of v[from .. to - 1]: consecutive ones, those of the next thread follow. */
+template <typename O>
+__device__ inline typename O::element consecutive(const typename O::value *v, int64_t from, int64_t to)
+{
+    const int64_t each = (to - from + blockDim.x - 1) / blockDim.x, first = from + threadIdx.x * each;
+    auto mine = O::identity();
+    for (int64_t i = first; i < first + each && i < to; i++) mine = O::join(mine, O::from(v[i]));
+    return mine;
+}
+
+/** Sums a value over the block. All threads must call this; only thread 0 gets the sum. */
+template <typename T> __device__ inline T shuffled_sum(T mine) { return shuffled_join<sum_of<T>>(mine); }
 
 } // namespace
 
 /** Defines the functions of the kernel `id`: the launchers are launch<double> and launch<float>. */
-#define SERIES_KERNEL(id, launch, work_bytes) \
-    const sp_series_ops sp_series_##id = {series_run<launch<double>, launch<float>>, NULL, work_bytes, NULL};
+#define SERIES_KERNEL(id, launch, work_bytes)                                                             \
+    const sp_series_ops sp_series_##id = {series_run<launch<double>, launch<float>>, NULL, work_bytes, 0, \
+                                          NULL};
+
+/** Defines the functions of the kernel `id`, which reduces by operators: K::run<O>() launches it for operator
+ *  O. `any` is true if K::run<O>() exists for SP_MATRIX, too. `divides` is that of sp_series_ops. */
+#define REDUCTION_KERNEL(id, K, any, work_bytes, divides)                                               \
+    const sp_series_ops sp_series_##id = {                                                              \
+        series_run<by_operator<K, double, any>, by_operator<K, float, any>>, NULL, work_bytes, divides, \
+        NULL};
 
 #endif

@@ -50,4 +50,4 @@ spmm_status dots(const sp_dots *d)
 
 } // namespace
 
-const sp_series_ops sp_series_cublas = {NULL, dots, NULL, NULL};
+const sp_series_ops sp_series_cublas = {NULL, dots, NULL, 0, NULL};

@@ -1,96 +1,112 @@
-/** Computes means of series on the GPU: the default kernels of both layouts (sum_stream and sum_columns), and
- *  sum_thread. */
+/** Reduces series on the GPU: the default kernels of both layouts (sum_stream and sum_columns), and
+ *  sum_thread. O is the operator (cuda_operators.cuh). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
-/* ---- means of series-major series ---- */
+/* ---- series-major series ---- */
 
 enum { STREAM_THREADS = 256, STREAM_AHEAD = 4, SHORT_BYTES = 4096 };
 
-__device__ inline double sum_of(const double2 &v) { return v.x + v.y; }
-__device__ inline float sum_of(const float4 &v) { return (v.x + v.y) + (v.z + v.w); }
-
-/** Returns the sum of one thread's share of the n values of a series. Thread number `thread` of `threads`
- *  threads sums every threads-th vector, with several loads in flight. */
-template <typename T> __device__ inline T part_of(const T *v, int64_t n, int thread, int threads)
+template <typename O> __device__ inline typename O::element join_of(const double2 &v)
 {
+    return O::join(O::from(v.x), O::from(v.y));
+}
+template <typename O> __device__ inline typename O::element join_of(const float4 &v)
+{
+    return O::join(O::join(O::from(v.x), O::from(v.y)), O::join(O::from(v.z), O::from(v.w)));
+}
+
+/** Reduces one thread's share of the n values of a series. Thread number `thread` of `threads` threads takes
+ *  every threads-th vector, with several loads in flight. */
+template <typename O>
+__device__ inline typename O::element part_of(const typename O::value *v, int64_t n, int thread, int threads)
+{
+    typedef typename O::value T;
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
     using vector = typename vector_of<T, WIDE>::type;
     const vector *const at = (const vector *)v;
     const int64_t vectors = n / WIDE;
-    T sum[STREAM_AHEAD] = {};
+    typename O::element part[STREAM_AHEAD];
+#pragma unroll
+    for (int j = 0; j < STREAM_AHEAD; j++) part[j] = O::identity();
     int64_t i = thread;
     for (; i + (STREAM_AHEAD - 1) * threads < vectors; i += STREAM_AHEAD * threads) {
         vector read[STREAM_AHEAD];
 #pragma unroll
         for (int j = 0; j < STREAM_AHEAD; j++) read[j] = __ldcs(at + i + j * threads);
 #pragma unroll
-        for (int j = 0; j < STREAM_AHEAD; j++) sum[j] += sum_of(read[j]);
+        for (int j = 0; j < STREAM_AHEAD; j++) part[j] = O::join(part[j], join_of<O>(read[j]));
     }
-    for (; i < vectors; i += threads) sum[0] += sum_of(__ldcs(at + i));
-    for (int64_t k = vectors * WIDE + thread; k < n; k += threads) sum[1] += v[k];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    for (; i < vectors; i += threads) part[0] = O::join(part[0], join_of<O>(__ldcs(at + i)));
+    for (int64_t k = vectors * WIDE + thread; k < n; k += threads) part[1] = O::join(part[1], O::from(v[k]));
+    return O::join(O::join(part[0], part[1]), O::join(part[2], part[3]));
 }
 
-/** Computes means with one block per series. */
-template <typename T>
+/** Reduces series with one block per series. */
+template <typename O, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     stream_kernel(const series_view<T> s, const T divisor, double *mean)
 {
     for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
-        const T sum = shuffled_sum(part_of(s.v + m * s.across, s.length, threadIdx.x, blockDim.x));
-        if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
+        const auto all = shuffled_join<O>(part_of<O>(s.v + m * s.across, s.length, threadIdx.x, blockDim.x));
+        if (threadIdx.x == 0) O::put(all, divisor, mean + m, s.count);
     }
 }
 
-/** Computes means with one warp per series, because a short series does not keep a block busy. */
-template <typename T>
+/** Reduces series with one warp per series, because a short series does not keep a block busy. */
+template <typename O, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     stream_short_kernel(const series_view<T> s, const T divisor, double *mean)
 {
     const int lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
     for (int64_t m = (int64_t)blockIdx.x * warps + threadIdx.x / WARP; m < s.count;
          m += (int64_t)gridDim.x * warps) {
-        const T sum = warp_sum(part_of(s.v + m * s.across, s.length, lane, WARP));
-        if (lane == 0) mean[m] = (double)(sum / divisor);
+        const auto all = warp_join<O>(part_of<O>(s.v + m * s.across, s.length, lane, WARP));
+        if (lane == 0) O::put(all, divisor, mean + m, s.count);
     }
 }
 
-template <typename T> spmm_status run_stream(const sp_series_launch *l, cudaStream_t stream)
-{
-    const series_view<T> s = view_of<T>(l->x);
-    const int block = l->block ? l->block : STREAM_THREADS;
-    if (s.length * (int64_t)sizeof(T) <= SHORT_BYTES)
-        stream_short_kernel<T>
-            <<<grid_of(s.count, block / WARP), block, 0, stream>>>(s, (T)l->divisor, l->mean);
-    else
-        stream_kernel<T><<<grid_of(s.count, 1), block, 0, stream>>>(s, (T)l->divisor, l->mean);
-    return sp_device_launched("sum_stream");
-}
+struct by_stream {
+    template <typename O> static spmm_status run(const sp_series_launch *l, cudaStream_t stream)
+    {
+        typedef typename O::value T;
+        const series_view<T> s = view_of<T>(l->x);
+        const int block = l->block ? l->block : STREAM_THREADS;
+        if (s.length * (int64_t)sizeof(T) <= SHORT_BYTES)
+            stream_short_kernel<O, T>
+                <<<grid_of(s.count, block / WARP), block, 0, stream>>>(s, (T)l->divisor, l->mean);
+        else
+            stream_kernel<O, T><<<grid_of(s.count, 1), block, 0, stream>>>(s, (T)l->divisor, l->mean);
+        return sp_device_launched("sum_stream");
+    }
+};
 
-/* ---- means of index-major series: adjacent threads sum adjacent series ---- */
+/* ---- index-major series: adjacent threads reduce adjacent series ---- */
 
-template <typename T>
+template <typename O, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     thread_kernel(const series_view<T> s, const T divisor, double *mean)
 {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     for (int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; m < s.count; m += stride) {
-        T sum = 0;
-        for (int64_t i = 0; i < s.length; i++) sum += s.v[i * s.along + m];
-        mean[m] = (double)(sum / divisor);
+        auto all = O::identity();
+        for (int64_t i = 0; i < s.length; i++) all = O::join(all, O::from(s.v[i * s.along + m]));
+        O::put(all, divisor, mean + m, s.count);
     }
 }
 
-template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStream_t stream)
-{
-    int block;
-    TRY(series_block(l, thread_kernel<T>, 0, &block));
-    thread_kernel<T>
-        <<<grid_of(l->x->count, block), block, 0, stream>>>(view_of<T>(l->x), (T)l->divisor, l->mean);
-    return sp_device_launched("sum_thread");
-}
+struct by_thread {
+    template <typename O> static spmm_status run(const sp_series_launch *l, cudaStream_t stream)
+    {
+        typedef typename O::value T;
+        int block;
+        TRY(series_block(l, thread_kernel<O, T>, 0, &block));
+        thread_kernel<O, T>
+            <<<grid_of(l->x->count, block), block, 0, stream>>>(view_of<T>(l->x), (T)l->divisor, l->mean);
+        return sp_device_launched("sum_thread");
+    }
+};
 
 /* The values of each series are divided into COLUMN_PARTS ranges of indices, which different blocks sum. The
  * number is large enough to keep all multiprocessors busy even if there are few series. */
@@ -128,10 +144,9 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-int64_t columns_bytes(const sp_series *x, int block)
+int64_t columns_bytes(const sp_series_launch *l)
 {
-    (void)block;
-    return COLUMN_PARTS * x->count * sp_value_size(x->v.precision);
+    return COLUMN_PARTS * l->x->count * sp_value_size(l->x->v.precision);
 }
 
 template <typename T> spmm_status run_columns(const sp_series_launch *l, cudaStream_t stream)
@@ -148,6 +163,6 @@ template <typename T> spmm_status run_columns(const sp_series_launch *l, cudaStr
 
 } // namespace
 
-SERIES_KERNEL(sum_stream, run_stream, NULL)
-SERIES_KERNEL(sum_thread, run_thread, NULL)
+REDUCTION_KERNEL(sum_stream, by_stream, false, NULL, 0)
+REDUCTION_KERNEL(sum_thread, by_thread, true, NULL, 0)
 SERIES_KERNEL(sum_columns, run_columns, columns_bytes)

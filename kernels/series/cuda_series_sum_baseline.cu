@@ -1,55 +1,31 @@
-/** Baseline kernels for the means of series, kept for comparison with those of cuda_series_sum.cu. They come
- *  from an earlier course report, with which docs/SERIES.md compares this project. One block works on one
- *  series at a time, except in sum_blocks. The kernels accept any length of the series and any block size,
- *  not only powers of two. */
+/** Baseline kernels for the reduction of series, kept for comparison with those of cuda_series_sum.cu. They
+ *  come from an earlier course report, with which docs/SERIES.md compares this project. One block works on
+ *  one series at a time. O is the operator (cuda_operators.cuh). The kernels accept any length of the series
+ *  and any block size, not only powers of two. */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
 
-/** Returns the sum of this thread's values of v[from .. to - 1]: every blockDim.x-th value. */
-template <typename T> __device__ inline T strided(const T *v, int64_t from, int64_t to)
-{
-    T sum = 0;
-    for (int64_t i = from + threadIdx.x; i < to; i += blockDim.x) sum += v[i];
-    return sum;
-}
+/* ---- reductions of one element per thread over a block; join() returns the result in thread 0 ---- */
 
-/** Stores one value per thread in shared memory, and returns the array of all values. */
-template <typename T> __device__ inline T *put_shared(T mine)
-{
-    T *const all = shared_memory<T>();
-    __syncthreads(); /* all threads must have read the sum of the previous series */
-    all[threadIdx.x] = mine;
-    __syncthreads();
-    return all;
-}
-
-/* ---- reductions of one value per thread over a block; add() returns the sum in thread 0 ---- */
-
-/** Reduction that adds neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
+/** Reduction that combines neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
 struct neighboured {
     static const bool ordered = false;
-    template <typename T> static __device__ T add(T mine)
+    template <typename O> static __device__ typename O::element join(typename O::element mine)
     {
-        T *const all = put_shared(mine);
-        for (unsigned away = 1; away < blockDim.x; away *= 2) {
-            if (threadIdx.x % (2 * away) == 0 && threadIdx.x + away < blockDim.x)
-                all[threadIdx.x] += all[threadIdx.x + away];
-            __syncthreads();
-        }
-        return all[0];
+        return block_neighbours<O>(mine);
     }
 };
 
-/** Reduction that adds the second half of the values to the first half until one value is left. */
+/** Reduction that combines the first half of the values with the second half until one value is left. */
 struct interleaved {
     static const bool ordered = false;
-    template <typename T> static __device__ T add(T mine)
+    template <typename O> static __device__ typename O::element join(typename O::element mine)
     {
-        T *const all = put_shared(mine);
+        auto *const all = put_shared(mine);
         for (unsigned n = blockDim.x; n > 1; n = (n + 1) / 2) {
             const unsigned half = (n + 1) / 2;
-            if (threadIdx.x < n - half) all[threadIdx.x] += all[threadIdx.x + half];
+            if (threadIdx.x < n - half) all[threadIdx.x] = O::join(all[threadIdx.x], all[threadIdx.x + half]);
             __syncthreads();
         }
         return all[0];
@@ -60,125 +36,72 @@ struct interleaved {
  *  last steps use one warp only and need no block barrier. */
 struct unrolled {
     static const bool ordered = false;
-    template <typename T> static __device__ T add(T mine)
+    template <typename O> static __device__ typename O::element join(typename O::element mine)
     {
-        T *const all = put_shared(mine);
+        auto *const all = put_shared(mine);
         const unsigned n = blockDim.x, t = threadIdx.x;
-        if (n & (n - 1)) return interleaved::add(mine);
-        if (n >= 1024 && t < 512) all[t] += all[t + 512];
+        if (n & (n - 1)) return interleaved::join<O>(mine);
+        if (n >= 1024 && t < 512) all[t] = O::join(all[t], all[t + 512]);
         __syncthreads();
-        if (n >= 512 && t < 256) all[t] += all[t + 256];
+        if (n >= 512 && t < 256) all[t] = O::join(all[t], all[t + 256]);
         __syncthreads();
-        if (n >= 256 && t < 128) all[t] += all[t + 128];
+        if (n >= 256 && t < 128) all[t] = O::join(all[t], all[t + 128]);
         __syncthreads();
-        if (n >= 128 && t < 64) all[t] += all[t + 64];
+        if (n >= 128 && t < 64) all[t] = O::join(all[t], all[t + 64]);
         __syncthreads();
-        if (t >= WARP) return T(0);
-        /* Since Volta, the threads of a warp do not run in lockstep: `volatile` alone, as in the course
-           report, would be a data race. */
-        T sum = n >= 64 ? all[t] + all[t + 32] : all[t];
-#pragma unroll
-        for (int away = WARP / 2; away > 0; away /= 2) {
-            all[t] = sum;
-            __syncwarp();
-            if ((int)t < away) sum += all[t + away];
-            __syncwarp();
-        }
-        return sum;
+        if (t >= WARP) return mine;
+        if (n >= 64) all[t] = O::join(all[t], all[t + 32]);
+        return warp_halves<O>(all);
     }
 };
 
 struct shuffled {
     static const bool ordered = false;
-    template <typename T> static __device__ T add(T mine) { return shuffled_sum(mine); }
+    template <typename O> static __device__ typename O::element join(typename O::element mine)
+    {
+        return shuffled_join<O>(mine);
+    }
 };
 
-/** Reduction for operations that do not commute: each thread sums consecutive values, then the sums of
- *  adjacent threads are added. */
+/** Reduction for operators that do not commute: each thread combines consecutive values, then the results of
+ *  adjacent threads are combined. */
 struct in_order {
     static const bool ordered = true;
-    template <typename T> static __device__ T add(T mine) { return neighboured::add(mine); }
+    template <typename O> static __device__ typename O::element join(typename O::element mine)
+    {
+        return block_neighbours<O>(mine);
+    }
 };
 
-/** Computes means with one block per series; W is the reduction over the block. */
-template <typename W, typename T>
+/** Reduces series with one block per series; W is the reduction over the block. */
+template <typename W, typename O, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     series_kernel(const series_view<T> s, const T divisor, double *mean)
 {
     for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
         const T *const v = s.v + m * s.across;
-        T mine = 0;
-        if (W::ordered) {
-            const int64_t each = (s.length + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
-            for (int64_t i = from; i < from + each && i < s.length; i++) mine += v[i];
-        } else {
-            mine = strided(v, 0, s.length);
-        }
-        const T sum = W::add(mine);
-        if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
+        const auto all = W::template join<O>(W::ordered ? consecutive<O>(v, 0, s.length)
+                                                        : strided<O>(v, 0, s.length));
+        if (threadIdx.x == 0) O::put(all, divisor, mean + m, s.count);
     }
 }
 
-template <typename W, typename T> spmm_status run_series(const sp_series_launch *l, cudaStream_t stream)
-{
-    int block;
-    TRY(series_block(l, series_kernel<W, T>, sizeof(T), &block));
-    series_kernel<W, T><<<grid_of(l->x->count, 1), block, block * sizeof(T), stream>>>(
-        view_of<T>(l->x), (T)l->divisor, l->mean);
-    return sp_device_launched("a sum by blocks");
-}
-
-/* ---- several blocks per series: the last block to finish a series adds the partial sums ---- */
-
-enum { PARTS = 4 };
-
-template <typename T> struct parts_of {
-    T sum[PARTS];
-    unsigned finished; /* number of blocks that have finished this series; 0 between launches */
+template <typename W> struct by_blocks {
+    template <typename O> static spmm_status run(const sp_series_launch *l, cudaStream_t stream)
+    {
+        typedef typename O::value T;
+        const size_t each = sizeof(typename O::element);
+        int block;
+        TRY(series_block(l, series_kernel<W, O, T>, each, &block));
+        series_kernel<W, O, T><<<grid_of(l->x->count, 1), block, block * each, stream>>>(
+            view_of<T>(l->x), (T)l->divisor, l->mean);
+        return sp_device_launched("a reduction by blocks");
+    }
 };
-
-template <typename T>
-__global__ void __launch_bounds__(MAX_BLOCK)
-    blocks_kernel(const series_view<T> s, const T divisor, double *mean, parts_of<T> *parts)
-{
-    __shared__ int last;
-    const int p = blockIdx.y;
-    const int64_t from = s.length * p / PARTS, to = s.length * (p + 1) / PARTS;
-    for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
-        const T sum = shuffled_sum(strided(s.v + m * s.across, from, to));
-        if (threadIdx.x == 0) {
-            parts[m].sum[p] = sum;
-            __threadfence(); /* makes the partial sum visible before the counter is incremented */
-            last = atomicAdd(&parts[m].finished, 1u) == PARTS - 1;
-            if (last) {
-                T total = 0;
-                __threadfence();
-                for (int q = 0; q < PARTS; q++) total += *(volatile T *)&parts[m].sum[q];
-                mean[m] = (double)(total / divisor);
-                parts[m].finished = 0;
-            }
-        }
-    }
-}
-
-int64_t blocks_bytes(const sp_series *x, int block)
-{
-    (void)block;
-    return x->count * (int64_t)sizeof(parts_of<double>);
-}
-
-template <typename T> spmm_status run_blocks(const sp_series_launch *l, cudaStream_t stream)
-{
-    int block;
-    TRY(series_block(l, blocks_kernel<T>, 0, &block));
-    blocks_kernel<T><<<dim3(grid_of(l->x->count, 1), PARTS), block, 0, stream>>>(
-        view_of<T>(l->x), (T)l->divisor, l->mean, (parts_of<T> *)l->work);
-    return sp_device_launched("sum_blocks");
-}
 
 /* ---- resident blocks that take series from a work queue ---- */
 
-template <typename T>
+template <typename O, typename T>
 __global__ void __launch_bounds__(MAX_BLOCK)
     queue_kernel(const series_view<T> s, const T divisor, double *mean, work_queue *queue)
 {
@@ -189,8 +112,8 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         const int64_t m = (int64_t)taken;
         __syncthreads(); /* wait until all threads have read `taken` */
         if (m >= s.count) break;
-        const T sum = shuffled_sum(strided(s.v + m * s.across, 0, s.length));
-        if (threadIdx.x == 0) mean[m] = (double)(sum / divisor);
+        const auto all = shuffled_join<O>(strided<O>(s.v + m * s.across, 0, s.length));
+        if (threadIdx.x == 0) O::put(all, divisor, mean + m, s.count);
     }
     /* the last block to find the queue empty resets it for the next launch */
     if (threadIdx.x == 0 && atomicAdd(&queue->left, 1u) == gridDim.x - 1) {
@@ -199,21 +122,24 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
-int64_t queue_bytes(const sp_series *x, int block)
+int64_t queue_bytes(const sp_series_launch *l)
 {
-    (void)x, (void)block;
+    (void)l;
     return (int64_t)sizeof(work_queue);
 }
 
-template <typename T> spmm_status run_queue(const sp_series_launch *l, cudaStream_t stream)
-{
-    int block, resident;
-    TRY(series_block(l, queue_kernel<T>, 0, &block));
-    TRY(count_resident((const void *)queue_kernel<T>, block, 0, &resident));
-    queue_kernel<T>
-        <<<resident, block, 0, stream>>>(view_of<T>(l->x), (T)l->divisor, l->mean, (work_queue *)l->work);
-    return sp_device_launched("sum_queue");
-}
+struct by_queue {
+    template <typename O> static spmm_status run(const sp_series_launch *l, cudaStream_t stream)
+    {
+        typedef typename O::value T;
+        int block, resident;
+        TRY(series_block(l, queue_kernel<O, T>, 0, &block));
+        TRY(count_resident((const void *)queue_kernel<O, T>, block, 0, &resident));
+        queue_kernel<O, T>
+            <<<resident, block, 0, stream>>>(view_of<T>(l->x), (T)l->divisor, l->mean, (work_queue *)l->work);
+        return sp_device_launched("sum_queue");
+    }
+};
 
 /* ---- compensated sums: Knuth's two-sum keeps rounding errors (sources: series_sum_impl.h) ---- */
 
@@ -294,9 +220,9 @@ __global__ void __launch_bounds__(MAX_BLOCK)
 
 enum { GLOBAL_THREADS = MAX_BLOCK }; /* the block size in the course report */
 
-int64_t global_bytes(const sp_series *x, int block)
+int64_t global_bytes(const sp_series_launch *l)
 {
-    return x->count * (block ? block : GLOBAL_THREADS) * sp_value_size(x->v.precision);
+    return l->x->count * (l->block ? l->block : GLOBAL_THREADS) * sp_value_size(l->x->v.precision);
 }
 
 template <typename T> spmm_status run_global(const sp_series_launch *l, cudaStream_t stream)
@@ -312,15 +238,13 @@ template <typename T> spmm_status run_global(const sp_series_launch *l, cudaStre
 
 } // namespace
 
-#define BY_BLOCKS(id, way)                                                                                   \
-    const sp_series_ops sp_series_##id = {series_run<run_series<way, double>, run_series<way, float>>, NULL, \
-                                          NULL, NULL};
-BY_BLOCKS(sum_neighboured, neighboured)
-BY_BLOCKS(sum_interleaved, interleaved)
-BY_BLOCKS(sum_unrolled, unrolled)
-BY_BLOCKS(sum_shuffle, shuffled)
-BY_BLOCKS(sum_ordered, in_order)
-SERIES_KERNEL(sum_blocks, run_blocks, blocks_bytes)
-SERIES_KERNEL(sum_queue, run_queue, queue_bytes)
+REDUCTION_KERNEL(sum_neighboured, by_blocks<neighboured>, false, NULL, 0)
+/* The registry does not offer sum_interleaved for matrices: it is compiled for them so that tests see that a
+   changed order gives another product. */
+REDUCTION_KERNEL(sum_interleaved, by_blocks<interleaved>, true, NULL, 0)
+REDUCTION_KERNEL(sum_unrolled, by_blocks<unrolled>, false, NULL, 0)
+REDUCTION_KERNEL(sum_shuffle, by_blocks<shuffled>, false, NULL, 0)
+REDUCTION_KERNEL(sum_ordered, by_blocks<in_order>, true, NULL, 0)
+REDUCTION_KERNEL(sum_queue, by_queue, false, queue_bytes, 0)
 SERIES_KERNEL(sum_compensated, run_compensated, NULL)
 SERIES_KERNEL(sum_global, run_global, global_bytes)

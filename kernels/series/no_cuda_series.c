@@ -5,7 +5,7 @@
 
 #define CPU(id)
 #define CUDA(id) const sp_series_ops sp_series_##id = {.missing = "this build was made without CUDA"};
-#define SERIES(id, device, step, layout, what) device(id)
+#define SERIES(id, device, step, layout, operators, what) device(id)
 #include "kernels/series/series.def"
 #undef SERIES
 

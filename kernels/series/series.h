@@ -7,6 +7,7 @@
 #define SP_SERIES_H
 
 #include <math.h>
+#include <string.h>
 
 #include "spmm_types.h"
 
@@ -16,13 +17,73 @@
 #define SP_BOTH
 #endif
 
-/** The steps, in the order in which they run; SP_STEPS is the number of steps. SP_SUM marks records of --sum, which runs
+/** The steps, in the order in which they run; SP_STEPS is the number of steps. SP_ARRAY_SUM marks records of --sum, which runs
  *  instead of them, with kernels of SP_MEAN. */
-typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS, SP_SUM } sp_step;
+typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS, SP_ARRAY_SUM } sp_step;
 
 /** Memory layout of series. SP_SERIES_MAJOR: the values of one series are contiguous. SP_INDEX_MAJOR: the
  *  values with the same index are contiguous. SP_ANY_LAYOUT marks kernels that accept both layouts. */
 typedef enum sp_series_order { SP_SERIES_MAJOR, SP_INDEX_MAJOR, SP_ANY_LAYOUT } sp_series_order;
+
+/** Operators with which SP_MEAN reduces the values of a series, all of them associative. SP_MATRIX is the
+ *  only one that does not commute. The number of components of a result is sp_operator_width().
+ *
+ *  SP_SUM: the sum divided by sp_series_launch.divisor. SP_MINIMUM, SP_MAXIMUM: exact. SP_PRODUCT: a
+ *  mantissa, 0 or from 0.5 up to 1, and the exponent of 2 (0 if the mantissa is 0), as of frexp(), because a
+ *  product of many values is beyond the range of any precision. SP_DOT: dot product of the series with
+ *  itself. SP_MATRIX: the product of one 2 x 2 matrix per value, sp_square_of(), in order; row-major. */
+typedef enum sp_operator {
+    SP_SUM,
+    SP_MINIMUM,
+    SP_MAXIMUM,
+    SP_PRODUCT,
+    SP_DOT,
+    SP_MATRIX,
+    SP_OPERATORS
+} sp_operator;
+
+/** Operators that a kernel offers. SP_NO_OPERATOR: its step does not reduce. SP_SUM_ALONE: SP_SUM.
+ *  SP_COMMUTATIVE: all but SP_MATRIX, because the kernel changes the order of the values. SP_ANY_OPERATOR:
+ *  all, because the kernel keeps the order of the values. */
+typedef enum sp_operators { SP_NO_OPERATOR, SP_SUM_ALONE, SP_COMMUTATIVE, SP_ANY_OPERATOR } sp_operators;
+
+enum {
+    SP_WIDEST = 4,       /**< largest number of components of a result */
+    SP_PARTS = 4,        /**< default number of blocks per series */
+    SP_MOST_PARTS = 1024 /**< maximum number of blocks per series */
+};
+
+/** Returns the number of components of an operator's result, at most SP_WIDEST. */
+SP_BOTH static inline int sp_operator_width(sp_operator op)
+{
+    return op == SP_MATRIX ? 4 : op == SP_PRODUCT ? 2 : 1;
+}
+
+/** A 2 x 2 matrix of integers modulo 2^32, row-major. Its products are exact: they prove an order. */
+typedef struct sp_square {
+    uint32_t a, b, c, d;
+} sp_square;
+
+/** Returns the matrix of a value: (1 h; k 1 + h k), where h and k are made of the bits of x. Its determinant
+ *  is 1, so that no product vanishes. */
+SP_BOTH static inline sp_square sp_square_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits += UINT64_C(0x9e3779b97f4a7c15); /* or else the matrix of 0 would be the identity */
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    const uint32_t h = (uint32_t)(bits >> 32), k = (uint32_t)(bits ^ bits >> 40);
+    const sp_square m = {1, h, k, 1 + h * k};
+    return m;
+}
+
+/** Returns the product x y of two matrices. */
+SP_BOTH static inline sp_square sp_square_product(sp_square x, sp_square y)
+{
+    const sp_square m = {x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d, x.c * y.a + x.d * y.c,
+                         x.c * y.b + x.d * y.d};
+    return m;
+}
 
 /** A range of consecutive series, usually those that one rank owns. */
 typedef struct sp_series {
@@ -68,11 +129,15 @@ typedef struct sp_series_launch {
     sp_series *x;        /**< written by SP_GENERATE, read by the other steps */
     const sp_walk *walk; /**< parameters of the generated series; used by SP_GENERATE only */
     double divisor;      /**< SP_MEAN divides its sums by this: the length gives means, 1 gives sums */
-    double *mean;        /**< [count] one per series; written by SP_MEAN, read by SP_DEVIATION */
+    sp_operator op;      /**< operator with which SP_MEAN reduces; SP_DEVIATION needs means, so SP_SUM */
+    double *mean;        /**< [sp_operator_width(op) x count] component c of series m is mean[c * count + m];
+                              written by SP_MEAN, read by SP_DEVIATION */
     sp_spread *spread;   /**< [count] one per series; written by SP_DEVIATION */
     void *work;          /**< workspace; its size in bytes is the result of work_bytes() */
     int threads;         /**< OpenMP threads of a CPU kernel */
     int block;           /**< threads per CUDA block: multiple of 32, at most 1024; 0: kernel's default */
+    int parts;           /**< blocks per series of a kernel that divides series, up to SP_MOST_PARTS; 0:
+                              SP_PARTS */
 } sp_series_launch;
 
 /** Arguments for computing numerators (dot products of centered series) as a block c := a b^T: element (i, j)
@@ -87,13 +152,15 @@ typedef struct sp_dots {
 } sp_dots;
 
 /** Functions of a kernel. The kernel's source file defines them as sp_series_ID. On a GPU, run() and dots()
- *  enqueue their work and return without waiting. */
+ *  enqueue their work and return without waiting, but for the run() of sum_host, which waits. */
 typedef struct sp_series_ops {
     spmm_status (*run)(const sp_series_launch *launch); /**< runs a kernel for any step but SP_PEARSON */
     spmm_status (*dots)(const sp_dots *dots);           /**< runs a kernel for step SP_PEARSON */
-    /** Returns the size in bytes of the workspace that a run needs; NULL: no workspace is needed. The caller
-     *  zeroes the workspace before the first run. Each later run finds what the previous run left there. */
-    int64_t (*work_bytes)(const sp_series *x, int block);
+    /** Returns the size in bytes of the workspace that a run needs, from launch->x, block and parts; NULL: no
+     *  workspace is needed. The caller zeroes the workspace before the first run. Each later run of the same
+     *  operator finds what the previous run left there. */
+    int64_t (*work_bytes)(const sp_series_launch *launch);
+    int divides;         /**< 1: the kernel divides each series among launch->parts blocks */
     const char *missing; /**< reason why this build cannot run the kernel; NULL: it can */
 } sp_series_ops;
 
@@ -103,11 +170,12 @@ typedef struct sp_series_kernel {
     spmm_device device;
     sp_step step;
     sp_series_order layout;
+    sp_operators operators;
     const char *what; /**< description for --list-kernels */
     const sp_series_ops *ops;
 } sp_series_kernel;
 
-#define SERIES(id, device, step, layout, what) extern const sp_series_ops sp_series_##id;
+#define SERIES(id, device, step, layout, operators, what) extern const sp_series_ops sp_series_##id;
 #include "kernels/series/series.def"
 #undef SERIES
 
@@ -119,9 +187,13 @@ const sp_series_kernel *sp_series_kernels(int *count);
 /** Returns the kernel with the given id; NULL if there is none. */
 const sp_series_kernel *sp_series_find(const char *id);
 
-/** Returns the first kernel in the registry for the given step, device and layout that this build can run;
- *  NULL if there is none. */
-const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_series_order layout);
+/** Returns 1 if kernel k offers the operator, or if its step does not reduce; else 0. */
+int sp_series_offers(const sp_series_kernel *k, sp_operator op);
+
+/** Returns the first kernel in the registry for the given step, device, layout and operator that this build
+ *  can run; NULL if there is none. */
+const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_series_order layout,
+                                          sp_operator op);
 
 /* ---- operations with one implementation per device, chosen by where the data is ---- */
 

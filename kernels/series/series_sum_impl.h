@@ -80,6 +80,39 @@ static double NAME(one)(const sp_series *x, way how, int64_t m, double divisor)
     return (double)((sum + rest) / (T)divisor);
 }
 
+/** Reduces series m by an operator other than SP_SUM, value after value, and stores the components of the
+ *  result at out[0], out[count], .., where count is x->count. */
+static void NAME(reduce)(const sp_series *x, sp_operator op, int64_t m, double *out)
+{
+    const int rows = x->layout == SP_SERIES_MAJOR;
+    const int64_t stride = rows ? 1 : x->v.ld, count = x->count;
+    const T *const v = (const T *)x->v.data + m * (rows ? x->v.ld : 1);
+    T result = op == SP_MINIMUM || op == SP_MAXIMUM ? v[0] : op == SP_PRODUCT ? 1 : 0;
+    int64_t exponent = 0;
+    sp_square matrix = {1, 0, 0, 1};
+    for (int64_t i = 0; i < x->length; i++) {
+        const T value = v[i * stride];
+        int two[2];
+        switch (op) {
+        case SP_MINIMUM: result = value < result ? value : result; break;
+        case SP_MAXIMUM: result = value > result ? value : result; break;
+        case SP_PRODUCT:
+            result = (T)frexp(result * (T)frexp(value, &two[0]), &two[1]);
+            exponent += two[0] + two[1];
+            break;
+        case SP_DOT: result += value * value; break;
+        case SP_MATRIX: matrix = sp_square_product(matrix, sp_square_of(value)); break;
+        case SP_SUM:
+        case SP_OPERATORS: break;
+        }
+    }
+    out[0] = (double)result;
+    if (op == SP_PRODUCT) out[count] = result == 0 ? 0 : (double)exponent;
+    if (op != SP_MATRIX) return;
+    const uint32_t entry[] = {matrix.a, matrix.b, matrix.c, matrix.d};
+    for (int c = 0; c < 4; c++) out[c * count] = entry[c];
+}
+
 /** Sums the differences d = (v - about) * one * two, and their squares. With lanes = 32, uses 32 partial sums
  *  as sum_lanes does; with lanes = 1, only one. */
 static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int lanes, T *sum, T *squares)

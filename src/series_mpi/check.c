@@ -114,14 +114,19 @@ static spmm_status compute(const sp_series_job *job, sp_series_sample *s)
     sp_spread *spread = NULL;
     spmm_multivector z = {0};
     spmm_status status;
-    TRY_GOTO(sp_alloc((void **)&mean, s->count, sizeof *mean, "means"), done);
+    TRY_GOTO(sp_alloc((void **)&mean, SP_WIDEST * s->count, sizeof *mean, "means"), done);
     TRY_GOTO(sp_alloc((void **)&spread, s->count, sizeof *spread, "deviations"), done);
     TRY_GOTO(spmm_multivector_create(s->count, job->length, job->options.precision, SPMM_CPU, &z), done);
-    const sp_series_launch l = {
-        .x = &s->series, .divisor = (double)job->length, .mean = mean, .spread = spread, .threads = 1};
+    const sp_series_launch l = {.x = &s->series,
+                                .divisor = (double)job->length,
+                                .op = job->options.op,
+                                .mean = mean,
+                                .spread = spread,
+                                .threads = 1};
     double start = MPI_Wtime();
     TRY_GOTO(sp_series_find("cpu_sum_serial")->ops->run(&l), done);
     note(s, job->count, SP_MEAN, start);
+    if (job->options.op != SP_SUM) goto done;
     start = MPI_Wtime();
     TRY_GOTO(sp_series_find("cpu_spread_serial")->ops->run(&l), done);
     note(s, job->count, SP_DEVIATION, start);
@@ -183,6 +188,7 @@ static spmm_status make_on_root(const sp_series_job *job, sp_series_sample *s)
         TRY(generate(job, s));
     }
     TRY(compute(job, s));
+    if (job->options.op != SP_SUM) TRY(sp_series_reduce_sample(job, s));
     return make_reference(job->length, job->place.binding.threads, s);
 }
 
@@ -260,22 +266,45 @@ static spmm_status gather_numbers(const sp_series_job *job, const double *mine, 
     return sp_gather_everywhere(job->place.grid.comm, all, job->begin, job->place.grid.size);
 }
 
-static spmm_status check_means(const sp_series_job *job, sp_series_record *r)
+/** Compares the result of an operator for sampled series i with the reference: minima, maxima and matrices
+ *  exactly, means within 2 gamma_n times the mean of |x|, products and dot products within 2 gamma_n
+ *  relatively.
+ *  \param [in] all  [sp_operator_width(op) x job->count] results for all series */
+static void compare_reduced(const sp_series_job *job, const double *all, int64_t i, sp_series_record *r)
 {
     const sp_series_sample *const s = &job->sample;
     const spmm_precision p = job->options.precision;
-    const double n = (double)job->length, unit = unit_of(p),
-                 tiny = p == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
+    const sp_operator op = job->options.op;
+    const int64_t m = s->number[i];
+    const double n = (double)job->length, tiny = p == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
+    const double *const right = s->reduced ? s->reduced + i : NULL;
+    if (op == SP_SUM)
+        compare(r, m, all[m], s->centre[i],
+                2 * (gamma_of(n, p) * s->absolute[i] / n + unit_of(p) * fabs(s->centre[i])) + n * tiny);
+    else if (op == SP_DOT)
+        compare(r, m, all[m], right[0], 2 * gamma_of(n, p) * right[0] + n * tiny);
+    else if (op == SP_PRODUCT) /* an exponent may differ where a mantissa is rounded to a power of two */
+        compare(r, m, sp_scaled_quotient(all[m], all[job->count + m], right[s->count]), right[0],
+                2 * gamma_of(n, p) * fabs(right[0]));
+    else
+        for (int c = 0; c < sp_operator_width(op); c++)
+            compare(r, m, all[c * job->count + m], right[c * s->count], 0);
+}
+
+static spmm_status check_reduced(const sp_series_job *job, sp_series_record *r)
+{
+    const sp_series_sample *const s = &job->sample;
+    const int width = sp_operator_width(job->options.op);
+    const int64_t count = job->x.count;
     double *mine = NULL, *all = NULL;
-    spmm_status status = sp_alloc((void **)&mine, job->x.count, sizeof *mine, "means");
-    if (status == SPMM_OK) status = sp_alloc((void **)&all, job->count, sizeof *all, "means");
+    spmm_status status = sp_alloc((void **)&mine, width * count, sizeof *mine, "means");
+    if (status == SPMM_OK) status = sp_alloc((void **)&all, width * job->count, sizeof *all, "means");
     if (status == SPMM_OK)
-        status = sp_series_download(job->place.binding.device, mine, job->mean, job->x.count * 8);
+        status = sp_series_download(job->place.binding.device, mine, job->mean, width * count * 8);
     TRY_GOTO(sp_agree(job->place.grid.comm, "check", status), done);
-    TRY_GOTO(gather_numbers(job, mine, all), done);
-    for (int64_t i = 0; i < s->count && sp_is_root(&job->place); i++)
-        compare(r, s->number[i], all[s->number[i]], s->centre[i],
-                2 * (gamma_of(n, p) * s->absolute[i] / n + unit * fabs(s->centre[i])) + n * tiny);
+    for (int c = 0; c < width; c++)
+        TRY_GOTO(gather_numbers(job, mine + c * count, all + c * job->count), done);
+    for (int64_t i = 0; i < s->count && sp_is_root(&job->place); i++) compare_reduced(job, all, i, r);
 done:
     sp_free(mine);
     sp_free(all);
@@ -329,11 +358,11 @@ spmm_status sp_series_check(const sp_series_job *job, sp_step step, sp_series_re
     if (job->sample.count == 0) return SPMM_OK;
     switch (step) {
     case SP_GENERATE: return check_values(job, record);
-    case SP_MEAN: return check_means(job, record);
+    case SP_MEAN: return check_reduced(job, record);
     case SP_DEVIATION: return check_deviations(job, record);
     case SP_PEARSON:
     case SP_STEPS:
-    case SP_SUM: break;
+    case SP_ARRAY_SUM: break;
     }
     return SPMM_OK;
 }

@@ -35,12 +35,13 @@ spmm_status sp_series_alloc(spmm_device device, int64_t bytes, const char *what,
     return status;
 }
 
-spmm_status sp_series_give_work(const sp_series_kernel *k, const sp_series *x, int block, void **work)
+spmm_status sp_series_give_work(const sp_series_kernel *k, const sp_series_launch *launch, void **work)
 {
-    sp_series_free(x->v.space, *work);
+    const spmm_device space = launch->x->v.space;
+    sp_series_free(space, *work);
     *work = NULL;
     if (!k->ops->work_bytes) return SPMM_OK;
-    return sp_series_alloc(x->v.space, k->ops->work_bytes(x, block), "a kernel's workspace", work);
+    return sp_series_alloc(space, k->ops->work_bytes(launch), "a kernel's workspace", work);
 }
 
 spmm_status sp_series_download(spmm_device device, void *to, const void *from, int64_t bytes)
@@ -168,7 +169,8 @@ static spmm_status make_room(sp_series_job *job)
     const spmm_device device = job->place.binding.device;
     TRY(sp_series_create(count, job->length, first, job->options.layout, job->options.precision, device,
                          &job->x));
-    TRY(sp_series_alloc(device, count * 8, "means", (void **)&job->mean));
+    TRY(sp_series_alloc(device, count * sp_operator_width(job->options.op) * 8, "means",
+                        (void **)&job->mean));
     return sp_series_alloc(device, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);
 }
 

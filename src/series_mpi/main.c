@@ -8,10 +8,12 @@ static void list_kernels(void)
 {
     int count;
     const sp_series_kernel *const k = sp_series_kernels(&count);
-    printf("%-20s  %-7s %-10s %-7s %s\n", "kernel", "device", "step", "layout", "what it is");
+    printf("%-24s  %-7s %-10s %-7s %-11s %s\n", "kernel", "device", "step", "layout", "operators",
+           "what it is");
     for (int i = 0; i < count; i++)
-        printf("%-20s  %-7s %-10s %-7s %s\n", k[i].id, sp_device_word(k[i].device), sp_step_word(k[i].step),
-               sp_series_order_word(k[i].layout), k[i].what);
+        printf("%-24s  %-7s %-10s %-7s %-11s %s\n", k[i].id, sp_device_word(k[i].device),
+               sp_step_word(k[i].step), sp_series_order_word(k[i].layout), sp_operators_word(k[i].operators),
+               k[i].what);
     const char *why;
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
     for (int i = 0; i < count; i++)
@@ -33,6 +35,9 @@ static spmm_status place(const sp_series_options *o, sp_place *place)
     TRY(sp_place_create(0, 0, device, o->threads, o->verbosity, place));
     if (place->binding.device == SPMM_CPU && o->block != 0)
         return sp_fail(SPMM_ERR_USAGE, "--block-size is for CUDA kernels, and this run is on device cpu");
+    if (place->binding.device == SPMM_CPU && o->parts_given)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--blocks-per-series is for CUDA kernels, and this run is on device cpu");
     return SPMM_OK;
 }
 

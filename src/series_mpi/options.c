@@ -13,8 +13,15 @@
 
 static const char *const layout_words[] = {"series", "index", NULL};
 static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};
+static const char *const operator_words[] = {"sum", "minimum", "maximum", "product", "dot", "matrix", NULL};
 
-const char *sp_step_word(sp_step step) { return step == SP_SUM ? "sum" : step_words[step]; }
+const char *sp_step_word(sp_step step) { return step == SP_ARRAY_SUM ? "sum" : step_words[step]; }
+const char *sp_operators_word(sp_operators operators)
+{
+    static const char *const words[] = {"-", "sum", "commutative", "any"};
+    return words[operators];
+}
+const char *sp_operator_word(sp_operator op) { return operator_words[op]; }
 const char *sp_series_order_word(sp_series_order layout)
 {
     return layout == SP_ANY_LAYOUT ? "any" : layout_words[layout];
@@ -83,6 +90,23 @@ static spmm_status set_block_size(void *options, const char *text)
     TRY(sp_option_number("block-size", text, 0, 1024, &value));
     o->block = (int)value;
     return sp_shape_check((sp_shape){.block = o->block});
+}
+
+static spmm_status set_parts(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    const char *rest = text;
+    char item[32];
+    int64_t value;
+    o->parts_given = 1;
+    for (o->parts_count = 0; rest;) {
+        TRY(sp_option_item("blocks-per-series", text, &rest, item, sizeof item));
+        if (o->parts_count == SP_SERIES_PARTS)
+            return sp_fail(SPMM_ERR_USAGE, "--blocks-per-series: more than %d numbers", SP_SERIES_PARTS);
+        TRY(sp_option_number("blocks-per-series", item, 1, SP_MOST_PARTS, &value));
+        o->parts[o->parts_count++] = (int)value;
+    }
+    return SPMM_OK;
 }
 
 static spmm_status set_steps(void *options, const char *text)
@@ -191,10 +215,16 @@ static const sp_option_row rows[] = {
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1),
      MAY_VARY},
     {0, "steps", "LIST", "measured: of generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
+    {0, "operator", "NAME",
+     "step mean reduces each series by: sum (default), minimum, maximum, product, dot (with itself), matrix",
+     WORDS(operator_words, op)},
     {0, "kernel", "LIST", "names of --list-kernels, one or more per step, or all (compared in a table)",
      CALL(set_kernel)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      CALL(set_block_size)},
+    {0, "blocks-per-series", "LIST",
+     "CUDA blocks that share a series, in kernels that divide it: each is measured (default 4)",
+     CALL(set_parts)},
     {'r', "repeat", "N",
      "timed runs per step (default 10, of --sum 100; at least 3 of one that takes over a second)",
      COUNT(repeat, 1)},
@@ -250,10 +280,29 @@ static spmm_status check_kernels(const sp_series_options *o)
                            k->id);
         if (k->step == SP_MEAN && k->layout != SP_ANY_LAYOUT && k->layout != o->layout)
             return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes --layout %s", k->id, layout_words[k->layout]);
+        if (!sp_series_offers(k, o->op))
+            return sp_fail(SPMM_ERR_USAGE,
+                           k->operators == SP_COMMUTATIVE
+                               ? "--kernel %s changes the order of values, which --operator %s needs"
+                               : "--kernel %s does not offer --operator %s",
+                           k->id, sp_operator_word(o->op));
         if (o->steps_given && !o->step[k->step])
             return sp_fail(SPMM_ERR_USAGE, "--kernel %s is of step %s, which --steps leaves out", k->id,
                            step_words[k->step]);
     }
+    return SPMM_OK;
+}
+
+static spmm_status check_operator(const sp_series_options *o)
+{
+    if (o->op == SP_SUM) return SPMM_OK;
+    if (o->action == SP_SERIES_ACCURACY)
+        return sp_fail(SPMM_ERR_USAGE, "--accuracy is of sums: leave --operator out");
+    if (!o->step[SP_MEAN])
+        return sp_fail(SPMM_ERR_USAGE, "--operator is of step mean, which --steps leaves out");
+    if (o->step[SP_DEVIATION] || o->step[SP_PEARSON])
+        return sp_fail(SPMM_ERR_USAGE, "--operator %s: steps deviation and pearson need means",
+                       sp_operator_word(o->op));
     return SPMM_OK;
 }
 
@@ -269,12 +318,15 @@ static spmm_status check_sum(const sp_series_options *o)
     if (o->steps_given) return sp_fail(SPMM_ERR_USAGE, "--sum runs no steps: leave --steps out");
     if (o->layout != SP_SERIES_MAJOR)
         return sp_fail(SPMM_ERR_USAGE, "--sum has values side by side: leave --layout out");
+    if (o->parts_count > 1) return sp_fail(SPMM_ERR_USAGE, "--sum takes one number of --blocks-per-series");
+    if (o->op != SP_SUM) return sp_fail(SPMM_ERR_USAGE, "--sum adds: leave --operator out");
     return o->output ? sp_fail(SPMM_ERR_USAGE, "--sum has no coefficients: leave --output out") : SPMM_OK;
 }
 
 static spmm_status check(const sp_series_options *o)
 {
     TRY(check_kernels(o));
+    TRY(check_operator(o));
     if (o->file && (o->series_given || o->length_given))
         return sp_fail(SPMM_ERR_USAGE,
                        "--series and --length are of generated series: leave them out, or the file");
@@ -301,6 +353,8 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
                              .device = SP_DEVICE_AUTO,
                              .walk = {.start = 100, .epsilon = 0.01, .seed = 1},
                              .step = {1, 1, 1, 1},
+                             .parts = {SP_PARTS},
+                             .parts_count = 1,
                              .warmup = 1,
                              .top = 5,
                              .verify = SP_VERIFY_SAMPLE,
@@ -308,6 +362,7 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
                              .tolerances = 3};
     TRY(sp_option_read(&table, argc, argv, "file", o, &o->line));
     o->file = o->line.operand;
+    if (o->op != SP_SUM && !o->steps_given) o->step[SP_DEVIATION] = o->step[SP_PEARSON] = 0;
     TRY(check(o));
     if (o->file) o->step[SP_GENERATE] = 0;
     if (o->action == SP_SERIES_SUM && !o->series_given) o->series = 1;

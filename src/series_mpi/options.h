@@ -11,7 +11,8 @@
 
 enum {
     SP_SERIES_KERNELS = 64, /**< maximum number of kernels that --kernel accepts */
-    SP_SERIES_SUMS = 3      /**< number of strategies that --sum has */
+    SP_SERIES_SUMS = 3,     /**< number of strategies that --sum has */
+    SP_SERIES_PARTS = 8     /**< maximum number of values that --blocks-per-series accepts */
 };
 
 /** What the program is to do. SP_SERIES_MEASURE, _ACCURACY and _SUM need MPI. */
@@ -36,8 +37,13 @@ typedef struct sp_series_options {
     int threads; /**< OpenMP threads per rank; 0: the default number */
     int repeat;  /**< timed runs per step; 0: the number depends on the duration of a run */
     int warmup;
-    int timeout;        /**< if a rank does not answer for this many seconds, the job ends; 0: no limit */
-    int block;          /**< threads per CUDA block; 0: each kernel uses its own default */
+    int timeout;    /**< if a rank does not answer for this many seconds, the job ends; 0: no limit */
+    int block;      /**< threads per CUDA block; 0: each kernel uses its own default */
+    sp_operator op; /**< operator of step SP_MEAN; if it is not SP_SUM, no step follows SP_MEAN */
+    int parts
+        [SP_SERIES_PARTS]; /**< numbers of blocks per series to run those kernels with that divide series */
+    int parts_count;       /**< number of elements of parts[]; at least 1 */
+    int parts_given;
     int step[SP_STEPS]; /**< step[s] is 1 if step s is to be measured */
     int steps_given;
     int all_kernels; /**< 1: --kernel all was given */
@@ -66,6 +72,12 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
 
 /** Prints the text of --help. */
 void sp_series_options_help(FILE *out);
+
+/** Returns the name of an operator on the command line and in records: "sum", "minimum", ... */
+const char *sp_operator_word(sp_operator op);
+
+/** Returns what --list-kernels says of the operators of a kernel: "-", "sum", "commutative", "any". */
+const char *sp_operators_word(sp_operators operators);
 
 /** Returns the name of a step on the command line and in records: "generate", "mean", ... */
 const char *sp_step_word(sp_step step);

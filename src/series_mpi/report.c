@@ -34,7 +34,7 @@ double sp_series_share(const sp_series_record *r)
 
 void sp_series_report_table_head(FILE *out)
 {
-    fprintf(out, "\n%-10s %-20s %10s %21s %9s %6s %9s %11s %9s  %s\n", "step", "kernel", "median ms",
+    fprintf(out, "\n%-10s %-24s %10s %21s %9s %6s %9s %11s %9s  %s\n", "step", "kernel", "median ms",
             "mean +- deviation", "GB/s", "share", "GFLOP/s", "serial ms", "speed-up", "check");
 }
 
@@ -59,7 +59,7 @@ static void verdict(FILE *out, const sp_series_record *r)
 void sp_series_report_step(FILE *out, const sp_series_record *r)
 {
     const double s = r->seconds.median, share = sp_series_share(r);
-    char serial[32] = "-", speedup[32] = "-", of_copy[16] = "-", spread[48], text[4][32];
+    char serial[32] = "-", speedup[32] = "-", of_copy[16] = "-", spread[48], text[4][32], kernel[64];
     if (isfinite(r->sequential)) {
         number(serial, sizeof serial - 1, 1e3 * r->sequential);
         if (r->measured < 1) strcat(serial, "*");
@@ -68,8 +68,10 @@ void sp_series_report_step(FILE *out, const sp_series_record *r)
     if (isfinite(share)) snprintf(of_copy, sizeof of_copy, "%.2f", share);
     snprintf(spread, sizeof spread, "%s +- %.2g", number(text[0], sizeof text[0], 1e3 * r->seconds.mean),
              1e3 * r->seconds.stddev);
-    fprintf(out, "%-10s %-20s %10s %21s %9s %6s %9s %11s %9s  ", sp_step_word(r->step), r->kernel,
-            number(text[1], sizeof text[1], 1e3 * s), spread,
+    snprintf(kernel, sizeof kernel, r->run.parts ? "%s /%d" : "%s", r->kernel, r->run.parts);
+    fprintf(out, "%-10s %-24s %10s %21s %9s %6s %9s %11s %9s  ",
+            r->step == SP_MEAN && r->run.op != SP_SUM ? sp_operator_word(r->run.op) : sp_step_word(r->step),
+            kernel, number(text[1], sizeof text[1], 1e3 * s), spread,
             number(text[2], sizeof text[2], r->bytes / s / 1e9), of_copy,
             number(text[3], sizeof text[3], r->flops / s / 1e9), serial, speedup);
     verdict(out, r);
@@ -214,6 +216,8 @@ static void visit(sp_writer *s, const void *record)
     sp_program_write_binding(s, r->run.binding);
     sp_writer_text(s, "precision", r->run.precision);
     sp_writer_int(s, "block", r->run.block);
+    sp_writer_int(s, "blocks_per_series", r->run.parts);
+    sp_writer_text(s, "operator", sp_operator_word(r->run.op));
     sp_writer_int(s, "repeat", r->run.repeat);
     sp_writer_int(s, "warmup", r->run.warmup);
     sp_writer_int(s, "batch", r->run.batch);

@@ -24,7 +24,9 @@ typedef struct sp_series_record {
         int ranks, repeat, warmup, block;
         int batch; /**< runs per timing: short runs are timed together, and their mean time is recorded */
         const sp_binding *binding; /**< of rank 0 */
+        int parts;                 /**< blocks per series; 0: the kernel does not divide series */
         const char *precision, *verify;
+        sp_operator op; /**< operator of step SP_MEAN */
     } run;
     sp_step step;
     const char *kernel;
@@ -58,7 +60,7 @@ typedef struct sp_series_record {
         double model;       /**< seconds of the whole sum by the model */
         double combine;     /**< seconds of adding the ranks' sums alone: slowest rank, median */
         double value;       /**< the sum, on rank 0 */
-    } sum;                  /**< meaningful for SP_SUM only */
+    } sum;                  /**< meaningful for SP_ARRAY_SUM only */
     sp_histogram histogram; /**< histogram of the coefficients; empty unless the step is SP_PEARSON */
 } sp_series_record;
 

@@ -23,6 +23,7 @@ typedef struct task {
     sp_series_job *job;
     const sp_series_kernel *kernel;
     sp_pearson *pearson;
+    int parts;     /* blocks per series of a kernel that divides series */
     double centre; /* seconds that the last pass spent on centered copies */
 } task;
 
@@ -33,11 +34,13 @@ static sp_series_launch launch_of(const task *t)
     return (sp_series_launch){.x = x,
                               .walk = &job->options.walk,
                               .divisor = (double)job->length,
+                              .op = job->options.op,
                               .mean = job->mean,
                               .spread = job->spread,
                               .work = job->work,
                               .threads = job->place.binding.threads,
-                              .block = job->options.block};
+                              .block = job->options.block,
+                              .parts = t->parts};
 }
 
 /** Runs a task `batch` times. Complete on return. Collective if the task is a pass that computes
@@ -102,6 +105,9 @@ static spmm_status time_task(task *t, sp_series_record *r)
 
 /* ---- lower bound of a step's memory traffic, and its number of operations ---- */
 
+/** Operations of an operator per value: of integers for SP_MATRIX, a comparison counts as one. */
+static double operations_of(sp_operator op) { return op == SP_MATRIX ? 12 : op == SP_DOT ? 2 : 1; }
+
 static void note_work(const sp_series_job *job, sp_series_record *r)
 {
     const double m = (double)job->count, n = (double)job->length,
@@ -113,8 +119,8 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
         r->flops = 3 * m * n;
         break;
     case SP_MEAN:
-        r->bytes = s * m * n + 8 * m;
-        r->flops = m * n;
+        r->bytes = s * m * n + 8 * sp_operator_width(job->options.op) * m;
+        r->flops = operations_of(job->options.op) * m * n;
         break;
     case SP_DEVIATION: /* per value: 2 operations to sum x - mean, then 4 to center, scale, square and sum */
         r->bytes = s * m * n + (8 + sizeof(sp_spread)) * m;
@@ -125,7 +131,7 @@ static void note_work(const sp_series_job *job, sp_series_record *r)
         r->flops = 2 * m * n + pairs * (2 * n + 2);
         break;
     case SP_STEPS:
-    case SP_SUM: break;
+    case SP_ARRAY_SUM: break;
     }
 }
 
@@ -148,6 +154,7 @@ spmm_status sp_series_describe(const sp_series_job *job, sp_series_record *r)
     r->run.binding = &place->binding;
     r->run.warmup = o->warmup;
     r->run.block = o->block;
+    r->run.op = o->op;
     r->run.precision = sp_precision_word(o->precision);
     r->run.verify = sp_verify_words[o->verify];
     return SPMM_OK;
@@ -197,10 +204,10 @@ static spmm_status poison(const sp_series_job *job, sp_step step)
 static spmm_status run_kernel(sp_series_job *job, const sp_series_kernel *k, int measured,
                               sp_series_record *r)
 {
-    task t = {.job = job, .kernel = k};
+    task t = {.job = job, .kernel = k, .parts = r->run.parts};
     double once;
-    const spmm_status status = sp_series_give_work(k, &job->x, job->options.block, &job->work);
-    TRY(sp_agree(job->place.grid.comm, "step", status));
+    const sp_series_launch l = launch_of(&t);
+    TRY(sp_agree(job->place.grid.comm, "step", sp_series_give_work(k, &l, &job->work)));
     if (!measured) return time_batch(&t, 1, &once);
     TRY(time_task(&t, r));
     TRY(sp_agree(job->place.grid.comm, "step", poison(job, k->step)));
@@ -254,10 +261,11 @@ static const sp_series_kernel *pick(const sp_series_job *job, sp_step step, int 
         if (o->kernel[i]->step == step && named++ == which) return o->kernel[i];
     if (named) return NULL;
     if (!o->all_kernels)
-        return which == 0 ? sp_series_default(step, job->place.binding.device, layout) : NULL;
+        return which == 0 ? sp_series_default(step, job->place.binding.device, layout, o->op) : NULL;
     for (int i = 0; i < count; i++)
         if (k[i].step == step && k[i].device == job->place.binding.device && !k[i].ops->missing &&
-            (k[i].layout == SP_ANY_LAYOUT || k[i].layout == layout) && seen++ == which)
+            (k[i].layout == SP_ANY_LAYOUT || k[i].layout == layout) && sp_series_offers(&k[i], o->op) &&
+            seen++ == which)
             return &k[i];
     return NULL;
 }
@@ -274,7 +282,8 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     return sp_fail(SPMM_ERR_INTERNAL, "step %s has no kernel here", sp_step_word(step));
 }
 
-/** Fails if a mean is not finite: then a value or a sum exceeds the range of the precision. */
+/** Fails if a mean is not finite: then a value or a sum exceeds the range of the precision. Of operators with
+ *  several components, none is ever infinite. */
 static spmm_status check_finite(const sp_series_job *job)
 {
     const int64_t count = job->x.count;
@@ -307,10 +316,13 @@ static spmm_status run_step(sp_series_job *job, sp_step step, const sp_series_re
     for (int i = 0; i == 0 || measured; i++) {
         const sp_series_kernel *const k = pick(job, step, i);
         if (!k) break;
-        sp_series_record r = record_of(job, common, k);
-        TRY(step == SP_PEARSON ? run_pearson(job, k, !measured || !pick(job, step, i + 1), &r)
-                               : run_kernel(job, k, measured, &r));
-        *failed += r.check.wrong > 0;
+        for (int p = 0; p == 0 || (k->ops->divides && measured && p < job->options.parts_count); p++) {
+            sp_series_record r = record_of(job, common, k);
+            r.run.parts = k->ops->divides ? job->options.parts[p] : 0;
+            TRY(step == SP_PEARSON ? run_pearson(job, k, !measured || !pick(job, step, i + 1), &r)
+                                   : run_kernel(job, k, measured, &r));
+            *failed += r.check.wrong > 0;
+        }
     }
     return step == SP_MEAN ? sp_agree(job->place.grid.comm, "step", check_finite(job)) : SPMM_OK;
 }

@@ -106,12 +106,10 @@ static spmm_status time_kernel(bench *b, const sp_series_kernel *k)
 {
     double seconds[TIMES];
     MPI_Comm comm = b->place->grid.comm;
-    const sp_series_launch l = {.x = &b->x,
-                                .divisor = 1,
-                                .mean = b->sum,
-                                .work = b->work,
-                                .threads = b->place->binding.threads,
-                                .block = b->o->block};
+    sp_series_launch l = {
+        .x = &b->x, .divisor = 1, .mean = b->sum, .threads = b->place->binding.threads, .block = b->o->block};
+    TRY(sp_agree(comm, "step", sp_series_give_work(k, &l, &b->work)));
+    l.work = b->work;
     for (int i = -1; i < TIMES; i++) {
         TRY(SP_MPI(MPI_Barrier(comm)));
         const double start = MPI_Wtime();
@@ -133,7 +131,6 @@ static spmm_status measure(bench *b, const char *kernel)
     b->worst = 0;
     memset(b->sums, 0, sizeof b->sums);
     memset(b->means, 0, sizeof b->means);
-    TRY(sp_agree(comm, "step", sp_series_give_work(k, &b->x, b->o->block, &b->work)));
     TRY(time_kernel(b, k));
     TRY(sp_agree(comm, "step", sp_series_download(b->x.v.space, b->host, b->sum, b->x.count * 8)));
     count_agreeing(b);
@@ -181,7 +178,7 @@ static spmm_status make_series(bench *b, spmm_precision precision)
     TRY(sp_alloc((void **)&b->exact, mine, sizeof *b->exact, "exact sums"));
     TRY(sp_alloc((void **)&b->host, mine, sizeof *b->host, "sums"));
     const sp_series_launch l = {.x = &b->x, .walk = &b->o->walk, .threads = threads};
-    TRY(sp_series_default(SP_GENERATE, device, SP_SERIES_MAJOR)->ops->run(&l));
+    TRY(sp_series_default(SP_GENERATE, device, SP_SERIES_MAJOR, SP_SUM)->ops->run(&l));
     if (device == SPMM_CUDA) TRY(sp_device_sync());
     return refer(&b->x.v, threads, b->exact);
 }

@@ -59,7 +59,7 @@ static spmm_status make(const sp_series_options *o, int threads, sp_series *all)
                        (long long)o->series, (long long)o->length);
     TRY(sp_series_create(o->series, o->length, 0, SP_SERIES_MAJOR, o->precision, SPMM_CPU, all));
     const sp_series_launch l = {.x = all, .walk = &o->walk, .threads = threads};
-    TRY(sp_series_default(SP_GENERATE, SPMM_CPU, SP_SERIES_MAJOR)->ops->run(&l));
+    TRY(sp_series_default(SP_GENERATE, SPMM_CPU, SP_SERIES_MAJOR, SP_SUM)->ops->run(&l));
     return join(all);
 }
 
@@ -323,22 +323,26 @@ static spmm_status run(sums *s, int i, const sp_series_record *common, int *fail
 static const sp_series_kernel *kernel_of(const sp_series_job *job)
 {
     if (job->options.kernels > 0) return job->options.kernel[0];
-    return job->place.binding.device == SPMM_CPU ? sp_series_find("cpu_sum_serial")
-                                                 : sp_series_default(SP_MEAN, SPMM_CUDA, SP_SERIES_MAJOR);
+    return job->place.binding.device == SPMM_CPU
+               ? sp_series_find("cpu_sum_serial")
+               : sp_series_default(SP_MEAN, SPMM_CUDA, SP_SERIES_MAJOR, SP_SUM);
 }
 
 static spmm_status prepare(sums *s)
 {
     sp_series_job *const job = s->job;
     const sp_series_kernel *const kernel = kernel_of(job);
-    TRY(sp_series_give_work(kernel, &job->x, job->options.block, &job->work));
+    sp_series_launch l = {.x = &job->x,
+                          .divisor = 1,
+                          .op = SP_SUM,
+                          .mean = job->mean,
+                          .threads = job->place.binding.threads,
+                          .block = job->options.block,
+                          .parts = job->options.parts[0]};
+    TRY(sp_series_give_work(kernel, &l, &job->work));
+    l.work = job->work;
     s->array.kernel = kernel;
-    s->array.launch = (sp_series_launch){.x = &job->x,
-                                         .divisor = 1,
-                                         .mean = job->mean,
-                                         .work = job->work,
-                                         .threads = job->place.binding.threads,
-                                         .block = job->options.block};
+    s->array.launch = l;
     return SPMM_OK;
 }
 
@@ -346,7 +350,7 @@ static spmm_status work(sums *s)
 {
     sp_series_job *const job = s->job;
     sp_series_record common = {
-        .step = SP_SUM, .measured = 1, .check = {.row = -1}, .pearson = {.transport = "none"}};
+        .step = SP_ARRAY_SUM, .measured = 1, .check = {.row = -1}, .pearson = {.transport = "none"}};
     int failed = 0;
     TRY(sp_grid_create(job->place.grid.comm, 1, job->place.grid.size, &s->line));
     const double start = MPI_Wtime();
