@@ -106,7 +106,7 @@ def study_records():
             file.write(f"#!/bin/sh\ncat <<'END'\n{text}END\n")
         os.chmod(path, 0o755)
     path = scratch("study.jsonl")
-    text = "matrices = lap2d5:{9*ranks} no-such.mtx\ndevices = cpu\nthreads = 1\nrounds = 1\nrepeats = 2\n"
+    text = f"matrices = lap2d5:{{9*ranks}} {scratch('none.mtx', 'no matrix')}\ndevices = cpu\nthreads = 1\nrounds = 1\nrepeats = 2\n"
     done = start("study", "--program", PROGRAM, "--launcher", "", "--records", path, scratch("one.study", text),
                  env={"PATH": f"{tools}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "SLURM_NTASKS": "1"})
     equal(done.returncode, 1, done.stderr)

@@ -100,7 +100,7 @@ with test("--only takes the points with a value"):
 
 with test("a point that fails is recorded with its exit code and last line, and the others go on"):
     failing = scratch("failing.jsonl")
-    text = SMALL + "matrices = lap2d5:20 none.mtx\nthreads = 1\ndevices = cpu\n"
+    text = SMALL + f"matrices = lap2d5:20 {scratch('none.mtx', 'no matrix')}\nthreads = 1\ndevices = cpu\n"
     code, out, err = study(text, records=failing)
     equal(code, 1, err)
     bad = [r for r in runs_of(failing) if r["study"]["code"] != 0]
@@ -249,5 +249,172 @@ with test("jobs/conversions times the conversions of several matrices, some roun
     bad = subprocess.run(words[:-2] + ["none.mtx"], capture_output=True, text=True, check=False, timeout=60)
     equal((bad.returncode, len(bad.stderr.splitlines())), (1, 1), bad.stderr)
     within(bad.stderr, "none.mtx: exit code 3: spmm_mpi: error")
+
+ASKED = SMALL.replace("rounds = 2", "rounds = 1") + "matrices = lap2d5:20\nthreads = 1\ndevices = cpu\nranks = 2\ngrids = 1xQ\n"
+
+
+def without(record, *names):
+    return {n: v for n, v in record.items() if n not in names}
+
+
+with test("what changes how a product is computed is part of the point, by a line of its own or by options"):
+    path = scratch("asked.jsonl")
+    code, out, err = study(ASKED + "reductions = linear tree butterfly\n", records=path)
+    equal((code, err), (0, ""))
+    within(out, "threads=1 reduce=tree:")
+    asked_for = [(r["study"]["settings"]["reduce"], r["asked"]["reduce"], r["moved"]["reduce"]) for r in runs_of(path)]
+    equal(asked_for, [(word,) * 3 for word in ("linear", "tree", "butterfly")])
+    equal(len({r["study"]["point"] for r in runs_of(path)}), 3)
+    # (lines of the study, how many runs are missing)
+    for lines, missing in (("reductions = tree", 0), ("options = --reduce tree", 0), ("options = --reduce=tree", 0), ("", 1),
+                           ("reductions = auto", 1), ("options = --reduce mpi", 1), ("options = --reduce tree --no-overlap", 1),
+                           ("transports = mpi shared", 2), ("exchanges = halo bcast joint", 3), ("partitions = nnz rows", 2),
+                           ("options = --verify none", 1), ("options = -x ones", 1), ("options = --column-blocks 2", 1),
+                           ("options = --plan quick", 1), ("options = --products 5", 1), ("options = --autotune", 1),
+                           ("options = --reproducible off", 1), ("options = --io parallel", 1), ("options = --ell-limit 2", 1),
+                           ("devices = cuda\nblock_sizes = 0 64 128\nsubwarps = 0 2 4 8", 12),
+                           ("devices = cpu cuda\nsubwarps = 0 2 4", 4)):
+        text = ASKED.replace("devices = cpu\n", "") if "devices" in lines else ASKED
+        code, out, err = study(f"{text}{lines}\n", "--dry-run", records=path)
+        equal((code, err), (0, ""), lines)
+        within(out.splitlines()[-1], f", {missing} runs to do")
+    equal(study(ASKED + "reductions = linear tree butterfly\n", "--only", "reduce=tree", "--dry-run", records=path)[1].count("to run:"), 1)
+    for name, value, missing in (("SPMM_ISA", "generic", 1), ("SPMM_EXCHANGE_BACKEND", "direct", 1), ("SPMM_MEMORY_CHECK", "1", 0)):
+        os.environ[name] = value
+        within(study(ASKED + "reductions = tree\n", "--dry-run", records=path)[1], f", {missing} runs to do")
+        del os.environ[name]
+
+with test("the order of options does not matter, nor one that has its default; what is given twice is refused"):
+    path = scratch("order.jsonl")
+    equal(study(ASKED + "options = --verify none -x ones --timeout 9 --plan timed\n", records=path)[0], 0)
+    record = runs_of(path)[0]
+    equal((record["study"]["settings"]["x"], record["study"]["settings"]["options"]), ("ones", "--timeout 9 --verify none"))
+    equal((record["run"]["x"], record["run"]["verify"]), ("ones", "none"))
+    for options in ("--timeout 9 --x=ones --verify none", "-xones --verify none --timeout 9 --reduce auto --x ones"):
+        within(study(ASKED + f"options = {options}\n", "--dry-run", records=path)[1], "0 of 1 to run")
+    for line, key in (("options = --reduce tree\nreductions = linear", "reductions"), ("options = -t 2", "threads"),
+                      ("options = --rep", ""), ("options = --grid=2x1", "grids")):
+        code, _, err = study(ASKED + line + "\n", records=path)
+        if key:
+            equal((code, len(err.splitlines())), (3, 1), err)
+            within(err, f"small.study:{(ASKED + line[:line.index('options')]).count(chr(10)) + 1}: options = has an option that ")
+    within(study(ASKED + "options = --kernel cpu_ell -k 1,3\n", "--dry-run")[1], "k=3 device=cpu kernel=cpu_ell format=ell")
+
+with test("a run that was asked for something else than its point says has failed"):
+    path = scratch("else.jsonl")
+    code, out, err = study(ASKED + "options = --redu tree\n", records=path)
+    equal((code, runs_of(path)[0]["study"]["code"]), (1, 1), err)
+    within(out, "FAILED: ran with reduce = tree, not auto")
+    within(study(ASKED + "options = -qk3\n", records=scratch("else-k.jsonl"))[1], "ran with k = 3, not 64")
+
+with test("records of older versions mean the defaults, and what their commands say: such a study goes on"):
+    path, older = scratch("newer.jsonl"), scratch("older.jsonl")
+    equal(study(ASKED + "reductions = auto tree\noptions = --verify none\n", records=path)[0], 0)
+    with open(older, "w", encoding="utf-8") as file:
+        for record in records_of(path):
+            if "study" in record:
+                record = without(record, "asked", "launch")
+                of = record["study"]
+                of["settings"] = without(of["settings"], "reduce", "options")
+                of["point"] = " ".join(f"{n}={of['settings'][n]}" for n in points.SETTINGS)
+                of["command"] = [w for w in of["command"] if w != "--"]
+            file.write(json.dumps(record) + "\n")
+    for lines, missing in (("reductions = auto tree\noptions = --verify none", 0), ("reductions = tree linear\noptions = --verify none", 1),
+                           ("reductions = tree", 1)):
+        within(study(f"{ASKED}{lines}\n", "--dry-run", records=older)[1], f", {missing} runs to do")
+    done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), older], capture_output=True, text=True, check=True, timeout=60)
+    for table in ("Points", "Phases", "GFLOP/s over K"):
+        within(done.stdout.split(f"== {table} ==")[1].split("==")[0], "options=--verify none, reduce=tree")
+
+with test("rounds of one point that took different ways get a warning"):
+    path, mark = scratch("ways.jsonl"), scratch("ways-mark")
+    script = scratch("ways.sh", 'json=; before=; for w in "$@"; do [ "$before" != --json ] || json=$w; before=$w; done\n"$@" || exit\n'
+                     f'[ -e {mark} ] && sed -i \'s/"transport":"none"/"transport":"mpi"/\' "$json"; : >{mark}\n')
+    text = SMALL + "matrices = lap2d5:20\nthreads = 1\ndevices = cpu\ncolumns = 1\n"
+    code, out, err = study(text, records=path, launcher=f"sh {script}")
+    equal((code, err), (0, ""))
+    within(out.splitlines()[1], "WARNING: another way than in an earlier round: transport none and mpi")
+    assert "WARNING" not in out.splitlines()[0], out
+    within(out.splitlines()[-1], "2 runs; WARNING: rounds of 1 points took different ways")
+    done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), path], capture_output=True, text=True, check=True, timeout=60)
+    within(done.stderr, "took different ways, 1 point: lap2d5:20 K=1 auto f64 1 ranks: transport none and mpi")
+    within(done.stdout, "2 x 6")
+
+with test("--set matrices=A,B are two; a comma before a number is a generator's; a matrix that is not there is refused before any run"):
+    here = {name: scratch(name, (ROOT / "matrices/cage4.mtx").read_text()) for name in ("a.mtx", "b.mtx", "c,1.mtx", "d,9")}
+    for words, names in (("{a.mtx},{b.mtx}", ["{a.mtx}", "{b.mtx}"]), ("{a.mtx},lap3d7:4,{b.mtx}", ["{a.mtx}", "lap3d7:4", "{b.mtx}"]),
+                         ("uniform:300,5", ["uniform:300,5"]), ("uniform:300,5,band:99,3,7,lap2d5:9", ["uniform:300,5", "band:99,3,7", "lap2d5:9"]),
+                         ("uniform:{300*ranks},{5+threads},lap2d5:9", ["uniform:300,5", "lap2d5:9"]), ("{a.mtx} {b.mtx}", ["{a.mtx}", "{b.mtx}"]),
+                         ("{c,1.mtx}", ["{c,1.mtx}"]), ("{d,9}", ["{d,9}"])):
+        for name, place in here.items():
+            words, names = words.replace("{" + name + "}", place), [n.replace("{" + name + "}", place) for n in names]
+        code, out, err = study("matrices = lap2d5:3\ncolumns = 1\n", "--set", f"matrices={words}", "--dry-run")
+        equal((code, err), (0, ""), words)
+        equal([line.split("matrix=")[1].split(" k=")[0] for line in out.splitlines()[:-1]], names, words)
+    only = study(f"matrices = {here['a.mtx']} {here['b.mtx']} uniform:300,5\n", "--only", f"matrix={here['a.mtx']},uniform:300,5", "--dry-run")
+    equal(only[1].count("to run:"), 2, only)
+    path, gone = scratch("missing.jsonl"), scratch("gone.mtx", (ROOT / "matrices/cage4.mtx").read_text())
+    text = "repeats = 2\nrounds = 1\nthreads = 1\ndevices = cpu\n# matrices\nmatrices = lap2d5:9 {}\n"
+    equal(study(text.format(gone), records=path)[0], 0)
+    os.unlink(gone)
+    equal(study(text.format(gone), records=path)[0], 0, "nothing is missing of it")
+    for word, hint in ((gone + "2", ""), ("no-such-{ranks}.mtx", "no-such-1.mtx"), ("Janna/ML_Laplace", "name:Janna/ML_Laplace is one of"),
+                       ("./a:b.mtx", ""), ("no/a.mtx,no/b.mtx", "between blanks")):
+        path = scratch("missing-2.jsonl")
+        code, out, err = study(text.format(word), records=path)
+        equal((code, out, len(err.splitlines()), os.path.getsize(path)), (3, "", 1, 0), err)
+        within(err, "small.study:6: matrices = ")
+        within(err, "no such file")
+        within(err, hint)
+
+with test("a word of a study file that begins with - does not become an option"):
+    victim = scratch("victim.mtx", "mine\n")
+    for line in (f"matrices = -o{victim}", f"matrices = lap2d5:9 --cache={victim}", "matrices = -", "matrices = {0-5}", "kernels = -o",
+                 "devices = -d", "formats = --csv=x", "grids = -g", "columns = -1", "ranks = -np", "machines = --json=x", "name = -x",
+                 "reductions = -o", "exchanges = --cache=x", "transports = -v", "partitions = -x", "block_sizes = -1", "subwarps = -2"):
+        text = line + "\n" + ("" if "matrices" in line else "matrices = lap2d5:9\n")
+        code, out, err = study(text, records=scratch("dash.jsonl"))
+        equal((code, out, len(err.splitlines())), (3, "", 1), err)
+        within(err, "small.study:1: ")
+    code, _, err = study("matrices = lap2d5:9\n", f"--set=matrices=-o{victim}")
+    equal((code, len(err.splitlines())), (3, 1), err)
+    for odd in ("\n", "\x1b", "\x7f"):
+        code, _, err = study("matrices = lap2d5:9\n", f"--set=matrices=a{odd}b")
+        equal((code, len(err.splitlines()), odd in err[:-1]), (3, 1, False), err)
+    equal(open(victim, encoding="utf-8").read(), "mine\n")
+    equal(study("repeats = 2\nrounds = 1\nthreads = 1\ndevices = cpu\nmatrices = lap2d5:9\n", records=scratch("dashes.jsonl"))[0], 0)
+    equal(runs_of(scratch("dashes.jsonl"))[0]["study"]["command"][-2:], ["--", "lap2d5:9"])
+
+with test("an output that is an input by any name is refused with exit code 2, and nothing is lost"):
+    sample = scratch("inputs.jsonl")
+    equal(study("repeats = 6\nrounds = 1\nthreads = 1\ndevices = cpu\nmatrices = lap2d5:9\ncolumns = 1 2\n", records=sample)[0], 0)
+    matrix = scratch("input.mtx", (ROOT / "matrices/cage4.mtx").read_text())
+    machine = scratch("input.machine", "")
+    of_study = scratch("input.study", f"matrices = {matrix} lap2d5:9\nmachines = {machine}\nthreads = 1\ndevices = cpu\nrounds = 1\n")
+    writes = scratch("writes.study", f"matrices = lap2d5:9\noptions = -o {scratch('writes.study')}\ndevices = cpu\n")
+    folder = os.path.dirname(sample)
+    free = scratch("free.out")
+
+    def names_of(path):
+        """The file by other names."""
+        soft, hard = (scratch(f"{kind}-{os.path.basename(path)}") for kind in ("soft", "hard"))
+        for link, make in ((soft, os.symlink), (hard, os.link)):
+            if not os.path.lexists(link):
+                make(path, link)
+        return [path, os.path.join(folder, ".", "..", os.path.basename(folder), os.path.basename(path)), soft, hard]
+
+    commands = [("report", sample, "-o", sample), ("scaling", sample, "--csv", sample), ("compare", sample, free, "--page", sample),
+                ("compare", free, sample, "--csv", sample), ("study", of_study, "--records", of_study), ("study", of_study, "--records", matrix),
+                ("study", of_study, "--records", machine), ("conversions", matrix, "--records", matrix)]
+    tried = [(*command[:-1], name) for command in commands for name in names_of(command[-1])]
+    tried += [("study", writes, "--records", free), ("compare", sample, sample, "--page", free, "--csv", free)]
+    before = {path: open(path, encoding="utf-8").read() for path in (sample, matrix, machine, of_study, writes)}
+    for command in tried:
+        done = subprocess.run([sys.executable, str(ROOT / "jobs" / command[0]), *command[1:]], capture_output=True, text=True,
+                              cwd=folder, timeout=60, check=False, env={**os.environ, "SPMM_MPI": str(PROGRAM)})
+        equal((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), f"{command} {done.stderr}")
+        within(done.stderr, "expected another")
+        equal({path: open(path, encoding="utf-8").read() for path in before}, before, str(command))
+        assert not os.path.exists(free), command
 
 finish()

@@ -139,6 +139,13 @@ class Cache:
         group, base = name.split("/")
         return os.path.join(self.folder, group, base, f"{base}.mtx")
 
+    def written(self, asked):
+        """[(what, path)] of files that are replaced where those matrices are fetched."""
+        of = [self._path(name) for name in asked if "/" in name]
+        packed = [os.path.dirname(path) + ".tar.gz.part" for path in of]
+        index = os.path.join(self.folder, INDEX)
+        return [("--cache:", path) for path in (index, index + ".part", *of, *packed)]
+
     def has(self, name):
         return os.path.isfile(self._path(name))
 

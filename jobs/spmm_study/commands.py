@@ -3,13 +3,15 @@ import importlib
 import os
 import sys
 
+from . import lines
 from .conversions import ConversionError
 from .lines import RecordsError
 from .names import CollectionError
+from .output import SameFile
 from .points import StudyError
 from .recorder import RecordError
 
-FAILED, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 1, 3, 4, 130
+FAILED, USAGE, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 def run(name):
@@ -20,6 +22,8 @@ def run(name):
         code = importlib.import_module(f".{name}_command", __package__).main()
         sys.stdout.flush()
         return code
+    except SameFile as error:
+        return _said(name, f"error: {lines.clean(str(error))}", USAGE)
     except RecordsError as error:
         return _said(name, f"error: {error}", BAD_INPUT)
     except StudyError as error:

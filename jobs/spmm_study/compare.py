@@ -8,9 +8,10 @@ import statistics
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from . import asked as choices
 from . import compare_intervals as intervals
 from .lines import RecordsError
-from .records import UNSAID, short_name
+from .records import UNSAID, short_name, way
 
 SLOWER, FASTER, SAME, UNKNOWN = "slower", "faster", "same", "cannot tell"
 VERDICTS = (SLOWER, FASTER, UNKNOWN, SAME)
@@ -26,9 +27,9 @@ LOADED = 1.0  # a load average that differs by as much may matter
 
 def asked(record):
     """{name: value} of what a record was asked for; what was left at its default says nothing."""
-    study = record.get("study") or {}
+    study, more = record.get("study") or {}, choices.of_record(record) or {}
     if study.get("settings"):
-        found = study["settings"]
+        found = {**more, **study["settings"]}
     elif study.get("code") not in (None, 0):
         found = {"point": study.get("point") or study.get("name")}
     elif "series" in record:
@@ -37,7 +38,7 @@ def asked(record):
                  **{n: record["run"].get(n) for n in STEP_NAMES}}
     else:
         found = {"matrix": record["matrix"]["source"], **{n: record["run"][n] for n in RUN_NAMES},
-                 "grid": "{}x{}".format(*record["run"]["grid"])}
+                 "grid": "{}x{}".format(*record["run"]["grid"]), **more}
     return {n: v for n, v in found.items() if v not in UNSAID}
 
 
@@ -62,7 +63,15 @@ def _without_kernel(point):
     if _has_study(point) or "apply" not in point.runs[0]:
         return None
     found = _by_short_name(asked(point.runs[0]))
-    return _text({n: v for n, v in found.items() if n not in ("kernel", "format")})
+    return _text({n: v for n, v in found.items() if n not in ("kernel", "format", *choices.NAMES)})
+
+
+def _without_choices(key):
+    """The key without what is named among the differences instead."""
+    def shorter(point):
+        found = _by_short_name(asked(point.runs[0]))
+        return key({n: v for n, v in found.items() if n not in choices.NAMES})
+    return shorter
 
 
 # from the most that two points can share to the least
@@ -70,6 +79,7 @@ KEYS = (lambda p: _text(asked(p.runs[0]), p.machine, _ran(p)),
         lambda p: _text(asked(p.runs[0]), p.machine),
         lambda p: _text(asked(p.runs[0])),
         lambda p: _text(_by_short_name(asked(p.runs[0]))),
+        _without_choices(_text),
         _without_kernel)
 
 
@@ -110,11 +120,20 @@ def _is_verified(point):
 
 
 def _chosen(point):
-    """What the program chose, or was told."""
-    run = point.runs[0]["run"]
-    grid = run.get("grid")
-    return {"kernel": run.get("kernel") or point.kernel, "grid": grid and "{}x{}".format(*grid),
-            **{n: run.get(n) for n in ("format", "threads", "transport")}}
+    """What the program chose."""
+    return {"kernel": point.kernel, **way(point.runs[0])}
+
+
+def _run_differently(old, new):
+    """{name: (old, new)} of what was asked for, else of what the program chose; what a record does not say is none."""
+    before, after = _chosen(old), _chosen(new)
+    found = {n: (before[n], after[n]) for n in before if n in after and n != "gpu" and before[n] != after[n]}
+    sides = [choices.of_record(p.runs[0]) for p in (old, new)]
+    for name in choices.NAMES:
+        a, b = (None if side is None else side.get(name, choices.default(name)) for side in sides)
+        if a != b and any(side and name in side for side in sides):
+            found[name] = a, b
+    return found
 
 
 @dataclass
@@ -134,8 +153,7 @@ class Pair:
         self.label = label(asked(self.new.runs[0]))
         self.sides = tuple(intervals.Side([r.get("apply") or r["seconds"] for r in p.runs])
                            for p in (self.old, self.new))
-        before, after = _chosen(self.old), _chosen(self.new)
-        self.chosen = {n: (before[n], after[n]) for n in before if before[n] != after[n]}
+        self.chosen = _run_differently(self.old, self.new)
 
     @property
     def is_single(self):
@@ -192,6 +210,8 @@ def _values(environments, records):
                 add(name, value)
     for record in records:
         add("version", record.get("version"))
+        for name, value in (choices.of_record(record) or {}).items():
+            add(name, value)
         for name in ("gpu", "host") if not environments else ():
             add(name, record["run"].get(name))
     return found
@@ -291,6 +311,5 @@ class Comparison:
             found.append(f"{unverified} points were verified in OLD, and are not in NEW")
         changed = sum(bool(p.chosen) for p in self.pairs)
         if changed:
-            found.append(f"{changed} points ran with another kernel, format, grid, transport or number of threads than "
-                         "before")
+            found.append(f"{changed} points were asked for, or ran, in another way than before: see \"run differently\"")
         return found

@@ -127,6 +127,7 @@ def csv_text(found):
 
 def main():
     o = options()
+    output.keep((o.old, o.new), [("--page", o.page), ("--csv", o.csv)])
     old, new = records.read([o.old]), records.read([o.new])
     try:
         found = compare.Comparison(old, new, o.fail_over, o.confidence)

@@ -40,7 +40,7 @@ def parse(text):
 
 
 def measure(program, launcher, matrix):
-    words = launcher_words(launcher, 1, 1) + [program, "--check-conversions", matrix]
+    words = launcher_words(launcher, 1, 1) + [program, "--check-conversions", "--", matrix]
     try:
         result = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:

@@ -47,6 +47,7 @@ def measure(o):
 
 def main():
     o = options()
+    output.keep(o.matrices, [("--records", o.records), *((f"--out {o.out}:", o.out + e) for e in (".svg", ".png"))])
     pythons.can_draw()
     try:
         records = measure(o)

@@ -13,7 +13,7 @@ import argparse
 import os
 import sys
 
-from . import collection, download, lines, names, points
+from . import collection, download, lines, names, output, points
 from .names import CollectionError
 
 
@@ -102,6 +102,7 @@ def main():
     asked, items = _wanted(o)
     server = download.Server(o.server or collection.server_address(), o.timeout, o.tries)
     cache = collection.Cache(o.cache and os.path.abspath(o.cache), server, o.offline, items)
+    output.keep([*map(names.list_path, o.list), *o.study], cache.written(asked))
     found = _All(o, cache)
     if not o.dry_run:
         return found.each(asked, found.get)

@@ -1,8 +1,47 @@
-"""Writes files so that a full disk or a kill spoils nothing: whole ones appear complete or not at all, lines likewise."""
+"""Writes files so that a full disk or a kill spoils nothing: whole ones appear complete or not at all, lines likewise.
+What a command reads it does not write: keep() is told of both before either is touched."""
 import errno
 import os
 import stat
 import tempfile
+
+
+class SameFile(Exception):
+    """An output is an input, or two outputs are one file; the text says which."""
+
+
+_inputs = {}  # {identity: name} of what this process reads
+
+
+def _identity(path):
+    """The same for all names of a file: through links, hard ones too, and however they are spelled. None: of what is no
+    regular file, as a terminal, and may be read and written at once."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def keep(inputs, outputs):
+    """Raises SameFile where an output is an input, or another output. inputs: paths, which write() refuses from now on;
+    outputs: [(option, path)], and None for those that were not given."""
+    for path in inputs:
+        _inputs[_identity(path)] = path
+    _inputs.pop(None, None)
+    found = {}
+    for option, path in outputs:
+        name = _identity(path) if path else None
+        _refuse_input(f"{option} {path}", name)
+        if name in found:
+            raise SameFile(f"{option} {path}: is the same file as {found[name]}, expected another one")
+        if name:
+            found[name] = f"{option} {path}"
+
+
+def _refuse_input(what, name):
+    if name in _inputs:
+        raise SameFile(f"{what}: is the input {_inputs[name]}, which would be lost: expected another file")
 
 
 def _write_all(fd, data):
@@ -52,6 +91,7 @@ def _write(path, data):
 def write(path, data):
     """The whole file. data: bytes, or text, which becomes UTF-8, with bytes of names of files that are none as \\udcXX.
     Raises OSError with the file's name; an older file is then as it was."""
+    _refuse_input(path, _identity(path))
     if isinstance(data, str):
         data = data.encode("utf-8", "backslashreplace")
     try:

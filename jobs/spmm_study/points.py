@@ -2,19 +2,20 @@
 
 A study file has lines `key = words`; # begins a comment. Keys and their defaults are in DEFAULTS; a value of several
 words makes a point of each. A point is one way to run spmm_mpi: matrix, K, device, kernel, format, precision, ranks,
-threads and grid.
+threads and grid, and what asked.py has besides.
 """
 import ast
 import difflib
 import itertools
 import math
 import operator
+import os
 import re
 import warnings
 from collections import namedtuple
 from functools import lru_cache
 
-from . import lines
+from . import asked, lines
 from .names import LISTED, NAMED, CollectionError, check_name, list_path, read_list
 
 # key: (default, what it is)
@@ -30,21 +31,31 @@ DEFAULTS = {
     "ranks": ("1", "numbers of MPI processes"),
     "threads": ("0", "OpenMP threads per rank; 0: the cores it is bound to"),
     "grids": ("Px1", "Px1 rows, 1xQ columns, square (as near as can be), auto, or numbers such as 2x2"),
+    "exchanges": ("auto", "auto, halo, bcast, joint"),
+    "transports": ("auto", "auto, mpi, staged, cuda-aware, nccl, peer, shared"),
+    "reductions": ("auto", "auto, linear, tree, butterfly, mpi, nccl"),
+    "block_sizes": ("0", "threads of a CUDA block; 0: the kernel's choice"),
+    "subwarps": ("0", "lanes that share an element, of CUDA kernels that have that; 0: the kernel's choice"),
+    "partitions": ("nnz", "nnz, rows, graph"),
     "rounds": ("3", "how often each point is run, all of them in turn"),
     "repeats": ("10", "timed products of a run"),
     "warmup": ("2", "products before those"),
     "serial": ("no", "yes: the serial product of each matrix, K and precision, too, for absolute speed-up"),
     "probe": ("no", "yes: measure latency, bandwidth and the time of an operation, for the cost models"),
     "machines": ("", "machine files: times are predicted by them for each point before the runs"),
-    "options": ("", "further words for spmm_mpi"),
+    "options": ("", "further words for spmm_mpi; those that have a line of their own count as that line"),
     "timeout": ("3600", "seconds a run may take"),
 }
 # the words that these keys take
 WORDS = {"devices": ("auto", "cpu", "cuda"), "formats": ("auto", "csr", "ell", "ell-nopad", "sell", "panel", "staged"),
+         "exchanges": ("auto", "halo", "bcast", "joint"), "partitions": ("nnz", "rows", "graph"),
+         "transports": ("auto", "mpi", "staged", "cuda-aware", "nccl", "peer", "shared"),
+         "reductions": ("auto", "linear", "tree", "butterfly", "mpi", "nccl"),
          "precisions": ("f64", "f32"), "serial": ("yes", "no"), "probe": ("yes", "no")}
 ONE_WORD = ("name", "rounds", "repeats", "warmup", "serial", "probe", "timeout")
 # whole numbers: (least, most)
 WHOLE = {"columns": (1, 2 ** 31 - 1), "ranks": (1, 2 ** 24), "threads": (0, 2 ** 24), "rounds": (1, 1000),
+         "block_sizes": (0, 1024), "subwarps": (0, 32),
          "repeats": (1, 2 ** 31 - 1), "warmup": (0, 2 ** 31 - 1), "timeout": (1, 2 ** 31 - 1)}
 MOST_BYTES = 2 ** 20  # of a study file
 MOST_WORD = 4096  # characters
@@ -52,8 +63,8 @@ MOST_RUNS = 1_000_000
 SETTINGS = ("matrix", "k", "device", "kernel", "format", "precision", "ranks", "threads", "grid")
 
 # values: {key: words}; places: {key: FILE:LINE}, of those that the file has; pins: names.Items of its lists; files: of its
-# matrices by name, once they are there, {word: File}; name: GROUP/NAME
-Study = namedtuple("Study", "name path values places pins files", defaults=((), {}))
+# matrices by name, once they are there, {word: File}; name: GROUP/NAME; given: settings that `options` has
+Study = namedtuple("Study", "name path values places pins files given", defaults=((), {}, {}))
 File = namedtuple("File", "path name")
 Kernel = namedtuple("Kernel", "name device format")
 
@@ -82,14 +93,42 @@ def read(path, changes=()):
                 raise StudyError(f"{where}: a second line {key} =")
             values[key], places[key] = values_of_key, where
     for change in changes:
-        where = f"--set {change}"
-        key, values_of_key = _parse(where, change.replace(",", " ") if "matri" not in change else change)
+        where = f"--set {lines.clean(change)}"
+        key, values_of_key = _parse(where, _without_commas(change))
         values[key], places[key] = values_of_key, where
+    given = _options_apart(values, places)
     if not values["matrices"]:
         raise StudyError(f"{path}: there is no line `matrices = ...`")
     values["matrices"], pins = _with_lists(values["matrices"], places["matrices"])
     name = values["name"][0] if values["name"] else re.sub(r"^.*/|\.study$", "", path)
-    return Study(name, path, values, places, pins)
+    return Study(name, path, values, places, pins, given=given)
+
+
+def _options_apart(values, places):
+    """Options that have a line of their own become that line. Returns settings of the others that asked.py knows."""
+    found, given, values["options"] = asked.taken_apart(values["options"])
+    where = places.get("options")
+    for key, text in found.items():
+        if key in places:
+            raise StudyError(f"{where}: options = has an option that {places[key]} has, too: expected {key} = alone")
+        _, values[key] = _parse(where, f"{key} = {text.replace(',', ' ')}")
+        places[key] = where
+    return given
+
+
+# a comma before a number, or an expression, and nothing else belongs to a generator: uniform:300,5
+BETWEEN = re.compile(r",(?!(?:[0-9][0-9.eE+-]*|\{[^{}]*\})+(?:,|$))")
+
+
+def split_matrices(text):
+    """Names of matrices between blanks or commas. A name that is a file stays whole."""
+    return [name for word in text.split() for name in ([word] if os.path.exists(word) else BETWEEN.split(word)) if name]
+
+
+def _without_commas(change):
+    """KEY=WORD,WORD with blanks between its words."""
+    key, equals, text = change.partition("=")
+    return key + equals + (" ".join(split_matrices(text)) if key.strip() == "matrices" else text.replace(",", " "))
 
 
 def _with_lists(words, where):
@@ -152,7 +191,15 @@ def _parse(where, line):
         if word not in WORDS[key]:
             raise StudyError(f"{where}: {key} = {word[:lines.SHOWN]}: expected {' or '.join(WORDS[key])}"
                              f"{meant(word, WORDS[key])}")
+    for word in words if key != "options" else ():
+        _check_dash(f"{where}: {key} = ", word)
     return key, words
+
+
+def _check_dash(where, word):
+    if word.startswith("-"):
+        raise StudyError(f"{where}{word[:lines.SHOWN]}: found a word that begins with -, which spmm_mpi would take for an "
+                         "option: expected ./ before the name of such a file, and options in the line options =")
 
 
 # ---- matrices that grow ----
@@ -241,7 +288,25 @@ def expand(spec, ranks, threads):
     if "{" in made or "}" in made:
         raise StudyError(f"matrix {spec[:MOST_EXPRESSION]}: found a bracket without its other, expected {{...}} without "
                          "blanks within")
+    _check_dash("matrix ", made)
     return made
+
+
+def is_generator(word):
+    """Does the name of a matrix stand for a generator, and not for a file?"""
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*:[0-9.,eE+-]*", word) is not None
+
+
+def check_files(study, matrices):
+    """Raises StudyError for a matrix that is a file, and is not there."""
+    for word in matrices:
+        if word in study.files or word.startswith(NAMED) or is_generator(word) or os.path.exists(word):
+            continue
+        hint = "names stand between blanks" if "," in word else \
+            f"{NAMED}{word} is one of the collection" if re.fullmatch(r"[A-Za-z0-9_-]+/[A-Za-z0-9_-]+", word) else \
+            "files are sought from the current folder on"
+        raise StudyError(f"{study.places['matrices']}: matrices = {word[:lines.SHOWN]}: there is no such file, and no "
+                         f"generator is written so; {hint}")
 
 
 # ---- grids ----
@@ -275,7 +340,8 @@ def grid_of(word, ranks):
 
 def key_of(settings):
     """Text that names a point, the same from start to start."""
-    return " ".join(f"{name}={settings[name]}" for name in SETTINGS)
+    more = [f"{name}={settings[name]}" for name in asked.NAMES if name in settings]
+    return " ".join([f"{name}={settings[name]}" for name in SETTINGS] + more)
 
 
 def _kernels(study, device, kernels):
@@ -301,6 +367,23 @@ def _at(study, key, made_of, *args):
         raise StudyError(f"{study.places[key]}: {error}") from None
 
 
+def _given(study, leave_out=()):
+    """Settings of every point: what `options` has, and the environment."""
+    found = {**asked.of_environment(), **study.given, "options": " ".join(study.values["options"])}
+    return asked.said({n: v for n, v in found.items() if n not in leave_out})
+
+
+def _choices(study, device):
+    """Settings of each combination of the axes that asked.py has. Shapes of launches are for GPUs: beside these, CPUs
+    run without."""
+    gpus = any(word != "cpu" for word in study.values["devices"])
+    names = [n for n, c in asked.CHOICES.items() if c.key]
+    for words in itertools.product(*(dict.fromkeys(study.values[asked.CHOICES[n].key]) for n in names)):
+        found = asked.said({n: int(w) if n in asked.SHAPE else w for n, w in zip(names, words)})
+        if not (gpus and device == "cpu" and any(n in found for n in asked.SHAPE)):
+            yield {**found, **_given(study)}
+
+
 def _settings(study, spec, ranks, threads, **more):
     settings = dict(matrix=_at(study, "matrices", expand, spec, ranks, threads), ranks=ranks, threads=threads, **more)
     if "{" in spec:
@@ -320,18 +403,19 @@ def _serial(study, kernels):
             v["matrices"], v["ranks"], v["threads"], v["columns"], v["precisions"], forms):
         matrix = _at(study, "matrices", expand, spec, int(ranks), int(threads))
         yield dict(matrix=matrix, ranks=1, threads=1, k=int(k), device="cpu", kernel=by_format[form], format=form,
-                   precision=precision, grid="1x1")
+                   precision=precision, grid="1x1", **_given(study, ("autotune",)))
 
 
 def _parallel(study, kernels):
     v = study.values
     for spec, ranks, threads, precision, device in itertools.product(
             v["matrices"], v["ranks"], v["threads"], v["precisions"], v["devices"]):
-        for (kernel, form), word, k in itertools.product(_kernels(study, device, kernels), v["grids"], v["columns"]):
+        for (kernel, form), word, k, more in itertools.product(_kernels(study, device, kernels), v["grids"],
+                                                               v["columns"], _choices(study, device)):
             grid = _at(study, "grids", grid_of, word, int(ranks))
             if grid:
                 yield _settings(study, spec, int(ranks), int(threads), k=int(k), device=device, kernel=kernel,
-                                format=form, precision=precision, grid=grid)
+                                format=form, precision=precision, grid=grid, **more)
 
 
 def _most_runs(study, kernels):
@@ -339,8 +423,9 @@ def _most_runs(study, kernels):
     v = study.values
     ways = sum(len(kernels) if word == "all" else len(v["formats"]) for word in v["kernels"])
     keys = ("matrices", "ranks", "threads", "precisions", "columns")
+    axes = ("devices", "grids", *(c.key for c in asked.CHOICES.values() if c.key))
     return math.prod(len(v[key]) for key in keys) * int(v["rounds"][0]) * (
-        ways * len(v["devices"]) * len(v["grids"]) + len(v["formats"]) * (v["serial"] == ["yes"]))
+        ways * math.prod(len(v[key]) for key in axes) + len(v["formats"]) * (v["serial"] == ["yes"]))
 
 
 def points(study, kernels):
@@ -352,7 +437,7 @@ def points(study, kernels):
         found.update((key_of(s), s) for s in _serial(study, kernels))
     found.update((key_of(s), s) for s in _parallel(study, kernels))
     if not found:
-        raise StudyError(f"{study.path}: no grid fits any of the numbers of ranks")
+        raise StudyError(f"{study.path}: no grid fits any of the numbers of ranks, or no device the others")
     return found
 
 
@@ -360,11 +445,11 @@ def select(found, conditions):
     """The points with, for each `name=value,value` of the conditions, one of those values."""
     for text in conditions:
         name, equals, values = text.partition("=")
-        if not equals or name not in SETTINGS:
-            raise StudyError(f"--only {text}: expected NAME=VALUE with a name among {', '.join(SETTINGS)}" + meant(name, SETTINGS))
-        # a generator's arguments are between commas, too
-        wanted = [values] if name == "matrix" else values.split(",")
-        found = {key: s for key, s in found.items() if str(s[name]) in wanted}
+        known = (*SETTINGS, *asked.NAMES)
+        if not equals or name not in known:
+            raise StudyError(f"--only {text}: expected NAME=VALUE with a name among {', '.join(known)}" + meant(name, known))
+        wanted = split_matrices(values) if name == "matrix" else values.split(",")
+        found = {key: s for key, s in found.items() if str(s.get(name, asked.default(name))) in wanted}
     return found
 
 

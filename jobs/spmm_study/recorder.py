@@ -4,7 +4,7 @@ import json
 import os
 import stat
 
-from . import lines, output, schema
+from . import asked, lines, output, points, records, schema
 
 
 class RecordError(Exception):
@@ -24,17 +24,26 @@ def own(path, kind_of):
             yield record, line.end
 
 
+def _is_run(record):
+    """Is it a whole record of spmm_mpi? Lines of a study are looked at for their group `study` alone."""
+    try:
+        schema.check(record, "", "run")
+    except lines.RecordsError:
+        return False
+    return True
+
+
 def _kind_of(record):
     """Of a line of a study, by the names of schema.KINDS."""
     return next((kind for kind in ("environment", "prediction") if kind in record), "own")
 
 
 class Recorder:
-    """The file, open and locked for this process. done: {(point, round): exit code} of what it holds. Raises
-    RecordError, and RecordsError for lines that no study wrote."""
+    """The file, open and locked for this process. done: {(point, round): exit code} of what it holds; ways: {point:
+    records.way() of each run that went well}. Raises RecordError, and RecordsError for lines that no study wrote."""
 
     def __init__(self, path, write=True):
-        self.path, self.done, self.environments, self.walls = path, {}, set(), {}
+        self.path, self.done, self.environments, self.walls, self.ways = path, {}, {}, {}, {}
         try:
             self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY | os.O_NONBLOCK,
                               0o666)
@@ -66,11 +75,23 @@ class Recorder:
 
     def _note(self, record):
         if "environment" in record:
-            self.environments.add(record["environment"]["id"])
+            self.environments[record["environment"]["id"]] = record["environment"]
         elif "prediction" not in record:
-            study = record["study"]
-            self.done[study["point"], study["round"]] = study["code"]
-            self.walls.setdefault(study["point"], []).append(study["wall_seconds"])
+            study, is_run = record["study"], _is_run(record)
+            key = self._point(record if is_run else {"study": study})
+            self.done[key, study["round"]] = study["code"]
+            self.walls.setdefault(key, []).append(study["wall_seconds"])
+            if is_run and study["code"] == 0:
+                self.ways.setdefault(key, []).append(records.way(record))
+
+    def _point(self, record):
+        """Its name; of an older record, with what its command alone says."""
+        study = record["study"]
+        settings = study.get("settings") or {}
+        more = asked.of_record(record, self.environments.get(study.get("environment"))) or {}
+        if all(n in settings for n in more) or not all(n in settings for n in points.SETTINGS):
+            return study["point"]
+        return points.key_of({**more, **settings})
 
     def append(self, record):
         line = json.dumps(record, separators=(",", ":")).encode() + b"\n"

@@ -8,7 +8,7 @@ import os
 import statistics
 from dataclasses import dataclass, field
 
-from . import lines, schema
+from . import asked, lines, schema
 from .lines import RecordsError
 
 BYTES = {"f64": 8, "f32": 4}
@@ -85,6 +85,26 @@ def short_name(source):
 def _median(values):
     found = [v for v in values if v is not None]
     return statistics.median(found) if found else None
+
+
+# ---- the way that a run took ----
+
+def way(record):
+    """{name: what the program took} of what may differ from run to run of one point, of what the record says."""
+    run, moved, plan = record.get("run") or {}, record.get("moved") or {}, record.get("plan") or {}
+    grid = run.get("grid")
+    found = {**{n: run.get(n) for n in ("kernel", "format", "threads", "gpu", "exchange", "transport")},
+             "grid": grid and "{}x{}".format(*grid), "backend": plan.get("backend"), "library": (record.get("library") or {}).get("way"),
+             **{n: moved.get(n) for n in ("reduce", "column_blocks", "overlap")},
+             **{n: (record.get("launch") or {}).get(n) for n in ("block_size", "subwarp", "registers")}}
+    return {n: v for n, v in found.items() if v not in (None, "")}
+
+
+def differences(ways):
+    """How they differ, as a text; "" where they do not. What one does not say is no difference."""
+    names = dict.fromkeys(n for found in ways for n in found)
+    values = {n: list(dict.fromkeys(str(found[n]) for found in ways if n in found)) for n in names}
+    return "; ".join(f"{n} {' and '.join(of)}" for n, of in values.items() if len(of) > 1)
 
 
 @dataclass
@@ -415,7 +435,7 @@ def _turn(study):
 def _add_run(record, study, environments, points):
     environment = environments.get(study.get("environment"), {})
     machine, cpu = _machine(record, environment)
-    settings = dict(study.get("settings") or {})
+    settings = {**(asked.of_record(record, environment) or {}), **(study.get("settings") or {})}
     if "settings" not in study:
         settings.update(matrix=record["matrix"]["source"], threads=0)  # what the user asked for is not known
     key = _key(settings, machine, record["run"])
@@ -440,8 +460,31 @@ def _add_step(record, study, environments, points):
 def _changed(point, environments):
     """Names of what differs between the rounds of a point, of what may change a time."""
     found = [environments[e] for e in point.environments if e in environments]
-    names = ("commit", "compiler", "mpi", "program")
+    names = ("commit", "compiler", "mpi", "program", "variables")
     return [n for n in names if len({json.dumps(e.get(n)) for e in found}) > 1]
+
+
+MOST_NAMED = 3  # points whose rounds differ
+
+
+def _ways_remark(points):
+    """Of points whose rounds took different ways. Another kernel, grid or number of threads makes them points of their
+    own, so these are looked for by what was asked for."""
+    groups, found = {}, []
+    for point in points:
+        key = json.dumps([point.settings if "settings" in (point.runs[0].get("study") or {}) else id(point), point.machine],
+                         sort_keys=True, default=str)
+        groups.setdefault(key, []).append(point)
+    for members in groups.values():
+        how, p = differences([way(r) for point in members for r in point.runs]), members[0]
+        if how:
+            what = [f"{p.name} K={p.k}", p.asked("kernel"), p.precision, f"{p.ranks} ranks", p.extras]
+            found.append(f"{' '.join(str(word) for word in what if word)}: {how}")
+    if not found:
+        return []
+    more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return [f"WARNING: rounds of one point took different ways, {len(found)} point{'s' * (len(found) != 1)}: " +
+            "; ".join(found[:MOST_NAMED]) + more]
 
 
 def _is_timed(times):
@@ -504,5 +547,6 @@ def read(paths):
     changed = sorted({n for p in every for n in _changed(p, environments)})
     if changed:
         remarks.append("rounds of one point were run with different " + ", ".join(changed))
+    remarks += _ways_remark(points.values())
     result.points, result.steps, result.runs = list(points.values()), list(steps.values()), len(runs)
     return result

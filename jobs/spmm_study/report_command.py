@@ -21,6 +21,7 @@ def options():
 
 def main():
     o = options()
+    output.keep(o.records, [("--output", o.output)])
     pythons.can_draw()
     study = analysis.start("report", o)
     text = page.report(study, o.title or page.title_of(study), analysis.drawing("report"))

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from . import environment, lines, schema
+from . import asked, environment, lines, records, schema
 from .points import schedule
 from .recorder import RecordError
 from .records import SERIAL
@@ -64,7 +64,8 @@ def command_of(study, settings, launcher, program, json_file):
     words += ["--kernel", s["kernel"]] if s["kernel"] != "auto" else ["-f", s["format"]]
     words += ["-t", str(s["threads"])] if s["threads"] else []
     words += ["--probe"] if v["probe"] == ["yes"] else []
-    return words + v["options"] + [study.files[s["matrix"]].path if s["matrix"] in study.files else s["matrix"]]
+    words += asked.words_of(s)
+    return words + ["--", study.files[s["matrix"]].path if s["matrix"] in study.files else s["matrix"]]
 
 
 def _end(process):
@@ -175,15 +176,18 @@ class Progress:
         usual = sum(known) / len(known)
         return sum(sum(self.walls[k]) / len(self.walls[k]) if k in self.walls else usual for _, k in rest)
 
-    def say(self, round_number, settings, record, error, rest):
+    def say(self, round_number, settings, record, error, rest, differs=""):
+        """differs: how the run took another way than an earlier round."""
         self.number += 1
         what = (f"{settings['matrix']} k={settings['k']} {settings['kernel']} {settings['precision']} "
-                f"ranks={settings['ranks']} grid={settings['grid']} threads={settings['threads'] or 'all'}")
+                f"ranks={settings['ranks']} grid={settings['grid']} threads={settings['threads'] or 'all'}" +
+                "".join(f" {n}={settings[n]}" for n in asked.NAMES if n in settings))
         if error:
             outcome = f"FAILED: {error}"
         else:
             a = record["apply"]
-            outcome = f"{a['median'] * 1e3:.4g} ms ({a['min'] * 1e3:.4g} to {a['max'] * 1e3:.4g})"
+            outcome = f"{a['median'] * 1e3:.4g} ms ({a['min'] * 1e3:.4g} to {a['max'] * 1e3:.4g})" + \
+                (f"; WARNING: another way than in an earlier round: {differs}" if differs else "")
         left = self.left(rest)
         print(f"[{self.number}/{self.total}] round {round_number + 1}: {what}: {outcome}" +
               (f"; {duration(left)} left" if rest and left is not None else ""), flush=True)
@@ -204,7 +208,7 @@ def _foreseen(study, found):
         file = study.files.get(matrix)
         words = ["-k", str(settings["k"]), "-d", settings["device"], "-p", settings["precision"]]
         words += ["--kernel", settings["kernel"]] if settings["kernel"] not in ("auto", "all") else ["-f", settings["format"]]
-        key = (*words, *study.values["options"], file.path if file else matrix)
+        key = (*words, *asked.words_of(settings, asked.PREDICTED), "--", file.path if file else matrix)
         if not settings["kernel"].startswith(SERIAL):
             wanted.setdefault(key, set()).add(settings["ranks"])
             names[key] = file.name if file else matrix
@@ -269,6 +273,8 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
             elif record["run"]["ranks"] != found[key]["ranks"]:
                 code, error = 1, (f"ran on {record['run']['ranks']} ranks, not {found[key]['ranks']}: the launcher does "
                                   "not fit the program's MPI")
+            elif asked.mismatch(record, found[key]):
+                code, error = 1, asked.mismatch(record, found[key])
             record = record or {"schema": schema.newest()}
             # where the program and the cache of matrices lie is nobody else's business
             own, named = {program: os.path.basename(program)}, study.files.get(found[key]["matrix"])
@@ -281,7 +287,7 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False):
                                "load_average": load, "wall_seconds": round(wall, 3), "code": code, "error": error}
             recorder.append(record)
             failed += code != 0
-            progress.say(round_number, found[key], record, error, todo[n + 1:])
+            progress.say(round_number, found[key], record, error, todo[n + 1:], records.differences(recorder.ways.get(key, [])))
     return failed
 
 

@@ -7,7 +7,7 @@ Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output, or no matplotli
 """
 import argparse
 
-from . import analysis, pythons
+from . import analysis, output, pythons
 
 NOT_DRAWN = 4
 
@@ -22,6 +22,7 @@ def options():
 
 def main():
     o = options()
+    output.keep(o.records, [("--out", o.out), ("--csv", o.csv)])
     if o.out:
         pythons.can_draw()
     study = analysis.start("scaling", o)

@@ -15,8 +15,8 @@ import re
 import subprocess
 import sys
 
-from . import runner
-from .points import DEFAULTS, Kernel, StudyError, names, points, read, select
+from . import asked, output, records, runner
+from .points import DEFAULTS, Kernel, StudyError, check_files, names, points, read, select
 from .recorder import Recorder, RecordError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -33,7 +33,8 @@ def options():
     parser.add_argument("--only", metavar="NAME=VALUE", action="append", default=[],
                         help="the points with that value, or one of several between commas, e.g. ranks=1,2")
     parser.add_argument("--set", metavar="KEY=WORDS", action="append", default=[],
-                        help="instead of that line of the study file, words between commas, e.g. threads=1,2,4")
+                        help="instead of that line of the study file, words between commas, e.g. threads=1,2,4 or "
+                             "matrices=A.mtx,uniform:300,5 (a comma before a number belongs to a generator)")
     parser.add_argument("--retry-failed", action="store_true", help="run what failed again")
     parser.add_argument("--program", metavar="PATH", default=os.environ.get("SPMM_MPI", os.path.join(ROOT, "spmm_mpi")))
     parser.add_argument("--launcher", metavar="TEMPLATE",
@@ -53,26 +54,39 @@ def kernels_of(program):
     return [Kernel(*m.groups()) for m in found if m]
 
 
+def _inputs(study, found, program):
+    """Files that a study reads."""
+    return [study.path, program, *study.values["machines"], *(s["matrix"] for s in found.values()),
+            *(item.where.rpartition(":")[0] for item in study.pins)]
+
+
 def main():
     o = options()
     study = read(o.study, o.set)
     found = select(points(study, kernels_of(o.program)), o.only)
     if not found:
         raise StudyError(f"{o.study}: no point is as --only {' '.join(o.only)} wants it")
-    records = o.records or f"{study.name}.jsonl"
-    recorder = Recorder(records, write=not o.dry_run)
+    path = o.records or f"{study.name}.jsonl"
+    output.keep(_inputs(study, found, o.program),
+                [("--records", path), *((f"options = {word}:", file) for word, file in asked.written(study.values["options"]))])
+    recorder = Recorder(path, write=not o.dry_run)
+    needed = dict.fromkeys(found[key]["matrix"] for _, key in runner.missing(study, found, recorder, o.retry_failed))
     if o.dry_run:
         runner.list_points(study, found, recorder)
+        check_files(study, needed)
         return 0
     try:
+        check_files(study, needed)
         if names(study):
             from . import collection  # not before it is needed: what HTTP takes has to be imported
             study = collection.with_files(study, found)
         failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed)
     except runner.Interrupted as signal:
-        print(f"interrupted; what was measured is in {records}, and the same command goes on", file=sys.stderr)
+        print(f"interrupted; what was measured is in {path}, and the same command goes on", file=sys.stderr)
         return 128 + signal.args[0]
     finally:
         recorder.close()
-    print(f"{records}: {len(recorder.done)} runs" + (f", {failed} failed now" if failed else ""))
+    differ = sum(bool(records.differences(ways)) for ways in recorder.ways.values())
+    print(f"{path}: {len(recorder.done)} runs" + (f", {failed} failed now" if failed else "") +
+          (f"; WARNING: rounds of {differ} points took different ways" if differ else ""))
     return 1 if failed else 0

@@ -101,19 +101,38 @@ def joined(title, column, parts):
     return Table(title, [column] + first.heading, rows, first.left, remarks)
 
 
+def with_options(table, points):
+    """The table of a row per point, with a column after the kernel's of what was asked for besides, where any point has
+    that."""
+    if any(p.extras for p in points):
+        at = table.heading.index("kernel") + 1
+        for row, name in [(table.heading, "options")] + [(row, p.extras or NONE) for row, p in zip(table.rows, points)]:
+            row.insert(at, name)
+        table.left += ("options",)
+    return table
+
+
 # ---- every point ----
 
+def launch(point):
+    """The shape that a CUDA kernel took: threads of a block, lanes of a sub-warp, registers of a thread."""
+    block, lanes, registers = (point.middle("launch", n) for n in ("block_size", "subwarp", "registers"))
+    return NONE if block is None else f"{block:.0f}" + (f" / {lanes:.0f}" if lanes else "") + \
+        (f", {registers:.0f} reg." if registers else "")
+
+
 def points_table(points):
+    launched = any(launch(p) != NONE for p in points)
     heading = ["machine", "matrix", "K", "prec.", "kernel", "format", "ranks", "grid", "thr."] + SPREAD_HEADING + \
-        ["GFLOP/s", "imbalance", "X received"]
+        ["GFLOP/s", "imbalance", "X received"] + ["block / sub-warp"] * launched
     rows = [[p.machine, p.name, str(p.k), p.precision, p.kernel, p.format, str(p.ranks), grid(p), str(p.threads)] +
-            spread_cells(p.spread) + [significant(p.gflops), number(p.number("imbalance"), 3), quantity(p.moved_bytes)]
-            for p in points]
+            spread_cells(p.spread) + [significant(p.gflops), number(p.number("imbalance"), 3), quantity(p.moved_bytes)] +
+            [launch(p)] * launched for p in points]
     machines = {p.machine for p in points}
-    made = Table("Points", heading, rows, ("machine", "matrix", "kernel", "format"))
+    made = with_options(Table("Points", heading, rows, ("machine", "matrix", "kernel", "format")), points)
     if len(machines) == 1:
         made.title = f"Points, on {machines.pop()}"
-        made.heading, made.rows = heading[1:], [row[1:] for row in rows]
+        made.heading, made.rows = made.heading[1:], [row[1:] for row in made.rows]
     return made
 
 
@@ -336,8 +355,9 @@ def phases_table(points):
         rows.append([p.name, str(p.k), p.kernel, str(p.ranks), grid(p)] + [ms(s) for s in setup_phases(p)] +
                     [ms(p.spread.median)] + [ms(s) for s in product_phases(p)] +
                     [ms(p.middle("seconds", "exchange")), NONE if hidden is None else f"{100 * hidden:.0f} %"])
-    return Table("Phases in ms, the slowest rank's", heading, rows, ("matrix", "kernel"),
+    made = Table("Phases in ms, the slowest rank's", heading, rows, ("matrix", "kernel"),
                  ["rest: what kernel and sum leave of the product's median: exchange that is not hidden, and waiting"])
+    return with_options(made, found)
 
 
 # ---- roofline ----
@@ -353,7 +373,8 @@ def roofline_table(key, points, peak):
                      significant(p.gflops / count), significant(top), number(top and p.gflops / count / top)])
     each = " per GPU" if any(series.devices(p) > 1 for p in points) else ""
     heading = ["matrix", "K", "kernel", "ranks", "flop/byte", f"GFLOP/s{each}", "ceiling", "of it"]
-    return Table(f"{machine}, {precision}", heading, rows, ("matrix", "kernel"), ceiling_remarks(copy, peak))
+    return with_options(Table(f"{machine}, {precision}", heading, rows, ("matrix", "kernel"), ceiling_remarks(copy, peak)),
+                        points)
 
 
 def ceiling_remarks(copy, peak):
@@ -379,10 +400,11 @@ def errors_table(points):
         rows.append([p.name, str(p.k), p.precision, p.kernel, p.format, p.device, str(p.ranks), grid(p),
                      *(NONE if e is None else f"{e:.2e}" for e in (largest, mean)),
                      *(NONE if c is None else str(c) for c in (wrong, different))])
-    return Table("Errors against the serial product", ["matrix", "K", "prec.", "kernel", "format", "device", "ranks",
+    made = Table("Errors against the serial product", ["matrix", "K", "prec.", "kernel", "format", "device", "ranks",
                                                        "grid", "max rel.", "mean rel.", "wrong", "other bits"],
                  rows, ("matrix", "kernel", "format", "device"),
                  ["wrong: elements beyond what rounding can explain; such a run counts as failed"])
+    return with_options(made, points)
 
 
 # ---- CSV ----
@@ -396,7 +418,8 @@ CSV_HEADING = [
     "format", "ranks", "grid_p", "grid_q", "threads", "extras", *CSV_SPREAD, "gflops", *CSV_STRONG[:5],
     "scaled_speedup_absolute", "scaled_speedup", "scaled_efficiency", "gustafson_share", *CSV_STRONG[5:], "imbalance",
     "received_rows_max", "received_rows_all", "received_bytes_all", "model_probe_s", "model_one_rank_s",
-    "model_complete_s", "flop_per_byte", "copy_bytes_per_second", "max_relative_error", "wrong"]
+    "model_complete_s", "flop_per_byte", "copy_bytes_per_second", "max_relative_error", "wrong",
+    "transport", "block_size", "subwarp", "registers"]
 
 
 def strong_values(point, one):
@@ -444,7 +467,8 @@ def _point_cells(p):
         imbalance=p.number("imbalance"), received_rows_max=p.middle("moved", "rows"),
         received_rows_all=p.middle("moved", "all_rows"), received_bytes_all=p.moved_bytes,
         flop_per_byte=flop_per_byte, copy_bytes_per_second=p.number("copy_bytes_per_second"),
-        max_relative_error=p.errors()[0], wrong=p.errors()[2], **spread_values(p.spread))
+        max_relative_error=p.errors()[0], wrong=p.errors()[2], transport=p.run("transport"),
+        **{n: p.middle("launch", n) for n in ("block_size", "subwarp", "registers")}, **spread_values(p.spread))
 
 
 def series_of(groups):

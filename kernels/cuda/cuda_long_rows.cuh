@@ -361,7 +361,7 @@ void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, c
     a.staged = L == 1 || (can_stage<L * N> && a.staged);
     a.section_blocks = section_blocks_of<L, N>(a.packs, a.staged);
     const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a);
+    launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a, L);
 }
 
 /** Sets the members of a kernel's arguments that describe its long rows; `lists` may be NULL. */

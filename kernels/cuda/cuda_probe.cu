@@ -1,5 +1,5 @@
 /** Tells device_cuda.c, which is not compiled by nvcc, for which GPU architectures this build contains
- *  machine code. */
+ *  machine code, and how many registers a kernel takes. */
 #include <cuda_runtime.h>
 
 __global__ void probe_kernel() {}
@@ -18,4 +18,13 @@ extern "C" int sp_cuda_probe(int *architecture)
     const cudaError_t error = cudaFuncGetAttributes(&attributes, probe_kernel);
     *architecture = error == cudaSuccess ? attributes.ptxVersion : 0;
     return error;
+}
+
+/** Returns the number of registers that a thread of the kernel has on the current GPU; 0 if that is not known. */
+extern "C" int sp_cuda_registers(const void *kernel)
+{
+    cudaFuncAttributes attributes = {};
+    if (cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess) return attributes.numRegs;
+    (void)cudaGetLastError();
+    return 0;
 }

@@ -30,11 +30,13 @@ inline unsigned grid_of(int64_t work, int64_t per_block)
 /** Queues a kernel that takes one argument. On GPUs of compute capability 9.0 and more, its blocks may start
  *  before the previous kernel of the stream has completed: the kernel calls wait_for_previous(). That hides
  *  the start of a kernel, 1 to 2 us, which is what a product of a small matrix takes next to its sums. See
- *  the CUDA C++ Programming Guide, "Programmatic Dependent Launch". */
+ *  the CUDA C++ Programming Guide, "Programmatic Dependent Launch".
+ *  \param [in] lanes  that share a row; 0: the kernel has no sub-warps */
 template <typename A>
 void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, cudaStream_t stream,
-                  const A &a)
+                  const A &a, int lanes = 0)
 {
+    sp_device_note_launch((const void *)kernel, (int)block, lanes);
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;

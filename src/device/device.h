@@ -223,6 +223,21 @@ int sp_device_starts_early(void);
  *  \param [in] kernel  name of the kernel, in static storage */
 spmm_status sp_device_launched(const char *kernel);
 
+/** The shape in which a product's CUDA kernel was launched. */
+typedef struct sp_launch_shape {
+    int block;     /**< threads per block */
+    int subwarp;   /**< lanes that share an element or a row; 0: the kernel has no sub-warps */
+    int registers; /**< registers per thread */
+} sp_launch_shape;
+
+/** Notes the launch of a product's kernel; costs a few stores.
+ *  \param [in] kernel  the function that was launched */
+void sp_device_note_launch(const void *kernel, int block, int subwarp);
+
+/** Returns the shape of the launch that was noted last, and forgets it. All members are 0 if none was noted
+ *  since the previous call, e.g. on a CPU or by a kernel of another library. */
+sp_launch_shape sp_device_last_launch(void);
+
 /** A timer of work on the GPU: a pair of CUDA events. */
 typedef struct sp_timer sp_timer;
 /** Creates a timer. \param [out] timer  the caller destroys it; NULL on failure

@@ -16,6 +16,7 @@ enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 /* defined in kernels/cuda/cuda_probe.cu */
 extern const int sp_cuda_architectures[];
 int sp_cuda_probe(int *architecture);
+int sp_cuda_registers(const void *kernel);
 
 static struct {
     int open;
@@ -27,6 +28,8 @@ static struct {
     cudaStream_t own;    /* SP_STREAM_MAIN, while queue[SP_STREAM_MAIN] is the caller's; else NULL */
     cudaEvent_t order;   /* event that sp_stream_wait() uses */
     const char *kernel;  /* name of the kernel launched last */
+    const void *product; /* function of the product's kernel launched last; NULL: asked for since */
+    int block, subwarp;  /* the shape of that launch */
     void *stage[STAGES]; /* pinned staging buffers of PIECE bytes, allocated when they are first needed */
     cudaEvent_t staged[STAGES];
     int stage_failed;
@@ -363,6 +366,22 @@ spmm_status sp_device_launched(const char *kernel)
     const cudaError_t error = cudaGetLastError();
     device.kernel = kernel;
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "launch");
+}
+
+void sp_device_note_launch(const void *kernel, int block, int subwarp)
+{
+    device.product = kernel;
+    device.block = block;
+    device.subwarp = subwarp;
+}
+
+sp_launch_shape sp_device_last_launch(void)
+{
+    sp_launch_shape shape = {0};
+    if (device.product)
+        shape = (sp_launch_shape){device.block, device.subwarp, sp_cuda_registers(device.product)};
+    device.product = NULL;
+    return shape;
 }
 
 spmm_status sp_device_sync(void)

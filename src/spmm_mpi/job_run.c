@@ -88,6 +88,7 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     rec->moved.message_rows = facts->message_rows;
     rec->run.transport = facts->transport == SPMM_TRANSPORT_AUTO ? "none"
                                                                  : sp_transport_word(facts->transport);
+    rec->run.backend = facts->backend;
     rec->run.reduce = facts->reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts->reduce);
     double rows[2] = {(double)facts->interior_rows, (double)job->dist.block.csr.rows};
     TRY(sp_sum(job->place.grid.comm, rows, 2));
@@ -244,7 +245,9 @@ static spmm_status products(const sp_job *job, run *r)
         times_of(job, r, REDUCE),
         times_of(job, r, ALL_KERNELS)
     };
+    (void)sp_device_last_launch(); /* of the plan's trials */
     TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
+    r->record.run.shape = sp_device_last_launch();
     if (sp_halo_all_moved(r->halo) > 0) {
         TRY(sp_job_time_exchange(&job->place.grid, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
         TRY(sp_job_time_local(&job->place.grid, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));

@@ -6,6 +6,7 @@
 
 #include "base/stats.h"
 #include "cli/program.h"
+#include "device/device.h"
 #include "plan/plan.h"
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/options.h"
@@ -49,6 +50,8 @@ typedef struct sp_record {
         int overlap;
         const sp_binding *binding; /**< of rank 0 */
         const char *format, *kernel, *precision, *partition, *exchange, *transport, *reduce, *x, *verify;
+        const char *backend;   /**< the implementation that exchanges rows of X; "": none is exchanged */
+        sp_launch_shape shape; /**< of rank 0's kernel; zeroed on a CPU */
     } run;
     struct {
         int64_t

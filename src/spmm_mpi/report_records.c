@@ -1,5 +1,7 @@
 /** Writes a run's record as JSON Lines and CSV. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/enum_words.h"
 #include "spmm_mpi/report.h"
@@ -118,13 +120,70 @@ static void plan_group(sp_writer *s, const sp_record *r)
     sp_writer_double(s, "modelled_seconds", chosen ? chosen->modelled : NAN);
     sp_writer_double(s, "measured_seconds", chosen ? chosen->measured : NAN);
     sp_writer_double(s, "one_rank_seconds", r->plan.one_rank);
+    sp_writer_text(s, "backend", r->run.backend);
     sp_writer_close(s);
 }
+
+/** Writes a number of which 0 says that there is none. */
+static void number_or_null(sp_writer *s, const char *name, int value)
+{
+    sp_writer_double(s, name, value > 0 ? value : NAN);
+}
+
+/** Writes the group "launch": the shape that the CUDA kernel of rank 0 took. */
+static void launch_group(sp_writer *s, const sp_record *r)
+{
+    sp_writer_open(s, "launch");
+    number_or_null(s, "block_size", r->run.shape.block);
+    number_or_null(s, "subwarp", r->run.shape.subwarp);
+    number_or_null(s, "registers", r->run.shape.registers);
+    sp_writer_close(s);
+}
+
+static const char *on_off(int on) { return on ? "on" : "off"; }
+
+/** Writes the group "asked": options and variables that change how a product is computed, as they were given. What was
+ *  taken for those that are left to the program stands in the other groups; X, K, precision and partition are in "run". */
+static void asked_group(sp_writer *s, const sp_options *o)
+{
+    const char *const isa = getenv("SPMM_ISA"), *const backend = getenv("SPMM_EXCHANGE_BACKEND");
+    char grid[32] = "";
+    if (o->p > 0) snprintf(grid, sizeof grid, "%dx%d", o->p, o->q);
+    sp_writer_open(s, "asked");
+    sp_writer_text(s, "device", sp_device_words[1 + (int)o->device]);
+    sp_writer_text(s, "kernel", o->kernel ? o->kernel : "auto");
+    sp_writer_text(s, "format", sp_format_word(o->format));
+    sp_writer_text(s, "grid", o->grid_auto ? "auto" : grid);
+    sp_writer_int(s, "threads", o->threads);
+    sp_writer_text(s, "exchange", sp_exchange_word(o->exchange));
+    sp_writer_text(s, "transport", sp_transport_word(o->transport));
+    sp_writer_text(s, "reduce", sp_reduce_word(o->reduce));
+    sp_writer_int(s, "block_size", o->shape.block);
+    sp_writer_int(s, "subwarp", o->shape.subwarp);
+    sp_writer_text(s, "overlap", on_off(!o->no_overlap));
+    sp_writer_int(s, "column_blocks", o->column_blocks);
+    sp_writer_text(s, "reproducible", on_off(!o->any_order));
+    sp_writer_text(s, "plan", o->quick_plan ? "quick" : "timed");
+    sp_writer_int(s, "products", o->products);
+    sp_writer_text(s, "autotune", on_off(o->tune));
+    sp_writer_text(s, "io", o->io_parallel ? "parallel" : "root");
+    sp_writer_double(s, "ell_limit", o->ell_limit);
+    sp_writer_text(s, "isa", isa ? isa : "");
+    sp_writer_text(s, "backend", backend ? backend : "");
+    sp_writer_close(s);
+}
+
+/** A run, as visit() takes it. */
+typedef struct reported_run {
+    const sp_options *options;
+    const sp_record *record;
+} reported_run;
 
 /** Passes every field of the record to the writer once; JSON and CSV thus have the same order of fields. */
 static void visit(sp_writer *s, const void *record)
 {
-    const sp_record *const r = record;
+    const reported_run *const run = record;
+    const sp_record *const r = run->record;
     sp_writer_text(s, "version", SPMM_VERSION);
     sp_writer_open(s, "matrix");
     sp_writer_text(s, "source", r->matrix.source);
@@ -160,11 +219,13 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_int(s, "message_rows", r->moved.message_rows);
     sp_writer_schema(s);
     plan_group(s, r);
+    launch_group(s, r);
+    asked_group(s, run->options);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)
 {
-    return sp_writer_files(o->json, o->csv, visit, r);
+    return sp_writer_files(o->json, o->csv, visit, &(reported_run){o, r});
 }
 
 /** Passes every field of a prediction to the writer once. */

@@ -261,12 +261,13 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
 }
 
 struct cudaFuncAttributes {
-    int ptxVersion;
+    int ptxVersion, numRegs;
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 template <class K> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, K)
 {
     a->ptxVersion = 90;
+    a->numRegs = 32;
     return cudaSuccess;
 }
 template <class K> cudaError_t cudaFuncSetAttribute(K, cudaFuncAttribute, int) { return cudaSuccess; }

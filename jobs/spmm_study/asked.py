@@ -1,0 +1,186 @@
+"""What a run is asked for besides matrix, K, kernel, ranks and the like: options and variables of spmm_mpi that change how
+a product is computed. A member of CHOICES that is missing among settings has its default, so that points and records of
+studies that did not know of it keep their names.
+"""
+import os
+from collections import namedtuple
+
+from . import lines
+
+# key: of the line of a study file that lists its values, None: `options` alone has it
+Choice = namedtuple("Choice", "option default key", defaults=(None,))
+CHOICES = {
+    "exchange": Choice("--exchange", "auto", "exchanges"),
+    "transport": Choice("--transport", "auto", "transports"),
+    "reduce": Choice("--reduce", "auto", "reductions"),
+    "block_size": Choice("--block-size", 0, "block_sizes"),
+    "subwarp": Choice("--subwarp", 0, "subwarps"),
+    "partition": Choice("--partition", "nnz", "partitions"),
+    "x": Choice("--x", "uniform:1"),
+    "overlap": Choice("--no-overlap", "on"),
+    "column_blocks": Choice("--column-blocks", 0),
+    "reproducible": Choice("--reproducible", "on"),
+    "plan": Choice("--plan", "timed"),
+    "products": Choice("--products", 0),
+    "autotune": Choice("--autotune", "off"),
+    "io": Choice("--io", "root"),
+    "ell_limit": Choice("--ell-limit", 3),
+    "isa": Choice("SPMM_ISA", ""),
+    "backend": Choice("SPMM_EXCHANGE_BACKEND", ""),
+}
+NAMES = (*CHOICES, "options")
+FLAGS = {"--no-overlap": ("overlap", "off"), "--autotune": ("autotune", "on"), "--tune": ("autotune", "on")}
+SHAPE = ("block_size", "subwarp")  # of CUDA kernels alone
+PREDICTED = ("exchange", "partition", "reproducible")  # what predictions depend on
+# options that a study gives itself: the key of their line
+OWN = {"--columns": "columns", "--device": "devices", "--format": "formats", "--kernel": "kernels", "--grid": "grids",
+       "--precision": "precisions", "--threads": "threads", "--repeat": "repeats", "--warmup": "warmup"}
+LETTERS = {"-k": "--columns", "-d": "--device", "-f": "--format", "-g": "--grid", "-p": "--precision", "-t": "--threads",
+           "-r": "--repeat", "-x": "--x"}
+KEYS = {**OWN, **{c.option: c.key for c in CHOICES.values() if c.key}}
+SETTING = {c.option: name for name, c in CHOICES.items() if c.option.startswith("--") and c.option not in FLAGS}
+# options that name a file that is written
+WRITTEN = ("--output", "--json", "--csv", "--cache", "--probe")
+
+
+def default(name):
+    return CHOICES[name].default if name in CHOICES else ""
+
+
+def _typed(name, text):
+    """The value of a setting that stands in words, as records have it."""
+    if name == "x" and (text == "uniform" or text.startswith("uniform:")):
+        seed = lines.whole(text[8:])
+        return "uniform:1" if text == "uniform" else text if seed is None else f"uniform:{seed}"
+    if name == "ell_limit":
+        try:
+            value = float(text)
+        except ValueError:
+            return text
+        return int(value) if value.is_integer() else value
+    if isinstance(default(name), int):
+        value = lines.whole(text)
+        return text if value is None else value
+    return text
+
+
+def said(settings):
+    """Without what has its default."""
+    return {n: v for n, v in settings.items() if n not in NAMES or v not in (default(n), None)}
+
+
+# ---- words for spmm_mpi ----
+
+def _known(words):
+    """(option by its full name, or None; its argument; the words themselves) of each option, or other word."""
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        name, equals, text = word.partition("=")
+        if not word.startswith("--") and word[:2] in LETTERS:
+            name, equals, text = LETTERS[word[:2]], word[2:], word[2:]
+        if word in FLAGS or name not in KEYS and name not in SETTING:
+            yield (word if word in FLAGS else None), "", [word]
+        elif equals or not words:
+            yield name, text, [word]
+        else:
+            text = words.pop(0)
+            yield name, text, [word, text]
+
+
+def _ordered(words):
+    """Options by their names, each before its arguments; what is given twice stays in its order."""
+    groups = []
+    for word in words:
+        if word.startswith("-") or not groups:
+            groups.append([])
+        groups[-1].append(word)
+    return [word for group in sorted(groups, key=lambda group: group[0]) for word in group]
+
+
+def taken_apart(words):
+    """({key of a study file: argument} of options that have a line there, settings of others, the words left)"""
+    lines_of, settings, left = {}, {}, []
+    for option, text, own in _known(words):
+        if option in FLAGS:
+            settings.update([FLAGS[option]])
+        elif option in KEYS:
+            lines_of[KEYS[option]] = text
+        elif option:
+            settings[SETTING[option]] = _typed(SETTING[option], text)
+        else:
+            left += own
+    return lines_of, said(settings), _ordered(left)
+
+
+def words_of(settings, names=tuple(CHOICES)):
+    """Words that ask spmm_mpi for the settings. Variables are in the environment already."""
+    words = []
+    for name in names:
+        option, value = CHOICES[name].option, settings.get(name)
+        if value is not None and option.startswith("--"):
+            words += [option] if option in FLAGS else [option, str(value)]
+    return words + settings.get("options", "").split()
+
+
+def written(words):
+    """[(word, path)] of files that the words have spmm_mpi write."""
+    found, words = [], list(words)
+    for n, word in enumerate(words):
+        name, equals, text = word.partition("=")
+        if word.startswith("-o"):
+            found.append((word, word[2:] or next(iter(words[n + 1:]), "")))
+        elif len(name) > 3 and any(option.startswith(name) for option in WRITTEN):
+            found.append((word, text if equals else next(iter(words[n + 1:]), "")))
+    return [(word, path) for word, path in found if path]
+
+
+# ---- what was asked for ----
+
+def of_variables(variables):
+    """Settings that the environment has."""
+    return {n: variables[c.option] for n, c in CHOICES.items() if variables.get(c.option)}
+
+
+def of_environment():
+    return of_variables(os.environ)
+
+
+def _of_command(command):
+    """Settings that the command of jobs/study has: of runs that recorded them nowhere else."""
+    words = [str(word) for word in command]
+    begin = next((n for n in range(len(words) - 1) if words[n:n + 2] == ["-q", "-k"]), None)
+    if begin is None:
+        return {}
+    end = len(words) - (2 if words[-2] == "--" else 1)
+    keys, settings, left = taken_apart(words[begin + 1:end])
+    settings.update((n, _typed(n, keys[c.key])) for n, c in CHOICES.items() if c.key in keys)
+    left = [word for n, word in enumerate(left) if word != "--probe" or word in left[:n]]
+    return {**settings, "options": " ".join(left)}
+
+
+def of_record(record, environment=None):
+    """The settings among NAMES that are not the default. None: the record does not say what it was asked for."""
+    group, study = record.get("asked"), record.get("study") or {}
+    run, settings = record.get("run") or {}, study.get("settings")
+    if group is None and not settings:
+        return None
+    found = {}
+    if group is None:
+        found.update(of_variables((environment or {}).get("variables") or {}))
+        found.update(_of_command(study.get("command") or []))
+    else:
+        found.update({n: group[n] for n in CHOICES if n in group}, **{n: run[n] for n in ("x", "partition") if n in run})
+    found.update({n: settings[n] for n in NAMES if n in settings} if settings else {})
+    return said(found)
+
+
+def mismatch(record, settings):
+    """"" where a run was asked for what the point says, else how it was not."""
+    run, group = record["run"], record.get("asked")
+    found = {"k": run["k"], **({} if group is None else {**group, "x": run.get("x"), "partition": run.get("partition")})}
+    for name in ("k", "device", "kernel", "grid", "threads", *CHOICES):
+        wanted = settings.get(name, default(name))
+        if found.get(name) is not None and found[name] != wanted:
+            return f"ran with {name} = {found[name]}, not {wanted}: something overrides the point, as words of options = may"
+    return ""
