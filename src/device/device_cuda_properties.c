@@ -165,7 +165,7 @@ static const struct row {
 #undef EACH
 };
 enum { ROWS = sizeof rows / sizeof *rows };
-_Static_assert(ROWS <= SP_DEVICE_PROPERTIES, "sp_device_properties() has room for all");
+_Static_assert((int)ROWS <= (int)SP_DEVICE_PROPERTIES, "sp_device_properties() has room for all");
 
 static void write_attributes(const query *q, const struct row *row)
 {
