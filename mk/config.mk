@@ -257,7 +257,7 @@ cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other (mk/series.mk has those of series_mpi)
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,src/device/device_cuda.c src/device/device_cuda_flags.c src/device/device_cuda_ipc.c src/device/device_cuda_memory.c) \
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,src/device/device_cuda.c src/device/device_cuda_flags.c src/device/device_cuda_ipc.c src/device/device_cuda_memory.c src/device/device_cuda_properties.c) \
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
           $(if $(METIS_FOUND),src/partition/graph_cut_none.c,src/partition/graph_cut_metis.c) \
           src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/xz_$(if $(LZMA_FOUND),none,found).c \

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/memory.h"
 #include "base/random.h"
+#include "device/device.h"
 #include "formats/csr.h"
 
 typedef enum sample {
@@ -152,6 +153,15 @@ static inline int sample_same(const spmm_multivector *v, const spmm_multivector 
                    n) != 0)
             return 0;
     return 1;
+}
+
+/** Says whether the GPU is that of tests/emulated_gpu: slow, and its kernels end the process when they fail. */
+static inline int sample_gpu_is_emulated(void)
+{
+    static int known = -1;
+    sp_device_info info;
+    if (known < 0) known = sp_device_describe(0, &info) == SPMM_OK && strcmp(info.name, "emulated") == 0;
+    return known;
 }
 
 #endif

@@ -115,6 +115,20 @@ with test("what options, build, machine and file names show to fail is refused b
     planned = run(*FAST, "--dry-run", "-g", "3x3", "--plan-ranks", "4,9", "lap2d5:9", records=False)
     equal((planned.code, "3x3" in planned.out), (0, True), planned.err)
 
+with test("the line errors holds relative errors against the machine epsilon, and counts elements beyond the bound"):
+    for precision, epsilon in (("f64", 2.2204460492503131e-16), ("f32", 2.0 ** -23)):
+        result = run(*FAST, "-g", "1x2", "-p", precision, "-k", 8, ROOT / "matrices/cage9.mtx.gz", ranks=2)
+        verified(result, precision, 1)
+        error = result.records[0]["error"]
+        within(result.out, f"machine epsilon of {precision}: {epsilon:.17g}, unit round-off: half of it")
+        found = re.search(r"largest relative (\S+), (\S+) times epsilon; mean (\S+), (\S+) times;", result.out)
+        assert found and error["max_relative"] > 0, result.out
+        for text, value in zip(found.groups(), (error["max_relative"], error["max_relative"] / epsilon,
+                                                error["mean_relative"], error["mean_relative"] / epsilon)):
+            assert abs(float(text) - value) <= 0.01 * value, f"{text}: {value}"
+        within(result.out, f"{error['wrong']} of {error['checked']} elements;")
+    within(run(*FAST, "--verify", "none", "lap2d5:9").out, "errors     not verified; machine epsilon of f64")
+
 with test("without a GPU only MPI is there for X to travel by"):
     result = run("--list-devices", records=False)
     words = dict(re.findall(r"^transport (\S+) +(\w+)", result.out, re.M))

@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "device/device.h"
 #include "gpu_products_cases.h"
+#include "sample.h"
 
 static int there[6]; /* by spmm_transport */
 
@@ -299,12 +300,6 @@ static void check_broken(int size, int stays_broken)
     spmm_block_destroy(&block);
 }
 
-static int is_emulated(void)
-{
-    sp_device_info info;
-    return sp_device_current(&info) == SPMM_OK && strcmp(info.name, "emulated") == 0;
-}
-
 static void check_backend(const char *name, int size)
 {
     char sentence[120];
@@ -321,7 +316,7 @@ static void check_backend(const char *name, int size)
         check_steps(SPMM_TRANSPORT_PEER);
         check_lives(SPMM_TRANSPORT_PEER);
         for (int i = 0; i < 3; i++) check_failure(SPMM_TRANSPORT_PEER);
-        if (is_emulated()) check_broken(size, strstr(name, "stream") != NULL);
+        if (sample_gpu_is_emulated()) check_broken(size, strstr(name, "stream") != NULL);
     }
 }
 

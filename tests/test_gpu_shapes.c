@@ -1,7 +1,7 @@
 /* Every CUDA kernel with launch shapes that a user may set, and several products with one set-up: small
  * integers make each product exact in any order of summation.
  *
- * --brief: one launch shape, K and product of each kernel, for compute-sanitizer's racecheck. */
+ * --brief: one launch shape, K and product of each kernel, for compute-sanitizer's racecheck; so on an emulated GPU. */
 #include "test.h"
 
 #include "device/device.h"
@@ -36,6 +36,20 @@ static void make_matrix(spmm_precision precision, spmm_csr *a)
     CHECK(sp_csr_from_coo(&coo, 1, a, NULL) == SPMM_OK);
 }
 
+/** What was noted of the last launch: what the GPU has room for, and what the user asked for of kernels that take it. */
+static void check_launch(const sp_kernel *kernel, sp_shape asked)
+{
+    const sp_launch_shape taken = sp_device_last_launch();
+    CHECK(taken.blocks > 0 && taken.block > 0 && taken.block <= 1024);
+    CHECK(taken.registers > 0 && taken.registers <= 255);
+    CHECK(taken.static_shared >= 0 && taken.dynamic_shared >= 0);
+    CHECK(taken.resident > 0 && taken.occupancy > 0 && taken.occupancy <= 1);
+    if (strncmp(kernel->id, "csr_scalar", 10) == 0 && asked.block > 0) CHECK_INT(taken.block, asked.block);
+    if (strncmp(kernel->id, "csr_vector_subwarp", 18) == 0 && asked.subwarp > 0)
+        CHECK_INT(taken.subwarp, asked.subwarp);
+    CHECK_INT(sp_device_last_launch().block, 0); /* forgotten */
+}
+
 /** Several products with one set-up, each into a Y of NaN. */
 static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const spmm_csr *csr, sp_shape shape,
                          const spmm_multivector *x, spmm_multivector *y, const spmm_multivector *expected)
@@ -58,6 +72,7 @@ static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const spmm
                    shape.block, shape.subwarp, (long long)x->k, n + 1, spmm_error_message());
     }
     CHECK(right);
+    check_launch(kernel, shape);
     if (kernel->ops->release) kernel->ops->release(state);
     free(back.data);
 }
@@ -100,7 +115,7 @@ static void check_precision(spmm_precision precision)
 int main(int argc, char **argv)
 {
     const char *why;
-    brief = argc > 1 && strcmp(argv[1], "--brief") == 0;
+    brief = (argc > 1 && strcmp(argv[1], "--brief") == 0) || sample_gpu_is_emulated();
     if (sp_device_count(&why) == 0) {
         SKIP("every GPU kernel is right with any launch shape and for product after product", why);
         return test_end();

@@ -10,7 +10,7 @@ from command import ROOT, equal, finish, skip, test
 
 # of these the build links one (mk/config.mk, mk/series.mk): they define the same functions
 PAIRS = [{"src/device/device_none.c", "src/device/device_cuda.c", "src/device/device_cuda_flags.c", "src/device/device_cuda_ipc.c",
-          "src/device/device_cuda_memory.c"},
+          "src/device/device_cuda_memory.c", "src/device/device_cuda_properties.c"},
          {"src/device/topology_none.c", "src/device/topology_hwloc.c"},
          {"src/comm/nccl_none.c", "src/comm/nccl_found.c"},
          {"src/partition/graph_cut_none.c", "src/partition/graph_cut_metis.c"},

@@ -77,7 +77,7 @@ template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
     const product<T> a = transpose_x<T>(l, stream);
     const unsigned grid = grid_of(s->row_blocks * a.k, 1);
     const size_t shared = s->block * sizeof(T);
-    sp_device_note_launch((const void *)adaptive_kernel<T>, s->block, 0);
+    sp_device_note_launch((const void *)adaptive_kernel<T>, launch_shape(grid, s->block, shared));
     adaptive_kernel<T><<<grid, s->block, shared, stream>>>(a, s->first_row, s->row_blocks);
 }
 

@@ -40,8 +40,9 @@ template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
     const baseline_state *const s = (const baseline_state *)l->state;
     const product<T> a = transpose_x<T>(l, stream);
     const size_t shared = s->block * sizeof(T);
-    sp_device_note_launch((const void *)subblocks_kernel<T>, s->block, s->lanes);
-    subblocks_kernel<T><<<grid_of(a.rows, 1), s->block, shared, stream>>>(a, s->lanes);
+    const unsigned grid = grid_of(a.rows, 1);
+    sp_device_note_launch((const void *)subblocks_kernel<T>, launch_shape(grid, s->block, shared, s->lanes));
+    subblocks_kernel<T><<<grid, s->block, shared, stream>>>(a, s->lanes);
 }
 
 spmm_status run(const sp_launch *l)

@@ -99,7 +99,7 @@ template <typename T> void launch(const sp_launch *l, cudaStream_t stream)
     const product<T> a = product_of<T>(l);
     const unsigned grid = (unsigned)(s->row_blocks < s->resident ? s->row_blocks : s->resident);
     const size_t shared = s->block * sizeof(T);
-    sp_device_note_launch((const void *)queue_kernel<T>, s->block, 0);
+    sp_device_note_launch((const void *)queue_kernel<T>, launch_shape(grid, s->block, shared));
     queue_kernel<T><<<grid, s->block, shared, stream>>>(a, s->first_row, s->row_blocks, s->queue);
 }
 

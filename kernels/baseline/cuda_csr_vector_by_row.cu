@@ -32,7 +32,8 @@ template <bool shuffle, typename T> void launch(const sp_launch *l, cudaStream_t
     const product<T> a = transpose_x<T>(l, stream);
     const unsigned grid = grid_of(a.rows, s->block / WARP);
     const size_t shared = shuffle ? 0 : s->block * sizeof(T);
-    sp_device_note_launch((const void *)by_row_kernel<shuffle, T>, s->block, s->lanes);
+    sp_device_note_launch((const void *)by_row_kernel<shuffle, T>,
+                          launch_shape(grid, s->block, shared, s->lanes));
     by_row_kernel<shuffle, T><<<grid, s->block, shared, stream>>>(a, s->lanes);
 }
 

@@ -81,7 +81,7 @@ template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStre
     const int block = ((const baseline_state *)l->state)->block;
     const product<T> a = product_of<T>(l);
     const unsigned grid = grid_of(a.rows * a.k, block);
-    sp_device_note_launch((const void *)scalar_kernel<Sum, T>, block, 0);
+    sp_device_note_launch((const void *)scalar_kernel<Sum, T>, launch_shape(grid, block, 0));
     scalar_kernel<Sum, T><<<grid, block, 0, stream>>>(a);
 }
 

@@ -73,7 +73,7 @@ void launch_subwarp(const sp_launch *l, cudaStream_t stream)
     const subwarp_function<T> kernel = choose_subwarp<F, shuffle, L, T>(s->lanes);
     const unsigned grid = grid_of(a.rows * a.k, s->block / s->lanes);
     const size_t shared = shuffle ? 0 : s->block * sizeof(T);
-    sp_device_note_launch((const void *)kernel, s->block, s->lanes);
+    sp_device_note_launch((const void *)kernel, launch_shape(grid, s->block, shared, s->lanes));
     kernel<<<grid, s->block, shared, stream>>>(a, s->lanes);
 }
 

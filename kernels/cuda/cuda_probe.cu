@@ -1,6 +1,11 @@
 /** Tells device_cuda.c, which is not compiled by nvcc, for which GPU architectures this build contains
- *  machine code, and how many registers a kernel takes. */
+ *  machine code, and what a kernel takes of a
+ *  multiprocessor. */
 #include <cuda_runtime.h>
+
+extern "C" {
+#include "device/device.h"
+}
 
 __global__ void probe_kernel() {}
 
@@ -20,11 +25,15 @@ extern "C" int sp_cuda_probe(int *architecture)
     return error;
 }
 
-/** Returns the number of registers of a thread of the kernel on the current GPU; 0 if that is not known. */
-extern "C" int sp_cuda_registers(const void *kernel)
+/** Sets the members of *shape that the compiler and the GPU decide: registers, static_shared and resident. The other
+ *  ones say how the kernel was launched on the current GPU. \return the error of the first call that failed */
+extern "C" int sp_cuda_occupancy(const void *kernel, sp_launch_shape *shape)
 {
     cudaFuncAttributes attributes = {};
-    if (cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess) return attributes.numRegs;
-    (void)cudaGetLastError();
-    return 0;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error != cudaSuccess) return error;
+    shape->registers = attributes.numRegs;
+    shape->static_shared = (int64_t)attributes.sharedSizeBytes;
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&shape->resident, kernel, shape->block,
+                                                         (size_t)shape->dynamic_shared);
 }

@@ -27,6 +27,18 @@ inline unsigned grid_of(int64_t work, int64_t per_block)
     return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
+/** Returns what a launch decides of its shape, for sp_device_note_launch().
+ *  \param [in] lanes  that share an element or a row; 0: the kernel has no sub-warps */
+inline sp_launch_shape launch_shape(dim3 grid, int block, size_t shared, int lanes = 0)
+{
+    sp_launch_shape shape = {};
+    shape.blocks = (int64_t)grid.x * grid.y * grid.z;
+    shape.block = block;
+    shape.subwarp = lanes;
+    shape.dynamic_shared = (int64_t)shared;
+    return shape;
+}
+
 /** Queues a kernel that takes one argument. On GPUs of compute capability 9.0 and more, its blocks may start
  *  before the previous kernel of the stream has completed: the kernel calls wait_for_previous(). That hides
  *  the start of a kernel, 1 to 2 us, which is what a product of a small matrix takes next to its sums. See
@@ -36,7 +48,7 @@ template <typename A>
 void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, cudaStream_t stream,
                   const A &a, int lanes = 0)
 {
-    sp_device_note_launch((const void *)kernel, (int)block, lanes);
+    sp_device_note_launch((const void *)kernel, launch_shape(grid, (int)block, shared, lanes));
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;

@@ -1,10 +1,11 @@
-/** Measures the copy bandwidth of host or GPU memory. */
+/** Measures the copy bandwidth of host or GPU memory, and between them. */
 #include "cli/copy_bandwidth.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "device/device.h"
 
 enum { MIB = 1 << 20, GPU_MIB = 1024, HOST_LEAST_MIB = 64, HOST_MOST_MIB = 256, RANK_LEAST_MIB = 16 };
@@ -123,4 +124,74 @@ spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, do
     }
     destroy(&probe);
     return status;
+}
+
+/* ---- between host and GPU ---- */
+
+/* Within the GPU, arrays exceed its L2 cache; of host copies, 64 MiB reach the full rate of the link. */
+enum { HOST_COPY_MIB = 64, WITHIN_MIB = 256, HOST_COPIES = 9 };
+
+/** Memory that is copied: of the host, and of the GPU. */
+typedef struct host_arrays {
+    void *pinned, *pageable, *gpu, *other;
+} host_arrays;
+
+static spmm_status create_host_arrays(host_arrays *m)
+{
+    const int64_t bytes = (int64_t)HOST_COPY_MIB * MIB, within = (int64_t)WITHIN_MIB * MIB;
+    TRY(sp_device_host_alloc(&m->pinned, bytes, "a copy"));
+    TRY(sp_alloc(&m->pageable, bytes, 1, "a copy"));
+    memset(m->pinned, 1, (size_t)bytes);
+    memset(m->pageable, 1, (size_t)bytes); /* pages never written map to one shared zero page */
+    TRY(sp_device_alloc(&m->gpu, within, "a copy"));
+    TRY(sp_device_alloc(&m->other, within, "a copy"));
+    TRY(sp_device_zero(m->gpu, within));
+    return sp_device_sync();
+}
+
+static void destroy_host_arrays(host_arrays *m)
+{
+    sp_device_host_free(m->pinned);
+    sp_free(m->pageable);
+    sp_device_free(m->gpu);
+    sp_device_free(m->other);
+}
+
+/** Times a copy, with the host's clock, as those of pageable memory keep the host busy.
+ *  \param [out] rate  bytes copied per second, by the median of a few copies after one that is not timed */
+static spmm_status time_host_copy(void *to, const void *from, int64_t bytes, double *rate)
+{
+    double seconds[HOST_COPIES];
+    for (int i = -1; i < HOST_COPIES; i++) {
+        const double start = MPI_Wtime();
+        TRY(sp_stream_copy(to, from, bytes, SP_STREAM_MAIN));
+        TRY(sp_stream_sync(SP_STREAM_MAIN));
+        if (i >= 0) seconds[i] = MPI_Wtime() - start;
+    }
+    const double median = sp_stats_of(seconds, HOST_COPIES).median;
+    *rate = median > 0 ? (double)bytes / median : 0;
+    return SPMM_OK;
+}
+
+static spmm_status time_all_copies(const host_arrays *m, sp_host_copies *c)
+{
+    const int64_t bytes = (int64_t)HOST_COPY_MIB * MIB;
+    TRY(time_host_copy(m->gpu, m->pinned, bytes, &c->to_pinned));
+    TRY(time_host_copy(m->gpu, m->pageable, bytes, &c->to_pageable));
+    TRY(time_host_copy(m->pinned, m->gpu, bytes, &c->from_pinned));
+    TRY(time_host_copy(m->pageable, m->gpu, bytes, &c->from_pageable));
+    TRY(time_host_copy(m->other, m->gpu, (int64_t)WITHIN_MIB * MIB, &c->within));
+    c->within *= 2;
+    return SPMM_OK;
+}
+
+spmm_status sp_time_host_copies(sp_host_copies *copies)
+{
+    host_arrays m = {0};
+    memset(copies, 0, sizeof *copies);
+    spmm_status status = create_host_arrays(&m);
+    if (status == SPMM_OK) status = time_all_copies(&m, copies);
+    destroy_host_arrays(&m);
+    if (status != SPMM_OK) memset(copies, 0, sizeof *copies);
+    return status == SPMM_ERR_MEMORY ? SPMM_OK : status;
 }

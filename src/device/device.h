@@ -40,6 +40,19 @@ spmm_status sp_device_describe(int index, sp_device_info *info);
 /** Describes the GPU that is open. \param [out] info  zeroed on failure */
 spmm_status sp_device_current(sp_device_info *info);
 
+/** A property of a GPU, in words. */
+typedef struct sp_device_property {
+    const char *name; /**< e.g. "registers per block", in static storage */
+    char value
+        [72]; /**< with its unit, e.g. "49152 bytes" or "yes"; "unknown": neither driver nor build tells */
+} sp_device_property;
+enum { SP_DEVICE_PROPERTIES = 64 };
+/** Lists the properties of the usable GPU with number `index`, which need not be open; takes no GPU memory.
+ *  \param [out] list   [SP_DEVICE_PROPERTIES]
+ *  \param [out] count  number of properties in the list; 0 on failure
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (there is no such GPU), _DEVICE */
+spmm_status sp_device_properties(int index, sp_device_property *list, int *count);
+
 /** Opens the usable GPU with number `index` as this process's device and creates its streams. The functions
  *  below need an open GPU. Does nothing if that GPU is open already.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_USAGE (another GPU is open), _DEVICE */
@@ -227,14 +240,20 @@ spmm_status sp_device_launched(const char *kernel);
 
 /** The shape in which a product's CUDA kernel was launched. */
 typedef struct sp_launch_shape {
-    int block;     /**< threads per block */
-    int subwarp;   /**< lanes that share an element or a row; 0: the kernel has no sub-warps */
-    int registers; /**< registers per thread */
+    int64_t blocks;         /**< blocks of the grid */
+    int block;              /**< threads per block */
+    int subwarp;            /**< lanes that share an element or a row; 0: the kernel has no sub-warps */
+    int registers;          /**< registers per thread */
+    int64_t static_shared;  /**< bytes of shared memory per block that the kernel declares */
+    int64_t dynamic_shared; /**< bytes of shared memory per block that the launch adds */
+    int resident;           /**< blocks that a multiprocessor has room for at a time */
+    double occupancy;       /**< threads of these blocks / most threads that a multiprocessor can have */
 } sp_launch_shape;
 
 /** Notes the launch of a product's kernel; costs a few stores.
- *  \param [in] kernel  the function that was launched */
-void sp_device_note_launch(const void *kernel, int block, int subwarp);
+ *  \param [in] kernel  the function that was launched
+ *  \param [in] shape   members that the launch decides: blocks, block, subwarp, dynamic_shared */
+void sp_device_note_launch(const void *kernel, sp_launch_shape shape);
 
 /** Returns the shape of the launch that was noted last, and forgets it. All members are 0 if none was noted
  *  since the previous call, e.g. on a CPU or by a kernel of another library. */

@@ -16,7 +16,7 @@ enum { MAX_DEVICES = 64, PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 /* defined in kernels/cuda/cuda_probe.cu */
 extern const int sp_cuda_architectures[];
 int sp_cuda_probe(int *architecture);
-int sp_cuda_registers(const void *kernel);
+int sp_cuda_occupancy(const void *kernel, sp_launch_shape *shape);
 
 static struct {
     int open;
@@ -25,12 +25,12 @@ static struct {
     int code;       /* architecture of the code that the open GPU runs, compute capability x 10 */
     char name[160]; /* for messages, e.g. "GPU 0 (NVIDIA H200)" */
     cudaStream_t queue[SP_STREAMS];
-    cudaStream_t own;    /* SP_STREAM_MAIN, while queue[SP_STREAM_MAIN] is the caller's; else NULL */
-    cudaEvent_t order;   /* event that sp_stream_wait() uses */
-    const char *kernel;  /* name of the kernel launched last */
-    const void *product; /* function of the product's kernel launched last; NULL: asked for since */
-    int block, subwarp;  /* the shape of that launch */
-    void *stage[STAGES]; /* pinned staging buffers of PIECE bytes, allocated when they are first needed */
+    cudaStream_t own;      /* SP_STREAM_MAIN, while queue[SP_STREAM_MAIN] is the caller's; else NULL */
+    cudaEvent_t order;     /* event that sp_stream_wait() uses */
+    const char *kernel;    /* name of the kernel launched last */
+    const void *product;   /* function of the product's kernel launched last; NULL: asked for since */
+    sp_launch_shape shape; /* of that launch, as far as it was noted */
+    void *stage[STAGES];   /* pinned staging buffers of PIECE bytes, allocated when they are first needed */
     cudaEvent_t staged[STAGES];
     int stage_failed;
 } device;
@@ -368,18 +368,24 @@ spmm_status sp_device_launched(const char *kernel)
     return error == cudaSuccess ? SPMM_OK : sp_cuda_wait_fail(error, "launch");
 }
 
-void sp_device_note_launch(const void *kernel, int block, int subwarp)
+void sp_device_note_launch(const void *kernel, sp_launch_shape shape)
 {
     device.product = kernel;
-    device.block = block;
-    device.subwarp = subwarp;
+    device.shape = shape;
 }
 
 sp_launch_shape sp_device_last_launch(void)
 {
     sp_launch_shape shape = {0};
-    if (device.product)
-        shape = (sp_launch_shape){device.block, device.subwarp, sp_cuda_registers(device.product)};
+    int most = 0;
+    if (device.product && sp_cuda_is_open()) {
+        shape = device.shape;
+        if (sp_cuda_occupancy(device.product, &shape) != cudaSuccess ||
+            cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, device.ordinal) !=
+                cudaSuccess)
+            (void)cudaGetLastError();
+        shape.occupancy = most > 0 ? (double)shape.resident * shape.block / most : 0;
+    }
     device.product = NULL;
     return shape;
 }

@@ -19,6 +19,13 @@ spmm_status sp_device_describe(int index, sp_device_info *info)
     return refuse();
 }
 
+spmm_status sp_device_properties(int index, sp_device_property *list, int *count)
+{
+    (void)index, (void)list;
+    *count = 0;
+    return refuse();
+}
+
 spmm_status sp_device_current(sp_device_info *info) { return sp_device_describe(0, info); }
 
 spmm_status sp_device_open(int index)
@@ -229,10 +236,7 @@ spmm_status sp_device_launched(const char *kernel)
     return refuse();
 }
 
-void sp_device_note_launch(const void *kernel, int block, int subwarp)
-{
-    (void)kernel, (void)block, (void)subwarp;
-}
+void sp_device_note_launch(const void *kernel, sp_launch_shape shape) { (void)kernel, (void)shape; }
 
 sp_launch_shape sp_device_last_launch(void) { return (sp_launch_shape){0}; }
 

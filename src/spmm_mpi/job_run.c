@@ -20,12 +20,12 @@
 /** What the runs have in common. */
 typedef struct session {
     const sp_job *job;
-    spmm_transport transport;    /* that of --transport; if that is auto, the choice of the first plan */
-    int64_t touched;             /* number of nonempty columns of the block; set with copy_bandwidth */
-    double copy_bandwidth;       /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
-    int64_t peak_bytes;          /* peak resident set before measure_dram_bound() resets the peak */
-    sp_record record;            /* the last run's; before the first run what is known by then */
-    int runs, failed;            /* runs: runs made; failed: runs whose verification failed */
+    spmm_transport transport; /* that of --transport; if that is auto, the choice of the first plan */
+    int64_t touched;          /* number of nonempty columns of the block; set with copy_bandwidth */
+    double copy_bandwidth;    /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
+    int64_t peak_bytes;       /* peak resident set before --probe and measure_dram_bound(), which resets it */
+    sp_record record;         /* the last run's; before the first run what is known by then */
+    int runs, failed;         /* runs: runs made; failed: runs whose verification failed */
     int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
 } session;
 
@@ -429,14 +429,13 @@ done:
 
 /* ---- all runs ---- */
 
-/** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. The
- *  measurement raises the peak of memory; so the peak is stored before, and reset afterwards. */
+/** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. This and
+ *  --probe raise the peak of memory; so the peak was stored before, and is reset afterwards. */
 static spmm_status measure_dram_bound(session *s)
 {
     const sp_place *const place = &s->job->place;
     const spmm_status status = sp_touched_columns(&s->job->dist.block.csr, &s->touched);
     TRY(sp_agree(place->grid.comm, "bandwidth", status));
-    s->peak_bytes = sp_peak_bytes();
     const spmm_status measured = sp_copy_bandwidth(&place->grid, &place->binding, &s->copy_bandwidth);
     sp_peak_restart();
     return measured;
@@ -508,6 +507,8 @@ static spmm_status compare_all(session *s)
         status = sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
     if (status == SPMM_OK && job->place.verbosity >= 0)
         sp_report_comparison(stdout, runs, s->runs, name_width(job));
+    if (status == SPMM_OK && job->place.verbosity > 0)
+        sp_report_launches(stdout, runs, s->runs, name_width(job));
     sp_free(runs);
     return status;
 }
@@ -532,10 +533,13 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, c
     const sp_columns *const columns = &job->input.columns;
     const int all = all_asked(job);
     session s = {.job = job, .transport = o->transport, .record = *record};
+    s.peak_bytes = sp_peak_bytes();
     if (o->probe)
-        TRY(sp_probe_machine(&job->place.grid, &job->dist.block.csr, columns->k[0], &s.record.probe));
+        TRY(sp_probe_machine(&job->place.grid, job->place.binding.device, &job->dist.block.csr, columns->k[0],
+                             &s.record.probe));
     if (o->probe_file) TRY(write_machine(job));
     if (o->probe || (o->verbosity >= 0 && (all || o->verbosity > 0))) TRY(measure_dram_bound(&s));
+    if (o->probe && job->place.verbosity >= 0) sp_report_probe(stdout, &s.record);
     if (job->place.verbosity >= 0) sp_report_table_head(stdout, name_width(job));
     if (all) TRY(compare_all(&s));
     for (int i = 0; i < columns->count && !all; i++)

@@ -67,7 +67,16 @@ static void list_kernels(void)
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 
-static void list_devices(const sp_binding *place)
+/** Prints the properties of a usable GPU, one a line. */
+static void list_properties(int gpu)
+{
+    sp_device_property list[SP_DEVICE_PROPERTIES];
+    int count;
+    if (sp_device_properties(gpu, list, &count) != SPMM_OK) printf("        %s\n", spmm_error_message());
+    for (int i = 0; i < count; i++) printf("        %-32s  %s\n", list[i].name, list[i].value);
+}
+
+static void list_devices(const sp_binding *place, int verbose)
 {
     const char *why;
     const int count = sp_device_count(&why);
@@ -86,6 +95,7 @@ static void list_devices(const sp_binding *place)
                sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
         if (sp_topology_near(gpu.pci, &near)) printf(", near cores %s (NUMA %s)", near.cores, near.numa);
         printf("\n");
+        if (verbose) list_properties(i);
     }
 }
 
@@ -185,7 +195,7 @@ static spmm_status work(void *state)
     TRY(place(o, &job->place));
     if (o->action == SP_ACTION_LIST_DEVICES) {
         if (sp_is_root(&job->place)) {
-            list_devices(&job->place.binding);
+            list_devices(&job->place.binding, o->verbosity > 0);
             list_transports();
         }
         return SPMM_OK;

@@ -62,16 +62,20 @@ static spmm_status probe_operations(const spmm_csr *a, int64_t k, double *per_fl
     return status;
 }
 
-spmm_status sp_probe_machine(const sp_grid *grid, const spmm_csr *block, int64_t k, sp_probe *probe)
+spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm_csr *block, int64_t k,
+                             sp_probe *probe)
 {
     sp_message_times messages;
+    spmm_status status = SPMM_OK;
     memset(probe, 0, sizeof *probe);
     TRY(sp_time_messages(grid, &messages));
     probe->latency = messages.latency;
     probe->per_byte = messages.per_byte;
-    /* only rank 0 computes; the other ranks wait, since on a shared core they would slow rank 0 down */
-    TRY(sp_agree(grid->comm, "probe",
-                 grid->rank == 0 ? probe_operations(block, k, &probe->per_flop) : SPMM_OK));
+    /* only rank 0 computes and copies; the other ranks wait, since on a shared core they would slow rank 0 down */
+    if (grid->rank == 0) status = probe_operations(block, k, &probe->per_flop);
+    if (grid->rank == 0 && device == SPMM_CUDA && status == SPMM_OK)
+        status = sp_time_host_copies(&probe->copies);
+    TRY(sp_agree(grid->comm, "probe", status));
     return sp_bcast(grid->comm, 0, probe, sizeof *probe);
 }
 

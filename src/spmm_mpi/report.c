@@ -1,6 +1,7 @@
 /** Prints spmm_mpi's report as text: preamble, table of runs, comparison of kernels, summary. */
 #include "spmm_mpi/report.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,40 @@ static void fewer_ranks(FILE *out, const sp_record *r)
                 1e3 * r->plan.one_rank, r->run.ranks);
 }
 
+void sp_report_probe(FILE *out, const sp_record *r)
+{
+    const sp_host_copies *const c = &r->probe.copies;
+    const char *why;
+    fprintf(out, "\n");
+    if (r->probe.latency > 0)
+        fprintf(out, "message    of 8 bytes between the first and the last rank %.2f us, and %.2f GB/s\n",
+                1e6 * r->probe.latency, 1e-9 / r->probe.per_byte);
+    if (r->probe.per_flop > 0)
+        fprintf(out, "operation  of the serial product %.2f ns\n", 1e9 * r->probe.per_flop);
+    if (c->within > 0) {
+        fprintf(out, "copies     host to device %.2f GB/s from pinned memory, %.2f from pageable memory\n",
+                c->to_pinned / 1e9, c->to_pageable / 1e9);
+        fprintf(out, "           device to host %.2f GB/s to pinned memory, %.2f to pageable memory\n",
+                c->from_pinned / 1e9, c->from_pageable / 1e9);
+        fprintf(out, "           device to device %.2f GB/s, read and written\n", c->within / 1e9);
+    } else {
+        const int gpus = sp_device_count(&why);
+        if (gpus > 0) why = r->run.binding->device == SPMM_CPU ? "the run is on cores" : "too little memory";
+        fprintf(out, "copies     between host and device: not measured: %s\n", why);
+    }
+}
+
+static void launch_line(FILE *out, const sp_launch_shape *s)
+{
+    fprintf(out, "         launch: %lld blocks of %d threads with %d registers", (long long)s->blocks,
+            s->block, s->registers);
+    if (s->subwarp > 0) fprintf(out, ", %d lanes a sub-warp", s->subwarp);
+    fprintf(out,
+            "; shared memory of a block %lld + %lld bytes; %d blocks resident on a multiprocessor,"
+            " occupancy %.0f %%\n",
+            (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
+}
+
 void sp_report_phases(FILE *out, const sp_record *r)
 {
     const sp_seconds *s = &r->seconds;
@@ -156,11 +191,7 @@ void sp_report_phases(FILE *out, const sp_record *r)
         fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s", r->run.transport, s->exchange,
                 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)");
     fprintf(out, "\n");
-    if (r->probe.latency > 0)
-        fprintf(out, "         a message: %.2f us, and %.2f GB/s\n", 1e6 * r->probe.latency,
-                1e-9 / r->probe.per_byte);
-    if (r->probe.per_flop > 0)
-        fprintf(out, "         the serial product: %.2f ns an operation\n", 1e9 * r->probe.per_flop);
+    if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     if (r->dram_bound.copy_bandwidth > 0) {
         char bytes[32];
         fprintf(out, "         DRAM bound: %s at the %.1f GB/s of a copy: %.2f of the time\n",
@@ -207,14 +238,55 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
                 runs->dram_bound.copy_bandwidth / 1e9);
 }
 
+void sp_report_launches(FILE *out, const sp_record *runs, int count, int width)
+{
+    int lines = 0;
+    for (const sp_record *r = runs; r < runs + count; r++) {
+        const sp_launch_shape *const s = &r->run.shape;
+        char lanes[16] = "-";
+        if (s->block == 0) continue;
+        if (lines++ == 0)
+            fprintf(out,
+                    "\n      K  %-*s      blocks  threads  sub-warp  registers    static  + dynamic  resident"
+                    "  occupancy\n",
+                    width, "launch");
+        if (s->subwarp > 0) snprintf(lanes, sizeof lanes, "%d", s->subwarp);
+        fprintf(out, "%7lld  %-*s  %10lld %8d %9s %10d %9lld %10lld %9d %8.0f %%\n", (long long)r->run.k,
+                width, r->run.kernel, (long long)s->blocks, s->block, lanes, s->registers,
+                (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
+    }
+    if (lines > 0)
+        fprintf(out,
+                "launch: of rank 0; threads, sub-warp: lanes, registers: of a thread, static + dynamic:"
+                " bytes of shared memory of a block;\n"
+                "resident: blocks that a multiprocessor has room for; occupancy: their threads of the most"
+                " that it can have\n");
+}
+
+/** Prints relative errors beside the machine epsilon, and how many elements are beyond the bound of `wrong`. */
+static void errors(FILE *out, const sp_record *r)
+{
+    const int f64 = strcmp(r->run.precision, "f64") == 0;
+    const double epsilon = f64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    if (r->mode == SP_VERIFY_NONE) {
+        fprintf(out, "\nerrors     not verified; machine epsilon of %s: %.17g\n", r->run.precision, epsilon);
+        return;
+    }
+    fprintf(out,
+            "\nerrors     against the plain serial product, last run; machine epsilon of %s: %.17g, unit"
+            " round-off: half of it;\n"
+            "           largest relative %.2e, %.3g times epsilon; mean %.2e, %.3g times;"
+            " beyond the bound 2 gamma_n sum|a||x|:\n"
+            "           %lld of %lld elements; `same` bits: identical\n",
+            r->run.precision, epsilon, r->error.max_relative, r->error.max_relative / epsilon,
+            r->error.mean_relative, r->error.mean_relative / epsilon, (long long)r->error.wrong,
+            (long long)r->error.checked);
+}
+
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
 {
     char root[32], rank[32], load[32];
-    const char *const unit = strcmp(last->run.precision, "f64") == 0 ? "1.11e-16" : "5.96e-08";
-    fprintf(
-        out,
-        "\nerrors     against the plain serial product; unit round-off of %s: %s; `same` bits: identical\n",
-        last->run.precision, unit);
+    errors(out, last);
     fprintf(out, "memory     peak %s on rank 0 (%s after reading and scattering), at most %s on a rank\n",
             sp_bytes_text(root, sizeof root, (double)last->memory.root_peak_bytes),
             sp_bytes_text(load, sizeof load, (double)last->memory.load_peak_bytes),

@@ -127,7 +127,10 @@ void sp_report_table_head(FILE *out, int width);
  *  \param [in] width  width of the column of kernel names */
 void sp_report_run(FILE *out, const sp_record *r, int width);
 
-/** Prints the times of a run's phases and, if measured, the results of --probe and the DRAM bound. */
+/** Prints the results of --probe. */
+void sp_report_probe(FILE *out, const sp_record *r);
+
+/** Prints the times of a run's phases, the shape of its launch on a GPU and, if measured, the DRAM bound. */
 void sp_report_phases(FILE *out, const sp_record *r);
 
 /** Prints the table that compares the runs of --kernel all, with the fastest run of each K first,
@@ -136,7 +139,11 @@ void sp_report_phases(FILE *out, const sp_record *r);
  *  \param [in]     width  width of the column of kernel names */
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
 
-/** Prints the summary after the last run: precision, memory, phases and exchange of that run, and the number
+/** Prints the table of the launches of --kernel all: threads, registers, shared memory, occupancy; nothing if no run has
+ *  one. \param [in] runs  [count] \param [in] width  width of the column of kernel names */
+void sp_report_launches(FILE *out, const sp_record *runs, int count, int width);
+
+/** Prints the summary after the last run: errors, memory, phases and exchange of that run, and the number
  *  of failed runs. */
 void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
 

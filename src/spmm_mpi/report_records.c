@@ -125,7 +125,7 @@ static void plan_group(sp_writer *s, const sp_record *r)
 }
 
 /** Writes a number of which 0 says that there is none. */
-static void number_or_null(sp_writer *s, const char *name, int value)
+static void number_or_null(sp_writer *s, const char *name, double value)
 {
     sp_writer_double(s, name, value > 0 ? value : NAN);
 }
@@ -137,6 +137,25 @@ static void launch_group(sp_writer *s, const sp_record *r)
     number_or_null(s, "block_size", r->run.shape.block);
     number_or_null(s, "subwarp", r->run.shape.subwarp);
     number_or_null(s, "registers", r->run.shape.registers);
+    number_or_null(s, "blocks", (double)r->run.shape.blocks);
+    const int launched = r->run.shape.block > 0;
+    sp_writer_double(s, "static_shared_bytes", launched ? (double)r->run.shape.static_shared : NAN);
+    sp_writer_double(s, "dynamic_shared_bytes", launched ? (double)r->run.shape.dynamic_shared : NAN);
+    number_or_null(s, "resident_blocks", r->run.shape.resident);
+    number_or_null(s, "occupancy", r->run.shape.occupancy);
+    sp_writer_close(s);
+}
+
+/** Writes the group "copies": what --probe measured between rank 0's memory and its GPU. It is no part of the group
+ *  "probe", so that earlier CSV columns keep their positions. */
+static void copies_group(sp_writer *s, const sp_host_copies *c)
+{
+    sp_writer_open(s, "copies");
+    number_or_null(s, "to_device_pinned_bytes_per_second", c->to_pinned);
+    number_or_null(s, "to_device_pageable_bytes_per_second", c->to_pageable);
+    number_or_null(s, "from_device_pinned_bytes_per_second", c->from_pinned);
+    number_or_null(s, "from_device_pageable_bytes_per_second", c->from_pageable);
+    number_or_null(s, "within_device_bytes_per_second", c->within);
     sp_writer_close(s);
 }
 
@@ -222,6 +241,7 @@ static void visit(sp_writer *s, const void *record)
     plan_group(s, r);
     launch_group(s, r);
     asked_group(s, run->options);
+    copies_group(s, &r->probe.copies);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)

@@ -76,6 +76,9 @@ struct {
     int count[2], any[2], all[2]; /* of the values of __syncthreads_..(), by the parity of the generation */
 } block;
 unsigned long events; /* arrivals, ends, copies: if there is none, the block hangs */
+bool in_kernel;
+std::vector<std::function<void()>>
+    launched_by_kernel; /* grids that the threads of the running one have launched */
 void (*thread_body)(void *);
 void *thread_context;
 
@@ -227,9 +230,14 @@ void run_grid(const launch &l, void (*body)(void *), void *context)
     thread_body = body;
     thread_context = context;
     memset(shared_memory, PATTERN, l.shared);
+    in_kernel = true;
     for (blockIdx.z = 0; blockIdx.z < l.grid.z; blockIdx.z++)
         for (blockIdx.y = 0; blockIdx.y < l.grid.y; blockIdx.y++)
             for (blockIdx.x = 0; blockIdx.x < l.grid.x; blockIdx.x++) run_block((int)count);
+    in_kernel = false;
+    std::vector<std::function<void()>> launched;
+    launched.swap(launched_by_kernel);
+    for (const auto &work : launched) work();
 }
 
 int lane() { return running % WARP; }
@@ -373,7 +381,8 @@ struct emulated_graph {
 /** Operations that wait, and those behind them; each returns whether it is done. */
 struct emulated_stream {
     std::deque<std::function<bool()>> queue;
-    bool captured = false, joined = false; /* it is being captured; the stream of the capture has waited for it since */
+    bool captured = false,
+         joined = false; /* it is being captured; the stream of the capture has waited for it since */
 };
 
 /** An event occurs as often as it is recorded; in memory that processes can share. */
@@ -485,7 +494,10 @@ namespace emulated {
 
 void queue(cudaStream_t stream, std::function<void()> work)
 {
-    append(stream, [=] { return work(), true; });
+    if (in_kernel)
+        launched_by_kernel.push_back(work);
+    else
+        append(stream, [=] { return work(), true; });
 }
 
 } // namespace emulated
@@ -500,6 +512,12 @@ const char *cudaGetErrorString(cudaError_t error)
 }
 
 cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
 {
     *version = CUDART_VERSION;
     return cudaSuccess;
@@ -525,10 +543,39 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int)
 {
-    *value = attribute == cudaDevAttrMultiProcessorCount            ? multiprocessors()
-             : attribute == cudaDevAttrComputeCapabilityMajor       ? 9
-             : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? SHARED
-                                                                    : 0;
+    static const struct {
+        enum cudaDeviceAttr attribute;
+        int value;
+    } limits[] = {{cudaDevAttrMaxThreadsPerBlock, MOST_THREADS},
+                  {cudaDevAttrMaxBlockDimX, MOST_THREADS},
+                  {cudaDevAttrMaxBlockDimY, MOST_THREADS},
+                  {cudaDevAttrMaxBlockDimZ, 64},
+                  {cudaDevAttrMaxGridDimX, INT32_MAX},
+                  {cudaDevAttrMaxGridDimY, 65535},
+                  {cudaDevAttrMaxGridDimZ, 65535},
+                  {cudaDevAttrMaxSharedMemoryPerBlock, 48 << 10},
+                  {cudaDevAttrTotalConstantMemory, 64 << 10},
+                  {cudaDevAttrWarpSize, WARP},
+                  {cudaDevAttrMaxPitch, INT32_MAX},
+                  {cudaDevAttrMaxRegistersPerBlock, emulated::REGISTERS},
+                  {cudaDevAttrClockRate, 1000000},
+                  {cudaDevAttrTextureAlignment, 512},
+                  {cudaDevAttrSurfaceAlignment, 512},
+                  {cudaDevAttrMemoryClockRate, 2000000},
+                  {cudaDevAttrGlobalMemoryBusWidth, 512},
+                  {cudaDevAttrL2CacheSize, 50 << 20},
+                  {cudaDevAttrMaxThreadsPerMultiProcessor, emulated::RESIDENT_THREADS},
+                  {cudaDevAttrUnifiedAddressing, 1},
+                  {cudaDevAttrComputeCapabilityMajor, 9},
+                  {cudaDevAttrMaxSharedMemoryPerMultiprocessor, emulated::SHARED_BYTES},
+                  {cudaDevAttrMaxRegistersPerMultiprocessor, emulated::REGISTERS},
+                  {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+                  {cudaDevAttrMaxSharedMemoryPerBlockOptin, SHARED},
+                  {cudaDevAttrMaxBlocksPerMultiprocessor, emulated::RESIDENT_BLOCKS},
+                  {cudaDevAttrReservedSharedMemoryPerBlock, emulated::RESERVED_BYTES}};
+    *value = attribute == cudaDevAttrMultiProcessorCount ? multiprocessors() : 0;
+    for (const auto &limit : limits)
+        if (limit.attribute == attribute) *value = limit.value;
     return cudaSuccess;
 }
 

@@ -50,12 +50,50 @@ enum cudaMemcpyKind {
     cudaMemcpyDefault
 };
 enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1,
+    cudaDevAttrMaxBlockDimX = 2,
+    cudaDevAttrMaxBlockDimY = 3,
+    cudaDevAttrMaxBlockDimZ = 4,
+    cudaDevAttrMaxGridDimX = 5,
+    cudaDevAttrMaxGridDimY = 6,
+    cudaDevAttrMaxGridDimZ = 7,
+    cudaDevAttrMaxSharedMemoryPerBlock = 8,
+    cudaDevAttrTotalConstantMemory = 9,
+    cudaDevAttrWarpSize = 10,
+    cudaDevAttrMaxPitch = 11,
+    cudaDevAttrMaxRegistersPerBlock = 12,
+    cudaDevAttrClockRate = 13,
+    cudaDevAttrTextureAlignment = 14,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrKernelExecTimeout = 17,
+    cudaDevAttrIntegrated = 18,
+    cudaDevAttrCanMapHostMemory = 19,
+    cudaDevAttrComputeMode = 20,
+    cudaDevAttrSurfaceAlignment = 30,
+    cudaDevAttrConcurrentKernels = 31,
+    cudaDevAttrEccEnabled = 32,
+    cudaDevAttrMemoryClockRate = 36,
+    cudaDevAttrGlobalMemoryBusWidth = 37,
+    cudaDevAttrL2CacheSize = 38,
+    cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+    cudaDevAttrAsyncEngineCount = 40,
+    cudaDevAttrUnifiedAddressing = 41,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrStreamPrioritiesSupported = 78,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+    cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+    cudaDevAttrManagedMemory = 83,
+    cudaDevAttrSingleToDoublePrecisionPerfRatio = 87,
     cudaDevAttrPageableMemoryAccess = 88,
+    cudaDevAttrConcurrentManagedAccess = 89,
+    cudaDevAttrComputePreemptionSupported = 90,
+    cudaDevAttrCooperativeLaunch = 95,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
     cudaDevAttrCanFlushRemoteWrites = 98,
+    cudaDevAttrMaxBlocksPerMultiprocessor = 106,
+    cudaDevAttrMaxPersistingL2CacheSize = 108,
+    cudaDevAttrReservedSharedMemoryPerBlock = 111,
     cudaDevAttrMemoryPoolsSupported = 115
 };
 enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess, cudaDriverEntryPointSymbolNotFound };
@@ -76,7 +114,6 @@ enum cudaMemLocationType { cudaMemLocationTypeDevice = 1 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
 enum {
     cudaStreamNonBlocking = 1,
-    cudaStreamFireAndForget = 0,
     cudaEventDisableTiming = 2,
     cudaEventInterprocess = 4,
     cudaHostAllocDefault = 0,
@@ -102,6 +139,7 @@ struct cudaMemPoolProps {
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
@@ -163,10 +201,14 @@ cudaError_t cudaIpcCloseMemHandle(void *p);
 #include <math.h>
 #include <string.h>
 #include <functional>
+#include <initializer_list>
 #include <tuple>
 #include <type_traits>
 
 /* ---- types and built-in variables ---- */
+
+/* the stream of a grid that a kernel launches, which nothing waits for but the end of the kernel's own grid */
+#define cudaStreamFireAndForget ((cudaStream_t)4)
 
 #define __CUDA_ARCH__ 900
 #define __CUDA_ARCH_LIST__ 900
@@ -218,7 +260,7 @@ struct launch {
 /** Calls body(context) in each thread of the grid, block after block. Complete on return. */
 void run_grid(const launch &l, void (*body)(void *), void *context);
 
-/** Runs the work at once or, if the stream waits for something, behind that. */
+/** Runs the work at once or, if the stream waits for something, behind that; what a kernel launches, behind its grid. */
 void queue(cudaStream_t stream, std::function<void()> work);
 
 /** kernel<<<l>>>(arguments) for a kernel of any type. */
@@ -262,20 +304,43 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
     return cudaSuccess;
 }
 
+namespace emulated {
+
+/** What a multiprocessor has, and what each kernel takes of it; shared memory that is declared in a kernel is not
+ *  counted, as it is in static variables. */
+enum {
+    RESIDENT_THREADS = 2048,
+    RESIDENT_BLOCKS = 32,
+    REGISTERS = 65536,
+    SHARED_BYTES = 228 << 10,
+    RESERVED_BYTES = 1 << 10,
+    REGISTERS_OF_A_KERNEL = 32
+};
+
+} // namespace emulated
+
 struct cudaFuncAttributes {
+    size_t sharedSizeBytes;
     int ptxVersion, numRegs;
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 template <class K> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, K)
 {
+    a->sharedSizeBytes = 0;
     a->ptxVersion = 90;
-    a->numRegs = 32;
+    a->numRegs = emulated::REGISTERS_OF_A_KERNEL;
     return cudaSuccess;
 }
 template <class K> cudaError_t cudaFuncSetAttribute(K, cudaFuncAttribute, int) { return cudaSuccess; }
-template <class K> cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K, int, size_t)
+template <class K>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K, int threads, size_t shared)
 {
-    *blocks = 2;
+    const int by_threads = emulated::RESIDENT_THREADS / threads;
+    const int by_registers = emulated::REGISTERS / (emulated::REGISTERS_OF_A_KERNEL * threads);
+    const int by_memory = (int)(emulated::SHARED_BYTES / (shared + emulated::RESERVED_BYTES));
+    *blocks = emulated::RESIDENT_BLOCKS;
+    for (const int most : {by_threads, by_registers, by_memory})
+        if (most < *blocks) *blocks = most;
     return cudaSuccess;
 }
 template <class K, class F>
@@ -372,6 +437,12 @@ template <class T> T __ldg(const T *p) { return *p; }
 template <class T> T __ldcs(const T *p) { return *p; }
 template <class T> T __ldcg(const T *p) { return *p; }
 template <class T> void __stcs(T *p, T value) { *p = value; }
+inline long long __double_as_longlong(double d) { return emulated::value_of<long long>(emulated::bits_of(d)); }
+inline double __longlong_as_double(long long n) { return emulated::value_of<double>(emulated::bits_of(n)); }
+inline double __hiloint2double(int high, int low)
+{
+    return emulated::value_of<double>((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
