@@ -121,6 +121,19 @@ static void plan_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
+/** Writes the group "scatter": how A was distributed; seconds.scatter is the time of all of it. */
+static void scatter_group(sp_writer *s, const sp_record *r)
+{
+    const int padded = r->seconds.pad > 0 || r->seconds.unpad > 0;
+    sp_writer_open(s, "scatter");
+    sp_writer_text(s, "way", r->scatter.way);
+    sp_writer_text(s, "format", r->scatter.format);
+    sp_writer_double(s, "bands_seconds", r->seconds.bands > 0 ? r->seconds.bands : NAN);
+    sp_writer_double(s, "pad_seconds", padded ? r->seconds.pad : NAN);
+    sp_writer_double(s, "unpad_seconds", padded ? r->seconds.unpad : NAN);
+    sp_writer_close(s);
+}
+
 /** Passes every field of the record to the writer once; JSON and CSV thus have the same order of fields. */
 static void visit(sp_writer *s, const void *record)
 {
@@ -160,6 +173,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_int(s, "message_rows", r->moved.message_rows);
     sp_writer_schema(s);
     plan_group(s, r);
+    scatter_group(s, r);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)
